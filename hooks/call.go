@@ -63,7 +63,7 @@ func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 // call runs the handler with the deadline of the hook (deadline.go). The error is from the handler or about its answer.
 func (h *pluginHook) call(ctx context.Context, t *task, e *Engine, l *loan) (answer sdk.Answer, took time.Duration, err error) {
 	start := e.now()
-	t.deadlineCall = deadlineCall[sdk.Answer]{callContext: callContext{Context: ctx, deadline: start.Add(h.Timeout)}, log: e.o.Logger, f: t}
+	t.deadlineCall = deadlineCall[sdk.Answer]{callContext: callContext{Context: ctx, deadline: start.Add(h.Timeout)}, log: e.o.Logger, f: t.call}
 	answer, err = t.deadlineCall.wait(l)
 	switch took = time.Since(start); {
 	case timedOut(err, took, h.Timeout):

@@ -34,7 +34,7 @@ func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 }
 
 // withDeadline is WithDeadline on the goroutine of a loan. Calls of hooks have their deadline in the same way, see pluginHook.call.
-func withDeadline[T any](ctx context.Context, log *slog.Logger, deadline time.Time, l *loan, f callFunc[T]) (T, error) {
+func withDeadline[T any](ctx context.Context, log *slog.Logger, deadline time.Time, l *loan, f func(context.Context) (T, error)) (T, error) {
 	c := &deadlineCall[T]{callContext: callContext{Context: ctx, deadline: deadline}, log: log, f: f}
 	return c.wait(l)
 }
@@ -44,20 +44,10 @@ func withDeadline[T any](ctx context.Context, log *slog.Logger, deadline time.Ti
 type deadlineCall[T any] struct {
 	callContext
 	log   *slog.Logger
-	f     caller[T]
+	f     func(context.Context) (T, error)
 	value T
 	err   error
 }
-
-// caller calls code of a plugin. It is an interface, because a func made for each hook would be one more allocation.
-type caller[T any] interface {
-	call(context.Context) (T, error)
-}
-
-// callFunc is a func as a caller.
-type callFunc[T any] func(context.Context) (T, error)
-
-func (f callFunc[T]) call(ctx context.Context) (T, error) { return f(ctx) }
 
 // wait runs the code on a worker and waits until it returns, the deadline passes (worker.do), or the context ends.
 func (c *deadlineCall[T]) wait(l *loan) (none T, _ error) {
@@ -74,7 +64,7 @@ func (c *deadlineCall[T]) wait(l *loan) (none T, _ error) {
 	return c.value, c.err
 }
 
-func (c *deadlineCall[T]) run() { c.value, c.err = RecoverPanic(&c.callContext, c.log, c.f.call) }
+func (c *deadlineCall[T]) run() { c.value, c.err = RecoverPanic(&c.callContext, c.log, c.f) }
 
 // RecoverPanic runs code of a plugin. A panic becomes an error that wraps ErrPanic; its stack is logged.
 func RecoverPanic[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {

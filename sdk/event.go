@@ -164,7 +164,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		Type       string          `json:"type"`
 		Properties json.RawMessage `json:"properties"`
 	}
-	extra, err := value.DecodeStruct(data, &raw)
+	extra, err := value.UnmarshalStruct(data, &raw)
 	if err != nil {
 		return fmt.Errorf("%w: event: %w", ErrWire, err)
 	}
@@ -175,7 +175,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if len(raw.Properties) == 0 {
 		return nil
 	}
-	inner, err := value.DecodeKeeping(raw.Properties, e.Properties)
+	inner, err := value.UnmarshalStruct(raw.Properties, e.Properties)
 	if err != nil {
 		return fmt.Errorf("%w: event %s: %w", ErrWire, raw.Type, err)
 	}
@@ -189,19 +189,10 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON encodes the event with its unknown fields.
-func (e Event) MarshalJSON() ([]byte, error) {
-	if inner := e.Extra["properties"]; inner != nil {
-		properties, err := value.MarshalKept(e.Properties, inner)
-		if err != nil {
-			return nil, err
-		}
-		e.Properties = json.RawMessage(properties)
-	}
-	return value.Marshal(&e)
-}
+func (e Event) MarshalJSON() ([]byte, error) { return value.Marshal(&e) }
 
 // UnmarshalJSON decodes the message by its role.
-func (m *MessageInfo) UnmarshalJSON(data []byte) error { return value.UnmarshalPlain(data, m) }
+func (m *MessageInfo) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, m) }
 
 // UnmarshalJSON decodes the part by its type.
-func (p *PartInfo) UnmarshalJSON(data []byte) error { return value.UnmarshalPlain(data, p) }
+func (p *PartInfo) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, p) }

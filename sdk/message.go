@@ -167,4 +167,4 @@ func (m UnknownMessage) MarshalJSON() ([]byte, error) {
 func DecodeMessage(data []byte) (Message, error) { return value.DecodeMember[Message](data) }
 
 // UnmarshalJSON decodes info by its role and each part by its type.
-func (m *MessageWithParts) UnmarshalJSON(data []byte) error { return value.UnmarshalPlain(data, m) }
+func (m *MessageWithParts) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, m) }

@@ -2,8 +2,6 @@ package sdk
 
 import (
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"github.com/tenonhq/tenon/internal/value"
 )
@@ -96,15 +94,7 @@ func (p *ToolPart) UnmarshalJSON(data []byte) error { return value.Unmarshal(dat
 func (p ToolPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.
-func (s *ToolState) UnmarshalJSON(data []byte) error {
-	if err := value.Unmarshal(data, s); err != nil {
-		return err
-	}
-	if slices.Contains(s.Attachments, nil) {
-		return fmt.Errorf("%w: tool state: an attachment is null", ErrWire)
-	}
-	return nil
-}
+func (s *ToolState) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, s) }
 
 // MarshalJSON encodes the fields that belong to the status.
 func (s ToolState) MarshalJSON() ([]byte, error) { return value.Marshal(&s) }

@@ -110,7 +110,9 @@ func (h pipeHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.A
 		return sdk.Answer{}, lost(ctx, err)
 	}
 	var arrived sdk.Answer
-	err = json.Unmarshal(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message), &arrived)
+	if raw, err = value.AppendJSON(nil, answer); err == nil {
+		err = json.Unmarshal(raw, &arrived)
+	}
 	return arrived, err
 }
 

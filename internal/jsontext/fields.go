@@ -43,7 +43,7 @@ func IsObject(data []byte) bool {
 // IsNull reports whether data is null.
 func IsNull(data []byte) bool { return string(bytes.TrimSpace(data)) == "null" }
 
-// Name returns the name of a field, of which key is the text between the quotes.
+// Name returns the name of a field, or another string, of which key is the text between the quotes. Invalid UTF-8 is replaced.
 func Name(key []byte) string {
 	if bytes.IndexByte(key, '\\') < 0 && utf8.Valid(key) {
 		return string(key)
@@ -68,9 +68,12 @@ func Field(data []byte, name string) []byte {
 }
 
 // StringField returns the string value of the top-level field of that name of the object in data.
-func StringField(data []byte, name string) string {
+func StringField(data []byte, name string) string { return StringValue(Field(data, name)) }
+
+// StringValue returns the string in data; empty for other JSON.
+func StringValue(data []byte) string {
 	var out string
-	if value := Field(data, name); value == nil || json.Unmarshal(value, &out) != nil {
+	if data == nil || json.Unmarshal(data, &out) != nil {
 		return ""
 	}
 	return out

@@ -94,6 +94,34 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
+// FuzzAppendCompact holds that JSON is written and refused as by json.Compact.
+func FuzzAppendCompact(f *testing.F) {
+	for _, sample := range samples {
+		f.Add([]byte(sample))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want bytes.Buffer
+		wantErr := json.Compact(&want, data)
+		got, err := AppendCompact([]byte("x"), data)
+		if (err == nil) != (wantErr == nil) || err == nil && string(got) != "x"+want.String() {
+			t.Fatalf("AppendCompact(%q) = %q, %v, want %q, %v", data, got, err, &want, wantErr)
+		}
+	})
+}
+
+// FuzzScanner holds that a Scanner accepts what encoding/json accepts.
+func FuzzScanner(f *testing.F) {
+	for _, sample := range samples {
+		f.Add([]byte(sample))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d := NewScanner(data)
+		if _, ok := d.Any(); (ok && d.AtEnd()) != json.Valid(data) {
+			t.Fatalf("a Scanner and encoding/json disagree about %q", data)
+		}
+	})
+}
+
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	deep := func(inner string) string { return strings.Repeat(`{"a":[`, 4999) + inner + strings.Repeat(`]}`, 4999) }

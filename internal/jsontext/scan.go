@@ -3,6 +3,7 @@ package jsontext
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -10,28 +11,26 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is the maximum nesting that encoding/json accepts, ordinaryDepth the maximum for ordinary JSON.
-const (
-	maxDepth      = 10000
-	ordinaryDepth = 200
-)
+// maxDepth is the maximum nesting that encoding/json accepts.
+const maxDepth = 10000
 
-// Scanner reads JSON. Its methods skip leading space and report whether the JSON was as expected. After a method reported false, the
-// value must not be used. It is a fast path for ordinary JSON: encoding/json may accept more.
+// Scanner reads JSON as encoding/json does. Its methods skip leading space and report whether the JSON was as expected. After a method reported
+// false, the value must not be used.
 type Scanner struct {
 	data   []byte
 	i      int
-	nested int // levels that may still be entered
+	nested int  // levels that may still be entered
+	spaced bool // space was skipped
 }
 
-// NewScanner returns a scanner at the start of data, which it does not change. It accepts at most 200 levels of nesting.
-func NewScanner(data []byte) Scanner { return Scanner{data: data, nested: ordinaryDepth} }
+// NewScanner returns a scanner at the start of data, which it does not change.
+func NewScanner(data []byte) Scanner { return Scanner{data: data, nested: maxDepth} }
+
+// SyntaxError returns the error of encoding/json about the data, which names an offset.
+func (d *Scanner) SyntaxError() error { return json.Unmarshal(d.data, new(json.RawMessage)) }
 
 // Rest returns the data that was not read.
 func (d *Scanner) Rest() []byte { return d.data[d.i:] }
-
-// Skip skips n bytes of the rest.
-func (d *Scanner) Skip(n int) { d.i += n }
 
 // Name reads the name of a field and the colon. Names of fields are ASCII without escapes.
 func (d *Scanner) Name() ([]byte, bool) {
@@ -111,33 +110,35 @@ func (d *Scanner) leave() bool {
 // Text reads a string.
 func (d *Scanner) Text() (string, bool) {
 	raw, escapes, ok := d.Quoted()
-	if !ok || !utf8.Valid(raw) {
-		return "", false // encoding/json replaces invalid UTF-8
-	}
-	if escapes == 0 {
+	switch {
+	case !ok:
+		return "", false
+	case !utf8.Valid(raw):
+		return Name(raw), true
+	case escapes == 0:
 		return string(raw), true
 	}
 	var out strings.Builder
 	out.Grow(len(raw) - escapes)
-	for {
-		i := bytes.IndexByte(raw, '\\')
+	for rest := raw; ; {
+		i := bytes.IndexByte(rest, '\\')
 		if i < 0 {
-			out.Write(raw)
+			out.Write(rest)
 			return out.String(), true
 		}
-		out.Write(raw[:i])
-		c := raw[i+1]
-		raw = raw[i+2:]
+		out.Write(rest[:i])
+		c := rest[i+1]
+		rest = rest[i+2:]
 		if c != 'u' {
 			out.WriteByte(unescaped(c))
 			continue
 		}
-		r, _ := strconv.ParseUint(string(raw[:4]), 16, 16) // quoted checked the digits
+		r, _ := strconv.ParseUint(string(rest[:4]), 16, 16) // Quoted checked the digits
 		if utf16.IsSurrogate(rune(r)) {
-			return "", false
+			return Name(raw), true
 		}
 		out.WriteRune(rune(r))
-		raw = raw[4:]
+		rest = rest[4:]
 	}
 }
 
@@ -265,6 +266,7 @@ func (d *Scanner) Peek() byte {
 }
 
 func (d *Scanner) peekBehindSpace() byte {
+	d.spaced = d.spaced || d.i < len(d.data)
 	for d.i < len(d.data) && (d.data[d.i] == ' ' || d.data[d.i] == '\n' || d.data[d.i] == '\r' || d.data[d.i] == '\t') {
 		d.i++
 	}

@@ -23,13 +23,24 @@ func Append(out []byte, v any) ([]byte, error) {
 // Quote returns the JSON of s.
 func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }
 
-// Compact returns a copy of JSON without space around its tokens.
+// Compact returns a copy of JSON without space around its tokens. Other data is only copied.
 func Compact(raw []byte) []byte {
-	var buf bytes.Buffer
-	if json.Compact(&buf, raw) != nil {
+	out, err := AppendCompact(nil, raw)
+	if err != nil {
 		return bytes.Clone(raw)
 	}
-	return buf.Bytes()
+	return out
+}
+
+// AppendCompact appends JSON without space around its tokens. JSON without space, which is the most, is only checked.
+func AppendCompact(out, raw []byte) ([]byte, error) {
+	d := NewScanner(raw)
+	if _, ok := d.Raw(); ok && d.i == len(raw) && !d.spaced {
+		return append(out, raw...), nil
+	}
+	buf := bytes.NewBuffer(out)
+	err := json.Compact(buf, raw)
+	return buf.Bytes(), err
 }
 
 // AppendString appends the JSON of s as encoding/json writes it without escaping HTML characters.

@@ -131,12 +131,6 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 	case shapeRaw:
 		v.SetBytes(jsontext.Compact(raw))
 		return nil
-	case shapeUnion:
-		member, err := unionOf(p.typ).decode(raw)
-		if err == nil {
-			v.Set(reflect.ValueOf(member))
-		}
-		return err
 	case shapeAny:
 		value, err := jsontext.DecodeAny(raw)
 		if err == nil {
@@ -148,10 +142,14 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 		return err
 	}
 	fresh := reflect.New(p.typ)
-	if err := json.Unmarshal(raw, fresh.Interface()); err != nil {
+	decode := Decode
+	if p.union != nil {
+		decode = decodeExact
+	}
+	if err := decode(raw, fresh.Interface()); err != nil {
 		return err
 	}
-	if p.nullElement(fresh.Elem()) {
+	if p.lacksHead(fresh.Elem()) {
 		return errNullHead
 	}
 	for _, f := range p.fields {
@@ -189,7 +187,7 @@ func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) erro
 		}
 	}
 	err := errUnknownMember // a value with unknown fields
-	if !last || !f.plan.hasUnknown(e.value) {
+	if !last || !f.plan.loses(e.value) {
 		err = a.at(f.plan, field, path[1:], e)
 	}
 	if errors.Is(err, errUnknownMember) && p.extra != nil {

@@ -263,7 +263,8 @@ func TestSelect(t *testing.T) {
 			`{"info":{"role":"user","id":"msg_u"}},` +
 			`{"info":{"role":"assistant","id":"msg_a"},"parts":[{"type":"step-start","id":"prt_1"},{"type":"text","id":"prt_2"},` +
 			`{"type":"tool","id":"prt_3","state":{"status":"completed","input":{"filePath":"go.mod"}}},{"type":"step-finish","id":"prt_4"}]}]}`},
-		"unknown part": {&sdk.CommandValue{Parts: sdk.Parts{unknown}}, []string{"/parts/*/deep"}, `{"parts":[{"type":"future","id":"f","deep":{"n":1}}]}`},
+		"unknown field without a name": {&sdk.SessionInput{Session: sdk.Session{Extra: sdk.Extra{"": json.RawMessage(`1`)}}}, []string{"/session/"}, `{"session":{"":1}}`},
+		"unknown part":                 {&sdk.CommandValue{Parts: sdk.Parts{unknown}}, []string{"/parts/*/deep"}, `{"parts":[{"type":"future","id":"f","deep":{"n":1}}]}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

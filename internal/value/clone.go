@@ -27,22 +27,18 @@ func Clone(v any) any {
 	}
 	t := reflect.TypeOf(v)
 	if t.Kind() == reflect.Pointer {
-		if t.Elem().Kind() == reflect.Struct && !ours(t.Elem()) {
-			return v
-		}
-		return clonePointer(v)
+		t = t.Elem()
 	}
 	if t.Kind() == reflect.Struct && !ours(t) {
 		return v
 	}
-	p := planOf(t)
-	if p.shallow {
-		return v
+	src := reflect.ValueOf(v)
+	if src.Kind() == reflect.Pointer {
+		return planOf(src.Type()).clonePointer(src).Interface()
 	}
-	dst := reflect.New(t)
-	dst.Elem().Set(reflect.ValueOf(v))
-	p.memory.detach(dst.UnsafePointer())
-	return dst.Elem().Interface()
+	c := addressable(src)
+	planOf(c.Type()).detach(c)
+	return c.Interface()
 }
 
 // CloneObject returns a deep copy of the object.
@@ -65,26 +61,55 @@ func scalar(v any) bool {
 	return false
 }
 
-func cloneExtra(e Extra) Extra {
-	c := maps.Clone(e)
-	for k, raw := range e {
-		c[k] = bytes.Clone(raw)
+// clonePointer returns a pointer to a deep copy of the value of v, a pointer.
+func (p *plan) clonePointer(v reflect.Value) reflect.Value {
+	if v.IsNil() {
+		return v
 	}
+	c := reflect.New(p.elem.typ)
+	c.Elem().Set(v.Elem())
+	p.elem.detach(c.Elem())
 	return c
 }
 
-func (p *plan) detachMap(v reflect.Value) {
-	if v.IsNil() {
+// detach copies what v, a copy by assignment, shares with its original.
+func (p *plan) detach(v reflect.Value) {
+	if p.shallow || v.Kind() != reflect.Struct && v.IsNil() {
 		return
 	}
-	dst := reflect.MakeMapWithSize(p.typ, v.Len())
-	for iter := v.MapRange(); iter.Next(); {
-		elem := reflect.New(p.elem.typ)
-		elem.Elem().SetIterValue(iter)
-		if !p.elem.shallow {
-			p.elem.memory.detach(elem.UnsafePointer())
+	switch {
+	case v.Kind() == reflect.Struct:
+		for i := range p.parts {
+			if part := &p.parts[i]; !part.plan.shallow {
+				part.plan.detach(v.Field(part.index))
+			}
 		}
-		dst.SetMapIndex(iter.Key(), elem.Elem())
+	case p.shape == shapePointer:
+		v.Set(p.clonePointer(v))
+	case p.shape == shapeUnion:
+		v.Set(planOf(v.Elem().Type()).clonePointer(v.Elem()))
+	case p.shape == shapeAny:
+		*at[any](v) = Clone(*at[any](v))
+	case p.shape == shapeRaw:
+		v.SetBytes(bytes.Clone(v.Bytes()))
+	case v.Kind() == reflect.Slice:
+		c := reflect.MakeSlice(p.typ, v.Len(), v.Len())
+		reflect.Copy(c, v)
+		v.Set(c)
+		for i := 0; !p.elem.shallow && i < v.Len(); i++ {
+			p.elem.detach(v.Index(i))
+		}
+	case p.object:
+		*at[map[string]any](v) = CloneObject(*at[map[string]any](v))
+	case p.texts:
+		*at[map[string]string](v) = maps.Clone(*at[map[string]string](v))
+	case v.Kind() == reflect.Map:
+		c := reflect.MakeMapWithSize(p.typ, v.Len())
+		for iter := v.MapRange(); iter.Next(); {
+			elem := addressable(iter.Value())
+			p.elem.detach(elem)
+			c.SetMapIndex(iter.Key(), elem)
+		}
+		v.Set(c)
 	}
-	v.Set(dst)
 }

@@ -3,12 +3,8 @@ package value
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"strings"
-	"unsafe"
-
-	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // ErrWire is wrapped by errors about JSON that does not match its type.
@@ -32,9 +28,6 @@ type change interface {
 	}
 }
 
-// as returns the same changes as another type.
-func as[D, C change](changes []C) []D { return *(*[]D)(unsafe.Pointer(&changes)) }
-
 // Contract describes the types of one package, as far as their JSON does not follow from their declarations.
 type Contract struct {
 	Unions []Union
@@ -53,8 +46,7 @@ type Union struct {
 	tag     string
 	members map[string]reflect.Type
 	unknown reflect.Type // keeps the JSON of members that this version does not know
-	set     func(at unsafe.Pointer, member any)
-	memory  memory
+	set     func(v reflect.Value, member any)
 }
 
 // NewUnion describes the interface type M. The field tag names the type of a member, and name returns its value. All members embed head. Members with
@@ -63,40 +55,12 @@ func NewUnion[M any](tag string, name func(M) string, head any, unknown M, membe
 	u := Union{
 		typ: reflect.TypeFor[M](), head: reflect.TypeOf(head), tag: tag,
 		members: map[string]reflect.Type{}, unknown: reflect.TypeOf(unknown).Elem(),
-		set: func(at unsafe.Pointer, member any) { *(*M)(at), _ = member.(M) },
-		memory: memory{
-			func(a, b unsafe.Pointer) bool { return samePointee(*(*M)(a), *(*M)(b)) },
-			func(at unsafe.Pointer) {
-				if m := (*M)(at); any(*m) != nil {
-					*m, _ = clonePointer(*m).(M)
-				}
-			},
-		},
+		set: func(v reflect.Value, member any) { *at[M](v) = member.(M) },
 	}
 	for _, member := range members {
 		u.members[name(member)] = reflect.TypeOf(member).Elem()
 	}
 	return u
-}
-
-// decode decodes a member.
-func (u *Union) decode(data []byte) (any, error) {
-	if !jsontext.IsObject(data) {
-		return nil, fmt.Errorf("%w: %s: no JSON object: %.40q", ErrWire, u, data)
-	}
-	// A guess: another field with the same name may follow, and would count.
-	if t, known := u.members[string(jsontext.FirstString(data, u.tag))]; known {
-		v, d := reflect.New(t), ordinary{Scanner: jsontext.NewScanner(data)}
-		if d.keeping(planOf(t), v.UnsafePointer()) && d.AtEnd() {
-			return v.Interface(), nil
-		}
-	}
-	t, known := u.members[jsontext.StringField(data, u.tag)]
-	if !known {
-		t = u.unknown
-	}
-	member := reflect.New(t).Interface()
-	return member, member.(json.Unmarshaler).UnmarshalJSON(data)
 }
 
 // String returns the name of the union in errors.
@@ -125,31 +89,4 @@ func unionOf(t reflect.Type) *Union {
 		}
 	}
 	return nil
-}
-
-// DecodeMember decodes a member of the union M. Errors wrap ErrWire.
-func DecodeMember[M any](data []byte) (M, error) {
-	var m M
-	member, err := unionOf(reflect.TypeFor[M]()).decode(data)
-	if err == nil {
-		m = member.(M)
-	}
-	return m, err
-}
-
-// DecodeMembers decodes an array of members of the union M. Errors wrap ErrWire.
-func DecodeMembers[M any](data []byte) ([]M, error) {
-	u := unionOf(reflect.TypeFor[M]())
-	var raws []json.RawMessage
-	if err := json.Unmarshal(data, &raws); err != nil {
-		return nil, fmt.Errorf("%w: %ss: %w", ErrWire, u, err)
-	}
-	out := make([]M, len(raws))
-	for i, raw := range raws {
-		var err error
-		if out[i], err = DecodeMember[M](raw); err != nil {
-			return nil, fmt.Errorf("%s %d: %w", u, i, err)
-		}
-	}
-	return out, nil
 }

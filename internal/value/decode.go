@@ -1,34 +1,282 @@
 package value
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// This file decodes ordinary JSON in one pass. Reading a conversation decodes thousands of parts and messages. encoding/json reads each of them several
-// times: to check it, to decode it, and both again for every nested value with an UnmarshalJSON.
-//
-// If decodeOrdinary succeeds, the value and the Extra are exactly those of the slow path (decodeSlow). It refuses everything unusual: malformed JSON,
-// values of the wrong type, duplicate fields, names in other capitals or with escapes, and unknown fields in nested structs. Then the slow path starts
-// over. encoding/json stays the reference; this is only a fast path.
-
-// ordinary decodes JSON into Go values. Its methods report whether the JSON is ordinary. If not, the value must not be used.
-type ordinary struct {
-	jsontext.Scanner
-	loose bool // unknown fields of nested structs are dropped, as by encoding/json
+// Unmarshal decodes data into v, a pointer to a struct. A field Extra receives the fields that the struct does not declare. A member of a union
+// may lack its tag, but not have another one. The State of the contract is decoded by the status in the data. Names must be exact: encoding/json
+// would decode "Text" into the field "text". Otherwise the result is that of encoding/json. Errors wrap ErrWire.
+func Unmarshal(data []byte, v any) error {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	d := decoder{Scanner: jsontext.NewScanner(data)}
+	ok := false
+	switch {
+	case p.states != nil:
+		ok = d.state(p, target)
+	case p.extra != nil:
+		ok = d.keeping(p, target)
+	default:
+		target.SetZero()
+		_, ok = d.fields(p, target)
+	}
+	return d.result(ok, p)
 }
 
-// decodeOrdinary decodes the object in data into target, a struct with the plan p, and returns the undeclared fields. If ok is false, target is
-// unchanged.
-func decodeOrdinary(data []byte, p *plan, target reflect.Value) (extra Extra, ok bool) {
-	if !target.IsZero() {
-		return nil, false // encoding/json merges
+// UnmarshalStruct decodes data into v, a pointer, and returns the fields that the struct does not declare. It does not call UnmarshalJSON of v. If v
+// does not point to a struct, it is json.Unmarshal.
+func UnmarshalStruct(data []byte, v any) (Extra, error) {
+	target := reflect.ValueOf(v).Elem()
+	if target.Kind() != reflect.Struct {
+		return nil, json.Unmarshal(data, v)
 	}
-	d := ordinary{Scanner: jsontext.NewScanner(data)}
-	if extra, ok = d.fields(p, target.Addr().UnsafePointer()); ok && d.AtEnd() {
-		return extra, true
+	p := planOf(target.Type())
+	d := decoder{Scanner: jsontext.NewScanner(data)}
+	unknown, ok := d.fields(p, target)
+	return unknown, d.result(ok, p)
+}
+
+// DecodeMember decodes a member of the union M. Errors wrap ErrWire.
+func DecodeMember[M any](data []byte) (M, error) {
+	var m M
+	u := unionOf(reflect.TypeFor[M]())
+	d := decoder{Scanner: jsontext.NewScanner(data)}
+	member, ok := d.member(u)
+	if err := d.result(ok, planOf(u.typ)); err != nil {
+		return m, err
 	}
-	target.SetZero()
-	return nil, false
+	return member.(M), nil
+}
+
+// DecodeMembers decodes an array of members of the union M. Errors wrap ErrWire.
+func DecodeMembers[M any](data []byte) ([]M, error) {
+	list := []M{}
+	return list, decodeExact(data, &list)
+}
+
+// decodeExact decodes data into v, a pointer, with exact names. Errors wrap ErrWire.
+func decodeExact(data []byte, v any) error {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	d := decoder{Scanner: jsontext.NewScanner(data)}
+	_, ok := d.value(p, target)
+	return d.result(ok, p)
+}
+
+// Decode decodes data into v, a pointer, as json.Unmarshal does. It is much faster, because it reads the data once: encoding/json reads it to check it,
+// to decode it, and both again for every nested value with an UnmarshalJSON.
+func Decode(data []byte, v any) error {
+	target := reflect.ValueOf(v)
+	if target.Kind() == reflect.Pointer && !target.IsNil() && target.Elem().IsZero() {
+		d := decoder{Scanner: jsontext.NewScanner(data), standard: true}
+		if _, ok := d.value(planOf(target.Type()).elem, target.Elem()); ok && d.AtEnd() {
+			return nil
+		}
+		target.Elem().SetZero()
+	}
+	return json.Unmarshal(data, v)
+}
+
+// DecodeCall decodes the call of a hook, {"input": …, "value": …}, into pointers to zero values of the point's types. value is nil if the
+// point has none. Errors wrap ErrWire.
+func DecodeCall(data []byte, input, value any) error {
+	d := decoder{Scanner: jsontext.NewScanner(data), standard: true}
+	if d.call(input, value) {
+		return nil
+	}
+	reflect.ValueOf(input).Elem().SetZero()
+	if value != nil {
+		reflect.ValueOf(value).Elem().SetZero()
+	}
+	var call struct {
+		Input json.RawMessage `json:"input"`
+		Value json.RawMessage `json:"value"`
+	}
+	if err := Decode(data, &call); err != nil {
+		return fmt.Errorf("%w: call of a hook: %w", ErrWire, err)
+	}
+	if err := Decode(call.Input, input); err != nil {
+		return fmt.Errorf("%w: input: %w", ErrWire, err)
+	}
+	if value == nil {
+		return nil
+	}
+	if err := Decode(call.Value, value); err != nil {
+		return fmt.Errorf("%w: value: %w", ErrWire, err)
+	}
+	return nil
+}
+
+// call decodes a call in the form in which hosts write it.
+func (d *decoder) call(input, value any) bool {
+	ok := d.Next('{') && d.named("input", input)
+	if ok && value != nil {
+		ok = d.Next(',') && d.named("value", value)
+	}
+	return ok && d.Next('}') && d.AtEnd()
+}
+
+func (d *decoder) named(name string, target any) bool {
+	if key, _, ok := d.Quoted(); !ok || string(key) != name || !d.Next(':') {
+		return false
+	}
+	v := reflect.ValueOf(target)
+	_, ok := d.value(planOf(v.Type()).elem, v.Elem())
+	return ok
+}
+
+// errName makes Decode use encoding/json: it decodes names in other capitals.
+var errName = errors.New("the name of a field in other capitals")
+
+// decoder decodes JSON into Go values, which must be addressable. Its methods report whether they succeeded.
+type decoder struct {
+	jsontext.Scanner
+	standard bool   // unknown fields are dropped, and names in other capitals are an error
+	err      error  // why a method failed; nil if the text is not JSON
+	at       string // where, as a JSON pointer
+}
+
+// result returns the error of a decoded text. ok reports whether all methods succeeded.
+func (d *decoder) result(ok bool, p *plan) error {
+	if ok && d.AtEnd() {
+		return nil
+	}
+	if d.err == nil {
+		d.err = d.SyntaxError()
+	}
+	if d.at != "" {
+		d.err = fmt.Errorf("at %q: %w", d.at, d.err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrWire, p.name(), d.err)
+}
+
+// name returns the name of the type in errors.
+func (p *plan) name() string {
+	if p.union != nil {
+		return p.union.String()
+	}
+	return p.typ.Name()
+}
+
+func (d *decoder) fail(err error) bool {
+	d.err = err
+	return false
+}
+
+// within adds a name or an index to the place of an error.
+func (d *decoder) within(name string) bool {
+	d.at = "/" + name + d.at
+	return false
+}
+
+// value decodes a value into v. It returns the unknown fields inside it that its owner has to keep (extra.go).
+func (d *decoder) value(p *plan, v reflect.Value) (unknown Extra, ok bool) {
+	switch {
+	case p.shape == shapeScalar && !p.decodes:
+		return nil, d.scalar(v)
+	case p.shape == shapeRaw:
+		raw, ok := d.Raw()
+		v.SetBytes(bytes.Clone(raw))
+		return nil, ok
+	case p.union != nil:
+		member, ok := d.member(p.union)
+		if ok {
+			p.union.set(v, member)
+		}
+		return nil, ok
+	case p.states != nil:
+		return nil, d.state(p, v)
+	case p.keeps:
+		return nil, d.keeping(p, v)
+	case p.shape == shapeAny || p.object:
+		return nil, d.any(p, v)
+	case p.decodes && !p.nilList && p.unions == nil:
+		return d.own(p, v)
+	}
+	switch p.shape {
+	case shapeStruct:
+		if unknown, ok = d.fields(p, v); p.decodes {
+			return nil, ok // its owner keeps nothing
+		}
+		return unknown, ok
+	case shapePointer:
+		return d.pointer(p, v)
+	case shapeSlice:
+		return d.slice(p, v)
+	case shapeMap:
+		return nil, d.mapOf(p, v)
+	}
+	return nil, d.other(v)
+}
+
+// other leaves a value to encoding/json.
+func (d *decoder) other(v reflect.Value) bool {
+	raw, ok := d.Raw()
+	if !ok {
+		return false
+	}
+	d.err = json.Unmarshal(raw, v.Addr().Interface())
+	return d.err == nil
+}
+
+// fields decodes an object into the struct v and returns the fields that it does not declare.
+func (d *decoder) fields(p *plan, v reflect.Value) (unknown Extra, ok bool) {
+	if d.Peek() != '{' {
+		raw, ok := d.Raw()
+		if ok && !jsontext.IsNull(raw) {
+			return nil, d.fail(fmt.Errorf("want an object, have %.40s", raw))
+		}
+		return nil, ok
+	}
+	next := 0 // fields mostly come in order
+	ok = d.Each('{', '}', func() bool {
+		key, escapes, ok := d.Quoted()
+		if !ok || !d.Next(':') {
+			return false
+		}
+		if escapes > 0 {
+			key = []byte(jsontext.Name(key))
+		}
+		i, known := next, next < len(p.fields) && p.fields[next].name == string(key)
+		if !known {
+			i, known = p.byName[string(key)]
+		}
+		if !known {
+			unknown, ok = d.unknownField(p, key, unknown)
+			return ok
+		}
+		next = i + 1
+		f := &p.fields[i]
+		inner, ok := d.value(f.plan, v.FieldByIndex(f.index))
+		unknown = keepInside(unknown, f.name, inner)
+		return ok || d.within(f.name)
+	})
+	return unknown, ok && d.complete(p, v)
+}
+
+// unknownField adds the value of an undeclared field to the unknown fields of an object.
+func (d *decoder) unknownField(p *plan, key []byte, unknown Extra) (Extra, bool) {
+	raw, ok := d.Raw()
+	if !ok {
+		return unknown, false
+	}
+	if p.want != "" && string(key) == p.tag {
+		ok = string(raw) == p.quoted || jsontext.StringValue(raw) == p.want
+		return unknown, ok || d.fail(fmt.Errorf("%s %.40s where %q is expected", p.tag, raw, p.want))
+	}
+	if d.standard {
+		return unknown, !p.folds(string(key)) || d.fail(errName)
+	}
+	if unknown == nil {
+		unknown = Extra{}
+	}
+	unknown[jsontext.Name(key)] = bytes.Clone(raw)
+	return unknown, true
 }

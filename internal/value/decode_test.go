@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// oddJSON is JSON that the two ways of decoding could well read in different ways, and what is none.
+// oddJSON is JSON that could be read in different ways, and text that is not JSON.
 var oddJSON = []string{
 	`{}`, ` { } `, `null`, `[]`, `{"id":"a"}x`, `{"id":"a"},`, `{"id":"a",}`, `{,}`, `{"id" "a"}`, `{"id":"a"`, `{"id":"`, `{"id":"\`, `{"id":"\u00`,
 	`{"id":"a","id":"b"}`, `{"Id":"a"}`, `{"ID":"a","id":"b"}`, `{"i\u0064":"a"}`, `{"\u0069d":"a","id":"b"}`, `{"ſessionID":"a"}`, `{"toKens":{}}`,
@@ -32,10 +32,10 @@ var oddJSON = []string{
 	`{"todos":[{"content":"a"},{"content":"b","x":1}]}`, `{"todos":[null]}`, `{"retryCount":1}`, `{"format":{"type":"t","retryCount":2}}`, strings.Repeat(`{"metadata":`, 300) + strings.Repeat(`}`, 300), `{"x":` + strings.Repeat(`[`, 250) + strings.Repeat(`]`, 250) + `}`,
 }
 
-// checkDecoders holds that the fast way agrees with the slow one on data.
-func checkDecoders(t *testing.T, data []byte) (taken []string) {
+// checkDecoders holds that data is decoded as by encoding/json.
+func checkDecoders(t *testing.T, data []byte) (accepted []string) {
 	t.Helper()
-	taken, err := value.CompareDecoders(structs(), data)
+	accepted, err := value.CompareDecoders(structs(), data)
 	if err != nil {
 		t.Errorf("decode %q as %v", data, err)
 	}
@@ -45,7 +45,7 @@ func checkDecoders(t *testing.T, data []byte) (taken []string) {
 	if m, err := sdk.DecodeMessage(data); err == nil && m.Role() != jsontext.StringField(data, "role") {
 		t.Errorf("%q became a %T", data, m)
 	}
-	return taken
+	return accepted
 }
 
 func FuzzDecode(f *testing.F) {
@@ -63,28 +63,17 @@ func TestDecodersAgree(t *testing.T) {
 	for _, sample := range slices.Concat(wireSamples, oddJSON) {
 		checkDecoders(t, []byte(sample))
 	}
-	taken := 0
+	accepted := 0
 	for seed := range uint64(400) {
 		g := newGenerator(seed)
 		data := randomJSON(t, g)
 		for range 4 {
-			taken += min(1, len(checkDecoders(t, data)))
+			accepted += min(1, len(checkDecoders(t, data)))
 			data = g.garble(data)
 		}
 	}
-	if taken < 400 {
-		t.Errorf("the fast way took %d of 1600: there is little to compare", taken)
-	}
-}
-
-// TestOrdinary holds that what the host itself writes takes the fast way.
-func TestOrdinary(t *testing.T) {
-	t.Parallel()
-	cases := map[string]any{"TextPart": benchText(), "ToolPart": benchTool(), "AssistantMessage": benchAssistant(), "Session": benchSession()}
-	for name, v := range cases {
-		if taken := checkDecoders(t, []byte(encode(t, v))); !slices.Contains(taken, name) {
-			t.Errorf("%s does not take the fast way, only %v do", name, taken)
-		}
+	if accepted < 400 {
+		t.Errorf("%d of 1600 were accepted: there is little to compare", accepted)
 	}
 }
 

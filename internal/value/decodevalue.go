@@ -1,276 +1,207 @@
 package value
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
-	"unsafe"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// This file decodes ordinary JSON into Go values. As in memory.go, an address always points to a live value of the plan's type.
-
-// fields reads an object into the struct at the address.
-func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
-	var seen uint64
-	next := 0 // fields mostly come in order
-	ok = d.Each('{', '}', func() bool {
-		i, known := d.field(p, next)
-		var key []byte
-		if !known {
-			var ok bool
-			if key, ok = d.Name(); !ok {
-				return false
-			}
-			i, known = p.byName[string(key)]
-		}
-		if known {
-			next = i + 1
-			bit := uint64(1) << i // zero for a struct of more than 64 fields; there is none
-			if bit == 0 || seen&bit != 0 {
-				return false
-			}
-			seen |= bit
-			f := &p.fields[i]
-			return d.value(f.plan, unsafe.Add(at, f.offset))
-		}
-		raw, ok := d.Raw()
-		if !ok {
-			return false
-		}
-		if p.want != "" && string(key) == p.tag {
-			return len(raw) == len(p.want)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == p.want
-		}
-		if p.folds(string(key)) {
-			return false
-		}
-		if d.loose {
-			return true
-		}
-		if extra == nil {
-			extra = Extra{}
-		}
-		extra[string(key)] = bytes.Clone(raw)
-		return true
-	})
-	return extra, ok
-}
-
-// field skips the name of a field and its colon if it is one of the next fields from guess on: empty fields are omitted.
-func (d *ordinary) field(p *plan, guess int) (index int, ok bool) {
-	d.Peek()
-	rest := d.Rest()
-	for i := guess; i < len(p.fields) && i < guess+4; i++ {
-		if key := p.fields[i].key; len(rest) >= len(key) && string(rest[:len(key)]) == key {
-			d.Skip(len(key))
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// reader is the way to decode values of a type.
-type reader uint8
-
-const (
-	readNothing reader = iota // left to encoding/json
-	readRaw
-	readAny
-	readObject
-	readUnion
-	readUnions // a list
-	readState
-	readKeeping
-	readOwn // by its UnmarshalJSON
-	readScalar
-	readPointer
-	readStruct
-	readSlice
-	readMap
-)
-
-func readerOf(p *plan) reader {
-	switch {
-	case p.shape == shapeRaw:
-		return readRaw
-	case p.shape == shapeAny:
-		return readAny
-	case isObjectType(p.typ):
-		return readObject
-	case p.shape == shapeUnion:
-		return readUnion
-	case p.shape == shapeSlice && p.elem.shape == shapeUnion:
-		return readUnions
-	case len(p.unions) > 0:
-		return readStruct
-	case p.states != nil:
-		return readState
-	case p.keeps:
-		return readKeeping
-	case p.decodes:
-		return readOwn
-	}
-	switch p.shape {
-	case shapeScalar:
-		return readScalar
-	case shapePointer:
-		return readPointer
-	case shapeStruct:
-		return readStruct
-	case shapeSlice:
-		return readSlice
-	case shapeMap:
-		return readMap
-	}
-	return readNothing
-}
-
-// value decodes any value to the address of a zero value.
-func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
-	switch p.reader {
-	case readRaw:
-		raw, ok := d.Raw()
-		*(*json.RawMessage)(at) = bytes.Clone(raw)
-		return ok
-	case readAny:
-		v, ok := d.Any()
-		*(*any)(at) = v
-		return ok && jsontext.Rounded(v)
-	case readObject:
-		o, ok := d.Object()
-		*(*map[string]any)(at) = o
-		return ok
-	case readUnion:
-		return d.member(unionOf(p.typ), at)
-	case readUnions:
-		return d.slice(p, at)
-	case readState:
-		return d.state(p, at)
-	case readKeeping:
-		return d.keeping(p, at)
-	case readOwn:
-		raw, ok := d.Raw()
-		v := reflect.NewAt(p.typ, at)
-		return ok && v.Interface().(json.Unmarshaler).UnmarshalJSON(raw) == nil && (d.loose || len(p.unknownInside(raw, v.Elem())) == 0)
-	case readScalar:
-		return d.loose && d.null() || d.scalar(p, at)
-	case readPointer:
-		return d.null() || d.pointer(p, at)
-	case readStruct:
-		if d.loose && d.null() {
-			return true
-		}
-		extra, ok := d.fields(p, at)
-		return ok && (extra == nil || d.loose) && p.complete(at)
-	case readSlice:
-		return d.null() || d.slice(p, at)
-	case readMap:
-		return d.null() || d.mapOf(p, at)
-	}
-	return false
-}
-
-func (d *ordinary) null() bool { return d.Peek() == 'n' && d.Literal("null") }
-
-func (d *ordinary) pointer(p *plan, at unsafe.Pointer) bool {
-	elem := reflect.New(p.elem.typ).UnsafePointer()
-	*(*unsafe.Pointer)(at) = elem
-	return d.value(p.elem, elem)
-}
-
-// keeping decodes an object of a type that keeps unknown fields.
-func (d *ordinary) keeping(p *plan, at unsafe.Pointer) bool {
-	loose := d.loose
-	d.loose = false
-	extra, ok := d.fields(p, at)
-	d.loose = loose
-	*(*Extra)(unsafe.Add(at, p.extraOffset)) = extra
-	return ok
-}
-
-// state decodes a state by the plan of its status.
-func (d *ordinary) state(p *plan, at unsafe.Pointer) bool {
-	state := p.states[string(jsontext.FirstString(d.Rest(), "status"))]
-	return state != nil && d.keeping(state, at)
-}
-
-func (d *ordinary) slice(p *plan, at unsafe.Pointer) bool {
-	v := reflect.NewAt(p.typ, at).Elem()
-	v.Set(reflect.MakeSlice(p.typ, 0, 0)) // not nil, even when it stays empty
-	size := p.typ.Elem().Size()
-	return d.Each('[', ']', func() bool {
-		n := v.Len()
-		v.Grow(1)
-		v.SetLen(n + 1)
-		return d.Peek() != 'n' && d.value(p.elem, unsafe.Add((*sliceWords)(at).data, uintptr(n)*size))
-	})
-}
-
-// member decodes a member of a union.
-func (d *ordinary) member(u *Union, at unsafe.Pointer) bool {
-	d.Peek()
-	t, known := u.members[string(jsontext.FirstString(d.Rest(), u.tag))]
-	if !known {
-		raw, ok := d.Raw()
-		member, err := u.decode(raw)
-		u.set(at, member)
-		return ok && err == nil
-	}
-	v := reflect.New(t)
-	u.set(at, v.Interface())
-	p := planOf(t)
-	return d.keeping(p, v.UnsafePointer())
-}
-
-// complete reports whether no field that is a union is missing.
-func (p *plan) complete(at unsafe.Pointer) bool {
-	for _, offset := range p.unions {
-		if *(*unsafe.Pointer)(unsafe.Add(at, offset)) == nil {
-			return false
+// complete reports whether the unions of a struct are set.
+func (d *decoder) complete(p *plan, v reflect.Value) bool {
+	for _, i := range p.unions {
+		if f := &p.fields[i]; v.FieldByIndex(f.index).IsNil() {
+			return d.fail(fmt.Errorf("no JSON object in %q", f.name))
 		}
 	}
 	return true
 }
 
+// keeping decodes an object of a type that keeps unknown fields.
+func (d *decoder) keeping(p *plan, v reflect.Value) bool {
+	standard := d.standard
+	d.standard = false
+	unknown, ok := d.fields(p, v)
+	d.standard = standard
+	*p.extraAt(v) = unknown
+	return ok
+}
+
+// state decodes a state by the plan of its status.
+func (d *decoder) state(p *plan, v reflect.Value) bool {
+	v.SetZero()
+	d.Peek()
+	status := jsontext.FirstString(d.Rest(), "status")
+	if p.states[string(status)] == nil {
+		status = []byte(jsontext.StringField(d.Rest(), "status")) // escaped
+	}
+	if p = p.states[string(status)]; p == nil {
+		return d.fail(fmt.Errorf("tool state: unknown status %q", status))
+	}
+	return d.keeping(p, v) && (v.Field(0).String() == string(status) || d.fail(errors.New("tool state: two statuses")))
+}
+
+// member decodes a member of a union and returns a pointer to it.
+func (d *decoder) member(u *Union) (any, bool) {
+	d.Peek()
+	t, known := u.members[string(jsontext.FirstString(d.Rest(), u.tag))]
+	if !known {
+		t, known = u.members[jsontext.StringField(d.Rest(), u.tag)] // escaped
+	}
+	if known {
+		member := reflect.New(t)
+		return member.Interface(), d.keeping(planOf(t), member.Elem())
+	}
+	raw, ok := d.Raw()
+	switch {
+	case !ok:
+		return nil, false
+	case raw[0] != '{':
+		return nil, d.fail(fmt.Errorf("%s: no JSON object: %.40q", u, raw))
+	}
+	member := reflect.New(u.unknown).Interface()
+	d.err = member.(json.Unmarshaler).UnmarshalJSON(raw)
+	return member, d.err == nil
+}
+
+// own decodes a value by its UnmarshalJSON. The unknown fields in a list of structs are found by decoding it once more.
+func (d *decoder) own(p *plan, v reflect.Value) (unknown Extra, ok bool) {
+	raw, ok := d.Raw()
+	if !ok {
+		return nil, false
+	}
+	if d.err = v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw); d.err != nil {
+		return nil, false
+	}
+	if p.shape == shapeSlice && raw[0] == '[' && !d.standard {
+		again := decoder{Scanner: jsontext.NewScanner(raw)}
+		unknown, _ = again.slice(p, reflect.New(p.typ).Elem())
+	}
+	return unknown, true
+}
+
+func (d *decoder) null() bool { return d.Peek() == 'n' && d.Literal("null") }
+
+func (d *decoder) pointer(p *plan, v reflect.Value) (unknown Extra, ok bool) {
+	if d.null() {
+		v.SetZero()
+		return nil, true
+	}
+	if v.IsNil() {
+		v.Set(reflect.New(p.elem.typ))
+	}
+	return d.value(p.elem, v.Elem())
+}
+
+func (d *decoder) slice(p *plan, v reflect.Value) (unknown Extra, ok bool) {
+	if d.Peek() != '[' {
+		return nil, d.other(v)
+	}
+	n := 0
+	var inner map[int]Extra // unknown fields inside elements
+	ok = d.Each('[', ']', func() bool {
+		if n == v.Cap() {
+			v.Grow(1)
+		}
+		if n == v.Len() { // encoding/json decodes into the elements that are there
+			v.SetLen(n + 1)
+		}
+		if p.elem.isHead() && d.Peek() == 'n' {
+			return d.fail(errNullHead) || d.within(strconv.Itoa(n))
+		}
+		extra, ok := d.value(p.elem, v.Index(n))
+		if !ok {
+			return d.within(strconv.Itoa(n))
+		}
+		if len(extra) > 0 {
+			if inner == nil {
+				inner = map[int]Extra{}
+			}
+			inner[n] = extra
+		}
+		n++
+		return true
+	})
+	if v.SetLen(n); n == 0 {
+		v.Set(reflect.MakeSlice(p.typ, 0, 0)) // not nil
+	}
+	if len(inner) > 0 {
+		unknown = p.keepElements(v, inner)
+	}
+	return unknown, ok
+}
+
 // mapOf decodes an object into a map.
-func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
-	m := reflect.MakeMap(p.typ)
-	reflect.NewAt(p.typ, at).Elem().Set(m)
+func (d *decoder) mapOf(p *plan, v reflect.Value) bool {
+	if d.Peek() != '{' {
+		return d.other(v)
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(p.typ))
+	}
 	return d.Entries(func(key string) bool {
-		elem := reflect.New(p.elem.typ)
-		ok := d.value(p.elem, elem.UnsafePointer())
-		m.SetMapIndex(reflect.ValueOf(key).Convert(p.typ.Key()), elem.Elem())
-		return ok
+		elem := reflect.New(p.elem.typ).Elem()
+		if _, ok := d.value(p.elem, elem); !ok {
+			return d.within(key)
+		}
+		v.SetMapIndex(reflect.ValueOf(key).Convert(p.typ.Key()), elem)
+		return true
 	})
 }
 
-func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
-	switch p.kind {
+// any decodes JSON of any shape: an Object keeps numbers exact, other types round them.
+func (d *decoder) any(p *plan, v reflect.Value) bool {
+	before := d.Scanner
+	switch decoded, ok := d.Any(); {
+	case !ok || !p.decodes && !jsontext.Rounded(decoded):
+	case p.shape == shapeAny && decoded == nil:
+		v.SetZero()
+		return true
+	case p.shape == shapeAny:
+		v.Set(reflect.ValueOf(decoded))
+		return true
+	default:
+		if object, ok := decoded.(map[string]any); ok {
+			*at[map[string]any](v) = object
+			return true
+		}
+	}
+	d.Scanner = before
+	return d.other(v)
+}
+
+func (d *decoder) scalar(v reflect.Value) bool {
+	if d.null() {
+		return true // encoding/json leaves the value
+	}
+	before := d.Scanner
+	switch v.Kind() {
 	case reflect.String:
-		s, ok := d.Text()
-		*(*string)(at) = s
-		return ok
+		if s, ok := d.Text(); ok {
+			v.SetString(s)
+			return true
+		}
 	case reflect.Bool:
-		yes := d.Peek() == 't'
-		*(*bool)(at) = yes
-		return yes && d.Literal("true") || d.Literal("false")
-	case reflect.Int64:
+		if yes := d.Peek() == 't'; yes && d.Literal("true") || d.Literal("false") {
+			v.SetBool(yes)
+			return true
+		}
+	case reflect.Int, reflect.Int64:
 		number, ok := d.Number()
-		n, err := strconv.ParseInt(string(number), 10, 64)
-		*(*int64)(at) = n
-		return ok && err == nil
-	case reflect.Int:
-		number, ok := d.Number()
-		n, err := strconv.Atoi(string(number))
-		*(*int)(at) = n
-		return ok && err == nil
+		if n, err := strconv.ParseInt(string(number), 10, v.Type().Bits()); ok && err == nil {
+			v.SetInt(n)
+			return true
+		}
 	case reflect.Float64:
 		number, ok := d.Number()
-		n, err := strconv.ParseFloat(string(number), 64)
-		*(*float64)(at) = n
-		return ok && err == nil
+		if n, err := strconv.ParseFloat(string(number), 64); ok && err == nil {
+			v.SetFloat(n)
+			return true
+		}
 	}
-	return false // no other kinds in the contract
+	d.Scanner = before
+	return d.other(v)
 }

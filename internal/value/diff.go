@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"unsafe"
 
 	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -38,7 +37,7 @@ func Diff[C change](before, after any) ([]C, error) {
 		return nil, fmt.Errorf("%w: diff: want two pointers of one type, have %T and %T", ErrWire, before, after)
 	}
 	p := planOf(a.Type()).elem
-	if p.memory.same(a.UnsafePointer(), b.UnsafePointer()) {
+	if p.same(a.UnsafePointer(), b.UnsafePointer()) {
 		return nil, nil
 	}
 	var d differ
@@ -58,41 +57,27 @@ type differ struct {
 	err     error // the first
 }
 
+// value compares two values of the type of p, which have addresses.
 func (d *differ) value(p *plan, a, b reflect.Value) {
+	if p.same(a.Addr().UnsafePointer(), b.Addr().UnsafePointer()) {
+		return
+	}
 	if d.depth++; d.depth > maxDepth {
 		d.fail(errDepth)
 		return
 	}
-	// Most of a value is equal: compare in memory first.
-	if !p.memory.same(address(a), address(b)) {
-		d.byShape(p, a, b)
-	}
-	d.depth--
-}
-
-// byShape compares two values that are not equal in memory, or that are equal but may lack a required member.
-func (d *differ) byShape(p *plan, a, b reflect.Value) {
+	defer func() { d.depth-- }()
 	switch p.shape {
-	case shapeScalar:
-		d.set(b)
-	case shapeRaw:
-		if !bytes.Equal(a.Bytes(), b.Bytes()) {
-			d.set(b)
-		}
+	case shapeScalar, shapeRaw:
+		d.set(p, b)
 	case shapeStruct:
 		d.structs(p, a, b)
-	case shapePointer:
+	case shapePointer, shapeUnion:
 		d.pointers(p, a, b)
 	case shapeSlice:
 		d.slices(p, a, b)
 	case shapeMap:
-		if a.IsNil() != b.IsNil() {
-			d.set(b)
-			return
-		}
 		d.maps(p, a, b)
-	case shapeUnion:
-		d.unions(a, b)
 	case shapeAny:
 		d.any(a.Interface(), b.Interface())
 	default:
@@ -100,39 +85,38 @@ func (d *differ) byShape(p *plan, a, b reflect.Value) {
 	}
 }
 
+// pointers compares what two pointers, or the pointers in two members of a union, refer to.
 func (d *differ) pointers(p *plan, a, b reflect.Value) {
+	if p.shape == shapeUnion && !a.IsNil() && !b.IsNil() && a.Elem().Type() == b.Elem().Type() {
+		p = planOf(b.Elem().Type())
+		a, b = a.Elem(), b.Elem()
+	}
 	switch {
-	case a.IsNil() != b.IsNil():
-		d.set(b)
-	case !a.IsNil() && a.Pointer() != b.Pointer():
-		d.byShape(p.elem, a.Elem(), b.Elem())
+	case a.IsNil() || b.IsNil() || p.shape == shapeUnion:
+		d.set(p, b)
+	default:
+		d.value(p.elem, a.Elem(), b.Elem())
 	}
 }
 
 // structs compares two objects field by field. It replaces a part or message of another identity, and a state of another status.
 func (d *differ) structs(p *plan, a, b reflect.Value) {
-	if p.states != nil && a.Field(0).String() != b.Field(0).String() {
-		d.set(b)
-		return
-	}
+	owner := p
 	p = p.at(b)
-	if p.tag != "" && headID(p, a) != headID(p, b) {
-		d.set(b)
+	if p.at(a) != p || owner.states != nil && a.Field(0).String() != b.Field(0).String() || p.tag != "" && headID(p, a) != headID(p, b) {
+		d.set(owner, b)
 		return
 	}
-	if p.extra != nil && d.nestedExtras(p, a, b) {
+	if p.differInside(a, b) {
 		d.encoded(a.Addr().Interface(), b.Addr().Interface())
 		return
 	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.same(address(a), address(b)) {
-			continue
-		}
 		d.field(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index))
 	}
-	if p.extra != nil {
-		d.extras(p, a, b)
+	if ea, eb := p.extraOf(a), p.extraOf(b); len(ea) > 0 || len(eb) > 0 {
+		d.extras(p, ea, eb)
 	}
 }
 
@@ -142,63 +126,47 @@ func headID(p *plan, v reflect.Value) string {
 
 func (d *differ) field(f *planField, a, b reflect.Value) {
 	absentA, absentB := f.absent(a), f.absent(b)
-	if absentA && absentB || f.nilObject && a.Len() == 0 && b.Len() == 0 {
+	if f.plan.same(a.Addr().UnsafePointer(), b.Addr().UnsafePointer()) || absentA && absentB || f.nilObject && a.Len() == 0 && b.Len() == 0 {
 		return
 	}
 	length := d.push(f.name)
 	switch {
 	case absentB:
 		d.remove()
-	case f.plan.nullElement(b):
-		d.fail(errNullHead)
 	case absentA:
-		d.set(b)
-	case f.nilObject && f.plan.shape == shapeMap:
-		d.maps(f.plan, a, b)
-	case f.nilObject && b.Len() == 0:
+		d.set(f.plan, b)
+	case f.nilObject && b.Len() == 0 && f.plan.shape != shapeMap:
 		d.setRaw([]byte("{}"))
-	case f.plan.isHead() && b.IsNil():
-		d.fail(errNullHead)
+	case f.nilObject && f.plan.shape == shapeMap:
+		d.members(f.plan, a, b)
 	default:
-		d.byShape(f.plan, a, b)
+		d.value(f.plan, a, b)
 	}
 	d.pop(length)
 }
 
-// extraOf returns the extra fields of v, which is addressable.
-func (p *plan) extraOf(v reflect.Value) Extra { return *p.extraAt(v) }
-
-// extraAt returns where the extra fields of v are, which is addressable.
-func (p *plan) extraAt(v reflect.Value) *Extra {
-	return (*Extra)(unsafe.Add(address(v), p.extraOffset))
-}
-
 // extras compares unknown fields.
-func (d *differ) extras(p *plan, a, b reflect.Value) {
+func (d *differ) extras(p *plan, a, b Extra) {
 	compare := func(a, b json.RawMessage) {
 		if !bytes.Equal(a, b) {
 			d.setAny(b)
 		}
 	}
 	set := func(b json.RawMessage) { d.setAny(b) }
-	if ea, eb := p.extraOf(a), p.extraOf(b); len(ea) > 0 || len(eb) > 0 {
-		diffMembers(d, p.unknownOf(ea), p.unknownOf(eb), compare, set)
-	}
+	diffMembers(d, p.unknown(a), p.unknown(b), compare, set)
 }
 
-// unknownOf returns the extra fields without those inside known fields.
-func (p *plan) unknownOf(extra Extra) Extra {
+// unknown returns the extra fields that are not inside known fields.
+func (p *plan) unknown(extra Extra) Extra {
 	out := Extra{}
-	for key, raw := range extra {
-		if _, known := p.byName[key]; !known && key != p.tag {
-			out[key] = raw
-		}
+	for _, name := range p.unknownOf(extra) {
+		out[name] = extra[name]
 	}
 	return out
 }
 
-// nestedExtras reports whether unknown fields inside known ones, which the owner keeps, differ.
-func (d *differ) nestedExtras(p *plan, a, b reflect.Value) bool {
+// differInside reports whether the unknown fields inside known ones differ.
+func (p *plan) differInside(a, b reflect.Value) bool {
 	ea, eb := p.extraOf(a), p.extraOf(b)
 	if len(ea) == 0 && len(eb) == 0 {
 		return false
@@ -213,66 +181,62 @@ func (d *differ) nestedExtras(p *plan, a, b reflect.Value) bool {
 
 func (d *differ) slices(p *plan, a, b reflect.Value) {
 	na, nb := a.Len(), b.Len()
-	element := func(d *differ, i int) { d.value(p.elem, a.Index(i), b.Index(i)) }
-	if a.IsNil() != b.IsNil() && !p.nilList || na != nb && !d.equalPrefix(min(na, nb), element) {
-		d.set(b)
+	if a.IsNil() != b.IsNil() && !p.nilList || na != nb && !d.equalPrefix(p.elem, a, b) {
+		d.set(p, b)
 		return
 	}
-	d.elements(na, nb, element, func(i int) { d.set(b.Index(i)) })
+	for i := 0; na == nb && i < nb; i++ {
+		length := d.pushIndex(i)
+		d.value(p.elem, a.Index(i), b.Index(i))
+		d.pop(length)
+	}
+	for i := na; i < nb; i++ {
+		length := d.pushIndex(i)
+		d.set(p.elem, b.Index(i))
+		d.pop(length)
+	}
+	for i := na - 1; i >= nb; i-- {
+		length := d.pushIndex(i)
+		d.remove()
+		d.pop(length)
+	}
 }
 
-// nullElement reports whether v is a list of parts or messages in which one is missing.
-func (p *plan) nullElement(v reflect.Value) bool {
-	if p.shape != shapeSlice || !p.elem.isHead() {
-		return false
-	}
-	for i := range v.Len() {
-		if v.Index(i).IsNil() {
-			return true
-		}
-	}
-	return false
-}
-
-// equalPrefix reports whether the first n elements are equal.
-func (d *differ) equalPrefix(n int, element func(*differ, int)) bool {
+// equalPrefix reports whether one of two arrays begins with the elements of the other.
+func (d *differ) equalPrefix(elem *plan, a, b reflect.Value) bool {
 	side := differ{depth: d.depth, places: d.places}
-	for i := range n {
-		if element(&side, i); len(side.changes) > 0 || side.err != nil {
+	for i := range min(a.Len(), b.Len()) {
+		if side.value(elem, a.Index(i), b.Index(i)); len(side.changes) > 0 || side.err != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// elements compares two arrays. If their lengths differ, one is a prefix of the other.
-func (d *differ) elements(na, nb int, compare func(*differ, int), set func(int)) {
-	at := func(i int, do func()) {
-		length := len(d.path)
-		d.path = strconv.AppendInt(append(d.path, '/'), int64(i), 10)
-		d.places++
-		do()
-		d.pop(length)
+func (d *differ) maps(p *plan, a, b reflect.Value) {
+	if a.IsNil() != b.IsNil() {
+		d.set(p, b)
+		return
 	}
-	for i := 0; na == nb && i < nb; i++ {
-		at(i, func() { compare(d, i) })
-	}
-	for i := na; i < nb; i++ {
-		at(i, func() { set(i) })
-	}
-	for i := na - 1; i >= nb; i-- {
-		at(i, d.remove)
-	}
+	d.members(p, a, b)
 }
 
-func (d *differ) maps(p *plan, a, b reflect.Value) {
-	if ma, ok := anyObject(a.Interface()); ok {
-		mb, _ := anyObject(b.Interface())
-		d.objects(ma, mb)
+func (d *differ) members(p *plan, a, b reflect.Value) {
+	if p.object {
+		d.objects(*at[map[string]any](a), *at[map[string]any](b))
 		return
 	}
 	compare := func(a, b reflect.Value) { d.value(p.elem, a, b) }
-	diffMembers(d, addressable(a), addressable(b), compare, d.set)
+	diffMembers(d, elementsOf(a), elementsOf(b), compare, func(v reflect.Value) { d.set(p.elem, v) })
+}
+
+// elementsOf returns addressable copies of the elements of a map.
+func elementsOf(m reflect.Value) map[string]reflect.Value {
+	out := make(map[string]reflect.Value, m.Len())
+	for iter := m.MapRange(); iter.Next(); {
+		out[iter.Key().String()] = addressable(iter.Value())
+	}
+	return out
 }
 
 // diffMembers compares two objects in the order of their sorted keys.
@@ -300,44 +264,38 @@ func diffMembers[V any](d *differ, a, b map[string]V, compare func(a, b V), set 
 	}
 }
 
-// addressable returns copies of the elements of a map, each with its own address.
-func addressable(m reflect.Value) map[string]reflect.Value {
-	out := make(map[string]reflect.Value, m.Len())
-	for iter := m.MapRange(); iter.Next(); {
-		v := reflect.New(m.Type().Elem()).Elem()
-		v.SetIterValue(iter)
-		out[iter.Key().String()] = v
-	}
-	return out
-}
-
-func (d *differ) unions(a, b reflect.Value) {
-	switch {
-	case b.IsNil() || b.Elem().IsNil():
+// set adds a change to v.
+func (d *differ) set(p *plan, v reflect.Value) {
+	if p.lacksHead(v) {
 		d.fail(errNullHead)
-	case a.IsNil() || a.Elem().Type() != b.Elem().Type() || a.Elem().IsNil():
-		d.set(b)
-	case a.Elem().Pointer() != b.Elem().Pointer():
-		d.byShape(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
-	}
-}
-
-func (d *differ) set(v reflect.Value) {
-	if v.Type() == stringType {
-		d.setString(v.String())
 		return
 	}
-	if v.CanAddr() && v.Kind() != reflect.Interface {
-		v = v.Addr() // saves a copy
+	size := usualSize
+	if v.Kind() == reflect.String {
+		size = len(v.String()) + len(v.String())/16 + len(`""`)
 	}
-	d.setAny(v.Interface())
+	raw, err := p.append(make([]byte, 0, size), v, scope{})
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.setRaw(raw)
+}
+
+// lacksHead reports whether v is null in place of a part or a message, or a list with one.
+func (p *plan) lacksHead(v reflect.Value) bool {
+	if p.isHead() {
+		return v.IsNil() || p.union != nil && v.Elem().IsNil()
+	}
+	for i := 0; p.shape == shapeSlice && p.elem.isHead() && i < v.Len(); i++ {
+		if p.elem.lacksHead(v.Index(i)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *differ) setAny(v any) {
-	if s, ok := v.(string); ok {
-		d.setString(s)
-		return
-	}
 	raw, err := jsontext.Marshal(v)
 	if err != nil {
 		d.fail(err)
@@ -346,13 +304,8 @@ func (d *differ) setAny(v any) {
 	d.setRaw(raw)
 }
 
-func (d *differ) setString(s string) {
-	value := jsontext.AppendString(make([]byte, 0, len(s)+len(s)/16+8), s)
-	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: value})
-}
-
 func (d *differ) setRaw(raw []byte) {
-	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: bytes.Clone(raw)})
+	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: raw})
 }
 
 func (d *differ) remove() {
@@ -368,6 +321,13 @@ func (d *differ) fail(err error) {
 func (d *differ) push(segment string) int {
 	length := len(d.path)
 	d.path = jsonpointer.Append(d.path, segment)
+	d.places++
+	return length
+}
+
+func (d *differ) pushIndex(i int) int {
+	length := len(d.path)
+	d.path = strconv.AppendInt(append(d.path, '/'), int64(i), 10)
 	d.places++
 	return length
 }

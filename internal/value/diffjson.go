@@ -2,7 +2,6 @@ package value
 
 import (
 	"bytes"
-	"encoding/json"
 	"reflect"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -12,7 +11,7 @@ import (
 
 // any compares two JSON values. Values of other types than encoding/json decodes to are encoded first.
 func (d *differ) any(a, b any) {
-	if sameScalar(a, b) {
+	if sameAny(a, b) {
 		return
 	}
 	if d.depth++; d.depth > maxDepth {
@@ -20,14 +19,33 @@ func (d *differ) any(a, b any) {
 		return
 	}
 	defer func() { d.depth-- }()
-	if d.places == MaxPointerSegments {
+	switch {
+	case d.places == MaxPointerSegments:
 		d.whole(a, b)
-		return
+	case !d.inside(a, b):
+		d.encoded(a, b)
 	}
-	if d.members(a, b) {
-		return
+}
+
+// inside compares the members of two objects or of two lists. It reports false for other values, and if only one of them is nil.
+func (d *differ) inside(a, b any) bool {
+	ma, objectA := anyObject(a)
+	mb, objectB := anyObject(b)
+	if objectA && objectB && (ma == nil) == (mb == nil) {
+		d.objects(ma, mb)
+		return true
 	}
-	d.encoded(a, b) // they have different types, or one that encoding/json does not decode to
+	la, listA := a.([]any)
+	lb, listB := b.([]any)
+	if !listA || !listB || (la == nil) != (lb == nil) {
+		return false
+	}
+	d.slices(planOf(listType), reflect.ValueOf(la), reflect.ValueOf(lb))
+	return true
+}
+
+func (d *differ) objects(a, b map[string]any) {
+	diffMembers(d, a, b, d.any, d.setAny)
 }
 
 // encoded compares two values by their JSON.
@@ -38,26 +56,9 @@ func (d *differ) encoded(a, b any) {
 		return
 	}
 	na, err := plainJSON(a)
-	if err != nil || !d.members(na, nb) && !sameScalar(na, nb) {
+	if err != nil || !d.inside(na, nb) && !sameScalar(na, nb) {
 		d.setAny(nb)
 	}
-}
-
-// members compares the members of two objects or of two lists. It reports false for other values, and if only one of them is nil.
-func (d *differ) members(a, b any) bool {
-	ma, objectA := anyObject(a)
-	mb, objectB := anyObject(b)
-	if objectA && objectB && (ma == nil) == (mb == nil) {
-		d.objects(ma, mb)
-		return true
-	}
-	la, listA := a.([]any)
-	lb, listB := b.([]any)
-	if listA && listB && (la == nil) == (lb == nil) {
-		d.lists(la, lb)
-		return true
-	}
-	return false
 }
 
 // whole compares two values by their JSON, without changes inside them.
@@ -70,15 +71,6 @@ func (d *differ) whole(a, b any) {
 	if old, err := jsontext.Marshal(a); err != nil || !bytes.Equal(old, raw) {
 		d.setRaw(raw)
 	}
-}
-
-// sameScalar compares values of the usual scalar types. Other types may not be comparable.
-func sameScalar(a, b any) bool {
-	switch b.(type) {
-	case nil, string, bool, float64, json.Number, int:
-		return a == b
-	}
-	return false
 }
 
 // isObjectType reports whether t is map[string]any, under any name.
@@ -115,17 +107,4 @@ func plainJSON(v any) (any, error) {
 		return nil, err
 	}
 	return jsontext.DecodeAny(raw)
-}
-
-func (d *differ) objects(a, b map[string]any) {
-	diffMembers(d, a, b, d.any, func(v any) { d.setAny(v) })
-}
-
-func (d *differ) lists(a, b []any) {
-	element := func(d *differ, i int) { d.any(a[i], b[i]) }
-	if len(a) != len(b) && !d.equalPrefix(min(len(a), len(b)), element) {
-		d.setAny(b)
-		return
-	}
-	d.elements(len(a), len(b), element, func(i int) { d.setAny(b[i]) })
 }

@@ -3,9 +3,9 @@
 // use the rest.
 //
 //	plan      the description of a type: its fields, and the members of its unions (contract.go)
-//	decode    one pass over ordinary JSON; encoding/json decodes everything else
+//	decode    JSON → a value, in one pass; encoding/json decodes types without a plan
+//	encode    a value → its JSON, all of it or what Select selects
 //	extra     the fields that a type does not declare
-//	memory    compares and copies values by address; used by Clone and Diff
 //	Diff      two values → changes        Apply   changes → a value
 //	Restrict  changes → those under declared fields
 //	Select    a value → the JSON of declared fields        Lookup  a value → the JSON at a pointer

@@ -25,8 +25,8 @@ func withoutHTML(t testing.TB, v any) string {
 
 func checkAnswer(t *testing.T, a *sdk.Answer) {
 	t.Helper()
-	if got, want := string(value.AppendAnswer([]byte("x"), a.Changes, string(a.Verdict), a.Reason, a.Message)), "x"+withoutHTML(t, a); got != want {
-		t.Errorf("AppendAnswer(%+v) = %s, want %s", a, got, want)
+	if got, err := value.AppendJSON([]byte("x"), a); err != nil || string(got) != "x"+withoutHTML(t, a) {
+		t.Errorf("AppendJSON(%+v) = %s, %v, want x%s", a, got, err, withoutHTML(t, a))
 	}
 }
 
@@ -83,7 +83,7 @@ func TestAppendJSON(t *testing.T) {
 	text := &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_1"}, Text: "<a> \u2028\n\xff", Extra: sdk.Extra{"x": json.RawMessage(`[1]`)}}
 	tool := sdk.ToolPart{CallID: "c", State: sdk.ToolState{Status: sdk.ToolRunning, Input: json.RawMessage(`{"a": "b"}`), Time: sdk.ToolTime{Start: 1}}}
 	for _, v := range []any{
-		nil, "<é>\n", 1.5, true, json.RawMessage(` [ 1 ] `), []any{nil, "x", map[string]any{"b": 1, "a": []string{}}},
+		nil, "<é>\n", 1.5, true, json.Number("1e400"), []any{json.Number("12345678901234567890")}, json.RawMessage(` [ 1 ] `), []any{nil, "x", map[string]any{"b": 1, "a": []string{}}},
 		item{Content: []item{{Name: "in"}}, Raw: json.RawMessage(`{ }`), Next: &item{}, Bytes: []byte("raw")},
 		&item{List: []item{}}, []*item{nil, {}}, (*item)(nil), []item(nil), map[string]*item{"k": {}},
 		text, *text, sdk.Parts{text, &tool}, []sdk.Part{&tool}, &tool, tool, tool.State, map[string]sdk.Part{"p": text}, sdk.Object{"part": tool},

@@ -1,7 +1,6 @@
 package value
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -9,155 +8,78 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// unknownFields returns the fields of the object in data that v, which was decoded from it, does not declare. p is the plan of v.
-func unknownFields(data []byte, p *plan, v reflect.Value) Extra {
-	var extra Extra
-	jsontext.EachField(data, func(key, value []byte) bool {
-		name := jsontext.Name(key)
-		if i, ok := p.byName[name]; ok {
-			f := &p.fields[i]
-			inner := f.plan.unknownInside(value, v.FieldByIndex(f.index))
-			if len(inner) == 0 {
-				return true
-			}
-			value, _ = jsontext.Marshal(inner) // raw JSON that was valid before
-		}
-		if extra == nil {
-			extra = Extra{}
-		}
-		extra[name] = bytes.Clone(value)
-		return true
-	})
-	return extra
-}
+// The unknown fields of a plain struct, which has no Extra, are kept by the struct around it: under the name of the field that holds the plain struct,
+// as an object. Those of elements of a list are an object, too. Its names are derived from the elements, so that the fields stay with their element when
+// the list changes.
 
-// unknownInside returns the unknown fields of a nested plain struct, or of a list of them.
-func (p *plan) unknownInside(data []byte, v reflect.Value) Extra {
-	inner, list := p.plain()
-	if inner == nil {
+// at returns the address of v as that of a T, which has the same memory as the type of v.
+func at[T any](v reflect.Value) *T { return (*T)(v.Addr().UnsafePointer()) }
+
+// as returns the same changes as another type.
+func as[D, C change](changes []C) []D { return *(*[]D)(unsafe.Pointer(&changes)) }
+
+// extraAt returns where the extra fields of v are, which is addressable.
+func (p *plan) extraAt(v reflect.Value) *Extra { return at[Extra](v.FieldByIndex(p.extra)) }
+
+// extraOf returns the extra fields of v; none if its type has no Extra.
+func (p *plan) extraOf(v reflect.Value) Extra {
+	if p.extra == nil {
 		return nil
 	}
-	if v = pointee(v); !v.IsValid() {
-		return nil
+	if !v.CanAddr() {
+		v = addressable(v)
 	}
-	if !list {
-		return unknownFields(data, inner, v)
+	return *p.extraAt(v)
+}
+
+// addressable returns a copy of v that has an address.
+func addressable(v reflect.Value) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	return c
+}
+
+// keepInside adds the unknown fields inside a member to those of its owner.
+func keepInside(unknown Extra, name string, inner Extra) Extra {
+	if len(inner) == 0 {
+		return unknown
 	}
-	var extra Extra
+	if unknown == nil {
+		unknown = Extra{}
+	}
+	unknown[name], _ = jsontext.Marshal(inner) // JSON that was valid before
+	return unknown
+}
+
+// keepElements returns the unknown fields inside the elements of a list for its owner. inner holds those of each element that has some.
+func (p *plan) keepElements(list reflect.Value, inner map[int]Extra) Extra {
+	var unknown Extra
 	keys := elementKeys{}
-	i := 0
-	jsontext.EachElement(data, func(value []byte) {
-		if i >= v.Len() {
-			return
-		}
-		elem := pointee(v.Index(i))
-		i++
-		if !elem.IsValid() {
-			return
-		}
-		body, err := jsontext.Marshal(elem.Interface())
-		if err != nil {
-			return
-		}
-		key := keys.next(body)
-		if unknown := unknownFields(value, inner, elem); len(unknown) > 0 {
-			if extra == nil {
-				extra = Extra{}
-			}
-			extra[key], _ = jsontext.Marshal(unknown)
-		}
-	})
+	for i := range list.Len() {
+		key := keys.next(p.elem, list.Index(i))
+		unknown = keepInside(unknown, key, inner[i])
+	}
+	return unknown
+}
+
+// insideOf returns the unknown fields that an owner keeps for a member, which raw holds; none if raw is nil.
+func insideOf(raw json.RawMessage) (extra Extra) {
+	if raw != nil {
+		_ = json.Unmarshal(raw, &extra) // a value that is not an object has none
+	}
 	return extra
-}
-
-// hasUnknown reports whether a value decoded by the plan loses fields of data.
-func (p *plan) hasUnknown(data []byte) bool {
-	inner, _ := p.plain()
-	if inner == nil {
-		return false
-	}
-	v := reflect.New(p.typ)
-	if json.Unmarshal(data, v.Interface()) != nil {
-		return false // the caller gets the same error
-	}
-	return len(p.unknownInside(data, v.Elem())) > 0
-}
-
-// plain returns the plan of the struct without an Extra that p describes, points to or lists.
-func (p *plan) plain() (inner *plan, list bool) {
-	if p.shape == shapePointer {
-		p = p.elem
-	}
-	if p.shape == shapeSlice {
-		p, list = p.elem, true
-	}
-	if p.shape == shapePointer {
-		p = p.elem
-	}
-	if p.shape != shapeStruct || p.extra != nil || p.decodes {
-		return nil, false
-	}
-	return p, list
-}
-
-func pointee(v reflect.Value) reflect.Value {
-	if v.Kind() == reflect.Pointer {
-		return v.Elem()
-	}
-	return v
-}
-
-// mergeExtra adds the extra fields to the object in body. It drops those inside a known field that body lacks: the field was removed on purpose.
-func mergeExtra(body []byte, extra Extra, p *plan) []byte {
-	out := []byte{'{'}
-	jsontext.EachField(body, func(key, value []byte) bool {
-		name := jsontext.Name(key)
-		if i, ok := p.byName[name]; ok && extra[name] != nil {
-			value = p.fields[i].plan.mergeInside(value, extra[name])
-		}
-		out = appendRaw(out, key, value)
-		return true
-	})
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		if _, known := p.byName[name]; known {
-			continue
-		}
-		value := extra[name]
-		if len(value) == 0 {
-			value = json.RawMessage("null")
-		}
-		key := jsontext.Quote(name)
-		out = appendRaw(out, key[1:len(key)-1], value)
-	}
-	return append(out, '}')
-}
-
-// mergeInside adds the extra fields of a nested plain struct, or of a list of them.
-func (p *plan) mergeInside(body []byte, raw json.RawMessage) []byte {
-	var extra Extra
-	if json.Unmarshal(raw, &extra) != nil || len(extra) == 0 {
-		return body
-	}
-	_, list := p.plain()
-	keys := elementKeys{}
-	return p.rewriteInside(body, func(object []byte, inner *plan) []byte {
-		unknown := extra
-		if list {
-			unknown = nil
-			_ = json.Unmarshal(extra[keys.next(object)], &unknown) // an element without an entry has no extra fields
-		}
-		return mergeExtra(object, unknown, inner)
-	})
 }
 
 // elementKeys derives keys of list elements from their JSON; equal elements are numbered.
 type elementKeys map[uint64]int
 
-func (k elementKeys) next(body []byte) string {
+func (k elementKeys) next(p *plan, element reflect.Value) string {
+	body, _ := p.append(nil, element, scope{}) // an element without JSON has no unknown fields
 	h := fnv.New64a()
 	_, _ = h.Write(body) // never fails
 	sum := h.Sum64()
@@ -165,61 +87,25 @@ func (k elementKeys) next(body []byte) string {
 	return fmt.Sprintf("%016x.%d", sum, k[sum])
 }
 
-// withoutFolded removes the fields whose names differ from a known one only in case, also inside nested plain structs.
-func withoutFolded(data []byte, p *plan) []byte {
-	if !jsontext.IsObject(data) {
-		return data
+// unknownOf returns the sorted names of the extra fields that are not inside known fields.
+func (p *plan) unknownOf(extra Extra) []string {
+	if len(extra) == 0 {
+		return nil
 	}
-	out := []byte{'{'}
-	jsontext.EachField(data, func(key, value []byte) bool {
-		name := jsontext.Name(key)
-		i, known := p.byName[name]
-		switch {
-		case known:
-			value = p.fields[i].plan.rewriteInside(value, withoutFolded)
-		case p.folds(name):
-			return true
-		}
-		out = appendRaw(out, key, value)
-		return true
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(extra)), func(name string) bool {
+		_, known := p.byName[name]
+		return known || p.tag != "" && name == p.tag
 	})
-	return append(out, '}')
 }
 
-// rewriteInside rewrites a nested plain struct, or the elements of a list of them. Other values do not change.
-func (p *plan) rewriteInside(data []byte, rewrite func(object []byte, inner *plan) []byte) []byte {
-	inner, list := p.plain()
-	switch {
-	case inner == nil:
-		return data
-	case !list:
-		if data[0] == '{' {
-			return rewrite(data, inner)
-		}
-		return data
-	case data[0] != '[':
-		return data
+// loses reports whether a value decoded by the plan loses fields of data.
+func (p *plan) loses(data []byte) bool {
+	if p.shape != shapeStruct && p.shape != shapePointer && p.shape != shapeSlice {
+		return false
 	}
-	out := []byte{'['}
-	jsontext.EachElement(data, func(value []byte) {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		if value[0] == '{' {
-			value = rewrite(value, inner)
-		}
-		out = append(out, value...)
-	})
-	return append(out, ']')
-}
-
-// appendRaw appends a field to an object without its closing bracket. key is the text between the quotes of its name.
-func appendRaw(out, key, value []byte) []byte {
-	if len(out) > 1 {
-		out = append(out, ',')
-	}
-	out = append(append(append(out, '"'), key...), '"', ':')
-	return append(out, value...)
+	d := decoder{Scanner: jsontext.NewScanner(data)}
+	unknown, ok := d.value(p, reflect.New(p.typ).Elem())
+	return ok && len(unknown) > 0 // the caller gets the error of wrong data, too
 }
 
 func (p *plan) folds(name string) bool {
@@ -229,34 +115,4 @@ func (p *plan) folds(name string) bool {
 		}
 	}
 	return false
-}
-
-// DecodeKeeping decodes data into v, a pointer, and returns the fields of the object that v does not declare; none if v does not point to a struct.
-func DecodeKeeping(data []byte, v any) (Extra, error) {
-	target := reflect.ValueOf(v).Elem()
-	if target.Kind() != reflect.Struct || string(data) == "null" {
-		return nil, json.Unmarshal(data, v)
-	}
-	p := planOf(target.Type())
-	if !p.decodes {
-		return DecodeStruct(data, v)
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return nil, err
-	}
-	return unknownFields(data, p, target), nil
-}
-
-// MarshalKept encodes v with the fields in extra, the JSON of the result of DecodeKeeping. It omits them if v is not a pointer to a struct.
-func MarshalKept(v any, extra json.RawMessage) ([]byte, error) {
-	body, err := jsontext.Marshal(v)
-	target := reflect.ValueOf(v)
-	if err != nil || target.Kind() != reflect.Pointer || target.IsNil() || target.Elem().Kind() != reflect.Struct || body[0] != '{' {
-		return body, err
-	}
-	var unknown Extra
-	if json.Unmarshal(extra, &unknown) != nil {
-		return body, nil
-	}
-	return mergeExtra(body, unknown, planOf(target.Type().Elem())), nil
 }

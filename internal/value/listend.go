@@ -2,6 +2,7 @@ package value
 
 import (
 	"bytes"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -97,38 +98,37 @@ func touched(changes []Change, list string) bool {
 	return false
 }
 
-// Length returns the number of elements of the array at a pointer of v; 0 if v has no array there. It encodes few of the elements, because a
-// conversation is large.
+// Length returns the number of elements of the array at a pointer of v; 0 if v has no array there. It does not encode the elements of Go slices,
+// because a conversation is large.
 func Length(v any, pointer string) int {
-	has := func(i int) bool {
-		found, err := Lookup(v, pointer+"/"+strconv.Itoa(i))
-		return err == nil && found != nil
-	}
-	if !has(0) {
+	path, err := splitPointer(pointer)
+	if err != nil {
 		return 0
 	}
-	low, high := 0, 1 // the first exists
-	for has(high) {
-		low, high = high, 2*high
+	target := reflect.ValueOf(v).Elem()
+	at, path := find(found{plan: planOf(target.Type()), value: target}, path)
+	if len(path) == 0 && at.plan != nil && at.plan.shape == shapeSlice {
+		return at.value.Len()
 	}
-	for high-low > 1 {
-		if middle := (low + high) / 2; has(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
+	raw, err := at.json()
+	if err != nil {
+		return 0
 	}
-	return high
+	return lengthAt(raw, path)
 }
 
 // LengthJSON is Length of JSON.
 func LengthJSON(raw []byte, pointer string) int {
 	path, err := splitPointer(pointer)
-	if err != nil || len(raw) == 0 {
+	if err != nil {
 		return 0
 	}
-	list, err := rawLookup(raw, path, new(reread))
+	return lengthAt(raw, path)
+}
+
+func lengthAt(raw []byte, path []string) int {
 	n := 0
+	list, err := rawLookup(raw, path, new(reread))
 	if err == nil {
 		jsontext.EachElement(list, func([]byte) { n++ })
 	}

@@ -40,97 +40,99 @@ func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// lookup walks Go values and then their JSON.
+// lookup returns the JSON at the path; nil if there is none.
 func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMessage, error) {
-	for len(path) > 0 {
-		for p.shape == shapePointer || p.shape == shapeUnion {
-			if p.shape == shapeUnion && !v.IsNil() {
-				v = v.Elem()
-			}
-			if v.IsNil() {
-				return nil, nil
-			}
-			p, v = planOf(v.Type().Elem()), v.Elem()
-		}
-		m := p.member(v, path[0])
-		if m.absent {
-			return rawLookup(m.unknown, path[1:], work)
-		}
-		if m.plan == nil {
-			break
-		}
-		p, v, path = m.plan, m.value, path[1:]
-	}
-	raw, err := jsontext.Marshal(v.Addr().Interface())
+	found, path := find(found{plan: p, value: v}, path)
+	raw, err := found.json()
 	if err != nil {
 		return nil, err
 	}
 	return rawLookup(raw, path, work)
 }
 
-// member is a member of a Go value. If it has neither a plan nor is absent, it must be looked up in the JSON of the value.
-type member struct {
-	plan    *plan
-	value   reflect.Value   // addressable
-	absent  bool            // the type does not declare the member, or the value lacks it
-	unknown json.RawMessage // an absent member that is an unknown field
+// found is a value inside a Go value, or JSON inside it.
+type found struct {
+	plan   *plan
+	value  reflect.Value   // addressable
+	inside json.RawMessage // the unknown fields that its owner keeps for it
+	raw    json.RawMessage // if plan is nil; nil for nothing
 }
 
-func (p *plan) member(v reflect.Value, name string) member {
+func (f found) json() (json.RawMessage, error) {
+	if f.plan == nil {
+		return f.raw, nil
+	}
+	return f.plan.append(nil, f.value, scope{inside: f.inside})
+}
+
+// find walks along the path as far as there are Go values, and returns the rest of the path.
+func find(at found, path []string) (found, []string) {
+	for len(path) > 0 && at.plan != nil && at.inside == nil {
+		next, ok := at.member(path[0])
+		if !ok {
+			break
+		}
+		at, path = next, path[1:]
+	}
+	return at, path
+}
+
+// member returns a member of a Go value. It returns false if that must be looked up in its JSON.
+func (f found) member(name string) (found, bool) {
+	p, v := f.plan, f.value
 	switch p.shape {
+	case shapePointer, shapeUnion:
+		if v.Kind() == reflect.Interface && !v.IsNil() {
+			v = v.Elem()
+		}
+		if v.IsNil() {
+			return found{}, true
+		}
+		return found{plan: planOf(v.Type().Elem()), value: v.Elem()}.member(name)
 	case shapeSlice:
 		if i, err := arrayIndex(name, v.Len()); err == nil && i < v.Len() {
-			return member{plan: p.elem, value: v.Index(i)}
+			return found{plan: p.elem, value: v.Index(i)}, true
 		}
-		return member{absent: true}
+		return found{}, true
 	case shapeMap:
 		if elem := v.MapIndex(reflect.ValueOf(name).Convert(p.typ.Key())); elem.IsValid() {
-			return member{plan: p.elem, value: slotOf(p.elem.typ, elem)}
+			return found{plan: p.elem, value: addressable(elem)}, true
 		}
-		return member{absent: true}
+		return found{}, true
 	case shapeAny:
-		elem, found, typed := anyMember(v.Interface(), name)
-		if found {
-			return member{plan: p, value: slotOf(anyType, reflect.ValueOf(elem))}
+		elem, ok, typed := anyMember(v.Interface(), name)
+		if ok {
+			return found{plan: p, value: slotOf(elem)}, true
 		}
-		return member{absent: typed}
+		return found{}, typed
 	case shapeStruct:
-		return p.at(v).fieldOf(v, name)
+		return p.at(v).fieldOf(v, name), true
 	}
-	return member{}
+	return found{}, false
 }
 
-func (p *plan) fieldOf(v reflect.Value, name string) member {
-	var unknown json.RawMessage
-	if p.extra != nil {
-		unknown = p.extraOf(v)[name]
-	}
+func (p *plan) fieldOf(v reflect.Value, name string) found {
+	extra := p.extraOf(v)
 	i, known := p.byName[name]
-	switch {
-	case !known && p.tag != name:
-		return member{absent: true, unknown: unknown}
-	case !known || unknown != nil:
-		return member{}
+	if !known && p.want != "" && name == p.tag {
+		return found{raw: json.RawMessage(p.quoted)}
+	}
+	if !known {
+		return found{raw: extra[name]}
 	}
 	f := &p.fields[i]
 	field := v.FieldByIndex(f.index)
 	switch {
 	case f.absent(field):
-		return member{absent: true}
+		return found{}
 	case f.nilObject && field.Len() == 0:
-		return member{}
+		return found{raw: []byte("{}")}
 	}
-	return member{plan: f.plan, value: field}
+	return found{plan: f.plan, value: field, inside: extra[name]}
 }
 
-// slotOf returns an addressable copy of v; nil for an invalid value.
-func slotOf(t reflect.Type, v reflect.Value) reflect.Value {
-	slot := reflect.New(t).Elem()
-	if v.IsValid() {
-		slot.Set(v)
-	}
-	return slot
-}
+// slotOf returns a variable with the value v.
+func slotOf(v any) reflect.Value { return reflect.ValueOf(&v).Elem() }
 
 // rawLookup walks JSON.
 func rawLookup(raw []byte, path []string, work *reread) (json.RawMessage, error) {

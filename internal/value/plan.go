@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // shape is the kind of JSON of a Go type.
@@ -24,33 +26,39 @@ const (
 	shapeUnion                // a member of a Union
 )
 
-// plan describes a Go type: its JSON, and how to copy and compare it. It is compiled once per type and never changes.
+// plan describes a Go type and its JSON. It is compiled once per type and never changes.
 type plan struct {
 	typ   reflect.Type
 	shape shape
-	elem  *plan // of pointer, slice and map
+	elem  *plan  // of pointer, slice and map
+	union *Union // of union
 
-	fields      []planField // of struct, in the order of the JSON
-	byName      map[string]int
-	extra       []int // index of the Extra field; nil without one
-	extraOffset uintptr
-	tag         string              // "type" of parts, "role" of messages: the field that must not change, as id must not
-	nilList     bool                // nil is written as []
-	decodes     bool                // it has an UnmarshalJSON
-	encodes     bool                // it, or a pointer to it, has a MarshalJSON or MarshalText
-	keeps       bool                // its UnmarshalJSON is Unmarshal
-	want        string              // for a member of a union, the value of tag
-	twin        func() reflect.Type // for a struct with an Extra field, the same type without methods; else nil
-	kind        reflect.Kind
-	reader      reader
-	states      map[string]*plan // for a state, the plan of each status
-	status      string           // for the plan of one status, the name of the status field
-	wire        reflect.Type     // for the plan of one status, the struct with its fields
-	unions      []uintptr        // for a struct without Extra that decodes itself, the offsets of fields that are unions
+	fields  []planField // of struct, in the order of the JSON
+	byName  map[string]int
+	extra   []int            // index of the Extra field; nil without one
+	tag     string           // "type" of parts, "role" of messages: the field that must not change, as id must not
+	want    string           // for a member of a union, the value of tag
+	quoted  string           // want as JSON
+	unions  []int            // of struct, the fields that are unions: they must not be missing
+	nilList bool             // nil is written as []
+	decodes bool             // it has an UnmarshalJSON
+	encodes bool             // it, or a pointer to it, has a MarshalJSON or MarshalText
+	keeps   bool             // its UnmarshalJSON is Unmarshal, its MarshalJSON is Marshal
+	states  map[string]*plan // for a state, the plan of each status
+	status  string           // for the plan of one status, the name of the status field
 
-	members []memberMemory // of struct, all its fields
-	shallow bool           // a copy by assignment shares nothing that can change
-	memory  memory
+	parts   []part // of struct, its exported Go fields
+	hidden  bool   // of struct, it has fields that are not exported
+	object  bool   // map[string]any, under any name
+	texts   bool   // a map of strings
+	shallow bool   // a copy by assignment shares nothing that can change
+}
+
+// part is a field of a Go struct.
+type part struct {
+	index  int
+	offset uintptr
+	plan   *plan
 }
 
 // planField is a field of the JSON.
@@ -58,7 +66,6 @@ type planField struct {
 	name      string
 	key       string // the name with quotes and colon
 	index     []int
-	offset    uintptr
 	plan      *plan
 	omitEmpty bool
 	omitZero  bool
@@ -70,9 +77,11 @@ var planCache sync.Map
 
 var (
 	rawType         = reflect.TypeFor[json.RawMessage]()
+	numberType      = reflect.TypeFor[json.Number]() // encoding/json writes its text
 	stringType      = reflect.TypeFor[string]()
 	anyType         = reflect.TypeFor[any]()
 	objectType      = reflect.TypeFor[map[string]any]()
+	listType        = reflect.TypeFor[[]any]()
 	marshalerType   = reflect.TypeFor[json.Marshaler]()
 	unmarshalerType = reflect.TypeFor[json.Unmarshaler]()
 	textType        = reflect.TypeFor[encoding.TextMarshaler]()
@@ -95,21 +104,23 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 	if p, ok := building[t]; ok {
 		return p
 	}
-	p := &plan{typ: t, kind: t.Kind(), shape: shapeOf(t), decodes: reflect.PointerTo(t).Implements(unmarshalerType)}
+	p := &plan{typ: t, shape: shapeOf(t), decodes: reflect.PointerTo(t).Implements(unmarshalerType)}
 	p.encodes = reflect.PointerTo(t).Implements(marshalerType) || reflect.PointerTo(t).Implements(textType)
+	p.object = isObjectType(t)
+	p.texts = t.Kind() == reflect.Map && t.Key() == stringType && t.Elem() == stringType
 	building[t] = p
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		p.elem = compilePlan(t.Elem(), building)
 		p.nilList = t.Kind() == reflect.Slice && p.elem.shape == shapeUnion && p.decodes
 	case reflect.Interface:
+		p.union = unionOf(t)
 		p.shallow = p.shape == shapeOpaque // not of the contract: shared
 	case reflect.Struct:
 		p.compileStruct(building)
 	default:
 		p.shallow = true
 	}
-	p.memory, p.reader = memoryOf(p), readerOf(p)
 	return p
 }
 
@@ -152,64 +163,60 @@ func shapeOf(t reflect.Type) shape {
 
 func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 	p.shallow = true
+	for i := range p.typ.NumField() {
+		f := p.typ.Field(i)
+		if !f.IsExported() {
+			p.hidden = true
+			continue
+		}
+		part := part{i, f.Offset, compilePlan(f.Type, building)}
+		p.parts = append(p.parts, part)
+		p.shallow = p.shallow && part.plan.shallow
+	}
 	p.byName = map[string]int{}
-	p.compileFields(p.typ, 0, nil, building)
+	p.compileFields(p.typ, nil, building)
 	if p.typ == reflect.TypeOf(contract.State) {
 		p.compileStates(building)
 	}
 	p.compileKeeping()
-	if p.extra != nil && p.decodes {
-		p.twin = sync.OnceValue(func() reflect.Type {
-			fields := make([]reflect.StructField, p.typ.NumField())
-			for i := range fields {
-				fields[i] = p.typ.Field(i)
-			}
-			return reflect.StructOf(fields)
-		})
-	}
-	for i := range p.fields {
-		if f := &p.fields[i]; f.plan.shape == shapeUnion && p.decodes && p.extra == nil {
-			p.unions = append(p.unions, f.offset)
+}
+
+// compileFields adds the fields of t, which is the type of the plan or of a struct that it embeds at the index.
+func (p *plan) compileFields(t reflect.Type, index []int, building map[reflect.Type]*plan) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		path := append(index[:len(index):len(index)], i)
+		if u := unionOf(f.Type); f.Anonymous && u != nil {
+			p.tag = u.tag
+		}
+		switch {
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			p.compileFields(f.Type, path, building)
+		case f.Anonymous || !f.IsExported():
+		case f.Name == "Extra" && f.Type.ConvertibleTo(reflect.TypeFor[Extra]()):
+			p.extra = path
+		case p.typ != reflect.TypeOf(contract.State):
+			p.addField(f, compilePlan(f.Type, building), path)
 		}
 	}
 }
 
-// compileFields adds the fields of t, which is the type of the plan or of a struct that it embeds at the offset and index.
-func (p *plan) compileFields(t reflect.Type, offset uintptr, index []int, building map[reflect.Type]*plan) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		at, path := offset+f.Offset, append(index[:len(index):len(index)], i)
-		if f.Anonymous {
-			if u := unionOf(f.Type); u != nil {
-				p.tag = u.tag
-			}
-			if f.Type.Kind() == reflect.Struct {
-				p.compileFields(f.Type, at, path, building)
-				continue
-			}
-		}
-		if f.Anonymous || !f.IsExported() {
-			p.members = append(p.members, memberMemory{offset: at})
-			continue
-		}
-		field := planField{index: path, offset: at, plan: compilePlan(f.Type, building)}
-		p.members = append(p.members, memberMemory{at, field.plan})
-		p.shallow = p.shallow && field.plan.shallow
-		if f.Name == "Extra" && f.Type.ConvertibleTo(reflect.TypeFor[Extra]()) {
-			p.extra, p.extraOffset = path, at
-			continue
-		}
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" || p.typ == reflect.TypeOf(contract.State) {
-			continue
-		}
-		name = cmp.Or(name, f.Name)
-		field.name, field.key = name, `"`+name+`":`
-		field.omitEmpty = strings.Contains(options, "omitempty")
-		field.omitZero = strings.Contains(options, "omitzero")
-		p.byName[name] = len(p.fields)
-		p.fields = append(p.fields, field)
+// addField adds a field as its tag describes it.
+func (p *plan) addField(f reflect.StructField, plan *plan, index []int) *planField {
+	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if name == "-" {
+		return nil
 	}
+	name = cmp.Or(name, f.Name)
+	p.byName[name] = len(p.fields)
+	if plan.union != nil {
+		p.unions = append(p.unions, len(p.fields))
+	}
+	p.fields = append(p.fields, planField{
+		name: name, key: `"` + name + `":`, index: index, plan: plan,
+		omitEmpty: strings.Contains(options, "omitempty"), omitZero: strings.Contains(options, "omitzero"),
+	})
+	return &p.fields[len(p.fields)-1]
 }
 
 // compileKeeping sets keeps and want.
@@ -217,7 +224,7 @@ func (p *plan) compileKeeping() {
 	for _, u := range contract.Unions {
 		for name, member := range u.members {
 			if p.typ == member {
-				p.keeps, p.want = true, name
+				p.keeps, p.want, p.quoted = true, name, string(jsontext.Quote(name))
 			}
 		}
 	}
@@ -231,19 +238,14 @@ func (p *plan) compileStates(building map[reflect.Type]*plan) {
 	p.states = map[string]*plan{}
 	for status, sample := range contract.States {
 		state := *p
-		state.wire = reflect.TypeOf(sample)
 		state.states, state.fields, state.byName = nil, nil, map[string]int{}
-		for _, f := range reflect.VisibleFields(state.wire) {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(sample)) {
 			own, _ := p.typ.FieldByName(f.Name)
-			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-			field := planField{name: name, key: `"` + name + `":`, index: own.Index, offset: own.Offset, plan: compilePlan(own.Type, building)}
-			field.omitEmpty = strings.Contains(options, "omitempty")
+			field := state.addField(f, compilePlan(own.Type, building), own.Index)
 			field.nilObject = !field.omitEmpty && (own.Type == rawType || own.Type.Kind() == reflect.Map)
 			if own.Index[0] == 0 {
-				state.status = name
+				state.status = field.name
 			}
-			state.byName[name] = len(state.fields)
-			state.fields = append(state.fields, field)
 		}
 		p.states[status] = &state
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// structs returns the types whose objects are decoded in two ways: all that keep unknown fields, and structs of every kind of field.
+// structs returns types whose decoding is compared with that of encoding/json: all that keep unknown fields, and structs of every kind of field.
 func structs() []reflect.Type {
 	samples := []any{
 		sdk.TextPart{}, sdk.ReasoningPart{}, sdk.FilePart{}, sdk.AgentPart{}, sdk.ToolPart{}, sdk.StepStartPart{}, sdk.StepFinishPart{},

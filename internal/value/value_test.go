@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -240,28 +241,29 @@ func TestDiff(t *testing.T) {
 		before, after any
 		want          string
 	}{
-		"equal":                     {&sdk.ChatParams{}, &sdk.ChatParams{}, `null`},
-		"empty is absent":           {&sdk.ToolAfterValue{Attachments: nil}, &sdk.ToolAfterValue{Attachments: []*sdk.FilePart{}}, `null`},
-		"nil list of parts is []":   {&sdk.CommandValue{}, &sdk.CommandValue{Parts: sdk.Parts{}}, `null`},
-		"int is float64":            {&sdk.ToolBeforeValue{Args: sdk.Object{"n": 1}}, &sdk.ToolBeforeValue{Args: sdk.Object{"n": 1.0}}, `null`},
-		"set a pointer":             {&sdk.ChatParams{}, &sdk.ChatParams{Temperature: &half}, `[{"pointer":"/temperature","value":0.5}]`},
-		"remove a pointer":          {&sdk.ChatParams{Temperature: &half}, &sdk.ChatParams{}, `[{"pointer":"/temperature","remove":true}]`},
-		"nil map":                   {&sdk.ChatParams{}, &sdk.ChatParams{Options: sdk.Object{"a": 1}}, `[{"pointer":"/options","value":{"a":1}}]`},
-		"empty map":                 {&sdk.ChatParams{Options: sdk.Object{}}, &sdk.ChatParams{Options: sdk.Object{"a": 1}}, `[{"pointer":"/options/a","value":1}]`},
-		"keys in order":             {&sdk.ShellEnvValue{Env: map[string]string{"B": "1", "C": "1"}}, &sdk.ShellEnvValue{Env: map[string]string{"A": "1", "B": "2"}}, `[{"pointer":"/env/A","value":"1"},{"pointer":"/env/B","value":"2"},{"pointer":"/env/C","remove":true}]`},
-		"escaped":                   {&sdk.ShellEnvValue{Env: map[string]string{}}, &sdk.ShellEnvValue{Env: map[string]string{"a/b~c": "<"}}, `[{"pointer":"/env/a~1b~0c","value":"<"}]`},
-		"one element":               {&sdk.ChatSystemValue{System: []string{"a", "b"}}, &sdk.ChatSystemValue{System: []string{"a", "c"}}, `[{"pointer":"/system/1","value":"c"}]`},
-		"append":                    {&sdk.ChatSystemValue{System: []string{"a"}}, &sdk.ChatSystemValue{System: []string{"a", "b", "c"}}, `[{"pointer":"/system/1","value":"b"},{"pointer":"/system/2","value":"c"}]`},
-		"remove from the end":       {&sdk.ChatSystemValue{System: []string{"a", "b", "c"}}, &sdk.ChatSystemValue{System: []string{"a"}}, `[{"pointer":"/system/2","remove":true},{"pointer":"/system/1","remove":true}]`},
-		"insert in front":           {&sdk.ChatSystemValue{System: []string{"a"}}, &sdk.ChatSystemValue{System: []string{"b", "a"}}, `[{"pointer":"/system","value":["b","a"]}]`},
-		"deep in an object":         {&sdk.ToolBeforeValue{Args: sdk.Object{"a": map[string]any{"b": []any{1.0, 2.0}}}}, &sdk.ToolBeforeValue{Args: sdk.Object{"a": map[string]any{"b": []any{1.0, 3.0}}}}, `[{"pointer":"/args/a/b/1","value":3}]`},
-		"another type":              {&sdk.ToolBeforeValue{Args: sdk.Object{"a": "1"}}, &sdk.ToolBeforeValue{Args: sdk.Object{"a": []string{"1"}}}, `[{"pointer":"/args/a","value":["1"]}]`},
-		"text of a part":            {&sdk.CommandValue{Parts: sdk.Parts{text("p", "a")}}, &sdk.CommandValue{Parts: sdk.Parts{text("p", "b")}}, `[{"pointer":"/parts/0/text","value":"b"}]`},
-		"output of a tool":          {&sdk.CommandValue{Parts: sdk.Parts{tool("p", completed)}}, &sdk.CommandValue{Parts: sdk.Parts{tool("p", other)}}, `[{"pointer":"/parts/0/state/output","value":"y"}]`},
-		"another status":            {&sdk.CommandValue{Parts: sdk.Parts{tool("p", completed)}}, &sdk.CommandValue{Parts: sdk.Parts{tool("p", failed)}}, `[{"pointer":"/parts/0/state","value":{"status":"error","input":{},"error":"no","time":{"start":0}}}]`},
-		"another part":              {&sdk.CommandValue{Parts: sdk.Parts{text("p", "a")}}, &sdk.CommandValue{Parts: sdk.Parts{text("q", "a")}}, `[{"pointer":"/parts/0","value":{"type":"text","id":"q","sessionID":"s","messageID":"m","text":"a"}}]`},
-		"unknown field of a part":   {&sdk.CommandValue{Parts: sdk.Parts{text("p", "a")}}, &sdk.CommandValue{Parts: sdk.Parts{&sdk.TextPart{PartHead: text("p", "").PartHead, Text: "a", Extra: sdk.Extra{"x": json.RawMessage(`1`)}}}}, `[{"pointer":"/parts/0/x","value":1}]`},
-		"empty metadata of a state": {&sdk.CommandValue{Parts: sdk.Parts{tool("p", completed)}}, &sdk.CommandValue{Parts: sdk.Parts{tool("p", withMetadata(completed))}}, `[{"pointer":"/parts/0/state/metadata/k","value":"v"}]`},
+		"equal":                        {&sdk.ChatParams{}, &sdk.ChatParams{}, `null`},
+		"empty is absent":              {&sdk.ToolAfterValue{Attachments: nil}, &sdk.ToolAfterValue{Attachments: []*sdk.FilePart{}}, `null`},
+		"nil list of parts is []":      {&sdk.CommandValue{}, &sdk.CommandValue{Parts: sdk.Parts{}}, `null`},
+		"int is float64":               {&sdk.ToolBeforeValue{Args: sdk.Object{"n": 1}}, &sdk.ToolBeforeValue{Args: sdk.Object{"n": 1.0}}, `null`},
+		"set a pointer":                {&sdk.ChatParams{}, &sdk.ChatParams{Temperature: &half}, `[{"pointer":"/temperature","value":0.5}]`},
+		"remove a pointer":             {&sdk.ChatParams{Temperature: &half}, &sdk.ChatParams{}, `[{"pointer":"/temperature","remove":true}]`},
+		"nil map":                      {&sdk.ChatParams{}, &sdk.ChatParams{Options: sdk.Object{"a": 1}}, `[{"pointer":"/options","value":{"a":1}}]`},
+		"empty map":                    {&sdk.ChatParams{Options: sdk.Object{}}, &sdk.ChatParams{Options: sdk.Object{"a": 1}}, `[{"pointer":"/options/a","value":1}]`},
+		"keys in order":                {&sdk.ShellEnvValue{Env: map[string]string{"B": "1", "C": "1"}}, &sdk.ShellEnvValue{Env: map[string]string{"A": "1", "B": "2"}}, `[{"pointer":"/env/A","value":"1"},{"pointer":"/env/B","value":"2"},{"pointer":"/env/C","remove":true}]`},
+		"escaped":                      {&sdk.ShellEnvValue{Env: map[string]string{}}, &sdk.ShellEnvValue{Env: map[string]string{"a/b~c": "<"}}, `[{"pointer":"/env/a~1b~0c","value":"<"}]`},
+		"one element":                  {&sdk.ChatSystemValue{System: []string{"a", "b"}}, &sdk.ChatSystemValue{System: []string{"a", "c"}}, `[{"pointer":"/system/1","value":"c"}]`},
+		"append":                       {&sdk.ChatSystemValue{System: []string{"a"}}, &sdk.ChatSystemValue{System: []string{"a", "b", "c"}}, `[{"pointer":"/system/1","value":"b"},{"pointer":"/system/2","value":"c"}]`},
+		"remove from the end":          {&sdk.ChatSystemValue{System: []string{"a", "b", "c"}}, &sdk.ChatSystemValue{System: []string{"a"}}, `[{"pointer":"/system/2","remove":true},{"pointer":"/system/1","remove":true}]`},
+		"insert in front":              {&sdk.ChatSystemValue{System: []string{"a"}}, &sdk.ChatSystemValue{System: []string{"b", "a"}}, `[{"pointer":"/system","value":["b","a"]}]`},
+		"deep in an object":            {&sdk.ToolBeforeValue{Args: sdk.Object{"a": map[string]any{"b": []any{1.0, 2.0}}}}, &sdk.ToolBeforeValue{Args: sdk.Object{"a": map[string]any{"b": []any{1.0, 3.0}}}}, `[{"pointer":"/args/a/b/1","value":3}]`},
+		"another type":                 {&sdk.ToolBeforeValue{Args: sdk.Object{"a": "1"}}, &sdk.ToolBeforeValue{Args: sdk.Object{"a": []string{"1"}}}, `[{"pointer":"/args/a","value":["1"]}]`},
+		"text of a part":               {&sdk.CommandValue{Parts: sdk.Parts{text("p", "a")}}, &sdk.CommandValue{Parts: sdk.Parts{text("p", "b")}}, `[{"pointer":"/parts/0/text","value":"b"}]`},
+		"output of a tool":             {&sdk.CommandValue{Parts: sdk.Parts{tool("p", completed)}}, &sdk.CommandValue{Parts: sdk.Parts{tool("p", other)}}, `[{"pointer":"/parts/0/state/output","value":"y"}]`},
+		"another status":               {&sdk.CommandValue{Parts: sdk.Parts{tool("p", completed)}}, &sdk.CommandValue{Parts: sdk.Parts{tool("p", failed)}}, `[{"pointer":"/parts/0/state","value":{"status":"error","input":{},"error":"no","time":{"start":0}}}]`},
+		"another part":                 {&sdk.CommandValue{Parts: sdk.Parts{text("p", "a")}}, &sdk.CommandValue{Parts: sdk.Parts{text("q", "a")}}, `[{"pointer":"/parts/0","value":{"type":"text","id":"q","sessionID":"s","messageID":"m","text":"a"}}]`},
+		"unknown field of a part":      {&sdk.CommandValue{Parts: sdk.Parts{text("p", "a")}}, &sdk.CommandValue{Parts: sdk.Parts{&sdk.TextPart{PartHead: text("p", "").PartHead, Text: "a", Extra: sdk.Extra{"x": json.RawMessage(`1`)}}}}, `[{"pointer":"/parts/0/x","value":1}]`},
+		"unknown field without a name": {&sdk.SessionInput{}, &sdk.SessionInput{Session: sdk.Session{Extra: sdk.Extra{"": json.RawMessage(`1`)}}}, `[{"pointer":"/session/","value":1}]`},
+		"empty metadata of a state":    {&sdk.CommandValue{Parts: sdk.Parts{tool("p", completed)}}, &sdk.CommandValue{Parts: sdk.Parts{tool("p", withMetadata(completed))}}, `[{"pointer":"/parts/0/state/metadata/k","value":"v"}]`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -275,6 +277,18 @@ func TestDiff(t *testing.T) {
 			}
 			checkDiff(t, c.before, c.after)
 		})
+	}
+}
+
+// TestDiffOpaque holds that a type is compared by its JSON if its fields are hidden.
+func TestDiffOpaque(t *testing.T) {
+	t.Parallel()
+	type timed struct {
+		At time.Time `json:"at"`
+	}
+	changes, err := value.Diff[sdk.Change](&timed{At: time.Unix(1, 0).UTC()}, &timed{At: time.Unix(2, 0).UTC()})
+	if got := encode(t, changes); err != nil || got != `[{"pointer":"/at","value":"1970-01-01T00:00:02Z"}]` {
+		t.Errorf("Diff = %s, %v", got, err)
 	}
 }
 

@@ -102,6 +102,7 @@ func FuzzWire(f *testing.F) {
 	f.Add([]byte(`{"type":1`))
 	f.Add([]byte(`{"role":"user","role":1}`))
 	f.Add([]byte(`{"type":"tool","state":{"status":"completed","attachments":[null]}}`))
+	f.Add([]byte(`{"":"","properties":{}}`))
 	f.Add([]byte(`{"type":"text","Type":"x","te\u0078t":"a","text":"b"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, err := decodeWire(data)

@@ -88,7 +88,8 @@ func (g *guestUnderTest) hook(n int, input, value string) (sdk.Answer, error) {
 func (g *guestUnderTest) wantAnswer(n int, input, v, want string) {
 	g.t.Helper()
 	answer, err := g.hook(n, input, v)
-	if got := string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)); err != nil || got != want {
+	got, encodeErr := value.AppendJSON(nil, answer)
+	if err = errors.Join(err, encodeErr); err != nil || string(got) != want {
 		g.t.Errorf("hook %d with %s = %s, %v, want %s", n, v, got, err, want)
 	}
 }

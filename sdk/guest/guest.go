@@ -233,11 +233,11 @@ func (g *Guest) Hook(ctx context.Context, n int, data []byte) (sdk.Answer, error
 }
 
 // AppendAnswer appends the JSON of an answer to out. It appends nothing if the hook neither changed nor decided anything.
-func AppendAnswer(out []byte, a *sdk.Answer) []byte {
+func AppendAnswer(out []byte, a *sdk.Answer) ([]byte, error) {
 	if a.Verdict == sdk.VerdictAbstain && a.Reason == "" && a.Message == "" && len(a.Changes) == 0 {
-		return out
+		return out, nil
 	}
-	return value.AppendAnswer(out, a.Changes, string(a.Verdict), a.Reason, a.Message)
+	return value.AppendJSON(out, a)
 }
 
 // newCall returns hook n and a call of it, whose input and value are to be decoded.

@@ -139,8 +139,8 @@ func check(t *testing.T, answer *sdk.Answer, err error, want, wantErr string) {
 	case err != nil:
 		t.Error(err)
 	default:
-		if got := string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)); got != want {
-			t.Errorf("answer %s, want %s", got, want)
+		if got, err := value.AppendJSON(nil, answer); err != nil || string(got) != want {
+			t.Errorf("answer %s, %v, want %s", got, err, want)
 		}
 	}
 }
@@ -217,7 +217,9 @@ func BenchmarkHook(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				out = guest.AppendAnswer(out[:0], &answer)
+				if out, err = guest.AppendAnswer(out[:0], &answer); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

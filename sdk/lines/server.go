@@ -186,7 +186,10 @@ func (s *server) start(ctx context.Context, request json.RawMessage) error {
 
 func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
 	answer, err := s.guest.Hook(ctx, p.Hook, p.Request)
-	return guest.AppendAnswer(nil, &answer), err
+	if err != nil {
+		return nil, err
+	}
+	return guest.AppendAnswer(nil, &answer)
 }
 
 // tool runs a tool call, or lists its permissions.

@@ -45,7 +45,10 @@ func (s *server) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, teno
 // run calls the hook.
 func (h *hookStream) run(ctx context.Context, req *tenonv1.HookRequest) *tenonv1.HookResponse {
 	answer, err := guarded(h.server, func() (sdk.Answer, error) { return h.server.guest.Hook(ctx, int(req.Hook), req.Request) })
-	body := guest.AppendAnswer(nil, &answer)
+	var body []byte
+	if err == nil {
+		body, err = guest.AppendAnswer(nil, &answer)
+	}
 	if err == nil && len(body) > MaxMessage-1<<10 {
 		err = tooLarge("answer", len(body))
 	}

@@ -100,7 +100,9 @@ func (i *instance) start(input []byte) error {
 
 func (i *instance) hook(n int, input []byte) (empty bool, err error) {
 	answer, err := i.guest.Hook(guest.Detached(), n, input)
-	i.output = guest.AppendAnswer(i.output, &answer)
+	if err == nil {
+		i.output, err = guest.AppendAnswer(i.output, &answer)
+	}
 	return len(i.output) == 0, err
 }
 

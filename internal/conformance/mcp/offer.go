@@ -91,7 +91,8 @@ func (s *server) callHook(ctx context.Context, number string, args json.RawMessa
 	if err != nil {
 		return result{}, err
 	}
-	return text(string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message))), nil
+	body, err := value.AppendJSON(nil, answer)
+	return text(string(body)), err
 }
 
 // toolHost is the host of a tool call. MCP supports only progress.
