@@ -4,7 +4,7 @@
 //
 // It runs the analyzers of go vet and staticcheck. Those commands compile all dependencies for each system, or analyze their functions; this one
 // reads only the declarations of dependencies, which takes a fraction of the time. It exits with status 1 if a package does not compile or
-// an analyzer reports a problem.
+// an analyzer reports a problem. It looks again at packages that had none only if their files, packages they import, or this program changed.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"go/types"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -37,9 +38,15 @@ import (
 func main() {
 	targets := flag.String("targets", runtime.GOOS+"/"+runtime.GOARCH, "operating systems and processors, separated by commas")
 	flag.Parse()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	failed := false
 	for target := range strings.SplitSeq(*targets, ",") {
-		if err := look(".", target, flag.Args()...); err != nil {
+		known := keysFile(filepath.Join(cache, "tenon-lint"), target, flag.Args())
+		if err := look(known, ".", target, flag.Args()...); err != nil {
 			fmt.Fprintf(os.Stderr, "%s:\n%v\n", target, err)
 			failed = true
 		}
@@ -49,9 +56,9 @@ func main() {
 	}
 }
 
-// look analyzes the packages that patterns match in dir, for a target such as linux/amd64. Its error lists all problems. The analyzers of
-// staticcheck run only for the current system: functions that only tests of one system use would count as unused on others.
-func look(dir, target string, patterns ...string) error {
+// look analyzes the packages that patterns match in dir, for a target such as linux/amd64, except those in known. Its error lists all problems;
+// if there are none, known contains these packages afterwards.
+func look(known withoutProblems, dir, target string, patterns ...string) error {
 	system, arch, ok := strings.Cut(target, "/")
 	if !ok {
 		return fmt.Errorf("%q is not a target; expected one such as linux/amd64", target)
@@ -67,7 +74,31 @@ func look(dir, target string, patterns ...string) error {
 	}
 	// Generated packages, which run the tests of others, are not analyzed.
 	listed = slices.DeleteFunc(listed, func(p *packages.Package) bool { return strings.HasSuffix(p.PkgPath, ".test") })
+	key, err := keyOf(target)
+	if err != nil {
+		return err
+	}
+	keys, changed := make([]string, len(listed)), []*packages.Package(nil)
+	before := known.read()
+	for i, p := range listed {
+		if keys[i], err = key(p); err != nil {
+			return err
+		}
+		if !before[keys[i]] {
+			changed = append(changed, p)
+		}
+	}
 	r := &report{fset: config.Fset, problems: map[string]bool{}}
+	r.find(changed, system)
+	if len(r.problems) > 0 {
+		return r.err()
+	}
+	return known.write(keys)
+}
+
+// find adds the problems of packages. The analyzers of staticcheck run only for the current system: functions that only tests of one system use
+// would count as unused on others.
+func (r *report) find(listed []*packages.Package, system string) {
 	checked := map[*packages.Package]chan struct{}{} // closed when a package is checked
 	packages.Visit(listed, nil, func(p *packages.Package) { checked[p] = make(chan struct{}) })
 	var all sync.WaitGroup
@@ -77,7 +108,7 @@ func look(dir, target string, patterns ...string) error {
 			for _, i := range p.Imports {
 				<-checked[i]
 			}
-			r.check(p, exits(p) || slices.Contains(listed, p))
+			r.check(p, exits(p) || p.Module != nil && p.Module.Main)
 		})
 	}
 	all.Wait()
@@ -88,7 +119,6 @@ func look(dir, target string, patterns ...string) error {
 			r.staticcheck(listed)
 		}
 	}
-	return r.err()
 }
 
 // withTests removes packages that the list also contains with their tests. Like go vet, it keeps the latter.
@@ -121,9 +151,6 @@ func (r *report) add(problem string) {
 }
 
 func (r *report) err() error {
-	if len(r.problems) == 0 {
-		return nil
-	}
 	return errors.New(strings.Join(slices.Sorted(maps.Keys(r.problems)), "\n"))
 }
 

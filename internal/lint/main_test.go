@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,25 +16,76 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // not in the package with its tests.
 func TestLook(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for name, content := range map[string]string{
+	dir := module(t, map[string]string{
 		"go.mod":               "module example\n\ngo 1.26\n",
 		"all.go":               "package example\n\nimport \"fmt\"\n\nfunc Say() { fmt.Println(name()) }\n",
 		"name_linux.go":        "package example\n\nfunc name() string { return \"linux\" }\n\nfunc idle() {}\n",
 		"name_darwin.go":       "package example\n\nimport \"fmt\"\n\nfunc name() string { return fmt.Sprintf(\"%d\", \"darwin\") }\n",
 		"name_windows_test.go": "package example\n\nfunc name() string { return \"windows\" }\n",
 		"all_test.go":          "package example\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSay(t *testing.T) {\n\tvar f *os.File\n\tif f == nil {\n\t\tt.Fatal(\"none\")\n\t}\n\t_ = f.Name()\n}\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
+	known := keysFile(t.TempDir(), "", nil)
 	for target, want := range map[string]string{
 		"linux/amd64": "name_linux.go:5:6: func idle is unused (U1000)", "darwin/arm64": "name_darwin.go:5:", "windows/amd64": "undefined: name",
 	} {
-		err := look(dir, target, "./...")
+		err := look(known, dir, target, "./...")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), dir) != 1 {
 			t.Errorf("%s: %v; want %q only", target, err, want)
 		}
+	}
+}
+
+// TestKnown changes a module whose packages had no problems: a problem in a package that did not change itself is found.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	const target = "linux/amd64"
+	dir := module(t, map[string]string{
+		"go.mod": "module example\n\ngo 1.26\n", "example.go": "package example\n\nimport \"example/name\"\n\nvar _ = name.Of(\"%d\", \"\")\n",
+		"name/name.go": "package name\n\nfunc Of(string, ...any) string { return \"\" }\n", "other/other.go": "package other\n",
+	})
+	known := keysFile(t.TempDir(), target, []string{"./..."})
+	var before map[string]bool
+	for range 2 {
+		if err := look(known, dir, target, "./..."); err != nil {
+			t.Fatal(err)
+		}
+		before = known.read()
+	}
+	write(t, dir, "name/name.go", "package name\n\nimport \"fmt\"\n\nfunc Of(format string, args ...any) string { return fmt.Sprintf(format, args...) }\n")
+	for range 2 { // packages with problems do not become known
+		if err := look(known, dir, target, "./..."); err == nil || !strings.Contains(err.Error(), "example.go:5:18: example/name.Of format %d has arg") {
+			t.Errorf("%v; want that a format is wrong", err)
+		}
+	}
+	write(t, dir, "example.go", "package example\n")
+	if err := look(known, dir, target, "./..."); err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for key := range known.read() {
+		if before[key] {
+			kept++
+		}
+	}
+	if len(before) != 3 || kept != 1 {
+		t.Errorf("%d keys, of which %d stayed; want 3, and the one of the package that imports nothing", len(before), kept)
+	}
+}
+
+// module returns a directory with files.
+func module(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		write(t, dir, name, content)
+	}
+	return dir
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }
