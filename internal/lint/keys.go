@@ -75,12 +75,15 @@ func addFile(h hash.Hash, name string) error {
 	return nil
 }
 
-// withoutProblems is a file with the keys of packages, one a line. Those who write it do not wait for each other: a part of a key is the key of
-// no package.
+// withoutProblems is a file with the keys of packages, one a line; empty: none is kept. Those who write it do not wait for each other: a part of a
+// key is the key of no package.
 type withoutProblems string
 
-// keysFile returns the file in dir for a target and the patterns of packages.
+// keysFile returns the file in dir for a target and the patterns of packages; empty without dir.
 func keysFile(dir, target string, patterns []string) withoutProblems {
+	if dir == "" {
+		return ""
+	}
 	sum := sha256.Sum256([]byte(target + " " + strings.Join(patterns, " ")))
 	return withoutProblems(filepath.Join(dir, hex.EncodeToString(sum[:8])))
 }
@@ -96,6 +99,9 @@ func (w withoutProblems) read() map[string]bool {
 }
 
 func (w withoutProblems) write(keys []string) error {
+	if w == "" {
+		return nil
+	}
 	if err := os.MkdirAll(filepath.Dir(string(w)), 0o700); err != nil {
 		return err
 	}

@@ -4,7 +4,8 @@
 //
 // It runs the analyzers of go vet and staticcheck. Those commands compile all dependencies for each system, or analyze their functions; this one
 // reads only the declarations of dependencies, which takes a fraction of the time. It exits with status 1 if a package does not compile or
-// an analyzer reports a problem. It looks again at packages that had none only if their files, packages they import, or this program changed.
+// an analyzer reports a problem. With -known, it keeps in that directory which packages had none, and looks at them again only if their files,
+// packages they import, or this program changed.
 package main
 
 import (
@@ -17,7 +18,6 @@ import (
 	"go/types"
 	"maps"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -37,15 +37,11 @@ import (
 
 func main() {
 	targets := flag.String("targets", runtime.GOOS+"/"+runtime.GOARCH, "operating systems and processors, separated by commas")
+	known := flag.String("known", "", "directory to keep what is known of packages without problems in")
 	flag.Parse()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
 	failed := false
 	for target := range strings.SplitSeq(*targets, ",") {
-		known := keysFile(filepath.Join(cache, "tenon-lint"), target, flag.Args())
+		known := keysFile(*known, target, flag.Args())
 		if err := look(known, ".", target, flag.Args()...); err != nil {
 			fmt.Fprintf(os.Stderr, "%s:\n%v\n", target, err)
 			failed = true
