@@ -292,7 +292,7 @@ func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, err
 	if err != nil {
 		return nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	files, err := written(dir)
 	after, statErr := os.Stat(path)
 	if err := errors.Join(err, statErr); err != nil || len(files) != 1 || !os.SameFile(before, after) {
 		code.close(ctx, c.log)
@@ -349,15 +349,18 @@ func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (*code, s
 	if err != nil {
 		return nil, "", nil, err
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	files, err := written(dir)
 	if err != nil || len(files) != 1 {
 		return code, "", nil, nil
 	}
-	content, err := os.ReadFile(files[0])
+	name := filepath.FromSlash(files[0])
+	content, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		code.close(ctx, c.log)
 		return nil, "", nil, err
 	}
-	name, err := filepath.Rel(dir, files[0])
-	return code, name, content, err
+	return code, name, content, nil
 }
+
+// written returns the files that wazero wrote in a directory, relative to it. They are one level down.
+func written(dir string) ([]string, error) { return fs.Glob(os.DirFS(dir), "*/*") }

@@ -43,7 +43,7 @@ func (f *gitFiles) name(ctx context.Context, real string) string {
 		return ""
 	}
 	for worktree := filepath.Dir(real); ; worktree = filepath.Dir(worktree) {
-		for i, dir := range f.of(ctx, worktree) {
+		for i, dir := range f.of(ctx, worktree, hookName(filepath.Base(real))) {
 			if !projectfs.Within(dir, real) {
 				continue
 			}
@@ -62,13 +62,15 @@ func (f *gitFiles) name(ctx context.Context, real string) string {
 	}
 }
 
-// of returns the real directories of the repository with a working tree; none if git does not work in one.
-func (f *gitFiles) of(ctx context.Context, worktree string) []string {
-	dirs, known := f.dirs[worktree]
-	if known {
-		return dirs
+// of returns the real directories of the repository with a working tree; none if git does not work in one. Where .git is an ordinary directory, git is
+// asked only about a file with the name of a hook: all others that git uses are in .git.
+func (f *gitFiles) of(ctx context.Context, worktree string, hook bool) []string {
+	info, err := os.Lstat(filepath.Join(worktree, ".git"))
+	if err != nil || info.IsDir() && !hook {
+		return nil
 	}
-	if _, err := os.Lstat(filepath.Join(worktree, ".git")); err == nil {
+	dirs, known := f.dirs[worktree]
+	if !known {
 		out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()),
 			"rev-parse", "--path-format=absolute", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
 		for dir := range strings.Lines(out) {

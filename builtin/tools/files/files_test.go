@@ -251,7 +251,7 @@ func TestHooksOfGit(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	if out, err := exec.Command("git", "init", "-q", b.root).CombinedOutput(); err != nil {
-		t.Skipf("no git: %v: %s", err, out)
+		t.Fatalf("git init: %v: %s", err, out)
 	}
 	b.put(".git/config", "[core]\nhooksPath = scripts\n[core]\nrepositoryformatversion = 0\n")
 	for id, args := range map[string]sdk.Object{

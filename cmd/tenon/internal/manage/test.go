@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,11 +103,12 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 		files string
 		run   func(ctx context.Context, path string) error
 	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
-		files, err := filepath.Glob(filepath.Join(t.root(), "tests", kind.files))
+		names, err := fs.Glob(os.DirFS(t.root()), "tests/"+kind.files)
 		if err != nil {
 			return err
 		}
-		for _, path := range files {
+		for _, name := range names {
+			path := filepath.Join(t.root(), filepath.FromSlash(name))
 			t.report(path, kind.run(ctx, path))
 		}
 	}
