@@ -249,8 +249,9 @@ func (d *Scanner) digits() int {
 	return d.i - start
 }
 
+// Literal skips the text of a word if it follows, without space before it.
 func (d *Scanner) Literal(word string) bool {
-	if !bytes.HasPrefix(d.data[d.i:], []byte(word)) {
+	if end := d.i + len(word); end > len(d.data) || string(d.data[d.i:end]) != word {
 		return false
 	}
 	d.i += len(word)

@@ -235,21 +235,14 @@ func (d *decoder) fields(p *plan, v reflect.Value) (unknown Extra, ok bool) {
 		}
 		return nil, ok
 	}
-	next := 0 // fields mostly come in order
+	next := 0
 	ok = d.Each('{', '}', func() bool {
-		key, escapes, ok := d.Quoted()
-		if !ok || !d.Next(':') {
+		i, name, ok := d.field(p, next)
+		if !ok {
 			return false
 		}
-		if escapes > 0 {
-			key = []byte(jsontext.Name(key))
-		}
-		i, known := next, next < len(p.fields) && p.fields[next].name == string(key)
-		if !known {
-			i, known = p.byName[string(key)]
-		}
-		if !known {
-			unknown, ok = d.unknownField(p, key, unknown)
+		if i < 0 {
+			unknown, ok = d.unknownField(p, name, unknown)
 			return ok
 		}
 		next = i + 1
@@ -259,6 +252,28 @@ func (d *decoder) fields(p *plan, v reflect.Value) (unknown Extra, ok bool) {
 		return ok || d.within(f.name)
 	})
 	return unknown, ok && d.complete(p, v)
+}
+
+// field reads the name of a field and the colon. It returns the index of the field, or -1 and the name if the plan has none. Fields mostly come
+// in order, without the empty ones; next is the index of the first that may follow.
+func (d *decoder) field(p *plan, next int) (i int, name []byte, ok bool) {
+	d.Peek()
+	for i := next; i < min(next+4, len(p.fields)); i++ {
+		if d.Literal(p.fields[i].key) {
+			return i, nil, true
+		}
+	}
+	name, escapes, ok := d.Quoted()
+	if !ok || !d.Next(':') {
+		return 0, nil, false
+	}
+	if escapes > 0 {
+		name = []byte(jsontext.Name(name))
+	}
+	if i, known := p.byName[string(name)]; known {
+		return i, nil, true
+	}
+	return -1, name, true
 }
 
 // unknownField adds the value of an undeclared field to the unknown fields of an object.

@@ -270,11 +270,11 @@ func (d *differ) set(p *plan, v reflect.Value) {
 		d.fail(errNullHead)
 		return
 	}
-	size := usualSize
+	var room []byte
 	if v.Kind() == reflect.String {
-		size = len(v.String()) + len(v.String())/16 + len(`""`)
+		room = make([]byte, 0, len(v.String())+len(v.String())/16+len(`""`))
 	}
-	raw, err := p.append(make([]byte, 0, size), v, scope{})
+	raw, err := p.append(room, v, scope{})
 	if err != nil {
 		d.fail(err)
 		return
