@@ -20,7 +20,7 @@ func TestEditPatterns(t *testing.T) {
 		"no repository":            {"mkdir scripts", "scripts/pre-commit", []string{"scripts/pre-commit"}},
 		"in .git":                  {"git init -q .", ".git/hooks/pre-commit", []string{".git/hooks/pre-commit"}},
 		"a hooks path":             {"git init -q . && git config core.hooksPath scripts", "scripts/pre-commit", []string{"scripts/pre-commit", ".git/hooks/pre-commit"}},
-		"below it":                 {"git init -q . && git config core.hooksPath scripts", "scripts/lib/x.sh", []string{"scripts/lib/x.sh", ".git/hooks/lib/x.sh"}},
+		"not a hook":               {"git init -q . && git config core.hooksPath scripts", "scripts/lib/x.sh", []string{"scripts/lib/x.sh"}},
 		"a known hooks path":       {"git init -q . && git config core.hooksPath .githooks", ".githooks/pre-commit", []string{".githooks/pre-commit"}},
 		"a link to it":             {"git init -q . && git config core.hooksPath scripts && mkdir scripts && ln -s scripts s", "s/pre-commit", []string{"s/pre-commit", "scripts/pre-commit", ".git/hooks/pre-commit"}},
 		"a link .git":              {"git init -q . && mv .git store && ln -s store .git", "store/hooks/pre-commit", []string{"store/hooks/pre-commit", ".git/hooks/pre-commit"}},
