@@ -177,13 +177,13 @@ func (d *decoder) scalar(v reflect.Value) bool {
 	if d.null() {
 		return true // encoding/json leaves the value
 	}
+	if v.Kind() == reflect.String && d.Peek() == '"' {
+		s, ok := d.Text()
+		v.SetString(s)
+		return ok
+	}
 	before := d.Scanner
 	switch v.Kind() {
-	case reflect.String:
-		if s, ok := d.Text(); ok {
-			v.SetString(s)
-			return true
-		}
 	case reflect.Bool:
 		if yes := d.Peek() == 't'; yes && d.Literal("true") || d.Literal("false") {
 			v.SetBool(yes)
