@@ -126,8 +126,8 @@ func TestCompiling(t *testing.T) {
 	if err := ready(); err != nil {
 		t.Errorf("Ready of a compiled module = %v", err)
 	}
-	slow := started(t, newRuntime(t, wasm.Options{CompileTimeout: time.Millisecond}), spec, host{})
-	if _, err := ask(t.Context(), slow, 0, ""); !errors.Is(err, wasm.ErrModule) || !strings.Contains(err.Error(), "longer than 1ms") {
+	slow := started(t, newRuntime(t, wasm.Options{CompileTimeout: time.Nanosecond}), spec, host{})
+	if _, err := ask(t.Context(), slow, 0, ""); !errors.Is(err, wasm.ErrModule) || !strings.Contains(err.Error(), "longer than 1ns") {
 		t.Errorf("error = %v", err)
 	}
 }
