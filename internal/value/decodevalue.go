@@ -174,13 +174,13 @@ func (d *decoder) any(p *plan, v reflect.Value) bool {
 }
 
 func (d *decoder) scalar(v reflect.Value) bool {
-	if d.null() {
-		return true // encoding/json leaves the value
-	}
-	if v.Kind() == reflect.String && d.Peek() == '"' {
+	switch c := d.Peek(); {
+	case c == '"' && v.Kind() == reflect.String:
 		s, ok := d.Text()
 		v.SetString(s)
 		return ok
+	case c == 'n' && d.Literal("null"):
+		return true // encoding/json leaves the value
 	}
 	before := d.Scanner
 	switch v.Kind() {
