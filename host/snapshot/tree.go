@@ -31,7 +31,7 @@ type node struct {
 	Rules    stamp // of the list of ignored files in it; zero: there is none
 	Settled  bool  // as long as the stamps stay the same, so do the names
 	Repo     bool  // a repository: the lists of ignored files above do not count in it
-	Excludes stamp // of its own list, which is not among the files
+	Excludes stamp // of the list info/exclude, which is not among the files
 	Opaque   opacity
 
 	Entries []entry // sorted by name

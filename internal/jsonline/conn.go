@@ -113,7 +113,7 @@ func (c *Conn) NextID() uint64 {
 }
 
 // Begin sends a request with an ID of NextID. take receives its messages, in a goroutine that reads; it must not wait long. If ctx ends before
-// the request is written, sent reports whether the other end may receive it all the same.
+// the request is written, sent reports whether the other end may still receive it.
 func (c *Conn) Begin(ctx context.Context, id uint64, method string, params json.RawMessage, take func(*Message)) (sent bool, err error) {
 	sent, err = c.begin(ctx, id, method, params, request{take: take})
 	c.wake()

@@ -171,7 +171,7 @@ func (f zipFile) local(at int64, file *zip.File) (int64, error) {
 	return at + localBytes + int64(len(rest)), nil
 }
 
-// renamed returns the name that an extra field of Info-ZIP (section 4.6.9) gives an entry instead of its own; empty without another.
+// renamed returns the name that an extra field of Info-ZIP (section 4.6.9) gives an entry; empty if that is the name it has anyway.
 func renamed(own string, extra []byte) string {
 	for len(extra) >= 4 {
 		id, size := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))

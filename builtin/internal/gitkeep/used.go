@@ -69,14 +69,15 @@ func (f *gitFiles) of(ctx context.Context, worktree string, hook bool) []string 
 	if err != nil || info.IsDir() && !hook {
 		return nil
 	}
-	dirs, known := f.dirs[worktree]
-	if !known {
-		out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()),
-			"rev-parse", "--path-format=absolute", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
+	if dirs, known := f.dirs[worktree]; known {
+		return dirs
+	}
+	var dirs []string
+	out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()),
+		"rev-parse", "--path-format=absolute", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
+	if err == nil {
 		for dir := range strings.Lines(out) {
-			if err == nil {
-				dirs = append(dirs, paths.Real(strings.TrimSuffix(dir, "\n")))
-			}
+			dirs = append(dirs, paths.Real(strings.TrimSuffix(dir, "\n")))
 		}
 	}
 	f.dirs[worktree] = dirs
