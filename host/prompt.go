@@ -80,16 +80,22 @@ func (t *turn) answered() bool {
 		(len(t.calls) == 0 || len(t.last.Structured) > 0)
 }
 
-// commitPrompt makes the message of a prompt durable and removes the prompt from the store's queue.
+// commitPrompt makes what a prompt or job recorded durable and removes a prompt that was refused from the store's queue.
 func (t *turn) commitPrompt(ctx context.Context, q *queued) error {
-	if q.stored {
-		t.conv.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
-	}
+	t.conv.Journal.Put(q.take())
 	err := t.conv.Journal.Flush(context.WithoutCancel(ctx))
 	if err == nil {
-		q.stored, q.kept = false, q.job != nil || t.user != nil && t.user.ID == q.id
+		q.stored, q.kept = false, q.kept || q.job != nil
 	}
 	return err
+}
+
+// take returns the change that removes the prompt from the store's queue, if it is there.
+func (q *queued) take() []store.Op {
+	if !q.stored {
+		return nil
+	}
+	return []store.Op{store.TakePrompt{PromptID: q.id}}
 }
 
 // accept makes a prompt the turn's user message and returns the state after it.
@@ -125,7 +131,11 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	t.user = v.Message
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
 	t.show(t.user)
-	t.conv.Add(t.user, t.assignParts(v.Parts)...)
+	t.conv.Add(t.user, t.assignParts(v.Parts), q.take()...)
+	if err := t.conv.Journal.Flush(context.WithoutCancel(ctx)); err != nil { // before other changes, which may fail alone
+		return stateDone, err
+	}
+	q.stored, q.kept = false, true
 	ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger)
 	itsAgent, itsModel := command.Chooses(q.input.Agent, q.input.Model)
 	t.conv.UpdateSession(func(s *sdk.Session) {

@@ -58,7 +58,7 @@ func (t *turn) openStep() {
 	t.ledger = &hooks.Ledger{}
 	t.msg = t.stepOf(nil).Message(t.user.ID)
 	t.msg.Variant = t.user.Model.Variant
-	t.conv.Add(t.msg, &sdk.StepStartPart{PartHead: t.conv.NewPart(t.msg)})
+	t.conv.Add(t.msg, sdk.Parts{&sdk.StepStartPart{PartHead: t.conv.NewPart(t.msg)}})
 	t.show(t.user)
 }
 

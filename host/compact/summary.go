@@ -105,12 +105,12 @@ func (s *Summary) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Conversation.Add(&question, &sdk.CompactionPart{
+	s.Conversation.Add(&question, sdk.Parts{&sdk.CompactionPart{
 		PartHead: s.Conversation.NewPart(&question), Auto: s.Plan.Overflow, Overflow: s.Plan.Overflow, TailStartID: s.Plan.Tail,
-	})
+	}})
 	s.Msg = s.Message(question.ID)
 	s.Msg.Summary = true
-	s.Conversation.Add(s.Msg)
+	s.Conversation.Add(s.Msg, nil)
 	ask := []sdk.MessageWithParts{{Info: s.User, Parts: sdk.Parts{&sdk.TextPart{Text: prompt}}}}
 	a, err := s.Ask(ctx, func(ctx context.Context) (*sdk.ModelRequest, error) {
 		req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)

@@ -147,15 +147,18 @@ func (c *Conversation) UpdateSession(change func(*sdk.Session)) {
 	})
 }
 
-// Add appends a message with its parts and records them.
-func (c *Conversation) Add(m sdk.Message, parts ...sdk.Part) {
+// Add appends a message with its parts and records them together with other changes: all become durable or none.
+func (c *Conversation) Add(m sdk.Message, parts sdk.Parts, with ...store.Op) {
 	c.mu.Lock()
 	c.messages = append(c.messages, sdk.MessageWithParts{Info: m, Parts: parts})
-	c.mu.Unlock()
-	c.PutMessage(m)
+	m = CopyMessage(m)
+	ops, events := append(with, store.PutMessage{Message: m}), []sdk.Event{messageUpdated(m)}
 	for _, p := range parts {
-		c.PutPart(p)
+		p = CopyPart(p)
+		ops, events = append(ops, store.PutPart{Part: p}), append(events, partUpdated(p))
 	}
+	c.mu.Unlock()
+	c.Journal.Put(ops, events...)
 }
 
 // AddPart appends a part to its message and records it.
@@ -194,9 +197,15 @@ func (c *Conversation) PutMessage(m sdk.Message) {
 	c.mu.Lock()
 	m = CopyMessage(m)
 	c.mu.Unlock()
-	c.Journal.Put([]store.Op{store.PutMessage{Message: m}}, sdk.Event{
-		Type: sdk.EventMessageUpdated, Properties: &sdk.MessageInfo{SessionID: m.Head().SessionID, Info: m},
-	})
+	c.Journal.Put([]store.Op{store.PutMessage{Message: m}}, messageUpdated(m))
+}
+
+func messageUpdated(m sdk.Message) sdk.Event {
+	return sdk.Event{Type: sdk.EventMessageUpdated, Properties: &sdk.MessageInfo{SessionID: m.Head().SessionID, Info: m}}
+}
+
+func partUpdated(p sdk.Part) sdk.Event {
+	return sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{SessionID: p.Head().SessionID, Part: p, Time: Now()}}
 }
 
 // PutPart records the current state of a part, with blobs it refers to.
@@ -223,14 +232,11 @@ func (c *Conversation) Record(op store.PutPart, blobs ...[]byte) {
 		}
 	}
 	c.mu.Unlock()
-	p := op.Part
 	ops := make([]store.Op, 0, 1+len(blobs))
 	for _, b := range blobs {
 		ops = append(ops, store.PutBlob{Content: b})
 	}
-	c.Journal.Put(append(ops, op), sdk.Event{
-		Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{SessionID: p.Head().SessionID, Part: p, Time: Now()},
-	})
+	c.Journal.Put(append(ops, op), partUpdated(op.Part))
 }
 
 // AppendText adds streamed text to an open part.

@@ -60,3 +60,22 @@ func TestJournalShares(t *testing.T) {
 		}
 	})
 }
+
+// A message is stored with all its parts or not at all, however many it has.
+func TestAddIsOneAppend(t *testing.T) {
+	t.Parallel()
+	s := &countingStore{wait: func() {}}
+	c := &Conversation{Journal: newJournal(t.Context(), s, store.Token{}, func(sdk.Event) {}), session: &sdk.Session{}}
+	m := &sdk.UserMessage{}
+	parts := make(sdk.Parts, 2*journalBatch)
+	for i := range parts {
+		parts[i] = &sdk.TextPart{}
+	}
+	c.Add(m, parts, store.TakePrompt{})
+	if err := c.Journal.Close(); err != nil {
+		t.Error(err)
+	}
+	if len(s.appends) != 1 || s.appends[0] != 2+len(parts) {
+		t.Errorf("changes of each append = %v", s.appends)
+	}
+}
