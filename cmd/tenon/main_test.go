@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -45,6 +47,9 @@ type leakless struct{ *testing.M }
 
 // Run runs the tests and returns the exit code.
 func (m leakless) Run() int {
+	if signal.Ignored(syscall.SIGHUP) { // under nohup; the commands would inherit it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	code := m.M.Run()
 	if code != 0 {
 		return code
