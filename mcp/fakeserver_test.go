@@ -242,7 +242,7 @@ func (s *fakeServer) tools() []any {
 	}
 	list := []any{tool("echo", `{"type":"object","properties":{"text":{"type":"string","x-keep":true}},"required":["text"],"$defs":{"a":{}}}`)}
 	for _, name := range []string{
-		"count", "never", "die", "env", "image", "fails", "structured", "badly structured", "progress", "ask", "sample", "sample tools", "roots",
+		"count", "never", "die", "env", "image", "fails", "structured", "badly structured", "progress", "ask", "sample", "roots",
 		"big", "utf8", "hook", "links", "change", "pid", "child", "touch", "gate",
 	} {
 		list = append(list, tool(name, anyObject))
@@ -326,8 +326,6 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		s.reply(id, text(s.request("elicitation/create", string(args))))
 	case "sample":
 		s.reply(id, text(s.request("sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10,"systemPrompt":"be brief"}`)))
-	case "sample tools": // with the tools and messages of the arguments
-		s.reply(id, text(s.request("sampling/createMessage", string(args))))
 	case "roots":
 		s.reply(id, text(s.request("roots/list", "{}")))
 	case "big":
