@@ -71,7 +71,7 @@ func TestCall(t *testing.T) {
 		{guest.DescribeOp, "", 0, `"name":"counter"`},
 		{guest.HookOp, `{"input":{},"value":{"text":"early"}}`, 1, "hook number 0 not found"},
 		{guest.StartOp, `{"options":"bad"}`, 1, "want an object"},
-		{guest.StartOp, `no`, 1, "start: "},
+		{guest.StartOp, `no`, 1, "start request: "},
 		{
 			guest.StartOp, `{"options":null,"project":{"ID":"p 1"},"hooks":[{"point":"text.complete","name":"text.complete"},{"point":"turn.stop","name":"turn.stop"}],"tools":["count"]}`,
 			2, "",
