@@ -104,11 +104,11 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 
 // logger returns the logger that writes to the host's log.
 func (s *server) logger() *slog.Logger {
-	return guest.NewLogger(func(level slog.Level, message string, attrs map[string]any) {
-		line := map[string]any{"level": int(level), "message": message}
-		if len(attrs) > 0 {
-			line["attributes"] = attrs
-		}
-		_ = s.conn.Notify("log", line) // fails if the connection has ended
+	return guest.NewLogger(func(level slog.Level, message string, attributes json.RawMessage) {
+		_ = s.conn.Notify("log", struct { // fails if the connection has ended
+			Level      int             `json:"level"`
+			Message    string          `json:"message"`
+			Attributes json.RawMessage `json:"attributes,omitempty"`
+		}{int(level), message, attributes})
 	})
 }

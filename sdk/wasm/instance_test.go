@@ -111,7 +111,7 @@ func TestLogger(t *testing.T) {
 	got := ""
 	log := wasm.NewLogger(func(level int32, text []byte) { got = fmt.Sprint(level, " ", string(text)) })
 	log.With("a", 1).WithGroup("g").With("b", "x y").Warn("look out", "c", "d\ne", "empty", "", "in", struct{ A int }{2})
-	if want := `4 look out a=1 g.b="x y" g.c="d\ne" g.empty="" g.in={2}`; got != want {
+	if want := `4 look out a=1 g.b="x y" g.c="d\ne" g.empty="" g.in={A:2}`; got != want {
 		t.Errorf("logged %s, want %s", got, want)
 	}
 }
