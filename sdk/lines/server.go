@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
@@ -47,47 +46,12 @@ type params struct {
 	Connection guest.Connection `json:"connection"`
 }
 
-// ordinary decodes the parameters of a hook in one pass; the request is a part of data. It reports false for others, and for anything unusual,
-// which encoding/json decodes.
-func ordinary(data []byte) (p params, ok bool) {
-	d := jsontext.NewScanner(data)
-	ok = d.Each('{', '}', func() bool {
-		name, ok := d.Name()
-		if !ok {
-			return false
-		}
-		switch string(name) {
-		case "request":
-			p.Request, ok = d.Raw()
-		case "token":
-			p.Token, ok = d.Text()
-		case "hook":
-			p.Hook, ok = number(&d)
-		case "timeout_ms":
-			p.Timeout, ok = number(&d)
-		default:
-			ok = false
-		}
-		return ok
-	})
-	return p, ok && d.AtEnd()
-}
-
-func number(d *jsontext.Scanner) (int, bool) {
-	digits, ok := d.Number()
-	n, err := strconv.Atoi(string(digits))
-	return n, ok && err == nil
-}
-
 // handle handles one message. Each call runs in its own goroutine.
 func (s *server) handle(m *jsonline.Message) {
-	p, ok := ordinary(m.Params)
-	if !ok {
-		p = params{}
-		if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
-			s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
-			return
-		}
+	var p params
+	if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
+		s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
+		return
 	}
 	switch {
 	case m.Method == "cancel":
