@@ -377,7 +377,7 @@ func (s *fakeServer) intercept(m fakeMessage) {
 			s.reply(m.ID, map[string]any{"modified": false})
 			return
 		}
-		s.reply(m.ID, map[string]any{"interceptor": p.Name, "type": "mutation", "mutation": map[string]any{"modified": true}, "payload": json.RawMessage(changed)})
+		s.reply(m.ID, map[string]any{"interceptor": p.Name, "type": "mutation", "modified": true, "payload": json.RawMessage(changed)})
 	case strings.HasPrefix(p.Name, "append"):
 		changed := strings.ReplaceAll(string(p.Payload), "END", strings.TrimPrefix(p.Name, "append")+"END")
 		s.reply(m.ID, map[string]any{"modified": true, "payload": json.RawMessage(changed)})
@@ -386,7 +386,7 @@ func (s *fakeServer) intercept(m fakeMessage) {
 			s.reply(m.ID, map[string]any{"valid": false, "severity": "error", "messages": []any{map[string]any{"path": "arguments", "message": "no", "severity": "error"}}})
 			return
 		}
-		s.reply(m.ID, map[string]any{"validation": map[string]any{"valid": true, "severity": "info"}})
+		s.reply(m.ID, map[string]any{"valid": true, "severity": "info"})
 	case strings.HasPrefix(p.Name, "warn"):
 		s.reply(m.ID, map[string]any{"valid": false, "severity": "warn", "messages": []any{map[string]any{"message": "hm"}}})
 	case strings.HasPrefix(p.Name, "crash"):
