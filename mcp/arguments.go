@@ -1,20 +1,17 @@
 package mcp
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // promptArguments maps the text after a command to the arguments of a prompt: words in the order of the arguments, or
 // name=value. The last argument gets all remaining words. Quotes group words.
 func promptArguments(p *Prompt, text string) (map[string]string, error) {
-	words, err := splitWords(text)
-	if err != nil {
-		return nil, err
-	}
-	args, last, rest := p.assign(words)
+	args, last, rest := p.assign(splitWords(text))
 	switch {
 	case len(rest) > 0 && last == "":
 		return nil, fmt.Errorf("too many arguments: %q", strings.Join(rest, " "))
@@ -51,8 +48,8 @@ func (p *Prompt) assign(words []string) (given map[string]string, last string, r
 // open returns the argument of a prompt that the last word of a text belongs to, the beginning of its value, and the arguments before it.
 // prefix is the part of the word before the value.
 func (p *Prompt) open(text string) (argument, value, prefix string, given map[string]string, ok bool) {
-	words, err := splitWords(text)
-	if err != nil || len(p.Arguments) == 0 || strings.HasSuffix(text, `"`) || strings.HasSuffix(text, "'") { // a quoted word is complete
+	words := splitWords(text)
+	if len(p.Arguments) == 0 || strings.HasSuffix(text, `"`) || strings.HasSuffix(text, "'") { // a quoted word is complete
 		return "", "", "", nil, false
 	}
 	last := ""
@@ -77,48 +74,32 @@ func (p *Prompt) has(argument string) bool {
 
 // quoted returns a value as splitWords reads it.
 func quoted(value string) string {
-	if words, err := splitWords(value); err == nil && len(words) == 1 && words[0] == value {
+	if words := splitWords(value); len(words) == 1 && words[0] == value {
 		return value
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
 
+var (
+	// word matches a word: name= (optional) and a text in quotes, or a text without white space.
+	word    = lazyregexp.New(`(?s)([^\s"'=]*=)?("(?:[^"\\]|\\.)*"|'[^']*')|\S+`)
+	escaped = lazyregexp.New(`(?s)\\(.)`)
+)
+
 // splitWords splits at white space outside single or double quotes, which open at the start of a word or of a value. In double
 // quotes, a backslash escapes a quote.
-func splitWords(text string) ([]string, error) {
+func splitWords(text string) []string {
 	var words []string
-	var word strings.Builder
-	var quote rune
-	inWord, escaped := false, false
-	for _, r := range text {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case quote == '"' && r == '\\':
-			escaped = true
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case (r == '"' || r == '\'') && (!inWord || strings.HasSuffix(word.String(), "=")): // not the apostrophe in "don't"
-			quote, inWord = r, true
-		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-				inWord = false
+	for _, match := range word().FindAllStringSubmatch(text, -1) {
+		one, name, quoted := match[0], match[1], match[2]
+		if quoted != "" {
+			one = quoted[1 : len(quoted)-1]
+			if quoted[0] == '"' {
+				one = escaped().ReplaceAllString(one, "$1")
 			}
-		default:
-			word.WriteRune(r)
-			inWord = true
+			one = name + one
 		}
+		words = append(words, one)
 	}
-	if quote != 0 {
-		return nil, errors.New("unclosed quote")
-	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	return words, nil
+	return words
 }

@@ -131,11 +131,10 @@ func (d *dialer) protocol(responder *input.Responder) *protocol.Dialer {
 	return p
 }
 
-// offersInterceptors reports whether the server's first answer contains the extension, at the position of any of its drafts.
+// offersInterceptors reports whether the server's first answer contains the extension. Libraries without extensions put it into experimental.
 func offersInterceptors(raw json.RawMessage) bool {
 	var answer struct {
 		Capabilities struct {
-			Interceptors json.RawMessage            `json:"interceptors"`
 			Extensions   map[string]json.RawMessage `json:"extensions"`
 			Experimental map[string]json.RawMessage `json:"experimental"`
 		} `json:"capabilities"`
@@ -143,11 +142,9 @@ func offersInterceptors(raw json.RawMessage) bool {
 	if json.Unmarshal(raw, &answer) != nil {
 		return false
 	}
-	c := answer.Capabilities
-	_, extension := c.Extensions[interceptorExtension]
-	_, experimental := c.Experimental[interceptorExtension]
-	_, early := c.Experimental["interceptors"]
-	return extension || experimental || early || len(c.Interceptors) > 0 && string(c.Interceptors) != "null"
+	_, extension := answer.Capabilities.Extensions[interceptorExtension]
+	_, experimental := answer.Capabilities.Experimental[interceptorExtension]
+	return extension || experimental
 }
 
 // refresh requests the server's lists, and returns its definition.

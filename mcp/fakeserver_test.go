@@ -242,7 +242,7 @@ func (s *fakeServer) tools() []any {
 	}
 	list := []any{tool("echo", `{"type":"object","properties":{"text":{"type":"string","x-keep":true}},"required":["text"],"$defs":{"a":{}}}`)}
 	for _, name := range []string{
-		"count", "never", "die", "env", "image", "fails", "structured", "badly structured", "progress", "ask", "sample", "sample tools", "roots",
+		"count", "never", "die", "env", "image", "fails", "structured", "badly structured", "progress", "ask", "sample", "roots",
 		"big", "utf8", "hook", "links", "change", "pid", "child", "touch", "gate",
 	} {
 		list = append(list, tool(name, anyObject))
@@ -326,8 +326,6 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		s.reply(id, text(s.request("elicitation/create", string(args))))
 	case "sample":
 		s.reply(id, text(s.request("sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10,"systemPrompt":"be brief"}`)))
-	case "sample tools": // with the tools and messages of the arguments
-		s.reply(id, text(s.request("sampling/createMessage", string(args))))
 	case "roots":
 		s.reply(id, text(s.request("roots/list", "{}")))
 	case "big":
@@ -379,7 +377,7 @@ func (s *fakeServer) intercept(m fakeMessage) {
 			s.reply(m.ID, map[string]any{"modified": false})
 			return
 		}
-		s.reply(m.ID, map[string]any{"interceptor": p.Name, "type": "mutation", "mutation": map[string]any{"modified": true}, "payload": json.RawMessage(changed)})
+		s.reply(m.ID, map[string]any{"interceptor": p.Name, "type": "mutation", "modified": true, "payload": json.RawMessage(changed)})
 	case strings.HasPrefix(p.Name, "append"):
 		changed := strings.ReplaceAll(string(p.Payload), "END", strings.TrimPrefix(p.Name, "append")+"END")
 		s.reply(m.ID, map[string]any{"modified": true, "payload": json.RawMessage(changed)})
@@ -388,7 +386,7 @@ func (s *fakeServer) intercept(m fakeMessage) {
 			s.reply(m.ID, map[string]any{"valid": false, "severity": "error", "messages": []any{map[string]any{"path": "arguments", "message": "no", "severity": "error"}}})
 			return
 		}
-		s.reply(m.ID, map[string]any{"validation": map[string]any{"valid": true, "severity": "info"}})
+		s.reply(m.ID, map[string]any{"valid": true, "severity": "info"})
 	case strings.HasPrefix(p.Name, "warn"):
 		s.reply(m.ID, map[string]any{"valid": false, "severity": "warn", "messages": []any{map[string]any{"message": "hm"}}})
 	case strings.HasPrefix(p.Name, "crash"):

@@ -79,9 +79,9 @@ func TestMutations(t *testing.T) {
 	e, _ := intercepting(t, `[
 		{"name":"append-B","type":"mutation","hook":{"events":["tools/call"],"phase":"both"},"priorityHint":5},
 		{"name":"append-A","type":"mutation","hook":{"events":["*/request"],"phase":"request"},"priorityHint":{"request":5}},
-		{"name":"append-first","type":"mutation","hooks":[{"events":["tools/call"],"phase":"request"}],"priorityHint":-1},
+		{"name":"append-first","type":"mutation","hook":{"events":["tools/call"],"phase":"request"},"priorityHint":-1},
 		{"name":"append-audit","type":"mutation","mode":"audit","hook":{"events":["*"],"phase":"request"}},
-		{"name":"redact","type":"mutation","events":["*"],"phase":"response"}]`, "INVOKED="+log)
+		{"name":"redact","type":"mutation","hook":{"events":["*"],"phase":"response"}}]`, "INVOKED="+log)
 	args, _, err := before(t, e, sdk.Object{"text": "END", "deep": map[string]any{"n": 1.0}})
 	if err != nil || args["text"] != "-first-A-BEND" || args["deep"].(map[string]any)["n"] != 1.0 {
 		t.Errorf("args = %v, %v", args, err)

@@ -42,48 +42,6 @@ func TestSampling(t *testing.T) {
 	}
 }
 
-// A server offers tools to the user's model, runs the calls itself, and sends the results with its next request.
-func TestSamplingWithTools(t *testing.T) {
-	t.Parallel()
-	h := newTestHost(t)
-	var asked sdk.SampleRequest
-	h.sample = func(r sdk.SampleRequest) (*sdk.SampleResult, error) {
-		asked = r
-		calls := []sdk.SampleCall{{ID: "call_1", Tool: "weather", Args: json.RawMessage(`{"city":"Paris"}`)}}
-		return &sdk.SampleResult{Text: "I look.", Model: "p/m", FinishReason: sdk.FinishToolCalls, Calls: calls}, nil
-	}
-	p := ready(t, h, fake(t, "plain"))
-	const tools = `"maxTokens":10,"tools":[{"name":"weather","description":"Tells the weather.","inputSchema":{"type":"object","x-keep":1}}],"toolChoice":{"mode":"required"}`
-	got := mustRun(t, p, "fake_sample_tools", `{`+tools+`,"messages":[{"role":"user","content":{"type":"text","text":"Paris?"}}]}`).Output
-	for _, want := range []string{`{"type":"text","text":"I look."}`, `{"type":"tool_use","id":"call_1","name":"weather","input":{"city":"Paris"}}`, `"stopReason":"toolUse"`} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the server got %s, want %s in it", got, want)
-		}
-	}
-	if len(asked.Tools) != 1 || asked.Tools[0].ID != "weather" || !strings.Contains(string(asked.Tools[0].Parameters), "x-keep") || asked.ToolChoice != "required" {
-		t.Errorf("the host was asked for %+v", asked)
-	}
-	const call = `{"role":"user","content":{"type":"text","text":"Paris?"}},
-		{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"call_1","name":"weather","input":{"city":"Paris"}}]}`
-	mustRun(t, p, "fake_sample_tools", `{`+tools+`,"messages":[`+call+`,{"role":"user","content":[{"type":"tool_result","toolUseId":"call_1","content":[{"type":"text","text":"18 degrees"}]}]}]}`)
-	if len(asked.Messages) != 2 || len(asked.Messages[1].Parts) != 2 {
-		t.Fatalf("the host was asked for %+v", asked.Messages)
-	}
-	part := asked.Messages[1].Parts[1].(*sdk.ToolPart)
-	if part.CallID != "call_1" || part.State.Status != sdk.ToolCompleted || part.State.Output != "18 degrees" || string(part.State.Input) != `{"city":"Paris"}` {
-		t.Errorf("the call is %+v", part)
-	}
-	for messages, want := range map[string]string{
-		call: "has no result",
-		`{"role":"user","content":[{"type":"tool_result","toolUseId":"x","content":[]}]}`:      "want one for each call",
-		`{"role":"user","content":[{"type":"tool_use","id":"x","name":"weather","input":{}}]}`: "in a message of the assistant",
-	} {
-		if got := mustRun(t, p, "fake_sample_tools", `{`+tools+`,"messages":[`+messages+`]}`).Output; !strings.Contains(got, want) {
-			t.Errorf("%s: the server got %s, want %q", messages, got, want)
-		}
-	}
-}
-
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t)

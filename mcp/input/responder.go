@@ -39,7 +39,7 @@ var errNoCall = errors.New("the request belongs to no tool call")
 func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{
 		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
-		Sampling:    &mcp.SamplingCapability{Tools: &struct{}{}},
+		Sampling:    &mcp.SamplingCapability{},
 		Roots: &struct {
 			ListChanged bool `json:"listChanged,omitempty"`
 		}{},
@@ -54,11 +54,10 @@ func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string
 		return r.listRoots(), nil
 	case mcp.MethodSamplingCreateMessage:
 		var p mcp.CreateMessageParams
-		var tools sampleTools
-		if err := errors.Join(json.Unmarshal(params, &p), json.Unmarshal(params, &tools)); err != nil {
+		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}
-		return r.createMessage(ctx, on, &p, &tools)
+		return r.createMessage(ctx, on, &p)
 	case mcp.MethodElicitationCreate:
 		var p elicitation
 		if err := json.Unmarshal(params, &p); err != nil {

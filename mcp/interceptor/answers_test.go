@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"valid":false,"severity":"error","messages":[{"message":"m","severity":"warn"}]}`), []byte(`{"name":"a","type":"mutation","hook":{"events":["*"],"phase":"both"},"priorityHint":{"request":1e300}}`))
-	f.Add([]byte(`{"mutation":{"modified":true,"payload":{"name":"t","arguments":{"a":2}}}}`), []byte(`{"name":"a","type":"validation","events":["tools/call"],"priorityHint":"high"}`))
+	f.Add([]byte(`{"modified":true,"payload":{"name":"t","arguments":{"a":2}}}`), []byte(`{"name":"a","type":"validation","hook":{"events":["tools/call"]},"priorityHint":"high"}`))
 	f.Add([]byte(`{"modified":true,"payload":[]}`), []byte(`{}`))
 	f.Fuzz(func(t *testing.T, answer, description []byte) {
 		_, _ = decodeValidation(answer)

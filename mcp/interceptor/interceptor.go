@@ -1,5 +1,5 @@
 // Package interceptor turns the interceptors of an MCP server into hooks. Interceptors are an extension of the protocol that is still a
-// draft (SEP-2624, https://github.com/modelcontextprotocol/experimental-ext-interceptors); the package accepts all of its versions.
+// draft (SEP-2624, https://github.com/modelcontextprotocol/experimental-ext-interceptors).
 //
 //	Decode ──► Spec ──► Hooks: a chain per hook point ──► payload ──► Server.Invoke ──► verdict or changes
 package interceptor

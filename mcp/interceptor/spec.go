@@ -30,8 +30,8 @@ type Spec struct {
 	Name        string   `json:"name"`
 	Version     string   `json:"version,omitempty"`
 	Description string   `json:"description,omitempty"`
-	Type        string   `json:"type"` // validation or mutation
-	Hooks       []Hook   `json:"hooks"`
+	Type        string   `json:"type"`               // validation or mutation
+	Hooks       []Hook   `json:"hooks"`              // one; stored approvals contain a list
 	Audit       bool     `json:"audit,omitempty"`    // its verdicts and changes are logged but have no effect
 	FailOpen    bool     `json:"failOpen,omitempty"` // its failures are ignored
 	Priority    Priority `json:"priority"`
@@ -49,16 +49,13 @@ type Priority struct {
 	Response int `json:"response"`
 }
 
-// wireSpec combines all forms that an interceptor has on the wire.
+// wireSpec is an interceptor on the wire.
 type wireSpec struct {
 	Name         string          `json:"name"`
 	Version      string          `json:"version"`
 	Description  string          `json:"description"`
 	Type         string          `json:"type"`
-	Hook         *Hook           `json:"hook"`
-	Hooks        []Hook          `json:"hooks"`
-	Events       []string        `json:"events"` // the first draft
-	Phase        string          `json:"phase"`
+	Hook         Hook            `json:"hook"`
 	Mode         string          `json:"mode"`
 	FailOpen     bool            `json:"failOpen"`
 	PriorityHint json.RawMessage `json:"priorityHint"`
@@ -74,7 +71,7 @@ func Decode(raw json.RawMessage) (Spec, error) {
 	bad := func(format string, args ...any) (Spec, error) {
 		return Spec{}, fmt.Errorf("interceptor %q: "+format, append([]any{d.Name}, args...)...)
 	}
-	i := Spec{Name: d.Name, Version: d.Version, Description: d.Description, Type: d.Type, Hooks: d.Hooks, FailOpen: d.FailOpen}
+	i := Spec{Name: d.Name, Version: d.Version, Description: d.Description, Type: d.Type, Hooks: []Hook{d.Hook}, FailOpen: d.FailOpen}
 	switch {
 	case d.Name == "":
 		return Spec{}, errors.New("an interceptor has no name")
@@ -82,29 +79,21 @@ func Decode(raw json.RawMessage) (Spec, error) {
 		return bad("unknown type %q", d.Type)
 	}
 	switch d.Mode {
-	case "", "enforce", "active":
+	case "", "enforce":
 	case "audit":
 		i.Audit = true
 	default:
 		return bad("unknown mode %q", d.Mode)
 	}
-	if d.Hook != nil {
-		i.Hooks = append(i.Hooks, *d.Hook)
-	}
-	if len(d.Events) > 0 {
-		i.Hooks = append(i.Hooks, Hook{d.Events, d.Phase})
-	}
-	if len(i.Hooks) == 0 {
+	if len(d.Hook.Events) == 0 {
 		return bad("it has no events")
 	}
-	for at := range i.Hooks {
-		switch i.Hooks[at].Phase {
-		case phaseRequest, phaseResponse, phaseBoth:
-		case "":
-			i.Hooks[at].Phase = phaseBoth
-		default:
-			return bad("unknown phase %q", i.Hooks[at].Phase)
-		}
+	switch d.Hook.Phase {
+	case phaseRequest, phaseResponse, phaseBoth:
+	case "":
+		i.Hooks[0].Phase = phaseBoth
+	default:
+		return bad("unknown phase %q", d.Hook.Phase)
 	}
 	var err error
 	if i.Priority, err = decodePriority(d.PriorityHint); err != nil {
@@ -195,16 +184,9 @@ type validationAnswer struct {
 
 // decodeValidation decodes the answer of a validation. A payload that is not valid is blocked if the severity is error or missing.
 func decodeValidation(raw json.RawMessage) (verdict, error) {
-	var outer struct {
-		Validation *validationAnswer `json:"validation"`
-		validationAnswer
-	}
-	if err := json.Unmarshal(raw, &outer); err != nil {
+	var a validationAnswer
+	if err := json.Unmarshal(raw, &a); err != nil {
 		return verdict{}, fmt.Errorf("invalid answer: %w", err)
-	}
-	a := &outer.validationAnswer
-	if outer.Validation != nil {
-		a = outer.Validation
 	}
 	if a.Valid == nil {
 		return verdict{}, errors.New("its answer lacks the field valid")
@@ -234,23 +216,12 @@ func decodeValidation(raw json.RawMessage) (verdict, error) {
 
 // decodeMutation decodes the answer of a mutation; nil if it changed nothing.
 func decodeMutation(raw json.RawMessage) (json.RawMessage, error) {
-	type answer struct {
+	var a struct {
 		Modified *bool           `json:"modified"`
 		Payload  json.RawMessage `json:"payload"`
 	}
-	var outer struct {
-		Mutation *answer `json:"mutation"`
-		answer
-	}
-	if err := json.Unmarshal(raw, &outer); err != nil {
+	if err := json.Unmarshal(raw, &a); err != nil {
 		return nil, fmt.Errorf("invalid answer: %w", err)
-	}
-	a := &outer.answer
-	if outer.Mutation != nil {
-		a = outer.Mutation
-		if a.Payload == nil {
-			a.Payload = outer.Payload
-		}
 	}
 	switch {
 	case a.Modified == nil:

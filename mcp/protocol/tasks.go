@@ -48,38 +48,23 @@ type task struct {
 // key returns the parameters of requests about the task.
 func (t *task) key() map[string]any { return map[string]any{"taskId": t.ID} }
 
-// createTask sends a call that the server makes a task of. If ctx ends before the server has named the task, the task is canceled as soon as it
-// is named: only its name cancels it.
+// createTask sends a call that the server makes a task of. It waits for the task's name for a moment after ctx ends: only the name cancels
+// the task.
 func (c *Conn) createTask(ctx context.Context, params map[string]any) (*task, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, &carrierError{err}
-	}
+	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(goodbyeTimeout, stop) })()
 	var answer struct {
 		Task task `json:"task"`
 	}
-	created := make(chan error)
-	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
-	go func() { // ends when the server answered, at the latest goodbyeTimeout after ctx
-		defer stop()
-		raw, err := c.Request(asking, string(mcp.MethodToolsCall), params)
-		if err == nil && (json.Unmarshal(raw, &answer) != nil || answer.Task.ID == "") {
-			err = fmt.Errorf("the server did not run the call to %q as a task", params["name"])
-		}
-		select {
-		case created <- err:
-		case <-ctx.Done():
-			if err == nil {
-				c.cancelTask(ctx, answer.Task.key())
-			}
-		}
-	}()
-	select {
-	case err := <-created:
-		return &answer.Task, err
-	case <-ctx.Done():
-		time.AfterFunc(goodbyeTimeout, stop)
-		return nil, &carrierError{ctx.Err()}
+	raw, err := c.Request(asking, string(mcp.MethodToolsCall), params)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		err = &carrierError{ctx.Err()}
+	case err == nil && (json.Unmarshal(raw, &answer) != nil || answer.Task.ID == ""):
+		err = fmt.Errorf("the server did not run the call to %q as a task", params["name"])
 	}
+	return &answer.Task, err
 }
 
 // watchTask displays a task's status until ctx ends. A status "working" counts as progress of the call.

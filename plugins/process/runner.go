@@ -259,24 +259,6 @@ func (r *childRunner) late(reason error) error {
 	return reason
 }
 
-// untilEnd is a text that ends when the process ends.
-type untilEnd struct {
-	*strings.Reader
-	ended <-chan struct{}
-}
-
-// Read reads the text, then waits.
-func (u *untilEnd) Read(p []byte) (int, error) {
-	if u.Len() > 0 {
-		return u.Reader.Read(p)
-	}
-	<-u.ended
-	return 0, io.EOF
-}
-
-// Close does nothing.
-func (u *untilEnd) Close() error { return nil }
-
 // abandon is fail for a process that may not have been started.
 func (r *childRunner) abandon(reason error) {
 	r.fail(reason)
@@ -329,13 +311,11 @@ func (r *childRunner) Wait(context.Context) error {
 	return nil
 }
 
-// Stdout returns the handshake line for go-plugin, which ends when the process ends.
-func (r *childRunner) Stdout() io.ReadCloser {
-	return &untilEnd{strings.NewReader(r.hello), r.ended}
-}
+// Stdout returns the handshake line for go-plugin.
+func (r *childRunner) Stdout() io.ReadCloser { return io.NopCloser(strings.NewReader(r.hello)) }
 
 // Stderr returns no output: this package reads it, within limits.
-func (r *childRunner) Stderr() io.ReadCloser { return &untilEnd{strings.NewReader(""), r.ended} }
+func (r *childRunner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name returns the name of the plugin.
 func (r *childRunner) Name() string { return r.unit.Description.Name }

@@ -1,16 +1,13 @@
 package wasm
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"hash/crc32"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -30,14 +27,14 @@ import (
 // cache keeps native code on disk.
 //
 // The directory belongs to the user, with mode 0700. Confined code cannot write to it: no grant covers it, and the sandbox of commands hides
-// it. So an entry has only a checksum against damage, of its content and its name. The name depends on the module's digest and everything
-// else that determines the code. wazero checks less and writes files itself, so it never uses this directory: a checked entry is copied to a
-// new directory for each load.
+// it. So an entry, a ZIP archive, has only the checksums of that format, against damage, and its own name as the comment. The name depends on
+// the module's digest and everything else that determines the code. wazero checks less and writes files itself, so it never uses this
+// directory: an entry is unpacked to a new directory for each load.
 //
 // An entry holds the native code of the rewritten module and a stub of the module (rewrite.Stub). wazero looks up native code by a hash of the
-// module; the entry contains the name under which wazero looks for the code of the stub. So a warm start neither rewrites nor validates the
-// module. If wazero rejects the file (another version, another processor), it compiles the stub and writes a new file; then the entry is
-// dropped and the module is compiled.
+// module; in the entry, the code has the name under which wazero looks for the code of the stub. So a warm start neither rewrites nor
+// validates the module. If wazero rejects the file (another version, another processor), it compiles the stub and writes a new file; then the
+// entry is dropped and the module is compiled.
 //
 // Entries are written to a temporary file and renamed, so processes never read partial entries. Two processes that compile the same module
 // write the same entry.
@@ -53,8 +50,9 @@ func newCache(dir string, limit int64, log *slog.Logger) *cache {
 }
 
 const (
-	entryMagic  = "tenon wasm 3\n"
+	entryFormat = 4
 	entrySuffix = ".native"
+	stubName    = "stub.wasm"
 	loadPattern = "load-*"
 	// staleLoad is the age after which the directory of a load must belong to a killed process.
 	staleLoad = time.Hour
@@ -62,13 +60,6 @@ const (
 
 // errDamaged is wrapped by errors about damaged entries.
 var errDamaged = errors.New("the entry is damaged")
-
-// entry is the content of a file of the cache.
-type entry struct {
-	name   string // of the file that wazero reads, relative to its directory
-	stub   []byte
-	native []byte // nil after unpack, which writes it to a file
-}
 
 // holds reports whether there is an entry for the module with the digest. The entry may turn out to be invalid.
 func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
@@ -107,7 +98,7 @@ func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uin
 // the processor's abilities, which wazero checks.
 func entryName(digest [sha256.Size]byte, pages uint32) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%x %d %d %s %s %s", digest, pages, rewrite.Version, runtime.GOOS, runtime.GOARCH, entryMagic)
+	fmt.Fprintf(h, "%x %d %d %s %s %d", digest, pages, rewrite.Version, runtime.GOOS, runtime.GOARCH, entryFormat)
 	return hex.EncodeToString(h.Sum(nil)) + entrySuffix
 }
 
@@ -138,93 +129,43 @@ func (c *cache) removeStale() {
 	}
 }
 
-// castagnoli is the polynomial for which processors have an instruction.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// checksum returns the hash for the content of an entry. The native code of a Go module has tens of megabytes, for which SHA-256 would take
-// about 10 ms more.
-func checksum(name string) hash.Hash {
-	h := crc32.New(castagnoli)
-	fmt.Fprintf(h, "%s\n", name)
-	return h
-}
-
-// unpack reads and checks an entry and writes its native code to a new file.
-func (c *cache) unpack(name, to string) (*entry, error) {
-	path := filepath.Join(c.dir, name)
-	info, err := os.Lstat(path)
+// unpack checks an entry, and copies its files to a directory. It returns the stub, and the name of the native code.
+func (c *cache) unpack(name, dir string) (stub []byte, native string, err error) {
+	in, err := zip.OpenReader(filepath.Join(c.dir, name))
 	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > c.limit {
-		return nil, fmt.Errorf("%w: not a file, or too large", errDamaged)
-	}
-	in, err := os.Open(path)
-	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if in.Comment != name {
+		return nil, "", errDamaged
+	}
+	if err := os.CopyFS(dir, in); err != nil {
+		return nil, "", err
+	}
+	files, err := written(dir)
+	if err != nil || len(files) != 1 {
+		return nil, "", errors.Join(errDamaged, err)
+	}
+	stub, err = os.ReadFile(filepath.Join(dir, stubName))
+	return stub, files[0], err
+}
+
+// write stores an entry and removes the oldest entries above the limit. file is the name of the native code.
+func (c *cache) write(name string, stub []byte, file string, native []byte) error {
+	var content bytes.Buffer
+	out := zip.NewWriter(&content)
+	add := func(name string, data []byte) error {
+		w, err := out.CreateHeader(&zip.FileHeader{Name: name}) // not compressed
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	}
+	err := errors.Join(out.SetComment(name), add(stubName, stub), add(file, native), out.Close())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	e, err := parse(name, in, info.Size(), out)
-	if err := errors.Join(err, out.Close()); err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-// parse splits and checks an entry of size bytes. The data written to native must not be used before parse returns nil.
-func parse(name string, in io.Reader, size int64, native io.Writer) (*entry, error) {
-	h := checksum(name)
-	sum := make([]byte, len(entryMagic)+crc32.Size)
-	var lengths [8]byte
-	if _, err := io.ReadFull(in, sum); err != nil || string(sum[:len(entryMagic)]) != entryMagic {
-		return nil, fmt.Errorf("%w: its beginning is missing", errDamaged)
-	}
-	in = io.TeeReader(in, h)
-	if _, err := io.ReadFull(in, lengths[:]); err != nil {
-		return nil, fmt.Errorf("%w: its beginning is missing", errDamaged)
-	}
-	names, stub := int64(binary.LittleEndian.Uint32(lengths[:])), int64(binary.LittleEndian.Uint32(lengths[4:]))
-	if names+stub > size {
-		return nil, fmt.Errorf("%w: it is truncated", errDamaged)
-	}
-	head := make([]byte, names+stub)
-	if _, err := io.ReadFull(in, head); err != nil {
-		return nil, fmt.Errorf("%w: it is truncated", errDamaged)
-	}
-	if _, err := io.CopyBuffer(onlyWriter{native}, in, make([]byte, copyBuffer)); err != nil {
-		return nil, err
-	}
-	if !bytes.Equal(sum[len(entryMagic):], h.Sum(nil)) {
-		return nil, errDamaged
-	}
-	e := &entry{name: string(head[:names]), stub: head[names:]}
-	if !filepath.IsLocal(e.name) {
-		return nil, fmt.Errorf("%w: it names the file %q", errDamaged, e.name)
-	}
-	return e, nil
-}
-
-// copyBuffer is the number of bytes per step of reading, hashing and writing; they fit into the processor's cache.
-const copyBuffer = 256 << 10
-
-// onlyWriter hides the file's ReadFrom, because all bytes must pass the checksum.
-type onlyWriter struct{ io.Writer }
-
-// write stores an entry and removes the oldest entries above the limit.
-func (c *cache) write(name string, e *entry) error {
-	head := binary.LittleEndian.AppendUint32(nil, uint32(len(e.name)))
-	head = binary.LittleEndian.AppendUint32(head, uint32(len(e.stub)))
-	head = append(head, e.name...)
-	h := checksum(name)
-	for _, part := range [][]byte{head, e.stub, e.native} {
-		h.Write(part)
-	}
-	content := slices.Concat([]byte(entryMagic), h.Sum(nil), head, e.stub, e.native)
-	if err := atomicfile.Write(filepath.Join(c.dir, name), content, atomicfile.Options{}); err != nil {
+	if err := atomicfile.Write(filepath.Join(c.dir, name), content.Bytes(), atomicfile.Options{}); err != nil {
 		return err
 	}
 	return c.evict(name)
@@ -263,8 +204,7 @@ func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, err
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	unpacked := filepath.Join(dir, "native")
-	e, err := c.unpack(name, unpacked)
+	stub, file, err := c.unpack(name, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -274,21 +214,18 @@ func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, err
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, e.name)
-	if err := os.Rename(unpacked, path); err != nil {
-		return nil, err // wazero keeps its files in another directory now
-	}
+	path := filepath.Join(dir, filepath.FromSlash(file))
 	// While it is open, no new file can have its identity.
-	file, err := os.Open(path)
+	open, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	before, err := file.Stat()
+	defer open.Close()
+	before, err := open.Stat()
 	if err != nil {
 		return nil, err
 	}
-	code, err := newCode(ctx, e.stub, pages, native)
+	code, err := newCode(ctx, stub, pages, native)
 	if err != nil {
 		return nil, err
 	}
@@ -331,7 +268,7 @@ func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, nativ
 		return err
 	}
 	code.close(ctx, c.log)
-	return c.write(name, &entry{name: file, stub: stub, native: native})
+	return c.write(name, stub, file, native)
 }
 
 // native compiles a module and returns the name and the content of the file that wazero wrote; nil if it wrote none.
@@ -353,14 +290,13 @@ func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (*code, s
 	if err != nil || len(files) != 1 {
 		return code, "", nil, nil
 	}
-	name := filepath.FromSlash(files[0])
-	content, err := os.ReadFile(filepath.Join(dir, name))
+	content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(files[0])))
 	if err != nil {
 		code.close(ctx, c.log)
 		return nil, "", nil, err
 	}
-	return code, name, content, nil
+	return code, files[0], content, nil
 }
 
-// written returns the files that wazero wrote in a directory, relative to it. They are one level down.
+// written returns the files that wazero wrote in a directory, relative to it, with slashes. They are one level down.
 func written(dir string) ([]string, error) { return fs.Glob(os.DirFS(dir), "*/*") }

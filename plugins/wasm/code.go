@@ -70,7 +70,7 @@ func rewritten(wasm []byte) (*rewrite.Module, error) {
 // checkImports returns an error that lists the imports that do not exist or have another type.
 func checkImports(list []rewrite.Import, wasi map[string]wasiFunction) error {
 	known := imports()
-	var unknown, wrong []string
+	var unknown []string
 	for _, i := range list {
 		version, ours := strings.CutPrefix(i.Module, hostPrefix)
 		if ours && i.Module != hostModule {
@@ -90,30 +90,14 @@ func checkImports(list []rewrite.Import, wasi map[string]wasiFunction) error {
 		case !ok || i.Kind != rewrite.KindFunction:
 			unknown = append(unknown, text)
 		case !slices.Equal(i.Params, params) || !slices.Equal(i.Results, results):
-			wrong = append(wrong, fmt.Sprintf("%s as %s, expected %s", text, signature(i.Params, i.Results), signature(params, results)))
+			unknown = append(unknown, text+" with another type than the ABI's")
 		}
 	}
-	slices.Sort(unknown)
-	slices.Sort(wrong)
-	switch {
-	case len(unknown) > 0:
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
 		return fmt.Errorf("%w: unknown imports: %s", ErrModule, strings.Join(unknown, ", "))
-	case len(wrong) > 0:
-		return fmt.Errorf("%w: it imports with the wrong type: %s", ErrModule, strings.Join(wrong, ", "))
 	}
 	return nil
-}
-
-// signature returns the type of a function as text.
-func signature(params, results []byte) string {
-	list := func(types []byte) string {
-		names := make([]string, len(types))
-		for i, t := range types {
-			names[i] = api.ValueTypeName(t)
-		}
-		return "(" + strings.Join(names, ", ") + ")"
-	}
-	return list(params) + " → " + list(results)
 }
 
 // newCode compiles a rewritten module. cache may be nil.

@@ -22,7 +22,7 @@ func TestSignaturesOfWASI(t *testing.T) {
 	ours := wasiFunctions()
 	for name, f := range m.ExportedFunctions() {
 		if o := ours[name]; !bytes.Equal(o.params, f.ParamTypes()) || !bytes.Equal(o.results, f.ResultTypes()) {
-			t.Errorf("%s is %s, wazero has %s", name, signature(o.params, o.results), signature(f.ParamTypes(), f.ResultTypes()))
+			t.Errorf("%s has types %x and %x, in wazero %x and %x", name, o.params, o.results, f.ParamTypes(), f.ResultTypes())
 		}
 		delete(ours, name)
 	}

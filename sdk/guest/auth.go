@@ -48,8 +48,8 @@ type (
 	}
 )
 
-// Auth calls a sign-in method of the plugin. host is for the operations of a login.
-func (g *Guest) Auth(ctx context.Context, req *AuthRequest, host Caller) (*AuthAnswer, error) {
+// auth calls a sign-in method of the plugin. host is for the operations of a login.
+func (g *Guest) auth(ctx context.Context, req *AuthRequest, host Caller) (*AuthAnswer, error) {
 	m, err := g.method(req)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -11,26 +12,22 @@ import (
 // maxClients is the maximum number of model clients that are kept; a host uses one for each provider.
 const maxClients = 32
 
-// Clients opens and keeps the model clients of a plugin's protocols: every request names its connection. It may be used concurrently.
-type Clients struct {
-	plugin sdk.Plugin
-
+// clients are the open model clients of a plugin's protocols: every request names its connection.
+type clients struct {
 	mu   sync.Mutex
 	open map[[3]string]sdk.ModelClient
 }
 
-// NewClients returns the clients of a plugin.
-func NewClients(p sdk.Plugin) *Clients { return &Clients{plugin: p} }
-
-// Client returns the client for a connection: the name of the protocol, the provider as JSON, and its API key.
-func (c *Clients) Client(protocol string, provider []byte, apiKey string) (sdk.ModelClient, error) {
-	key := [3]string{protocol, string(provider), apiKey}
+// client returns the client for a connection.
+func (g *Guest) client(to *Connection) (sdk.ModelClient, error) {
+	key := [3]string{to.Protocol, string(to.Provider), to.Key}
+	c := &g.clients
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if client := c.open[key]; client != nil {
 		return client, nil
 	}
-	client, err := c.make(protocol, provider, apiKey)
+	client, err := g.openClient(to)
 	if err != nil {
 		return nil, err
 	}
@@ -41,18 +38,31 @@ func (c *Clients) Client(protocol string, provider []byte, apiKey string) (sdk.M
 	return client, nil
 }
 
-func (c *Clients) make(name string, provider []byte, apiKey string) (sdk.ModelClient, error) {
+func (g *Guest) openClient(to *Connection) (sdk.ModelClient, error) {
 	var info sdk.ProviderInfo
-	if err := json.Unmarshal(provider, &info); err != nil {
+	if err := json.Unmarshal(to.Provider, &info); err != nil {
 		return nil, fmt.Errorf("provider: %w", err)
 	}
-	info.Key = apiKey
-	if source, ok := c.plugin.(sdk.ProtocolSource); ok {
+	info.Key = to.Key
+	if source, ok := g.plugin.(sdk.ProtocolSource); ok {
 		for _, protocol := range source.Protocols() {
-			if protocol.Name == name {
+			if protocol.Name == to.Protocol {
 				return protocol.Open(info)
 			}
 		}
 	}
-	return nil, fmt.Errorf("the plugin has no protocol %q", name)
+	return nil, fmt.Errorf("the plugin has no protocol %q", to.Protocol)
+}
+
+// models lists the models of a provider. Errors: ErrNoMethod if its protocol cannot list them.
+func (g *Guest) models(ctx context.Context, of *Connection) ([]sdk.Model, error) {
+	client, err := g.client(of)
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := client.(sdk.ModelLister)
+	if !ok {
+		return nil, fmt.Errorf("%w: the protocol has no list of models", ErrNoMethod)
+	}
+	return lister.ListModels(ctx)
 }

@@ -58,6 +58,7 @@ type PrepareResponse struct {
 // Guest runs one plugin. It may be used concurrently.
 type Guest struct {
 	plugin  sdk.Plugin
+	clients clients
 	begun   atomic.Bool // Start was called
 	closing sync.Once
 

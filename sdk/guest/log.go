@@ -1,105 +1,87 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
+	"io"
 	"log/slog"
-	"slices"
+	"math"
+	"sync"
+	"time"
 )
 
-// NewLogger returns a logger that sends each line to the host. attrs encode as JSON.
-func NewLogger(send func(level slog.Level, message string, attrs map[string]any)) *slog.Logger {
-	return NewLineLogger(jsonValue, func(level slog.Level, message string, attrs []slog.Attr) {
-		values := make(map[string]any, len(attrs))
-		for _, a := range attrs {
-			values[a.Key] = a.Value.Any()
+// NewLogger returns a logger that passes each line to send, with its attributes as a JSON object; nil without any.
+func NewLogger(send func(level slog.Level, message string, attributes json.RawMessage)) *slog.Logger {
+	return newLogger(func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) }, func(level slog.Level, message string, attributes []byte) {
+		if string(attributes) == "{}" {
+			attributes = nil
 		}
-		send(level, message, values)
+		send(level, message, attributes)
 	})
 }
 
-// NewLineLogger returns a logger that sends each line to the host. The name of an attribute in groups begins with the names of the groups, each
-// followed by a dot. convert converts the values. Those of With are converted once, so that later changes by the plugin have no effect.
-func NewLineLogger(convert func(slog.Value) slog.Value, send func(level slog.Level, message string, attrs []slog.Attr)) *slog.Logger {
-	return slog.New(&logHandler{convert: convert, send: send})
+// NewTextLogger is NewLogger with attributes of the form: key=value key="another value".
+func NewTextLogger(send func(level slog.Level, message string, attributes []byte)) *slog.Logger {
+	return newLogger(func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) }, send)
 }
 
-// logHandler sends the plugin's log lines to the host.
+func newLogger(format func(io.Writer, *slog.HandlerOptions) slog.Handler, send func(slog.Level, string, []byte)) *slog.Logger {
+	h := &logHandler{send: send, mu: &sync.Mutex{}, line: &bytes.Buffer{}}
+	h.Handler = format(h.line, &slog.HandlerOptions{Level: slog.Level(math.MinInt), ReplaceAttr: onlyAttributes})
+	return slog.New(h)
+}
+
+// logHandler sends the plugin's log lines to the host, which filters by level.
 type logHandler struct {
-	convert func(slog.Value) slog.Value
-	send    func(level slog.Level, message string, attrs []slog.Attr)
-	attrs   []slog.Attr // the converted attributes of With
-	group   string      // prefix of names, including the dot
+	slog.Handler // writes the attributes of a line
+	send         func(level slog.Level, message string, attributes []byte)
+
+	mu   *sync.Mutex
+	line *bytes.Buffer
 }
 
-var _ slog.Handler = (*logHandler)(nil)
-
-// Enabled returns true: the host filters by level.
-func (*logHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-// Handle sends one line.
-func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
-	attrs := slices.Clone(h.attrs)
+// Handle sends one line. The attributes are a copy.
+func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
+	attributes := slog.NewRecord(time.Time{}, r.Level, noMessage, 0) // a zero time is omitted
 	r.Attrs(func(a slog.Attr) bool {
-		attrs = h.append(attrs, h.group, a)
+		attributes.AddAttrs(a)
 		return true
 	})
-	h.send(r.Level, r.Message, attrs)
-	return nil
+	h.mu.Lock()
+	h.line.Reset()
+	err := h.Handler.Handle(ctx, attributes)
+	line := bytes.Clone(bytes.TrimSpace(h.line.Bytes()))
+	h.mu.Unlock()
+	h.send(r.Level, r.Message, line)
+	return err
 }
 
 // WithAttrs returns a handler that adds the attributes to each line.
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *h
-	with.attrs = slices.Clone(h.attrs)
-	for _, a := range attrs {
-		with.attrs = h.append(with.attrs, h.group, a)
-	}
+	with.Handler = h.Handler.WithAttrs(attrs)
 	return &with
 }
 
-// WithGroup returns a handler that adds the name to the prefix of later names.
+// WithGroup returns a handler whose later attributes are in a group.
 func (h *logHandler) WithGroup(name string) slog.Handler {
 	with := *h
-	if name != "" {
-		with.group += name + "."
-	}
+	with.Handler = h.Handler.WithGroup(name)
 	return &with
 }
 
-// append adds an attribute, or the attributes of a group, with their prefixes.
-func (h *logHandler) append(list []slog.Attr, group string, a slog.Attr) []slog.Attr {
-	v := a.Value.Resolve()
-	switch {
-	case v.Kind() == slog.KindGroup:
-		if a.Key != "" {
-			group += a.Key + "."
-		}
-		for _, inner := range v.Group() {
-			list = h.append(list, group, inner)
-		}
-	case a.Key != "":
-		list = append(list, slog.Attr{Key: group + a.Key, Value: h.convert(v)})
-	}
-	return list
-}
+// noMessage replaces the message, to distinguish it from an attribute of that name.
+const noMessage = "\x00"
 
-// jsonValue returns a value that can be encoded as JSON: errors and other values become text.
-func jsonValue(v slog.Value) slog.Value {
-	switch v.Kind() {
-	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindString:
-		return v
-	case slog.KindAny:
-	default: // durations, times, numbers that JSON may not have
-		return slog.StringValue(v.String())
+// onlyAttributes removes what handlers add to the attributes of a line. Durations become text such as 2s.
+func onlyAttributes(groups []string, a slog.Attr) slog.Attr {
+	_, level := a.Value.Any().(slog.Level)
+	switch {
+	case len(groups) == 0 && (a.Key == slog.LevelKey && level || a.Key == slog.MessageKey && a.Value.String() == noMessage):
+		return slog.Attr{}
+	case a.Value.Kind() == slog.KindDuration:
+		return slog.String(a.Key, a.Value.String())
 	}
-	if err, ok := v.Any().(error); ok {
-		return slog.StringValue(err.Error())
-	}
-	body, err := json.Marshal(v.Any())
-	if err != nil {
-		return slog.StringValue(fmt.Sprintf("%+v", v.Any()))
-	}
-	return slog.AnyValue(json.RawMessage(body))
+	return a
 }

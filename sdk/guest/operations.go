@@ -1,20 +1,6 @@
 package guest
 
-import (
-	"encoding/json"
-	"fmt"
-
-	"github.com/tenonhq/tenon/sdk"
-)
-
-// Decode decodes the JSON of a request. The error begins with its name.
-func Decode[T any](name string, data []byte) (*T, error) {
-	v := new(T)
-	if err := json.Unmarshal(data, v); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return v, nil
-}
+import "github.com/tenonhq/tenon/sdk"
 
 // Requests and answers of the host's operations that are not types of sdk, for both sides of the wire. docs/abilities.md lists the operations.
 type (

@@ -2,7 +2,6 @@ package guest
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 
@@ -73,33 +72,7 @@ func (e *ProviderError) Err(provider string) *sdk.ProviderError {
 	return out
 }
 
-// Stream sends a request to a model of the plugin's protocol and passes the events to sink.
-func (c *Clients) Stream(ctx context.Context, req *StreamRequest, sink func(sdk.StreamEvent) error) error {
-	var request sdk.ModelRequest
-	if err := json.Unmarshal(req.Request, &request); err != nil {
-		return err
-	}
-	client, err := c.Client(req.Connection.Protocol, req.Connection.Provider, req.Connection.Key)
-	if err != nil {
-		return err
-	}
-	return client.Stream(ctx, &request, sink)
-}
-
-// Models lists the models of a provider. Errors: errors.ErrUnsupported if its protocol cannot list them.
-func (c *Clients) Models(ctx context.Context, req *Connection) ([]sdk.Model, error) {
-	client, err := c.Client(req.Protocol, req.Provider, req.Key)
-	if err != nil {
-		return nil, err
-	}
-	lister, ok := client.(sdk.ModelLister)
-	if !ok {
-		return nil, errors.ErrUnsupported
-	}
-	return lister.ListModels(ctx)
-}
-
 // SendEvent sends an event of a model's answer to the host of a WASM guest.
-func (c Caller) SendEvent(ctx context.Context, e sdk.StreamEvent) error {
-	return c.do(ctx, EventOperation, e, nil)
+func (c Caller) SendEvent(e sdk.StreamEvent) error {
+	return c.do(Detached(), EventOperation, e, nil)
 }

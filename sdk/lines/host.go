@@ -20,7 +20,8 @@ type host struct {
 
 var _ sdk.EventSource = (*host)(nil)
 
-func newHost(start *guest.StartRequest, s *server) *host {
+// host returns the host that sent the start request.
+func (s *server) host(start *guest.StartRequest) sdk.Host {
 	caller := func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		return s.operation(ctx, guest.TokenOf(ctx), op, request)
 	}
@@ -48,8 +49,8 @@ func (s *server) operation(ctx context.Context, token, name string, request []by
 	return guest.StatusOK, result, err
 }
 
-// toolCaller returns the caller of one tool call. Progress is a notification, in order with the result.
-func (s *server) toolCaller(id uint64, token string) guest.Caller {
+// caller returns the caller of one call of the host. Progress is a notification, in order with the result.
+func (s *server) caller(id uint64, token string) guest.Caller {
 	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		if op != "progress" {
 			return s.operation(ctx, token, op, request)
@@ -103,11 +104,11 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 
 // logger returns the logger that writes to the host's log.
 func (s *server) logger() *slog.Logger {
-	return guest.NewLogger(func(level slog.Level, message string, attrs map[string]any) {
-		line := map[string]any{"level": int(level), "message": message}
-		if len(attrs) > 0 {
-			line["attributes"] = attrs
-		}
-		_ = s.conn.Notify("log", line) // fails if the connection has ended
+	return guest.NewLogger(func(level slog.Level, message string, attributes json.RawMessage) {
+		_ = s.conn.Notify("log", struct { // fails if the connection has ended
+			Level      int             `json:"level"`
+			Message    string          `json:"message"`
+			Attributes json.RawMessage `json:"attributes,omitempty"`
+		}{int(level), message, attributes})
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
@@ -17,14 +16,10 @@ import (
 // codeFailed is the code of errors of the plugin.
 const codeFailed = 1
 
-// errMethod is returned for a method that this sdk does not have.
-var errMethod = errors.New("method not found")
-
 // server answers the calls of the host.
 type server struct {
-	guest   *guest.Guest
-	clients *guest.Clients
-	conn    *jsonline.Conn
+	guest *guest.Guest
+	conn  *jsonline.Conn
 
 	ctx     context.Context // of all calls; they end with the connection
 	end     context.CancelFunc
@@ -33,7 +28,7 @@ type server struct {
 }
 
 func newServer(p sdk.Plugin, conn *jsonline.Conn) *server {
-	s := &server{guest: guest.New(p), clients: guest.NewClients(p), conn: conn}
+	s := &server{guest: guest.New(p), conn: conn}
 	s.ctx, s.end = context.WithCancel(guest.Detached())
 	return s
 }
@@ -51,47 +46,12 @@ type params struct {
 	Connection guest.Connection `json:"connection"`
 }
 
-// ordinary decodes the parameters of a hook in one pass; the request is a part of data. It reports false for others, and for anything unusual,
-// which encoding/json decodes.
-func ordinary(data []byte) (p params, ok bool) {
-	d := jsontext.NewScanner(data)
-	ok = d.Each('{', '}', func() bool {
-		name, ok := d.Name()
-		if !ok {
-			return false
-		}
-		switch string(name) {
-		case "request":
-			p.Request, ok = d.Raw()
-		case "token":
-			p.Token, ok = d.Text()
-		case "hook":
-			p.Hook, ok = number(&d)
-		case "timeout_ms":
-			p.Timeout, ok = number(&d)
-		default:
-			ok = false
-		}
-		return ok
-	})
-	return p, ok && d.AtEnd()
-}
-
-func number(d *jsontext.Scanner) (int, bool) {
-	digits, ok := d.Number()
-	n, err := strconv.Atoi(string(digits))
-	return n, ok && err == nil
-}
-
 // handle handles one message. Each call runs in its own goroutine.
 func (s *server) handle(m *jsonline.Message) {
-	p, ok := ordinary(m.Params)
-	if !ok {
-		p = params{}
-		if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
-			s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
-			return
-		}
+	var p params
+	if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
+		s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
+		return
 	}
 	switch {
 	case m.Method == "cancel":
@@ -132,7 +92,7 @@ func problemOf(err error) *jsonline.Error {
 	var refusal *sdk.Refusal
 	var provider *sdk.ProviderError
 	switch {
-	case errors.Is(err, errMethod):
+	case errors.Is(err, guest.ErrNoMethod):
 		out.Code = jsonline.CodeMethodNotFound
 	case errors.As(err, &refusal):
 		out.Message = refusal.Reason
@@ -148,59 +108,25 @@ func problemOf(err error) *jsonline.Error {
 
 // run runs one call.
 func (s *server) run(ctx context.Context, m *jsonline.Message, p *params) (json.RawMessage, error) {
-	switch m.Method {
-	case "describe":
-		return encode(s.guest.Describe())
-	case "start":
-		return nil, s.start(ctx, p.Request)
-	case "hook":
-		return s.hook(ctx, p)
-	case "prepare", "tool":
-		return s.tool(ctx, m, p)
-	case "stream":
-		return nil, s.stream(ctx, m.ID, p)
-	case "list_models":
-		return s.listModels(ctx, p)
-	case "auth":
-		return s.auth(ctx, p)
-	case "stop":
-		return nil, s.guest.Close(ctx)
+	if m.Method == "hook" {
+		answer, err := s.guest.Hook(ctx, p.Hook, p.Request)
+		if err != nil {
+			return nil, err
+		}
+		return guest.AppendAnswer(nil, &answer)
 	}
-	return nil, fmt.Errorf("%w: %s", errMethod, m.Method)
-}
-
-func encode(v any, err error) (json.RawMessage, error) {
-	if err != nil {
+	request := &guest.Request{Method: m.Method, Tool: p.Tool, Body: p.Request, Connection: p.Connection}
+	if len(p.Call) > 0 {
+		request.Body = p.Call
+	}
+	answer, err := s.guest.Answer(ctx, request, &guest.Side{Host: s.host, Call: s.caller(m.ID, p.Token), Log: s.logger(), Event: func(e sdk.StreamEvent) error {
+		return s.conn.Notify("stream_event", struct {
+			ID    uint64          `json:"id"`
+			Event sdk.StreamEvent `json:"event"`
+		}{m.ID, e})
+	}})
+	if err != nil || answer == nil {
 		return nil, err
 	}
-	return jsontext.Marshal(v)
-}
-
-func (s *server) start(ctx context.Context, request json.RawMessage) error {
-	req, err := guest.Decode[guest.StartRequest]("start request", request)
-	if err != nil {
-		return err
-	}
-	return s.guest.Start(ctx, req, newHost(req, s))
-}
-
-func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
-	answer, err := s.guest.Hook(ctx, p.Hook, p.Request)
-	if err != nil {
-		return nil, err
-	}
-	return guest.AppendAnswer(nil, &answer)
-}
-
-// tool runs a tool call, or lists its permissions.
-func (s *server) tool(ctx context.Context, m *jsonline.Message, p *params) (json.RawMessage, error) {
-	call, err := guest.Decode[sdk.ToolCall]("tool call", p.Call)
-	if err != nil {
-		return nil, err
-	}
-	if m.Method == "prepare" {
-		return encode(s.guest.Prepare(ctx, p.Tool, call))
-	}
-	call.Host = guest.NewToolHost(s.toolCaller(m.ID, p.Token), s.logger())
-	return encode(s.guest.Tool(ctx, p.Tool, call))
+	return jsontext.Marshal(answer)
 }

@@ -154,16 +154,13 @@ func (l *link) caller() guest.Caller {
 func (l *link) logger() *slog.Logger { return guest.NewLogger(l.log) }
 
 // log sends a line, or drops it if the stream is not open.
-func (l *link) log(level slog.Level, message string, attrs map[string]any) {
+func (l *link) log(level slog.Level, message string, attributes json.RawMessage) {
 	select {
 	case <-l.open:
 	default:
 		return
 	}
-	line := &tenonv1.Log{Level: int32(level), Message: text(message)}
-	if len(attrs) > 0 {
-		line.Attributes, _ = json.Marshal(attrs) // cannot fail: NewLogger converts the values
-	}
+	line := &tenonv1.Log{Level: int32(level), Message: text(message), Attributes: attributes}
 	l.sending.Lock()
 	defer l.sending.Unlock()
 	_ = l.stream.Send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})

@@ -20,16 +20,15 @@ import (
 // server is the plugin's side of the contract.
 type server struct {
 	tenonv1.UnimplementedPluginServer
-	guest   *guest.Guest
-	link    *link
-	clients *guest.Clients
+	guest *guest.Guest
+	link  *link
 
 	mu   sync.Mutex
 	grpc *grpc.Server // nil until listen
 }
 
 func newServer(p sdk.Plugin) *server {
-	return &server{guest: guest.New(p), link: newLink(), clients: guest.NewClients(p)}
+	return &server{guest: guest.New(p), link: newLink()}
 }
 
 // listen makes the gRPC server.
@@ -50,16 +49,30 @@ func (s *server) disconnect() {
 	}
 }
 
-// Describe returns the plugin's contributions.
-func (s *server) Describe(context.Context, *tenonv1.DescribeRequest) (*tenonv1.DescribeResponse, error) {
-	return guarded(s, func() (*tenonv1.DescribeResponse, error) {
-		description, err := s.guest.Describe()
-		if err != nil {
-			return nil, err
+// answer answers a call and returns the JSON of the answer.
+func (s *server) answer(ctx context.Context, token string, r *guest.Request, side *guest.Side) ([]byte, error) {
+	ctx = guest.WithToken(ctx, token)
+	side.Log = s.link.logger()
+	if side.Call == nil {
+		side.Call = func(ctx context.Context, op string, body []byte) (guest.Status, []byte, error) {
+			return s.link.call(ctx, token, op, body)
 		}
-		body, err := json.Marshal(description)
-		return &tenonv1.DescribeResponse{Description: body}, err
-	})
+	}
+	answer, err := guarded(s, func() (any, error) { return s.guest.Answer(ctx, r, side) })
+	if err != nil || answer == nil {
+		return nil, err
+	}
+	body, err := json.Marshal(answer)
+	if len(body) > MaxMessage-1<<10 {
+		return nil, tooLarge("answer", len(body))
+	}
+	return body, err
+}
+
+// Describe returns the plugin's contributions.
+func (s *server) Describe(ctx context.Context, _ *tenonv1.DescribeRequest) (*tenonv1.DescribeResponse, error) {
+	body, err := s.answer(ctx, "", &guest.Request{Method: "describe"}, &guest.Side{})
+	return &tenonv1.DescribeResponse{Description: body}, err
 }
 
 // Host serves the stream to the host, which ends with the host.
@@ -72,65 +85,66 @@ func (s *server) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, teno
 
 // Start starts the plugin.
 func (s *server) Start(ctx context.Context, req *tenonv1.StartRequest) (*tenonv1.StartResponse, error) {
-	var start guest.StartRequest
-	if err := json.Unmarshal(req.Request, &start); err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "start request: %v", err)
-	}
 	s.link.awaitOpen(ctx)
-	return guarded(s, func() (*tenonv1.StartResponse, error) {
-		return &tenonv1.StartResponse{}, s.guest.Start(ctx, &start, newHost(&start, s.link))
-	})
+	host := func(start *guest.StartRequest) sdk.Host { return newHost(start, s.link) }
+	_, err := s.answer(ctx, "", &guest.Request{Method: "start", Body: req.Request}, &guest.Side{Host: host})
+	return &tenonv1.StartResponse{}, err
 }
 
 // Prepare returns the permissions that a tool call requires.
 func (s *server) Prepare(ctx context.Context, req *tenonv1.PrepareRequest) (*tenonv1.PrepareResponse, error) {
-	call, err := toolCall(req.Call)
-	if err != nil {
-		return nil, err
-	}
-	ctx = guest.WithToken(ctx, req.Token)
-	needs, err := guarded(s, func() (*guest.PrepareResponse, error) { return s.guest.Prepare(ctx, int(req.Tool), call) })
-	if err != nil {
-		return &tenonv1.PrepareResponse{Failure: failure(err)}, nil
-	}
-	body, err := json.Marshal(needs)
-	return &tenonv1.PrepareResponse{Response: body}, err
+	body, err := s.answer(ctx, req.Token, &guest.Request{Method: "prepare", Tool: int(req.Tool), Body: req.Call}, &guest.Side{})
+	return &tenonv1.PrepareResponse{Response: body, Failure: failure(err)}, nil
 }
 
 // Tool runs a tool call.
 func (s *server) Tool(req *tenonv1.ToolRequest, stream grpc.ServerStreamingServer[tenonv1.ToolResponse]) error {
-	call, err := toolCall(req.Call)
-	if err != nil {
-		return err
-	}
-	ctx := guest.WithToken(stream.Context(), req.Token)
 	out := &toolStream{stream: stream}
-	call.Host = guest.NewToolHost(out.caller(s.link, req.Token), s.link.logger())
-	result, err := guarded(s, func() (*sdk.ToolResult, error) { return s.guest.Tool(ctx, int(req.Tool), call) })
+	body, err := s.answer(stream.Context(), req.Token, &guest.Request{Method: "tool", Tool: int(req.Tool), Body: req.Call}, &guest.Side{Call: out.caller(s.link, req.Token)})
 	if err != nil {
 		return out.end(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure(err)}})
-	}
-	body, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	if len(body) > MaxMessage-1<<10 {
-		return out.end(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure(tooLarge("result", len(body)))}})
 	}
 	return out.end(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: body}})
 }
 
-func toolCall(body []byte) (*sdk.ToolCall, error) {
-	call := new(sdk.ToolCall)
-	if err := json.Unmarshal(body, call); err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "tool call: %v", err)
+// Auth calls a sign-in method.
+func (s *server) Auth(ctx context.Context, req *tenonv1.AuthRequest) (*tenonv1.AuthResponse, error) {
+	body, err := s.answer(ctx, req.Token, &guest.Request{Method: "auth", Body: req.Request}, &guest.Side{})
+	return &tenonv1.AuthResponse{Answer: body, Failure: failure(err)}, nil
+}
+
+// Stream sends a request to a model.
+func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingServer[tenonv1.StreamResponse]) error {
+	event := func(e sdk.StreamEvent) error {
+		body, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: body}})
 	}
-	return call, nil
+	_, err := s.answer(stream.Context(), req.Token, &guest.Request{Method: "stream", Body: req.Request, Connection: connectionOf(req.Connection)}, &guest.Side{Event: event})
+	if err == nil {
+		return nil
+	}
+	return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: providerError(err)}})
+}
+
+// ListModels lists the models of a provider.
+func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest) (*tenonv1.ListModelsResponse, error) {
+	body, err := s.answer(ctx, "", &guest.Request{Method: "list_models", Connection: connectionOf(req.Connection)}, &guest.Side{})
+	switch {
+	case errors.Is(err, guest.ErrNoMethod):
+		return nil, status.Error(codes.Unimplemented, err.Error())
+	case err != nil:
+		return &tenonv1.ListModelsResponse{Error: providerError(err)}, nil
+	}
+	return &tenonv1.ListModelsResponse{Models: body}, nil
 }
 
 // Stop closes the plugin. The host ends the process next.
 func (s *server) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1.StopResponse, error) {
-	return guarded(s, func() (*tenonv1.StopResponse, error) { return &tenonv1.StopResponse{}, s.guest.Close(ctx) })
+	_, err := s.answer(ctx, "", &guest.Request{Method: "stop"}, &guest.Side{})
+	return &tenonv1.StopResponse{}, err
 }
 
 // guarded runs code of the plugin.
@@ -138,7 +152,11 @@ func guarded[T any](s *server, run func() (T, error)) (T, error) {
 	return guest.Guard(s.link.logger, run)
 }
 
+// failure returns an error for the wire; nil without one.
 func failure(err error) *tenonv1.Failure {
+	if err == nil {
+		return nil
+	}
 	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return &tenonv1.Failure{Message: text(refusal.Reason), Refused: true, Halt: refusal.Halt}
 	}

@@ -42,7 +42,7 @@ type Options struct {
 type Log struct {
 	Level   slog.Level
 	Message string
-	Attrs   map[string]any
+	Attrs   map[string]any // as JSON has them; nil without any
 }
 
 // Progress is the progress that a tool call reported.
@@ -88,12 +88,9 @@ func New(p sdk.Plugin, o Options) *Host {
 	for key, value := range o.Values {
 		h.values[key] = slices.Clone(value)
 	}
-	asIs := func(v slog.Value) slog.Value { return v }
-	h.log = guest.NewLineLogger(asIs, func(level slog.Level, message string, attrs []slog.Attr) {
-		line := Log{Level: level, Message: message, Attrs: map[string]any{}}
-		for _, a := range attrs {
-			line.Attrs[a.Key] = a.Value.Any()
-		}
+	h.log = guest.NewLogger(func(level slog.Level, message string, attributes json.RawMessage) {
+		line := Log{Level: level, Message: message}
+		_ = json.Unmarshal(attributes, &line.Attrs) // none
 		note(h, &h.logs, line)
 	})
 	return h

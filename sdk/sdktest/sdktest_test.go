@@ -278,7 +278,7 @@ func TestHost(t *testing.T) {
 		},
 		Ask: func(sdk.PermissionRequest) error { return &sdk.Refusal{Reason: "no"} },
 	})
-	if diff := cmp.Diff([]sdktest.Log{{Level: slog.LevelWarn, Message: "careful", Attrs: map[string]any{"a": int64(1), "g.b": "two", "g.h.c": int64(3)}}}, h.Logs()); diff != "" {
+	if diff := cmp.Diff([]sdktest.Log{{Level: slog.LevelWarn, Message: "careful", Attrs: map[string]any{"a": 1.0, "g": map[string]any{"b": "two", "h": map[string]any{"c": 3.0}}}}}, h.Logs()); diff != "" {
 		t.Errorf("logs (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string][]byte{"new/a": nil, "new/b": []byte("2")}, h.Values()); diff != "" {

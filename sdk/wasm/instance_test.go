@@ -71,7 +71,7 @@ func TestCall(t *testing.T) {
 		{guest.DescribeOp, "", 0, `"name":"counter"`},
 		{guest.HookOp, `{"input":{},"value":{"text":"early"}}`, 1, "hook number 0 not found"},
 		{guest.StartOp, `{"options":"bad"}`, 1, "want an object"},
-		{guest.StartOp, `no`, 1, "start: "},
+		{guest.StartOp, `no`, 1, "start request: "},
 		{
 			guest.StartOp, `{"options":null,"project":{"ID":"p 1"},"hooks":[{"point":"text.complete","name":"text.complete"},{"point":"turn.stop","name":"turn.stop"}],"tools":["count"]}`,
 			2, "",
@@ -111,7 +111,7 @@ func TestLogger(t *testing.T) {
 	got := ""
 	log := wasm.NewLogger(func(level int32, text []byte) { got = fmt.Sprint(level, " ", string(text)) })
 	log.With("a", 1).WithGroup("g").With("b", "x y").Warn("look out", "c", "d\ne", "empty", "", "in", struct{ A int }{2})
-	if want := `4 look out a=1 g.b="x y" g.c="d\ne" g.empty="" g.in={2}`; got != want {
+	if want := `4 look out a=1 g.b="x y" g.c="d\ne" g.empty="" g.in={A:2}`; got != want {
 		t.Errorf("logged %s, want %s", got, want)
 	}
 }

@@ -1,6 +1,10 @@
 package rewrite
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
 
 // maxGap is the maximum number of zeros that are inserted to join two data segments.
 const maxGap = 256
@@ -19,64 +23,64 @@ type segment struct {
 	offset  int64
 	isConst bool
 	content []byte
-	joined  bool // appended to the segment before it, after gap zeros
-	gap     int
-	size    int // of the content, including joined segments
 }
 
-// end returns the end of the segment in memory, including joined segments.
-func (s *segment) end() int64 { return s.offset + int64(s.size) }
+// end returns the end of the segment in memory.
+func (s *segment) end() int64 { return s.offset + int64(len(s.content)) }
 
-// dataSection writes the data segments. Go's linker makes tens of thousands, each of which costs memory in every instance, so neighbors are
-// joined, with zeros in the gap. That is equivalent if the memory is the module's own, the code refers to no segment, and each segment begins
-// at or after the end of all earlier ones: then the gap still contains the zeros of new memory. The first segment that violates this ends the
-// joining.
+// dataSection writes the data segments.
 func (w *writer) dataSection(r *reader) {
 	n := r.count("data segments", maxSegments)
 	w.countedSegments(r, n)
 	segments := make([]segment, n)
-	count, head := 0, &segment{kind: dataPassive}
-	rising, end := !w.namesData && !w.foreignMemory, int64(0)
 	for i := range segments {
-		s := &segments[i]
-		w.segment(r, s)
+		w.segment(r, &segments[i])
 		if r.err != nil {
 			return
 		}
-		if s.kind != dataPassive {
-			rising = rising && s.isConst && s.offset >= end
-			end = s.end()
-		}
-		if rising && head.takes(s) {
-			s.joined, s.gap = true, int(s.offset-head.end())
-			head.size += s.gap + s.size
-			continue
-		}
-		count, head = count+1, s
 	}
-	w.buf = appendU32(w.buf, uint32(count))
+	segments = w.joined(segments)
+	w.buf = appendU32(w.buf, uint32(len(segments)))
 	for i := range segments {
 		s := &segments[i]
-		if s.joined {
-			w.buf = append(append(w.buf, zeros[:s.gap]...), s.content...)
-			continue
-		}
 		w.buf = appendU32(w.buf, s.kind)
 		if s.kind == dataIndexed {
 			w.buf = append(w.buf, 0)
 		}
 		w.buf = append(w.buf, s.place...)
-		w.buf = appendU32(w.buf, uint32(s.size))
+		w.buf = appendU32(w.buf, uint32(len(s.content)))
 		w.buf = append(w.buf, s.content...)
 	}
 }
 
-var zeros [maxGap]byte
-
-// takes reports whether next, which begins after s, is near enough to be joined to it.
-func (s *segment) takes(next *segment) bool {
-	return s.kind == dataActive && next.kind == dataActive && next.size > 0 && next.offset-s.end() <= maxGap
+// joined returns the segments in the order of their offsets, with neighbors joined by zeros in the gap: Go's linker makes tens of thousands, each
+// of which costs memory in every instance. That is equivalent if the memory is the module's own, the code refers to no segment, and no two
+// segments overlap: then the order does not matter, and the gap contains the zeros of new memory. Otherwise the segments stay as they are.
+func (w *writer) joined(segments []segment) []segment {
+	sorted := slices.SortedStableFunc(slices.Values(segments), func(a, b segment) int { return cmp.Compare(a.offset, b.offset) })
+	end := int64(0)
+	for i := range sorted {
+		s := &sorted[i]
+		if w.namesData || w.foreignMemory || s.kind != dataActive || !s.isConst || s.offset < end {
+			return segments
+		}
+		end = s.end()
+	}
+	out := sorted[:0]
+	for _, s := range sorted {
+		if n := len(out); n > 0 && s.offset-out[n-1].end() <= maxGap {
+			last := &out[n-1]
+			gap := zeros[:s.offset-last.end()]
+			last.content = append(append(last.content, gap...), s.content...)
+			continue
+		}
+		s.content = slices.Clip(s.content) // it is part of the module
+		out = append(out, s)
+	}
+	return out
 }
+
+var zeros [maxGap]byte
 
 // segment reads a segment.
 func (w *writer) segment(r *reader, s *segment) {
@@ -89,7 +93,6 @@ func (w *writer) segment(r *reader, s *segment) {
 		}
 	case dataPassive:
 		s.content = r.take(r.u32())
-		s.size = len(s.content)
 		return
 	default:
 		r.fail("a data segment of kind %d", s.kind)
@@ -103,7 +106,6 @@ func (w *writer) segment(r *reader, s *segment) {
 		s.isConst = number.err == nil && bytes.Equal(number.data[number.pos:], []byte{opEnd})
 	}
 	s.content = r.take(r.u32())
-	s.size = len(s.content)
 }
 
 // countedSegments checks the number of segments that the module declares before its code, because that section may be dropped.
