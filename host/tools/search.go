@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
@@ -25,10 +27,9 @@ const (
 	// selectPrefix begins a query that names tools.
 	selectPrefix = "select:"
 
-	// foundKey lists the found tools in the metadata of a search. hiddenKey marks a call that was refused because its tool was hidden. The
-	// tools that the model knows are read only from these fields of the stored conversation.
-	foundKey  = "tools"
-	hiddenKey = "hidden"
+	// foundKey lists the found tools in the metadata of a search. The tools that the model knows are read only from this field of the stored
+	// conversation.
+	foundKey = "tools"
 )
 
 // hide puts tools of plugins behind the search tool if all tools together exceed the budget. The plugins' tools are listed in their order as
@@ -79,27 +80,18 @@ func (one *Tool) tokens() int64 {
 func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	known := map[string]bool{}
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
-		switch state := &call.State; {
-		case live.Ignored(call):
-		case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
-			for _, id := range StringsOf(state.Metadata[foundKey]) {
+		if call.State.Status == sdk.ToolCompleted && call.Tool == searchTool && !live.Ignored(call) {
+			for _, id := range StringsOf(call.State.Metadata[foundKey]) {
 				known[id] = true
 			}
-		case state.Status == sdk.ToolError && state.Metadata[hiddenKey] == true:
-			known[call.Tool] = true
 		}
 	}
 	return known
 }
 
-// Introduction returns the error of a call of a hidden tool, with the tool's definition, and the metadata that makes the tool known: the model
-// guessed the arguments, and can call again.
-func (s *Set) Introduction(ctx context.Context, one *Tool) (sdk.Object, error) {
-	text, err := s.present(ctx, one)
-	if err != nil {
-		return nil, err
-	}
-	return sdk.Object{hiddenKey: true}, fmt.Errorf("the call was not run: the definition of %s was not known yet. This is it; call the tool again with arguments that meet it.\n\n%s", one.Def.ID, text)
+// Hidden returns the error of a call of a hidden tool: the model guessed the arguments.
+func Hidden(tool string) error {
+	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, searchTool, selectPrefix+tool)
 }
 
 // HookError is returned if a hook at tool.definition that must not fail did. The host then ends the turn.
@@ -214,9 +206,32 @@ func (s *toolSearch) find(query string, most int) (found []*Tool, unknown []stri
 		}
 		return found, unknown
 	}
-	found = rank(s.hidden, wordsOf(query))
+	found = rank(s.hidden, query)
 	if most <= 0 {
 		most = defaultFound
 	}
 	return found[:min(len(found), most, maxFound)], nil
+}
+
+// rank returns the tools that contain words of the query, the best first. A word counts more in a name, and if it is in few tools.
+func rank(tools []*Tool, query string) []*Tool {
+	scores := map[*Tool]int{}
+	separator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for word := range strings.FieldsFuncSeq(strings.ToLower(query), separator) {
+		hits := map[*Tool]int{}
+		for _, one := range tools {
+			if strings.Contains(strings.ToLower(one.Def.ID), word) {
+				hits[one] += 4
+			}
+			if strings.Contains(strings.ToLower(one.Def.Description+string(one.Def.Parameters)), word) {
+				hits[one]++
+			}
+		}
+		for one, hit := range hits {
+			scores[one] += hit * bits.Len(uint(len(tools)/len(hits)))
+		}
+	}
+	out := slices.DeleteFunc(slices.Clone(tools), func(one *Tool) bool { return scores[one] == 0 })
+	slices.SortStableFunc(out, func(a, b *Tool) int { return cmp.Compare(scores[b], scores[a]) })
+	return out
 }

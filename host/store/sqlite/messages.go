@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -31,6 +32,27 @@ type stored struct {
 	problem error
 }
 
+// named is the identifier of a row, a line feed and the value in one column, because another column costs the driver as much as another row.
+const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
+
+// Queries for rows. The first two select the last rows of a span, at most so many; unlimited selects all.
+const (
+	lastMessages = "SELECT key, " + named + " FROM message WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
+	lastParts    = "SELECT key, " + named + " FROM part WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
+	onePart      = "SELECT key, " + named + " FROM part WHERE key = ?"
+	unlimited    = -1
+)
+
+// readRows returns the rows of a query in the order of their keys.
+func readRows(ctx context.Context, c *database.Conn, query string, args ...any) ([]stored, error) {
+	out, err := database.All(ctx, c, query, func(r database.Row) stored {
+		id, data, _ := bytes.Cut(r.Bytes(1), []byte{'\n'})
+		return stored{key: r.Int(0), id: string(id), data: data}
+	}, args...)
+	slices.Reverse(out)
+	return out, err
+}
+
 // Messages returns a page of messages with one range scan each for messages, parts and appended text. Decoding costs several times as much as
 // reading. It is therefore done outside the read, on all processors.
 func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]sdk.MessageWithParts, error) {
@@ -51,7 +73,7 @@ func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]s
 
 func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span, error) {
 	find := func(id string) (int64, error) {
-		key, err := numberOr(ctx, c, findMessage, findMessagePlainly, id, in.low, in.high)
+		key, err := c.Number(ctx, findMessage, id, in.low, in.high)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("message %s: %w", id, store.ErrNotFound)
 		}
@@ -76,37 +98,22 @@ func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span,
 }
 
 func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (err error) {
-	var whole bool
 	if limit <= 0 {
 		limit = unlimited
 	}
-	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
+	if p.messages, err = readRows(ctx, c, lastMessages, in.low, in.high, int64(limit)); err != nil {
 		return err
 	}
-	p.noteRange(whole, "messages")
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
 	parts := span{partsOf(in.low).low, partsOf(in.high).high}
 	if len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
 	}
-	if p.appended, err = readDeltas(ctx, c, parts); database.Corrupt(err) {
-		p.broken = append(p.broken, structure(p.session, "text that was appended to parts cannot be read"))
-		err = nil
-	}
-	if err != nil {
+	if p.appended, err = readDeltas(ctx, c, parts); err != nil {
 		return err
 	}
-	if p.parts, whole, err = partRows.newest(ctx, c, parts, unlimited); err == nil {
-		p.noteRange(whole, "parts")
-	}
+	p.parts, err = readRows(ctx, c, lastParts, parts.low, parts.high, int64(unlimited))
 	return err
-}
-
-// noteRange notes that there may be unknown rows, unless the known ones are all.
-func (p *page) noteRange(whole bool, rows string) {
-	if !whole {
-		p.broken = append(p.broken, structure(p.session, "a range of "+rows+" and its indexes cannot be read"))
-	}
 }
 
 // readDeltas returns the text that was appended to each part of the span.
@@ -208,7 +215,6 @@ var (
 	errMissing  = errors.New("the row is missing")
 	errIdentity = errors.New("its identifiers do not match its place")
 	errContent  = errors.New("its content cannot be decoded")
-	errPage     = errors.New("its page of the file cannot be read")
 )
 
 // message decodes the row, or notes its problem.

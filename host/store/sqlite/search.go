@@ -16,9 +16,6 @@ const defaultHits = 20 // see store.SearchQuery
 // found selects the latest row of the index before ?2 that matches ?1.
 const found = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT 1"
 
-// foundAll selects all rows that match ?1, the latest first.
-const foundAll = "SELECT rowid FROM search WHERE search MATCH ?1 ORDER BY rowid DESC"
-
 // searchable selects the sessions of a search.
 const searchable = `SELECT key FROM session WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR directory = ?2)
 	AND (?3 = 1 OR archived = 0) ORDER BY key DESC`
@@ -27,7 +24,7 @@ var errEnough = errors.New("enough was found")
 
 // Search finds sessions by their words.
 func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, error) {
-	match, prefixes, err := words.Match(q.Words)
+	match, err := words.Match(q.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +48,7 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 			}
 			return err
 		}
-		walk := leap
-		if prefixes {
-			walk = run
-		}
-		if err := walk(ctx, c, match, sessions, hit); !errors.Is(err, errEnough) {
+		if err := leap(ctx, c, match, sessions, hit); !errors.Is(err, errEnough) {
 			return err
 		}
 		return nil
@@ -92,31 +85,6 @@ func leap(ctx context.Context, c *database.Conn, match string, sessions []int64,
 	return nil
 }
 
-// run reads all matching rows. For the prefix of a word, each query of leap would cost as much as that.
-func run(ctx context.Context, c *database.Conn, match string, sessions []int64, hit func(int64) error) error {
-	var keys []int64
-	err := c.Query(ctx, foundAll, func(r database.Row) error {
-		key := r.Int(0)
-		if sessions = upTo(sessions, sessionOf(key)); len(sessions) > 0 && sessions[0] == sessionOf(key) {
-			keys = append(keys, key)
-			sessions = sessions[1:]
-		}
-		if len(sessions) == 0 {
-			return errEnough
-		}
-		return nil
-	}, match)
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	for _, key := range keys {
-		if err := hit(key); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // upTo drops the sessions with greater keys.
 func upTo(sessions []int64, key int64) []int64 {
 	i, _ := slices.BinarySearchFunc(sessions, key, func(s, key int64) int { return cmp.Compare(key, s) })
@@ -141,13 +109,16 @@ func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.H
 		h.Text = h.Session.Title
 		return h, s.damageError(damaged)
 	}
-	r, err := partRows.row(ctx, c, key, "")
+	rows, err := readRows(ctx, c, onePart, key)
 	if err != nil {
 		return h, err
 	}
-	p := r.part(id)
+	if len(rows) == 0 {
+		rows = []stored{{problem: errMissing}}
+	}
+	p := rows[0].part(id)
 	if p == nil {
-		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: r.id, Problem: r.problem.Error()})
+		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: rows[0].id, Problem: rows[0].problem.Error()})
 		return h, s.damageError(damaged)
 	}
 	appended, err := readDeltas(ctx, c, span{key, key})

@@ -17,7 +17,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
@@ -27,8 +26,8 @@ func repairCommand(a *cli.App) *cobra.Command {
 		Long: `Move damaged rows out of a session, or of all sessions, so that the sessions work without them. Each row is first saved,
 unchanged, to a file in the directory damaged of the data directory.
 
-Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
-copied into a new database, and the damaged one is kept next to it.`,
+It cannot repair the structure of the database file. tenon doctor finds such damage and names the command that recovers
+the file.`,
 		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
 			if len(args) == 0 {
 				return repairAll(ctx, a, w, s)
@@ -50,7 +49,7 @@ func repairAll(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store)
 	var sessions []string
 	for _, row := range rows {
 		if row.Type == store.DamagedStore {
-			return rebuild(ctx, a, w, s)
+			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: rows}, cli.RepairFix(rows))
 		}
 		if !slices.Contains(sessions, row.Session) {
 			sessions = append(sessions, row.Session)
@@ -68,7 +67,6 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 			kept = rows
 			return writeAsides(file, rows)
 		})
-		left, err := store.Readable(err)
 		if err != nil {
 			return err
 		}
@@ -79,9 +77,6 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 		}
 		if len(kept) > 0 {
 			a.Say("%s of %s moved to %s", view.Plural(len(kept), "row"), id, file)
-		}
-		if len(left) > 0 {
-			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, copies all readable data into a new database")
 		}
 		total += len(kept)
 	}
@@ -99,24 +94,6 @@ func plainName(id string) string {
 		}
 		return '_'
 	}, id)
-}
-
-// rebuild closes the store and writes a new database.
-func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
-	if err := s.Close(); err != nil {
-		return err
-	}
-	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: a.Version, Logger: a.Log})
-	if err != nil {
-		return err
-	}
-	for _, row := range out.Lost {
-		if err := a.Print(terminal.OneLine(row.String()) + "\n"); err != nil {
-			return err
-		}
-	}
-	a.Say("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), w.Database(), out.Kept)
-	return nil
 }
 
 // asideRow is the saved form of a damaged row.
@@ -148,25 +125,21 @@ func writeAsides(path string, rows []store.Aside) error {
 	return nil
 }
 
-// rememberPrompts is the time for which the IDs of answered prompts are kept after the last change of a session.
-const rememberPrompts = 30 * 24 * time.Hour
-
 func gcCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	var days int
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Delete unused data from the session store",
-		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to, the IDs of prompts
-that were answered long ago, and, with --archived-days N, sessions that were archived at least N days ago. Sessions in
-use are skipped. The freed space is reused; the file does not shrink.`,
+		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to and, with
+--archived-days N, sessions that were archived at least N days ago. Sessions in use are skipped. The freed space is
+reused; the file does not shrink.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			now := time.Now()
-			o := store.GC{DryRun: dry, Untouched: now.Add(-rememberPrompts).UnixMilli()}
+			o := store.GC{DryRun: dry}
 			if cmd.Flags().Changed("archived-days") {
 				if days < 0 {
 					return cli.UsageError("pass 0 or a positive number", "invalid --archived-days %d", days)
 				}
-				o.Archived = now.AddDate(0, 0, -days).UnixMilli() + 1
+				o.Archived = time.Now().AddDate(0, 0, -days).UnixMilli() + 1
 			}
 			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
 				return collect(cmd.Context(), a, s, o)
@@ -185,7 +158,6 @@ type collectedReport struct {
 	Sessions []string `json:"sessions"`
 	Outputs  int      `json:"outputs"`
 	OutputKB int64    `json:"outputKB"`
-	Prompts  int      `json:"prompts"`
 	// Leftovers counts sessions that killed processes imported or deleted only in part. No listing shows them.
 	Leftovers int `json:"leftovers"`
 	InUse     int `json:"inUse"`
@@ -198,7 +170,7 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 	}
 	kb := (got.BlobBytes + 1023) / 1024
 	if a.JSON {
-		return a.PrintJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Prompts, got.Leftovers, got.Skipped})
+		return a.PrintJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Leftovers, got.Skipped})
 	}
 	done := "removed"
 	if o.DryRun {
@@ -207,7 +179,6 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 	t := &view.Table{}
 	t.Add("archived sessions", fmt.Sprint(len(got.Sessions)), done)
 	t.Add("large outputs", fmt.Sprint(got.Blobs), fmt.Sprintf("%s, %d KB", done, kb))
-	t.Add("answered prompts", fmt.Sprint(got.Prompts), done)
 	if got.Leftovers > 0 {
 		t.Add("unfinished imports and deletions", fmt.Sprint(got.Leftovers), done)
 	}
