@@ -29,7 +29,6 @@ type Client struct {
 	OpenAI         bool // OpenAI's own servers, or Azure's
 	OutputLimit    bool // send the maximum number of tokens of an answer
 	azure          azure
-	schemas        schemas
 }
 
 // Values of the option reasoningField.
