@@ -60,8 +60,8 @@ func (f Format) bounds(t *testing.T) {
 		}
 	}
 	for name, answer := range map[string]string{
-		"a long event":      f.Start + f.Text(strings.Repeat(mega, 3)),
-		"a long document":   `{"x":"` + strings.Repeat(mega, 3) + `"}`,
+		"a long event":      f.Start + f.Text(strings.Repeat(mega, 5)),
+		"a long document":   `{"x":"` + strings.Repeat(mega, 5) + `"}`,
 		"many values":       `{"x":[0` + strings.Repeat(",0", 1<<17) + `]}`,
 		"hundreds of calls": f.Start + calls.String() + f.End,
 	} {
