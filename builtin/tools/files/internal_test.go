@@ -76,21 +76,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	for i := range maxSessions + 10 {
 		h.note(fmt.Sprint("ses_", i), "/f", "hash")
 	}
-	if last := fmt.Sprint("ses_", maxSessions+9); len(h.sessions.values) != maxSessions || h.sessions.values[last] == nil {
-		t.Errorf("%d sessions, the last one: %v", len(h.sessions.values), h.sessions.values[last])
-	}
-	for i := range maxFiles + 10 {
-		h.note("ses_0", fmt.Sprint("/", i), "hash")
-		h.note("ses_0", "/used", "hash")
-	}
-	call := &sdk.ToolCall{SessionID: "ses_0"}
-	if n := len(h.sessions.values["ses_0"].files.values); n != maxFiles {
-		t.Errorf("%d files, want %d", n, maxFiles)
-	}
-	for file, known := range map[string]bool{"/10": false, "/11": true, "/12": true, "/used": true, fmt.Sprint("/", maxFiles+9): true} {
-		if err := h.check(context.Background(), call, target{real: file}, "hash"); (err == nil) != known {
-			t.Errorf("%s: %v, known should be %v", file, err, known)
-		}
+	if last := fmt.Sprint("ses_", maxSessions+9); len(h.sessions) > maxSessions || !h.has(last, "/f") {
+		t.Errorf("%d sessions, the last one: %v", len(h.sessions), h.sessions[last])
 	}
 }
 
