@@ -28,18 +28,6 @@ func parts(parts string) string {
 
 const end = `{"candidates":[{"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":10,"cachedContentTokenCount":4,"candidatesTokenCount":3,"thoughtsTokenCount":2}}`
 
-func TestHostileStreams(t *testing.T) {
-	t.Parallel()
-	wiretest.Hostile(t, wiretest.Format{
-		Open:  gemini.Open,
-		Text:  func(text string) string { return parts(`{"text":"` + text + `"}`) },
-		End:   event(end),
-		Call:  func(i int) string { return parts(fmt.Sprintf(`{"functionCall":{"name":"read","args":{"i":%d}}}`, i)) },
-		Error: event(`{"error":{"code":503,"status":"UNAVAILABLE","message":"The model is overloaded."}}`),
-		Drip:  ": ping\r\n",
-	})
-}
-
 func decode(t *testing.T, answer string) ([]sdk.StreamEvent, error) {
 	t.Helper()
 	events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), wiretest.Hello(), []byte(answer))

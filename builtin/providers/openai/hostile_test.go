@@ -9,42 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
-	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
-	"github.com/tenonhq/tenon/builtin/providers/openai/responses"
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-func TestHostileStreams(t *testing.T) {
-	t.Parallel()
-	for name, f := range map[string]wiretest.Format{
-		"chat": {
-			Open: chat.Open, Text: func(text string) string { return delta(`"content":"` + text + `"`) }, End: finish("stop") + chatDone,
-			Call: func(i int) string {
-				return call(fmt.Sprintf(`"index":%d,"id":"c%d","function":{"name":"read","arguments":"{}"}`, i, i))
-			},
-			Sealed: func(piece string) string {
-				return delta(`"reasoning_details":[{"type":"reasoning.encrypted","index":0,"data":"` + piece + `"}]`)
-			},
-			Error: "data: {\"error\":{\"code\":503,\"message\":\"Overloaded\"}}\n\n",
-			Drip:  ": ping\n\n",
-		},
-		"responses": {
-			Open: responses.Open, Text: func(text string) string {
-				return event("response.output_text.delta", `"output_index":0,"delta":"`+text+`"`)
-			}, End: completed,
-			Call: func(i int) string {
-				return item("done", i+1, fmt.Sprintf(`"type":"function_call","call_id":"c%d","name":"read","arguments":"{}"`, i))
-			},
-			Error: event("error", `"code":"server_error","message":"Overloaded"`),
-			Half:  "data: ", Drip: "x",
-		},
-	} {
-		t.Run(name, func(t *testing.T) { t.Parallel(); wiretest.Hostile(t, f) })
-	}
-}
 
 // TestAnswersBeyondAllBounds are refused, and asking again would be the same.
 func TestAnswersBeyondAllBounds(t *testing.T) {
