@@ -301,11 +301,10 @@ func TestAsync(t *testing.T) {
 	}
 	r.await("pid")
 	r.await("done")
-	for range 1000 {
-		if strings.Contains(r.host.logged(), "PreToolUse[0].hooks[2]: exit code 1") {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for tries := 0; tries < 2000 && !strings.Contains(r.host.logged(), "hooks[2]: exit code 1"); tries++ {
+		<-tick.C
 	}
 	for range 2 {
 		if err := r.plugin.Close(t.Context()); err != nil {
