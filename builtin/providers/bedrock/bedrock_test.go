@@ -51,7 +51,6 @@ func info() sdk.ProviderInfo {
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(text("hi") + frame("messageStop", `{"stopReason":"end_turn"}`)))
-	f.Add([]byte(`{"contentBlockDelta":{"delta":{"text":"x"}}}{"messageStop":{"stopReason":"tool_use"}}`))
 	f.Add([]byte(frame("contentBlockDelta", `{"delta":{"reasoningContent":{"signature":"s"}}}`) + frame("contentBlockStop", `{}`) + frame("throttlingException", `{"message":"slow"}`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := wiretest.Decode(t.Context(), bedrock.Open, info(), wiretest.Hello(), data)

@@ -76,9 +76,6 @@ func (d *decoder) Event(kind string, data []byte) (done bool) {
 	return false
 }
 
-// Whole handles a document in place of frames, which is an error of a gateway.
-func (d *decoder) Whole(data []byte) { d.Fail(&wire.Refusal{Body: data}) }
-
 func (d *decoder) delta(p *payload) {
 	b := d.Block(p.Index)
 	use, r := p.Delta.ToolUse, p.Delta.Reasoning

@@ -68,23 +68,6 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 	return false
 }
 
-// Whole handles an answer that is one document: a list of events, or an error.
-func (d *decoder) Whole(data []byte) {
-	list := []json.RawMessage{data}
-	if data[0] == '[' {
-		list = nil // decoding must not reuse data
-		d.Decode(data, &list)
-	}
-	for _, raw := range list {
-		var r response
-		d.DecodeDocument(raw, &r)
-		d.response(raw, &r)
-	}
-	if !d.Complete() {
-		d.Fail(wire.ErrCut)
-	}
-}
-
 func (d *decoder) response(data []byte, r *response) {
 	if wire.Present(r.Error) {
 		d.Fail(&wire.Refusal{Body: data})

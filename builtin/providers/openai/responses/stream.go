@@ -99,15 +99,6 @@ func errorOf(data []byte, ev *event) []byte {
 	return data
 }
 
-func (d *decoder) Whole(data []byte) {
-	var r response
-	d.DecodeDocument(data, &r)
-	if wire.Present(r.Error) || r.Status == "" {
-		d.Fail(&wire.Refusal{Body: data})
-	}
-	d.end(&r)
-}
-
 // end ends the answer. Its output counts if none arrived before.
 func (d *decoder) end(r *response) {
 	if wire.Present(r.Error) || r.Status == "failed" {
