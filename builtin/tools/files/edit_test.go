@@ -128,7 +128,7 @@ func TestEditMetadata(t *testing.T) {
 	delete(result.Metadata, "hash")
 	want := &sdk.ToolResult{
 		Title:  "sub/f.txt",
-		Output: "Edit applied to sub/f.txt, lines 2-3.",
+		Output: "Edit applied to sub/f.txt at line 2.",
 		Metadata: sdk.Object{
 			"filepath": b.path("sub/f.txt"),
 			"diff":     "--- sub/f.txt\n+++ sub/f.txt\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n",

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,24 +77,6 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if last := fmt.Sprint("ses_", maxSessions+9); len(h.sessions) > maxSessions || !h.has(last, "/f") {
 		t.Errorf("%d sessions, the last one: %v", len(h.sessions), h.sessions[last])
-	}
-}
-
-func TestLocksAreForgotten(t *testing.T) {
-	t.Parallel()
-	l := newLocks()
-	unlock, err := l.lock(context.Background(), "/b", "/a", "/A")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := l.lock(ctx, "/c", "/b"); err == nil {
-		t.Error("a held lock was given out")
-	}
-	unlock()
-	if len(l.held) != 0 {
-		t.Errorf("%d locks are left", len(l.held))
 	}
 }
 
