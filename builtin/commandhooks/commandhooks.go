@@ -15,8 +15,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/child"
@@ -73,8 +71,7 @@ type Plugin struct {
 
 	running *ongoing.Operations // commands; nil before Start
 
-	slots   chan struct{} // one element per running async command
-	closing sync.Once
+	slots chan struct{} // one element per running async command
 }
 
 var (
@@ -125,25 +122,13 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close waits a moment for async commands, then ends all running commands and waits for them. The moment is at most half of the time until
-// the deadline of ctx, so that time is left for ending commands and for other sources.
+// Close ends all running commands and waits for them.
 func (p *Plugin) Close(ctx context.Context) error {
 	if p.running == nil {
 		return nil
 	}
-	p.closing.Do(func() {
-		wait := asyncWait
-		if deadline, ok := ctx.Deadline(); ok {
-			wait = min(wait, time.Until(deadline)/2)
-		}
-		waiting, cancel := context.WithTimeout(ctx, wait)
-		defer cancel()
-		left := p.takeSlots(maxAsync, waiting.Done())
-		p.running.Close()
-		p.takeSlots(left, nil)
-		_ = p.running.Wait(context.WithoutCancel(ctx)) // without a limit: they were ended
-	})
-	return nil
+	p.running.Close()
+	return p.running.Wait(context.WithoutCancel(ctx)) // without a limit: they were ended
 }
 
 // Hooks returns a hook for each command, in their order, and the hooks that apply a command's answer at a later point.
@@ -188,7 +173,9 @@ func (p *Plugin) answer(ctx context.Context, e *entry, input any) (*reply, error
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
 	}
-	p.notify(e, r)
+	if r.system != "" {
+		p.log.Warn("message of a command hook: "+r.system, "source", p.source.Where, "hook", e.where)
+	}
 	return r, nil
 }
 
@@ -231,16 +218,6 @@ func (p *Plugin) command(ctx context.Context, e *entry) *exec.Cmd {
 	}
 	cmd.Dir, cmd.Env = p.project.Directory, p.environ
 	return cmd
-}
-
-// notify logs the answer's message for the user and its fields that have no effect at the event.
-func (p *Plugin) notify(e *entry, r *reply) {
-	if r.system != "" {
-		p.log.Warn("message of a command hook: "+r.system, "source", p.source.Where, "hook", e.where)
-	}
-	for _, field := range r.unused(e.event) {
-		p.log.Warn(field+" has no effect at "+e.event, "source", p.source.Where, "hook", e.where)
-	}
 }
 
 // hook sets the name and the deadline of a hook to those of the command.

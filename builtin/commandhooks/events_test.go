@@ -482,15 +482,13 @@ func TestCompaction(t *testing.T) {
 	r.clean()
 }
 
-// Fields of an answer that have no meaning at its event are reported, and so are its messages to the user.
+// The user sees the messages in an answer.
 func TestToldToTheUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", answer(`{"systemMessage": "mind the gap", "hookSpecificOutput": {"additionalContext": "x"}}`)))
 	r.before(bashCall("1"), sdk.Object{})
-	for _, want := range []string{"message of a command hook: mind the gap", "additionalContext has no effect at PreToolUse"} {
-		if !strings.Contains(r.host.logged(), want) {
-			t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
-		}
+	if want := "message of a command hook: mind the gap"; !strings.Contains(r.host.logged(), want) {
+		t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
 	}
 	r.clean()
 }

@@ -158,7 +158,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		return
 	}
 	e.timeout = sdk.MaxHookTimeout
-	if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined {
+	if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined && e.event != stop && e.event != sessionEnd { // there tenon may end, and the command with it
 		e.async, e.timeout = true, maxAsyncTime
 	}
 	limit := e.timeout

@@ -207,24 +207,6 @@ func (r *reply) args() (sdk.Object, error) {
 	return args, nil
 }
 
-// unused lists the fields of the reply that have no effect at the event.
-func (r *reply) unused(event string) []string {
-	var fields []string
-	add := func(set bool, field string, at ...string) {
-		if set && !slices.Contains(at, event) {
-			fields = append(fields, field)
-		}
-	}
-	tools := []string{preToolUse, permissionRequest}
-	add(r.newInput != nil, "updatedInput", preToolUse)
-	add(r.allow, `the decision "allow"`, append(tools, postToolUse, postToolUseFailure, stop, subagentStop, userPromptSubmit)...)
-	add(r.ask, `the decision "ask"`, tools...)
-	add(r.block, `the decision "block"`, append(tools, userPromptSubmit, postToolUse, postToolUseFailure, stop, subagentStop)...)
-	add(r.halt, `"continue": false`, append(tools, userPromptSubmit, stop, subagentStop, postToolUse, postToolUseFailure)...)
-	add(r.context != "", "additionalContext", sessionStart, subagentStart, userPromptSubmit, postToolUse, postToolUseFailure, preCompact)
-	return fields
-}
-
 // because returns the reason or, without one, a text that names the command.
 func (r *reply) because(e *entry) string {
 	return cmp.Or(r.reason, "refused by the command hook "+e.where+" without a reason")

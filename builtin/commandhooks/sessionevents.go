@@ -125,9 +125,7 @@ func (p *Plugin) promptHooks() []sdk.Hook {
 // addStart adds the texts of the commands at the session's start.
 func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
 	s := p.sessions.get(in.SessionID)
-	if !s.started(ctx) {
-		return nil // the next prompt includes their texts
-	}
+	s.isChild(ctx)
 	said, err := s.take(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: the commands at the start of the session have not finished: %w", p.source.Where, err)
@@ -140,9 +138,7 @@ func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.
 
 // prompt runs a command for a prompt of the user.
 func (p *Plugin) prompt(ctx context.Context, e *entry, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-	s := p.sessions.get(in.SessionID)
-	s.started(ctx)
-	if s.isChild() {
+	if p.sessions.get(in.SessionID).isChild(ctx) {
 		return nil // written by an agent
 	}
 	r, err := p.call(ctx, e, in.SessionID, map[string]any{"prompt": typed(v.Parts), "agent_type": in.Agent})

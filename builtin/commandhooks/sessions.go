@@ -18,12 +18,11 @@ type sessions struct {
 
 // session is one session since it started.
 type session struct {
-	announced chan struct{} // closed once child is known
-	child     bool          // whether it belongs to a subagent
-	ready     chan struct{} // closed once the commands at its start have run
+	announced chan struct{} // closed once child is known, or after announceWait
+	ready     chan struct{} // closed once the commands at its start have run, or after announceWait
 
 	mu      sync.Mutex
-	missed  bool     // whether a wait for announced has timed out
+	child   bool     // whether it belongs to a subagent
 	context []string // the commands' texts for the model, until a prompt includes them
 }
 
@@ -42,46 +41,35 @@ func (s *sessions) forget(id string) {
 	delete(s.byID, id)
 }
 
-// announce records whether the session belongs to a subagent. Only the first call for a session has an effect.
+// announce records whether the session belongs to a subagent.
 func (s *session) announce(child bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !isClosed(s.announced) {
-		s.child = child
-		close(s.announced)
-	}
+	s.child = s.child || child
+	closeOnce(s.announced)
 }
 
-func isClosed(c <-chan struct{}) bool {
+// closeOnce closes a channel unless it is closed. Nothing is sent on it.
+func closeOnce(c chan struct{}) {
 	select {
 	case <-c:
-		return true
 	default:
-		return false
+		close(c)
 	}
 }
 
-// isChild reports whether the session is known to belong to a subagent.
-func (s *session) isChild() bool { return isClosed(s.announced) && s.child }
-
-// started waits until announce was called and reports whether it was. After one timeout it does not wait again.
-func (s *session) started(ctx context.Context) bool {
-	s.mu.Lock()
-	missed := s.missed
-	s.mu.Unlock()
-	if missed {
-		return isClosed(s.announced)
-	}
+// isChild reports whether the session belongs to a subagent. It waits until that is known, or can no longer be expected.
+func (s *session) isChild(ctx context.Context) bool {
 	select {
 	case <-s.announced:
-		return true
 	case <-time.After(announceWait):
+		s.announce(false)
+		s.finish(nil)
 	case <-ctx.Done():
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.missed = true
-	return false
+	return s.child
 }
 
 // finish stores the texts of the commands at the session's start.
@@ -89,9 +77,7 @@ func (s *session) finish(context []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.context = append(s.context, context...)
-	if !isClosed(s.ready) {
-		close(s.ready)
-	}
+	closeOnce(s.ready)
 }
 
 // take waits for the commands at the session's start and returns their texts, once.

@@ -53,7 +53,7 @@ func (p *Plugin) stopHooks() []sdk.Hook {
 
 // stop runs a command at the end of a turn, which can make the turn continue.
 func (p *Plugin) stop(ctx context.Context, e *entry, in *sdk.TurnStopInput) (sdk.StopDecision, error) {
-	child := p.sessions.get(in.SessionID).isChild()
+	child := p.sessions.get(in.SessionID).isChild(ctx)
 	input := map[string]any{"stop_hook_active": in.Continued > 0, "last_assistant_message": in.Text}
 	agent := ""
 	if in.Message != nil {

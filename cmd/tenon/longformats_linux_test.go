@@ -19,24 +19,18 @@ import (
 type longCall struct {
 	begin, end string
 	args       func(piece string) string // with the piece as JSON string
-	repeat     func(all string) string   // behind the pieces; nil: the format does not repeat them
 	answer     string
 }
 
 func sse(events ...string) string { return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n" }
 
-// longCalls are the formats but openai-chat, which fakellm speaks.
+// longCalls are the formats with arguments in pieces but openai-chat, which fakellm speaks.
 func longCalls() map[string]longCall {
 	return map[string]longCall{
 		"openai-responses": {
 			begin: sse(`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"i","call_id":"c","name":"write"}}`),
 			args: func(piece string) string {
 				return sse(`{"type":"response.function_call_arguments.delta","output_index":0,"delta":` + piece + `}`)
-			},
-			repeat: func(all string) string {
-				call := `{"type":"function_call","id":"i","call_id":"c","name":"write","arguments":` + all + `}`
-				return sse(`{"type":"response.function_call_arguments.done","output_index":0,"arguments":`+all+`}`,
-					`{"type":"response.output_item.done","output_index":0,"item":`+call+`}`, `{"type":"response.in_progress","response":{"output":[`+call+`]}}`)
 			},
 			end:    sse(`{"type":"response.completed","response":{"status":"completed"}}`),
 			answer: sse(`{"type":"response.output_text.delta","output_index":0,"delta":"hi"}`, `{"type":"response.completed","response":{"status":"completed"}}`),
@@ -49,14 +43,6 @@ func longCalls() map[string]longCall {
 			end:    sse(`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
 			answer: sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hi"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`, `{"type":"message_stop"}`),
 		},
-		"gemini": {
-			begin: gemini(`{"functionCall":{"name":"write","willContinue":true,"partialArgs":[{"jsonPath":"$.filePath","stringValue":"long.txt"}]}}`),
-			args: func(piece string) string {
-				return gemini(`{"functionCall":{"willContinue":true,"partialArgs":[{"jsonPath":"$.content","stringValue":` + piece + `}]}}`)
-			},
-			end:    sse(`{"candidates":[{"finishReason":"STOP"}]}`),
-			answer: gemini(`{"text":"hi"}`) + sse(`{"candidates":[{"finishReason":"STOP"}]}`),
-		},
 		"bedrock-converse": {
 			begin: frame("contentBlockStart", `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"c","name":"write"}}}`),
 			args: func(piece string) string {
@@ -67,8 +53,6 @@ func longCalls() map[string]longCall {
 		},
 	}
 }
-
-func gemini(part string) string { return sse(`{"candidates":[{"content":{"parts":[` + part + `]}}]}`) }
 
 // frame returns an event in the encoding application/vnd.amazon.eventstream, see
 // https://smithy.io/2.0/aws/amazon-eventstream.html.
@@ -117,9 +101,6 @@ func (c longCall) peak(t *testing.T, format string, size int) int64 {
 			return
 		}
 		begin, line, end := `"{\"filePath\":\"long.txt\",\"content\":\""`, `"The quick brown fox jumps over the lazy dog.\\n"`, `"\"}"`
-		if format == "gemini" {
-			begin, line, end = `""`, `"The quick brown fox jumps over the lazy dog.\n"`, `""` // which joins the arguments itself
-		}
 		_, _ = io.WriteString(w, c.begin+c.args(begin))
 		lines := `"` + strings.Repeat(line[1:len(line)-1], 80) + `"`
 		pieces := max(1, size/(80*len(`The quick brown fox jumps over the lazy dog.\n`)))
@@ -127,9 +108,6 @@ func (c longCall) peak(t *testing.T, format string, size int) int64 {
 			_, _ = io.WriteString(w, c.args(lines))
 		}
 		_, _ = io.WriteString(w, c.args(end))
-		if c.repeat != nil {
-			_, _ = io.WriteString(w, c.repeat(begin[:len(begin)-1]+strings.Repeat(lines[1:len(lines)-1], pieces)+end[1:]))
-		}
 		_, _ = io.WriteString(w, c.end)
 	}))
 	defer srv.Close()

@@ -95,7 +95,7 @@ func measure(ctx context.Context, runs int, screens bool) (err error) {
 		b.screens(ctx)
 		return nil
 	}
-	for _, f := range []func(context.Context){b.start, b.inits, b.plugins, b.answer, b.deltas, b.steps, b.growth, b.against} {
+	for _, f := range []func(context.Context){b.start, b.plugins, b.answer, b.deltas, b.steps, b.growth, b.against} {
 		f(ctx)
 	}
 	return nil

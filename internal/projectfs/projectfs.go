@@ -236,9 +236,6 @@ func (d *Dir) Stage(name string, content []byte, o atomicfile.Options) (*atomicf
 // Mkdir creates the directory with the name.
 func (d *Dir) Mkdir(name string, mode fs.FileMode) error { return d.root.Mkdir(name, mode) }
 
-// Rename renames a file or a link and replaces an existing file with the new name.
-func (d *Dir) Rename(oldName, newName string) error { return d.root.Rename(oldName, newName) }
-
 // Remove removes the file, the link or the empty directory with the name.
 func (d *Dir) Remove(name string) error { return d.root.Remove(name) }
 

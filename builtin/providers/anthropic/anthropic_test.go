@@ -30,22 +30,6 @@ func textDelta(text string) string {
 	return event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`)
 }
 
-func TestHostileStreams(t *testing.T) {
-	t.Parallel()
-	wiretest.Hostile(t, wiretest.Format{
-		Open: anthropic.Open, Start: event(start) + event(textOpen), Text: textDelta, End: event(end) + event(stop),
-		Call: func(i int) string {
-			return event(fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":"c%d","name":"read","input":{}}}`, i+1, i))
-		},
-		Error: event(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
-		Sealed: func(piece string) string {
-			return event(`{"type":"content_block_start","index":9,"content_block":{"type":"thinking","signature":"`+piece+`"}}`) +
-				event(`{"type":"content_block_delta","index":9,"delta":{"type":"signature_delta","signature":"`+piece+`"}}`)
-		},
-		Drip: "event: ping\n",
-	})
-}
-
 // TestSmallValuesOfCitations count as the memory that they take when they are decoded, not as their text.
 func TestSmallValuesOfCitations(t *testing.T) {
 	t.Parallel()

@@ -10,13 +10,15 @@ import (
 
 // event is one event of a stream. Type determines which fields are set.
 type event struct {
-	Type    string          `json:"type"`
-	Index   int             `json:"index"`
-	Message *document       `json:"message"`
-	Block   *contentBlock   `json:"content_block"`
-	Delta   *delta          `json:"delta"`
-	Usage   json.RawMessage `json:"usage"`
-	Error   json.RawMessage `json:"error"`
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage json.RawMessage `json:"usage"`
+	} `json:"message"`
+	Block *contentBlock   `json:"content_block"`
+	Delta *delta          `json:"delta"`
+	Usage json.RawMessage `json:"usage"`
+	Error json.RawMessage `json:"error"`
 }
 
 // delta is the change of a block or, in message_delta, of the message.
@@ -30,7 +32,7 @@ type delta struct {
 	StopReason string          `json:"stop_reason"`
 }
 
-// contentBlock is the beginning of a block, or the whole block in an answer that is not a stream.
+// contentBlock is the beginning of a block.
 type contentBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -40,15 +42,6 @@ type contentBlock struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
-}
-
-// document is a whole answer.
-type document struct {
-	Type       string          `json:"type"`
-	Content    []contentBlock  `json:"content"`
-	StopReason string          `json:"stop_reason"`
-	Usage      json.RawMessage `json:"usage"`
-	Error      json.RawMessage `json:"error"`
 }
 
 // decoder decodes an answer.
@@ -65,9 +58,7 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 	case "content_block_delta":
 		d.delta(ev.Index, ev.Delta)
 	case "message_start":
-		if ev.Message != nil {
-			d.count(ev.Message.Usage)
-		}
+		d.count(ev.Message.Usage)
 	case "content_block_start":
 		d.begin(ev.Index, ev.Block)
 	case "content_block_stop":
@@ -87,21 +78,6 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 		}
 	}
 	return false
-}
-
-// Whole handles an answer that is not a stream.
-func (d *decoder) Whole(data []byte) {
-	var m document
-	d.DecodeDocument(data, &m)
-	if m.Type != "message" {
-		d.Fail(&wire.Refusal{Body: data})
-	}
-	for i := range m.Content {
-		d.begin(i, &m.Content[i])
-		d.EndBlock(i)
-	}
-	d.count(m.Usage)
-	d.Reason = wire.FinishReason(m.StopReason)
 }
 
 // Finish ends the answer.

@@ -78,7 +78,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("additionalModelRequestFields", e.additional)
 	}
 	b.Merge(options)
-	return b.Encode(wire.SizeOf(req))
+	return b.Encode()
 }
 
 // encoder encodes one request.

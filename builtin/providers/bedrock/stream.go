@@ -1,12 +1,6 @@
 package bedrock
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -80,32 +74,6 @@ func (d *decoder) Event(kind string, data []byte) (done bool) {
 		return d.Complete()
 	}
 	return false
-}
-
-// Whole handles an answer without frames: gateways that unpack them send each event as an object with its name.
-func (d *decoder) Whole(data []byte) {
-	events := json.NewDecoder(bytes.NewReader(data))
-	for {
-		var event map[string]json.RawMessage
-		err := events.Decode(&event)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			d.Fail(fmt.Errorf("%w: %w", wire.ErrMalformed, err))
-			return
-		}
-		for kind, payload := range event {
-			d.Event(kind, payload)
-		}
-	}
-	switch {
-	case d.Complete():
-	case !d.Began():
-		d.Fail(&wire.Refusal{Body: data})
-	default:
-		d.Fail(wire.ErrCut)
-	}
 }
 
 func (d *decoder) delta(p *payload) {

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
@@ -28,8 +26,8 @@ const (
 	refreshInterval = 24 * time.Hour
 	// refreshTimeout limits one attempt.
 	refreshTimeout = time.Minute
-	// cacheName is the file in the cache directory. Its lock file, with .lock, has the time of the latest attempt.
-	cacheName = "models.zip"
+	// cacheName is the file in the cache directory. checkedName has the time of the latest attempt.
+	cacheName, checkedName = "models.zip", "models.checked"
 )
 
 // RefreshCatalog starts a refresh unless one was attempted less than refreshInterval ago.
@@ -37,7 +35,7 @@ func (p *Plugin) RefreshCatalog() {
 	if p.url == "" || p.ctx == nil || p.ctx.Err() != nil {
 		return
 	}
-	if last, err := os.Stat(p.path + ".lock"); err == nil && time.Since(last.ModTime()).Abs() < refreshInterval { // the clock may have been ahead
+	if last, err := os.Stat(p.checked()); err == nil && time.Since(last.ModTime()).Abs() < refreshInterval { // the clock may have been ahead
 		return
 	}
 	p.running.Go(func() { // ends with p.ctx at the latest; Close waits for it
@@ -52,22 +50,15 @@ func (p *Plugin) RefreshCatalog() {
 	})
 }
 
-// refresh replaces the archive, unless another process does.
+func (p *Plugin) checked() string { return filepath.Join(filepath.Dir(p.path), checkedName) }
+
+// refresh replaces the archive. An attempt that Close ends does not count: the next process tries again.
 func (p *Plugin) refresh() error {
-	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
-		return err
-	}
-	lock := flock.New(p.path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	defer lock.Close() // which unlocks it
-	if ok, err := lock.TryLock(); !ok || err != nil {
-		return err
-	}
 	content, err := p.fetch()
-	attempt := time.Now()
 	if p.ctx.Err() != nil {
-		attempt = time.Unix(0, 0) // interrupted: the next process tries again
+		return p.ctx.Err()
 	}
-	if err = errors.Join(err, os.Chtimes(lock.Path(), attempt, attempt)); err != nil {
+	if err = errors.Join(err, atomicfile.Write(p.checked(), nil, atomicfile.Options{MakeDirs: 0o700})); err != nil {
 		return err
 	}
 	return atomicfile.Write(p.path, content, atomicfile.Options{})
@@ -136,32 +127,7 @@ func readNewer(packed []byte, provider string) (map[string]sdk.Model, error) {
 	if data == nil || err != nil {
 		return nil, err
 	}
-	models, err := DecodeModels(provider, data)
-	for id, m := range models {
-		if slices.Min(numbers(&m)) < 0 {
-			return nil, fmt.Errorf("catalog: %s/%s: negative limit or price", provider, id)
-		}
-	}
-	return models, err
-}
-
-// numbers returns the limits and prices of a model.
-func numbers(m *sdk.Model) []int64 {
-	out := []int64{m.Limit.Context, m.Limit.Input, m.Limit.Output}
-	add := func(prices ...sdk.Price) {
-		for _, p := range prices {
-			out = append(out, int64(p))
-		}
-	}
-	add(m.Cost.Input, m.Cost.Output, m.Cost.CacheRead, m.Cost.CacheWrite)
-	if over := m.Cost.Over200K; over != nil {
-		add(over.Input, over.Output, over.CacheRead, over.CacheWrite)
-	}
-	for _, t := range m.Cost.Tiers {
-		out = append(out, t.Tier.Size)
-		add(t.Input, t.Output, t.CacheRead, t.CacheWrite)
-	}
-	return out
+	return DecodeModels(provider, data)
 }
 
 // read returns the archive of an earlier refresh; nil without one.

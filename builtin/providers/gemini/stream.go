@@ -3,6 +3,7 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -54,8 +55,8 @@ var promptCount = []byte(`"promptTokenCount"`)
 // decoder decodes an answer.
 type decoder struct {
 	*wire.Answer
-	call  *wire.Call // whose arguments are streamed
-	args  partialArgs
+	call  *wire.Call      // whose arguments arrive in pieces
+	args  any             // these so far; nil: none
 	usage json.RawMessage // the latest; decoded once, at the end
 }
 
@@ -65,23 +66,6 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 	d.Decode(data, &r)
 	d.response(data, &r)
 	return false
-}
-
-// Whole handles an answer that is one document: a list of events, or an error.
-func (d *decoder) Whole(data []byte) {
-	list := []json.RawMessage{data}
-	if data[0] == '[' {
-		list = nil // decoding must not reuse data
-		d.Decode(data, &list)
-	}
-	for _, raw := range list {
-		var r response
-		d.DecodeDocument(raw, &r)
-		d.response(raw, &r)
-	}
-	if !d.Complete() {
-		d.Fail(wire.ErrCut)
-	}
 }
 
 func (d *decoder) response(data []byte, r *response) {
@@ -147,34 +131,36 @@ func (d *decoder) functionCall(p *callPart, metadata sdk.Object) {
 	}
 }
 
-// arguments passes on the arguments in a part: all of them, or pieces.
+// arguments handles the arguments in a part: all of them, or pieces, which are passed on together at the end of the call.
 func (d *decoder) arguments(p *callPart) {
-	switch {
-	case d.args.path != nil: // more pieces
-	case wire.Present(p.Args):
+	if d.args == nil && wire.Present(p.Args) {
 		d.Arguments(d.call, string(p.Args))
-		return
-	case d.call.Args:
-		return
 	}
 	for i := range p.Partial {
-		piece, err := d.args.add(&p.Partial[i])
+		piece := &p.Partial[i]
+		d.Keep(stepSize * len(piece.Path))
+		if piece.String != nil {
+			d.Keep(len(*piece.String))
+		}
+		args, err := put(d.args, piece)
 		if err != nil {
 			d.Fail(err)
-			d.call, d.args = nil, partialArgs{} // they have no end
 			return
 		}
-		d.Arguments(d.call, string(piece))
+		d.args = args
 	}
 }
 
-// endCall ends arguments that were streamed in pieces.
+// endCall ends arguments that arrived in pieces.
 func (d *decoder) endCall() {
-	if d.call == nil {
-		return
+	if d.call != nil && d.args != nil {
+		args, err := json.Marshal(d.args)
+		if err != nil {
+			d.Fail(fmt.Errorf("%w: %w", wire.ErrMalformed, err))
+		}
+		d.Arguments(d.call, string(args))
 	}
-	d.Arguments(d.call, string(d.args.end(0)))
-	d.call, d.args = nil, partialArgs{}
+	d.call, d.args = nil, nil
 }
 
 // Finish ends the answer.

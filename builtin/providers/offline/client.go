@@ -1,16 +1,13 @@
 package offline
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,9 +18,6 @@ const bytesPerToken = 4
 type client struct {
 	id     string
 	script func() (*script, error) // reads the script on first use; nil without one
-
-	mu     sync.Mutex
-	failed map[position]int // number of scripted errors returned so far
 }
 
 var (
@@ -32,7 +26,7 @@ var (
 )
 
 func newClient(info sdk.ProviderInfo, dir string) (*client, error) {
-	c := &client{id: info.ID, failed: map[position]int{}}
+	c := &client{id: info.ID}
 	path, ok := info.Options["script"].(string)
 	switch {
 	case info.Options["script"] == nil:
@@ -62,9 +56,6 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	if err != nil {
 		return err
 	}
-	if err := pause.For(ctx, time.Duration(r.DelayMS)*time.Millisecond); err != nil {
-		return err
-	}
 	sent := 0
 	for _, ev := range r.events(req) {
 		if ctx.Err() != nil {
@@ -74,11 +65,6 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 			return err
 		}
 		sent += len(ev.Text) + len(ev.Tool)
-	}
-	if e := r.Error; e != nil {
-		return &sdk.ProviderError{
-			ProviderID: c.id, StatusCode: e.Status, Message: cmp.Or(e.Message, "the script fails here"), Code: e.Code, Headers: e.Headers, Cut: e.Cut,
-		}
 	}
 	t := sdk.Tokens{Input: in, Output: tokens(sent)}
 	t.Total = t.Sum()
@@ -90,15 +76,15 @@ func (c *client) reply(req *sdk.ModelRequest) (*step, error) {
 	case req.Purpose == sdk.PurposeTitle:
 		return &step{Text: title(req)}, nil
 	case req.Purpose == sdk.PurposeCompaction:
-		return &step{Text: summary(req)}, nil
-	case c.script == nil:
+		return &step{Text: "The offline model does not summarize: earlier messages are left out."}, nil
+	case c.script == nil, req.Purpose == sdk.PurposeSubtask:
 		return literal(req), nil
 	}
 	s, err := c.script()
 	if err != nil {
 		return nil, fmt.Errorf("provider %s: %w", c.id, err)
 	}
-	return c.scripted(s, req), nil
+	return s.reply(req.Messages), nil
 }
 
 // events returns the reply as stream events, without the last one.
@@ -123,9 +109,9 @@ func (s *step) events(req *sdk.ModelRequest) []sdk.StreamEvent {
 
 func (s *step) reason() string {
 	if len(s.ToolCalls) > 0 {
-		return cmp.Or(s.Finish, sdk.FinishToolCalls)
+		return sdk.FinishToolCalls
 	}
-	return cmp.Or(s.Finish, sdk.FinishStop)
+	return sdk.FinishStop
 }
 
 // requestTokens estimates the tokens of a request.

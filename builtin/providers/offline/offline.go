@@ -3,9 +3,9 @@
 // authors can try and test plugins and configurations anywhere.
 //
 // Each answer depends only on the request: the same conversation gets the same answer in every
-// process. The exceptions are errors in a script, which are returned once per process; see script.go.
+// process.
 //
-//	Stream ── purpose ──► summary.go     a title; the text that replaces a conversation
+//	Stream ── purpose ──► title.go       a title
 //	                 ├──► script.go      the reply for this position of the conversation
 //	                 └──► literal.go     the calls in the prompt, then their results
 package offline

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -259,30 +257,6 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-func TestSummaries(t *testing.T) {
-	t.Parallel()
-	written := request("<conversation>\nuser: Fix the test\nin a/b\n\nassistant: On it.\n[called read {\"a\":1}]\nuser-like output\n\nassistant: [called bash {}]\nok\n\nuser: And now?\n</conversation>\n\nSummarise.")
-	const text = "The offline model does not summarize: earlier messages are left out.\n"
-	want := text + "(replies given: 2)"
-	again := request("<conversation>\nassistant: " + want + "\n\nuser: More\n\nassistant: ok\n</conversation>\n\nSummarise.")
-	for name, c := range map[string]struct {
-		req  *sdk.ModelRequest
-		want string
-	}{
-		"conversation": {written, want},
-		"of a summary": {again, text + "(replies given: 3)"},
-	} {
-		c.req.Purpose = sdk.PurposeCompaction
-		got, err := ask(t, open(t, nil), c.req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(c.want, got.Text); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-}
-
 func TestOverflow(t *testing.T) {
 	t.Parallel()
 	req := request(strings.Repeat("word ", 1000))
@@ -306,22 +280,6 @@ func TestStreamEndsWithContextAndReceiver(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || n != 1 {
 		t.Errorf("error %v after %d events", err, n)
 	}
-}
-
-func TestDelay(t *testing.T) {
-	t.Parallel()
-	client := script(t, `[{"text": "late", "delayMs": 60000}, {"text": "later", "delayMs": 60000}]`)
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		if got, err := ask(t, client, request("x")); err != nil || got.Text != "late" || time.Since(start) != time.Minute {
-			t.Errorf("%+v, %v after %s", got, err, time.Since(start))
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := client.Stream(ctx, request("x"), nil); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v, want %v", err, context.DeadlineExceeded)
-		}
-	})
 }
 
 func TestContributions(t *testing.T) {

@@ -98,7 +98,7 @@ func bodyCases() map[string]bodyCase {
 	plainProvider := sdk.ProviderInfo{ID: "test", BaseURL: "http://127.0.0.1:1/v1"}
 	official := sdk.ProviderInfo{ID: "openai", BaseURL: "https://api.openai.com/v1"}
 	strict := sdk.ProviderInfo{ID: "mistral", BaseURL: "http://127.0.0.1:1/v1", Options: sdk.Object{
-		"includeUsage": false, "callIDLength": 9.0, "reasoningField": "reasoning", "setCacheKey": true,
+		"includeUsage": false, "reasoningField": "reasoning", "setCacheKey": true,
 	}}
 	return map[string]bodyCase{
 		"hello": {plainProvider, hello()}, "multi": {plainProvider, multi}, "files": {plainProvider, files},

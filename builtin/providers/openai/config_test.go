@@ -33,7 +33,6 @@ func TestOpenRefusesBadConfiguration(t *testing.T) {
 		"negative":     {sdk.ProviderInfo{BaseURL: good, Options: sdk.Object{"chunkTimeout": -1.0}}, "options.chunkTimeout"},
 		"flag":         {sdk.ProviderInfo{BaseURL: good, Options: sdk.Object{"setCacheKey": 1.0}}, "want true or false"},
 		"text":         {sdk.ProviderInfo{BaseURL: good, Options: sdk.Object{"reasoningField": true}}, "want a text"},
-		"length":       {sdk.ProviderInfo{BaseURL: good, Options: sdk.Object{"callIDLength": 9999.0}}, "want a number"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -97,9 +97,9 @@ func (c *change) permissions(ctx context.Context, call *sdk.ToolCall) []sdk.Perm
 	})
 }
 
-// store writes the changes, all or none, and records that the model knows the new contents.
+// store writes the changes and records that the model knows the new contents.
 func (p *plugin) store(call *sdk.ToolCall, changes ...*change) error {
-	if err := commit(changes); err != nil {
+	if err := commit(call, changes); err != nil {
 		return err
 	}
 	for _, c := range changes {

@@ -1,112 +1,76 @@
 package files
 
 import (
-	"crypto/rand"
 	"errors"
-	"slices"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// commit applies all changes or none. Everything likely to fail (no space, no permission) happens before the first file changes; if a
-// later step fails, the earlier ones are undone.
-func commit(changes []*change) error {
-	var t transaction
-	err := t.apply(changes)
-	if err != nil {
-		slices.Reverse(t.undo)
-		err = errors.Join(err, run(t.undo))
-	} else {
-		err = run(t.aside) // the changes are complete; an error only reports leftover files
-	}
-	return errors.Join(err, run(t.close))
-}
-
-// transaction is a sequence of steps that can be undone.
-type transaction struct {
-	undo  []func() error
-	aside []func() error // delete the files that were set aside
-	close []func() error // close the directories
-}
-
-// run calls all functions.
-func run(steps []func() error) error {
-	var err error
-	for _, step := range steps {
-		err = errors.Join(err, step())
-	}
-	return err
-}
-
-// apply stages all content, then moves the deleted files aside, then puts the new content in place.
-func (t *transaction) apply(changes []*change) error {
-	written := make([]*location, len(changes))
-	for i, c := range changes {
-		if c.remove {
-			continue
-		}
-		var err error
-		if written[i], err = t.stage(c); err != nil {
-			return err
-		}
-	}
-	// Deletions come first: otherwise a file that is renamed to a different case would delete itself.
+// commit applies changes. Everything likely to fail (no space, no permission) happens before the first file changes. If a later step fails, the
+// error names the files that have changed; each file has its old or its new content.
+func commit(call *sdk.ToolCall, changes []*change) error {
+	var staged []*staged
 	for _, c := range changes {
 		if c.remove {
-			if err := t.setAside(c); err != nil {
-				return err
-			}
-		}
-	}
-	for i, c := range changes {
-		if c.remove {
 			continue
 		}
-		if err := written[i].commit(); err != nil {
-			return err
+		s, err := c.stage()
+		if err != nil {
+			return errors.Join(err, discard(staged))
 		}
-		t.onRollback(func() error {
-			if c.old == nil {
-				return written[i].dir().Remove(written[i].name)
-			}
-			if err := written[i].stage(c.before, c.old, nil); err != nil {
-				return err
-			}
-			return written[i].commit()
-		})
+		staged = append(staged, s)
+	}
+	var done []string
+	for i, s := range staged {
+		if err := s.commit(); err != nil {
+			return errors.Join(partial(call, err, done), discard(staged[i+1:]))
+		}
+		done = append(done, s.path)
+	}
+	for _, c := range changes { // last, so that the content of a moved file always has a name
+		if !c.remove {
+			continue
+		}
+		if err := c.delete(changes); err != nil {
+			return partial(call, explain(c.abs, err), done)
+		}
+		done = append(done, c.abs)
 	}
 	return nil
 }
 
-// stage writes the new content of a file to a temporary file in the same directory.
-func (t *transaction) stage(c *change) (*location, error) {
-	p, err := c.make()
-	if err != nil {
-		return nil, err
+// partial adds the files that have changed to the error of another one.
+func partial(call *sdk.ToolCall, err error, done []string) error {
+	if len(done) == 0 {
+		return err
 	}
-	t.close = append(t.close, p.close)
-	t.onRollback(func() error { p.undo(); return nil })
-	if err := p.stage(c.after, c.old, c.mode); err != nil {
-		return nil, err
+	names := make([]string, len(done))
+	for i, path := range done {
+		names[i] = paths.Display(call, path)
 	}
-	c.written = p.info
-	staged := p.file // a rollback stages the old content, too
-	t.onRollback(staged.Discard)
-	return p, nil
+	return fmt.Errorf("%w; changed before: %s", err, strings.Join(names, ", "))
 }
 
-func (t *transaction) onRollback(f func() error) { t.undo = append(t.undo, f) }
-
-// setAside renames the file, or the link, until the transaction deletes or restores it.
-func (t *transaction) setAside(c *change) error {
-	p, err := c.at(c.itself)
+// delete deletes the file, or the link, unless its name became that of a new file: they may differ only in case.
+func (c *change) delete(changes []*change) error {
+	dir, name, err := projectfs.Parent(c.trusted, c.itself)
 	if err != nil {
-		return explain(c.abs, err)
+		return err
 	}
-	t.close = append(t.close, p.close)
-	aside := ".tenon-" + rand.Text()
-	if err := p.dir().Rename(p.name, aside); err != nil {
-		return explain(c.abs, err)
+	defer dir.Close() // a deletion is complete without it
+	info, err := dir.Lstat(name)
+	if err != nil {
+		return err
 	}
-	t.aside = append(t.aside, func() error { return p.dir().Remove(aside) })
-	t.onRollback(func() error { return p.dir().Rename(aside, p.name) })
-	return nil
+	for _, other := range changes {
+		if other.written != nil && os.SameFile(info, other.written) {
+			return nil
+		}
+	}
+	return dir.Remove(name)
 }

@@ -9,5 +9,5 @@
 //
 //	edit, write ─► plan: load ─► history.check ─► match ─► change ─► diff ─► permission
 //	            ─► lock ─► plan again ─► writeAtomic ─► history.note
-//	apply_patch ─► parsePatch ─► plan: every hunk of every file in memory ─► the same, all files or none
+//	apply_patch ─► parsePatch ─► plan: every hunk of every file in memory ─► the same
 package files

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -39,7 +38,7 @@ func (p *plugin) planEdit(ctx context.Context, call *sdk.ToolCall, in fileArgs) 
 		return nil, "", fmt.Errorf("%q already has newString at line %d (matched %s): nothing to change",
 			in.name, lineOf(doc.text, f.spans[0].start), f.how)
 	}
-	return c, editReport(in.target, doc.text, f, in.NewString), nil
+	return c, editReport(in.target, doc.text, f), nil
 }
 
 func planNew(t target, content string) (*change, string, error) {
@@ -53,21 +52,14 @@ func planNew(t target, content string) (*change, string, error) {
 	return &change{target: t, after: []byte(content)}, fmt.Sprintf("Created %s: %s.", t.name, plural(countLines(content), "line")), nil
 }
 
-// editReport returns the line numbers of the edit in the new file.
-func editReport(t target, text string, f found, newString string) string {
-	first := lineOf(text, f.spans[0].start)
-	last := first + max(countLines(newString), 1) - 1
-	var b strings.Builder
-	switch {
-	case len(f.spans) > 1:
-		fmt.Fprintf(&b, "Edit applied to %s in %d places, from line %d.", t.name, len(f.spans), first)
-	case first == last:
-		fmt.Fprintf(&b, "Edit applied to %s, line %d.", t.name, first)
-	default:
-		fmt.Fprintf(&b, "Edit applied to %s, lines %d-%d.", t.name, first, last)
+// editReport returns the places of the edit in the new file.
+func editReport(t target, text string, f found) string {
+	report := fmt.Sprintf("Edit applied to %s at line %d.", t.name, lineOf(text, f.spans[0].start))
+	if len(f.spans) > 1 {
+		report = fmt.Sprintf("Edit applied to %s in %d places, from line %d.", t.name, len(f.spans), lineOf(text, f.spans[0].start))
 	}
 	if f.how != "" {
-		fmt.Fprintf(&b, " oldString was matched %s: check the result.", f.how)
+		report += fmt.Sprintf(" oldString was matched %s: check the result.", f.how)
 	}
-	return b.String()
+	return report
 }

@@ -90,7 +90,7 @@ func TestEditRefused(t *testing.T) {
 		"ambiguous":     {edit("twice", "x = 1", "z"), []string{"2 times, at lines 1, 3", "replaceAll"}},
 		"likely twice":  {edit("like.txt", "head\nvalue number ten\nfoot", "z"), []string{"2 times (by its first and last line), at lines 1, 4"}},
 		"directory":     {edit(".", "x", "y"), []string{"it is a directory"}},
-		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 1 of 3 lines match", "line 4 differs", `file:  "\treturn 1"`, `asked: "    panic(nil)"`}},
+		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 2 of 3 lines match", "line 4 differs", `file:  "\treturn 1"`, `asked: "    panic(nil)"`}},
 		"line numbers":  {edit("f.go", "3: func One() {\n4: \treturn 1\n", "z"), []string{"omit the \"N: \""}},
 		"case":          {edit("f.go", "func two() {", "z"), []string{"line 7 differs", `file:  "func Two() {"`, `asked: "func two() {"`}},
 		"nothing like":  {edit("f.go", "zzzzzzzzzzzzzzzzzz", "z"), []string{"Nothing in the file is similar"}},
@@ -128,7 +128,7 @@ func TestEditMetadata(t *testing.T) {
 	delete(result.Metadata, "hash")
 	want := &sdk.ToolResult{
 		Title:  "sub/f.txt",
-		Output: "Edit applied to sub/f.txt, lines 2-3.",
+		Output: "Edit applied to sub/f.txt at line 2.",
 		Metadata: sdk.Object{
 			"filepath": b.path("sub/f.txt"),
 			"diff":     "--- sub/f.txt\n+++ sub/f.txt\n@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n",

@@ -19,7 +19,7 @@ var texts embed.FS
 
 // New returns the plugin. It records, per session, the file contents the model has seen.
 func New() sdk.Plugin {
-	p := &plugin{history: newHistory(), locks: newLocks()}
+	p := &plugin{history: newHistory()}
 	return tool.Plugin{
 		Name: "files", Description: "Reads, lists, writes, edits and patches files.",
 		List: []sdk.Tool{p.read(), list(), p.write(), p.edit(), p.patch()},
@@ -29,7 +29,7 @@ func New() sdk.Plugin {
 // plugin is the state shared by the tools.
 type plugin struct {
 	history *history
-	locks   *locks
+	locks   locks
 }
 
 // changer is a tool that changes files.

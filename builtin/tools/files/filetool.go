@@ -48,11 +48,7 @@ func fileTool(p *plugin, id string, plan planner) sdk.Tool {
 			return c.permissions(ctx, call), nil
 		},
 		Run: func(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*sdk.ToolResult, error) {
-			unlock, err := p.locks.lock(ctx, in.real)
-			if err != nil {
-				return nil, err
-			}
-			defer unlock()
+			defer p.locks.lock(in.real)()
 			c, report, err := compute(ctx, call, in)
 			if err == nil {
 				err = p.store(call, c)

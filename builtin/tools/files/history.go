@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
+	"maps"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -15,10 +15,8 @@ import (
 )
 
 const (
-	// maxSessions and maxFiles bound the history. A dropped session, the least recently used, is rebuilt from its messages; a dropped file
-	// must be read again.
-	maxSessions = 64
-	maxFiles    = 4096
+	// maxSessions bounds the history. Sessions that are dropped are rebuilt from their messages.
+	maxSessions = 256
 	// maxHashed is the maximum size of a file that is identified by its content; larger ones are identified by size and time.
 	maxHashed = 10 << 20
 )
@@ -36,29 +34,29 @@ var errNotSeen = errors.New("the current content was not read")
 // history records the file contents that the model has seen, per session.
 type history struct {
 	mu       sync.Mutex
-	sessions recent[*session]
+	sessions map[string]*session
 }
 
 type session struct {
 	mu      sync.Mutex
-	files   recent[string] // hash of the content that the model has seen, by real path
-	rebuilt bool           // the messages have been read
+	files   map[string]string // hash of the content that the model has seen, by real path
+	rebuilt bool              // the messages have been read
 }
 
-func newHistory() *history { return &history{sessions: newRecent[*session](maxSessions)} }
+func newHistory() *history { return &history{sessions: map[string]*session{}} }
 
 // note records that the model has read or written the content of the file at real.
 func (h *history) note(sessionID, real, hash string) {
 	s := h.session(sessionID)
 	defer s.mu.Unlock()
-	s.files.put(real, hash)
+	s.files[real] = hash
 }
 
 // has reports whether the model has read or written the file at real since the session was opened.
 func (h *history) has(sessionID, real string) bool {
 	s := h.session(sessionID)
 	defer s.mu.Unlock()
-	return s.files.values[real] != ""
+	return s.files[real] != ""
 }
 
 // check returns an error that wraps errNotSeen and contains the remedy, unless the model has seen the content of the file t with
@@ -66,12 +64,12 @@ func (h *history) has(sessionID, real string) bool {
 func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash string) error {
 	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
-	if s.files.values[t.real] == "" && !s.rebuilt {
+	if s.files[t.real] == "" && !s.rebuilt {
 		if err := s.rebuild(ctx, call.Host); err != nil {
 			return err
 		}
 	}
-	switch s.files.values[t.real] {
+	switch s.files[t.real] {
 	case hash:
 		return nil
 	case "":
@@ -83,37 +81,17 @@ func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash 
 // session returns the session with the ID, locked, and creates it if necessary.
 func (h *history) session(id string) *session {
 	h.mu.Lock()
-	s := h.sessions.values[id]
+	s := h.sessions[id]
 	if s == nil {
-		s = &session{files: newRecent[string](maxFiles)}
+		if len(h.sessions) == maxSessions {
+			clear(h.sessions)
+		}
+		s = &session{files: map[string]string{}}
+		h.sessions[id] = s
 	}
-	h.sessions.put(id, s)
 	h.mu.Unlock()
 	s.mu.Lock()
 	return s
-}
-
-// recent is a map of limited size. When it is full, a new key replaces the one that was put least recently.
-type recent[V any] struct {
-	limit  int
-	values map[string]V
-	keys   []string // in the order of their last put
-}
-
-func newRecent[V any](limit int) recent[V] { return recent[V]{limit: limit, values: map[string]V{}} }
-
-func (r *recent[V]) put(key string, value V) {
-	_, known := r.values[key]
-	switch {
-	case known:
-		i := slices.Index(r.keys, key)
-		r.keys = slices.Delete(r.keys, i, i+1)
-	case len(r.keys) == r.limit:
-		delete(r.values, r.keys[0])
-		r.keys = slices.Delete(r.keys, 0, 1)
-	}
-	r.keys = append(r.keys, key)
-	r.values[key] = value
 }
 
 // rebuild adds the files in the metadata of the session's tool calls, unless they are newer here. A host without
@@ -128,27 +106,25 @@ func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	if err != nil {
 		return fmt.Errorf("messages of the session: %w", err)
 	}
-	files := newRecent[string](maxFiles)
+	files := map[string]string{}
 	for _, m := range messages {
 		for _, part := range m.Parts {
 			if p, ok := part.(*sdk.ToolPart); ok && p.State.Status == sdk.ToolCompleted {
-				recorded(p, &files)
+				recorded(p, files)
 			}
 		}
 	}
-	for _, real := range s.files.keys {
-		files.put(real, s.files.values[real])
-	}
+	maps.Copy(files, s.files)
 	s.files, s.rebuilt = files, true
 	return nil
 }
 
 // recorded adds the files in the metadata of a tool call.
-func recorded(p *sdk.ToolPart, files *recent[string]) {
+func recorded(p *sdk.ToolPart, files map[string]string) {
 	add := func(path, hash any) {
 		p, isPath := path.(string)
 		if h, isHash := hash.(string); isPath && isHash && p != "" {
-			files.put(paths.Real(p), h)
+			files[paths.Real(p)] = h
 		}
 	}
 	switch p.Tool {

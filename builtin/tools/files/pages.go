@@ -15,21 +15,19 @@ import (
 )
 
 const (
-	defaultLimit = 2000      // lines of a page
-	maxLineChars = 2000      // longer lines are cut
-	maxPageBytes = 49 << 10  // of text with line numbers; 50 KB with the text around it
-	maxLineBytes = 256 << 20 // a longer line ends the page, so that every read ends
+	defaultLimit = 2000     // lines of a page
+	maxLineChars = 2000     // longer lines are cut
+	maxPageBytes = 49 << 10 // of text with line numbers; 50 KB with the text around it
 )
 
 // page is a part of a text.
 type page struct {
-	lines   strings.Builder // "N: text" per line
-	offset  int             // number of the first requested line
-	next    int             // number of the line after the last one in lines
-	total   int             // number of lines in the text; -1: unknown
-	capped  bool            // maxPageBytes was reached before the limit
-	endless int             // number of a line longer than maxLineBytes; 0: none
-	hash    string          // of the whole text; empty if it is too large
+	lines  strings.Builder // "N: text" per line
+	offset int             // number of the first requested line
+	next   int             // number of the line after the last one in lines
+	total  int             // number of lines in the text; -1: unknown
+	capped bool            // maxPageBytes was reached before the limit
+	hash   string          // of the whole text; empty if it is too large
 }
 
 // readPage reads limit lines of r from line offset (from 1). It never stores more than a
@@ -58,10 +56,6 @@ func readPage(ctx context.Context, r io.Reader, offset, limit int) (*page, error
 		if keep {
 			p.add(number, text)
 		}
-		if length >= maxLineBytes {
-			p.endless = number
-			return p, nil
-		}
 	}
 }
 
@@ -79,8 +73,6 @@ func (p *page) add(number int, text []byte) {
 func (p *page) note() string {
 	last := p.next - 1
 	switch {
-	case p.endless > 0:
-		return fmt.Sprintf("(Stopped: line %d is longer than %d MB.)", p.endless, maxLineBytes>>20)
 	case p.total == 0:
 		return "(The file is empty.)"
 	case p.total >= 0 && last == p.total:
@@ -101,7 +93,7 @@ func (p *page) of() string {
 // partial reports whether the text has more lines after the page.
 func (p *page) partial() bool { return p.total < 0 || p.next <= p.total }
 
-// readLine reads one line, or maxLineBytes of it. If keep is set, it returns the beginning of the line, as much as can be shown.
+// readLine reads one line. If keep is set, it returns the beginning of the line, as much as can be shown.
 // length includes the whole line with its break. The error is io.EOF at the end, even after a last line without a break.
 func readLine(r *bufio.Reader, keep bool) (text []byte, length int, err error) {
 	for {
@@ -112,9 +104,6 @@ func readLine(r *bufio.Reader, keep bool) (text []byte, length int, err error) {
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
 			return text, length, err
-		}
-		if length >= maxLineBytes {
-			return text, length, nil
 		}
 	}
 }

@@ -52,11 +52,7 @@ func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp
 			real = append(real, op.moved.real)
 		}
 	}
-	unlock, err := p.locks.lock(ctx, real...)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
+	defer p.locks.lock(real...)()
 	changes, err := p.plan(ctx, call, ops)
 	if err != nil {
 		return nil, err

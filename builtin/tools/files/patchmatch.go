@@ -164,5 +164,5 @@ func (f *patchFile) missing(n int, want []string, what string) error {
 		text += fmt.Sprintf("\n  … %d more", len(want)-limit)
 	}
 	return fmt.Errorf("%w: %s\n%s", errNoMatch, text,
-		strings.TrimPrefix(nearest(f.lines, want), ". "))
+		strings.TrimPrefix(closest(f.lines, want), ". "))
 }

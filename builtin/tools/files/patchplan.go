@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/media"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,9 +35,6 @@ func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([
 	for _, c := range s.order {
 		if c.old == nil && c.remove {
 			continue // added, then deleted
-		}
-		if c.old != nil && c.old.Size() > maxHashed && !c.remove { // its content, which is not in memory, could not be restored
-			return nil, fmt.Errorf("%q has more than %d MB; replace it with write, or delete it with a separate patch", c.name, maxHashed>>20)
 		}
 		if err := c.compare(call); err != nil {
 			return nil, err
@@ -138,12 +136,12 @@ func (c *change) gone() { c.after, c.mode, c.remove = nil, nil, true }
 
 // lstat returns the information about the target without following a link.
 func (t target) lstat() (fs.FileInfo, error) {
-	p, err := t.at(t.itself)
+	dir, name, err := projectfs.Parent(t.trusted, t.itself)
 	if err != nil {
 		return nil, err
 	}
-	info, err := p.dir().Lstat(p.name)
-	return info, errors.Join(err, p.close())
+	defer dir.Close() // only read from
+	return dir.Lstat(name)
 }
 
 func errRemoved(t target) error {

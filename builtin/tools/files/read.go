@@ -77,11 +77,7 @@ func (p *plugin) runRead(ctx context.Context, call *sdk.ToolCall, args readArgs)
 
 func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
 	// The lock prevents an edit between the read and its record in the history.
-	unlock, err := p.locks.lock(ctx, t.real)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
+	defer p.locks.lock(t.real)()
 	f, info, err := projectfs.Open(t.trusted, t.real)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", t.name, err)

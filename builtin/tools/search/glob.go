@@ -50,17 +50,17 @@ func findFiles(ctx context.Context, call *sdk.ToolCall, s globArgs) (*sdk.ToolRe
 	}
 	defer dir.Close() // only read from
 	links := projectfs.New([]string{call.Worktree, call.Directory}, nil)
-	found := newest{}
+	var found []foundFile
 	unreadable, err := walkFiles(ctx, call, dir, &s.scope, func(e ignore.Entry) error {
 		if info := describe(links, e); info != nil && info.Mode().IsRegular() {
-			found.add(foundFile{e.Path, info.ModTime()})
+			found = append(found, foundFile{e.Path, info.ModTime()})
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return globResult(call, s.Pattern, &found, unreadable), nil
+	return globResult(call, s.Pattern, found, unreadable), nil
 }
 
 // describe returns the information about a file or the target of a link; nil if it does not exist or is outside the project.
@@ -79,49 +79,30 @@ func describe(links projectfs.FS, e ignore.Entry) fs.FileInfo {
 	return info
 }
 
-func globResult(call *sdk.ToolCall, pattern string, found *newest, unreadable int) *sdk.ToolResult {
+func globResult(call *sdk.ToolCall, pattern string, found []foundFile, unreadable int) *sdk.ToolResult {
+	slices.SortFunc(found, func(a, b foundFile) int {
+		return cmp.Or(b.modified.Compare(a.modified), strings.Compare(a.path, b.path))
+	})
+	files := found[:min(len(found), maxResults)]
 	var b strings.Builder
-	files := found.sorted()
 	for _, f := range files {
 		b.WriteString(paths.Display(call, f.path) + "\n")
 	}
 	switch {
 	case len(files) == 0:
 		b.WriteString("No files found")
-	case found.total > len(files):
-		fmt.Fprintf(&b, "\n(The newest %d of %d files. Use a more specific pattern or path to see others.)", len(files), found.total)
+	case len(found) > len(files):
+		fmt.Fprintf(&b, "\n(The newest %d of %d files. Use a more specific pattern or path to see others.)", len(files), len(found))
 	}
 	b.WriteString(unreadableNote(unreadable, "directories"))
 	return &sdk.ToolResult{
 		Title:    pattern,
 		Output:   strings.TrimSuffix(b.String(), "\n"),
-		Metadata: sdk.Object{"count": len(files), "truncated": found.total > len(files)},
+		Metadata: sdk.Object{"count": len(files), "truncated": len(found) > len(files)},
 	}
 }
 
 type foundFile struct {
 	path     string
 	modified time.Time
-}
-
-// newest keeps the newest of the added files, in bounded memory.
-type newest struct {
-	files []foundFile // includes the newest; at most 2*maxResults
-	total int
-}
-
-func (n *newest) add(f foundFile) {
-	n.total++
-	n.files = append(n.files, f)
-	if len(n.files) == 2*maxResults {
-		n.files = n.sorted()
-	}
-}
-
-// sorted returns at most maxResults files, newest first, then by path.
-func (n *newest) sorted() []foundFile {
-	slices.SortFunc(n.files, func(a, b foundFile) int {
-		return cmp.Or(b.modified.Compare(a.modified), strings.Compare(a.path, b.path))
-	})
-	return n.files[:min(len(n.files), maxResults)]
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
@@ -16,7 +15,6 @@ const (
 	maxLineBytes = 1 << 20  // longer lines are searched in pieces
 	sniffBytes   = 8000     // a NUL byte in these marks a binary file, as in git
 	maxTextBytes = 2000     // shown of a matching line
-	leadBytes    = 200      // shown before a match late in a long line
 )
 
 // match is a matching line; line counts from 1.
@@ -93,39 +91,17 @@ func (p *progress) block(block []byte) {
 		if n := len(p.found); n > 0 && p.found[n-1].line == p.line {
 			return true // another piece of a long line
 		}
-		p.found = append(p.found, match{p.line, p.m.show(line)})
+		p.found = append(p.found, match{p.line, show(line)})
 		return len(p.found) < p.limit
 	})
 	p.line += bytes.Count(block[counted:], []byte{'\n'})
 }
 
-// show returns the part of a matching line for the output.
-func (m *matcher) show(line []byte) string {
+// show returns a matching line for the output, or the beginning of a long one.
+func show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	if len(line) <= maxTextBytes {
 		return strings.ToValidUTF8(string(line), "\ufffd")
 	}
-	start := 0
-	if loc := m.re.FindIndex(line); loc != nil && loc[0] > maxTextBytes-leadBytes {
-		start = runeStart(line, loc[0]-leadBytes)
-	}
-	end := runeStart(line, min(start+maxTextBytes, len(line)))
-	text := strings.ToValidUTF8(string(line[start:end]), "\ufffd")
-	if start > 0 {
-		text = "…" + text
-	}
-	if end < len(line) {
-		text += "…"
-	}
-	return fmt.Sprintf("%s (line of %d bytes)", text, len(line))
-}
-
-// runeStart returns i or the start of the character at i.
-func runeStart(b []byte, i int) int {
-	for j := i; j > max(i-utf8.UTFMax, 0) && j < len(b); j-- {
-		if utf8.RuneStart(b[j]) {
-			return j
-		}
-	}
-	return i
+	return fmt.Sprintf("%s… (line of %d bytes)", strings.ToValidUTF8(string(line[:maxTextBytes]), ""), len(line))
 }

@@ -36,8 +36,8 @@ func (g *group) started(cmd *exec.Cmd) error {
 	return nil
 }
 
-// gone reports whether no process of the group runs.
-func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH || g.onlyZombies() }
+// gone reports whether no process of the group is left.
+func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH }
 
 func (g *group) terminate() {
 	_ = syscall.Kill(-g.pid, syscall.SIGTERM)

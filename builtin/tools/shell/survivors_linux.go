@@ -123,16 +123,10 @@ type process struct {
 	start        uint64
 }
 
-// statOf returns the fields of a file /proc/PID/stat after the name, which may contain any character: state, parent, group, session and
-// others. It returns none if the process has ended.
-func statOf(file string) [][]byte {
-	stat, _ := os.ReadFile(file)
-	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-}
-
 // processOf returns a process, which may be a zombie.
 func processOf(pid int) (process, bool) {
-	fields := statOf(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // after the name, which can contain any character: state, parent, group, session …
 	if len(fields) < 20 {
 		return process{}, false
 	}

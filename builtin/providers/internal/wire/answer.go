@@ -71,16 +71,13 @@ func (a *Answer) Decode(data []byte, into any) {
 	}
 }
 
-// DecodeDocument decodes an answer that is one JSON document, which may be an error in place of an answer, or fails.
-func (a *Answer) DecodeDocument(data []byte, into any) {
-	err := Unmarshal(data, into)
-	switch {
-	case err == nil:
-	case json.Valid(data) && readError(data).message != "":
+// Whole handles a document in place of a stream: an error. Formats whose servers answer with documents have their own.
+func (a *Answer) Whole(data []byte) {
+	if json.Valid(data) && readError(data).message != "" {
 		a.Fail(&Refusal{Body: data})
-	default:
-		a.Fail(err)
+		return
 	}
+	a.Fail(fmt.Errorf("%w: a document in place of a stream", ErrMalformed))
 }
 
 // Words passes on a delta of text or reasoning. A block ends when the other kind, or a tool call,

@@ -61,11 +61,7 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	case first == '{' || first == '[':
 		return document(in, dec)
 	}
-	var body io.Reader = in
-	if _, ok := dec.(Repeater); ok {
-		body, ex.maxOpen = newShortener(in, maxEvent), maxAnswer
-	}
-	if err := stream(ex, frames(body), dec); err != nil {
+	if err := stream(ex, frames(in), dec); err != nil {
 		return err
 	}
 	if dec.Finish(); dec.Err() == nil {
@@ -138,7 +134,7 @@ type Frames func() (kind string, data []byte, err error)
 // newEvents reads server-sent events.
 func newEvents(in io.Reader) Frames {
 	// The added blank line completes a last event without one.
-	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(io.MultiReader(&lineEnds{in: in}, strings.NewReader("\n\n")))})
+	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(io.MultiReader(in, strings.NewReader("\n\n")))})
 	return func() (kind string, data []byte, err error) {
 		if !events.Next() {
 			return "", nil, cmp.Or(events.Err(), io.EOF)
@@ -146,33 +142,6 @@ func newEvents(in io.Reader) Frames {
 		e := events.Event()
 		return e.Type, e.Data, nil
 	}
-}
-
-// lineEnds makes each line end of server-sent events a newline. They may be carriage returns, see
-// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream.
-type lineEnds struct {
-	in       io.Reader
-	returned bool // the last byte was a carriage return
-}
-
-// Read reads lines.
-func (l *lineEnds) Read(p []byte) (int, error) {
-	n, err := l.in.Read(p)
-	if !l.returned && bytes.IndexByte(p[:n], '\r') < 0 {
-		return n, err
-	}
-	out := p[:0]
-	for _, c := range p[:n] {
-		second := l.returned && c == '\n'
-		l.returned = c == '\r'
-		switch {
-		case l.returned:
-			out = append(out, '\n')
-		case !second:
-			out = append(out, c)
-		}
-	}
-	return len(out), err
 }
 
 // stream passes the events to the decoder.
@@ -197,9 +166,6 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		}
 		if tooMany(data, maxElements) {
 			return errElements
-		}
-		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
-			return errEventTooBig
 		}
 		if kind == "error" { // in every format, and its data may be only a text
 			return &Refusal{Body: data}

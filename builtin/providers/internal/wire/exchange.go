@@ -19,7 +19,9 @@ const (
 	maxAnswer = 256 << 20
 	// maxEvent is the maximum size of one event, and of an answer that is not a stream: decoding takes several times its size in
 	// memory. The longest legitimate event repeats a whole answer, about 0.5 MiB, with the tools of the request.
-	maxEvent = 2 << 20
+	maxEvent = 4 << 20
+	// maxRead is the maximum number of bytes between two checks of maxEvent.
+	maxRead = 64 << 10
 	// maxElements is the maximum number of JSON values in one event: an empty object of 3 bytes takes up to 200 in memory. The tools that
 	// a server repeats have some thousand.
 	maxElements = 1 << 16
@@ -116,7 +118,7 @@ func (ex *exchange) linger() {
 
 // Read reads the body of the answer.
 func (ex *exchange) Read(p []byte) (int, error) {
-	n, err := ex.res.Body.Read(p)
+	n, err := ex.res.Body.Read(p[:min(len(p), maxRead)])
 	if n > 0 && ex.silence != nil {
 		if wait := eventFactor * ex.idle; time.Since(ex.latest) > wait {
 			ex.cancel(&idleError{silence: wait, begun: true, alive: true})

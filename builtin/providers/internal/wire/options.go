@@ -52,14 +52,6 @@ func label(v any, allowed string) (string, bool) {
 	return s, ok && strings.Trim(s, allowed) == ""
 }
 
-// Int is a whole number from 0 to limit.
-func Int(limit int) OptionKind[int] {
-	return OptionKind[int]{fmt.Sprintf("a number from 0 to %d", limit), func(v any) (int, bool) {
-		n, ok := NumberOf(v)
-		return int(n), ok && n >= 0 && n <= float64(limit)
-	}}
-}
-
 // Read sets into if the option is present and not null.
 func Read[T any](r *Options, name string, kind OptionKind[T], into *T) {
 	r.seen[name] = true

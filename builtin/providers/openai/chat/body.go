@@ -106,7 +106,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("stream_options", sdk.Object{"include_usage": true})
 	}
 	b.Merge(wire.Renamed(req.Params.Options, api.OptionNames(false)))
-	return b.Encode(wire.SizeOf(req))
+	return b.Encode()
 }
 
 func (c client) messages(req *sdk.ModelRequest) []message {
@@ -123,7 +123,7 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleUser { // after an interrupted answer; templates of local models refuse two user messages in a row
 			out, contents = out[:n-1], slices.Concat(said, contents)
 		}
-		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleTool && c.callIDLength(&req.Model) > 0 { // Mistral refuses the user's words there
+		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleTool && c.shortIDs(&req.Model) { // Mistral refuses the user's words there
 			out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
 		}
 		said = contents
@@ -273,25 +273,21 @@ func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []
 // callID returns the ID in the form the server requires. Mistral accepts only nine letters and digits, OpenAI at most 64 bytes, and other
 // models of the same conversation use longer IDs.
 func (c client) callID(m *sdk.Model, id string) string {
-	length := c.callIDLength(m)
+	short := c.shortIDs(m)
 	switch {
-	case length == 0 && c.OpenAI:
+	case !short && c.OpenAI:
 		return wire.Shorten(id)
-	case length == 0 || len(id) == length && strings.Trim(id, letters) == "":
+	case !short || len(id) == api.MistralCallID && strings.Trim(id, letters) == "":
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
-	short := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
-	return short[:min(len(short), length)]
+	return base32.StdEncoding.EncodeToString(sum[:])[:api.MistralCallID]
 }
 
-// callIDLength returns the length of call IDs that the model's server demands; 0 without one. Mistral's models demand it behind gateways, too.
-func (c client) callIDLength(m *sdk.Model) int {
+// shortIDs reports whether the model's server demands call IDs of Mistral's form. Mistral's models demand it behind gateways, too.
+func (c client) shortIDs(m *sdk.Model) bool {
 	name := strings.ToLower(wire.APIName(m))
-	if c.CallIDLength == 0 && slices.ContainsFunc(mistralNames, func(family string) bool { return strings.Contains(name, family) }) {
-		return api.MistralCallID
-	}
-	return c.CallIDLength
+	return c.Info.NPM == api.Mistral || slices.ContainsFunc(mistralNames, func(family string) bool { return strings.Contains(name, family) })
 }
 
 // mistralNames are parts of the names of Mistral's models, see opencode's provider/transform.ts.

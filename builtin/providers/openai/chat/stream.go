@@ -81,7 +81,10 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 
 func (d *decoder) Whole(data []byte) {
 	var chunk chunkEvent
-	d.DecodeDocument(data, &chunk)
+	if wire.Unmarshal(data, &chunk) != nil {
+		d.Answer.Whole(data)
+		return
+	}
 	d.chunk(data, &chunk)
 	if d.Reason == "" && !d.Began() {
 		d.Fail(&wire.Refusal{Body: data}) // for example {"detail": …}

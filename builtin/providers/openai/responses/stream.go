@@ -3,7 +3,6 @@ package responses
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 )
@@ -51,8 +50,6 @@ type response struct {
 	} `json:"incomplete_details"`
 }
 
-var _ wire.Repeater = (*decoder)(nil)
-
 // decoder decodes an answer of the Responses protocol.
 type decoder struct {
 	*wire.Answer
@@ -93,28 +90,6 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 	return false
 }
 
-// Repeats reports whether the texts of an event arrived before, in deltas, or are not used.
-func (d *decoder) Repeats(data []byte) bool {
-	var ev event
-	if json.Unmarshal(data, &ev) != nil || strings.HasSuffix(ev.Type, ".delta") {
-		return false
-	}
-	item := d.items[ev.OutputIndex]
-	if item == nil {
-		item = &openItem{Block: &wire.Block{}}
-	}
-	called := item.Call != nil && item.Call.Args
-	switch ev.Type {
-	case "response.completed", "response.incomplete", "response.done":
-		return d.Began()
-	case "response.function_call_arguments.done":
-		return called
-	case "response.output_item.done":
-		return item.closed || ev.Item != nil && ev.Item.Encrypted == "" && (called || item.spoke)
-	}
-	return true
-}
-
 // errorOf returns the error object of a failure event, or the whole event.
 func errorOf(data []byte, ev *event) []byte {
 	var r response
@@ -122,15 +97,6 @@ func errorOf(data []byte, ev *event) []byte {
 		return r.Error
 	}
 	return data
-}
-
-func (d *decoder) Whole(data []byte) {
-	var r response
-	d.DecodeDocument(data, &r)
-	if wire.Present(r.Error) || r.Status == "" {
-		d.Fail(&wire.Refusal{Body: data})
-	}
-	d.end(&r)
 }
 
 // end ends the answer. Its output counts if none arrived before.

@@ -2,20 +2,21 @@ package ignore
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // pattern is one line of an ignore file.
 type pattern struct {
 	negated bool // a match means: not ignored
 	dirOnly bool
-	base    bool                  // has no slash, so it is compared with the last component of a path
-	prefix  string                // literal text before the first wildcard or backslash
-	glob    string                // from there on
-	suffix  string                // literal text at the end of glob, for a quick check
-	re      func() *regexp.Regexp // of glob; nil if it is malformed
+	base    bool   // has no slash, so it is compared with the last component of a path
+	prefix  string // literal text before the first wildcard or backslash
+	glob    string // from there on, for package doublestar
+	suffix  string // literal text at the end of glob, for a quick check
 }
 
 // parse parses the content of an ignore file. It returns no errors: an invalid line matches
@@ -45,14 +46,19 @@ func newPattern(text string) (p pattern) {
 	if i < 0 {
 		i = len(text)
 	}
-	glob := text[i:]
+	glob := stars().ReplaceAllString(text[i:], "**")
 	if !strings.Contains(glob, `\`) {
 		p.suffix = strings.TrimPrefix(glob[strings.LastIndexAny(glob, `*?[]`)+1:], "/") // it may be missing behind **
 	}
-	p.prefix, p.glob = text[:i], glob
-	p.re = sync.OnceValue(func() *regexp.Regexp { return translate(glob) })
+	if strings.HasSuffix(glob, "/**") {
+		glob += "/*" // not the directory itself
+	}
+	p.prefix, p.glob = text[:i], strings.NewReplacer("{", `\{`, "}", `\}`).Replace(glob)
 	return p
 }
+
+// stars matches stars that mean the same as two.
+var stars = lazyregexp.New(`\*{3,}`)
 
 // trimSpaces removes the unescaped spaces at the end of line.
 func trimSpaces(line string) string {
@@ -90,8 +96,7 @@ func (p *pattern) match(rel string, base int, isDir bool) bool {
 	case p.glob == "*"+p.suffix:
 		return !strings.Contains(rest, "/")
 	}
-	re := p.re()
-	return re != nil && re.MatchString(latin1(rest))
+	return doublestar.MatchUnvalidated(p.glob, rest)
 }
 
 // decide returns the decision of the last pattern that matches.

@@ -1,7 +1,6 @@
 package ignore
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,7 +29,7 @@ func newRules(parent *rules, path string, entries []fs.DirEntry, read func(name 
 		switch name := e.Name(); {
 		case name == ".git":
 			r.gitRoot = true
-			r.exclude = parse(excludes(path, e, read))
+			r.exclude = parse(read(".git/info/exclude")) // none in a linked working tree, where .git is a file
 		case !e.Type().IsRegular():
 		case name == ".gitignore":
 			r.git = parse(read(name))
@@ -103,29 +102,6 @@ func (r *rules) ignored(path string, isDir bool) bool {
 		return ignored
 	}
 	return false
-}
-
-// excludes returns the content of info/exclude for the .git entry of the directory at path. In a linked worktree, the file .git
-// names the repository, which can be anywhere.
-func excludes(path string, entry fs.DirEntry, read func(name string) []byte) []byte {
-	if !entry.Type().IsRegular() {
-		return read(".git/info/exclude")
-	}
-	target, ok := bytes.CutPrefix(read(".git"), []byte("gitdir: "))
-	if !ok {
-		return nil
-	}
-	git := projectfs.Join(path, string(bytes.TrimSpace(target)))
-	if shared := bytes.TrimSpace(readFrom(filepath.Join(git, "commondir"))); len(shared) > 0 {
-		git = projectfs.Join(git, string(shared))
-	}
-	return readFrom(filepath.Join(git, "info", "exclude"))
-}
-
-// readFrom returns the content of a git file outside the project.
-func readFrom(path string) []byte {
-	f, _, err := projectfs.OpenRegular(path)
-	return readFile(f, err)
 }
 
 // readFile returns the content of a small file, or nothing: like in git, an unreadable ignore file has no

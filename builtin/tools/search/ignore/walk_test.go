@@ -39,8 +39,6 @@ func TestWalkRules(t *testing.T) {
 		"ignored root":                            {map[string]string{".gitignore": "out/\n*.o\n", "out/x": "", "out/y.o": ""}, "out", []string{"x"}},
 		"repository in the repository": {map[string]string{".gitignore": "x\n", ".ignore": "y\n", "inner/.git/HEAD": "", "inner/x": "", "inner/y": ""}, "",
 			[]string{".gitignore", ".ignore", "inner/x"}},
-		"excludes of a linked worktree": {map[string]string{"main/.git/info/exclude": "x\n", "main/.git/worktrees/w/commondir": "../..\n",
-			"w/.git": "gitdir: ../main/.git/worktrees/w\n", "w/x": "", "w/y": ""}, "w", []string{"y"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -25,11 +25,9 @@ type Client struct {
 	IncludeUsage bool // request the usage of a stream
 	// ReasoningField is the field for the model's earlier reasoning: "auto", "none", or a name.
 	ReasoningField string
-	CallIDLength   int  // tool call IDs must have this length and be alphanumeric; 0: any
 	OpenAI         bool // OpenAI's own servers, or Azure's
 	OutputLimit    bool // send the maximum number of tokens of an answer
 	azure          azure
-	schemas        schemas
 }
 
 // Values of the option reasoningField.
@@ -79,14 +77,10 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 		c.OpenAI = base.Hostname() == "api.openai.com" || strings.HasSuffix(base.Hostname(), ".openai.azure.com")
 	}
 	c.CacheKey = c.OpenAI || slices.Contains(cacheKeys(), info.NPM)
-	if info.NPM == Mistral {
-		c.CallIDLength = MistralCallID
-	}
 	wire.Read(r, "setCacheKey", wire.Bool, &c.CacheKey)
 	wire.Read(r, "includeUsage", wire.Bool, &c.IncludeUsage)
 	wire.Read(r, "outputLimit", wire.Bool, &c.OutputLimit)
 	wire.Read(r, "reasoningField", wire.String, &c.ReasoningField)
-	wire.Read(r, "callIDLength", wire.Int(256), &c.CallIDLength)
 	headers := map[string]string{}
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	google := vertex.Serves(info.BaseURL)

@@ -6,20 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// schemas keeps the converted schemas of tools: a turn sends the same tools with each step.
-type schemas struct {
-	mu        sync.Mutex
-	converted map[string]json.RawMessage
-}
-
-// maxSchemas bounds the schemas that are kept; more are converted each time.
-const maxSchemas = 512
 
 // Parameters returns the schema of a tool in the form that the server takes.
 func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage {
@@ -38,15 +28,6 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 	default:
 		convert = maps.Clone[map[string]any]
 	}
-	return c.schemas.get(raw, convert)
-}
-
-func (s *schemas) get(raw json.RawMessage, convert func(map[string]any) map[string]any) json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if found, ok := s.converted[string(raw)]; ok {
-		return found
-	}
 	var schema map[string]any
 	if json.Unmarshal(raw, &schema) != nil {
 		return raw // the server refuses it with a better message
@@ -56,12 +37,6 @@ func (s *schemas) get(raw json.RawMessage, convert func(map[string]any) map[stri
 		schema["type"], schema["properties"] = "object", map[string]any{}
 	}
 	out, _ := json.Marshal(schema) // it was JSON
-	if s.converted == nil {
-		s.converted = map[string]json.RawMessage{}
-	}
-	if len(s.converted) < maxSchemas {
-		s.converted[string(raw)] = out
-	}
 	return out
 }
 
