@@ -196,10 +196,10 @@ func TestEscapes(t *testing.T) {
 				p.t.Errorf("runs %q, %v (%s)", got, err, states(l))
 			}
 		}},
-		"description says more in the cache": {prepare: func(p *place) { p.bare(); p.write("project/.tenon/plugins", files{"m.wasm": "\x00asm"}) }, attack: func(p *place) {
-			list, err := os.ReadDir(p.path("cache/plugins/descriptions"))
+		"kept description says more": {prepare: func(p *place) { p.bare(); p.write("project/.tenon/plugins", files{"m.wasm": "\x00asm"}) }, attack: func(p *place) {
+			list, err := os.ReadDir(p.path("data/plugins/store"))
 			p.do(err)
-			p.write("cache/plugins/descriptions", files{list[0].Name(): `{"name": "m", "capabilities": [{"name": "secret", "scope": ["TOKEN"]}]}`})
+			p.write("data/plugins/store/"+list[0].Name(), files{"description": `{"name": "m", "capabilities": [{"name": "secret", "scope": ["TOKEN"]}]}`})
 		}, check: waits("m", trust.WhyGrown)},
 		"data of a plugin of the same name": {prepare: given(wasmPackage("x", "")), attack: func(p *place) {
 			p.do(os.RemoveAll(p.path(theirs)))
