@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -12,6 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/tenonhq/tenon/internal/jsonpointer"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // indentation is the indentation of one level in values that Set writes.
@@ -29,9 +29,6 @@ func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
 	}
 	root, err := hujson.Parse(text)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkParents(&root, path); err != nil {
 		return nil, err
 	}
 	known := len(path) // the number of names that lead to an existing value
@@ -71,9 +68,6 @@ func Remove(text []byte, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkParents(&root, path); err != nil {
-		return nil, err
-	}
 	patch, err := json.Marshal([]any{map[string]any{"op": "remove", "path": pointer(path)}})
 	if err != nil {
 		return nil, err
@@ -84,29 +78,6 @@ func Remove(text []byte, key string) ([]byte, error) {
 		}
 	}
 	return root.Pack(), nil
-}
-
-// checkParents returns an error if the path leads through a value that is not an object or array, or through a duplicate name: a change would
-// affect the first value, but programs read the last.
-func checkParents(root *hujson.Value, path []string) error {
-	for n, name := range path[:len(path)-1] {
-		parent := root.Find(pointer(path[:n+1]))
-		if parent == nil {
-			return nil
-		}
-		if _, ok := parent.Value.(hujson.Literal); ok {
-			return fmt.Errorf("%s is not an object", strings.Join(path[:n+1], "."))
-		}
-		object, ok := root.Find(pointer(path[:n])).Value.(*hujson.Object)
-		if !ok {
-			continue
-		}
-		named := slices.DeleteFunc(slices.Clone(object.Members), func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() != name })
-		if len(named) > 1 {
-			return fmt.Errorf("%s: duplicate key; remove one", strings.Join(path[:n+1], "."))
-		}
-	}
-	return nil
 }
 
 // addMember adds a value at the end of an object, whose path is path without its last name. The value is on a separate line if the others are.
@@ -163,38 +134,23 @@ func pointer(path []string) string {
 	return string(out)
 }
 
-// splitKey returns the names in a key, see checked.Join.
+// keyName matches a name in a key with the dot after it, see checked.Join.
+var keyName = lazyregexp.New(`^(?:"(?:[^"\\]|\\.)*"|[^."\[\]]+)\.`)
+
+// splitKey returns the names in a key.
 func splitKey(key string) (path []string, err error) {
-	if !utf8.ValidString(key) {
-		return nil, fmt.Errorf("key %q: not UTF-8", key)
-	}
-	for rest := key; ; {
-		name := rest
-		if at := strings.IndexByte(rest, '.'); at >= 0 {
-			name = rest[:at]
+	for rest := key + "."; rest != ""; {
+		name := keyName().FindString(rest)
+		if name == "" || !utf8.ValidString(name) {
+			return nil, fmt.Errorf("key %q: want names with dots between them, such as compaction.auto; other names need quotation marks", key)
 		}
-		if strings.HasPrefix(rest, `"`) {
-			quoted, err := strconv.QuotedPrefix(rest)
-			if err != nil {
-				return nil, fmt.Errorf("key %s: unfinished quotation", key)
-			}
-			name = quoted
-		}
-		rest = rest[len(name):]
-		if strings.HasPrefix(name, `"`) {
+		rest, name = rest[len(name):], name[:len(name)-1]
+		if name[0] == '"' {
 			if name, err = strconv.Unquote(name); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("key %q: %w", key, err)
 			}
-		} else if name == "" || strings.ContainsAny(name, `"[]`) {
-			return nil, fmt.Errorf("key %s: want names with dots between them, such as compaction.auto", key)
 		}
 		path = append(path, name)
-		if rest == "" {
-			return path, nil
-		}
-		if rest[0] != '.' {
-			return nil, fmt.Errorf("key %s: want a dot after a quoted name", key)
-		}
-		rest = rest[1:]
 	}
+	return path, nil
 }
