@@ -3,16 +3,12 @@ package fakellm
 // fields is a JSON object.
 type fields = map[string]any
 
-// chatDialect renders Chat Completions.
-type chatDialect struct{}
-
 const chatHead = `data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","created":1767225600,"model":"fake-model","system_fingerprint":"fp_fake","choices":[{"index":0,"delta":`
 
 const chatTail = `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
 
-func (chatDialect) open(b []byte) []byte { return b }
-
-func (chatDialect) event(b []byte, o op, it *item, _ bool) []byte {
+// appendDelta appends the event of a delta.
+func appendDelta(b []byte, o op) []byte {
 	b = append(b, chatHead...)
 	switch o.kind {
 	case opText:
@@ -24,71 +20,26 @@ func (chatDialect) event(b []byte, o op, it *item, _ bool) []byte {
 	default:
 		call := fields{"function": fields{"arguments": o.text}, "index": o.index}
 		if o.kind == opCallStart {
-			call = it.call.chat(o.text)
-			call["index"] = o.index
+			call = fields{"id": o.call.ID, "type": "function", "function": fields{"name": o.call.Name, "arguments": ""}, "index": o.index}
 		}
 		b = appendJSON(b, fields{"tool_calls": []any{call}})
 	}
 	return append(b, chatTail...)
 }
 
-// chat returns a call of Chat Completions.
-func (c *ToolCall) chat(args string) fields {
-	call := fields{"type": "function", "function": fields{"name": c.Name, "arguments": args}}
-	if c.sendsID() {
-		call["id"] = c.ID
-	}
-	return call
-}
-
-func (chatDialect) end(b []byte, r Reply, _ []*item) []byte {
-	last := chatDocument("chat.completion.chunk", fields{"index": 0, "delta": fields{}, "finish_reason": r.finishReason()})
-	if r.usageAt == UsageFinishChunk {
-		last["usage"] = chatUsage(r)
-	}
-	b = appendEvent(b, last)
-	if r.usageAt == UsageOwnChunk {
-		own := chatDocument("chat.completion.chunk")
-		own["usage"] = chatUsage(r)
-		b = appendEvent(b, own)
-	}
-	if r.noDone {
-		return b
-	}
-	return append(b, "data: [DONE]\n\n"...)
-}
-
-func (chatDialect) whole(r Reply, items []*item) []byte {
-	message := fields{"role": "assistant", "content": nil}
-	var calls []any
-	for _, it := range items {
-		name := map[opKind]string{opText: "content", opReasoning: it.field}[it.kind]
-		if it.call != nil {
-			calls = append(calls, it.call.chat(string(it.text)))
-			message["tool_calls"] = calls
-			continue
-		}
-		message[name] = str(message[name]) + string(it.text)
-	}
-	doc := chatDocument("chat.completion", fields{"index": 0, "message": message, "finish_reason": r.finishReason()})
-	doc["usage"] = chatUsage(r)
-	return appendJSON(nil, doc)
-}
-
-func chatDocument(object string, choices ...any) fields {
-	if choices == nil {
-		choices = []any{}
-	}
-	return fields{"id": "chatcmpl-fake", "object": object, "created": created(), "model": "fake-model", "choices": choices}
-}
-
-func chatUsage(r Reply) fields {
+// appendEnd appends the finish reason, the usage in its own chunk, as OpenAI does, and the end mark.
+func appendEnd(b []byte, r Reply) []byte {
+	chunk := fields{"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": created(), "model": "fake-model"}
+	chunk["choices"] = []any{fields{"index": 0, "delta": fields{}, "finish_reason": r.finishReason()}}
+	b = appendEvent(b, chunk)
 	u := r.tokens()
-	return fields{
+	chunk["choices"] = []any{}
+	chunk["usage"] = fields{
 		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
 		"prompt_tokens_details":     fields{"cached_tokens": u.Cached},
 		"completion_tokens_details": fields{"reasoning_tokens": u.Reasoning},
 	}
+	return append(appendEvent(b, chunk), "data: [DONE]\n\n"...)
 }
 
 func appendEvent(b []byte, v any) []byte {

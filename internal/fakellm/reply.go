@@ -20,11 +20,7 @@ type Reply struct {
 	header   map[string]string
 	body     []byte // replaces the answer
 	never    bool
-	whole    bool // a JSON answer instead of a stream
-	noDone   bool
-	fragment int
 	perEvent bool
-	usageAt  UsagePlace
 }
 
 // Usage is the number of tokens that the answer reports, counted as by OpenAI: Cached is part of Input, Reasoning
@@ -32,15 +28,6 @@ type Reply struct {
 type Usage struct {
 	Input, Output, Cached, Reasoning int64
 }
-
-// UsagePlace is the place of the usage in a Chat Completions stream.
-type UsagePlace int
-
-// Places of the usage.
-const (
-	UsageOwnChunk    UsagePlace = iota // in its own chunk without choices, as OpenAI does
-	UsageFinishChunk                   // in the chunk of the finish reason
-)
 
 // NoFinish as a finish reason leaves it out.
 const NoFinish = "-"
@@ -50,13 +37,8 @@ type ToolCall struct {
 	ID     string // default: call_N, numbered through the server's life
 	Name   string
 	Args   string
-	Chunks int  // how many deltas the arguments are cut into; default 1
-	NoID   bool // leave the id out
-	Full   bool // name and arguments in one delta
+	Chunks int // how many deltas the arguments are cut into; default 1
 }
-
-// sendsID reports whether the call has an ID on the wire.
-func (c *ToolCall) sendsID() bool { return c.ID != "" && !c.NoID }
 
 type opKind int
 
@@ -93,7 +75,7 @@ func Calls(calls ...ToolCall) Reply { return Reply{}.Calls(calls...) }
 func Repeat(chunk string, n int) Reply { return Text(slices.Repeat([]string{chunk}, n)...) }
 
 // Raw answers with these bytes instead of events; then the stream ends.
-func Raw(data string) Reply { return Reply{finish: NoFinish, noDone: true}.Raw(data) }
+func Raw(data string) Reply { return Reply{finish: NoFinish}.Raw(data) }
 
 // Text adds text, one delta per chunk.
 func (r Reply) Text(chunks ...string) Reply { return r.deltas(op{kind: opText}, chunks) }
@@ -112,11 +94,6 @@ func (r Reply) deltas(o op, chunks []string) Reply {
 	return r.add(ops...)
 }
 
-// Think adds the chunks as text between <think> and </think>.
-func (r Reply) Think(chunks ...string) Reply {
-	return r.Text("<think>").Text(chunks...).Text("</think>")
-}
-
 // Call adds one tool call.
 func (r Reply) Call(name, args string) Reply { return r.Calls(ToolCall{Name: name, Args: args}) }
 
@@ -126,21 +103,6 @@ func (r Reply) Calls(calls ...ToolCall) Reply {
 	var ops []op
 	for i, c := range calls {
 		ops = append(ops, callOps(c, base+i)...)
-	}
-	return r.add(ops...)
-}
-
-// Interleaved adds tool calls whose deltas come in turns.
-func (r Reply) Interleaved(calls ...ToolCall) Reply {
-	base := r.countCalls()
-	var ops []op
-	for turn, more := 0, true; more; turn++ {
-		more = false
-		for i, c := range calls {
-			if own := callOps(c, base+i); turn < len(own) {
-				ops, more = append(ops, own[turn]), true
-			}
-		}
 	}
 	return r.add(ops...)
 }
@@ -166,20 +128,11 @@ func (r Reply) Cut() Reply { return r.do((*stream).cut) }
 
 func (r Reply) do(act func(*stream) bool) Reply { return r.add(op{kind: opAct, act: act}) }
 
-// Endless repeats a text delta until the client goes away.
-func (r Reply) Endless(chunk string) Reply {
-	return r.add(op{kind: opText, text: chunk, endless: true})
-}
-
-// EndlessReasoning repeats a delta of reasoning until the client goes away.
-func (r Reply) EndlessReasoning(field, chunk string) Reply {
-	return r.add(op{kind: opReasoning, field: field, text: chunk, endless: true})
-}
-
-// EndlessArgs calls a tool with arguments that do not end: the chunk repeats until the client goes away.
-func (r Reply) EndlessArgs(name, chunk string) Reply {
-	call, index := &ToolCall{Name: name}, r.countCalls()
-	return r.add(op{kind: opCallStart, call: call, index: index}, op{kind: opCallArgs, call: call, index: index, text: chunk, endless: true})
+// Endless repeats the last delta until the client goes away: of text, of reasoning or of a call's arguments.
+func (r Reply) Endless() Reply {
+	r.ops = slices.Clone(r.ops)
+	r.ops[len(r.ops)-1].endless = true
+	return r
 }
 
 // Finish sets the finish reason, in the words of Chat Completions (stop, length, tool_calls,
@@ -189,18 +142,9 @@ func (r Reply) Finish(reason string) Reply {
 	return r
 }
 
-// NoDone omits the end mark after the finish reason: [DONE], or response.completed.
-func (r Reply) NoDone() Reply {
-	r.noDone = true
-	return r
-}
-
 // Usage sets the reported tokens. Default: 10 in, 5 out.
-func (r Reply) Usage(u Usage, at ...UsagePlace) Reply {
+func (r Reply) Usage(u Usage) Reply {
 	r.usage = &u
-	if len(at) > 0 {
-		r.usageAt = at[0]
-	}
 	return r
 }
 
@@ -210,18 +154,6 @@ func (r Reply) Header(name, value string) Reply {
 	maps.Copy(header, r.header)
 	header[name] = value
 	r.header = header
-	return r
-}
-
-// JSON answers the request with one JSON document, whether or not it asked for a stream.
-func (r Reply) JSON() Reply {
-	r.whole = true
-	return r
-}
-
-// Fragment sends the stream n bytes at a time, each piece flushed.
-func (r Reply) Fragment(n int) Reply {
-	r.fragment = n
 	return r
 }
 
@@ -236,12 +168,11 @@ func (r Reply) add(ops ...op) Reply {
 	return r
 }
 
-// withIDs returns the reply with its tool calls numbered from first, except calls that have an identifier or must not
-// have one.
+// withIDs returns the reply with its tool calls numbered from first, except calls that have an identifier.
 func (r Reply) withIDs(first int) Reply {
 	r.ops = slices.Clone(r.ops)
 	for i, o := range r.ops {
-		if o.call == nil || o.call.ID != "" || o.call.NoID {
+		if o.call == nil || o.call.ID != "" {
 			continue
 		}
 		call := *o.call
@@ -252,9 +183,6 @@ func (r Reply) withIDs(first int) Reply {
 }
 
 func callOps(c ToolCall, index int) []op {
-	if c.Full {
-		return []op{{kind: opCallStart, call: &c, index: index, text: c.Args}}
-	}
 	ops := []op{{kind: opCallStart, call: &c, index: index}}
 	chars, rest := utf8.RuneCountInString(c.Args), c.Args // a delta never ends within a character
 	n := max(1, min(c.Chunks, chars))

@@ -2,7 +2,6 @@ package markdown
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -44,7 +43,7 @@ func (r *renderer) blocks(n ast.Node, width int) []row {
 	var rows []row
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		block := r.block(c, width)
-		if previous := c.PreviousSibling(); previous != nil && len(rows) > 0 && len(block) > 0 && separate(previous, c) {
+		if previous := c.PreviousSibling(); previous != nil && len(rows) > 0 && len(block) > 0 && r.separate(previous, c) {
 			rows = append(rows, row{})
 		}
 		rows = append(rows, block...)
@@ -53,8 +52,8 @@ func (r *renderer) blocks(n ast.Node, width int) []row {
 }
 
 // separate reports whether a blank line separates two blocks: where the source has one, and around code and tables.
-func separate(a, b ast.Node) bool {
-	return b.HasBlankPreviousLines() || stands(a) || stands(b) || b.Kind() == ast.KindHeading
+func (r *renderer) separate(a, b ast.Node) bool {
+	return blankBefore(r.source, start(b, r.source)) || stands(a) || stands(b) || b.Kind() == ast.KindHeading
 }
 
 func stands(n ast.Node) bool {
@@ -85,38 +84,7 @@ func (r *renderer) block(n ast.Node, width int) []row {
 	case *plain:
 		return wrap([]span{{text: strings.TrimSuffix(string(n.Lines().Value(r.source)), "\n")}}, width, r.style.Overflow)
 	}
-	spans := r.inline(n, "")
-	if r.box(n) != "" {
-		spans = drop(spans, len("[x] "))
-	}
-	return wrap(spans, width, r.style.Overflow)
-}
-
-// box returns the box of a task, a list item whose text begins with [ ] or [x]; empty for other blocks.
-func (r *renderer) box(n ast.Node) string {
-	if n == nil || n.Parent().Kind() != ast.KindListItem || n.PreviousSibling() != nil || n.Lines().Len() == 0 {
-		return ""
-	}
-	first := n.Lines().At(0)
-	switch text := first.Value(r.source); {
-	case bytes.HasPrefix(text, []byte("[ ] ")):
-		return "☐ "
-	case bytes.HasPrefix(text, []byte("[x] ")), bytes.HasPrefix(text, []byte("[X] ")):
-		return "☑ "
-	}
-	return ""
-}
-
-// drop removes the first n bytes.
-func drop(spans []span, n int) []span {
-	for len(spans) > 0 && len(spans[0].text) <= n {
-		n -= len(spans[0].text)
-		spans = spans[1:]
-	}
-	if len(spans) > 0 {
-		spans[0].text = spans[0].text[n:]
-	}
-	return spans
+	return wrap(r.inline(n, ""), width, r.style.Overflow)
 }
 
 // inner returns the width that remains after an indent.
@@ -161,14 +129,13 @@ func (r *renderer) list(n *ast.List, width int) []row {
 	}
 	var rows []row
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
-		box := r.box(item.FirstChild())
-		marker := cmp.Or(box, "• ")
+		marker := "• "
 		if n.IsOrdered() {
-			marker = fmt.Sprintf("%d%c %s", number, n.Marker, box)
+			marker = fmt.Sprintf("%d%c ", number, n.Marker)
 			number++
 		}
 		columns := columnsOf([]span{{text: marker}})
-		if item.PreviousSibling() != nil && item.HasBlankPreviousLines() {
+		if item.PreviousSibling() != nil && blankBefore(r.source, start(item, r.source)) {
 			rows = append(rows, row{})
 		}
 		body := r.blocks(item, inner(width, columns))
@@ -345,11 +312,6 @@ func (r *renderer) link(label []span, address, look string) []span {
 	address = oneLine(address)
 	if address != "" && text != address && "mailto:"+text != address {
 		label = append(label, span{text: " (" + address + ")", look: with(look, r.style.Faint)})
-	}
-	if r.style.Links && linkable(address) {
-		for i := range label {
-			label[i].link = address
-		}
 	}
 	return label
 }

@@ -40,7 +40,7 @@ func sketch(events []sdk.StreamEvent) []string {
 	return out
 }
 
-func TestStreamsOfBothProtocols(t *testing.T) {
+func TestChatStreams(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reply fakellm.Reply
@@ -54,41 +54,72 @@ func TestStreamsOfBothProtocols(t *testing.T) {
 		"call in pieces":  {fakellm.Calls(fakellm.ToolCall{Name: "read", Args: `{"a":"é"}`, Chunks: 9}), []string{`read:{"a":"é"}`, "finish:tool-calls"}},
 		"text and calls": {fakellm.Text("I look.").Call("read", `{"a":1}`).Call("grep", `{"b":2}`),
 			[]string{"text:I look.", `read:{"a":1}`, `grep:{"b":2}`, "finish:tool-calls"}},
-		"interleaved": {fakellm.Text().Interleaved(fakellm.ToolCall{Name: "read", Args: `{"a":1}`, Chunks: 3}, fakellm.ToolCall{Name: "grep", Args: `{"b":2}`, Chunks: 5}),
-			[]string{`read:{"a":1}`, `grep:{"b":2}`, "finish:tool-calls"}},
 		"malformed arguments": {fakellm.Call("read", `{"a":`), []string{`read:{"a":`, "finish:tool-calls"}},
 		"no arguments":        {fakellm.Call("read", ""), []string{`read:`, "finish:tool-calls"}},
-		"no id":               {fakellm.Calls(fakellm.ToolCall{Name: "read", Args: "{}", NoID: true}), []string{`read:{}`, "finish:tool-calls"}},
-		"full call":           {fakellm.Calls(fakellm.ToolCall{Name: "read", Args: "{}", Full: true}), []string{`read:{}`, "finish:tool-calls"}},
 		"length":              {fakellm.Text("cut of").Finish("length"), []string{"text:cut of", "finish:length"}},
 		"filtered":            {fakellm.Text("I").Finish("content_filter"), []string{"text:I", "finish:content-filter"}},
-		"document":            {fakellm.Text("Hel", "lo").Call("read", "{}").JSON(), []string{"text:Hello", "read:{}", "finish:tool-calls"}},
-		"document, reasoning": {fakellm.Text().Reasoning("reasoning", "hm").Text("yes").JSON(), []string{"reasoning:hm", "text:yes", "finish:stop"}},
-		"byte by byte":        {fakellm.Text("Hel", "lo").Call("read", "{}").Fragment(1), []string{"text:Hello", "read:{}", "finish:tool-calls"}},
-		"think":               {fakellm.Text().Think("hm").Text("\n\nyes"), []string{"reasoning:hm", "text:yes", "finish:stop"}},
+		"think":               {fakellm.Text("<think>", "hm", "</think>", "\n\nyes"), []string{"reasoning:hm", "text:yes", "finish:stop"}},
 	}
 	for name, c := range cases {
-		for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
-			if protocol == openai.ProtocolResponses && (name == "think" || strings.HasPrefix(name, "document")) {
-				continue // servers of that protocol separate reasoning themselves, and stream
-			}
-			t.Run(name+"/"+protocol, func(t *testing.T) {
-				t.Parallel()
-				srv := fakellm.New(t, c.reply.Usage(fakellm.Usage{Input: 100, Cached: 40, Output: 30, Reasoning: 12}))
-				events, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(c.want, sketch(events)); diff != "" {
-					t.Error(diff)
-				}
-				want := sdk.Tokens{Total: 130, Input: 60, Output: 18, Reasoning: 12, Cache: sdk.CacheCount{Read: 40}}
-				if got := events[len(events)-1].Tokens; got != want {
-					t.Errorf("tokens = %+v, want %+v", got, want)
-				}
-			})
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkAnswer(t, openai.ProtocolChat, c.reply.Usage(fakellm.Usage{Input: 100, Cached: 40, Output: 30, Reasoning: 12}), c.want)
+		})
+	}
+}
+
+// checkAnswer requests an answer, and compares it and its tokens.
+func checkAnswer(t *testing.T, protocol string, reply fakellm.Reply, want []string) {
+	t.Helper()
+	srv := fakellm.New(t, reply)
+	events, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, sketch(events)); diff != "" {
+		t.Error(diff)
+	}
+	tokens := sdk.Tokens{Total: 130, Input: 60, Output: 18, Reasoning: 12, Cache: sdk.CacheCount{Read: 40}}
+	if got := events[len(events)-1].Tokens; got != tokens {
+		t.Errorf("tokens = %+v, want %+v", got, tokens)
+	}
+}
+
+func TestResponsesStream(t *testing.T) {
+	t.Parallel()
+	checkAnswer(t, openai.ProtocolResponses, fakellm.Raw(responsesAnswer), sampled)
+}
+
+// TestPiecesOfOneByte: where the network cuts an answer does not matter.
+func TestPiecesOfOneByte(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+		reply := fakellm.Raw("").FlushEach()
+		for _, b := range []byte(rawAnswer(protocol)) {
+			reply = reply.Raw(string(b))
+		}
+		srv := fakellm.New(t, reply)
+		events, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(sampled, sketch(events)); diff != "" {
+			t.Errorf("%s: %s", protocol, diff)
 		}
 	}
+}
+
+// TestDocuments: some servers answer with a document, although a stream was requested.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	decodeAll(t, openai.ProtocolChat, map[string]dialect{
+		"chat": {`{"choices":[{"index":0,"message":{"role":"assistant","reasoning":"hm","content":"yes","tool_calls":[{"id":"c","type":"function","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
+			[]string{"reasoning:hm", "text:yes", "read:{}", "finish:tool-calls"}},
+	})
+	decodeAll(t, openai.ProtocolResponses, map[string]dialect{
+		"responses": {`{"status":"completed","output":[{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}]},{"type":"message","id":"m","content":[{"type":"output_text","text":"yes"}]},{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{}"}]}`,
+			[]string{"reasoning:hm", "text:yes", "read:{}", "finish:tool-calls"}},
+	})
 }
 
 func delta(fields string) string {
@@ -170,7 +201,7 @@ func TestChatDialects(t *testing.T) {
 
 func TestMissingCallIDsAreMadeUp(t *testing.T) {
 	t.Parallel()
-	srv := fakellm.New(t, fakellm.Calls(fakellm.ToolCall{Name: "a", Args: "{}", NoID: true}, fakellm.ToolCall{Name: "b", Args: "{}", NoID: true}))
+	srv := fakellm.New(t, fakellm.Raw(call(`"index":0,"function":{"name":"a","arguments":"{}"}`)+call(`"index":1,"function":{"name":"b","arguments":"{}"}`)+finish("tool_calls")))
 	events, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -321,12 +352,10 @@ func TestResponsesDialects(t *testing.T) {
 // keeps to the contract or is an error.
 func TestDisorder(t *testing.T) {
 	t.Parallel()
-	reply := fakellm.Text("a", "b").Reasoning("reasoning", "c").Interleaved(
-		fakellm.ToolCall{Name: "read", Args: `{"x":1}`, Chunks: 3}, fakellm.ToolCall{Name: "grep", Args: `{"y":2}`, Chunks: 3}).Text("d")
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			events := strings.SplitAfter(rawAnswer(t, protocol, reply), "\n\n")
+			events := strings.SplitAfter(rawAnswer(protocol), "\n\n")
 			for seed := range uint64(500) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				var mixed []string

@@ -469,6 +469,7 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 func (a *answers) Agents() []sdk.Agent                             { return nil }
 func (a *answers) Models(context.Context) []host.ModelInfo         { return nil }
 func (a *answers) CommandInfos(context.Context) []host.CommandInfo { return nil }
+func (a *answers) Refresh(context.Context) ([]string, error)       { return a.approved, nil }
 func (a *answers) Files(context.Context) ([]string, error)         { return nil, nil }
 
 func (a *answers) Submit(_ context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
