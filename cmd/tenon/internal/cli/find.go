@@ -119,7 +119,7 @@ func FindMessage(ctx context.Context, s store.Store, session, id string) (string
 		}
 	}
 	if found == "" {
-		return "", UsageError("tenon session revert --list shows the prompts", "message %q not found in session %s", id, session)
+		return "", UsageError("tenon session show prints the IDs of prompts", "message %q not found in session %s", id, session)
 	}
 	return found, nil
 }
