@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -190,47 +189,4 @@ func (f *File) Imports() []store.Import {
 		out = append(out, child.Imports()...)
 	}
 	return out
-}
-
-// Renew returns a copy of the file in which all sessions, messages and parts have new identifiers, including mentions in texts.
-func (f *File) Renew(ids *sdk.IDs) (*File, error) {
-	fresh := map[string]string{}
-	f.renew(ids, fresh)
-	old := slices.SortedFunc(maps.Keys(fresh), func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, id := range old {
-		pairs = append(pairs, id, fresh[id])
-	}
-	data, err := json.Marshal(f)
-	if err != nil {
-		return nil, err
-	}
-	out := &File{}
-	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(data))), out); err != nil {
-		return nil, fmt.Errorf("%w: with new identifiers: %w", ErrFile, err)
-	}
-	return out, nil
-}
-
-func (f *File) renew(ids *sdk.IDs, fresh map[string]string) {
-	fresh[f.Info.ID] = ids.New(sdk.PrefixSession)
-	for _, m := range f.Messages {
-		fresh[m.Info.Head().ID] = ids.New(sdk.PrefixMessage)
-		for _, p := range m.Parts {
-			fresh[p.Head().ID] = ids.New(sdk.PrefixPart)
-		}
-	}
-	for _, child := range f.Children {
-		child.renew(ids, fresh)
-	}
-}
-
-// Same reports whether two files hold the same conversation. It ignores the other data of the session, such as the title.
-func Same(a, b *File) (bool, error) {
-	x, err := json.Marshal(a.Messages)
-	if err != nil {
-		return false, err
-	}
-	y, err := json.Marshal(b.Messages)
-	return string(x) == string(y), err
 }
