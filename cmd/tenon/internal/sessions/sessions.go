@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -190,12 +189,19 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		fmt.Fprintf(&b, "%s\n", c.Paint(terminal.Dim, fmt.Sprintf("the latest %d messages; --all prints all", page.Limit)))
 	}
 	var output func(t *sdk.ToolPart) string
+	var unread error
 	if tools {
 		output = func(t *sdk.ToolPart) string {
-			if whole, err := s.Blob(ctx, store.Output(t)); store.Output(t) != "" && err == nil { // checkOutputs reports errors
-				return string(whole)
+			hash := store.Output(t)
+			if hash == "" {
+				return t.State.Output
 			}
-			return t.State.Output
+			whole, err := s.Blob(ctx, hash)
+			if err != nil {
+				unread = cmp.Or(unread, a.WithoutDamage(store.OutputDamage(t, err)))
+				return t.State.Output
+			}
+			return string(whole)
 		}
 	}
 	for i := range messages {
@@ -204,8 +210,8 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 	if info.Revert != nil {
 		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores them until the next prompt"))
 	}
-	if err := checkOutputs(ctx, a, s, messages); err != nil {
-		return err
+	if unread != nil {
+		return unread
 	}
 	todos, err := s.Todos(ctx, info.ID)
 	if err = a.WithoutDamage(err); err != nil {
@@ -215,20 +221,6 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		fmt.Fprintf(&b, "\n%s\n", view.TodoLine(c, todos))
 	}
 	return a.Print(b.String())
-}
-
-// checkOutputs reports damaged or missing outputs of the shown calls.
-func checkOutputs(ctx context.Context, a *cli.App, s store.Store, messages []sdk.MessageWithParts) error {
-	for t := range store.PartsOf[*sdk.ToolPart](messages...) {
-		if store.Output(t) == "" {
-			continue
-		}
-		_, err := s.Blob(ctx, store.Output(t))
-		if err = a.WithoutDamage(store.OutputDamage(t, err)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func searchCommand(a *cli.App) *cobra.Command {
@@ -269,25 +261,23 @@ func excerpt(h *store.Hit, words []string) string {
 	if h.MessageID == "" {
 		return ""
 	}
-	at := len(h.Text)
-	lower := strings.ToLower(h.Text)
+	text := terminal.OneLine(strings.Join(strings.Fields(h.Text), " "))
+	at := len(text)
 	for _, w := range words {
-		w = strings.TrimFunc(strings.ToLower(w), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-		if i := strings.Index(lower, w); w != "" && i >= 0 {
-			at = min(at, i)
+		if word, err := regexp.Compile("(?i)" + regexp.QuoteMeta(strings.Trim(w, `"*`))); err == nil {
+			if found := word.FindStringIndex(text); found != nil {
+				at = min(at, found[0])
+			}
 		}
 	}
-	if at == len(h.Text) || len(lower) != len(h.Text) { // the word has other accents, or lower case changes the length
+	if at == len(text) { // the word has other accents
 		at = 0
 	}
-	start := at
-	for n := 0; n < excerptLength/4 && start > 0; n++ {
-		_, size := utf8.DecodeLastRuneInString(h.Text[:start])
-		start -= size
-	}
-	text := view.Clip(terminal.OneLine(strings.Join(strings.Fields(h.Text[start:]), " ")), excerptLength)
+	before := []rune(text[:at])
+	start := max(0, len(before)-excerptLength/4)
+	shown := view.Clip(string(before[start:])+text[at:], excerptLength)
 	if start > 0 {
-		text = "…" + text
+		shown = "…" + shown
 	}
-	return text
+	return shown
 }
