@@ -253,7 +253,7 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 	switch args {
 	case "":
 	case "list":
-		return inspect.ListHooks(c.a, c.m.Hooks(), "")
+		return inspect.ListHooks(c.a, c.m.Hooks())
 	default:
 		return cli.UsageError(`the only argument is "list", which lists all hooks`, "unknown argument %q", args)
 	}
