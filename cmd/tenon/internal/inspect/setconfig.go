@@ -50,7 +50,8 @@ func configFileCommands(a *cli.App) []*cobra.Command {
 	set := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Change one value in your configuration file",
 		Long: `Change one value in your configuration file and print the difference. Comments and all other values stay as they are. The
-file is written only if the configuration is valid with the new value. A value that is not JSON is text.`,
+file is written only if the configuration is valid with the new value. A value that is not JSON is text; write a number that is
+text as '"123"'.`,
 		Example: `  tenon config set model anthropic/claude-sonnet-4-5
   tenon config set provider.mine.options.baseURL http://localhost:8080/v1
   tenon config set permission.bash '{"*": "ask", "git status*": "allow"}'
@@ -144,27 +145,19 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 	return a.Print(terminal.Visible(a.Mask.Clean(udiff.Unified(path, path, string(old), string(changed)))))
 }
 
-// withValue returns the new text of a file and the configuration with it. The value is JSON, or text if it is not JSON or if the key wants text.
+// withValue returns the new text of a file and the configuration with it. A value that is not JSON is text.
 func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, key, text string) (changed []byte, loaded *config.Loaded, err error) {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	values := []json.RawMessage{quoted}
-	if json.Valid([]byte(text)) {
-		values = []json.RawMessage{json.RawMessage(text), quoted}
-	}
-	var first error
-	for _, value := range values {
-		if changed, err = config.Set(old, key, value); err != nil {
-			return nil, nil, cli.UsageError("write keys as tenon config show prints them", "%s: %w", path, err)
+	value := json.RawMessage(text)
+	if !json.Valid(value) {
+		if value, err = json.Marshal(text); err != nil {
+			return nil, nil, err
 		}
-		if loaded, err = w.LoadConfig(ctx, map[string][]byte{path: changed}); err == nil {
-			return changed, loaded, nil
-		}
-		first = cmp.Or(first, err)
 	}
-	return nil, nil, first
+	if changed, err = config.Set(old, key, value); err != nil {
+		return nil, nil, cli.UsageError("write keys as tenon config show prints them", "%s: %w", path, err)
+	}
+	loaded, err = w.LoadConfig(ctx, map[string][]byte{path: changed})
+	return changed, loaded, err
 }
 
 // writableFile returns the file to write for a path, see Target, and its mode.
@@ -241,14 +234,4 @@ func valuesOf(l *config.Loaded) (map[string]any, error) {
 	}
 	visit("", root)
 	return out, nil
-}
-
-// ConfigKeys returns the keys of the configuration that have a value; none after an error.
-func ConfigKeys(ctx context.Context, a *cli.App) []string {
-	w, err := a.ConfiguredQuietly(ctx)
-	if err != nil {
-		return nil
-	}
-	values, _ := valuesOf(w.Loaded)
-	return slices.Sorted(maps.Keys(values))
 }
