@@ -39,7 +39,6 @@ func group(root *cobra.Command) {
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command or topic]", Short: "Show help for a command or a topic",
-		ValidArgsFunction: completeCommands,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, err := findCommand(cmd.Root(), args)
 			if err != nil {
@@ -58,21 +57,6 @@ func findCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
 		err = cli.UnknownCommand(cmd, rest[0])
 	}
 	return cmd, err
-}
-
-// completeCommands completes the names of commands and topics.
-func completeCommands(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	parent, err := findCommand(cmd.Root(), args)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	for _, c := range parent.Commands() {
-		if !c.Hidden && strings.HasPrefix(c.Name(), prefix) {
-			out = append(out, cobra.CompletionWithDesc(c.Name(), c.Short))
-		}
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
 // topics returns the help pages that belong to no command. (The page "config" is the help of that command.)

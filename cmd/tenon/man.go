@@ -15,8 +15,7 @@ func manCommand(a *cli.App) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "man [command]", Short: "Print the manual page of tenon or of a command", Args: cobra.ArbitraryArgs,
-		Example:           "  tenon man | man -l -\n  tenon man session list | man -l -\n  tenon man --output ~/.local/share/man/man1",
-		ValidArgsFunction: completeCommands,
+		Example: "  tenon man | man -l -\n  tenon man session list | man -l -\n  tenon man --output ~/.local/share/man/man1",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, err := findCommand(cmd.Root(), args)
 			if err != nil {
@@ -58,34 +57,11 @@ func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandP
 func manPage(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %q 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(manName(cmd)), roff(manName(cmd)), roff(cmd.Short))
-	if cmd.Runnable() {
-		fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
-	}
-	if cmd.Long != "" {
-		b.WriteString(".SH DESCRIPTION\n" + verbatim(cmd.Long))
-	}
-	if usages := cmd.NonInheritedFlags().FlagUsages(); usages != "" {
-		b.WriteString(".SH OPTIONS\n" + verbatim(usages))
-	}
-	if usages := cmd.InheritedFlags().FlagUsages(); usages != "" {
-		b.WriteString(".SH GLOBAL OPTIONS\n" + verbatim(usages))
-	}
-	if cmd.Example != "" {
-		b.WriteString(".SH EXAMPLES\n" + verbatim(cmd.Example))
-	}
-	var related []string
-	if cmd.HasParent() {
-		related = append(related, manName(cmd.Parent()))
-	}
-	for _, sub := range cmd.Commands() {
-		related = append(related, manName(sub))
-	}
-	for i, name := range related {
-		related[i] = ".BR " + roff(name) + " (1)"
-	}
-	if len(related) > 0 {
-		b.WriteString(".SH SEE ALSO\n" + strings.Join(related, " ,\n") + "\n")
+	fmt.Fprintf(&b, ".TH %q 1\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n", strings.ToUpper(manName(cmd)), roff(manName(cmd)), roff(cmd.Short))
+	for _, text := range []string{cmd.Long, cmd.UsageString()} {
+		if text != "" {
+			b.WriteString(verbatim(text) + ".PP\n")
+		}
 	}
 	return b.String()
 }
