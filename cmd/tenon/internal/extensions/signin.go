@@ -1,7 +1,6 @@
 package extensions
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -93,41 +92,7 @@ func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	if err != nil {
 		return err
 	}
-	if name == "" {
-		return credentials.ErrNotFound
-	}
-	if s.authorizer(c, false) == nil { // the server does not use it
-		if shared, err := s.uses(name, c); shared || err != nil {
-			return cmp.Or(err, credentials.ErrNotFound)
-		}
-	}
 	return s.credentials().Delete(ctx, name)
-}
-
-// Forget removes the stored token of a server that is removed, because no command finds it afterwards. A token that another server uses stays.
-// done is false if nothing was removed.
-func (s *Set) Forget(ctx context.Context, c *Candidate) (done bool, err error) {
-	name, err := s.tokenName(c)
-	if err != nil || name == "" {
-		return false, err
-	}
-	if shared, err := s.uses(name, c); shared || err != nil {
-		return false, err
-	}
-	return true, s.credentials().Delete(ctx, name)
-}
-
-// uses reports whether a server other than c signs in with the token of that name.
-func (s *Set) uses(name string, c *Candidate) (bool, error) {
-	for _, other := range s.Candidates {
-		if other == c || s.authorizer(other, false) == nil {
-			continue
-		}
-		if its, err := s.tokenName(other); err != nil || its == name {
-			return err == nil, err
-		}
-	}
-	return false, nil
 }
 
 // tokenName returns the name of a server's stored token; empty without one.

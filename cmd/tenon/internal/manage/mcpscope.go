@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -95,14 +96,17 @@ func removeServer(ctx context.Context, w *cli.Workspace, name string, project bo
 	})
 }
 
-// forget signs out of a server that was removed from a file. A server of the same name in another file keeps its token.
+// forget signs out of a server that was removed from a file: no command finds its token afterwards.
 func forget(ctx context.Context, a *cli.App, before *extensions.Set, name, path string) error {
 	i := slices.IndexFunc(before.Candidates, func(c *extensions.Candidate) bool { return c.Server != nil && c.Name == name && c.From == path })
 	if i < 0 {
 		return nil
 	}
-	done, err := before.Forget(ctx, before.Candidates[i])
-	if done && err == nil {
+	err := before.Logout(ctx, before.Candidates[i])
+	if errors.Is(err, credentials.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
 		a.Say("signed out of %s", name)
 	}
 	return err
