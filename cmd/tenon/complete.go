@@ -3,22 +3,18 @@ package main
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -38,8 +34,7 @@ type names func(ctx context.Context, a *cli.App) []string
 func addCompletions(a *cli.App, root *cobra.Command) {
 	arguments := map[string]names{
 		"agent show": fromMachine(agentNames), "skill show": fromMachine(skillNames), "command show": fromMachine(commandNames), "models": fromMachine(modelNames),
-		"auth login": providerNames, "auth logout": storedProviders, "permission forget": approvalIDs,
-		"config get": inspect.ConfigKeys, "config set": inspect.ConfigKeys,
+		"auth login": providerNames,
 	}
 	for _, name := range strings.Fields("show delete compact uncompact revert unrevert diff fork export rename archive unarchive repair") {
 		arguments["session "+name] = sessionIDs
@@ -52,8 +47,7 @@ func addCompletions(a *cli.App, root *cobra.Command) {
 		arguments["mcp "+name] = candidates(trust.KindServer)
 	}
 	flags := map[string]names{
-		"session": sessionIDs, "model": fromMachine(modelNames), "agent": fromMachine(agentNames), "command": fromMachine(commandNames), "point": hookPoints,
-		"format": words("text", "json"), "log-level": words("debug", "info", "warn", "error"),
+		"session": sessionIDs, "model": fromMachine(modelNames), "agent": fromMachine(agentNames), "command": fromMachine(commandNames),
 	}
 	visit(root, func(cmd *cobra.Command) {
 		path := strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")
@@ -91,10 +85,6 @@ func matching(list, given []string, prefix string) []string {
 		word, _, _ := strings.Cut(line, "\t")
 		return !strings.HasPrefix(word, prefix) || slices.Contains(given, word)
 	})
-}
-
-func words(list ...string) names {
-	return func(context.Context, *cli.App) []string { return slices.Clone(list) }
 }
 
 // Completions cannot report errors: the following functions return the names that they find.
@@ -168,33 +158,6 @@ func providerNames(context.Context, *cli.App) (out []string) {
 		if source, ok := p.(sdk.ProviderSource); ok {
 			out = append(out, completions(source.Providers(), func(info *sdk.ProviderInfo) (word, about string) { return info.ID, info.Name })...)
 		}
-	}
-	return out
-}
-
-func storedProviders(ctx context.Context, a *cli.App) []string {
-	w, err := a.Place(ctx)
-	if err != nil {
-		return nil
-	}
-	stored, _ := w.StoredKeys()
-	return slices.Sorted(maps.Keys(stored))
-}
-
-func approvalIDs(ctx context.Context, a *cli.App) (out []string) {
-	_ = a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
-		list, err := s.Approvals(ctx, w.ApprovalProject())
-		out = completions(list, func(p *store.Approval) (word, about string) {
-			return strconv.FormatInt(p.ID, 10), p.Permission + " " + p.Pattern
-		})
-		return err
-	})
-	return out
-}
-
-func hookPoints(context.Context, *cli.App) (out []string) {
-	for _, p := range hookpoint.All() {
-		out = append(out, string(p.Point))
 	}
 	return out
 }

@@ -105,7 +105,7 @@ const browserSuffix = "-browser"
 func buildClient(t *testing.T) string {
 	t.Helper()
 	client := filepath.Join(t.TempDir(), "conformance-client")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", client, "./testdata/conformanceclient").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", client, "./testdata/conformanceclient").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	must(t, os.Symlink(client, client+browserSuffix))

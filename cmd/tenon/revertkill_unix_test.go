@@ -61,13 +61,13 @@ func TestRevertKilled(t *testing.T) {
 		if p.killRevert(t, reverted, round%2 == 0, whole) {
 			cut++
 		}
-		p.output(t, 0, "session", "diff", "--name-only") // opens the project
-		list, _ := p.output(t, 0, "session", "revert", "--list", "--format", "json")
-		var prompts []struct{ Undone bool }
-		if err := json.Unmarshal([]byte(list), &prompts); err != nil || len(prompts) != 1 {
-			t.Fatalf("session revert --list says %s, %v", list, err)
+		p.output(t, 0, "session", "diff") // opens the project
+		list, _ := p.output(t, 0, "session", "list", "--format", "json")
+		var sessions []struct{ Revert *struct{} }
+		if err := json.Unmarshal([]byte(list), &sessions); err != nil || len(sessions) != 1 {
+			t.Fatalf("session list says %s, %v", list, err)
 		}
-		reverted = prompts[0].Undone
+		reverted = sessions[0].Revert != nil
 		want := done
 		if reverted {
 			want = undone

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -101,7 +100,7 @@ func (e *Endpoint) Request(ctx context.Context, form url.Values) (*Token, error)
 	return answer.token(time.Now())
 }
 
-// Answer is the decoded answer of an authorization server: JSON, or a form as GitHub may send it.
+// Answer is the decoded answer of an authorization server.
 type Answer map[string]any
 
 // Text returns a text, or "".
@@ -165,7 +164,8 @@ func post(ctx context.Context, client Doer, address string, header http.Header, 
 	if err != nil {
 		return nil, err
 	}
-	answer := decode(resp.Header.Get("Content-Type"), content)
+	var answer Answer
+	_ = json.Unmarshal(content, &answer) // stays nil unless it is an object
 	code := answer.Text("error")
 	if nested, ok := answer["error"].(map[string]any); ok { // OpenAI's form
 		code = Answer(nested).Text("code")
@@ -177,25 +177,4 @@ func post(ctx context.Context, client Doer, address string, header http.Header, 
 		return nil, fmt.Errorf("the answer of the authorization server is not a JSON object")
 	}
 	return answer, nil
-}
-
-// decode returns nil for content that is neither a JSON object nor a form.
-func decode(contentType string, content []byte) Answer {
-	media, _, _ := mime.ParseMediaType(contentType)
-	var answer Answer
-	if media == "application/x-www-form-urlencoded" {
-		values, err := url.ParseQuery(string(content))
-		if err != nil {
-			return nil
-		}
-		answer = Answer{}
-		for name := range values {
-			answer[name] = values.Get(name)
-		}
-		return answer
-	}
-	if json.Unmarshal(content, &answer) != nil {
-		return nil
-	}
-	return answer
 }

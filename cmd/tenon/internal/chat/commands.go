@@ -206,7 +206,7 @@ func (c *conversation) diff(ctx context.Context, _ string) error {
 	if err != nil {
 		return sessions.RevertProblem(err)
 	}
-	return sessions.ShowChanges(c.a, list, false)
+	return sessions.ShowChanges(c.a, list)
 }
 
 func (c *conversation) compact(ctx context.Context, _ string) error {

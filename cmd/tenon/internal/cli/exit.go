@@ -79,6 +79,16 @@ func (r Remedies) Remedied(err error) error {
 	return err
 }
 
+// Join returns one error for several, with the exit code and the remedy of the first; nil if all are nil.
+func Join(problems ...error) error {
+	err := errors.Join(problems...)
+	if err == nil {
+		return nil
+	}
+	first := Remedy(err)
+	return Fail(first.Code, err, first.Fix)
+}
+
 // Error returns the cause.
 func (f *Failure) Error() string { return f.Err.Error() }
 
@@ -119,10 +129,12 @@ var ErrHard = errors.New("interrupted twice")
 // MaxDamaged limits the number of damaged rows that are listed.
 const MaxDamaged = 20
 
-// WithoutDamage reports the damaged rows missing from a result, each once, and returns any other error.
+// WithoutDamage reports the damaged rows missing from a result, each once, and returns any other error. It may be called concurrently.
 func (a *App) WithoutDamage(err error) error {
 	rows, err := store.Readable(err)
 	sessions := map[string]bool{}
+	a.reporting.Lock()
+	defer a.reporting.Unlock()
 	for _, row := range rows {
 		if a.damaged[row] {
 			continue

@@ -24,62 +24,46 @@ func parseLevel(s string) (level slog.Level, err error) {
 	return level, err
 }
 
-// visibleHandler passes records to a handler, with text that cannot control the terminal. It builds the handler for the first record: most runs log
-// nothing, and building takes time at each start.
-type visibleHandler struct {
+// lazyHandler builds its handler for the first record: most runs log nothing, and building takes time at each start.
+type lazyHandler struct {
 	handler func() slog.Handler
 	level   *slog.LevelVar
 }
 
-var _ slog.Handler = (*visibleHandler)(nil)
+var _ slog.Handler = (*lazyHandler)(nil)
+
+// visibleWriter writes text in a form that cannot control the terminal.
+type visibleWriter struct{ io.Writer }
+
+// Write writes p.
+func (v visibleWriter) Write(p []byte) (int, error) {
+	_, err := io.WriteString(v.Writer, terminal.Visible(terminal.StripSGR(string(p))))
+	return len(p), err
+}
 
 // newLogger returns a logger that writes human-readable lines to w.
 func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
-	return slog.New(&visibleHandler{sync.OnceValue(func() slog.Handler { return charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel}) }), level})
+	return slog.New(&lazyHandler{sync.OnceValue(func() slog.Handler {
+		return charm.NewWithOptions(visibleWriter{w}, charm.Options{Level: charm.DebugLevel})
+	}), level})
 }
 
 // Enabled reports whether records of the level are shown.
-func (h *visibleHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
+func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
 // Handle passes on a record.
-func (h *visibleHandler) Handle(ctx context.Context, r slog.Record) error {
-	clean := slog.NewRecord(r.Time, r.Level, terminal.Visible(r.Message), r.PC)
-	r.Attrs(func(a slog.Attr) bool {
-		clean.AddAttrs(visibleAttr(a))
-		return true
-	})
-	return h.handler().Handle(ctx, clean)
-}
-
-// visibleAttr returns an attribute whose text cannot control the terminal.
-func visibleAttr(a slog.Attr) slog.Attr {
-	a.Key = terminal.Visible(a.Key)
-	switch a.Value = a.Value.Resolve(); a.Value.Kind() {
-	case slog.KindString, slog.KindAny:
-		a.Value = slog.StringValue(terminal.Visible(a.Value.String()))
-	case slog.KindGroup:
-		a.Value = slog.GroupValue(visibleAttrs(a.Value.Group())...)
-	}
-	return a
-}
-
-func visibleAttrs(attrs []slog.Attr) []slog.Attr {
-	out := make([]slog.Attr, len(attrs))
-	for i, a := range attrs {
-		out[i] = visibleAttr(a)
-	}
-	return out
+func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
+	return h.handler().Handle(ctx, r)
 }
 
 // WithAttrs returns a handler with more attributes.
-func (h *visibleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	attrs = visibleAttrs(attrs)
-	return &visibleHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithAttrs(attrs) }), h.level}
+func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &lazyHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithAttrs(attrs) }), h.level}
 }
 
 // WithGroup returns a handler whose attributes belong to a group.
-func (h *visibleHandler) WithGroup(name string) slog.Handler {
-	return &visibleHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithGroup(name) }), h.level}
+func (h *lazyHandler) WithGroup(name string) slog.Handler {
+	return &lazyHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithGroup(name) }), h.level}
 }
 
 // masked replaces secrets.

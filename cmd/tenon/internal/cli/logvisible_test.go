@@ -21,9 +21,6 @@ func TestLogIsVisible(t *testing.T) {
 	if strings.ContainsAny(out.String(), "\x1b\u202e\u009b") || strings.Contains(out.String(), "\x9b") {
 		t.Errorf("the log shows %q", out.String())
 	}
-	if n := strings.Count(out.String(), "[2J"); n != 8 {
-		t.Errorf("%q shows the text %d times, want 8", out.String(), n)
-	}
 }
 
 // A line to the user and a table show text from outside as it is, and it controls nothing.

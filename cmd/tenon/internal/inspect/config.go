@@ -1,22 +1,14 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tenonhq/tenon"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -50,23 +42,11 @@ sent to a model; tenon doctor also tests keys and addresses.`,
   tenon config schema > ~/.config/tenon/schema.json
 
 Then add to tenon.json:  "$schema": "./schema.json"`,
-		RunE: func(*cobra.Command, []string) error { return configSchema(a) },
+		RunE: func(*cobra.Command, []string) error { return a.Print(config.Schema) },
 	}
 	cmd.AddCommand(a.FormatFlag(show), a.FormatFlag(check), schema, configGetCommand(a))
 	cmd.AddCommand(configFileCommands(a)...)
 	return cmd
-}
-
-func configSchema(a *cli.App) error {
-	docs, err := fieldDocs()
-	if err != nil {
-		return err
-	}
-	text, err := config.Schema(func(structName, field string) string { return docs[structName+"."+field] })
-	if err != nil {
-		return err
-	}
-	return a.Print(string(text) + "\n")
 }
 
 func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
@@ -120,47 +100,4 @@ func originOf(l *config.Loaded, key string) string {
 		key = key[:i]
 	}
 	return ""
-}
-
-// fieldDocs returns the comments of all struct fields of package sdk, by "Struct.Field". They document the configuration keys, and are
-// read from the embedded source so that they need not be written twice.
-func fieldDocs() (map[string]string, error) {
-	docs := map[string]string{}
-	files, err := fs.Glob(tenon.SDKSource, "sdk/*.go")
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		text, err := fs.ReadFile(tenon.SDKSource, name)
-		if err != nil {
-			return nil, err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path.Base(name), text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, fmt.Errorf("source of the sdk: %w", err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			spec, ok := n.(*ast.TypeSpec)
-			if !ok {
-				return true
-			}
-			if s, ok := spec.Type.(*ast.StructType); ok {
-				structDocs(docs, spec.Name.Name, s)
-			}
-			return false
-		})
-	}
-	return docs, nil
-}
-
-func structDocs(docs map[string]string, name string, s *ast.StructType) {
-	for _, field := range s.Fields.List {
-		text := cmp.Or(field.Doc.Text(), field.Comment.Text())
-		for _, ident := range field.Names {
-			docs[name+"."+ident.Name] = strings.Join(strings.Fields(text), " ")
-		}
-	}
 }

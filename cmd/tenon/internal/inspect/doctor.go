@@ -198,17 +198,7 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 		c.damaged(w.Database(), damaged)
 		return true
 	}
-	archived := 0
-	for i := range list {
-		if list[i].Archived != 0 {
-			archived++
-		}
-	}
-	size := int64(0)
-	if info, err := os.Stat(w.Database()); err == nil {
-		size = info.Size()
-	}
-	c.ok("database", "%s is intact: %s, %d of them archived, %d KiB", w.Database(), view.Plural(len(list), "session"), archived, size>>10)
+	c.ok("database", "%s is intact: %s", w.Database(), view.Plural(len(list), "session"))
 	return true
 }
 
@@ -251,11 +241,6 @@ func (c *checkup) config(w *cli.Workspace) {
 			continue
 		}
 		c.note("config", "%s", warning.String())
-	}
-	for _, dir := range []string{w.Project.ConfigDir, filepath.Join(w.Project.Directory, ".tenon")} {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			c.ok("config", "%s is read", dir)
-		}
 	}
 	for _, file := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc", ".claude/settings.json"} {
 		if _, err := os.Stat(filepath.Join(w.Project.Directory, filepath.FromSlash(file))); err == nil {

@@ -3,12 +3,10 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +15,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -160,43 +157,16 @@ func price(p sdk.Price) string {
 }
 
 func hooksCommand(a *cli.App) *cobra.Command {
-	var point string
-	cmd := &cobra.Command{
+	return a.FormatFlag(&cobra.Command{
 		Use: "hooks", Short: "List all hooks in the order they are called",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkPoint(&point); err != nil {
-				return err
-			}
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return ListHooks(a, m.Hooks(), point) })
-		},
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&point, "point", "", "list only the hooks at this `point`")
-	return cmd
+		RunE: a.OnMachine(func(_ context.Context, m *cli.Machine, _ []string) error { return ListHooks(a, m.Hooks()) }),
+	})
 }
 
-// checkPoint replaces an alias by the name of the point.
-func checkPoint(point *string) error {
-	if *point == "" {
-		return nil
-	}
-	info, ok := hookpoint.Of(*point)
-	if !ok {
-		var names []string
-		for _, p := range hookpoint.All() {
-			names = append(names, string(p.Point))
-		}
-		return cli.UsageError("the points are "+strings.Join(names, ", "), "unknown hook point %q", *point)
-	}
-	*point = string(info.Point)
-	return nil
-}
-
-// ListHooks prints the hooks at a point; at all points if point is empty.
-func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
-	list := slices.DeleteFunc(slices.Clone(all), func(h hooks.HookInfo) bool { return point != "" && string(h.Point) != point })
+// ListHooks prints hooks.
+func ListHooks(a *cli.App, list []hooks.HookInfo) error {
 	return cli.List(a, list, cli.Listing[hooks.HookInfo]{
-		Empty: "no plugin has a hook at " + cmp.Or(point, "any point"),
+		Empty: "no plugin has a hook",
 		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
 		Row: func(h *hooks.HookInfo) []string {
 			plugin := h.Plugin

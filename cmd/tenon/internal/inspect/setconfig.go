@@ -22,7 +22,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/config"
-	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/nearest"
@@ -50,7 +49,8 @@ func configFileCommands(a *cli.App) []*cobra.Command {
 	set := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Change one value in your configuration file",
 		Long: `Change one value in your configuration file and print the difference. Comments and all other values stay as they are. The
-file is written only if the configuration is valid with the new value. A value that is not JSON is text.`,
+file is written only if the configuration is valid with the new value. A value that is not JSON is text; write a number that is
+text as '"123"'.`,
 		Example: `  tenon config set model anthropic/claude-sonnet-4-5
   tenon config set provider.mine.options.baseURL http://localhost:8080/v1
   tenon config set permission.bash '{"*": "ask", "git status*": "allow"}'
@@ -109,11 +109,7 @@ func editConfig(ctx context.Context, a *cli.App, path string) error {
 // setConfig changes one value of a configuration file, if the configuration is valid with it.
 func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text string, project bool) error {
 	path := configFile(w, project)
-	target, mode, err := writableFile(w, path, project)
-	if err != nil {
-		return cli.UsageError("edit it yourself: tenon config edit", "%s: %w", path, cli.Cause(err))
-	}
-	old, err := os.ReadFile(target)
+	old, err := projectfs.ForProject(w.Project).Read(path, checked.MaxBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cli.UsageError("make it readable", "%s: %w", path, cli.Cause(err))
 	}
@@ -126,12 +122,8 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 		a.Say("unchanged: %s has this value already", path)
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+	if err := w.WriteFile(path, changed); err != nil {
 		return err
-	}
-	keepMode := func(f *os.File) error { return f.Chmod(mode) }
-	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode}); err != nil {
-		return fmt.Errorf("write %s: %w", target, cli.Cause(err))
 	}
 	for _, warning := range loaded.Warnings {
 		if strings.HasPrefix(warning.Key+".", key+".") || strings.HasPrefix(key+".", warning.Key+".") {
@@ -144,48 +136,19 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 	return a.Print(terminal.Visible(a.Mask.Clean(udiff.Unified(path, path, string(old), string(changed)))))
 }
 
-// withValue returns the new text of a file and the configuration with it. The value is JSON, or text if it is not JSON or if the key wants text.
+// withValue returns the new text of a file and the configuration with it. A value that is not JSON is text.
 func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, key, text string) (changed []byte, loaded *config.Loaded, err error) {
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	values := []json.RawMessage{quoted}
-	if json.Valid([]byte(text)) {
-		values = []json.RawMessage{json.RawMessage(text), quoted}
-	}
-	var first error
-	for _, value := range values {
-		if changed, err = config.Set(old, key, value); err != nil {
-			return nil, nil, cli.UsageError("write keys as tenon config show prints them", "%s: %w", path, err)
+	value := json.RawMessage(text)
+	if !json.Valid(value) {
+		if value, err = json.Marshal(text); err != nil {
+			return nil, nil, err
 		}
-		if loaded, err = w.LoadConfig(ctx, map[string][]byte{path: changed}); err == nil {
-			return changed, loaded, nil
-		}
-		first = cmp.Or(first, err)
 	}
-	return nil, nil, first
-}
-
-// writableFile returns the file to write for a path, see Target, and its mode.
-func writableFile(w *cli.Workspace, path string, project bool) (target string, mode fs.FileMode, err error) {
-	mode = 0o600
-	if project {
-		mode = 0o644
+	if changed, err = config.Set(old, key, value); err != nil {
+		return nil, nil, cli.UsageError("write keys as tenon config show prints them", "%s: %w", path, err)
 	}
-	if target, err = w.Target(path, project); err != nil {
-		return "", 0, err
-	}
-	info, err := os.Stat(target)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return target, mode, nil
-	case err != nil:
-		return "", 0, err
-	case !info.Mode().IsRegular():
-		return "", 0, errors.New("not a regular file")
-	}
-	return target, info.Mode().Perm(), nil
+	loaded, err = w.LoadConfig(ctx, map[string][]byte{path: changed})
+	return changed, loaded, err
 }
 
 func configGetCommand(a *cli.App) *cobra.Command {
@@ -241,14 +204,4 @@ func valuesOf(l *config.Loaded) (map[string]any, error) {
 	}
 	visit("", root)
 	return out, nil
-}
-
-// ConfigKeys returns the keys of the configuration that have a value; none after an error.
-func ConfigKeys(ctx context.Context, a *cli.App) []string {
-	w, err := a.ConfiguredQuietly(ctx)
-	if err != nil {
-		return nil
-	}
-	values, _ := valuesOf(w.Loaded)
-	return slices.Sorted(maps.Keys(values))
 }

@@ -22,7 +22,7 @@ import (
 
 func statsCommand(a *cli.App) *cobra.Command {
 	var days int
-	var project, byPlugin bool
+	var byPlugin bool
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show usage and cost statistics",
 		Long: `Show the usage of the last days: tokens and cost by day and by model, and the number of tool calls and hook calls, with
@@ -30,7 +30,7 @@ failures. With --format json, each day also lists its models, tools and plugins.
 
 The cost is exact: the sum over all steps, by the prices of their models. The cost of a session's title, and of messages
 that were removed, counts on the day the session was created. Days are in the local time zone.`,
-		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) error {
+		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, _ []string) error {
 			if days < 1 || days > maxDays {
 				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", days)
 			}
@@ -46,9 +46,6 @@ that were removed, counts on the day the session was created. Days are in the lo
 				}
 			}
 			q := store.Query{Children: true, Archived: true, Limit: CensusPage}
-			if project {
-				q.ProjectID, q.Directory = w.Scope()
-			}
 			c.withoutDamage = a.WithoutDamage
 			if err := c.take(ctx, s, q); err != nil {
 				return err
@@ -59,7 +56,6 @@ that were removed, counts on the day the session was created. Days are in the lo
 	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&days, "days", 30, "number of `days`, including today")
 	cmd.Flags().BoolVar(&byPlugin, "plugins", false, "show the time, failures and tokens of each plugin: of its hooks, tools and skills")
-	cmd.Flags().BoolVar(&project, "project", false, "count only this project's sessions")
 	return cmd
 }
 

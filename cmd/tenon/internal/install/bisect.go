@@ -20,9 +20,8 @@ import (
 func bisectCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "bisect -- COMMAND [ARG...]", Short: "Find the plugin that makes a command fail", Args: cli.Args(1, -1, "a command"),
-		Long: `Run a command repeatedly, each time with some plugins disabled, and name the plugins that make it fail. The command
-fails if its exit code is not 0; it must fail every time. The named plugins alone make it fail, and with any one of them
-disabled it succeeds. Plugins are disabled only for these runs; required plugins stay enabled.`,
+		Long: `Run a command repeatedly, each time with some plugins disabled, and name the plugin that makes it fail. The command fails
+if its exit code is not 0; it must fail every time. Plugins are disabled only for these runs; required plugins stay enabled.`,
 		Example: `  tenon plugin bisect -- tenon run "list the files"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var names []string
@@ -46,7 +45,7 @@ disabled it succeeds. Plugins are disabled only for these runs; required plugins
 	}
 }
 
-// bisection is a search for plugins that make a command fail.
+// bisection is a search for the plugin that makes a command fail.
 type bisection struct {
 	app     *cli.App
 	command []string
@@ -67,16 +66,28 @@ func (b *bisection) run(ctx context.Context) error {
 	if fails {
 		return cli.Fail(cli.ExitTurn, errors.New("the command fails without these plugins too"), "the cause is elsewhere: run tenon doctor; required plugins, MCP servers and command hooks stayed on")
 	}
-	guilty, err := reduce(b.all, func(enabled []string) (bool, error) { return b.fails(ctx, enabled) })
-	if err != nil {
-		return err
+	suspects := b.all
+	for len(suspects) > 1 {
+		half := len(suspects) / 2
+		if fails, err = b.fails(ctx, suspects[:half]); err != nil {
+			return err
+		}
+		if fails {
+			suspects = suspects[:half]
+		} else {
+			suspects = suspects[half:]
+		}
 	}
-	text := "the command fails because of " + terminal.Visible(guilty[0])
-	if len(guilty) > 1 {
-		text = "the command fails if these plugins are enabled together: " + terminal.Visible(strings.Join(guilty, ", "))
+	if !fails { // the last run was without the suspect
+		if fails, err = b.fails(ctx, suspects); err != nil {
+			return err
+		}
 	}
-	b.app.Screen.Line(text)
-	return b.app.Print(strings.Join(guilty, "\n") + "\n")
+	if !fails {
+		return cli.Fail(cli.ExitTurn, errors.New("no plugin makes the command fail alone"), "several do so together: disable one after another with tenon plugin disable")
+	}
+	b.app.Say("the command fails because of %s", suspects[0])
+	return b.app.Print(suspects[0] + "\n")
 }
 
 // fails runs the command with only some of the plugins, and reports whether it fails.
@@ -107,30 +118,4 @@ func list(names []string) string {
 		return "no plugin"
 	}
 	return strings.Join(names, ", ")
-}
-
-// reduce returns a smallest part of names for which fails holds: without any one of them, it does not. fails must hold for names, and not for none.
-// Names that hide a failure of others are left out like any other name.
-func reduce(names []string, fails func([]string) (bool, error)) ([]string, error) {
-	for size := max(1, len(names)/2); ; size = max(1, size/2) {
-		count := len(names)
-		for at := 0; at < len(names); {
-			rest := slices.Concat(names[:at], names[min(at+size, len(names)):])
-			failed := false
-			if len(rest) > 0 {
-				var err error
-				if failed, err = fails(rest); err != nil {
-					return nil, err
-				}
-			}
-			if failed {
-				names = rest
-			} else {
-				at += size
-			}
-		}
-		if size == 1 && len(names) == count {
-			return names, nil
-		}
-	}
 }

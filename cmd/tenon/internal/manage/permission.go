@@ -345,17 +345,14 @@ func recorded(ctx context.Context, w *cli.Workspace, part *sdk.ToolPart) ([]sdk.
 }
 
 func sandboxCommand(a *cli.App) *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why",
-		RunE: a.OnConfig(func(_ context.Context, w *cli.Workspace, _ []string) error { return showSandbox(w, all) }),
+		RunE: a.OnConfig(func(_ context.Context, w *cli.Workspace, _ []string) error { return showSandbox(w) }),
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also show hidden paths that do not exist")
-	return cmd
 }
 
 // showSandbox prints the paths of the sandbox and their origins.
-func showSandbox(w *cli.Workspace, all bool) error {
+func showSandbox(w *cli.Workspace) error {
 	list, err := w.Sandbox()
 	if err != nil {
 		return err
@@ -364,7 +361,7 @@ func showSandbox(w *cli.Workspace, all bool) error {
 	t.Add(string(sandbox.Write), w.Project.Worktree, "the project")
 	t.Add(string(sandbox.Write), "$TMPDIR", "a directory for each session, removed afterwards")
 	for _, p := range list {
-		if _, err := os.Lstat(p.Path); err != nil && p.Access == sandbox.Hide && p.Origin != sandbox.Own && !all {
+		if _, err := os.Lstat(p.Path); err != nil && p.Access == sandbox.Hide && p.Origin != sandbox.Own {
 			continue // will be hidden if it is created
 		}
 		t.Add(string(p.Access), p.Path, p.Origin)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +19,9 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -116,7 +117,7 @@ func checkManifest(ctx context.Context, a *cli.App, dir string) error {
 	if err != nil || synced == nil {
 		return err
 	}
-	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, udiff.Unified("plugin.json", "code", indented(old), indented(synced)))
+	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, udiff.Unified("plugin.json", "code", string(old), string(synced)))
 }
 
 // compareManifest returns the manifest of a package, and the manifest as its code declares it if they differ. Errors wrap errNoDescription
@@ -186,92 +187,68 @@ func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, u remote.
 	return json.Marshal(d)
 }
 
-// mergeDescription returns a manifest with the contributions of a description, and with its name, version and description where it has them.
-func mergeDescription(old, said []byte) ([]byte, error) {
-	var outer, extensions, own, description map[string]json.RawMessage
-	err := errors.Join(json.Unmarshal(old, &outer), json.Unmarshal(said, &description))
-	if err == nil {
-		err = json.Unmarshal(outer["extensions"], &extensions)
-	}
-	if err == nil {
-		err = json.Unmarshal(extensions[sdk.ExtensionNamespace], &own)
+// mergeDescription returns the text of a manifest with the contributions of a description, and with its name, version and description where
+// it has them. The other fields and the layout stay the same.
+func mergeDescription(text, said []byte) ([]byte, error) {
+	var description map[string]json.RawMessage
+	var outer struct{ Name json.RawMessage }
+	err := errors.Join(json.Unmarshal(text, &outer), json.Unmarshal(said, &description))
+	for _, field := range []string{"name", "version", "description"} {
+		if v := description[field]; err == nil && len(v) > 0 && string(v) != `""` {
+			text, err = config.Set(text, field, v)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	for _, field := range []string{"name", "version", "description"} {
-		if v := description[field]; len(v) > 0 && string(v) != `""` {
-			outer[field] = v
-		}
+	if name := description["name"]; len(name) == 0 || string(name) == `""` {
+		description["name"] = outer.Name
 	}
-	description["name"] = outer["name"]
+	whole, err := json.Marshal(description)
+	if err != nil {
+		return nil, err
+	}
 	// A manifest that is not valid cannot be read, so neither a build nor this command could replace it.
-	if _, err := manifest.Describe(inOrder(description, nil)); err != nil {
+	if _, err := manifest.Describe(whole); err != nil {
 		return nil, cli.UsageError("fix the code of the plugin", "%w", err)
 	}
 	if description["hooks"], err = shortHooks(description["hooks"]); err != nil {
 		return nil, err
 	}
 	for _, field := range contributions() {
-		delete(own, field)
-		if v := description[field]; len(v) > 0 && string(v) != "null" && string(v) != "[]" {
-			own[field] = v
+		key, v := checked.Join(checked.Join("extensions", sdk.ExtensionNamespace), field), description[field]
+		if len(v) == 0 || string(v) == "null" || string(v) == "[]" {
+			text, err = config.Remove(text, key)
+		} else {
+			text, err = config.Set(text, key, v)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	extensions[sdk.ExtensionNamespace] = inOrder(own, append([]string{"runtime", "build"}, contributions()...))
-	outer["extensions"] = inOrder(extensions, nil)
-	var out bytes.Buffer
-	if err := json.Indent(&out, inOrder(outer, []string{"$schema", "name", "version", "description"}), "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	return text, nil
 }
 
 // shortHooks leaves out the names of hooks that are the default, the point.
 func shortHooks(raw json.RawMessage) (json.RawMessage, error) {
-	var hooks []map[string]json.RawMessage
+	var hooks []sdk.HookDescription
 	if len(raw) == 0 {
 		return raw, nil
 	}
 	if err := json.Unmarshal(raw, &hooks); err != nil {
 		return nil, fmt.Errorf("hooks: %w", err)
 	}
-	list := make([]json.RawMessage, len(hooks))
-	for i, hook := range hooks {
-		if bytes.Equal(hook["name"], hook["point"]) {
-			delete(hook, "name")
+	for i := range hooks {
+		if hooks[i].Name == hooks[i].Point {
+			hooks[i].Name = ""
 		}
-		list[i] = inOrder(hook, []string{"point", "name", "reads", "writes"})
 	}
-	return json.Marshal(list)
-}
-
-// indented returns JSON in the form of mergeDescription, for comparison.
-func indented(text []byte) string {
-	var out bytes.Buffer
-	if json.Indent(&out, bytes.TrimSpace(text), "", "  ") != nil {
-		return string(text)
-	}
-	return out.String() + "\n"
+	return json.Marshal(hooks)
 }
 
 // contributions are the fields of a manifest that follow from the code.
 func contributions() []string {
 	return []string{"hooks", "tools", "capabilities", "options", "providers", "protocols", "auth", "agents", "commands"}
-}
-
-// inOrder encodes an object: the fields that are listed first, then the others, sorted.
-func inOrder(fields map[string]json.RawMessage, first []string) json.RawMessage {
-	rest := slices.DeleteFunc(slices.Sorted(maps.Keys(fields)), func(name string) bool { return slices.Contains(first, name) })
-	var out bytes.Buffer
-	for _, name := range append(slices.Clone(first), rest...) {
-		if value, ok := fields[name]; ok {
-			key, _ := json.Marshal(name) // a string always encodes
-			fmt.Fprintf(&out, ",%s:%s", key, value)
-		}
-	}
-	return json.RawMessage("{" + strings.TrimPrefix(out.String(), ",") + "}")
 }
 
 func equalJSON(a, b []byte) bool {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -17,14 +16,12 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/snapshot"
-	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 func revertCommand(a *cli.App) *cobra.Command {
 	var to string
-	var force, list bool
-	prompts := a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return listPrompts(ctx, a, s, info) })
+	var force bool
 	undo := a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 		id, err := cli.FindMessage(ctx, m.Store, s.ID, to)
 		if err != nil {
@@ -44,19 +41,12 @@ Only files that the session changed are reverted. If one of them was modified si
 modified files are listed. The messages are removed at the next prompt; until then, tenon session unrevert restores
 everything.`,
 		Example: `  tenon session revert
-  tenon session revert --list
   tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if list {
-				return prompts(cmd, args)
-			}
-			return undo(cmd, args)
-		},
+		RunE: undo,
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&to, "to", "", "undo everything from this `message` on (ID or unique prefix)")
+	cmd.Flags().StringVar(&to, "to", "", "undo everything from this `message` on (ID or unique prefix, as session show prints them)")
 	cmd.Flags().BoolVar(&force, "force", false, "revert files even if they were modified since")
-	cmd.Flags().BoolVar(&list, "list", false, "list the prompts that can be undone")
 	return cmd
 }
 
@@ -117,76 +107,24 @@ func RevertProblem(err error) error {
 		"save your changes first, or pass --force to overwrite these files")
 }
 
-// listedPrompt is one line of a list of prompts.
-type listedPrompt struct {
-	ID     string     `json:"id"`
-	Time   sdk.Millis `json:"time"`
-	Files  int        `json:"files"` // changed by the answer, without subagents
-	Undone bool       `json:"undone,omitempty"`
-	Text   string     `json:"text"`
-}
-
-func listPrompts(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session) error {
-	messages, err := s.Messages(ctx, info.ID, store.Page{})
-	if err = a.WithoutDamage(err); err != nil {
-		return err
-	}
-	var list []listedPrompt
-	undone := false
-	files := map[string]bool{}
-	for _, m := range messages {
-		undone = undone || info.Revert != nil && info.Revert.MessageID == m.Info.Head().ID
-		if u, ok := m.Info.(*sdk.UserMessage); ok {
-			if text := view.TypedText(m.Parts); text != "" {
-				list, files = append(list, listedPrompt{ID: u.ID, Time: u.Time.Created, Undone: undone, Text: text}), map[string]bool{}
-			}
-		}
-		for _, p := range m.Parts {
-			if patch, ok := p.(*sdk.PatchPart); ok && len(list) > 0 {
-				for _, file := range patch.Files {
-					files[file] = true
-				}
-				list[len(list)-1].Files = len(files)
-			}
-		}
-	}
-	return cli.List(a, list, cli.Listing[listedPrompt]{Row: func(p *listedPrompt) []string {
-		state := view.Plural(p.Files, "file")
-		if p.Undone {
-			state += ", undone"
-		}
-		return []string{p.ID, view.Ago(p.Time, time.Now()), state, p.Text}
-	}})
-}
-
 func diffCommand(a *cli.App) *cobra.Command {
-	var from string
-	var names bool
-	cmd := &cobra.Command{
+	return a.FormatFlag(&cobra.Command{
 		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
 		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-			id, err := cli.FindMessage(ctx, m.Store, s.ID, from)
-			if err != nil {
-				return err
-			}
-			list, err := m.SessionChanges(ctx, s.ID, id)
+			list, err := m.SessionChanges(ctx, s.ID, "")
 			if err != nil {
 				return RevertProblem(err)
 			}
-			return ShowChanges(a, list, names)
+			return ShowChanges(a, list)
 		}),
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&from, "from", "", "start at this `message` (ID or unique prefix)")
-	cmd.Flags().BoolVar(&names, "name-only", false, "print only file names")
-	return cmd
+	})
 }
 
 // shownFile returns the name of a file on one line, safe to print: a line break in it is written out.
 func shownFile(path string) string { return strings.ReplaceAll(terminal.Visible(path), "\n", `\u{a}`) }
 
-// ShowChanges prints file changes as unified diffs, or only the file names.
-func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
+// ShowChanges prints file changes as unified diffs.
+func ShowChanges(a *cli.App, list []host.FileChange) error {
 	if a.JSON {
 		out := []sdk.FileDiff{}
 		for _, c := range list {
@@ -202,10 +140,6 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 	}
 	var b strings.Builder
 	for _, c := range list {
-		if names {
-			fmt.Fprintln(&b, shownFile(c.Path))
-			continue
-		}
 		b.WriteString(Unified(&c))
 	}
 	return a.Print(b.String())

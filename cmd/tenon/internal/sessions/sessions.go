@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,7 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"}
 	cli.Group(cmd)
-	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a))
+	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), uncompactCommand(a))
 	cmd.AddCommand(revertCommand(a), unrevertCommand(a), diffCommand(a), forkCommand(a))
 	cmd.AddCommand(searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a), archiveCommand(a), unarchiveCommand(a), gcCommand(a), repairCommand(a))
 	return cmd
@@ -78,7 +77,7 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 		head = slices.Insert(head, 4, "directory")
 	}
 	return cli.List(w.App, list, cli.Listing[sdk.Session]{
-		Empty: noSessions(o.all, o.archived), Head: head,
+		Empty: "no sessions here yet; tenon run starts one, --all includes other projects, --archived includes archived ones", Head: head,
 		Row: func(info *sdk.Session) []string {
 			cost := "-" // unknown price
 			if info.Cost > 0 {
@@ -96,18 +95,6 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 			return append(cells, title)
 		},
 	})
-}
-
-// noSessions returns the message for an empty list, with the flags that show more.
-func noSessions(all, archived bool) string {
-	var others []string
-	if !all {
-		others = append(others, "--all includes other projects")
-	}
-	if !archived {
-		others = append(others, "--archived includes archived ones")
-	}
-	return strings.Join(append([]string{"no sessions here yet; tenon run starts one"}, others...), ", ")
 }
 
 func deleteCommand(a *cli.App) *cobra.Command {
@@ -190,12 +177,19 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		fmt.Fprintf(&b, "%s\n", c.Paint(terminal.Dim, fmt.Sprintf("the latest %d messages; --all prints all", page.Limit)))
 	}
 	var output func(t *sdk.ToolPart) string
+	var unread error
 	if tools {
 		output = func(t *sdk.ToolPart) string {
-			if whole, err := s.Blob(ctx, store.Output(t)); store.Output(t) != "" && err == nil { // checkOutputs reports errors
-				return string(whole)
+			hash := store.Output(t)
+			if hash == "" {
+				return t.State.Output
 			}
-			return t.State.Output
+			whole, err := s.Blob(ctx, hash)
+			if err != nil {
+				unread = cmp.Or(unread, a.WithoutDamage(store.OutputDamage(t, err)))
+				return t.State.Output
+			}
+			return string(whole)
 		}
 	}
 	for i := range messages {
@@ -204,8 +198,8 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 	if info.Revert != nil {
 		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores them until the next prompt"))
 	}
-	if err := checkOutputs(ctx, a, s, messages); err != nil {
-		return err
+	if unread != nil {
+		return unread
 	}
 	todos, err := s.Todos(ctx, info.ID)
 	if err = a.WithoutDamage(err); err != nil {
@@ -215,20 +209,6 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		fmt.Fprintf(&b, "\n%s\n", view.TodoLine(c, todos))
 	}
 	return a.Print(b.String())
-}
-
-// checkOutputs reports damaged or missing outputs of the shown calls.
-func checkOutputs(ctx context.Context, a *cli.App, s store.Store, messages []sdk.MessageWithParts) error {
-	for t := range store.PartsOf[*sdk.ToolPart](messages...) {
-		if store.Output(t) == "" {
-			continue
-		}
-		_, err := s.Blob(ctx, store.Output(t))
-		if err = a.WithoutDamage(store.OutputDamage(t, err)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func searchCommand(a *cli.App) *cobra.Command {
@@ -269,25 +249,23 @@ func excerpt(h *store.Hit, words []string) string {
 	if h.MessageID == "" {
 		return ""
 	}
-	at := len(h.Text)
-	lower := strings.ToLower(h.Text)
+	text := terminal.OneLine(strings.Join(strings.Fields(h.Text), " "))
+	at := len(text)
 	for _, w := range words {
-		w = strings.TrimFunc(strings.ToLower(w), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-		if i := strings.Index(lower, w); w != "" && i >= 0 {
-			at = min(at, i)
+		if word, err := regexp.Compile("(?i)" + regexp.QuoteMeta(strings.Trim(w, `"*`))); err == nil {
+			if found := word.FindStringIndex(text); found != nil {
+				at = min(at, found[0])
+			}
 		}
 	}
-	if at == len(h.Text) || len(lower) != len(h.Text) { // the word has other accents, or lower case changes the length
+	if at == len(text) { // the word has other accents
 		at = 0
 	}
-	start := at
-	for n := 0; n < excerptLength/4 && start > 0; n++ {
-		_, size := utf8.DecodeLastRuneInString(h.Text[:start])
-		start -= size
-	}
-	text := view.Clip(terminal.OneLine(strings.Join(strings.Fields(h.Text[start:]), " ")), excerptLength)
+	before := []rune(text[:at])
+	start := max(0, len(before)-excerptLength/4)
+	shown := view.Clip(string(before[start:])+text[at:], excerptLength)
 	if start > 0 {
-		text = "…" + text
+		shown = "…" + shown
 	}
-	return text
+	return shown
 }

@@ -125,6 +125,9 @@ func writeAsides(path string, rows []store.Aside) error {
 	return nil
 }
 
+// maxDays is the maximum age of kept sessions. A number that overflows the calendar would select all sessions.
+const maxDays = 36_500
+
 func gcCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	var days int
@@ -136,8 +139,8 @@ reused; the file does not shrink.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o := store.GC{DryRun: dry}
 			if cmd.Flags().Changed("archived-days") {
-				if days < 0 {
-					return cli.UsageError("pass 0 or a positive number", "invalid --archived-days %d", days)
+				if days < 0 || days > maxDays {
+					return cli.UsageError(fmt.Sprintf("pass a number from 0 to %d", maxDays), "invalid --archived-days %d", days)
 				}
 				o.Archived = time.Now().AddDate(0, 0, -days).UnixMilli() + 1
 			}

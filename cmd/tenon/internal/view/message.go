@@ -40,7 +40,7 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 	var head string
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
-		head = "user · " + clock(info.Time.Created)
+		head = "user · " + clock(info.Time.Created) + " · " + terminal.OneLine(info.ID)
 	case *sdk.AssistantMessage:
 		head = "assistant · " + terminal.Visible(info.ProviderID+"/"+info.ModelID) + " · " + clock(info.Time.Created)
 		if info.Summary {

@@ -1,6 +1,7 @@
-// Command conformanceclient is the client that the conformance suite runs, once for each scenario, with the address of its server: it drives
-// the command as a user does, with a new home directory. It is a separate program because it starts in a fraction of the time of the tests.
-package main
+// Package conformanceclient is the client that the conformance suite runs, once for each scenario, with the address of its server: it drives
+// the command as a user does, with a new home directory. Its test binary is the program, which starts in a fraction of the time of the
+// command's tests.
+package conformanceclient
 
 import (
 	"context"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/ptytest"
@@ -21,8 +23,8 @@ import (
 // slots is how many clients of the conformance suite run at the same time: the suite starts all of them together.
 const slots = 4
 
-// $BROWSER is the program as the user's browser.
-func main() {
+// TestMain runs the client. $BROWSER is the program as the user's browser.
+func TestMain(*testing.M) {
 	do := runClient
 	if os.Args[0] == os.Getenv("BROWSER") {
 		do = browse
@@ -31,6 +33,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	os.Exit(0)
 }
 
 // browse opens the address and follows redirects.
