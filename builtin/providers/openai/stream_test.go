@@ -116,10 +116,6 @@ func TestDocuments(t *testing.T) {
 		"chat": {`{"choices":[{"index":0,"message":{"role":"assistant","reasoning":"hm","content":"yes","tool_calls":[{"id":"c","type":"function","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
 			[]string{"reasoning:hm", "text:yes", "read:{}", "finish:tool-calls"}},
 	})
-	decodeAll(t, openai.ProtocolResponses, map[string]dialect{
-		"responses": {`{"status":"completed","output":[{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}]},{"type":"message","id":"m","content":[{"type":"output_text","text":"yes"}]},{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{}"}]}`,
-			[]string{"reasoning:hm", "text:yes", "read:{}", "finish:tool-calls"}},
-	})
 }
 
 func delta(fields string) string {
