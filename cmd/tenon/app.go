@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +29,8 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(s.In)
-	root.SetOut(s.Out)
+	help := &checkedWriter{w: s.Out}
+	root.SetOut(help)
 	root.SetErr(s.Err)
 	root.InitDefaultCompletionCmd(args...) // after SetOut, because it stores the writer
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
@@ -40,6 +43,9 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	a.Screen.Close()
 	if ctx.Err() != nil {
 		err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+	}
+	if help.err != nil && (err == nil || errors.Is(err, help.err)) {
+		err = cli.OutputError(help.err)
 	}
 	return a.Exit(err)
 }
@@ -90,4 +96,16 @@ func rootCommand(a *cli.App) *cobra.Command {
 	cli.UsualArgs(root)
 	group(root)
 	return root
+}
+
+// checkedWriter keeps the first write error, because cobra ignores errors when it writes help and completion scripts.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.err = cmp.Or(c.err, err)
+	return n, err
 }

@@ -85,7 +85,7 @@ func FuzzLocate(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"a\nb\nc\n", "b", "x"}, {"  a\n  b\n", "a\nb\n", ""}, {"f(\n x\n)\n", "f(\n y\n)", "z"}, {"a\r\nb\r\n", "a\nb", "c\nd"},
 		{"\ufeffa", "a", "b"}, {"a  b", "a b", "c"}, {"\"x\"\n", `\"x\"`, "y"}, {"x\n", "\nx\n", "y"}, {"aaa", "aa", "b"}, {"", "a", "b"},
-		{"{\n{\na\n}\n}\n", "{\na\n}", "b"}, {"a\r\r\nb", "a\r", "b"},
+		{"{\n{\na\n}\n}\n", "{\na\n}", "b"}, {"a\r\r\nb", "a\r", "b"}, {"0", "\xc6", "0"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], false)
 		f.Add(seed[0], seed[1], seed[2], true)

@@ -167,7 +167,10 @@ func ignoringSpace(m *matching) []span {
 	for i, word := range words {
 		words[i] = regexp.QuoteMeta(word)
 	}
-	re := regexp.MustCompile(strings.Join(words, `[^\S\n]+`))
+	re, err := regexp.Compile(strings.Join(words, `[^\S\n]+`))
+	if err != nil { // old is not UTF-8
+		return nil
+	}
 	for _, loc := range re.FindAllStringIndex(m.text, -1) {
 		spans = append(spans, span{loc[0], loc[1]})
 	}
