@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -23,7 +24,9 @@ func TestQuickStart(t *testing.T) {
 		t.Skip("npx installs a server")
 	}
 	commands := quickStart(t)
-	s := fakellm.New(t, fakellm.Text("It is a project."), fakellm.Call("files_list_allowed_directories", "{}"), fakellm.Text("Done."))
+	s := fakellm.New(t, responses("It is a project.", ""), responses("", "files_list_allowed_directories"), responses("Done.", ""))
+	isTitle := func(r fakellm.Request) bool { return len(r.Tools()) == 0 }
+	s.Route(isTitle, responses("A title", ""))
 	registry := sourcetest.NewNPM(t)
 	registry.AddTree(t, filepath.Join("..", "..", "mcp", "testdata", "npm"), "@modelcontextprotocol/server-filesystem")
 
@@ -68,11 +71,23 @@ func TestQuickStart(t *testing.T) {
 	}
 	p.binary = program
 	p.output(t, 0, "run", "--auto", "which directories?")
-	turns := s.Turns()
+	turns := slices.DeleteFunc(s.Requests(), isTitle)
 	last := string(turns[len(turns)-1].Raw)
 	if !strings.Contains(last, "Allowed directories") || !strings.Contains(last, "brainstorming") {
 		t.Errorf("the server or the plugin took no part: %s", last)
 	}
+}
+
+// responses is an answer of OpenAI's Responses with text, or with a call of a tool without arguments.
+func responses(text, tool string) fakellm.Reply {
+	event := func(kind, fields string) string {
+		return fmt.Sprintf("data: {\"type\":\"response.%s\",%s}\n\n", kind, fields)
+	}
+	answer := event("output_text.delta", fmt.Sprintf(`"output_index":0,"delta":%q`, text))
+	if tool != "" {
+		answer = event("output_item.done", fmt.Sprintf(`"output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":%q,"arguments":"{}"}`, tool))
+	}
+	return fakellm.Raw(answer + event("completed", `"response":{"status":"completed","usage":{"input_tokens":3,"output_tokens":4}}`))
 }
 
 // quickStart returns the commands of the page's section, without their comments.
