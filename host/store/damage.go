@@ -18,7 +18,7 @@ const (
 	DamagedLedger  = "ledger"
 	DamagedPrompt  = "prompt"
 	DamagedBlob    = "blob"
-	// DamagedStore is damage to the store's structure: a range of rows, or an index.
+	// DamagedStore is damage to the store's structure, which Repair cannot remove.
 	DamagedStore = "store"
 )
 

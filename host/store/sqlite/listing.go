@@ -23,7 +23,7 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 		rows, err = database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
 		return err
 	})
-	if err != nil && !errors.Is(err, store.ErrCorrupt) {
+	if err != nil {
 		return nil, err
 	}
 	out := make([]sdk.Session, len(rows))
@@ -32,7 +32,7 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
 		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
 	})
-	if err != nil || slices.Contains(damaged, true) {
+	if slices.Contains(damaged, true) {
 		return s.salvageSessions(ctx, q)
 	}
 	if len(out) == 0 {
@@ -41,24 +41,12 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 	return out, nil
 }
 
-// salvageSessions reads the sessions one by one, as the index lists them.
+// salvageSessions reads the sessions one by one.
 func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
 	query, args := listing("key, id", q)
 	var damaged []store.Damage
 	err = s.read(ctx, func(c *database.Conn) error {
-		read := func(query string) ([]stored, error) {
-			return database.All(ctx, c, query, func(r database.Row) stored { return stored{key: r.Int(0), id: r.Text(1)} }, args...)
-		}
-		list, err := read(query)
-		if database.Corrupt(err) { // in the index, or in the table
-			whole, other := read(strings.Replace(query, "FROM session", "FROM session NOT INDEXED", 1))
-			if err = other; err == nil {
-				list = whole
-			} else if database.Corrupt(err) {
-				err = nil
-				damaged = append(damaged, store.Damage{Type: store.DamagedStore, Problem: noEnd})
-			}
-		}
+		list, err := database.All(ctx, c, query, func(r database.Row) stored { return stored{key: r.Int(0), id: r.Text(1)} }, args...)
 		for i := 0; err == nil && i < len(list); i++ {
 			var v *sdk.Session
 			v, err = s.session(ctx, c, list[i].key, list[i].id)
@@ -86,7 +74,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, er
 			return err
 		}, args...)
 	})
-	if errors.Is(err, errBrief) || errors.Is(err, store.ErrCorrupt) {
+	if errors.Is(err, errBrief) {
 		return s.salvageList(ctx, q)
 	}
 	if err != nil {

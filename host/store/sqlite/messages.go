@@ -51,7 +51,7 @@ func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]s
 
 func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span, error) {
 	find := func(id string) (int64, error) {
-		key, err := numberOr(ctx, c, findMessage, findMessagePlainly, id, in.low, in.high)
+		key, err := c.Number(ctx, findMessage, id, in.low, in.high)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("message %s: %w", id, store.ErrNotFound)
 		}
@@ -76,37 +76,22 @@ func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span,
 }
 
 func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (err error) {
-	var whole bool
 	if limit <= 0 {
 		limit = unlimited
 	}
-	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
+	if p.messages, err = messageRows.last(ctx, c, in, limit); err != nil {
 		return err
 	}
-	p.noteRange(whole, "messages")
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
 	parts := span{partsOf(in.low).low, partsOf(in.high).high}
 	if len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
 	}
-	if p.appended, err = readDeltas(ctx, c, parts); database.Corrupt(err) {
-		p.broken = append(p.broken, structure(p.session, "text that was appended to parts cannot be read"))
-		err = nil
-	}
-	if err != nil {
+	if p.appended, err = readDeltas(ctx, c, parts); err != nil {
 		return err
 	}
-	if p.parts, whole, err = partRows.newest(ctx, c, parts, unlimited); err == nil {
-		p.noteRange(whole, "parts")
-	}
+	p.parts, err = partRows.last(ctx, c, parts, unlimited)
 	return err
-}
-
-// noteRange notes that there may be unknown rows, unless the known ones are all.
-func (p *page) noteRange(whole bool, rows string) {
-	if !whole {
-		p.broken = append(p.broken, structure(p.session, "a range of "+rows+" and its indexes cannot be read"))
-	}
 }
 
 // readDeltas returns the text that was appended to each part of the span.
@@ -208,7 +193,6 @@ var (
 	errMissing  = errors.New("the row is missing")
 	errIdentity = errors.New("its identifiers do not match its place")
 	errContent  = errors.New("its content cannot be decoded")
-	errPage     = errors.New("its page of the file cannot be read")
 )
 
 // message decodes the row, or notes its problem.

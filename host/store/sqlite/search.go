@@ -141,7 +141,7 @@ func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.H
 		h.Text = h.Session.Title
 		return h, s.damageError(damaged)
 	}
-	r, err := partRows.row(ctx, c, key, "")
+	r, err := partRows.row(ctx, c, key)
 	if err != nil {
 		return h, err
 	}

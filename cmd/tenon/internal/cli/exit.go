@@ -143,11 +143,17 @@ func (a *App) WithoutDamage(err error) error {
 	return err
 }
 
+// recoverFix is the remedy for a database whose structure is damaged. See https://www.sqlite.org/recovery.html
+const recoverFix = "end all tenon processes, copy what can be read with: sqlite3 tenon.db .recover | sqlite3 new.db, and put new.db in its place; or restore a copy"
+
 // RepairFix returns the remedy for damaged rows.
 func RepairFix(rows []store.Damage) string {
 	session := rows[0].Session
 	for _, row := range rows {
-		if row.Session != session || row.Type == store.DamagedStore {
+		if row.Type == store.DamagedStore {
+			return recoverFix
+		}
+		if row.Session != session {
 			session = ""
 		}
 	}

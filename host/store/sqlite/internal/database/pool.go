@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -47,11 +48,7 @@ func (p *Pool) Read(ctx context.Context, f func(*Conn) error) error {
 	}
 	err = f(c)
 	_, end := c.Exec(ctx, "COMMIT")
-	// COMMIT fails again with the error of a read, such as damage that f handled. The transaction has ended anyway.
-	if err == nil && !Corrupt(end) {
-		err = end
-	}
-	return err
+	return cmp.Or(err, end)
 }
 
 func (p *Pool) take(ctx context.Context) (*Conn, error) {
