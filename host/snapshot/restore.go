@@ -127,6 +127,12 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 	}
 	defer root.Close()
 	_ = root.Remove(tempName(name)) // of a step that was cut off; usually there is none
+	if now.Directory() && !s.From.Exists() && s.To.Exists() && !s.To.Directory() {
+		if err := removeTree(root, name); err != nil {
+			return fmt.Errorf("%w: %w", ErrChanged, err)
+		}
+		now = s.From
+	}
 	switch {
 	case now.Same(s.To):
 		return nil
@@ -151,6 +157,22 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 		return err
 	}
 	return put(root, name, s.To, contents[s.To.Hash])
+}
+
+// removeTree removes a directory that contains only directories.
+func removeTree(root *os.Root, name string) error {
+	var dirs []string
+	err := fs.WalkDir(root.FS(), filepath.ToSlash(name), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			return fmt.Errorf("%s is in a directory in its place", path)
+		}
+		dirs = append(dirs, path)
+		return err
+	})
+	for i := len(dirs) - 1; i >= 0 && err == nil; i-- {
+		err = root.Remove(filepath.FromSlash(dirs[i]))
+	}
+	return err
 }
 
 // makeWay removes a file or directory. A directory that must go stays if it is not empty.

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -21,8 +23,6 @@ var ErrElsewhere = errors.New("the session changed files of another project")
 // ConflictError lists files that were modified after the session wrote them. Nothing was changed.
 type ConflictError struct {
 	Files []string // sorted, relative to the project
-	// Forced reports that force was set: the files are in directories that are in the way of restored files.
-	Forced bool
 }
 
 // Error lists the files.
@@ -38,7 +38,7 @@ type Options struct {
 	// Redo restores the first undone prompt instead; later ones stay undone.
 	Redo bool
 	// Force reverts files that another program changed since; Unrevert restores their content. A directory that contains files of another
-	// program and is in the way of a restored file is a *ConflictError anyway.
+	// program and is in the way of a restored file is snapshot.ErrChanged anyway.
 	Force bool
 }
 
@@ -138,7 +138,7 @@ func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, do
 			return nil, err
 		}
 	}
-	return p, p.makeRoom()
+	return p, nil
 }
 
 // revertPoint returns the index of the first message to undo, or the length of the list to redo everything.
@@ -229,7 +229,6 @@ type restoring struct {
 
 	steps     []snapshot.Step
 	conflicts []string
-	blocked   []blocked
 	touched   map[snapshot.Path]snapshot.Step // for a later Unrevert: from the original to the target
 }
 
@@ -245,9 +244,8 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 	if expected.SamePermissions(target) && original.WithPermissionsOf(expected) == original {
 		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
 	}
-	if err == nil && is.Directory() && !expected.Exists() && target.Exists() && !target.Directory() {
-		p.blocked = append(p.blocked, blocked{snapshot.Step{Path: path, From: expected, To: target}, original, between})
-		return nil
+	if err == nil && is.Directory() && !expected.Exists() && target.Exists() {
+		is = expected // the steps of the files in it empty it
 	}
 	if err == nil && !is.Same(expected) && !behind { // expected content is stored already
 		is, err = p.repo.Record(ctx, path)
@@ -265,6 +263,17 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 	}
 	p.step(path, is, target, original)
 	return nil
+}
+
+// behindLink reports whether a directory above a file is a symbolic link now.
+func (p *restoring) behindLink(path snapshot.Path) bool {
+	for i := strings.LastIndexByte(string(path), '/'); i > 0; i = strings.LastIndexByte(string(path), '/') {
+		path = path[:i]
+		if info, err := os.Lstat(p.repo.Abs(path)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // step adds the step of a file to target.
@@ -302,7 +311,7 @@ type note struct {
 func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
-		return nil, &ConflictError{Files: p.conflicts, Forced: p.force}
+		return nil, &ConflictError{Files: p.conflicts}
 	}
 	files := []string{}
 	for _, s := range p.steps {

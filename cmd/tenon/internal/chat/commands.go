@@ -196,9 +196,8 @@ func (c *conversation) redo(ctx context.Context, args string) error {
 
 // undoProblem adds the remedies of the chat to errors of reverting.
 func undoProblem(err error, command string) error {
-	var conflict *host.ConflictError
 	f := cli.InChat().Remedy(sessions.RevertProblem(err))
-	if errors.As(err, &conflict) && !conflict.Forced {
+	if errors.As(err, new(*host.ConflictError)) {
 		f.Fix = "save your changes first; " + command + " force overwrites these files"
 	}
 	return f

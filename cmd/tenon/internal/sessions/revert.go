@@ -105,17 +105,13 @@ func RevertProblem(err error) error {
 			{host.ErrBusy, cli.ExitStore, "wait for its turn to end, or interrupt it"},
 			{host.ErrElsewhere, cli.ExitTurn, "run it there, or pass --dir with the directory of that project"},
 			{snapshot.ErrGone, cli.ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
-			{snapshot.ErrChanged, cli.ExitTurn, "run it again when no other program changes the file"},
+			{snapshot.ErrChanged, cli.ExitTurn, "run it again when no other program changes the file; move away a directory with your files that is in its place"},
 			{snapshot.ErrOff, cli.ExitTurn, "work in a git repository (not a home directory), with git in PATH"},
 		}.Remedied(err)
 	}
 	lines := make([]string, len(conflict.Files))
 	for i, file := range conflict.Files {
 		lines[i] = shownFile(file)
-	}
-	if conflict.Forced {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("cannot restore: these directories contain files the session did not create:\n%s", strings.Join(lines, "\n")),
-			"move them away first")
 	}
 	return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: these files were modified since the session wrote them:\n%s", strings.Join(lines, "\n")),
 		"save your changes first, or pass --force to overwrite these files")

@@ -187,7 +187,7 @@ func (m *model) revert(o host.RevertOptions) tea.Cmd {
 	prompts := m.main().Prompts()
 	return m.do(func(ctx context.Context) (then, error) {
 		r, err := m.host.Revert(ctx, o)
-		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
+		if errors.As(err, new(*host.ConflictError)) {
 			o.Force = true
 			return m.opens(m.conflictQuestion(err, func() tea.Cmd { return m.revert(o) })), nil
 		}
