@@ -16,9 +16,6 @@ const defaultHits = 20 // see store.SearchQuery
 // found selects the latest row of the index before ?2 that matches ?1.
 const found = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT 1"
 
-// foundAll selects all rows that match ?1, the latest first.
-const foundAll = "SELECT rowid FROM search WHERE search MATCH ?1 ORDER BY rowid DESC"
-
 // searchable selects the sessions of a search.
 const searchable = `SELECT key FROM session WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR directory = ?2)
 	AND (?3 = 1 OR archived = 0) ORDER BY key DESC`
@@ -27,7 +24,7 @@ var errEnough = errors.New("enough was found")
 
 // Search finds sessions by their words.
 func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, error) {
-	match, prefixes, err := words.Match(q.Words)
+	match, err := words.Match(q.Words)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +48,7 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 			}
 			return err
 		}
-		walk := leap
-		if prefixes {
-			walk = run
-		}
-		if err := walk(ctx, c, match, sessions, hit); !errors.Is(err, errEnough) {
+		if err := leap(ctx, c, match, sessions, hit); !errors.Is(err, errEnough) {
 			return err
 		}
 		return nil
@@ -87,31 +80,6 @@ func leap(ctx context.Context, c *database.Conn, match string, sessions []int64,
 				return err
 			}
 			sessions = sessions[1:]
-		}
-	}
-	return nil
-}
-
-// run reads all matching rows. For the prefix of a word, each query of leap would cost as much as that.
-func run(ctx context.Context, c *database.Conn, match string, sessions []int64, hit func(int64) error) error {
-	var keys []int64
-	err := c.Query(ctx, foundAll, func(r database.Row) error {
-		key := r.Int(0)
-		if sessions = upTo(sessions, sessionOf(key)); len(sessions) > 0 && sessions[0] == sessionOf(key) {
-			keys = append(keys, key)
-			sessions = sessions[1:]
-		}
-		if len(sessions) == 0 {
-			return errEnough
-		}
-		return nil
-	}, match)
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	for _, key := range keys {
-		if err := hit(key); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -236,7 +236,7 @@ func searchCommand(a *cli.App) *cobra.Command {
 	return o.register(a, &cobra.Command{
 		Use: "search word…", Short: "Search this project's sessions",
 		Long: `Find sessions with all given words in the title, or in the same message text. Case and accents are ignored. go.mod finds
-"go" followed by "mod"; conf* finds words that begin with "conf". The latest sessions come first.`,
+"go" followed by "mod". The latest sessions come first.`,
 		RunE: a.OnStore(o.search),
 	}, "search")
 }

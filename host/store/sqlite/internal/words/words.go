@@ -44,35 +44,17 @@ func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
 }
 
-// minPrefix is the minimum length of a prefix: shorter ones match too many words.
-const minPrefix = 3
-
-// Match returns a query of the index for words. It quotes them, so that they contain no operators. It also reports whether some are prefixes.
-// Errors: store.ErrSearch.
-func Match(words []string) (match string, prefixes bool, err error) {
+// Match returns a query of the index for words. It quotes them, so that they contain no operators. Errors: store.ErrSearch.
+func Match(words []string) (string, error) {
 	var terms []string
 	for _, word := range words {
-		w, prefix := strings.CutSuffix(strings.ToValidUTF8(word, " "), "*")
-		letters := 0
-		for _, r := range w {
-			if unicode.IsLetter(r) || unicode.IsNumber(r) {
-				letters++
-			}
+		word = strings.ToValidUTF8(word, " ")
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+			terms = append(terms, `"`+strings.NewReplacer(`"`, `""`, "\x00", " ").Replace(apart(word))+`"`)
 		}
-		if letters == 0 {
-			continue
-		}
-		w = `"` + strings.ReplaceAll(strings.ReplaceAll(apart(w), `"`, `""`), "\x00", " ") + `"`
-		if prefix {
-			if letters < minPrefix {
-				return "", false, fmt.Errorf("%w: %q matches too many words: write at least %d letters before the *", store.ErrSearch, word, minPrefix)
-			}
-			w, prefixes = w+"*", true
-		}
-		terms = append(terms, w)
 	}
 	if len(terms) == 0 {
-		return "", false, fmt.Errorf("%w: no word to search for: write words with letters or digits", store.ErrSearch)
+		return "", fmt.Errorf("%w: no word to search for: write words with letters or digits", store.ErrSearch)
 	}
-	return strings.Join(terms, " AND "), prefixes, nil
+	return strings.Join(terms, " AND "), nil
 }

@@ -13,24 +13,23 @@ import (
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		words    []string
-		match    string
-		prefixes bool
+		words []string
+		match string
 	}{
-		"words":     {[]string{"go.mod", "a"}, `"go.mod" AND "a"`, false},
-		"operators": {[]string{`x" OR "y`, "NOT"}, `"x"" OR ""y" AND "NOT"`, false},
-		"beginning": {[]string{"conf*"}, `"conf"*`, true},
-		"no word":   {[]string{"++", "a"}, `"a"`, false},
-		"unspaced":  {[]string{"質問"}, `" 質  問 "`, false},
-		"NUL":       {[]string{"a\x00b"}, `"a b"`, false},
+		"words":     {[]string{"go.mod", "a"}, `"go.mod" AND "a"`},
+		"operators": {[]string{`x" OR "y`, "NOT"}, `"x"" OR ""y" AND "NOT"`},
+		"beginning": {[]string{"conf*"}, `"conf*"`},
+		"no word":   {[]string{"++", "a"}, `"a"`},
+		"unspaced":  {[]string{"質問"}, `" 質  問 "`},
+		"NUL":       {[]string{"a\x00b"}, `"a b"`},
 	} {
-		match, prefixes, err := words.Match(c.words)
-		if match != c.match || prefixes != c.prefixes || err != nil {
-			t.Errorf("%s: Match = %q, %v, %v; want %q, %v", name, match, prefixes, err, c.match, c.prefixes)
+		match, err := words.Match(c.words)
+		if match != c.match || err != nil {
+			t.Errorf("%s: Match = %q, %v; want %q", name, match, err, c.match)
 		}
 	}
-	for _, bad := range [][]string{nil, {"+"}, {"co*"}} {
-		if _, _, err := words.Match(bad); !errors.Is(err, store.ErrSearch) {
+	for _, bad := range [][]string{nil, {"+"}} {
+		if _, err := words.Match(bad); !errors.Is(err, store.ErrSearch) {
 			t.Errorf("Match(%q) = %v, want ErrSearch", bad, err)
 		}
 	}
