@@ -29,8 +29,8 @@ func TestDirectoryNotUTF8(t *testing.T) {
 		t.Errorf("with a fork:\n%s", list)
 	}
 	p.output(t, 0, "session", "export", "-o", "session.json", "--format", "json")
-	p.output(t, 0, "session", "import", "--new", "session.json")
-	if list, _ = p.output(t, 0, "session", "list"); strings.Count(list, "\n") != 4 {
+	p.output(t, 0, "session", "import", "--force", "session.json")
+	if list, _ = p.output(t, 0, "session", "list"); strings.Count(list, "\n") != 3 {
 		t.Errorf("with an imported session:\n%s", list)
 	}
 }

@@ -26,7 +26,7 @@ type Import struct {
 // SearchQuery selects sessions by words in their title or text.
 type SearchQuery struct {
 	// Words must all occur in the title, or all in one text part. Case and accents are ignored. A compound such as go.mod matches its words in
-	// this order. A word that ends in * matches all words with this prefix of at least three letters.
+	// this order.
 	Words     []string
 	ProjectID string // empty: all
 	Directory string // empty: all
@@ -45,9 +45,6 @@ type Hit struct {
 type GC struct {
 	// DryRun only counts.
 	DryRun bool
-	// Untouched is the time before which a session must have been updated last for Collect to remove the identifiers of its answered
-	// prompts, which prevent a second submission.
-	Untouched sdk.Millis
 	// Archived is the time before which a session must have been archived for Collect to delete it with its descendants. Zero deletes none.
 	Archived sdk.Millis
 }
@@ -57,7 +54,6 @@ type Collected struct {
 	Sessions  []string // archived roots
 	Blobs     int
 	BlobBytes int64 // compressed; without the blobs of Sessions
-	Prompts   int
-	Leftovers int // invisible sessions that a killed process had partly imported or deleted
-	Skipped   int // sessions that were in use or changed in the meantime
+	Leftovers int   // invisible sessions that a killed process had partly imported or deleted
+	Skipped   int   // sessions that were in use or changed in the meantime
 }

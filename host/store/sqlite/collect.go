@@ -135,7 +135,6 @@ func (g *collector) collect(o store.GC, garbage []idle) {
 		g.out.Blobs++
 		g.out.BlobBytes += r.Int(1)
 	})
-	g.out.Prompts = int(g.Exec(dropAnswered, o.Untouched))
 	if o.DryRun {
 		g.Fail(errDryRun)
 	}
@@ -144,8 +143,7 @@ func (g *collector) collect(o store.GC, garbage []idle) {
 const (
 	archivedBefore = `SELECT id FROM session WHERE archived = 1 AND parent = ''
 	AND CASE WHEN json_valid(data) THEN json_extract(data, '$.time.archived') < ? END ORDER BY key`
-	unusedBlobs  = "SELECT key, length(data) FROM blob WHERE NOT EXISTS (SELECT 1 FROM blob_session s WHERE s.blob = blob.key) ORDER BY key"
-	dropAnswered = "DELETE FROM prompt WHERE data IS NULL AND session IN (SELECT key FROM session WHERE updated < ?)"
+	unusedBlobs = "SELECT key, length(data) FROM blob WHERE NOT EXISTS (SELECT 1 FROM blob_session s WHERE s.blob = blob.key) ORDER BY key"
 )
 
 // sessions deletes archived sessions that are not in use. It adds the keys of all sessions that it considers to seen.

@@ -354,7 +354,7 @@ func collectChild(ctx context.Context, path string) error {
 }
 
 func collectAll(ctx context.Context, s *Store) error {
-	_, err := s.Collect(ctx, store.GC{Archived: archivedAt + 1, Untouched: 1})
+	_, err := s.Collect(ctx, store.GC{Archived: archivedAt + 1})
 	return err
 }
 

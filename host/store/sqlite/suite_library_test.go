@@ -122,8 +122,7 @@ func testSearch(t *testing.T, e *env) {
 		"joined":       {[]string{"config_file"}, []string{a}},
 		"path":         {[]string{"host/store.go"}, []string{a}},
 		"phrase":       {[]string{"the config"}, []string{a}},
-		"prefix":       {[]string{"conf*", "in"}, []string{a}},
-		"no prefix":    {[]string{"conf"}, []string{}},
+		"no prefix":    {[]string{"conf*"}, []string{}},
 		"unspaced":     {[]string{"質問"}, []string{"ses_b msg_1 次の質問に答えてください"}},
 		"not in a row": {[]string{"問質"}, []string{}},
 		"operators":    {[]string{`"`, `fix" OR "answer`}, []string{}},
@@ -131,7 +130,7 @@ func testSearch(t *testing.T, e *env) {
 	} {
 		equal(t, name, e.search(c.words...), c.want)
 	}
-	for _, words := range [][]string{nil, {"", "++", "*"}, {"fix", "co*"}} {
+	for _, words := range [][]string{nil, {"", "++", "*"}} {
 		wantErr(t, fmt.Sprintf("Search %q", words), failure(e.Search(t.Context(), store.SearchQuery{Words: words})), store.ErrSearch)
 	}
 }
@@ -253,16 +252,4 @@ func testCollectSessions(t *testing.T, e *env) {
 		equal(t, "skipped", got.Skipped, 1)
 	}
 	equal(t, "left", e.list(all), []string{"ses_busy", "ses_new", "ses_plain"})
-}
-
-func testCollectPrompts(t *testing.T, e *env) {
-	token := e.create("ses_a")
-	for _, id := range []string{"msg_1", "msg_2"} {
-		e.must(e.Submit(t.Context(), prompt("ses_a", id, "{}")))
-	}
-	e.change(token, store.TakePrompt{PromptID: "msg_1"})
-	equal(t, "recent", e.collect(store.GC{Untouched: 1000}).Prompts, 0)
-	equal(t, "dry", e.collect(store.GC{Untouched: 1001, DryRun: true}).Prompts, 1)
-	equal(t, "removed", e.collect(store.GC{Untouched: 1001}).Prompts, 1)
-	equal(t, "waiting", e.waiting("ses_a"), []string{"msg_2 {}"})
 }

@@ -61,7 +61,6 @@ func TestStore(t *testing.T) {
 		"search selects":            testSearchSelects,
 		"collect blobs":             testCollectBlobs,
 		"collect sessions":          testCollectSessions,
-		"collect prompts":           testCollectPrompts,
 		"damage":                    testDamage,
 	} {
 		t.Run(name, func(t *testing.T) {

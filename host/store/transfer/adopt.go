@@ -1,11 +1,9 @@
 package transfer
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tools"
@@ -66,7 +64,6 @@ func (a *adoption) file(f *File, p Place) {
 	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0
 	s.ProjectID, s.Directory, s.Path = p.ProjectID, p.Directory, ""
 	f.count()
-	f.rename()
 	for i := range f.Messages {
 		f.Messages[i].Parts = a.parts(f, f.Messages[i].Parts)
 	}
@@ -85,24 +82,6 @@ func (f *File) count() {
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
 			s.Cost += a.Cost
 			s.Tokens = s.Tokens.Add(a.Tokens)
-		}
-	}
-}
-
-// rename corrects the hashes of outputs that were edited, for example to remove secrets.
-func (f *File) rename() {
-	for hash, content := range f.Outputs {
-		real := store.Hash([]byte(content))
-		if real == hash {
-			continue
-		}
-		delete(f.Outputs, hash)
-		f.Outputs[real] = content
-		for t := range store.PartsOf[*sdk.ToolPart](f.Messages...) {
-			if store.Output(t) == hash {
-				t.State.Metadata["outputPath"] = store.OutputPrefix + real
-				t.State.Output = strings.ReplaceAll(t.State.Output, hash, real)
-			}
 		}
 	}
 }
@@ -138,7 +117,7 @@ func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
 func (a *adoption) output(f *File, t *sdk.ToolPart) {
 	path, _ := t.State.Metadata["outputPath"].(string)
 	if path != "" {
-		if _, ok := f.Outputs[store.Output(t)]; ok {
+		if content, ok := f.Outputs[store.Output(t)]; ok && store.Hash([]byte(content)) == store.Output(t) {
 			return
 		}
 		a.drop("the full text of a large output is not imported: the file has only its preview", true)
@@ -190,47 +169,4 @@ func (f *File) Imports() []store.Import {
 		out = append(out, child.Imports()...)
 	}
 	return out
-}
-
-// Renew returns a copy of the file in which all sessions, messages and parts have new identifiers, including mentions in texts.
-func (f *File) Renew(ids *sdk.IDs) (*File, error) {
-	fresh := map[string]string{}
-	f.renew(ids, fresh)
-	old := slices.SortedFunc(maps.Keys(fresh), func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, id := range old {
-		pairs = append(pairs, id, fresh[id])
-	}
-	data, err := json.Marshal(f)
-	if err != nil {
-		return nil, err
-	}
-	out := &File{}
-	if err := json.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(data))), out); err != nil {
-		return nil, fmt.Errorf("%w: with new identifiers: %w", ErrFile, err)
-	}
-	return out, nil
-}
-
-func (f *File) renew(ids *sdk.IDs, fresh map[string]string) {
-	fresh[f.Info.ID] = ids.New(sdk.PrefixSession)
-	for _, m := range f.Messages {
-		fresh[m.Info.Head().ID] = ids.New(sdk.PrefixMessage)
-		for _, p := range m.Parts {
-			fresh[p.Head().ID] = ids.New(sdk.PrefixPart)
-		}
-	}
-	for _, child := range f.Children {
-		child.renew(ids, fresh)
-	}
-}
-
-// Same reports whether two files hold the same conversation. It ignores the other data of the session, such as the title.
-func Same(a, b *File) (bool, error) {
-	x, err := json.Marshal(a.Messages)
-	if err != nil {
-		return false, err
-	}
-	y, err := json.Marshal(b.Messages)
-	return string(x) == string(y), err
 }

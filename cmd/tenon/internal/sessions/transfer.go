@@ -75,10 +75,8 @@ func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk
 	return nil
 }
 
-type importOptions struct{ force, renew bool }
-
 func importCommand(a *cli.App) *cobra.Command {
-	var o importOptions
+	var force bool
 	cmd := &cobra.Command{
 		Use: "import file", Short: "Import a session exported by tenon or opencode",
 		Long: `Import a session written by tenon session export or opencode export. The file name - means stdin.
@@ -86,20 +84,16 @@ func importCommand(a *cli.App) *cobra.Command {
 The session becomes part of this project: it continues in this directory, with the permissions configured here. It is
 imported completely or not at all. Anything that cannot be imported is reported on stderr.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.force && o.renew {
-				return cli.UsageError("pass one of them", "--force and --new cannot be combined")
-			}
 			f, err := readExport(a, args[0])
 			if err != nil {
 				return err
 			}
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				return importSession(cmd.Context(), a, w, s, f, o)
+				return importSession(cmd.Context(), a, w, s, f, force)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite an existing session with the same ID")
-	cmd.Flags().BoolVar(&o.renew, "new", false, "give the session a new ID")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite an existing session with the same ID")
 	return cmd
 }
 
@@ -127,30 +121,11 @@ func readExport(a *cli.App, file string) (*transfer.File, error) {
 	return f, nil
 }
 
-func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, f *transfer.File, o importOptions) error {
-	if !o.renew && !o.force {
-		if done, err := importedBefore(ctx, a, s, f); done || err != nil {
-			return err
-		}
-	}
-	if o.renew {
-		renewed, err := f.Renew(&sdk.IDs{})
-		if err != nil {
-			return err
-		}
-		f = renewed
-	}
+func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, f *transfer.File, force bool) error {
 	notes := f.Adopt(transfer.Place{ProjectID: w.ProjectID(), Directory: w.SessionDirectory()})
-	if !o.renew && !o.force {
-		// Adopt changed a file from elsewhere, so compare again.
-		if done, err := importedBefore(ctx, a, s, f); done || err != nil {
-			return err
-		}
-	}
-	err := s.Import(ctx, f.Imports(), o.force)
+	err := s.Import(ctx, f.Imports(), force)
 	if errors.Is(err, store.ErrExists) {
-		return cli.UsageError("--force overwrites it, --new imports the file with a new ID; tenon session show "+f.Info.ID+" prints it",
-			"%w, with different messages", err)
+		return cli.UsageError("--force overwrites it; tenon session show "+f.Info.ID+" prints it", "%w", err)
 	}
 	if err != nil {
 		return err
@@ -160,23 +135,4 @@ func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.St
 	}
 	a.Say("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message"))
 	return nil
-}
-
-// importedBefore reports whether the session already exists with the same messages, and if so, prints that.
-func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.File) (bool, error) {
-	info, _, err := s.Session(ctx, f.Info.ID)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	if err == nil {
-		var there *transfer.File
-		if there, err = transfer.Export(ctx, s, info, false); err == nil {
-			same, err := transfer.Same(there, f)
-			if same {
-				a.Say("%s already exists with the same messages; nothing was changed", f.Info.ID)
-			}
-			return same, err
-		}
-	}
-	return false, a.WithoutDamage(err) // a damaged session is not the same
 }

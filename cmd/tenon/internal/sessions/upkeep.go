@@ -125,25 +125,21 @@ func writeAsides(path string, rows []store.Aside) error {
 	return nil
 }
 
-// rememberPrompts is the time for which the IDs of answered prompts are kept after the last change of a session.
-const rememberPrompts = 30 * 24 * time.Hour
-
 func gcCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	var days int
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Delete unused data from the session store",
-		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to, the IDs of prompts
-that were answered long ago, and, with --archived-days N, sessions that were archived at least N days ago. Sessions in
-use are skipped. The freed space is reused; the file does not shrink.`,
+		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to and, with
+--archived-days N, sessions that were archived at least N days ago. Sessions in use are skipped. The freed space is
+reused; the file does not shrink.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			now := time.Now()
-			o := store.GC{DryRun: dry, Untouched: now.Add(-rememberPrompts).UnixMilli()}
+			o := store.GC{DryRun: dry}
 			if cmd.Flags().Changed("archived-days") {
 				if days < 0 {
 					return cli.UsageError("pass 0 or a positive number", "invalid --archived-days %d", days)
 				}
-				o.Archived = now.AddDate(0, 0, -days).UnixMilli() + 1
+				o.Archived = time.Now().AddDate(0, 0, -days).UnixMilli() + 1
 			}
 			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
 				return collect(cmd.Context(), a, s, o)
@@ -162,7 +158,6 @@ type collectedReport struct {
 	Sessions []string `json:"sessions"`
 	Outputs  int      `json:"outputs"`
 	OutputKB int64    `json:"outputKB"`
-	Prompts  int      `json:"prompts"`
 	// Leftovers counts sessions that killed processes imported or deleted only in part. No listing shows them.
 	Leftovers int `json:"leftovers"`
 	InUse     int `json:"inUse"`
@@ -175,7 +170,7 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 	}
 	kb := (got.BlobBytes + 1023) / 1024
 	if a.JSON {
-		return a.PrintJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Prompts, got.Leftovers, got.Skipped})
+		return a.PrintJSON(collectedReport{o.DryRun, append([]string{}, got.Sessions...), got.Blobs, kb, got.Leftovers, got.Skipped})
 	}
 	done := "removed"
 	if o.DryRun {
@@ -184,7 +179,6 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 	t := &view.Table{}
 	t.Add("archived sessions", fmt.Sprint(len(got.Sessions)), done)
 	t.Add("large outputs", fmt.Sprint(got.Blobs), fmt.Sprintf("%s, %d KB", done, kb))
-	t.Add("answered prompts", fmt.Sprint(got.Prompts), done)
 	if got.Leftovers > 0 {
 		t.Add("unfinished imports and deletions", fmt.Sprint(got.Leftovers), done)
 	}
