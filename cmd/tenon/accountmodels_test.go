@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Copilot's list of models decides how a model is asked; it is requested once an hour. A model that the account has not, and a refused sign-in,
+// Copilot's list of models decides how a model is asked; it is requested once. A model that the account has not, and a refused sign-in,
 // are errors with the remedy.
 func TestAccountModels(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestAccountModels(t *testing.T) {
 		requests    string
 	}{
 		{0, "claude-sonnet-9", "by chat", "/models /chat/completions"},
-		{0, "gpt-4.1", "by messages", "/v1/messages"},
+		{0, "gpt-4.1", "by messages", "/models /v1/messages"},
 		{6, "gpt-9", `does not offer model "gpt-9" to your account`, "/models"},
 	} {
 		mu.Lock()

@@ -65,7 +65,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 			}
 		},
 		Protocols: g.protocols, Engine: g.Engine, Environ: r.o.Environ, Secrets: r.o.Secrets, Foreign: r.o.Foreign,
-		Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth, CacheDir: r.o.Project.CacheDir,
+		Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth,
 	})
 	return g, nil
 }

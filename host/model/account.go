@@ -3,42 +3,29 @@ package model
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// accountFresh is how long a stored list of an account's models is used. Servers add models on few days; a policy can change at any time.
-const accountFresh = time.Hour
-
 // listTimeout is the maximum time for the list of an account's models. Prompts wait for it.
 const listTimeout = 15 * time.Second
 
-// account has the models that a server with AccountModels offers to the user's account.
+// account has the models that a server with AccountModels offers to the user's account. The server is asked once in a process.
 type account struct {
 	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
 	models map[string]sdk.Model // nil: not known yet, or noList
-	stored bool                 // models are from the stored list: the server can have newer ones
-	old    bool                 // the stored list is older than accountFresh, and the server was not asked yet
 	noList bool                 // the server has no list: the description counts
 }
 
-// offered returns the model as its server offers it to the user's account. The list is that of this process, else the stored one, else the
-// server's. A model that a stored list lacks can be newer than the list. An old list is used if the server cannot be asked at present.
+// offered returns the model as its server offers it to the user's account.
 func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk.Model, error) {
 	a := &p.account
 	select {
@@ -48,18 +35,13 @@ func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk
 		return model, ctx.Err()
 	}
 	if a.models == nil && !a.noList {
-		list, fresh := m.storedList(p)
-		a.models, a.stored, a.old = m.account(p, list), true, !fresh
-	}
-	if _, ok := a.models[model.ID]; a.old || a.stored && !ok {
 		list, err := m.accountList(ctx, p)
-		switch {
-		case err == nil || noList(err):
-			a.models, a.stored, a.noList = m.account(p, list), false, err != nil
-		case !ok || Classify(err) != ClassRetry:
+		if err != nil && !noList(err) {
 			return model, fmt.Errorf("list of models: %w", err)
 		}
-		a.old = false
+		if a.noList = err != nil; !a.noList {
+			a.models = m.account(p, list)
+		}
 	}
 	if a.noList {
 		return model, nil
@@ -85,9 +67,6 @@ func (a *account) known() map[string]sdk.Model {
 // account returns the models of a list, by ID, with what is known of them and the configuration. It includes the modes of listed models, and the
 // configured models.
 func (m *Models) account(p *provider, list []sdk.Model) map[string]sdk.Model {
-	if list == nil {
-		return nil
-	}
 	listed := map[string]sdk.Model{}
 	for _, one := range list {
 		listed[one.ID] = one
@@ -153,7 +132,7 @@ func (m *Models) accountList(ctx context.Context, p *provider) ([]sdk.Model, err
 	}
 }
 
-// list asks the server of a provider for its models. With AccountModels, the answer is stored for later processes. Errors: noList.
+// list asks the server of a provider for its models. Errors: noList.
 func (m *Models) list(ctx context.Context, id string) ([]sdk.Model, error) {
 	client, err := m.client(ctx, id, nil)
 	if err != nil {
@@ -163,11 +142,7 @@ func (m *Models) list(ctx context.Context, id string) ([]sdk.Model, error) {
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
-	list, err := lister.ListModels(ctx)
-	if p := m.providers[id]; err == nil && p.info.AccountModels {
-		m.store(p, list)
-	}
-	return list, err
+	return lister.ListModels(ctx)
 }
 
 // noList reports whether an error of list means that the server has none.
@@ -175,51 +150,4 @@ func noList(err error) bool {
 	var refused *sdk.ProviderError
 	missing := errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusMethodNotAllowed)
 	return missing || errors.Is(err, errors.ErrUnsupported)
-}
-
-// listFile matches the names of stored lists in a cache directory.
-const listFile = "models-*.json"
-
-// ForgetLists removes the stored lists of accounts from a cache directory, unless it is empty. Another sign-in has other models.
-func ForgetLists(cacheDir string) error {
-	files, err := fs.Glob(os.DirFS(cacheDir), listFile)
-	for _, file := range files {
-		err = errors.Join(err, os.Remove(filepath.Join(cacheDir, file)))
-	}
-	return err
-}
-
-// accountFile returns the file for the list of an account, or "" without a directory. A key is part of its name: other keys have other
-// models. After a sign-in, ForgetLists removes it.
-func (m *Models) accountFile(p *provider) string {
-	id, err := json.Marshal([]any{p.info.ID, p.info.BaseURL, p.info.Options, p.info.Key})
-	if err != nil || m.o.CacheDir == "" {
-		return ""
-	}
-	sum := sha256.Sum256(id)
-	return filepath.Join(m.o.CacheDir, strings.Replace(listFile, "*", hex.EncodeToString(sum[:8]), 1))
-}
-
-// storedList returns the stored list of an account, nil without one, and whether it is younger than accountFresh.
-func (m *Models) storedList(p *provider) (list []sdk.Model, fresh bool) {
-	file := m.accountFile(p)
-	at, err := os.Stat(file)
-	if err != nil {
-		return nil, false
-	}
-	data, err := os.ReadFile(file)
-	if err != nil || json.Unmarshal(data, &list) != nil {
-		return nil, false
-	}
-	return list, time.Since(at.ModTime()).Abs() <= accountFresh // the clock may have been ahead
-}
-
-// store stores the list of an account. Without it, the next process asks the server.
-func (m *Models) store(p *provider, list []sdk.Model) {
-	data, err := json.Marshal(list)
-	file := m.accountFile(p)
-	if err != nil || file == "" || os.MkdirAll(m.o.CacheDir, 0o700) != nil {
-		return
-	}
-	_ = atomicfile.Write(file, data, atomicfile.Options{})
 }

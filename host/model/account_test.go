@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -26,12 +25,12 @@ type account struct {
 func (l account) ListModels(ctx context.Context) ([]sdk.Model, error) { return l.list(ctx) }
 
 // newModels returns the models of a process with a provider with AccountModels.
-func newModels(dir string, config *sdk.Config, list func(context.Context) ([]sdk.Model, error)) *model.Models {
+func newModels(config *sdk.Config, list func(context.Context) ([]sdk.Model, error)) *model.Models {
 	protocol := func(name string) sdk.Protocol {
 		return sdk.Protocol{Name: name, Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return account{list: list}, nil }}
 	}
 	return model.New(model.Options{
-		Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}}, CacheDir: dir,
+		Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}},
 		Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", BaseURL: "https://a.example", AccountModels: true}},
 		Protocols: map[string]sdk.Protocol{"x": protocol("x"), "y": protocol("y")},
 	})
@@ -40,17 +39,9 @@ func newModels(dir string, config *sdk.Config, list func(context.Context) ([]sdk
 // opener returns a function that opens models of a provider with AccountModels, as a process does, and the number of requests for the list.
 func opener(t *testing.T, config *sdk.Config, list []sdk.Model, err error) (open func(id string) (*model.Model, error), asked *int) {
 	t.Helper()
-	return openerIn(t, t.TempDir(), config, list, err)
-}
-
-// openerIn is opener with the directory of stored lists.
-func openerIn(t *testing.T, dir string, config *sdk.Config, list []sdk.Model, err error) (open func(id string) (*model.Model, error), asked *int) {
-	t.Helper()
 	asked = new(int)
-	return func(id string) (*model.Model, error) {
-		models := newModels(dir, config, func(context.Context) ([]sdk.Model, error) { *asked++; return list, err })
-		return models.Open(t.Context(), "known/"+id, false)
-	}, asked
+	models := newModels(config, func(context.Context) ([]sdk.Model, error) { *asked++; return list, err })
+	return func(id string) (*model.Model, error) { return models.Open(t.Context(), "known/"+id, false) }, asked
 }
 
 // TestAccountModels: the server's list decides the models, their formats and limits; prices stay those of the catalog, and the user's configuration
@@ -77,11 +68,8 @@ func TestAccountModels(t *testing.T) {
 			t.Errorf("%s = %+v, %v, want %+v", id, got, err, want)
 		}
 	}
-	if *asked != 1 {
-		t.Errorf("%d requests for the list, want 1 of the first process", *asked)
-	}
-	if _, err := open("only"); !errors.Is(err, model.ErrModel) || !strings.Contains(err.Error(), "does not offer model") || *asked != 2 {
-		t.Errorf("a model that is not offered: %v after %d requests, want an error after a second request", err, *asked)
+	if _, err := open("only"); !errors.Is(err, model.ErrModel) || !strings.Contains(err.Error(), "does not offer model") || *asked != 1 {
+		t.Errorf("a model that is not offered: %v after %d requests, want an error after one request", err, *asked)
 	}
 }
 
@@ -100,70 +88,12 @@ func TestAccountWithoutList(t *testing.T) {
 	}
 }
 
-// TestOldListOfAccount: a list is requested again after an hour. If the server cannot be asked, the old one is used; after a refusal it is not.
-func TestOldListOfAccount(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	open, asked := openerIn(t, dir, &sdk.Config{}, []sdk.Model{{ID: "m", Protocol: "y"}}, nil)
-	if _, err := open("m"); err != nil || *asked != 1 {
-		t.Fatalf("%v after %d requests", err, *asked)
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "models-*.json"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("stored: %v, %v", files, err)
-	}
-	for _, age := range []time.Duration{2 * time.Hour, -1000 * time.Hour} { // the clock may have been ahead
-		old := time.Now().Add(-age)
-		if err := os.Chtimes(files[0], old, old); err != nil {
-			t.Fatal(err)
-		}
-		open, asked = openerIn(t, dir, &sdk.Config{}, nil, &sdk.ProviderError{StatusCode: http.StatusBadGateway})
-		if got, err := open("m"); err != nil || got.Protocol != "y" || *asked != 1 {
-			t.Errorf("age %s, while the server fails: %+v, %v after %d requests, want the old list", age, got, err, *asked)
-		}
-	}
-	open, _ = openerIn(t, dir, &sdk.Config{}, nil, &sdk.ProviderError{StatusCode: http.StatusUnauthorized})
-	if got, err := open("m"); err == nil {
-		t.Errorf("after a refusal: %+v, want an error", got)
-	}
-}
-
-// TestNewerThanStoredList: a process that uses a stored list asks the server for a model that the list lacks.
-func TestNewerThanStoredList(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	open, _ := openerIn(t, dir, &sdk.Config{}, []sdk.Model{{ID: "m"}}, nil)
-	if _, err := open("m"); err != nil {
-		t.Fatal(err)
-	}
-	asked := 0
-	models := newModels(dir, &sdk.Config{}, func(context.Context) ([]sdk.Model, error) {
-		asked++
-		return []sdk.Model{{ID: "m"}, {ID: "newer"}}, nil
-	})
-	for i, c := range []struct {
-		id    string
-		ok    bool
-		asked int
-	}{{"m", true, 0}, {"newer", true, 1}, {"none", false, 1}} {
-		if _, err := models.Open(t.Context(), "known/"+c.id, false); (err == nil) != c.ok || asked != c.asked {
-			t.Errorf("%d: %s: %v after %d requests for the list, want %d", i, c.id, err, asked, c.asked)
-		}
-	}
-	if err := model.ForgetLists(dir); err != nil {
-		t.Fatal(err)
-	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		t.Errorf("after another sign-in: %v, %v, want no list", files, err)
-	}
-}
-
 // TestListIsRequestedAgain after a failure that may pass, as models are.
 func TestListIsRequestedAgain(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	config := &sdk.Config{Retry: sdk.RetryConfig{DelayMS: 1}}
-	models := newModels(t.TempDir(), config, func(context.Context) ([]sdk.Model, error) {
+	models := newModels(config, func(context.Context) ([]sdk.Model, error) {
 		if asked++; asked < 3 {
 			return nil, &sdk.ProviderError{StatusCode: http.StatusBadGateway}
 		}
@@ -180,7 +110,7 @@ func TestHangingList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := make(chan struct{})
 		hang := sync.OnceFunc(func() { close(began) })
-		models := newModels("", &sdk.Config{}, func(ctx context.Context) ([]sdk.Model, error) {
+		models := newModels(&sdk.Config{}, func(ctx context.Context) ([]sdk.Model, error) {
 			hang()
 			<-ctx.Done()
 			return nil, &sdk.ProviderError{Err: ctx.Err()}

@@ -43,8 +43,6 @@ type Options struct {
 	// source; empty: none. Nil: nothing is stored.
 	SignIn      func(*SignInRequest) (source string)
 	AuthMethods []sdk.AuthMethod // of the plugins, for SignIn
-	// CacheDir is where lists of models of ProviderInfo.AccountModels are kept. Empty: they are requested by each process.
-	CacheDir string
 	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
 	Approved func(digest string) bool
 }

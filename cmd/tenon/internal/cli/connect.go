@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/oauth"
@@ -113,10 +112,7 @@ func (w *Workspace) StoreKey(ctx context.Context, provider, key string, keyring 
 func (w *Workspace) put(ctx context.Context, provider string, c *credentials.Credential) error {
 	w.App.Mask.hide(c.Secrets())
 	defer w.stored.Store(nil)
-	if err := w.Credentials().Put(ctx, credentials.ForProvider(provider), c); err != nil {
-		return err
-	}
-	return model.ForgetLists(w.Project.CacheDir) // another account may have other models
+	return w.Credentials().Put(ctx, credentials.ForProvider(provider), c)
 }
 
 // TryCredentials sends a request with the credentials of a provider, and describes the answer. Errors have a remedy.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -159,27 +158,5 @@ func TestKeyWithResource(t *testing.T) {
 		if w.SignIn()(&model.SignInRequest{Info: &info}) == "" || info.Key != "k" || info.Options["resourceName"] != want || len(info.Options) != 1 {
 			t.Errorf("resource %q configured: options %v, key %q, want the resource %q", configured, info.Options, info.Key, want)
 		}
-	}
-}
-
-// TestSignInForgetsLists: the stored lists of models are those of the account before.
-func TestSignInForgetsLists(t *testing.T) {
-	t.Parallel()
-	w := workspace(t)
-	w.Project.CacheDir = t.TempDir()
-	list, other := filepath.Join(w.Project.CacheDir, "models-0123456789abcdef.json"), filepath.Join(w.Project.CacheDir, "other.json")
-	for _, file := range []string{list, other} {
-		if err := os.WriteFile(file, []byte("[]"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.StoreKey(t.Context(), "p", "secret-key", false); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(list); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the list after a sign-in: %v, want none", err)
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Error(err)
 	}
 }
