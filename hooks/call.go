@@ -95,7 +95,7 @@ func (h *pluginHook) restrict(answer *sdk.Answer, t *remoteTask) error {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
 	if h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
-		answer.Changes = value.Appended(answer.Changes, h.Writes, func(list string) int { return value.LengthJSON(t.Value, list) })
+		answer.Changes = value.Appended(answer.Changes, h.Writes, func(lists []string) map[string]int { return value.LengthsJSON(t.Value, lists) })
 		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
 	}
 	return nil

@@ -71,7 +71,7 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 func (w *walk) applyLocal(h *pluginHook, t *task, entry *Entry) error {
 	changes, err := value.Diff[sdk.Change](w.value, t.local.Value)
 	if len(changes) > 0 {
-		changes = value.Appended(changes, h.Writes, func(list string) int { return value.Length(w.value, list) })
+		changes = value.Appended(changes, h.Writes, func(lists []string) map[string]int { return value.Lengths(w.value, lists) })
 		changes, entry.Dropped = value.Restrict(changes, h.Writes)
 		entry.Changes, err = apply(w.value, changes, w.scope.Ledger != nil)
 	}

@@ -26,7 +26,7 @@ const (
 	MaxAnswerText = 256 << 10
 	// MaxAnswerDepth bounds the nesting of objects and arrays in a value, and in the arguments of a tool call.
 	MaxAnswerDepth = 256
-	// maxReread bounds the raw JSON that Apply or LookupAll parses again, in bytes: unknown fields and unknown parts. It is four times the
+	// maxReread bounds the raw JSON that Apply parses again, in bytes: unknown fields and unknown parts. It is four times the
 	// JSON of a very long conversation.
 	maxReread = 64 << 20
 )
@@ -72,7 +72,7 @@ func splitPointer(pointer string) ([]string, error) {
 	return jsonpointer.Split(pointer)
 }
 
-// reread counts the bytes of JSON that are parsed again.
+// reread counts the bytes of JSON that Apply parses again.
 type reread int
 
 // spend adds n bytes. It returns an error beyond maxReread.

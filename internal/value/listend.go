@@ -2,7 +2,8 @@ package value
 
 import (
 	"bytes"
-	"reflect"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,9 +15,9 @@ import (
 // /list/- permits only appending to the list.
 const end = "/-"
 
-// Appended turns changes that add elements to a list into changes at its end, if writes permits only appending to it. length returns the
-// number of elements that the hook saw. If it saw none, the elements of a new list count as added.
-func Appended[C change](changes []C, writes []string, length func(list string) int) []C {
+// Appended turns changes that add elements to a list into changes at its end, if writes permits only appending to it. lengths returns the
+// numbers of elements that the hook saw, see Lengths. If it saw none, the elements of a new list count as added.
+func Appended[C change](changes []C, writes []string, lengths func(lists []string) map[string]int) []C {
 	var lists []string
 	for _, w := range writes {
 		if list, ok := strings.CutSuffix(w, end); ok {
@@ -26,36 +27,55 @@ func Appended[C change](changes []C, writes []string, length func(list string) i
 	if len(lists) == 0 {
 		return changes
 	}
+	isList := func(pointer string) bool {
+		return slices.ContainsFunc(lists, func(list string) bool { return sameMember(list, pointer) })
+	}
+	of := make([]string, len(changes)) // the lists to which the changes may append
+	for i, c := range as[Change](changes) {
+		parent, _ := splitLast(c.Pointer)
+		switch {
+		case c.Remove:
+		case bytes.HasPrefix(c.Value, []byte("[")) && isList(c.Pointer):
+			of[i] = c.Pointer
+		case isList(parent):
+			of[i] = parent
+		}
+	}
+	saw := lengths(slices.Sorted(maps.Keys(setOf(of))))
 	var out []Change
-	for _, c := range as[Change](changes) {
-		out = append(out, appended(c, lists, length)...)
+	for i, c := range as[Change](changes) {
+		_, last := splitLast(c.Pointer)
+		at, err := strconv.Atoi(last)
+		switch {
+		case of[i] == "" || of[i] == c.Pointer && saw[of[i]] > 0:
+		case of[i] == c.Pointer:
+			jsontext.EachElement(c.Value, func(element []byte) { out = append(out, Change{Pointer: c.Pointer + end, Value: bytes.Clone(element)}) })
+			continue
+		case err == nil && at >= saw[of[i]]:
+			c.Pointer = of[i] + end
+		}
+		out = append(out, c)
 	}
 	return as[C](out)
 }
 
-// appended is Appended of one change.
-func appended(c Change, lists []string, length func(string) int) []Change {
-	if c.Remove {
-		return []Change{c}
+// splitLast returns a pointer without its last segment, and that segment.
+func splitLast(pointer string) (parent, last string) {
+	if i := strings.LastIndexByte(pointer, '/'); i >= 0 {
+		return pointer[:i], pointer[i+1:]
 	}
-	parent, last := "", ""
-	if i := strings.LastIndexByte(c.Pointer, '/'); i >= 0 {
-		parent, last = c.Pointer[:i], c.Pointer[i+1:]
-	}
-	for _, list := range lists {
-		switch {
-		case sameMember(list, c.Pointer) && length(c.Pointer) == 0 && bytes.HasPrefix(c.Value, []byte("[")):
-			var out []Change
-			jsontext.EachElement(c.Value, func(element []byte) { out = append(out, Change{Pointer: c.Pointer + end, Value: bytes.Clone(element)}) })
-			return out
-		case sameMember(list, parent):
-			if i, err := strconv.Atoi(last); err == nil && i >= length(parent) {
-				c.Pointer = parent + end
-				return []Change{c}
-			}
+	return "", ""
+}
+
+// setOf returns the texts that are not empty.
+func setOf(texts []string) map[string]bool {
+	set := map[string]bool{}
+	for _, text := range texts {
+		if text != "" {
+			set[text] = true
 		}
 	}
-	return []Change{c}
+	return set
 }
 
 // sameMember reports whether a declared field names exactly the member at pointer.
@@ -66,71 +86,82 @@ func sameMember(field, pointer string) bool {
 // Placed replaces the final - of pointers by the index that it stands for, except in lists that an earlier change replaces.
 func Placed[C change](v any, changes []C) []C {
 	list := as[Change](changes)
-	var out []Change
-	lengths := map[string]int{}
+	of := make([]string, len(list)) // the lists to which the changes append
+	var earlier touched
 	for i, c := range list {
-		parent, ok := strings.CutSuffix(c.Pointer, end)
-		if !ok || touched(list[:i], parent) {
-			continue
+		if parent, ok := strings.CutSuffix(c.Pointer, end); !ok {
+			earlier.add(&c)
+		} else if !earlier.has(parent) {
+			of[i] = parent
 		}
-		if out == nil {
-			out = append(out, list...)
-		}
-		if _, known := lengths[parent]; !known {
-			lengths[parent] = Length(v, parent)
-		}
-		out[i].Pointer = parent + "/" + strconv.Itoa(lengths[parent])
-		lengths[parent]++
 	}
-	if out == nil {
+	lists := setOf(of)
+	if len(lists) == 0 {
 		return changes
+	}
+	lengths := Lengths(v, slices.Sorted(maps.Keys(lists)))
+	out := slices.Clone(list)
+	for i, parent := range of {
+		if parent != "" {
+			out[i].Pointer = parent + "/" + strconv.Itoa(lengths[parent])
+			lengths[parent]++
+		}
 	}
 	return as[C](out)
 }
 
-// touched reports whether one of the changes replaces the list, something above it, or removes something.
-func touched(changes []Change, list string) bool {
-	for _, c := range changes {
-		if c.Remove || strings.HasPrefix(list+"/", c.Pointer+"/") || strings.HasPrefix(c.Pointer, list+"/") && !strings.HasSuffix(c.Pointer, end) {
+// touched holds the places of changes that may replace a list or remove something.
+type touched struct {
+	removed bool
+	at      map[string]bool // the changed places
+	above   map[string]bool // the places that contain one
+}
+
+func (t *touched) add(c *Change) {
+	t.removed = t.removed || c.Remove
+	if t.at == nil {
+		t.at, t.above = map[string]bool{}, map[string]bool{}
+	}
+	t.at[c.Pointer] = true
+	for p := c.Pointer; p != "" && !t.above[p]; p, _ = splitLast(p) {
+		t.above[p] = true
+	}
+}
+
+// has reports whether one of the changes replaces the list, something above it or in it, or removes something.
+func (t *touched) has(list string) bool {
+	if t.removed || t.above[list] || t.at[""] {
+		return true
+	}
+	for p := list; p != ""; p, _ = splitLast(p) {
+		if t.at[p] {
 			return true
 		}
 	}
 	return false
 }
 
-// Length returns the number of elements of the array at a pointer of v; 0 if v has no array there. It does not encode the elements of Go slices,
-// because a conversation is large.
-func Length(v any, pointer string) int {
-	path, err := splitPointer(pointer)
+// Lengths returns the numbers of elements of the arrays at pointers of v; those of arrays that v does not have are missing.
+func Lengths(v any, lists []string) map[string]int {
+	inside := make([]string, len(lists))
+	for i, list := range lists {
+		inside[i] = list + "/*/\x00" // no member of the elements: a conversation is large
+	}
+	raw, err := Select(v, inside)
 	if err != nil {
-		return 0
+		return map[string]int{}
 	}
-	target := reflect.ValueOf(v).Elem()
-	at, path := find(found{plan: planOf(target.Type()), value: target}, path)
-	if len(path) == 0 && at.plan != nil && at.plan.shape == shapeSlice {
-		return at.value.Len()
-	}
-	raw, err := at.json()
-	if err != nil {
-		return 0
-	}
-	return lengthAt(raw, path)
+	return LengthsJSON(raw, lists)
 }
 
-// LengthJSON is Length of JSON.
-func LengthJSON(raw []byte, pointer string) int {
-	path, err := splitPointer(pointer)
+// LengthsJSON is Lengths of JSON.
+func LengthsJSON(raw []byte, lists []string) map[string]int {
+	out := map[string]int{}
+	err := eachAt(raw, lists, func(i int, list []byte) {
+		jsontext.EachElement(list, func([]byte) { out[lists[i]]++ })
+	})
 	if err != nil {
-		return 0
+		return map[string]int{}
 	}
-	return lengthAt(raw, path)
-}
-
-func lengthAt(raw []byte, path []string) int {
-	n := 0
-	list, err := rawLookup(raw, path, new(reread))
-	if err == nil {
-		jsontext.EachElement(list, func([]byte) { n++ })
-	}
-	return n
+	return out
 }

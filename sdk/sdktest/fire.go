@@ -71,7 +71,7 @@ func (h *Host) fire(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, i
 	}
 	if err == nil && len(answer.Changes) > 0 {
 		var dropped []string
-		answer.Changes = value.Appended(answer.Changes, hook.Writes, func(list string) int { return value.LengthJSON(call.Value, list) })
+		answer.Changes = value.Appended(answer.Changes, hook.Writes, func(lists []string) map[string]int { return value.LengthsJSON(call.Value, lists) })
 		answer.Changes, dropped = value.Restrict(answer.Changes, hook.Writes)
 		for _, pointer := range dropped {
 			note(h, &h.dropped, pointer)
