@@ -202,7 +202,6 @@ type Query struct {
 	Directory string // empty: all
 	ParentID  string // only the children of this session; overrides Children
 	Children  bool   // include children
-	Search    string // text in the title; ignores case
 	Archived  bool   // include archived sessions
 	Limit     int    // maximum number of sessions; 0: 100
 	// Before selects the sessions after this one in the listing.

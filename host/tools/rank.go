@@ -10,43 +10,34 @@ import (
 )
 
 // rank returns the tools that contain words of the query, the best first.
-func rank(tools []*Tool, query []string) (out []*Tool) {
+func rank(tools []*Tool, query []string) []*Tool {
 	slices.Sort(query)
-	query = slices.Compact(query)
 	all := make([]ranked, len(tools))
 	for i, one := range tools {
 		all[i] = rankedTool(one)
 	}
-	for _, word := range query {
-		n := 0
+	scores := map[*Tool]int{}
+	for _, word := range slices.Compact(query) {
+		hits := map[*Tool]int{}
 		for i := range all {
-			if all[i].hit = all[i].matches(word); all[i].hit > 0 {
-				n++
+			if hit := all[i].matches(word); hit > 0 {
+				hits[tools[i]] = hit
 			}
 		}
-		for i := range all {
-			all[i].score += all[i].hit * bits.Len(uint(len(tools)/max(n, 1))) // a word in few tools counts more
+		for one, hit := range hits {
+			scores[one] += hit * bits.Len(uint(len(tools)/len(hits))) // a word in few tools counts more
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
-	for _, r := range all {
-		if r.score > 0 {
-			out = append(out, r.tool)
-		}
-	}
+	out := slices.DeleteFunc(slices.Clone(tools), func(one *Tool) bool { return scores[one] == 0 })
+	slices.SortStableFunc(out, func(a, b *Tool) int { return cmp.Compare(scores[b], scores[a]) })
 	return out
 }
 
-// ranked is a tool with its searched words.
-type ranked struct {
-	tool                          *Tool
-	name, parameters, description []string
-	hit                           int // for one word of the query
-	score                         int
-}
+// ranked has the searched words of a tool.
+type ranked struct{ name, parameters, description []string }
 
 func rankedTool(one *Tool) ranked {
-	r := ranked{tool: one, name: wordsOf(one.Def.ID), description: wordsOf(one.Def.Description)}
+	r := ranked{name: wordsOf(one.Def.ID), description: wordsOf(one.Def.Description)}
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}

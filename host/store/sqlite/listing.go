@@ -117,9 +117,6 @@ func listing(columns string, q store.Query) (string, []any) {
 	if q.Directory != "" {
 		where("directory = ?", q.Directory)
 	}
-	if q.Search != "" {
-		where("instr(title, ?) > 0", strings.ToLower(q.Search))
-	}
 	if !q.Archived {
 		where("archived = 0")
 	}

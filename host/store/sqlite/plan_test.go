@@ -36,7 +36,6 @@ func TestPlans(t *testing.T) {
 		"children":      plan(store.Query{ParentID: "ses_a"}),
 		"project":       plan(store.Query{ProjectID: "p"}),
 		"directory":     plan(store.Query{Directory: "/src", Limit: 1}),
-		"title":         plan(store.Query{Search: "x"}),
 		"unused blob":   {dropUnused, []any{int64(1)}},
 		"portion":       {removals()[0].last, []any{int64(1), int64(2), int64(3), int64(4)}},
 		"blobs":         {removals()[4].last, []any{int64(1), int64(2), int64(3), int64(4)}},
