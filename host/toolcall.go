@@ -73,11 +73,6 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		t.conclude(c, t.refused(ctx, err))
 		return
 	}
-	if c.tool.Hidden && c.byPlugin == nil {
-		metadata, err := t.tools.Introduction(ctx, c.tool)
-		t.conclude(c, tools.Outcome{Kind: sdk.OutcomeError, Err: t.haltOnHookError(err), Result: &sdk.ToolResult{Metadata: metadata}})
-		return
-	}
 	ctx = tools.InCall(ctx)
 	if err := t.prepareCall(ctx, c); err != nil {
 		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
@@ -101,7 +96,10 @@ func (t *turn) find(c *call) error {
 		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
 	t.conv.Locked(func() { c.part.Tool = c.tool.Def.ID })
-	if err != nil {
+	switch {
+	case c.tool.Hidden && c.byPlugin == nil:
+		return tools.Hidden(c.part.Tool)
+	case err != nil:
 		return tools.Unreadable(c.part.Tool, c.raw, c.cut, err)
 	}
 	return nil

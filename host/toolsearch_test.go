@@ -130,27 +130,24 @@ func without(list []sdk.ToolDefinition, id string) []sdk.ToolDefinition {
 	return slices.DeleteFunc(slices.Clone(list), func(d sdk.ToolDefinition) bool { return d.ID == id })
 }
 
-// TestHiddenToolIsIntroduced answers the call of a tool that was not searched for with its definition, and runs the next one.
-func TestHiddenToolIsIntroduced(t *testing.T) {
+// TestHiddenToolIsRefused: a tool that was not searched for is not run, and the error says how to load it.
+func TestHiddenToolIsRefused(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, call("birds_count", `{"where":"north"}`), call("birds_count", `{"region":"north"}`), say("done"))
+	m := newModel(t, call("birds_count", `{"where":"north"}`), search("select:birds_count"), call("birds_count", `{"region":"north"}`), say("done"))
 	k := start(t, nil, append([]sdk.Plugin{base(m)}, crowd()...)...)
 	id, _ := k.prompt("go")
 	got := k.results(id)
-	if !strings.Contains(got[0], "the call was not run") || !strings.Contains(got[0], `"region"`) {
-		t.Errorf("result = %q, want the definition", got[0])
+	if !strings.Contains(got[0], "the call was not run") || !strings.Contains(got[0], `"select:birds_count"`) {
+		t.Errorf("result = %q, want the way to load the tool", got[0])
 	}
-	want(t, "result of the next call", `{"region":"north"}`, got[1])
-	if !slices.Contains(toolNames(m.last(sdk.PurposeTurn)), "birds_count") {
-		t.Error("the tool stays hidden")
-	}
+	want(t, "result of the next call", `{"region":"north"}`, got[2])
 	ran := 0
 	for _, p := range k.toolParts(id) {
 		if p.State.Status == sdk.ToolCompleted {
 			ran++
 		}
 	}
-	want(t, "calls that ran", 1, ran)
+	want(t, "calls that ran", 2, ran)
 }
 
 // TestWhatHides asks which tools a model is shown.
@@ -308,7 +305,7 @@ func TestHiddenDefinitionsPassHooks(t *testing.T) {
 		}
 		return nil
 	})
-	m := newModel(t, call("birds_count", `{}`), search("birds"), say("done"))
+	m := newModel(t, search("birds"), say("done"))
 	k := start(t, nil, append([]sdk.Plugin{base(m), &plugin{name: "cleaner", hooks: []sdk.Hook{clean}}}, crowd()...)...)
 	id, _ := k.prompt("go")
 	for _, text := range k.results(id) {

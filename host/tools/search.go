@@ -25,10 +25,9 @@ const (
 	// selectPrefix begins a query that names tools.
 	selectPrefix = "select:"
 
-	// foundKey lists the found tools in the metadata of a search. hiddenKey marks a call that was refused because its tool was hidden. The
-	// tools that the model knows are read only from these fields of the stored conversation.
-	foundKey  = "tools"
-	hiddenKey = "hidden"
+	// foundKey lists the found tools in the metadata of a search. The tools that the model knows are read only from this field of the stored
+	// conversation.
+	foundKey = "tools"
 )
 
 // hide puts tools of plugins behind the search tool if all tools together exceed the budget. The plugins' tools are listed in their order as
@@ -79,27 +78,18 @@ func (one *Tool) tokens() int64 {
 func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	known := map[string]bool{}
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
-		switch state := &call.State; {
-		case live.Ignored(call):
-		case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
-			for _, id := range StringsOf(state.Metadata[foundKey]) {
+		if call.State.Status == sdk.ToolCompleted && call.Tool == searchTool && !live.Ignored(call) {
+			for _, id := range StringsOf(call.State.Metadata[foundKey]) {
 				known[id] = true
 			}
-		case state.Status == sdk.ToolError && state.Metadata[hiddenKey] == true:
-			known[call.Tool] = true
 		}
 	}
 	return known
 }
 
-// Introduction returns the error of a call of a hidden tool, with the tool's definition, and the metadata that makes the tool known: the model
-// guessed the arguments, and can call again.
-func (s *Set) Introduction(ctx context.Context, one *Tool) (sdk.Object, error) {
-	text, err := s.present(ctx, one)
-	if err != nil {
-		return nil, err
-	}
-	return sdk.Object{hiddenKey: true}, fmt.Errorf("the call was not run: the definition of %s was not known yet. This is it; call the tool again with arguments that meet it.\n\n%s", one.Def.ID, text)
+// Hidden returns the error of a call of a hidden tool: the model guessed the arguments.
+func Hidden(tool string) error {
+	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, searchTool, selectPrefix+tool)
 }
 
 // HookError is returned if a hook at tool.definition that must not fail did. The host then ends the turn.
