@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,42 +25,26 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 	if err != nil {
 		return nil, err
 	}
-	out := make([]sdk.Session, len(rows))
-	damaged := make([]bool, len(rows))
+	out, damaged := make([]sdk.Session, len(rows)), make([]bool, len(rows))
 	inParallel(len(rows), func(i int) {
 		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
 		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
 	})
-	if slices.Contains(damaged, true) {
-		return s.salvageSessions(ctx, q)
+	var damage store.Damages
+	for i := range rows {
+		if damaged[i] {
+			id, _, _ := bytes.Cut(rows[i], []byte{'\n'})
+			v, _, err := s.Session(ctx, string(id))
+			if err = damage.Take(err); err != nil {
+				return nil, err
+			}
+			out[i] = *v
+		}
 	}
 	if len(out) == 0 {
 		return nil, nil
 	}
-	return out, nil
-}
-
-// salvageSessions reads the sessions one by one.
-func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
-	query, args := listing("key, id", q)
-	var damaged []store.Damage
-	err = s.read(ctx, func(c *database.Conn) error {
-		list, err := database.All(ctx, c, query, func(r database.Row) stored { return stored{key: r.Int(0), id: r.Text(1)} }, args...)
-		for i := 0; err == nil && i < len(list); i++ {
-			var v *sdk.Session
-			v, err = s.session(ctx, c, list[i].key, list[i].id)
-			rows, other := store.Readable(err)
-			if err = other; err == nil {
-				damaged = append(damaged, rows...)
-				out = append(out, *v)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, s.damageError(damaged)
+	return out, damage.Err()
 }
 
 // List reads one column per session, and only from an index.

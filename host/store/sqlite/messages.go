@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -29,6 +30,27 @@ type stored struct {
 	id      string
 	data    []byte
 	problem error
+}
+
+// named is the identifier of a row, a line feed and the value in one column, because another column costs the driver as much as another row.
+const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
+
+// Queries for rows. The first two select the last rows of a span, at most so many; unlimited selects all.
+const (
+	lastMessages = "SELECT key, " + named + " FROM message WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
+	lastParts    = "SELECT key, " + named + " FROM part WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
+	onePart      = "SELECT key, " + named + " FROM part WHERE key = ?"
+	unlimited    = -1
+)
+
+// readRows returns the rows of a query in the order of their keys.
+func readRows(ctx context.Context, c *database.Conn, query string, args ...any) ([]stored, error) {
+	out, err := database.All(ctx, c, query, func(r database.Row) stored {
+		id, data, _ := bytes.Cut(r.Bytes(1), []byte{'\n'})
+		return stored{key: r.Int(0), id: string(id), data: data}
+	}, args...)
+	slices.Reverse(out)
+	return out, err
 }
 
 // Messages returns a page of messages with one range scan each for messages, parts and appended text. Decoding costs several times as much as
@@ -79,7 +101,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	if limit <= 0 {
 		limit = unlimited
 	}
-	if p.messages, err = messageRows.last(ctx, c, in, limit); err != nil {
+	if p.messages, err = readRows(ctx, c, lastMessages, in.low, in.high, int64(limit)); err != nil {
 		return err
 	}
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
@@ -90,7 +112,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	if p.appended, err = readDeltas(ctx, c, parts); err != nil {
 		return err
 	}
-	p.parts, err = partRows.last(ctx, c, parts, unlimited)
+	p.parts, err = readRows(ctx, c, lastParts, parts.low, parts.high, int64(unlimited))
 	return err
 }
 

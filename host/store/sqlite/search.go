@@ -109,13 +109,16 @@ func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.H
 		h.Text = h.Session.Title
 		return h, s.damageError(damaged)
 	}
-	r, err := partRows.row(ctx, c, key)
+	rows, err := readRows(ctx, c, onePart, key)
 	if err != nil {
 		return h, err
 	}
-	p := r.part(id)
+	if len(rows) == 0 {
+		rows = []stored{{problem: errMissing}}
+	}
+	p := rows[0].part(id)
 	if p == nil {
-		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: r.id, Problem: r.problem.Error()})
+		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: rows[0].id, Problem: rows[0].problem.Error()})
 		return h, s.damageError(damaged)
 	}
 	appended, err := readDeltas(ctx, c, span{key, key})
