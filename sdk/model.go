@@ -29,7 +29,7 @@ type ProviderInfo struct {
 	// Local marks a server on this machine that requires no key. Its models are read from the server.
 	Local bool `json:"local,omitempty"`
 	// AccountModels marks a server whose models depend on the user's account. Before the first use of a model, the host requests the server's list,
-	// which determines the models, their wire formats, limits and inputs. If the server has no list, Models is used.
+	// which determines the models, their wire formats, limits and inputs. If the server has no list or fails, Models is used.
 	AccountModels bool `json:"accountModels,omitempty"`
 	// Default and Small are the models to use if the user configured none.
 	Default string           `json:"default,omitempty"`

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"time"
 
@@ -21,11 +20,12 @@ const listTimeout = 15 * time.Second
 // account has the models that a server with AccountModels offers to the user's account. The server is asked once in a process.
 type account struct {
 	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
-	models map[string]sdk.Model // nil: not known yet, or noList
-	noList bool                 // the server has no list: the description counts
+	models map[string]sdk.Model // nil: not known
+	noList bool                 // the server has no list
 }
 
-// offered returns the model as its server offers it to the user's account.
+// offered returns the model as its server offers it to the user's account. Without a list, or after a failure that may pass, it is the model as
+// described.
 func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk.Model, error) {
 	a := &p.account
 	select {
@@ -35,15 +35,21 @@ func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk
 		return model, ctx.Err()
 	}
 	if a.models == nil && !a.noList {
-		list, err := m.accountList(ctx, p)
-		if err != nil && !noList(err) {
+		limited, cancel := context.WithTimeout(ctx, listTimeout)
+		defer cancel()
+		list, err := m.list(limited, p.info.ID)
+		switch {
+		case err == nil:
+			a.models = m.account(p, list)
+		case noList(err):
+			a.noList = true
+		case ctx.Err() != nil:
+			return model, ctx.Err()
+		case limited.Err() == nil && Classify(err) != ClassRetry:
 			return model, fmt.Errorf("list of models: %w", err)
 		}
-		if a.noList = err != nil; !a.noList {
-			a.models = m.account(p, list)
-		}
 	}
-	if a.noList {
+	if a.models == nil {
 		return model, nil
 	}
 	if found, ok := a.models[model.ID]; ok {
@@ -113,23 +119,6 @@ func asListed(known sdk.Model, one *sdk.Model) sdk.Model {
 		}
 	}
 	return known
-}
-
-// accountList is list within listTimeout.
-func (m *Models) accountList(ctx context.Context, p *provider) ([]sdk.Model, error) {
-	limited, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	list, err := m.list(limited, p.info.ID)
-	switch {
-	case err == nil || limited.Err() == nil:
-		return list, err
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	}
-	return nil, &sdk.ProviderError{
-		ProviderID: p.info.ID, Cut: true, Err: os.ErrDeadlineExceeded,
-		Message: fmt.Sprintf("the server did not list its models within %s", listTimeout),
-	}
 }
 
 // list asks the server of a provider for its models. Errors: noList.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -88,19 +87,20 @@ func TestAccountWithoutList(t *testing.T) {
 	}
 }
 
-// TestListIsRequestedAgain after a failure that may pass, as models are.
-func TestListIsRequestedAgain(t *testing.T) {
+// TestListAfterFailure: a failure that may pass leaves the model as it is described, and the next prompt requests the list again.
+func TestListAfterFailure(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	config := &sdk.Config{Retry: sdk.RetryConfig{DelayMS: 1}}
-	models := newModels(config, func(context.Context) ([]sdk.Model, error) {
-		if asked++; asked < 3 {
+	models := newModels(&sdk.Config{}, func(context.Context) ([]sdk.Model, error) {
+		if asked++; asked == 1 {
 			return nil, &sdk.ProviderError{StatusCode: http.StatusBadGateway}
 		}
-		return []sdk.Model{{ID: "m"}}, nil
+		return []sdk.Model{{ID: "m", Protocol: "y"}}, nil
 	})
-	if _, err := models.Open(t.Context(), "known/m", false); err != nil || asked != 3 {
-		t.Errorf("%v after %d requests, want the third list", err, asked)
+	for i, want := range []string{"x", "y", "y"} {
+		if got, err := models.Open(t.Context(), "known/m", false); err != nil || got.Protocol != want || asked != min(i+1, 2) {
+			t.Errorf("prompt %d: %+v, %v after %d requests, want protocol %s", i+1, got, err, asked, want)
+		}
 	}
 }
 
@@ -127,8 +127,8 @@ func TestHangingList(t *testing.T) {
 		if _, err := models.Open(aborted, "known/m", false); !errors.Is(err, context.Canceled) || time.Since(start) > 0 {
 			t.Errorf("aborted while another prompt waits: %v after %s", err, time.Since(start))
 		}
-		if err := <-first; !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) > time.Minute {
-			t.Errorf("a hanging server: %v after %s, want a timeout within a minute", err, time.Since(start))
+		if err := <-first; err != nil || time.Since(start) > time.Minute {
+			t.Errorf("a hanging server: %v after %s, want the model as it is described within a minute", err, time.Since(start))
 		}
 	})
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/nearest"
-	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -385,28 +384,14 @@ type Model struct {
 func (m *Model) Answered() bool { return m.answered.Load() }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
-// repository asked for it. A server with AccountModels is asked for its list first, again if that fails in a way that may pass.
+// repository asked for it. A server with AccountModels is asked for its list first.
 func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Model, error) {
 	out, err := m.open(ctx, name, byRepository)
 	if err != nil || !m.providers[out.ProviderID].info.AccountModels {
 		return out, err
 	}
-	for try := 0; ; try++ {
-		offered, err := m.offered(ctx, m.providers[out.ProviderID], out.Model)
-		if err == nil {
-			out.Model = offered
-			break
-		}
-		if Classify(err) != ClassRetry || Unreachable(err) && !out.Answered() {
-			return nil, err
-		}
-		wait, err := RetryDelay(m.o.Config.Retry, err, try)
-		if err != nil {
-			return nil, err
-		}
-		if err := pause.For(ctx, wait); err != nil {
-			return nil, err
-		}
+	if out.Model, err = m.offered(ctx, m.providers[out.ProviderID], out.Model); err != nil {
+		return nil, err
 	}
 	out.client, err = m.client(ctx, out.ProviderID, &out.Model)
 	return out, err
