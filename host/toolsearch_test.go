@@ -251,7 +251,7 @@ func TestSearchQueries(t *testing.T) {
 		want  []string
 	}{
 		"a name":               {"github_create_issue", 1, []string{"github_create_issue"}},
-		"words":                {"create an issue", 2, []string{"github_create_issue", "jiraCreateTicket"}},
+		"words":                {"create an issue", 2, []string{"github_create_issue", "github_list_issues"}},
 		"camel case":           {"jira ticket", 1, []string{"jiraCreateTicket"}},
 		"a parameter":          {"recipient", 0, []string{"mail_send"}},
 		"camel parameter":      {"project key", 1, []string{"jiraCreateTicket"}},

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
@@ -204,9 +206,32 @@ func (s *toolSearch) find(query string, most int) (found []*Tool, unknown []stri
 		}
 		return found, unknown
 	}
-	found = rank(s.hidden, wordsOf(query))
+	found = rank(s.hidden, query)
 	if most <= 0 {
 		most = defaultFound
 	}
 	return found[:min(len(found), most, maxFound)], nil
+}
+
+// rank returns the tools that contain words of the query, the best first. A word counts more in a name, and if it is in few tools.
+func rank(tools []*Tool, query string) []*Tool {
+	scores := map[*Tool]int{}
+	separator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for word := range strings.FieldsFuncSeq(strings.ToLower(query), separator) {
+		hits := map[*Tool]int{}
+		for _, one := range tools {
+			if strings.Contains(strings.ToLower(one.Def.ID), word) {
+				hits[one] += 4
+			}
+			if strings.Contains(strings.ToLower(one.Def.Description+string(one.Def.Parameters)), word) {
+				hits[one]++
+			}
+		}
+		for one, hit := range hits {
+			scores[one] += hit * bits.Len(uint(len(tools)/len(hits)))
+		}
+	}
+	out := slices.DeleteFunc(slices.Clone(tools), func(one *Tool) bool { return scores[one] == 0 })
+	slices.SortStableFunc(out, func(a, b *Tool) int { return cmp.Compare(scores[b], scores[a]) })
+	return out
 }

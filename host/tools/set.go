@@ -1,4 +1,4 @@
-// Package tools lists the tools that a model can call in a step (set.go), hides tools behind a search (search.go, rank.go), checks arguments against schemas
+// Package tools lists the tools that a model can call in a step (set.go), hides tools behind a search (search.go), checks arguments against schemas
 // (schemas.go), detects repeating calls (doom.go) and limits tool output in the conversation (output.go). The loop calls them.
 package tools
 
