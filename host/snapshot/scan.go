@@ -23,15 +23,10 @@ type scan struct {
 	read int // files whose content was read
 }
 
-// maxInner is how many repositories inside of one have states; maxNesting how deep they may be.
-const maxInner, maxNesting = 32, 3
-
 // worktree is the working tree of a repository: the project, or one inside of it.
 type worktree struct {
-	dir   string // absolute, with a separator at the end
-	path  string // relative to the project; empty, or with a slash at the end
-	depth int    // number of repositories that it is inside of
-	inner int    // number of repositories directly inside of it
+	dir  string // absolute, with a separator at the end
+	path string // relative to the project; empty, or with a slash at the end
 }
 
 // visit is a directory of a scan.
@@ -56,7 +51,6 @@ func (s *scan) look(ctx context.Context, old *node) (*node, error) {
 		if err := inParallel(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
 			return nil, err
 		}
-		s.limitInner(level)
 		if err := s.admit(ctx, level); err != nil {
 			return nil, err
 		}
@@ -119,7 +113,9 @@ func (s *scan) visit(v *visit) error {
 		old, unchanged = nothing, false
 	}
 	if isTree {
-		v.enter(n)
+		v.worktree = &worktree{dir: v.dir, path: v.path}
+		n.Repo = true
+		_, n.Excludes = excludes(v.dir)
 	}
 	v.reask = v.reask || n.Excludes != old.Excludes || n.Excludes != stamp{} && !n.Excludes.settled(s.begun)
 	if !unchanged || old.Rules != (stamp{}) {
@@ -127,42 +123,17 @@ func (s *scan) visit(v *visit) error {
 			return err
 		}
 		if n.Rules != (stamp{}) && n.Rules.kind() == 0 {
-			n.Opaque, n.Left, v.new = unreadable, 1, n // git would wait for a writer of the pipe
+			n.Unreadable, n.Left, v.new = true, 1, n // git would wait for a writer of the pipe
 			return nil
 		}
 		v.reask = v.reask || n.Rules != old.Rules || n.Rules != stamp{} && !n.Rules.settled(s.begun)
 	}
-	if unchanged && !v.reask && old.Opaque == notOpaque {
+	if unchanged && !v.reask && !old.Unreadable {
 		v.new = n
 		return s.known(v, old.Entries)
 	}
 	v.new = n
 	return s.list(v, old)
-}
-
-// enter begins the working tree of a repository.
-func (v *visit) enter(n *node) {
-	outer := v.worktree
-	v.worktree = &worktree{dir: v.dir, path: v.path}
-	if outer != nil {
-		v.worktree.depth = outer.depth + 1
-	}
-	n.Repo = true
-	_, n.Excludes = excludes(v.dir)
-}
-
-// limitInner leaves out repositories beyond the limits.
-func (s *scan) limitInner(level []*visit) {
-	for _, v := range level {
-		if v.new == nil || !v.new.Repo || v.parent == nil {
-			continue
-		}
-		outer := v.parent.worktree
-		if outer.inner++; outer.inner > maxInner || v.worktree.depth > maxNesting {
-			v.new = &node{Stamp: v.new.Stamp, Settled: v.new.Settled, Repo: true, Opaque: beyond}
-			v.fresh, v.own = nil, true
-		}
-	}
 }
 
 // rules returns the stamp of a directory's list of ignored files.
@@ -180,7 +151,7 @@ func (s *scan) list(v *visit, old *node) error {
 	list, err := os.ReadDir(v.dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		n.Opaque, n.Left = unreadable, 1
+		n.Unreadable, n.Left = true, 1
 		return nil
 	case err != nil:
 		v.new = nil
@@ -328,7 +299,7 @@ func (s *scan) finish(v *visit) error {
 	n.countLeft()
 	old := v.old
 	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled &&
-		n.Repo == old.Repo && n.Excludes == old.Excludes && n.Opaque == old.Opaque &&
+		n.Repo == old.Repo && n.Excludes == old.Excludes && n.Unreadable == old.Unreadable &&
 		(!v.own || slices.Equal(n.Entries, old.Entries)) {
 		v.new = old
 		return nil

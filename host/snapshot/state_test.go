@@ -7,7 +7,7 @@ import (
 
 // example is a state with one of everything.
 func example() *node {
-	deep := &node{Stamp: stamp{Mode: kindDir | 0o755, Mtime: 5, Ctime: 9, Inode: 3}, Opaque: unreadable, Left: 1}
+	deep := &node{Stamp: stamp{Mode: kindDir | 0o755, Mtime: 5, Ctime: 9, Inode: 3}, Unreadable: true, Left: 1}
 	return &node{
 		Stamp: stamp{Mode: kindDir | 0o700, Size: 4096, Mtime: -1, Ctime: 1 << 60, Inode: 1 << 63}, Settled: true,
 		Rules: stamp{Mode: kindFile, Size: 2},

@@ -27,26 +27,17 @@ type Change struct {
 
 // node is the state of a directory. It is never changed after it was made, so states share equal nodes. state.go writes its exported fields.
 type node struct {
-	Stamp    stamp
-	Rules    stamp // of the list of ignored files in it; zero: there is none
-	Settled  bool  // as long as the stamps stay the same, so do the names
-	Repo     bool  // a repository: the lists of ignored files above do not count in it
-	Excludes stamp // of the list info/exclude, which is not among the files
-	Opaque   opacity
+	Stamp      stamp
+	Rules      stamp // of the list of ignored files in it; zero: there is none
+	Settled    bool  // as long as the stamps stay the same, so do the names
+	Repo       bool  // a repository: the lists of ignored files above do not count in it
+	Excludes   stamp // of the list info/exclude, which is not among the files
+	Unreadable bool  // its contents are unknown
 
 	Entries []entry // sorted by name
 	Hash    string  // git's name of the tree; empty: no file is kept below it
 	Left    int     // files and directories below it that are left out
 }
-
-// opacity is the reason why the contents of a directory are unknown.
-type opacity uint8
-
-const (
-	notOpaque opacity = iota
-	beyond            // a repository beyond the limits
-	unreadable
-)
 
 // entry is a name in a directory: a file or symbolic link, a directory, either of them if git ignores it, or something else, such as a pipe.
 type entry struct {
@@ -78,7 +69,7 @@ func (n *node) find(name string) *entry {
 
 // bare reports whether there is nothing in the directory.
 func (n *node) bare() bool {
-	return n.Opaque == notOpaque && !n.Repo && len(n.Entries) == 0
+	return !n.Unreadable && !n.Repo && len(n.Entries) == 0
 }
 
 // encode returns the directory as git writes a tree, see https://git-scm.com/book/en/v2/Git-Internals-Git-Objects.
@@ -114,7 +105,7 @@ func (n *node) encode() ([]byte, error) {
 // countLeft sets Left.
 func (n *node) countLeft() {
 	n.Left = 0
-	if n.Opaque == unreadable {
+	if n.Unreadable {
 		n.Left = 1
 	}
 	for i := range n.Entries {
@@ -136,7 +127,7 @@ func (n *node) leftOut(path string) []Path {
 	if n.Left == 0 {
 		return nil
 	}
-	if n.Opaque == unreadable {
+	if n.Unreadable {
 		return []Path{Path(path)}
 	}
 	for _, e := range n.Entries {
@@ -153,7 +144,7 @@ func (n *node) leftOut(path string) []Path {
 // Entry returns the state of a file; false if it is unknown, because the file was ignored, left out, git's own or outside of the project.
 func (t *Tree) Entry(p Path) (Entry, bool) {
 	n, rest := t.root, string(p)
-	for filepath.IsLocal(filepath.FromSlash(rest)) && n.Opaque == notOpaque {
+	for filepath.IsLocal(filepath.FromSlash(rest)) && !n.Unreadable {
 		name, below, deeper := strings.Cut(rest, "/")
 		e := n.find(name)
 		switch missing := (Entry{Above: strings.Count(rest, "/")}); {
@@ -193,7 +184,7 @@ var (
 
 // compare adds the differences in a directory. The numbers count the missing directories of its path, including itself.
 func compare(out *[]Change, path string, before, after *node, goneBefore, goneAfter int) {
-	if before == after || before.Opaque != notOpaque || after.Opaque != notOpaque || before.Repo != after.Repo {
+	if before == after || before.Unreadable || after.Unreadable || before.Repo != after.Repo {
 		return
 	}
 	for _, name := range names(before, after) {
