@@ -77,7 +77,7 @@ func (r *references) ask(ctx context.Context, l *generation.Plugin, source sdk.R
 }
 
 // referenceName returns the name in text[start:end], after an @, for plugins. A URI may contain characters that end other mentions.
-// Punctuation after the name, and a bracket that was opened before it, are not part of it.
+// Punctuation and closing brackets after the name are not part of it.
 func referenceName(text string, start, end int) string {
 	name := text[start:end]
 	if strings.Contains(name, "://") {
@@ -86,18 +86,7 @@ func referenceName(text string, start, end int) string {
 			name = name[:i]
 		}
 	}
-	for {
-		trimmed := strings.TrimRight(name, ".,:;!?'")
-		for _, pair := range []string{"()", "[]", "{}"} {
-			if strings.HasSuffix(trimmed, pair[1:]) && strings.Count(trimmed, pair[:1]) < strings.Count(trimmed, pair[1:]) {
-				trimmed = trimmed[:len(trimmed)-1]
-			}
-		}
-		if trimmed == name {
-			return name
-		}
-		name = trimmed
-	}
+	return strings.TrimRight(name, ".,:;!?')]}")
 }
 
 // ErrCommand is wrapped by the errors of commands that give no prompt; they name the command and the reason.

@@ -89,7 +89,7 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	}
 	err = m.client.Stream(limited, req, count.take)
 	if !Unreachable(err) {
-		m.answered.Store(true)
+		m.provider.answered.Store(true)
 	}
 	var bound *sdk.ProviderError
 	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
@@ -108,11 +108,8 @@ func (m *Model) explained(e *sdk.ProviderError) *sdk.ProviderError {
 	if e.Err != nil {
 		out.Err = &shownError{e.Err}
 	}
-	if e.StatusCode == http.StatusNotFound && m.similar != "" {
-		out.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
-	}
 	if out.Message != "" && slices.Contains(addressStatus, e.StatusCode) {
-		out.Message += m.note
+		out.Message += m.provider.addressNote()
 	}
 	return &out
 }

@@ -373,15 +373,13 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 type Model struct {
 	sdk.Model
 	Provider sdk.ProviderInfo
+	provider *provider
 	client   sdk.ModelClient
-	note     string       // for errors: addressNote of the provider
-	begins   func()       // is called when an answer begins; nil: no callback
-	similar  string       // a known model with a similar name, if this one is unknown
-	answered *atomic.Bool // of the provider
+	begins   func() // is called when an answer begins; nil: no callback
 }
 
 // Answered reports whether the provider's server ever answered a request of this process.
-func (m *Model) Answered() bool { return m.answered.Load() }
+func (m *Model) Answered() bool { return m.provider.answered.Load() }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
 // repository asked for it. A server with AccountModels is asked for its list first.
@@ -415,10 +413,7 @@ func (m *Models) open(ctx context.Context, name string, byRepository bool) (*Mod
 		return nil, err
 	}
 	p := m.providers[out.ProviderID]
-	out.Provider, out.note, out.answered = p.info, p.addressNote(), &p.answered
-	if models := p.models(); models[out.ID].ID == "" {
-		out.similar = nearest.Name(out.ID, slices.Collect(maps.Keys(models)))
-	}
+	out.Provider, out.provider = p.info, p
 	if p.catalogued && !p.addressed {
 		out.begins = m.refresh
 	}
