@@ -8,77 +8,63 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
-	// maxDepth is the maximum nesting of lists, quotes and tables; deeper ones are rendered as text of the enclosing one.
+	// maxDepth is the maximum nesting of lists and quotes; deeper ones are rendered as text of the enclosing one.
 	maxDepth = 20
-	// maxCells is the maximum number of cells in a row of a data table.
-	maxCells = 256
 	// maxLink is the maximum length of a URL in bytes.
 	maxLink = 2 << 10
 	// checkEvery is the number of tokens between two checks of the context.
 	checkEvery = 1 << 10
 )
 
-// renderer writes the tokens of a page as Markdown or text. It builds no tree: it handles every token once and keeps the open elements
-// up to maxDepth, so time and memory are linear in the size of any page.
+// renderer writes the tokens of a page as Markdown or text. It builds no tree: it writes every token at once and keeps only the open elements
+// up to maxDepth, so time and memory are linear in the size of any page. Broken or unusual nesting costs formatting, never text.
 type renderer struct {
 	base     *url.URL
 	markdown bool
 
-	out  strings.Builder
-	line *strings.Builder // out, or the current cell
+	out    strings.Builder
+	gap    int    // pending line ends before the next text
+	space  bool   // a pending space before the next text
+	marker string // pending marker of an item
+	title  string // pending heading sign after the marker
+	signs  string // pending signs of emphasis and links before the next text
 
-	open     []*element // lists, quotes, tables; the outermost first
-	between  string     // prefix of blank lines: the shortest since the last text
-	prefix   string     // of each line: indents and > of the open elements
-	marks    []mark     // open emphasis and links
-	skip     atom.Atom  // the element whose content is skipped; 0: none
-	skips    int        // how often it is open
-	pre      int        // open elements of preformatted text
-	opened   bool       // preformatted text has begun, but none of it is written
-	language string     // of the preformatted text
-	gap      int        // pending line ends before the next text
-	space    bool       // a pending space before the next text
-	begun    bool       // the line has text
-	marker   string     // pending list markers for the start of the line
-	title    string     // pending heading sign after the marker
-	leading  string     // the prefix of the line with the marker
+	open   []level            // lists, items and quotes; the outermost first
+	marks  map[atom.Atom]bool // open emphasis
+	target string             // URL of the open link
+	skip   atom.Atom          // the element whose content is skipped; 0: none
+
+	pre      bool   // in preformatted text
+	unfenced bool   // none of it is written yet
+	language string // of the preformatted text
+
+	tables  int  // open tables
+	cells   int  // cells of the current row; 0: not in a row
+	rows    int  // rows of the table that have ended
+	newCell bool // the current cell has no text
 }
 
-// element is an open list, item, quote or table.
-type element struct {
-	name   atom.Atom
-	prefix string // of the lines outside of it
-	next   int    // number of the previous item of an ordered list
-
-	// Of a table.
-	layout bool // used for the layout of the page: its cells are blocks
-	rows   int  // written
-	inCell bool
-	cell   strings.Builder
-	cells  []string // of the current row
-}
-
-// mark is an open emphasis or link.
-type mark struct {
-	name    atom.Atom
-	nested  int // number of nested ones of the same name
-	written bool
-	begin   string
-	end     string
+// level is an open list, item or quote.
+type level struct {
+	tag    atom.Atom
+	prefix string // of its lines
+	number int    // of the latest item of an ordered list
 }
 
 // render converts a page. It stops when ctx ends.
 func render(ctx context.Context, page []byte, base *url.URL, markdown bool) (string, error) {
-	r := &renderer{base: base, markdown: markdown}
-	r.line = &r.out
+	r := &renderer{base: base, markdown: markdown, marks: map[atom.Atom]bool{}}
 	tokens := html.NewTokenizer(bytes.NewReader(page))
 	for n := 0; ; n++ {
 		if n%checkEvery == 0 && ctx.Err() != nil {
@@ -89,8 +75,10 @@ func render(ctx context.Context, page []byte, base *url.URL, markdown bool) (str
 			if err := tokens.Err(); err != io.EOF {
 				return "", err
 			}
-			r.end()
-			return strings.ToValidUTF8(r.out.String(), "\uFFFD"), nil
+			r.preformat(false, "")
+			r.link(false, "")
+			r.row()
+			return r.result(), nil
 		case html.TextToken:
 			if r.skip == 0 {
 				r.text(string(tokens.Text()))
@@ -99,63 +87,50 @@ func render(ctx context.Context, page []byte, base *url.URL, markdown bool) (str
 			r.token(tokens, kind)
 		}
 		if r.out.Len() > MaxBytes {
-			return strings.ToValidUTF8(r.out.String()[:MaxBytes], "") + fmt.Sprintf("\n[cut off after %d bytes]", MaxBytes), nil
+			return r.result(), nil
 		}
 	}
+}
+
+// result returns at most MaxBytes of the output as valid UTF-8 without NUL.
+func (r *renderer) result() string {
+	text := strings.ReplaceAll(strings.ToValidUTF8(r.out.String(), "\uFFFD"), "\x00", "\uFFFD")
+	return visible.Cut(text, MaxBytes, fmt.Sprintf("\n[cut off after %d bytes]", MaxBytes))
 }
 
 // token handles a tag, unless it belongs to skipped content; it ignores comments and doctypes.
 func (r *renderer) token(tokens *html.Tokenizer, kind html.TokenType) {
-	starts, closed := kind == html.StartTagToken, kind == html.SelfClosingTagToken
-	if !starts && !closed && kind != html.EndTagToken {
+	if kind != html.StartTagToken && kind != html.SelfClosingTagToken && kind != html.EndTagToken {
 		return
 	}
 	name, more := tokens.TagName()
 	tag := atom.Lookup(name)
-	tag = cmp.Or(synonyms[tag], tag)
-	switch {
-	case r.skip == 0:
-		r.tag(tag, starts || closed, attributesOf(tokens, tag, more))
-		if closed {
+	if r.skip != 0 {
+		if tag == r.skip && kind == html.EndTagToken {
 			r.skip = 0
 		}
-	case tag != r.skip || closed:
-	case starts:
-		r.skips++
-	default:
-		if r.skips--; r.skips == 0 {
-			r.skip = 0
-		}
+		return
+	}
+	r.tag(cmp.Or(synonyms[tag], tag), kind != html.EndTagToken, attributesOf(tokens, tag, more))
+	if kind == html.SelfClosingTagToken && (tag == atom.Svg || tag == atom.Math) {
+		r.skip = 0
 	}
 }
 
-// attributes are the attributes used for the output.
-type attributes struct{ href, src, alt, class string }
-
-func attributesOf(tokens *html.Tokenizer, tag atom.Atom, more bool) (a attributes) {
-	switch tag {
-	case atom.A, atom.Img, atom.Pre, atom.Code:
-	default:
-		return a
+// attributesOf returns the attributes used for the output by their names: href, src, alt, class.
+func attributesOf(tokens *html.Tokenizer, tag atom.Atom, more bool) map[string]string {
+	if !slices.Contains([]atom.Atom{atom.A, atom.Img, atom.Pre, atom.Code}, tag) {
+		return nil
 	}
+	out := map[string]string{}
 	for more {
 		var key, value []byte
 		key, value, more = tokens.TagAttr()
-		if len(value) > maxLink {
-			continue
-		}
-		switch string(key) {
-		case "href":
-			a.href = string(value)
-		case "src":
-			a.src = string(value)
-		case "alt":
-			a.alt = string(value)
-		case "class":
-			a.class = string(value)
+		if name := string(key); len(value) <= maxLink && slices.Contains([]string{"href", "src", "alt", "class"}, name) {
+			out[name] = string(value)
 		}
 	}
-	return a
+	return out
 }
 
 // synonyms maps tags to tags of the same meaning.
@@ -165,210 +140,192 @@ var synonyms = map[atom.Atom]atom.Atom{atom.Strong: atom.B, atom.Em: atom.I, ato
 var signs = map[atom.Atom]string{atom.B: "**", atom.I: "*", atom.S: "~~", atom.Code: "`"}
 
 // tag handles a start tag or an end tag.
-func (r *renderer) tag(tag atom.Atom, starts bool, a attributes) {
+func (r *renderer) tag(tag atom.Atom, starts bool, a map[string]string) {
 	switch tag {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Svg, atom.Math, atom.Object, atom.Title:
 		if starts {
-			r.skip, r.skips = tag, 1
+			r.skip = tag
 		}
 	case atom.Br, atom.Hr, atom.Img:
-		if starts {
-			r.void(tag, a)
-		}
-	case atom.B, atom.I, atom.S, atom.Code, atom.A:
+		r.void(tag, a)
+	case atom.B, atom.I, atom.S, atom.Code:
 		r.mark(tag, starts, a)
+	case atom.A:
+		r.link(starts, a["href"])
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		r.heading(tag, starts)
-	case atom.Pre:
-		if starts {
-			r.startPre(a)
-		} else {
-			r.finishPre()
+		r.block(2)
+		if r.title = ""; starts && r.markdown && r.cells == 0 {
+			r.title = strings.Repeat("#", int(tag.String()[1]-'0')) + " "
 		}
+	case atom.Pre:
+		r.preformat(starts, a["class"])
 	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote:
 		r.container(tag, starts)
 	case atom.Table, atom.Tr, atom.Td, atom.Th:
 		r.table(tag, starts)
-	default:
-		r.boundary(tag)
-	}
-}
-
-// boundary begins or ends an element of another kind, which may be a block.
-func (r *renderer) boundary(tag atom.Atom) {
-	switch tag {
-	case atom.P, atom.Div, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav, atom.Aside, atom.Figure, atom.Form,
-		atom.Fieldset, atom.Dl, atom.Details, atom.Address, atom.Center, atom.Body, atom.Caption:
+	case atom.P, atom.Caption:
 		r.block(2)
+	case atom.Div, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Main, atom.Nav, atom.Aside, atom.Figure, atom.Form,
+		atom.Fieldset, atom.Dl, atom.Details, atom.Address, atom.Center, atom.Body:
+		r.inner(2)
 	case atom.Dt, atom.Dd, atom.Option, atom.Summary, atom.Figcaption, atom.Legend:
-		r.block(1)
+		r.inner(1)
 	}
 }
 
 // text writes text and collapses its white space unless it is preformatted.
 func (r *renderer) text(s string) {
-	if r.pre > 0 {
-		r.preformatted(s)
+	if r.pre {
+		r.verbatim(s)
 		return
 	}
 	for s != "" {
-		i := strings.IndexFunc(s, unicode.IsSpace)
-		if i < 0 {
-			i = len(s)
+		rest := strings.TrimLeftFunc(s, unicode.IsSpace)
+		r.space = r.space || len(rest) < len(s)
+		end := strings.IndexFunc(rest, unicode.IsSpace)
+		if end < 0 {
+			end = len(rest)
 		}
-		if i > 0 {
-			r.word(s[:i])
+		if end > 0 {
+			r.word(rest[:end])
 		}
-		if s = s[i:]; s != "" {
-			r.space = true
-			s = strings.TrimLeftFunc(s, unicode.IsSpace)
-		}
+		s = rest[end:]
 	}
 }
 
 // word writes a text without white space, after everything that is pending.
 func (r *renderer) word(s string) {
-	r.begin()
-	if r.space {
-		r.line.WriteByte(' ')
-		r.space = false
+	signs := r.signs
+	r.signs = ""
+	r.sign(signs)
+	if r.cells > 0 {
+		s = strings.ReplaceAll(s, "|", `\|`)
 	}
-	for i := range r.marks {
-		if m := &r.marks[i]; !m.written {
-			r.line.WriteString(m.begin)
-			m.written = true
-		}
-	}
-	r.line.WriteString(strings.ReplaceAll(s, "\x00", "\uFFFD"))
+	r.out.WriteString(s)
 }
 
-// begin starts the line if it has no text.
-func (r *renderer) begin() {
-	if r.begun {
-		return
+// sign writes a sign of a block. Signs of emphasis stay pending.
+func (r *renderer) sign(s string) {
+	r.begin()
+	if r.space {
+		r.out.WriteByte(' ')
 	}
-	r.begun, r.space = true, false
-	if r.line != &r.out {
+	r.out.WriteString(s)
+	r.space, r.newCell = false, false
+}
+
+// begin starts a line if one is due.
+func (r *renderer) begin() {
+	if r.gap == 0 && r.out.Len() > 0 {
 		return
 	}
 	if r.out.Len() > 0 {
-		for i := range r.gap {
-			r.out.WriteByte('\n')
-			if i+1 < r.gap {
-				r.out.WriteString(strings.TrimRight(r.between, " "))
-			}
-		}
+		r.out.WriteString(strings.Repeat("\n", r.gap))
 	}
-	r.between = r.prefix
-	r.gap = 0
-	if r.marker == "" {
-		r.out.WriteString(r.prefix)
-	} else {
-		r.out.WriteString(r.leading)
+	prefix := r.prefix()
+	if n := len(r.open); n > 0 && r.open[n-1].tag == atom.Li { // the marker takes the place of the indent
+		prefix = prefix[:max(0, len(prefix)-len(r.marker))]
 	}
-	r.out.WriteString(r.marker)
-	r.out.WriteString(r.title)
-	r.marker, r.title = "", ""
+	r.out.WriteString(prefix + r.marker + r.title)
+	r.gap, r.space, r.marker, r.title = 0, false, "", ""
 }
 
-// block ends the line and requires n line ends before the next text; in plain text, one. Within a cell it is a space.
+// prefix returns the indents and signs at the start of each line.
+func (r *renderer) prefix() string {
+	if n := len(r.open); n > 0 {
+		return r.open[n-1].prefix
+	}
+	return ""
+}
+
+// block ends the line and requires n line ends before the next text; in plain text, one. At the start of a cell it does nothing.
 func (r *renderer) block(n int) {
-	r.closeMarks()
 	r.space = true
-	if r.line != &r.out || r.marker != "" {
+	if r.newCell {
 		return
 	}
 	if !r.markdown {
 		n = 1
 	}
-	r.begun = false
 	r.gap = max(r.gap, n)
 }
 
+// inner is block for elements that are common in the cells of a table, where they are a space.
+func (r *renderer) inner(n int) {
+	if r.space = true; r.cells == 0 {
+		r.block(n)
+	}
+}
+
 // void writes an element without content.
-func (r *renderer) void(tag atom.Atom, a attributes) {
+func (r *renderer) void(tag atom.Atom, a map[string]string) {
 	switch {
+	case tag == atom.Img && r.markdown && !r.pre:
+		if link := r.address(a["src"]); link != "" {
+			r.word("![" + strings.Join(strings.Fields(a["alt"]), " ") + "](" + link + ")")
+		} else {
+			r.text(a["alt"])
+		}
 	case tag == atom.Img:
-		r.image(a)
-	case tag == atom.Hr:
+	case r.pre:
+		r.verbatim("\n")
+	case tag == atom.Br:
+		r.inner(1)
+	case r.markdown && r.cells == 0:
 		r.block(2)
-		if r.markdown && r.line == &r.out {
-			r.word("---")
-			r.block(2)
-		}
-	case r.pre > 0:
-		r.preformatted("\n")
+		r.sign("---")
+		fallthrough
 	default:
-		r.block(1)
+		r.inner(2)
 	}
 }
 
-func (r *renderer) heading(tag atom.Atom, starts bool) {
+// mark opens or closes emphasis. Its sign is written before the next word, or right after the last one.
+func (r *renderer) mark(tag atom.Atom, starts bool, a map[string]string) {
+	if r.pre {
+		r.language = cmp.Or(r.language, language(a["class"]))
+		return
+	}
+	if !r.markdown || r.marks[tag] == starts {
+		return
+	}
+	if r.marks[tag] = starts; starts {
+		r.signs += signs[tag]
+	} else {
+		r.end(signs[tag], signs[tag])
+	}
+}
+
+// end writes the end of emphasis or a link, unless no text followed its beginning.
+func (r *renderer) end(begin, end string) {
+	if i := strings.LastIndex(r.signs, begin); i >= 0 {
+		r.signs = r.signs[:i] + r.signs[i+len(begin):]
+	} else {
+		r.out.WriteString(end)
+	}
+}
+
+// link opens or closes a link. A link that is open ends at the next one.
+func (r *renderer) link(starts bool, ref string) {
+	if r.pre || !r.markdown {
+		return
+	}
+	if r.target != "" {
+		r.end("[", "]("+r.target+")")
+		r.target = ""
+	}
 	if starts {
-		r.leaveCell()
-	}
-	r.block(2)
-	r.title = ""
-	if starts && r.markdown {
-		r.title = strings.Repeat("#", int(tag.String()[1]-'0')) + " "
-	}
-}
-
-func (r *renderer) end() {
-	r.popTo(0)
-	if r.pre > 0 {
-		r.pre = 1
-		r.finishPre()
-	}
-	r.closeMarks()
-}
-
-// mark opens or closes an emphasis or a link. It is written with its first word, and closes those that were opened within it.
-func (r *renderer) mark(tag atom.Atom, starts bool, a attributes) {
-	if starts && r.opened && r.language == "" {
-		r.language = language(a.class)
-	}
-	i := slices.IndexFunc(r.marks, func(m mark) bool { return m.name == tag })
-	switch {
-	case i >= 0 && starts:
-		r.marks[i].nested++
-	case i >= 0 && r.marks[i].nested > 0:
-		r.marks[i].nested--
-	case i >= 0:
-		r.closeFrom(i)
-	case starts:
-		m := mark{name: tag}
-		if r.pre == 0 && r.markdown {
-			m.begin, m.end = signs[tag], signs[tag]
-			if link := r.link(a.href); tag == atom.A && link != "" {
-				m.begin, m.end = "[", "]("+link+")"
-			}
-		}
-		r.marks = append(r.marks, m)
-	}
-}
-
-// closeMarks closes the emphasis and links of a line. Those without a word stay open for the next line.
-func (r *renderer) closeMarks() {
-	waiting := slices.DeleteFunc(slices.Clone(r.marks), func(m mark) bool { return m.written })
-	r.closeFrom(0)
-	r.marks = append(r.marks, waiting...)
-}
-
-func (r *renderer) closeFrom(first int) {
-	for i := len(r.marks) - 1; i >= first; i-- {
-		if r.marks[i].written {
-			r.line.WriteString(r.marks[i].end)
+		if r.target = r.address(ref); r.target != "" {
+			r.signs += "["
 		}
 	}
-	r.marks = r.marks[:first]
 }
 
-// link returns the absolute URL of ref, or "" if it cannot be followed, for example an embedded picture.
-func (r *renderer) link(ref string) string {
+// address returns the absolute URL of ref, or "" if it cannot be followed, for example an embedded picture.
+func (r *renderer) address(ref string) string {
 	ref = strings.TrimSpace(ref)
 	u, err := r.base.Parse(ref)
-	if err != nil || ref == "" || len(ref) > maxLink {
+	if err != nil || ref == "" {
 		return ""
 	}
 	switch u.Scheme {
@@ -378,36 +335,20 @@ func (r *renderer) link(ref string) string {
 	return ""
 }
 
-func (r *renderer) image(a attributes) {
-	if !r.markdown || r.pre > 0 {
-		return
-	}
-	if link := r.link(a.src); link != "" {
-		r.word("![" + strings.Join(strings.Fields(a.alt), " ") + "](" + link + ")")
-		return
-	}
-	r.text(a.alt)
-}
-
-// startPre begins preformatted text. Its fence is written with its first text, once the language is known.
-func (r *renderer) startPre(a attributes) {
-	r.leaveCell()
-	r.block(2)
-	if r.pre++; r.pre == 1 {
-		r.opened, r.language = true, language(a.class)
-	}
-}
-
-// openFence writes the fence before preformatted text.
-func (r *renderer) openFence() {
-	if !r.opened {
-		return
-	}
-	r.opened = false
-	if r.markdown {
-		r.closeFrom(0)
-		r.word("```" + r.language)
-		r.begun, r.gap = false, 1
+// preformat begins or ends preformatted text. Its fence is written with its first text, once the language is known.
+func (r *renderer) preformat(starts bool, class string) {
+	switch {
+	case starts && !r.pre:
+		r.leaveRow()
+		r.block(2)
+		r.pre, r.unfenced, r.language = true, true, language(class)
+	case !starts && r.pre:
+		if r.pre = false; !r.unfenced {
+			if r.gap = 1; r.markdown {
+				r.sign("```")
+			}
+		}
+		r.block(2)
 	}
 }
 
@@ -421,39 +362,129 @@ func language(class string) string {
 	return ""
 }
 
-func (r *renderer) finishPre() {
-	if r.pre == 0 {
-		return
+// verbatim writes preformatted text. Line ends stay pending until the next text, so trailing ones are dropped; so is one at the start.
+func (r *renderer) verbatim(s string) {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	if r.unfenced && s != "" {
+		if r.unfenced = false; r.markdown {
+			r.sign("```" + r.language)
+			r.gap = 1
+		}
+		s = strings.TrimPrefix(s, "\n")
 	}
-	if r.pre--; r.pre > 0 {
-		return
-	}
-	if !r.opened {
-		r.begun, r.gap = false, 1
-		if r.markdown {
-			r.word("```")
+	for line := range strings.SplitAfterSeq(s, "\n") {
+		if text := strings.TrimSuffix(line, "\n"); text != "" {
+			r.begin()
+			r.out.WriteString(text)
+		}
+		if strings.HasSuffix(line, "\n") {
+			r.gap++
 		}
 	}
-	r.opened = false
-	r.block(2)
 }
 
-// preformatted writes text verbatim. Line ends stay pending until the next text, so trailing ones are dropped.
-func (r *renderer) preformatted(s string) {
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	for s != "" {
-		line, rest, more := strings.Cut(s, "\n")
-		first := r.opened // a line end at the very start is ignored
-		r.openFence()
-		if line != "" {
-			first = false
-			r.begin()
-			r.line.WriteString(strings.ReplaceAll(line, "\x00", "\uFFFD"))
+// container begins or ends a list, an item or a quote.
+func (r *renderer) container(tag atom.Atom, starts bool) {
+	r.leaveRow()
+	if tag == atom.Li {
+		if i := r.find(atom.Li, atom.Ul, atom.Ol); i >= 0 && r.open[i].tag == atom.Li {
+			r.open, r.marker = r.open[:i], ""
 		}
-		if more && !first {
-			r.gap++
-			r.begun = false
+		r.block(1)
+		if starts {
+			r.item()
 		}
-		s = rest
+		return
+	}
+	distance := 2
+	if i := r.find(tag); !starts && i >= 0 {
+		r.open, r.marker = r.open[:i], ""
+	}
+	if r.find(atom.Li) >= 0 {
+		distance = 1
+	}
+	r.block(distance)
+	if starts {
+		sign := ""
+		if tag == atom.Blockquote {
+			sign = "> "
+		}
+		r.push(tag, sign)
 	}
 }
+
+// item begins an item of the innermost list.
+func (r *renderer) item() {
+	marker := "- "
+	if i := r.find(atom.Ol, atom.Ul); i >= 0 && r.open[i].tag == atom.Ol {
+		r.open[i].number++
+		marker = strconv.Itoa(r.open[i].number) + ". "
+	}
+	if r.push(atom.Li, strings.Repeat(" ", len(marker))) && r.markdown {
+		r.marker = marker
+	}
+}
+
+// push opens a level and returns true, unless too many are open.
+func (r *renderer) push(tag atom.Atom, sign string) bool {
+	if len(r.open) >= maxDepth {
+		return false
+	}
+	if !r.markdown {
+		sign = ""
+	}
+	r.open = append(r.open, level{tag: tag, prefix: r.prefix() + sign})
+	return true
+}
+
+// find returns the index of the innermost open level with one of these tags, or -1.
+func (r *renderer) find(tags ...atom.Atom) int {
+	for i := len(r.open) - 1; i >= 0; i-- {
+		if slices.Contains(tags, r.open[i].tag) {
+			return i
+		}
+	}
+	return -1
+}
+
+// table begins or ends a table, a row or a cell. Each row is a line. Paragraphs and other blocks in a cell break the line, as in tables that
+// only lay out a page.
+func (r *renderer) table(tag atom.Atom, starts bool) {
+	switch {
+	case tag == atom.Table:
+		r.row()
+		r.block(2)
+		if r.rows = 0; starts {
+			r.tables++
+		} else {
+			r.tables = max(0, r.tables-1)
+		}
+	case tag == atom.Tr:
+		r.row()
+		r.block(1)
+	case !starts, !r.markdown, r.tables == 0:
+		r.space = true
+	default:
+		if r.cells > 0 {
+			r.gap, r.space = 0, true
+		}
+		r.sign("|")
+		r.cells, r.newCell, r.space = r.cells+1, true, true
+	}
+}
+
+// row ends the current row. The separator follows the first one.
+func (r *renderer) row() {
+	if r.cells > 0 {
+		r.gap, r.space = 0, true
+		r.sign("|")
+		if r.rows++; r.rows == 1 {
+			r.gap = 1
+			r.sign("|" + strings.Repeat("---|", r.cells))
+		}
+	}
+	r.leaveRow()
+}
+
+// leaveRow makes the rest of a row text.
+func (r *renderer) leaveRow() { r.cells, r.newCell = 0, false }
