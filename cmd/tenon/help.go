@@ -111,8 +111,6 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
   VISUAL, EDITOR                   editor of tenon config edit
   NO_COLOR                         any value turns colors off
   TERM                             dumb or unset: no colors and no moving output
-  COLORFGBG, COLORTERM             the terminal's background and number of colors
-  FORCE_HYPERLINK                  1 or 0: write links in answers as hyperlinks or as text; default: depends on TERM
 
 {env:NAME} in a configuration file inserts any other variable. The model's commands do not receive variables that hold keys.
 `

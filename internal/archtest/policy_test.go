@@ -72,7 +72,6 @@ func libraries() map[string][]string {
 		"charm.land/bubbletea/v2":                           {"cmd/tenon/internal/tui"},
 		"charm.land/log/v2":                                 {"cmd/tenon"},
 		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
-		"github.com/charmbracelet/colorprofile":             {"cmd/tenon/internal/terminal"},
 		"github.com/yuin/goldmark":                          {"internal/markdown"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process", "internal/ptytest"},

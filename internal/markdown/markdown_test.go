@@ -21,8 +21,6 @@ var update = flag.Bool("update", false, "write the golden files")
 // TestRender renders each file of testdata in every style. Escape characters are written as ␛.
 func TestRender(t *testing.T) {
 	t.Parallel()
-	links := markdown.Basic()
-	links.Links = true
 	overflow := markdown.Style{Overflow: true}
 	files, err := filepath.Glob("testdata/*.md")
 	if err != nil || len(files) == 0 {
@@ -34,7 +32,7 @@ func TestRender(t *testing.T) {
 			width int
 		}{
 			"plain60": {markdown.Style{}, 60}, "plain30": {markdown.Style{}, 30}, "overflow20": {overflow, 20},
-			"basic80": {markdown.Basic(), 80}, "links60": {links, 60}, "true60": {markdown.True(true), 60},
+			"basic80": {markdown.Basic(), 80}, "true60": {markdown.True(true), 60},
 		} {
 			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -201,10 +199,9 @@ func FuzzRender(f *testing.F) {
 	f.Add("|a|b|c|\n|-|:-:|-:|\n|1|\\|2`|\n- [x] ![", 5, 12)
 	f.Fuzz(func(t *testing.T, source string, cut, width int) {
 		width = 10 + abs(width)%100
-		lines := markdown.Render(source, width, markdown.Style{Links: true})
+		lines := markdown.Render(source, width, markdown.Style{})
 		for _, line := range lines {
-			text := strings.NewReplacer("\x1b]8;;", "", "\x1b\\", "").Replace(line)
-			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+			if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
 				t.Errorf("%q: control characters", line)
 			}
 			if n := ansi.StringWidth(line); n > width {
@@ -212,7 +209,7 @@ func FuzzRender(f *testing.F) {
 			}
 		}
 		cut = abs(cut) % (len(source) + 1)
-		s := markdown.NewStream(width, markdown.Style{Links: true})
+		s := markdown.NewStream(width, markdown.Style{})
 		s.Write(source[:cut])
 		have := s.Take()
 		s.Open()

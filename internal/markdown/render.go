@@ -346,11 +346,6 @@ func (r *renderer) link(label []span, address, look string) []span {
 	if address != "" && text != address && "mailto:"+text != address {
 		label = append(label, span{text: " (" + address + ")", look: with(look, r.style.Faint)})
 	}
-	if r.style.Links && linkable(address) {
-		for i := range label {
-			label[i].link = address
-		}
-	}
 	return label
 }
 

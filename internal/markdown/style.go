@@ -6,10 +6,6 @@ package markdown
 
 import (
 	"fmt"
-	"image/color"
-	"strings"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/internal/highlight"
 )
@@ -22,8 +18,6 @@ type Style struct {
 	Comment, String, Number, Keyword              string // in code blocks
 	Added, Removed, Hunk, File                    string // in diffs
 
-	// Links means that the terminal supports hyperlinks (OSC 8).
-	Links bool
 	// Overflow leaves code lines and words longer than the width to the terminal, so that they can be copied whole.
 	Overflow bool
 }
@@ -39,17 +33,7 @@ func Basic() Style {
 
 // True returns the style for terminals with 24-bit colors.
 func True(dark bool) Style {
-	return rich(dark, func(r, g, b uint8) string { return fmt.Sprintf("38;2;%d;%d;%d", r, g, b) })
-}
-
-// Indexed returns the style for terminals with 256 colors.
-func Indexed(dark bool) Style {
-	return rich(dark, func(r, g, b uint8) string { return fmt.Sprintf("38;5;%d", ansi.Convert256(color.RGBA{r, g, b, 0xff})) })
-}
-
-// rich returns the style of a palette. look returns the parameters that select a color.
-func rich(dark bool, look func(r, g, b uint8) string) Style {
-	s := Basic()
+	s, look := Basic(), func(r, g, b uint8) string { return fmt.Sprintf("38;2;%d;%d;%d", r, g, b) }
 	if dark {
 		s.Heading, s.Code = "1;"+look(125, 207, 255), look(137, 220, 235)
 		s.Comment, s.String, s.Number, s.Keyword = look(127, 132, 156), look(166, 218, 149), look(245, 169, 127), look(198, 160, 246)
@@ -81,14 +65,4 @@ func with(below, look string) string {
 		return below + look
 	}
 	return below + ";" + look
-}
-
-// linkable reports whether an address may become a hyperlink.
-func linkable(address string) bool {
-	for _, scheme := range []string{"https://", "http://", "mailto:"} {
-		if strings.HasPrefix(strings.ToLower(address), scheme) {
-			return strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
-		}
-	}
-	return false
 }

@@ -5,10 +5,7 @@ import (
 )
 
 // span is text with one look. A line feed ends the line; other control characters do not occur.
-type span struct {
-	text, look string
-	link       string // an address that may be opened, or ""
-}
+type span struct{ text, look string }
 
 // row is a rendered line.
 type row struct {
@@ -45,7 +42,7 @@ func (w *wrapper) span(s span) {
 	start := 0 // of the text that is not in the word yet
 	flush := func(end int) {
 		if end > start {
-			w.word = append(w.word, span{s.text[start:end], s.look, s.link})
+			w.word = append(w.word, span{s.text[start:end], s.look})
 		}
 		start = end
 	}
@@ -60,7 +57,7 @@ func (w *wrapper) span(s span) {
 		case c == " ":
 			flush(i)
 			w.endWord()
-			w.space = append(w.space, span{" ", s.look, s.link})
+			w.space = append(w.space, span{" ", s.look})
 			w.blanks++
 			start = i + 1
 		default:
@@ -112,14 +109,14 @@ func chop(spans []span, width int, overflow bool) []row {
 		for i := 0; i < len(s.text); {
 			c, n := cluster(s.text[i:])
 			if columns+n > width && !overflow {
-				line.add(span{s.text[start:i], s.look, s.link})
+				line.add(span{s.text[start:i], s.look})
 				rows = append(rows, row{line.take(), columns})
 				columns, start = 0, i
 			}
 			columns += n
 			i += len(c)
 		}
-		line.add(span{s.text[start:], s.look, s.link})
+		line.add(span{s.text[start:], s.look})
 	}
 	return append(rows, row{line.take(), columns})
 }
@@ -137,54 +134,35 @@ func cluster(text string) (string, int) {
 // painter writes spans as a line. Neighbours with the same look are painted together.
 type painter struct {
 	text []byte
-	last span
-	open bool // the look of last has begun
+	look string // of the end of text; "" is none
 }
 
 func (p *painter) add(spans ...span) {
 	for _, s := range spans {
-		if !p.open || p.last.look != s.look || p.last.link != s.link {
-			p.close()
-			p.text = append(p.text, opening(s)...)
-			p.last, p.open = s, true
-		}
+		p.change(s.look)
 		p.text = append(p.text, s.text...)
 	}
 }
 
-func (p *painter) close() {
-	if p.open {
-		p.text = append(p.text, closing(p.last)...)
-		p.open = false
+// change ends the current look and begins another one.
+func (p *painter) change(look string) {
+	if look == p.look {
+		return
+	}
+	if p.look != "" {
+		p.text = append(p.text, "\x1b[0m"...)
+	}
+	if p.look = look; look != "" {
+		p.text = append(p.text, "\x1b["+look+"m"...)
 	}
 }
 
 // take returns the line and begins another one.
 func (p *painter) take() string {
-	p.close()
+	p.change("")
 	line := string(p.text)
 	p.text = p.text[:0]
 	return line
-}
-
-func opening(s span) (sequence string) {
-	if s.link != "" {
-		sequence = "\x1b]8;;" + s.link + "\x1b\\"
-	}
-	if s.look != "" {
-		sequence += "\x1b[" + s.look + "m"
-	}
-	return sequence
-}
-
-func closing(s span) (sequence string) {
-	if s.look != "" {
-		sequence = "\x1b[0m"
-	}
-	if s.link != "" {
-		sequence += "\x1b]8;;\x1b\\"
-	}
-	return sequence
 }
 
 func columnsOf(spans []span) int {

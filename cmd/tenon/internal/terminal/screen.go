@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/term"
-
-	"github.com/tenonhq/tenon/internal/markdown"
 )
 
 // Screen is the output that the user sees: stdout if it is a terminal, else stderr. On a terminal, it keeps live lines about
@@ -25,7 +24,6 @@ type Screen struct {
 	Answers bool
 
 	Out   io.Writer
-	style func() markdown.Style // of text on the screen; nil: by Color
 	fd    int
 	Width func() int
 
@@ -63,13 +61,6 @@ func NewScreen(stdin, stdout, stderr *os.File, env func(string) string) *Screen 
 	c.Rich = (out || err) && !dumb(env) && enableEscapes(c.fd)
 	c.Live = c.Rich
 	c.Color = c.Rich && env("NO_COLOR") == ""
-	c.style = func() (style markdown.Style) {
-		if c.Color {
-			style = looks(env)
-		}
-		style.Links = c.Rich && hyperlinks(env)
-		return style
-	}
 	c.Width = func() int {
 		if w, _, err := term.GetSize(c.fd); err == nil && w > 0 {
 			return w
@@ -77,6 +68,12 @@ func NewScreen(stdin, stdout, stderr *os.File, env func(string) string) *Screen 
 		return defaultWidth
 	}
 	return c
+}
+
+// dumb reports whether a terminal understands no escape sequences. Only Windows has terminals without TERM that do.
+func dumb(env func(string) string) bool {
+	term := env("TERM")
+	return term == "dumb" || term == "" && runtime.GOOS != "windows"
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
@@ -251,5 +248,5 @@ func (c *Screen) ForStdout() *Screen {
 	if !c.Streams {
 		return &Screen{Width: c.Width}
 	}
-	return &Screen{Color: c.Color, Rich: c.Rich, Width: c.Width, style: c.style}
+	return &Screen{Color: c.Color, Rich: c.Rich, Width: c.Width}
 }

@@ -35,10 +35,7 @@ func (c *Screen) Paint(s style, text string) string {
 // copied whole.
 func (c *Screen) Style() markdown.Style {
 	var style markdown.Style
-	switch {
-	case c.style != nil:
-		style = c.style()
-	case c.Color:
+	if c.Color {
 		style = markdown.Basic()
 	}
 	style.Overflow = true
