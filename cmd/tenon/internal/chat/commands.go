@@ -29,19 +29,17 @@ type chatCommand struct {
 // chatCommands lists the commands in the order of help.
 func chatCommands() []chatCommand {
 	return []chatCommand{
-		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands, or explain one", run: (*conversation).help},
+		{name: "help", aliases: []string{"?"}, short: "list the commands", run: (*conversation).help},
 		{name: "undo", session: true, args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
 		{name: "redo", session: true, args: "[force]", short: "redo: restore the prompt that was undone last, its files and messages (until the next prompt)", run: (*conversation).redo},
 		{name: "diff", session: true, args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
 		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
 		{name: "fork", session: true, args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
-		{name: "sessions", aliases: []string{"resume"}, args: "[session]", short: "list the sessions of this project, or continue one", run: (*conversation).sessions},
 		{name: "model", aliases: []string{"models"}, args: "[model]", short: "list the models, or choose one", run: (*conversation).chooseModel},
 		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "list the agents, or choose one", run: (*conversation).chooseAgent},
 		{name: "cost", session: true, aliases: []string{"usage", "stats"}, short: "show the tokens and cost of the session", run: (*conversation).cost},
-		{name: "hooks", args: "[list]", short: "show the hook calls of the last turn, or list all hooks", run: (*conversation).hooks},
-		{name: "permissions", args: "[forget ID]", short: "list permanent permissions, or revoke one", run: (*conversation).permissions},
+		{name: "hooks", session: true, short: "show the hook calls of the last turn", run: (*conversation).hooks},
 		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", run: func(c *conversation, _ context.Context, _ string) error { c.left = true; return nil }},
 	}
 }
@@ -135,7 +133,7 @@ func (c *conversation) commandNames(ctx context.Context) []string {
 // needSession refreshes the session. It returns an error if there is none yet.
 func (c *conversation) needSession(ctx context.Context) error {
 	if c.session == nil {
-		return cli.UsageError("send a prompt first; /sessions lists older sessions", "the session is empty")
+		return cli.UsageError("send a prompt first; tenon chat -s ID continues an older session", "the session is empty")
 	}
 	return c.open(ctx, nil)
 }
@@ -243,7 +241,7 @@ func (c *conversation) fresh(context.Context, string) error {
 		c.notify("this session is new")
 		return nil
 	}
-	c.notify("the next prompt starts a new session; /sessions " + c.session.ID + " returns to this one")
+	c.notify("the next prompt starts a new session; tenon chat -s " + c.session.ID + " returns to this one")
 	c.session = nil
 	return nil
 }

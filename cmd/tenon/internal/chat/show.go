@@ -3,32 +3,22 @@ package chat
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// listedSessions is the number of sessions that /sessions lists.
-const listedSessions = 20
-
-func (c *conversation) help(ctx context.Context, args string) error {
+func (c *conversation) help(ctx context.Context, _ string) error {
 	configured := c.configuredCommands(ctx)
-	if name := strings.TrimPrefix(args, "/"); name != "" {
-		return c.helpOn(configured, name)
-	}
 	t := &view.Table{}
 	for _, command := range chatCommands() {
 		t.Add(strings.TrimSpace("/"+command.name+" "+command.args), command.short)
@@ -50,75 +40,7 @@ Ctrl-C interrupts a turn, Ctrl-D exits.
 `)
 }
 
-// helpOn explains one command.
-func (c *conversation) helpOn(configured []host.CommandInfo, name string) error {
-	if command, ok := findChatCommand(name); ok {
-		text := strings.TrimSpace("/"+command.name+" "+command.args) + "\n  " + command.short + "\n"
-		if len(command.aliases) > 0 {
-			text += "  also /" + strings.Join(command.aliases, ", /") + "\n"
-		}
-		return c.a.Print(text)
-	}
-	i := slices.IndexFunc(configured, func(info host.CommandInfo) bool { return info.Name == name })
-	if i < 0 {
-		return cli.UsageError("/help lists the commands", "unknown command %q", "/"+name)
-	}
-	info := &configured[i]
-	text := "/" + terminal.OneLine(info.Name) + "\n"
-	if info.Description != "" {
-		text += "  " + terminal.OneLine(info.Description) + "\n"
-	}
-	return c.a.Print(text + "  from " + inspect.Source(info.Plugin, info.Origin) + "\n")
-}
-
-// sessions lists the sessions of the project, or continues one, selected by its number in the list, its ID or a unique prefix.
-func (c *conversation) sessions(ctx context.Context, args string) error {
-	list, err := frontend.Local{Machine: c.m}.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	list = list[:min(len(list), listedSessions)]
-	if args != "" {
-		return c.switchTo(ctx, list, args)
-	}
-	if len(list) == 0 {
-		c.notify("no sessions here yet")
-		return nil
-	}
-	t := &view.Table{}
-	for i := range list {
-		mark := ""
-		if c.session != nil && list[i].ID == c.session.ID {
-			mark = "*"
-		}
-		t.Add(mark, strconv.Itoa(i+1), list[i].ID, view.Ago(list[i].Updated, time.Now()), view.Money(list[i].Cost), list[i].Title)
-	}
-	if err := c.a.PrintTable(t); err != nil {
-		return err
-	}
-	c.notify("/sessions NUMBER or /sessions ID continues one; a unique prefix of the ID is enough")
-	return nil
-}
-
-func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name string) error {
-	if n, err := strconv.Atoi(name); err == nil {
-		if n < 1 || n > len(list) {
-			return cli.UsageError("/sessions lists them", "no session number %d", n)
-		}
-		name = list[n-1].ID
-	}
-	s, err := cli.FindSession(ctx, c.m.Store, name)
-	if err != nil {
-		return err
-	}
-	c.session, c.model, c.agent, c.fallback = s, "", "", "" // the session's own apply
-	if s.Directory != c.m.Workspace.SessionDirectory() {
-		c.notify(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.Workspace.Project.Directory))
-	}
-	return c.recall(ctx)
-}
-
-// chooseModel lists the models, or chooses one by its name or a unique part of it.
+// chooseModel lists the models, or chooses one. It may be an unlisted one of a known provider.
 func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	if args == "" {
 		if err := inspect.ListModels(ctx, c.a, c.m, "", host.ModelListOptions{Configured: true}); err != nil {
@@ -130,22 +52,11 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 		return nil
 	}
 	names := c.modelNames(ctx)
-	matches := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return !strings.Contains(strings.ToLower(name), strings.ToLower(args))
-	})
 	provider, _, full := strings.Cut(args, "/")
-	switch {
-	case slices.Contains(names, args):
-		c.model = args
-	case len(matches) == 1:
-		c.model = matches[0]
-	case len(matches) > 1:
-		return cli.UsageError("write more of the name", "several models match %q: %s", args, strings.Join(matches, ", "))
-	case full && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }):
-		c.model = args // an unlisted model of a known provider
-	default:
-		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), "/model lists the available models")
+	if !full || !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }) {
+		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), nearest.Remedy(args, names)+"; /model lists the available models")
 	}
+	c.model = args
 	c.notify("using " + c.model + " from now on")
 	return nil
 }
@@ -185,25 +96,19 @@ func (c *conversation) chooseAgent(_ context.Context, args string) error {
 	return nil
 }
 
-// cost shows the usage of the session and its subagents, and the share of the context in use.
+// cost shows the usage of the session with its subagents, and the share of the context in use.
 func (c *conversation) cost(ctx context.Context, _ string) error {
-	count, below, err := c.subagents(ctx, c.session.ID)
+	count, u, err := c.subagents(ctx, c.session.ID)
 	if err != nil {
 		return err
 	}
-	t := &view.Table{}
-	t.Add("", "in", "cached", "out", "reasoning", "cost")
-	row := func(name string, u *inspect.Usage) {
-		t.Add(name, view.Limit(u.Tokens.Input+u.Tokens.Cache.Write), view.Limit(u.Tokens.Cache.Read), view.Limit(u.Tokens.Output), view.Limit(u.Tokens.Reasoning), view.Money(u.Cost))
-	}
-	all := inspect.Usage{Tokens: c.session.Tokens, Cost: c.session.Cost}
-	row("session", &all)
+	u.Add(0, c.session.Tokens, c.session.Cost)
+	text := fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Tokens.Input+u.Tokens.Cache.Write), view.Limit(u.Tokens.Cache.Read),
+		view.Limit(u.Tokens.Output), view.Limit(u.Tokens.Reasoning), view.Money(u.Cost))
 	if count > 0 {
-		row(view.Plural(count, "subagent"), &below)
-		all.Add(0, below.Tokens, below.Cost)
-		row("together", &all)
+		text += " (with " + view.Plural(count, "subagent") + ")"
 	}
-	if err := c.a.PrintTable(t); err != nil {
+	if err := c.a.Print(text + "\n"); err != nil {
 		return err
 	}
 	return c.fullness(ctx)
@@ -248,18 +153,8 @@ func (c *conversation) fullness(ctx context.Context) error {
 	return nil
 }
 
-// hooks shows the hook calls of the last turn, or lists all hooks.
-func (c *conversation) hooks(ctx context.Context, args string) error {
-	switch args {
-	case "":
-	case "list":
-		return inspect.ListHooks(c.a, c.m.Hooks(), "")
-	default:
-		return cli.UsageError(`the only argument is "list", which lists all hooks`, "unknown argument %q", args)
-	}
-	if err := c.needSession(ctx); err != nil {
-		return err
-	}
+// hooks shows the hook calls of the last turn.
+func (c *conversation) hooks(ctx context.Context, _ string) error {
 	messages, err := c.messages(ctx)
 	if err != nil {
 		return err
@@ -283,39 +178,8 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 		}
 	}
 	if b.Len() == 0 {
-		c.notify("no hook was called in the last turn; /hooks list lists all hooks, tenon explain shows the whole session")
+		c.notify("no hook was called in the last turn; tenon hooks lists all hooks, tenon explain shows the whole session")
 		return nil
 	}
 	return c.a.Print(b.String())
-}
-
-// permissions lists the permanent permissions of this project, or revokes one.
-func (c *conversation) permissions(ctx context.Context, args string) error {
-	project := c.m.Workspace.ApprovalProject()
-	if id, ok := strings.CutPrefix(args, "forget "); ok {
-		n, err := strconv.ParseInt(strings.TrimSpace(id), 10, 64)
-		if err != nil || n < 1 {
-			return cli.UsageError("/permissions lists the IDs", "invalid ID %q", id)
-		}
-		_, err = c.m.Store.Forget(ctx, project, n)
-		if errors.Is(err, store.ErrNotFound) {
-			return cli.UsageError("/permissions lists them", "%w", err)
-		}
-		if err == nil {
-			c.notify("revoked; tenon asks again from now on")
-		}
-		return err
-	}
-	if args != "" {
-		return cli.UsageError("/permissions forget ID revokes a permission", "unknown argument %q", args)
-	}
-	list, err := c.m.Store.Approvals(ctx, project)
-	if err != nil {
-		return err
-	}
-	if err := manage.ListApprovals(c.a, list); err != nil || len(list) == 0 {
-		return err
-	}
-	c.notify("/permissions forget ID revokes one; tenon permission explain shows which rule decides")
-	return nil
 }

@@ -36,7 +36,7 @@ func permissionCommand(a *cli.App, approve *cobra.Command) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return ListApprovals(a, list)
+			return listApprovals(a, list)
 		}),
 	}
 	var all bool
@@ -73,8 +73,8 @@ func permissionCommand(a *cli.App, approve *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// ListApprovals prints permanent permissions.
-func ListApprovals(a *cli.App, list []store.Approval) error {
+// listApprovals prints permanent permissions.
+func listApprovals(a *cli.App, list []store.Approval) error {
 	return cli.List(a, list, cli.Listing[store.Approval]{
 		Empty: `no permanent permissions here; answering "always" to a permission request adds one`,
 		Head:  []string{"id", "permission", "pattern", "since", "session", "from"},
