@@ -154,10 +154,6 @@ func TestBounds(t *testing.T) {
 	if seen != rows || strings.Contains(strings.Join(lines, "\n"), "|") {
 		t.Errorf("a table of %d rows became %d rows", rows, seen)
 	}
-	deep := strings.Repeat("> ", 60) + "x"
-	if diff := cmp.Diff([]string{"a", deep, "b"}, markdown.Render("a\n"+deep+"\nb", 200, markdown.Style{})); diff != "" {
-		t.Errorf("a deep quote (-want +have):\n%s", diff)
-	}
 	long := strings.Repeat("  `x` [a](b\n", 1000)
 	have := markdown.Render("- item\n\n"+long, 80, markdown.Basic())
 	if last := have[len(have)-1]; len(have) != 1002 || last != "  `x` [a](b" {

@@ -91,6 +91,7 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 			continue
 		}
 		t := &table{aligns: aligns}
+		t.SetPos(head.Start)
 		t.add(head, source)
 		for j := i + 1; j < lines.Len(); j++ {
 			t.add(lines.At(j), source)
@@ -98,7 +99,6 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 		node.Parent().InsertAfter(node.Parent(), node, t)
 		lines.SetSliced(0, i-1)
 		if lines.Len() == 0 {
-			t.SetBlankPreviousLines(node.HasBlankPreviousLines())
 			node.Parent().RemoveChild(node.Parent(), node)
 		}
 		return
@@ -107,7 +107,6 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 	if n := lines.Len(); n > 0 && lines.At(n-1).Stop-lines.At(0).Start > longest {
 		p := &plain{}
 		p.SetLines(lines)
-		p.SetBlankPreviousLines(node.HasBlankPreviousLines())
 		node.Parent().ReplaceChild(node.Parent(), node, p)
 	}
 }

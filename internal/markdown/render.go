@@ -44,7 +44,7 @@ func (r *renderer) blocks(n ast.Node, width int) []row {
 	var rows []row
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		block := r.block(c, width)
-		if previous := c.PreviousSibling(); previous != nil && len(rows) > 0 && len(block) > 0 && separate(previous, c) {
+		if previous := c.PreviousSibling(); previous != nil && len(rows) > 0 && len(block) > 0 && r.separate(previous, c) {
 			rows = append(rows, row{})
 		}
 		rows = append(rows, block...)
@@ -53,8 +53,8 @@ func (r *renderer) blocks(n ast.Node, width int) []row {
 }
 
 // separate reports whether a blank line separates two blocks: where the source has one, and around code and tables.
-func separate(a, b ast.Node) bool {
-	return b.HasBlankPreviousLines() || stands(a) || stands(b) || b.Kind() == ast.KindHeading
+func (r *renderer) separate(a, b ast.Node) bool {
+	return blankBefore(r.source, start(b, r.source)) || stands(a) || stands(b) || b.Kind() == ast.KindHeading
 }
 
 func stands(n ast.Node) bool {
@@ -168,7 +168,7 @@ func (r *renderer) list(n *ast.List, width int) []row {
 			number++
 		}
 		columns := columnsOf([]span{{text: marker}})
-		if item.PreviousSibling() != nil && item.HasBlankPreviousLines() {
+		if item.PreviousSibling() != nil && blankBefore(r.source, start(item, r.source)) {
 			rows = append(rows, row{})
 		}
 		body := r.blocks(item, inner(width, columns))

@@ -11,15 +11,11 @@ import (
 )
 
 const (
-	// maxText is the size in bytes from which an unfinished paragraph is rendered, so that rendering takes linear time: goldmark takes quadratic
+	// maxText is the size in bytes at which a line is broken. A paragraph of more than twice this size is not rendered: goldmark takes quadratic
 	// time for some texts, such as [a](b[a](b. Ordinary paragraphs are much shorter.
 	maxText = 4 << 10
-	// maxTable is the limit for tables. The rest of a table is rendered below a copy of its head.
-	maxTable = 16 << 10
-	// maxItem is the limit for list items, which contain other blocks.
-	maxItem = 64 << 10
-	// maxDepth is the maximum number of markers of quotes and list items in a line. Lines with more are not rendered; no terminal has room for them.
-	maxDepth = 50
+	// maxBlock is the size in bytes from which an unfinished block is rendered, so that rendering takes linear time.
+	maxBlock = 64 << 10
 )
 
 // Render returns the lines of a text, each at most width columns wide; width is at least 10. Code lines and words may be longer if the style
@@ -38,32 +34,16 @@ type Stream struct {
 
 	closed  []string // lines that Take has not returned yet
 	partial []byte   // last line, still incomplete
-	blank   bool     // the last line was blank
-
-	// the open block
-	kind   blockKind
-	fence  *fence // not nil: fenced code
-	source []byte
-	spaced bool // it follows a blank line
-	offset int  // indent of an item's text, in columns
-	copied int  // size in bytes of the copied head, if the block continues a table
+	source  []byte   // complete lines that are not in closed, from the beginning of a block or a list item on
+	added   bool     // lines have been added to source since the last split
+	spaced  bool     // a blank line precedes source
+	fence   *fence   // not nil: open fenced code, whose lines are in closed
 
 	// the last rendered block
 	above  gap  // whether a blank line must follow
 	marker byte // marker of the list at its end; 0: no list
 	number int  // number of the next item of that list
 }
-
-// blockKind is the kind of the open block at the top level.
-type blockKind uint8
-
-const (
-	noBlock blockKind = iota
-	paragraph
-	quote
-	item
-	indentedCode
-)
 
 // gap decides whether a blank line separates blocks.
 type gap uint8
@@ -78,6 +58,7 @@ const (
 type fence struct {
 	mark   string // opening characters; at least as many end it
 	indent int    // indent of the first line, which is removed from the others
+	begun  bool   // a line of it is in closed
 	coder  coder
 }
 
@@ -119,12 +100,13 @@ func (s *Stream) Close() {
 		s.line(string(s.partial))
 		s.partial = nil
 	}
-	s.end()
+	s.end(len(s.source))
 	s.fence = nil
 }
 
 // Take returns the lines of the blocks that have ended since the last call. They never change.
 func (s *Stream) Take() []string {
+	s.split()
 	lines := s.closed
 	s.closed = nil
 	return lines
@@ -133,18 +115,16 @@ func (s *Stream) Take() []string {
 // Open returns the lines of the open block as it is now, to show below the lines that Take returned.
 func (s *Stream) Open() []string {
 	partial := clean(string(s.partial))
-	if s.fence != nil {
-		if partial == "" {
-			return nil
-		}
-		c := s.fence.coder
-		return texts(c.line(unindent(partial, s.fence.indent), s.width))
-	}
 	trial := *s // rendering changes no bytes that the two share
-	if trial.closed = nil; len(s.source) == 0 {
-		trial.spaced = s.blank
+	trial.closed = nil
+	switch {
+	case s.fence == nil:
+		trial.render(string(s.source) + partial)
+	case partial != "":
+		f := *s.fence
+		trial.fence = &f
+		trial.code(partial)
 	}
-	trial.render(string(s.source) + partial)
 	return trial.closed
 }
 
@@ -153,134 +133,133 @@ func clean(line string) string { return visible.Prose(strings.TrimSuffix(line, "
 
 // line takes a line.
 func (s *Stream) line(text string) {
-	text = clean(text)
-	indent, rest := margin(text)
-	if s.fence != nil {
-		s.fenced(text, indent, rest)
+	if text = clean(text); s.fence != nil {
+		s.fenced(text)
 		return
 	}
-	if rest == "" {
-		s.blankLine()
-		return
+	if strings.Trim(text, " \t") == "" {
+		text = ""
 	}
-	if deep(rest) {
-		s.end()
-		s.emit(wrap([]span{{text: text}}, s.width, s.style.Overflow))
-		s.above, s.blank, s.marker = gapAsked, false, 0
-		return
-	}
-	if !s.continues(indent, rest) {
-		s.end()
-		s.spaced = s.blank
-		if s.open(indent, rest) {
-			return
+	s.source, s.added = append(append(s.source, text...), '\n'), true
+	if len(s.source) > maxBlock {
+		if s.split(); len(s.source) > maxBlock {
+			s.end(len(s.source))
 		}
 	}
-	s.blank = false
-	s.source = append(append(s.source, text...), '\n')
-	switch size := len(s.source); {
-	case s.kind == paragraph && (heading(rest) || rule(rest)):
-		s.end()
-	case size <= maxText || s.kind == item && size <= maxItem:
-	case s.kind == paragraph && s.tableHead() > 0:
-		if size > maxTable {
-			s.continueTable()
-		}
-	default:
-		s.end()
-	}
-}
-
-// tableHead returns the size of the first two lines of the open block if it begins with a table, and 0 if it does not.
-func (s *Stream) tableHead() int {
-	lines := bytes.SplitAfterN(s.source, []byte("\n"), 3)
-	if len(lines) < 3 || alignments(lines[1]) == nil {
-		return 0
-	}
-	return len(lines[0]) + len(lines[1])
-}
-
-// continueTable renders the open table and opens another one with a copy of its head.
-func (s *Stream) continueTable() {
-	head := bytes.Clone(s.source[:s.tableHead()])
-	s.end()
-	if len(head) < maxText {
-		s.kind, s.source, s.copied = paragraph, head, len(head)
-	}
-}
-
-func (s *Stream) blankLine() {
-	switch s.kind {
-	case item, indentedCode:
-		s.source = append(s.source, '\n')
-	default:
-		s.end()
-	}
-	s.blank = true
 }
 
 // fenced takes a line of fenced code.
-func (s *Stream) fenced(text string, indent int, rest string) {
-	mark := strings.TrimRight(rest, " \t")
-	if indent < tabStop && strings.HasPrefix(mark, s.fence.mark) && strings.Trim(mark, s.fence.mark[:1]) == "" {
+func (s *Stream) fenced(text string) {
+	mark := strings.Trim(text, " \t")
+	if len(text)-len(strings.TrimLeft(text, " ")) < tabStop && strings.HasPrefix(mark, s.fence.mark) && strings.Trim(mark, s.fence.mark[:1]) == "" {
+		if !s.fence.begun {
+			s.empty(true)
+		}
 		s.fence = nil
 		return
 	}
-	s.emit(s.fence.coder.line(unindent(text, s.fence.indent), s.width))
+	s.code(text)
 }
 
-// continues reports whether a line continues the open block.
-func (s *Stream) continues(indent int, rest string) bool {
-	begins := indent < tabStop && (fenceMark(rest) != "" || heading(rest) || rule(rest) || rest[0] == '>' || itemOffset(rest, s.kind != item) > 0)
-	switch s.kind {
-	case item:
-		return indent >= s.offset || !s.blank && !begins
-	case indentedCode:
-		return indent >= tabStop
-	case quote:
-		return rest[0] == '>' && indent < tabStop || !begins
-	case paragraph:
-		return !begins || strings.Trim(strings.TrimRight(rest, " \t"), "-") == "" // the underline of a heading
-	}
-	return false
-}
-
-// open begins the block of a line, and reports whether it consumed the line.
-func (s *Stream) open(indent int, rest string) bool {
-	s.kind = paragraph
-	if indent >= tabStop {
-		s.kind = indentedCode
-		return false
-	}
-	if mark := fenceMark(rest); mark != "" {
-		s.kind = noBlock
-		name, _, _ := strings.Cut(strings.TrimSpace(rest[len(mark):]), " ")
-		s.fence = &fence{mark, indent, newCoder(&s.style, name)}
+// code renders a line of the open fenced code.
+func (s *Stream) code(line string) {
+	if !s.fence.begun {
+		s.fence.begun = true
 		s.separate(gapAlways)
-		s.blank, s.marker = false, 0
-		return true
 	}
-	switch offset := itemOffset(rest, false); {
-	case rule(rest):
-	case offset > 0:
-		s.kind, s.offset = item, indent+offset
-	case rest[0] == '>':
-		s.kind = quote
-	}
-	return false
+	s.emit(s.fence.coder.line(unindent(line, s.fence.indent), s.width))
 }
 
-// end renders the open block.
-func (s *Stream) end() {
-	s.render(string(s.source))
-	s.kind, s.source, s.copied = noBlock, s.source[:0], 0
+// empty ends blocks without lines. After code, a blank line follows nevertheless, unless it would be the first line.
+func (s *Stream) empty(code bool) {
+	if s.marker = 0; code && s.above != gapNever {
+		s.above = gapAlways
+	}
 }
 
-// render appends the lines of a whole block. It skips the copied head of a table without rows.
-func (s *Stream) render(source string) {
-	if len(source) == s.copied {
+// split renders the blocks that have ended: all but the last one, and all but the last item of a list at the end. Of fenced code at the end, it
+// renders the lines so far.
+func (s *Stream) split() {
+	if !s.added {
 		return
 	}
+	s.added = false
+	doc, data := parse(string(s.source))
+	last := doc.LastChild()
+	if last == nil {
+		s.spaced, s.source = true, s.source[:0] // blank lines
+		return
+	}
+	code, fenced := last.(*ast.FencedCodeBlock)
+	switch {
+	case fenced && open(code, data):
+		s.end(start(code, data))
+		s.openFence(string(code.Language(data)))
+	case fenced || ended(last, bytes.HasSuffix(data, []byte("\n\n"))):
+		s.end(len(data))
+	case last.Kind() == ast.KindList:
+		s.end(start(last.LastChild(), data))
+	default:
+		s.end(start(last, data))
+	}
+}
+
+// ended reports whether the last block cannot grow; blank means that a blank line follows it.
+func ended(n ast.Node, blank bool) bool {
+	switch n.Kind() {
+	case ast.KindHeading, ast.KindThematicBreak:
+		return true
+	case ast.KindList, ast.KindCodeBlock:
+		return false
+	}
+	return blank
+}
+
+// open reports whether fenced code at the end lacks its end.
+func open(code *ast.FencedCodeBlock, data []byte) bool {
+	end := start(code, data)
+	end += bytes.IndexByte(data[end:], '\n') + 1
+	if n := code.Lines().Len(); n > 0 {
+		end = code.Lines().At(n - 1).Stop
+	}
+	return end == len(data)
+}
+
+// openFence renders the lines of open fenced code, of which the source consists.
+func (s *Stream) openFence(language string) {
+	head, body, _ := strings.Cut(string(s.source), "\n")
+	mark := strings.TrimLeft(head, " ")
+	s.fence = &fence{indent: len(head) - len(mark), coder: newCoder(&s.style, language)}
+	s.fence.mark = mark[:len(mark)-len(strings.TrimLeft(mark, mark[:1]))]
+	for line := range strings.Lines(body) {
+		s.code(strings.TrimSuffix(line, "\n"))
+	}
+	s.source, s.marker, s.spaced = s.source[:0], 0, false
+}
+
+// start returns the offset of the line in which a block begins.
+func start(n ast.Node, data []byte) int { return bytes.LastIndexByte(data[:n.Pos()], '\n') + 1 }
+
+// blankBefore reports whether the line before an offset is blank, or empty in a quote.
+func blankBefore(data []byte, at int) bool {
+	if at == 0 {
+		return false
+	}
+	line := data[bytes.LastIndexByte(data[:at-1], '\n')+1 : at]
+	return len(bytes.Trim(line, "> \t\n")) == 0
+}
+
+// end renders the first n bytes of the source.
+func (s *Stream) end(n int) {
+	if n > 0 {
+		spaced := blankBefore(s.source, n)
+		s.render(string(s.source[:n]))
+		s.source, s.spaced = append(s.source[:0], s.source[n:]...), spaced
+	}
+}
+
+// render appends the lines of whole blocks.
+func (s *Stream) render(source string) {
 	doc, data := parse(source)
 	first, last := doc.FirstChild(), doc.LastChild()
 	if first == nil {
@@ -292,10 +271,15 @@ func (s *Stream) render(source string) {
 		r.number = s.number
 	}
 	rows := r.blocks(doc, s.width)
+	if len(rows) == 0 {
+		s.empty(stands(last))
+		return
+	}
 	wants := gapAsked
 	if stands(first) || first.Kind() == ast.KindHeading {
 		wants = gapAlways
 	}
+	s.spaced = s.spaced || source[0] == '\n'
 	s.separate(wants)
 	s.emit(rows)
 	if s.above = gapAsked; stands(last) {
@@ -328,21 +312,6 @@ func texts(rows []row) []string {
 	return out
 }
 
-// margin splits a line into its indent in columns and the rest, which is empty for a blank line.
-func margin(line string) (indent int, rest string) {
-	for i, c := range []byte(line) {
-		switch c {
-		case ' ':
-			indent++
-		case '\t':
-			indent += tabStop - indent%tabStop
-		default:
-			return indent, line[i:]
-		}
-	}
-	return indent, ""
-}
-
 // unindent removes up to n columns of white space.
 func unindent(line string, n int) string {
 	for n > 0 && strings.HasPrefix(line, " ") {
@@ -350,74 +319,4 @@ func unindent(line string, n int) string {
 		n--
 	}
 	return line
-}
-
-// deep reports whether a line begins with more than maxDepth markers of quotes and list items.
-func deep(rest string) bool {
-	if rule(rest) {
-		return false
-	}
-	for range maxDepth {
-		offset := 1
-		if rest[0] != '>' {
-			offset = itemOffset(rest, false)
-		}
-		if rest = strings.TrimLeft(rest[min(offset, len(rest)):], " \t"); offset == 0 || rest == "" {
-			return false
-		}
-	}
-	return true
-}
-
-// fenceMark returns the marks that open fenced code, or "".
-func fenceMark(rest string) string {
-	for _, c := range []string{"`", "~"} {
-		info := strings.TrimLeft(rest, c)
-		if n := len(rest) - len(info); n >= 3 && (c == "~" || !strings.Contains(info, c)) {
-			return rest[:n]
-		}
-	}
-	return ""
-}
-
-// heading reports whether a line is a heading, such as "## Title".
-func heading(rest string) bool {
-	text := strings.TrimLeft(rest, "#")
-	n := len(rest) - len(text)
-	return n >= 1 && n <= 6 && (text == "" || text[0] == ' ' || text[0] == '\t')
-}
-
-// rule reports whether a line is a thematic break, such as "* * *".
-func rule(rest string) bool {
-	if !strings.ContainsRune("*-_", rune(rest[0])) {
-		return false
-	}
-	return strings.Trim(rest, rest[:1]+" \t") == "" && strings.Count(rest, rest[:1]) >= 3
-}
-
-// itemOffset returns the columns from the marker of a list item to its text, or 0 for other lines. Only an item with text, and
-// numbered 1, may follow a paragraph without a blank line.
-func itemOffset(rest string, interrupts bool) int {
-	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-	marker := digits + 1
-	switch {
-	case digits > 9 || len(rest) < marker:
-		return 0
-	case digits > 0 && rest[digits] != '.' && rest[digits] != ')':
-		return 0
-	case digits == 0 && !strings.ContainsRune("-*+", rune(rest[0])):
-		return 0
-	}
-	spaces, text := margin(rest[marker:])
-	switch {
-	case text == "" && interrupts:
-		return 0
-	case text != "" && spaces == 0:
-		return 0
-	case interrupts && digits > 0 && rest[:digits] != "1":
-		return 0
-	case text == "" || spaces > tabStop:
-		return marker + 1
-	}
-	return marker + spaces
 }
