@@ -125,7 +125,9 @@ func TestTUIInTmux(t *testing.T) {
 			}
 			close(hold)
 			x.shows("The end.")
-			x.enter("/theme dark", "Enter")
+			x.enter("/theme", "Enter")
+			x.shows("Theme")
+			x.enter("dark", "Enter")
 			x.until("the colors of the theme", func() bool { return c.needs.MatchString(x.run("capture-pane", "-p", "-e", "-t", "x")) })
 			if bad := c.refuse.FindString(x.run("capture-pane", "-p", "-e", "-t", "x")); bad != "" {
 				t.Errorf("the terminal got the color %q, which it does not have", bad)

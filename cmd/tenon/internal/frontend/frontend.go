@@ -61,6 +61,8 @@ type Host interface {
 	CompleteCommand(ctx context.Context, name, arguments string) []string
 	// Reload reloads plugins and providers; turns that start later use them.
 	Reload(ctx context.Context) error
+	// Refresh reloads plugins if the user approved others in the meantime, and returns the names of those.
+	Refresh(ctx context.Context) ([]string, error)
 
 	// Credentials of providers; see cli.Machine. New credentials take effect with Reload.
 	SignInProviders() (usual, others []cli.Choice)
@@ -118,6 +120,9 @@ func (l Local) History(ctx context.Context, session string) (*History, error) {
 
 // Reload implements Host.
 func (l Local) Reload(ctx context.Context) error { return l.Machine.Reload(ctx) }
+
+// Refresh implements Host.
+func (l Local) Refresh(ctx context.Context) ([]string, error) { return l.Machine.Refresh(ctx) }
 
 // StoreKey implements Host.
 func (l Local) StoreKey(ctx context.Context, provider, key string) error {

@@ -71,21 +71,6 @@ func (m *model) load(session string) tea.Cmd {
 	})
 }
 
-// refresh reloads the session if another process, such as a second terminal, has changed it.
-func (m *model) refresh() tea.Cmd {
-	session, shown := m.root, m.main().Info.Time.Updated
-	if session == "" || shown == 0 || m.main().Busy() { // 0: the session is being read
-		return nil
-	}
-	return m.do(func(ctx context.Context) (then, error) {
-		s, err := m.host.Session(ctx, session)
-		if err != nil || s.Time.Updated == shown {
-			return nil, err
-		}
-		return func() tea.Cmd { return m.load(session) }, nil
-	})
-}
-
 func (m *model) loadInventory() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
 		found := inventory{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}
@@ -233,10 +218,10 @@ func (m *model) submit(text string, files []string) tea.Cmd {
 }
 
 func (m *model) send(in host.PromptInput) tea.Cmd {
-	m.show(m.root)
+	m.shown = m.root
 	m.thread().List.End()
 	if m.root != "" {
-		return tea.Sequence(m.refresh(), m.prompt(in))
+		return m.prompt(in)
 	}
 	m.creating = true
 	return m.do(func(ctx context.Context) (then, error) {
@@ -278,12 +263,26 @@ func (m *model) giveBack(in host.PromptInput) {
 func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
 		var message *sdk.MessageWithParts
+		m.loadApproved()
 		wait, err := m.host.Submit(m.ctx, in)
 		if err == nil {
 			m.post(redraw{}) // the prompt is waiting now
 			message, err = wait(m.ctx)
 		}
 		return set(func() { m.prompted(in, message, err) })
+	}
+}
+
+// loadApproved loads plugins that the user approved in another terminal.
+func (m *model) loadApproved() {
+	m.approving.Lock()
+	defer m.approving.Unlock()
+	names, err := m.host.Refresh(m.ctx)
+	switch {
+	case err != nil:
+		m.post(logMsg("plugins approved in the meantime cannot be loaded: " + m.o.clean(err.Error())))
+	case len(names) > 0:
+		m.post(m.note("approved and loaded: " + terminal.OneLine(strings.Join(names, ", "))))
 	}
 }
 
@@ -296,7 +295,7 @@ func (m *model) begin(s *sdk.Session) {
 		m.threads[s.ID] = t
 	}
 	m.root, m.creating = s.ID, false
-	m.show(s.ID)
+	m.shown = s.ID
 }
 
 // acceptEdits passes the mode of the current session to the host.
@@ -377,7 +376,7 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 // switchTo continues another session.
 func (m *model) switchTo(session string) tea.Cmd {
 	m.root, m.agent, m.modelName, m.effort, m.left = session, "", "", "", false
-	m.show(session)
+	m.shown = session
 	if session == "" {
 		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
 		return tea.Batch(m.acceptEdits(), m.loadFallback())

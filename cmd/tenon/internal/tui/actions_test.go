@@ -469,6 +469,7 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 func (a *answers) Agents() []sdk.Agent                             { return nil }
 func (a *answers) Models(context.Context) []host.ModelInfo         { return nil }
 func (a *answers) CommandInfos(context.Context) []host.CommandInfo { return nil }
+func (a *answers) Refresh(context.Context) ([]string, error)       { return a.approved, nil }
 func (a *answers) Files(context.Context) ([]string, error)         { return nil, nil }
 
 func (a *answers) Submit(_ context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
@@ -588,5 +589,15 @@ func TestModelIsFoundByPartOfItsName(t *testing.T) {
 	m.key(tea.KeyPressMsg{Code: tea.KeyEnter})
 	if m.modelName != "b/small" {
 		t.Errorf("model %q, want b/small", m.modelName)
+	}
+}
+
+// A prompt loads the plugins that were approved in another terminal.
+func TestPromptLoadsApprovedPlugins(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	h.approved = []string{"redactor"}
+	if m.prompt(m.promptInput("hi", nil))(); m.toast.text != "approved and loaded: redactor" {
+		t.Errorf("toast %q", m.toast.text)
 	}
 }

@@ -144,14 +144,14 @@ func (m *model) enter() tea.Cmd {
 
 func (m *model) showChild(session, parent string) tea.Cmd {
 	load := m.loadChild(session, parent)
-	m.show(session)
+	m.shown = session
 	return load
 }
 
 // leave shows the parent session.
 func (m *model) leave() {
 	if m.thread().Info.ParentID != "" {
-		m.show(m.above().Info.ID)
+		m.shown = m.above().Info.ID
 	}
 }
 
@@ -176,11 +176,6 @@ func (m *model) sibling(by int) tea.Cmd {
 		return nil
 	}
 	return m.showChild(list[(i+by+len(list))%len(list)], parent.Info.ID)
-}
-
-func (m *model) show(session string) {
-	m.thread().Unmark()
-	m.shown = session
 }
 
 // title returns the title of the terminal window.

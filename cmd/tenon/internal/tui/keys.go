@@ -22,7 +22,7 @@ const (
 	pasteLines, pasteBytes = 8, 1500
 )
 
-// key handles a key: the leader, dialogs, the menu, the marked item, the screen, the prompt.
+// key handles a key: the leader, dialogs, the menu, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name, now := k.String(), m.now()
 	if name != m.armed || now.Sub(m.pressed) >= twice {
@@ -41,9 +41,6 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	if done, cmd := m.menuKey(name); done {
 		return cmd
-	}
-	if m.thread().Marked() >= 0 && m.markKey(name) {
-		return nil
 	}
 	if cmd, ok := m.screenKey(name); ok {
 		return cmd
@@ -109,10 +106,6 @@ func (m *model) screenKey(name string) (tea.Cmd, bool) {
 		return m.nextMode(), true
 	case "ctrl+t":
 		return m.open(m.effortPicker()), true
-	case "alt+up":
-		m.thread().Mark(-1)
-	case "alt+down":
-		m.thread().Mark(1)
 	case "pgup":
 		page = -l.Page()
 	case "pgdown":
@@ -176,20 +169,6 @@ func (m *model) escape() tea.Cmd {
 	return nil
 }
 
-// markKey handles keys for the marked item.
-func (m *model) markKey(name string) bool {
-	t := m.thread()
-	switch name {
-	case "enter", "space", " ":
-		t.Toggle(t.Marked())
-	case "esc":
-		t.Unmark()
-	default:
-		return false
-	}
-	return true
-}
-
 // promptKey handles keys for the prompt.
 func (m *model) promptKey(name, text string) tea.Cmd {
 	switch name {
@@ -241,24 +220,18 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 
 // write applies an editor key to the prompt, or inserts text.
 func (m *model) write(name, text string) tea.Cmd {
-	var refresh tea.Cmd
-	switch {
-	case m.input.Key(name):
-		m.history.Edited()
-	case text != "":
-		if m.input.Empty() { // not all terminals report the focus
-			refresh = m.refresh()
+	if !m.input.Key(name) {
+		if text == "" {
+			return nil
 		}
 		m.input.Insert(text)
-		m.history.Edited()
-	default:
-		return nil
 	}
+	m.history.Edited()
 	m.menu.update(m)
 	if m.input.Before() == "/" {
-		return tea.Batch(refresh, m.loadCommands())
+		return m.loadCommands()
 	}
-	return refresh
+	return nil
 }
 
 // recall puts an earlier prompt into the input: a waiting one if possible, else one from the history.

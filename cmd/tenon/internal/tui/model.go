@@ -70,6 +70,7 @@ type model struct {
 	notices                  []string       // messages of plugin notices that the session shows
 	forgets                  bool           // storing the history failed
 	editors                  sync.WaitGroup // user's editors that occupy the terminal
+	approving                sync.Mutex     // held while plugins are loaded before a prompt
 }
 
 // asked is a question of the host about a session. It stays open until it is answered, here or in another client.
@@ -188,7 +189,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.FocusMsg:
 		m.blurred = false
-		return m.refresh()
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:

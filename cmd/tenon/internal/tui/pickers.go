@@ -91,8 +91,7 @@ func (m *model) listModels(p *dialog.Picker) {
 	p.Fill(rows)
 }
 
-// chooseAgent chooses the named agent, or opens the picker of agents.
-func (m *model) chooseAgent(args string) tea.Cmd {
+func (m *model) agentPicker() dialog.Dialog {
 	p := &dialog.Picker{Title: "Agent", Choose: func(r dialog.Row) tea.Cmd {
 		m.agent, m.mode = r.ID, modeAsk
 		return m.acceptEdits()
@@ -100,20 +99,7 @@ func (m *model) chooseAgent(args string) tea.Cmd {
 	for _, a := range m.primaries() {
 		p.Rows = append(p.Rows, dialog.Row{ID: a.Name, Label: a.Name, Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()})
 	}
-	return m.choose(p, args, "agent "+args+" not found; /agent lists them")
-}
-
-// choose opens a picker, or chooses the named row. An unknown name is a problem.
-func (m *model) choose(p *dialog.Picker, name, problem string) tea.Cmd {
-	if name == "" {
-		return m.open(p)
-	}
-	i := slices.IndexFunc(p.Rows, func(r dialog.Row) bool { return r.ID == name })
-	if i < 0 {
-		m.problem(problem)
-		return nil
-	}
-	return p.Choose(p.Rows[i])
+	return p
 }
 
 // efforts returns the reasoning efforts of the model.
@@ -125,7 +111,7 @@ func (m *model) efforts() []string {
 	})
 }
 
-func (m *model) effortPicker() *dialog.Picker {
+func (m *model) effortPicker() dialog.Dialog {
 	_, current := m.modelOf()
 	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has only one reasoning effort", Choose: func(r dialog.Row) tea.Cmd {
 		m.effort = r.ID
@@ -137,12 +123,7 @@ func (m *model) effortPicker() *dialog.Picker {
 	return p
 }
 
-func (m *model) chooseEffort(args string) tea.Cmd {
-	return m.choose(m.effortPicker(), args, "this model has no effort "+args+"; ctrl+t lists them")
-}
-
-// chooseTheme chooses the named theme, or opens the picker of themes.
-func (m *model) chooseTheme(args string) tea.Cmd {
+func (m *model) themePicker() dialog.Dialog {
 	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
 		save := m.keep(func(s *settings.Settings) { s.Theme = r.ID })
 		m.setTheme()
@@ -151,7 +132,7 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	for _, t := range draw.Themes(m.dark) {
 		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
 	}
-	return m.choose(p, args, "theme "+args+" not found; /theme lists them")
+	return p
 }
 
 // keep applies a change of the settings and stores it.

@@ -47,7 +47,6 @@ func helpSections() []helpSection {
 			{"ctrl+p", "all commands"},
 			{"pgup, pgdn, ctrl+alt+u, ctrl+alt+d", "scroll; ctrl+g first, ctrl+alt+g last"},
 			{"ctrl+o", "show or hide details of tools and reasoning (a click: of one card)"},
-			{"alt+up, alt+down, enter", "mark a tool call and show its details"},
 			{"ctrl+x ↓, ↑, ←, →", "subagent's session, back, its neighbors"},
 			{"ctrl+z", "return to the shell; fg continues"},
 		}},

@@ -36,7 +36,7 @@ func TestOtherSettingsAreKept(t *testing.T) {
 	}
 	store(`{"theme":"dark","pinned":["other"]}`)
 	change(m.pin("mine", true), `{"theme":"dark","pinned":["other","mine"]}`)
-	change(m.chooseTheme("light"), `{"theme":"light","pinned":["other","mine"]}`)
+	change(m.themePicker().(*dialog.Picker).Choose(dialog.Row{ID: "light"}), `{"theme":"light","pinned":["other","mine"]}`)
 	change(m.toggleMouse(), `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
 	m.open(m.sessionPicker(nil))
 	picker := m.top().(*dialog.Picker)

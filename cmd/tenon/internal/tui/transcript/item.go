@@ -29,10 +29,9 @@ type item struct {
 	folds, open bool // it has details; they are visible
 	fresh       bool // an event has updated it since the stored session was last read
 
-	width  int         // width of lines
-	theme  *draw.Theme // theme of lines
-	lines  []string    // nil: not rendered yet
-	marked bool
+	width int         // width of lines
+	theme *draw.Theme // theme of lines
+	lines []string    // nil: not rendered yet
 }
 
 // Lines implements list.Item.
@@ -40,15 +39,6 @@ func (i *item) Lines(width int) []string {
 	if i.lines == nil || i.width != width || i.theme != i.look.Theme {
 		i.width, i.theme = width, i.look.Theme
 		i.lines = i.draw(width)
-		if i.marked && len(i.lines) > 0 {
-			lines := append([]string(nil), i.lines...)
-			for k, line := range lines {
-				if strings.TrimSpace(line) != "" {
-					lines[k] = draw.Paint(i.look.Theme.Accent, "▌") + strings.TrimPrefix(line, " ")
-				}
-			}
-			i.lines = lines
-		}
 		if i.lines == nil {
 			i.lines = []string{}
 		}
@@ -65,11 +55,6 @@ func (i *item) unfold(open bool) {
 		i.open = open
 		i.change()
 	}
-}
-
-func (i *item) mark(on bool) {
-	i.marked = on
-	i.change()
 }
 
 // margin is the left margin of the transcript.
