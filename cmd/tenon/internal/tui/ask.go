@@ -109,13 +109,10 @@ func (m *model) questions(r *sdk.QuestionRequest) dialog.Dialog {
 	send := func(answers [][]string) tea.Cmd {
 		return m.do(func(context.Context) (then, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
 	}
-	if slices.ContainsFunc(r.Questions, func(q sdk.Question) bool { return q.Form == nil }) {
-		return dialog.NewQuestions(r, send)
+	if form := r.Questions[0].Form; form != nil && form.URL != "" && len(r.Questions) == 1 {
+		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(form.URL) }, m.open)
 	}
-	if address := r.Questions[0].Form.URL; address != "" && len(r.Questions) == 1 {
-		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(address) }, m.open)
-	}
-	return dialog.NewForm(r, send)
+	return dialog.NewQuestions(r, send)
 }
 
 // browse opens an address in the user's browser.

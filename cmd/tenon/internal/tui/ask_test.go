@@ -26,8 +26,10 @@ type answers struct {
 	list    []string
 	stored  *frontend.History
 	waiting []host.Waiting
-	reload  func() error
-	try     func()
+	// approved are the plugins that Refresh loads.
+	approved []string
+	reload   func() error
+	try      func()
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {
@@ -185,17 +187,28 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	press(startled, "per_1 once, per_2 once")
 }
 
-func TestPasteCorrectsAField(t *testing.T) {
+// A form is filled with the last answers, and shift+tab returns to a field.
+func TestFormOfQuestions(t *testing.T) {
 	t.Parallel()
 	var sent [][]string
-	f := dialog.NewForm(&sdk.QuestionRequest{ID: "que_1", Questions: []sdk.Question{{Form: &sdk.FormField{Label: "Name", Problem: "too short"}}}}, func(answers [][]string) tea.Cmd {
+	fixed := false
+	f := dialog.NewQuestions(&sdk.QuestionRequest{ID: "que_1", Questions: []sdk.Question{
+		{Options: []sdk.QuestionOption{{Label: "Small"}, {Label: "Large"}}, Custom: &fixed, Default: []string{"Large"}, Form: &sdk.FormField{}},
+		{Optional: true, Default: []string{"7"}, Form: &sdk.FormField{Answer: []string{"10"}}},
+	}}, func(answers [][]string) tea.Cmd {
 		sent = answers
 		return nil
 	})
-	f.Paste("longer")
-	f.Key(tea.KeyPressMsg{Code: tea.KeyEnter})
-	if done, _ := f.Key(tea.KeyPressMsg{Code: tea.KeyEnter}); !done || len(sent) != 1 || sent[0][0] != "longer" {
-		t.Errorf("done %v, sent %q", done, sent)
+	keys := []rune{tea.KeyEnter, tea.KeyTab, tea.KeyUp, tea.KeyEnter, tea.KeyBackspace, tea.KeyBackspace, tea.KeyEnter}
+	for _, code := range keys {
+		k := tea.KeyPressMsg{Code: code}
+		if code == tea.KeyTab {
+			k.Mod = tea.ModShift
+		}
+		f.Key(k)
+	}
+	if want := [][]string{{"Small"}, {""}}; !reflect.DeepEqual(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
 	}
 }
 

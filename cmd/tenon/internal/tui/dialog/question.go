@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Questions asks the model's questions, one after another.
+// Questions asks the questions of the model, or the fields of an MCP server's form, one after another.
 type Questions struct {
 	request *sdk.QuestionRequest
 	send    func(answers [][]string) tea.Cmd
@@ -26,20 +26,43 @@ type Questions struct {
 	problem string // reason why the last enter was refused
 }
 
-// NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions.
+// NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions, and an empty list declines a form.
 func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Questions {
 	q := &Questions{request: r, send: send}
 	q.begin()
 	return q
 }
 
-// begin asks the next question. Its default is chosen.
+// begin asks the next question. The last answer to the field of a form, or the default, is chosen.
 func (q *Questions) begin() {
+	one := q.question()
+	given := one.Default
+	if one.Form != nil && one.Form.Answer != nil {
+		given = one.Form.Answer
+	}
+	q.choose(given)
+}
+
+// choose fills in an answer.
+func (q *Questions) choose(answer []string) {
+	one := q.question()
 	q.at, q.chosen, q.text, q.top = 0, map[int]bool{}, edit.Editor{}, 0
-	for i, o := range slices.Backward(q.question().Options) {
-		if slices.Contains(q.question().Default, o.Label) {
+	for _, text := range slices.Backward(answer) {
+		if i := slices.IndexFunc(one.Options, func(o sdk.QuestionOption) bool { return o.Label == text }); i >= 0 {
 			q.at, q.chosen[i] = i, true
+		} else if q.free() && text != "" {
+			q.at = len(one.Options)
+			q.text.Set(text)
 		}
+	}
+}
+
+// back asks the question before the current one again.
+func (q *Questions) back() {
+	if n := len(q.answers) - 1; n >= 0 {
+		last := q.answers[n]
+		q.answers = q.answers[:n]
+		q.choose(last)
 	}
 }
 
@@ -65,7 +88,14 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	switch name {
 	case "esc", "ctrl+c":
 		return true, q.send(nil)
-	case "up", "shift+tab":
+	case "shift+tab":
+		q.back()
+		return false, nil
+	case "ctrl+d":
+		if one.Form != nil {
+			return true, q.send([][]string{})
+		}
+	case "up":
 		q.at = (q.at + rows - 1) % rows
 		return false, nil
 	case "down", "tab":
@@ -114,10 +144,9 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 		if len(answer) == 0 && !q.writing() && !one.Optional {
 			answer = []string{one.Options[q.at].Label}
 		}
+	case q.writing() && (text != "" || one.Form != nil && one.Optional): // an empty text in a form differs from the default
+		answer = []string{text}
 	case q.writing():
-		if text != "" {
-			answer = []string{text}
-		}
 	default:
 		answer = []string{one.Options[q.at].Label}
 	}
@@ -152,9 +181,6 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 		head = fmt.Sprintf("%d of %d · ", len(q.answers)+1, n)
 	}
 	out := q.ask(c, head+visible.Prose(one.Question))
-	if len(one.Default) > 0 && q.free() {
-		out = append(out, terminal.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
-	}
 	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)
 	room := max(1, c.Height-len(out)-len(rows)-1)
 	from := max(0, min(q.at-room/2, len(one.Options)-room))
@@ -162,6 +188,9 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 		out = append(out, q.option(c, i))
 	}
 	hint := "enter answer · esc dismiss"
+	if one.Form != nil {
+		hint = "enter answer · shift+tab back · ctrl+d decline · esc cancel"
+	}
 	if one.Multiple {
 		hint = "space choose · " + hint
 	}
