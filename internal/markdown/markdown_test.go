@@ -100,7 +100,7 @@ func TestOpen(t *testing.T) {
 		"closed heading":  {"# one\ntw", []string{"# one"}, []string{"tw"}},
 		"item":            {"- one\n- two\n- th", []string{"• one"}, []string{"• two", "• th"}},
 		"numbered":        {"1. one\n1. two\n1. thr", []string{"1. one"}, []string{"2. two", "3. thr"}},
-		"tasks":           {"- [x] one\n- [ ] two\n1. [x] three", []string{"☑ one"}, []string{"☐ two", "1. ☑ three"}},
+		"tasks":           {"- [x] one\n- [ ] two\n1. [x] three", []string{"• [x] one"}, []string{"• [ ] two", "1. [x] three"}},
 		"items apart":     {"- one\n\n- two\n", []string{"• one"}, []string{"", "• two"}},
 		"text below item": {"- one\n\nt", nil, []string{"• one", "", "t"}},
 		"code":            {"```go\na\nb", []string{"  a"}, []string{"  b"}},

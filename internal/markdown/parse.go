@@ -52,19 +52,11 @@ func (strikeParser) CanOpenCloser(opener, closer *parser.Delimiter) bool {
 
 func (strikeParser) OnMatch(int) ast.Node { return &strike{} }
 
-// table is a table. Its children are the cells, row by row, each row of len(aligns) cells.
+// table is a table. Its children are the cells, row by row.
 type table struct {
 	ast.BaseBlock
-	aligns []align
+	columns int
 }
-
-type align uint8
-
-const (
-	alignLeft align = iota
-	alignRight
-	alignCenter
-)
 
 var kindTable = ast.NewNodeKind("Table")
 
@@ -86,11 +78,11 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 	source, lines := reader.Source(), node.Lines()
 	for i := 1; i < lines.Len(); i++ {
 		delimiters, head := lines.At(i), lines.At(i-1)
-		aligns := alignments(delimiters.Value(source))
-		if aligns == nil || len(cells(head, source)) != len(aligns) {
+		columns := delimited(delimiters.Value(source))
+		if columns == 0 || len(cells(head, source)) != columns {
 			continue
 		}
-		t := &table{aligns: aligns}
+		t := &table{columns: columns}
 		t.SetPos(head.Start)
 		t.add(head, source)
 		for j := i + 1; j < lines.Len(); j++ {
@@ -114,7 +106,7 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 // add adds a row. Missing cells are empty, and surplus cells are dropped.
 func (t *table) add(line text.Segment, source []byte) {
 	row := cells(line, source)
-	for i := range t.aligns {
+	for i := range t.columns {
 		cell := ast.NewTextBlock()
 		if i < len(row) && !row[i].IsEmpty() {
 			cell.Lines().Append(row[i])
@@ -148,28 +140,18 @@ func cells(line text.Segment, source []byte) []text.Segment {
 	return out
 }
 
-// alignments parses the line below the head of a table, such as |:--|--:|; other lines return nil.
-func alignments(line []byte) []align {
+// delimited returns the number of columns that the line below the head of a table delimits, such as |:--|--:|; 0 for other lines.
+func delimited(line []byte) int {
 	line = bytes.TrimSpace(line)
 	if !bytes.ContainsAny(line, "|") && !bytes.HasPrefix(line, []byte(":")) && !bytes.HasSuffix(line, []byte(":")) {
-		return nil // a heading's underline
+		return 0 // a heading's underline
 	}
-	var out []align
-	for _, cell := range bytes.Split(bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("|")), []byte("|")), []byte("|")) {
-		cell = bytes.TrimSpace(cell)
-		rest, left := bytes.CutPrefix(cell, []byte(":"))
-		rest, right := bytes.CutSuffix(rest, []byte(":"))
-		if len(rest) == 0 || len(bytes.Trim(rest, "-")) > 0 {
-			return nil
-		}
-		switch {
-		case left && right:
-			out = append(out, alignCenter)
-		case right:
-			out = append(out, alignRight)
-		default:
-			out = append(out, alignLeft)
+	cells := bytes.Split(bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("|")), []byte("|")), []byte("|"))
+	for _, cell := range cells {
+		dashes := bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(cell), []byte(":")), []byte(":"))
+		if len(dashes) == 0 || len(bytes.Trim(dashes, "-")) > 0 {
+			return 0
 		}
 	}
-	return out
+	return len(cells)
 }

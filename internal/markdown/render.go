@@ -2,7 +2,6 @@ package markdown
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -85,38 +84,7 @@ func (r *renderer) block(n ast.Node, width int) []row {
 	case *plain:
 		return wrap([]span{{text: strings.TrimSuffix(string(n.Lines().Value(r.source)), "\n")}}, width, r.style.Overflow)
 	}
-	spans := r.inline(n, "")
-	if r.box(n) != "" {
-		spans = drop(spans, len("[x] "))
-	}
-	return wrap(spans, width, r.style.Overflow)
-}
-
-// box returns the box of a task, a list item whose text begins with [ ] or [x]; empty for other blocks.
-func (r *renderer) box(n ast.Node) string {
-	if n == nil || n.Parent().Kind() != ast.KindListItem || n.PreviousSibling() != nil || n.Lines().Len() == 0 {
-		return ""
-	}
-	first := n.Lines().At(0)
-	switch text := first.Value(r.source); {
-	case bytes.HasPrefix(text, []byte("[ ] ")):
-		return "☐ "
-	case bytes.HasPrefix(text, []byte("[x] ")), bytes.HasPrefix(text, []byte("[X] ")):
-		return "☑ "
-	}
-	return ""
-}
-
-// drop removes the first n bytes.
-func drop(spans []span, n int) []span {
-	for len(spans) > 0 && len(spans[0].text) <= n {
-		n -= len(spans[0].text)
-		spans = spans[1:]
-	}
-	if len(spans) > 0 {
-		spans[0].text = spans[0].text[n:]
-	}
-	return spans
+	return wrap(r.inline(n, ""), width, r.style.Overflow)
 }
 
 // inner returns the width that remains after an indent.
@@ -161,10 +129,9 @@ func (r *renderer) list(n *ast.List, width int) []row {
 	}
 	var rows []row
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
-		box := r.box(item.FirstChild())
-		marker := cmp.Or(box, "• ")
+		marker := "• "
 		if n.IsOrdered() {
-			marker = fmt.Sprintf("%d%c %s", number, n.Marker, box)
+			marker = fmt.Sprintf("%d%c ", number, n.Marker)
 			number++
 		}
 		columns := columnsOf([]span{{text: marker}})

@@ -14,7 +14,7 @@ const (
 
 // table renders a table.
 func (r *renderer) table(t *table, width int) []row {
-	columns := len(t.aligns)
+	columns := t.columns
 	var cells [][]span
 	for c := t.FirstChild(); c != nil; c = c.NextSibling() {
 		look := ""
@@ -35,7 +35,7 @@ func (r *renderer) table(t *table, width int) []row {
 	}
 	var rows []row
 	for i := 0; i < len(cells); i += columns {
-		rows = append(rows, r.tableRow(cells[i:i+columns], widths, t.aligns)...)
+		rows = append(rows, r.tableRow(cells[i:i+columns], widths)...)
 		if i == 0 {
 			var rules []string
 			total := between * (columns - 1)
@@ -72,7 +72,7 @@ func shrunk(natural []int, width int) []int {
 }
 
 // tableRow renders a row of a table, whose cells may take several lines.
-func (r *renderer) tableRow(cells [][]span, widths []int, aligns []align) []row {
+func (r *renderer) tableRow(cells [][]span, widths []int) []row {
 	wrapped := make([][]row, len(cells))
 	height := 0
 	for i, cell := range cells {
@@ -92,29 +92,16 @@ func (r *renderer) tableRow(cells [][]span, widths []int, aligns []align) []row 
 			if y < len(lines) {
 				line = lines[y]
 			}
-			left, right := padding(widths[i]-line.width, aligns[i])
-			if i == len(wrapped)-1 {
-				if right = 0; line.width == 0 {
-					left = 0
-				}
+			b.WriteString(line.text)
+			width += line.width
+			if i < len(wrapped)-1 {
+				b.WriteString(strings.Repeat(" ", max(0, widths[i]-line.width)))
+				width += max(0, widths[i]-line.width)
 			}
-			b.WriteString(strings.Repeat(" ", left) + line.text + strings.Repeat(" ", right))
-			width += left + line.width + right
 		}
 		rows[y] = row{b.String(), width}
 	}
 	return rows
-}
-
-// padding splits free columns into those before and after a text.
-func padding(free int, a align) (left, right int) {
-	switch free = max(free, 0); a {
-	case alignRight:
-		return free, 0
-	case alignCenter:
-		return free / 2, free - free/2
-	}
-	return 0, free
 }
 
 // records renders a table that is too wide: each cell on separate lines, after the name of its column.
