@@ -96,7 +96,7 @@ func (c *conversation) chooseAgent(_ context.Context, args string) error {
 	return nil
 }
 
-// cost shows the usage of the session with its subagents, and the share of the context in use.
+// cost shows the usage of the session with its subagents.
 func (c *conversation) cost(ctx context.Context, _ string) error {
 	count, u, err := c.subagents(ctx, c.session.ID)
 	if err != nil {
@@ -108,10 +108,7 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 	if count > 0 {
 		text += " (with " + view.Plural(count, "subagent") + ")"
 	}
-	if err := c.a.Print(text + "\n"); err != nil {
-		return err
-	}
-	return c.fullness(ctx)
+	return c.a.Print(text + "\n")
 }
 
 // subagents returns the number and the usage of the sessions below a session.
@@ -130,27 +127,6 @@ func (c *conversation) subagents(ctx context.Context, id string) (n int, u inspe
 		u.Add(0, more.Tokens, more.Cost)
 	}
 	return n, u, nil
-}
-
-// fullness shows the share of the model's context that the latest request used.
-func (c *conversation) fullness(ctx context.Context) error {
-	messages, err := c.messages(ctx)
-	if err != nil {
-		return err
-	}
-	for i := len(messages) - 1; i >= 0; i-- {
-		m, ok := messages[i].Info.(*sdk.AssistantMessage)
-		if !ok || m.Summary || m.Tokens.Sum() == 0 {
-			continue
-		}
-		for _, info := range c.m.Models(ctx) {
-			if limit := info.Model.Limit.Context; limit > 0 && info.Model.ProviderID == m.ProviderID && info.Model.ID == m.ModelID {
-				c.notify(fmt.Sprintf("context: %s of %s tokens used (%d %%); /compact frees some", view.Count(m.Tokens.Sum()), view.Count(limit), m.Tokens.Sum()*100/limit))
-			}
-		}
-		break
-	}
-	return nil
 }
 
 // hooks shows the hook calls of the last turn.

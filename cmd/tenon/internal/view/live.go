@@ -9,7 +9,7 @@ import (
 
 // Tick redraws the live lines.
 func (v *Text) Tick(now time.Time) {
-	if v.thinking != nil || len(v.calls) > 0 || v.retry != nil || v.waits(now) {
+	if len(v.calls) > 0 || v.retry != nil || v.waits(now) {
 		v.draw()
 	}
 }
@@ -38,13 +38,6 @@ func (v *Text) live() []string {
 // work returns the lines of running work.
 func (v *Text) work(now time.Time) []string {
 	var lines []string
-	if v.thinking != nil {
-		tail := terminal.OneLine(v.thinking.tail)
-		if r := []rune(tail); len(r) > reasoningLength {
-			tail = "…" + string(r[len(r)-reasoningLength:])
-		}
-		lines = append(lines, v.s.Paint(terminal.Dim, "thinking "+tail))
-	}
 	for _, c := range v.calls {
 		lines = append(lines, runningLine(v.s, c.part, c.received, v.turn.Directory, v.f.depth(c.part.SessionID), now))
 	}

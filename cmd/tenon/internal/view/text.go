@@ -35,24 +35,12 @@ type Text struct {
 	now    func() time.Time
 
 	text     *streamed       // the current block of the answer
-	thinking *thought        // current reasoning
 	calls    []*openCall     // running calls
-	finished map[string]bool // IDs of shown calls and texts
+	finished map[string]bool // IDs of shown calls, texts and reasoning
 	retry    *sdk.SessionStatus
 	asked    time.Time // time of the pending model request; zero: none
 	refused  int       // number of calls refused because no user could be asked
 }
-
-// thought is streamed reasoning. Only its end is kept and shown.
-type thought struct {
-	id   string
-	tail string
-}
-
-// maxTail is the maximum length of kept reasoning, in bytes: enough for reasoningLength characters of any kind and white space.
-const maxTail = 4 << 10
-
-func (t *thought) write(text string) { t.tail = strings.Clone(visible.Tail(t.tail+text, maxTail)) }
 
 // openCall is a running tool call.
 type openCall struct {
@@ -134,13 +122,12 @@ func (v *Text) wrap(text string) string {
 }
 
 func (v *Text) delta(d *sdk.PartDelta) {
-	v.heard()
 	switch {
 	case v.text != nil && d.PartID == v.text.id:
+		v.heard()
 		v.write(d.Delta)
-	case v.thinking != nil && d.PartID == v.thinking.id:
-		v.thinking.write(d.Delta)
 	case d.Field == "raw":
+		v.heard()
 		if c := v.call(d.PartID); c != nil {
 			c.received += len(d.Delta)
 		}
@@ -148,7 +135,7 @@ func (v *Text) delta(d *sdk.PartDelta) {
 }
 
 func (v *Text) part(p sdk.Part) {
-	if p.Type() != sdk.PartTypeStepStart {
+	if r, ok := p.(*sdk.ReasoningPart); p.Type() != sdk.PartTypeStepStart && (!ok || r.Time.End != 0) {
 		v.heard()
 	}
 	switch p := p.(type) {
@@ -171,7 +158,7 @@ func (v *Text) part(p sdk.Part) {
 	}
 }
 
-// heard records that the model has answered.
+// heard records that the model has answered. While it reasons, the wait continues.
 func (v *Text) heard() {
 	shown := v.waits(v.now())
 	v.asked = time.Time{}
@@ -183,25 +170,14 @@ func (v *Text) heard() {
 // waits reports whether the wait for the model is long enough to show.
 func (v *Text) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
 
-// reasoningPart shows the beginning of finished reasoning.
+// reasoningPart shows the beginning of finished reasoning, unless the provider hides it.
 func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
-	if p.Time.End == 0 {
-		if v.thinking == nil || v.thinking.id != p.ID {
-			v.thinking = &thought{id: p.ID}
-			v.draw()
-		}
+	if p.Time.End == 0 || p.Text == "" || v.finished[p.ID] {
 		return
 	}
-	if v.thinking == nil || v.thinking.id != p.ID {
-		return
-	}
-	v.thinking = nil
-	v.draw()
-	if p.Text == "" { // the provider hides it
-		return
-	}
+	v.finished[p.ID] = true
 	took := Duration(time.Duration(p.Time.End-p.Time.Start) * time.Millisecond)
-	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(Clip(p.Text, maxTail)), reasoningLength)))
+	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(visible.Cut(p.Text, argumentLength, "")), reasoningLength)))
 }
 
 // call returns the running call with a part ID, or nil.
@@ -254,7 +230,7 @@ func (v *Text) status(p *sdk.SessionStatusInfo) {
 		return
 	}
 	v.endText()
-	v.thinking, v.asked = nil, time.Time{}
+	v.asked = time.Time{}
 	status := p.Status
 	if p.SessionID == v.f.root {
 		v.retry = &status
@@ -333,21 +309,17 @@ func (v *Text) writeAnswer(o *Outcome) error {
 	return err
 }
 
-// writeStructured writes JSON: indented on a terminal, else on one line.
+// writeStructured writes JSON on one line.
 func (v *Text) writeStructured(data []byte) error {
 	var b bytes.Buffer
-	compact := json.Compact
-	if v.s.Streams {
-		compact = func(dst *bytes.Buffer, src []byte) error { return json.Indent(dst, src, "", "  ") }
-	}
-	if err := compact(&b, data); err != nil {
+	if err := json.Compact(&b, data); err != nil {
 		return err
 	}
+	b.WriteByte('\n')
 	if v.s.Streams {
-		v.s.Stream(terminal.Prose(b.String()) + "\n")
+		v.s.Stream(terminal.Prose(b.String()))
 		return nil
 	}
-	b.WriteByte('\n')
 	_, err := Escaper{v.answer}.Write(b.Bytes())
 	return err
 }
