@@ -23,11 +23,11 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	chunk := strings.Repeat("x", 4000)
 	usual := peak(t, 0, "text", fakellm.Text("hi"))
 	for name, reply := range map[string]fakellm.Reply{
-		"text":      fakellm.Text("a").Endless(chunk),
-		"reasoning": fakellm.Text("a").EndlessReasoning("reasoning_content", chunk),
-		"arguments": fakellm.Text("a").EndlessArgs("read", chunk),
-		"escapes":   fakellm.Text("a").Endless(strings.Repeat("\x01", 4000)),
-		"words":     fakellm.Text("a").Endless("these are a few words "), // 700,000 of them
+		"text":      fakellm.Text("a", chunk).Endless(),
+		"reasoning": fakellm.Text("a").Reasoning("reasoning_content", chunk).Endless(),
+		"arguments": fakellm.Text("a").Call("read", chunk).Endless(),
+		"escapes":   fakellm.Text("a", strings.Repeat("\x01", 4000)).Endless(),
+		"words":     fakellm.Text("a", "these are a few words ").Endless(), // 700,000 of them
 	} {
 		if more := peak(t, 1, "text", reply) - usual; more > limit {
 			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, limit>>10)

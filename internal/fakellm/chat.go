@@ -43,36 +43,9 @@ func (c *ToolCall) chat(args string) fields {
 
 func (chatDialect) end(b []byte, r Reply, _ []*item) []byte {
 	last := chatDocument("chat.completion.chunk", fields{"index": 0, "delta": fields{}, "finish_reason": r.finishReason()})
-	if r.usageAt == UsageFinishChunk {
-		last["usage"] = chatUsage(r)
-	}
-	b = appendEvent(b, last)
-	if r.usageAt == UsageOwnChunk {
-		own := chatDocument("chat.completion.chunk")
-		own["usage"] = chatUsage(r)
-		b = appendEvent(b, own)
-	}
-	if r.noDone {
-		return b
-	}
-	return append(b, "data: [DONE]\n\n"...)
-}
-
-func (chatDialect) whole(r Reply, items []*item) []byte {
-	message := fields{"role": "assistant", "content": nil}
-	var calls []any
-	for _, it := range items {
-		name := map[opKind]string{opText: "content", opReasoning: it.field}[it.kind]
-		if it.call != nil {
-			calls = append(calls, it.call.chat(string(it.text)))
-			message["tool_calls"] = calls
-			continue
-		}
-		message[name] = str(message[name]) + string(it.text)
-	}
-	doc := chatDocument("chat.completion", fields{"index": 0, "message": message, "finish_reason": r.finishReason()})
-	doc["usage"] = chatUsage(r)
-	return appendJSON(nil, doc)
+	usage := chatDocument("chat.completion.chunk")
+	usage["usage"] = chatUsage(r)
+	return append(appendEvent(appendEvent(b, last), usage), "data: [DONE]\n\n"...)
 }
 
 func chatDocument(object string, choices ...any) fields {

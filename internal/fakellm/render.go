@@ -24,8 +24,6 @@ type dialect interface {
 	event(b []byte, o op, it *item, first bool) []byte
 	// end appends the end of the stream.
 	end(b []byte, r Reply, items []*item) []byte
-	// whole returns the answer as one document.
-	whole(r Reply, items []*item) []byte
 }
 
 func dialectFor(responses bool) dialect {
@@ -96,17 +94,6 @@ func render(r Reply, responses bool) []segment {
 	}
 	seal(nil)
 	return segs
-}
-
-// document renders the reply as one document.
-func document(r Reply, responses bool) []byte {
-	var all assembly
-	for _, o := range r.ops {
-		if o.kind < opRaw {
-			all.add(o)
-		}
-	}
-	return dialectFor(responses).whole(r, all.items)
 }
 
 func (r Reply) finishReason() string {

@@ -20,11 +20,7 @@ type Reply struct {
 	header   map[string]string
 	body     []byte // replaces the answer
 	never    bool
-	whole    bool // a JSON answer instead of a stream
-	noDone   bool
-	fragment int
 	perEvent bool
-	usageAt  UsagePlace
 }
 
 // Usage is the number of tokens that the answer reports, counted as by OpenAI: Cached is part of Input, Reasoning
@@ -32,15 +28,6 @@ type Reply struct {
 type Usage struct {
 	Input, Output, Cached, Reasoning int64
 }
-
-// UsagePlace is the place of the usage in a Chat Completions stream.
-type UsagePlace int
-
-// Places of the usage.
-const (
-	UsageOwnChunk    UsagePlace = iota // in its own chunk without choices, as OpenAI does
-	UsageFinishChunk                   // in the chunk of the finish reason
-)
 
 // NoFinish as a finish reason leaves it out.
 const NoFinish = "-"
@@ -93,7 +80,7 @@ func Calls(calls ...ToolCall) Reply { return Reply{}.Calls(calls...) }
 func Repeat(chunk string, n int) Reply { return Text(slices.Repeat([]string{chunk}, n)...) }
 
 // Raw answers with these bytes instead of events; then the stream ends.
-func Raw(data string) Reply { return Reply{finish: NoFinish, noDone: true}.Raw(data) }
+func Raw(data string) Reply { return Reply{finish: NoFinish}.Raw(data) }
 
 // Text adds text, one delta per chunk.
 func (r Reply) Text(chunks ...string) Reply { return r.deltas(op{kind: opText}, chunks) }
@@ -110,11 +97,6 @@ func (r Reply) deltas(o op, chunks []string) Reply {
 		ops[i], ops[i].text = o, c
 	}
 	return r.add(ops...)
-}
-
-// Think adds the chunks as text between <think> and </think>.
-func (r Reply) Think(chunks ...string) Reply {
-	return r.Text("<think>").Text(chunks...).Text("</think>")
 }
 
 // Call adds one tool call.
@@ -166,20 +148,11 @@ func (r Reply) Cut() Reply { return r.do((*stream).cut) }
 
 func (r Reply) do(act func(*stream) bool) Reply { return r.add(op{kind: opAct, act: act}) }
 
-// Endless repeats a text delta until the client goes away.
-func (r Reply) Endless(chunk string) Reply {
-	return r.add(op{kind: opText, text: chunk, endless: true})
-}
-
-// EndlessReasoning repeats a delta of reasoning until the client goes away.
-func (r Reply) EndlessReasoning(field, chunk string) Reply {
-	return r.add(op{kind: opReasoning, field: field, text: chunk, endless: true})
-}
-
-// EndlessArgs calls a tool with arguments that do not end: the chunk repeats until the client goes away.
-func (r Reply) EndlessArgs(name, chunk string) Reply {
-	call, index := &ToolCall{Name: name}, r.countCalls()
-	return r.add(op{kind: opCallStart, call: call, index: index}, op{kind: opCallArgs, call: call, index: index, text: chunk, endless: true})
+// Endless repeats the last delta until the client goes away: of text, of reasoning or of a call's arguments.
+func (r Reply) Endless() Reply {
+	r.ops = slices.Clone(r.ops)
+	r.ops[len(r.ops)-1].endless = true
+	return r
 }
 
 // Finish sets the finish reason, in the words of Chat Completions (stop, length, tool_calls,
@@ -189,18 +162,9 @@ func (r Reply) Finish(reason string) Reply {
 	return r
 }
 
-// NoDone omits the end mark after the finish reason: [DONE], or response.completed.
-func (r Reply) NoDone() Reply {
-	r.noDone = true
-	return r
-}
-
 // Usage sets the reported tokens. Default: 10 in, 5 out.
-func (r Reply) Usage(u Usage, at ...UsagePlace) Reply {
+func (r Reply) Usage(u Usage) Reply {
 	r.usage = &u
-	if len(at) > 0 {
-		r.usageAt = at[0]
-	}
 	return r
 }
 
@@ -210,18 +174,6 @@ func (r Reply) Header(name, value string) Reply {
 	maps.Copy(header, r.header)
 	header[name] = value
 	r.header = header
-	return r
-}
-
-// JSON answers the request with one JSON document, whether or not it asked for a stream.
-func (r Reply) JSON() Reply {
-	r.whole = true
-	return r
-}
-
-// Fragment sends the stream n bytes at a time, each piece flushed.
-func (r Reply) Fragment(n int) Reply {
-	r.fragment = n
 	return r
 }
 

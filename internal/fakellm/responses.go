@@ -54,15 +54,8 @@ func (d *responsesDialect) end(b []byte, r Reply, items []*item) []byte {
 			b = d.emit(b, "response.output_item.done", fields{"output_index": it.index, "item": it.json("completed")})
 		}
 	}
-	if r.noDone {
-		return b
-	}
 	status := responseStatus(r)
 	return d.emit(b, "response."+status, fields{"response": responseDocument(status, r, items)})
-}
-
-func (*responsesDialect) whole(r Reply, items []*item) []byte {
-	return appendJSON(nil, responseDocument(responseStatus(r), r, items))
 }
 
 func responseStatus(r Reply) string {

@@ -17,15 +17,9 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 	for name, value := range reply.header {
 		head.Set(name, value)
 	}
-	wanted, _ := req.Body["stream"].(bool)
-	switch {
-	case reply.status != 0:
+	if reply.status != 0 {
 		w.WriteHeader(reply.status)
 		out.write(reply.body)
-		return
-	case reply.whole || (!wanted && len(reply.ops) > 0 && reply.finish != NoFinish):
-		head.Set("Content-Type", "application/json")
-		out.write(document(reply.Reply, req.Responses()))
 		return
 	}
 	segs := reply.chat
@@ -36,13 +30,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 		if i > 0 {
 			out.flush()
 		}
-		data := seg.data
-		for reply.fragment > 0 && len(data) > reply.fragment {
-			out.write(data[:reply.fragment])
-			out.flush()
-			data = data[reply.fragment:]
-		}
-		if !out.write(data) {
+		if !out.write(seg.data) {
 			return
 		}
 		if seg.act == nil {

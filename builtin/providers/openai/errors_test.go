@@ -33,17 +33,17 @@ func TestMisbehavingServers(t *testing.T) {
 		message string // what the message contains
 		events  int    // that came before the error
 	}{
-		"429":                  {reply: fakellm.RetryAfter(3), status: 429, message: "Rate limit reached"},
+		"429":                  {reply: fakellm.Error(429, "rate_limit_exceeded", "Rate limit reached").Header("Retry-After", "3"), status: 429, message: "Rate limit reached"},
 		"500 plain":            {reply: fakellm.Status(500, "upstream fell over"), status: 500, message: "upstream fell over"},
 		"502 page":             {reply: fakellm.Status(502, "<html>Bad Gateway</html>"), status: 502, message: "bad gateway"},
 		"529 page":             {reply: fakellm.Status(529, "<html>Overloaded</html>"), status: 529, message: "the server gave no reason"},
 		"401 empty":            {reply: fakellm.Status(401, ""), status: 401, message: "unauthorized"},
 		"404":                  {reply: fakellm.Error(404, "model_not_found", "no such model"), status: 404, message: "no such model"},
 		"redirect to nowhere":  {reply: fakellm.Status(304, ""), status: 304, message: "not modified"},
-		"html":                 {reply: fakellm.HTML(), status: 200, message: "baseURL"},
-		"empty":                {reply: fakellm.Empty(), status: 200, cut: true, message: "empty"},
-		"garbage":              {reply: fakellm.GarbageSSE(), status: 200, cut: true, message: "broke off"},
-		"garbage json":         {reply: fakellm.GarbageJSON(), status: 200, cut: true, message: "malformed"},
+		"html":                 {reply: fakellm.Status(200, "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n").Header("Content-Type", "text/html"), status: 200, message: "baseURL"},
+		"empty":                {reply: fakellm.Status(200, "").Header("Content-Type", "text/event-stream"), status: 200, cut: true, message: "empty"},
+		"garbage":              {reply: fakellm.Raw("\x00\x01\xff\xfe\r\rnot: an\x00event\n\n\x7f\n"), status: 200, cut: true, message: "broke off"},
+		"garbage json":         {reply: fakellm.Raw("data: {\"choices\":[{\"delta\":{\"con\n\ndata: }}}\n\n"), status: 200, cut: true, message: "malformed"},
 		"cut":                  {reply: fakellm.Text("a", "b").Cut(), status: 200, cut: true, message: "broke off", events: 2},
 		"cut within an event":  {reply: fakellm.Text("a").Raw("data: {\"cho").Cut(), status: 200, cut: true, message: "broke off", events: 1},
 		"end without finish":   {reply: fakellm.Text("a").Finish(fakellm.NoFinish), status: 200, cut: true, message: "broke off", events: 1},
@@ -51,7 +51,7 @@ func TestMisbehavingServers(t *testing.T) {
 		"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 1s"},
 		"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 1000.0}, message: "did not answer"},
 		"chunk timeout":        {reply: fakellm.Text("a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 1000.0}, status: 200, cut: true, message: "nothing more", events: 1},
-		"error in the stream":  {reply: fakellm.Text("a").StreamError("server_error", "it broke"), status: 200, message: "it broke", events: 1},
+		"error in the stream":  {reply: fakellm.Text("a").Raw(`data: {"error":{"message":"it broke","code":"server_error"}}` + "\n\n"), status: 200, message: "it broke", events: 1},
 		"error with a status":  {reply: fakellm.Raw(`data: {"error":{"message":"slow down","code":429}}` + "\n\n"), status: 429, message: "slow down"},
 		"error as a document":  {reply: fakellm.Status(200, `{"error":{"message":"no","code":"nope"}}`), status: 200, message: "no"},
 		"detail as a document": {reply: fakellm.Status(200, `{"detail":"not here"}`), status: 200, message: "not here"},
@@ -330,13 +330,13 @@ func TestCallerEndsTheStream(t *testing.T) {
 // TestFinishedAnswerDoesNotWaitForASlowEnd has a server that never closes the stream.
 func TestFinishedAnswerDoesNotWaitForASlowEnd(t *testing.T) {
 	t.Parallel()
-	for name, reply := range map[string]fakellm.Reply{
-		"after finish": fakellm.Text("a").NoDone().Usage(fakellm.Usage{}, fakellm.UsageFinishChunk),
-		"after done":   fakellm.Text("a"),
+	ended := strings.TrimSuffix(finish("stop"), "}\n\n") + `,"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n"
+	for name, raw := range map[string]string{
+		"after finish": delta(`"content":"a"`) + ended,
+		"after done":   rawAnswer(t, openai.ProtocolChat, fakellm.Text("a")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			raw := rawAnswer(t, openai.ProtocolChat, reply)
 			srv := fakellm.New(t, fakellm.Raw(raw).Stall())
 			start := time.Now()
 			if _, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}), nil); err != nil {
@@ -376,7 +376,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 
 func TestEndlessAnswerEnds(t *testing.T) {
 	t.Parallel()
-	srv := fakellm.New(t, fakellm.Raw(": "+strings.Repeat("x", 1<<20)+"\n").Endless(strings.Repeat("y", 1<<20)))
+	srv := fakellm.New(t, fakellm.Raw(": "+strings.Repeat("x", 1<<20)+"\n").Text(strings.Repeat("y", 1<<20)).Endless())
 	n := 0
 	err := open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}).Stream(t.Context(), hello(), func(ev sdk.StreamEvent) error {
 		n += len(ev.Text)

@@ -17,7 +17,7 @@ func FuzzChat(f *testing.F) {
 	f.Add([]byte(delta(`"content":[{"type":"thinking","thinking":"x"}],"tool_calls":[{"index":0,"id":"a","function":{"name":"n","arguments":"{}"}}]`) + finish("tool_calls")))
 	f.Add([]byte(`{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`))
 	f.Add([]byte("data: {\"error\":{\"message\":\"m\",\"code\":429}}\n\n"))
-	f.Add([]byte(rawAnswer(f, openai.ProtocolChat, fakellm.Text("a", "b").Think("c").Call("read", "{}"))))
+	f.Add([]byte(rawAnswer(f, openai.ProtocolChat, fakellm.Text("a", "b").Text("<think>", "c", "</think>").Call("read", "{}"))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := openai.Decode(openai.ProtocolChat, data)
 		wiretest.CheckRules(t, events, err)

@@ -62,10 +62,7 @@ func TestStreamsOfBothProtocols(t *testing.T) {
 		"full call":           {fakellm.Calls(fakellm.ToolCall{Name: "read", Args: "{}", Full: true}), []string{`read:{}`, "finish:tool-calls"}},
 		"length":              {fakellm.Text("cut of").Finish("length"), []string{"text:cut of", "finish:length"}},
 		"filtered":            {fakellm.Text("I").Finish("content_filter"), []string{"text:I", "finish:content-filter"}},
-		"document":            {fakellm.Text("Hel", "lo").Call("read", "{}").JSON(), []string{"text:Hello", "read:{}", "finish:tool-calls"}},
-		"document, reasoning": {fakellm.Text().Reasoning("reasoning", "hm").Text("yes").JSON(), []string{"reasoning:hm", "text:yes", "finish:stop"}},
-		"byte by byte":        {fakellm.Text("Hel", "lo").Call("read", "{}").Fragment(1), []string{"text:Hello", "read:{}", "finish:tool-calls"}},
-		"think":               {fakellm.Text().Think("hm").Text("\n\nyes"), []string{"reasoning:hm", "text:yes", "finish:stop"}},
+		"think":               {fakellm.Text("<think>", "hm", "</think>", "\n\nyes"), []string{"reasoning:hm", "text:yes", "finish:stop"}},
 	}
 	for name, c := range cases {
 		for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
@@ -89,6 +86,38 @@ func TestStreamsOfBothProtocols(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPiecesOfOneByte: where the network cuts an answer does not matter.
+func TestPiecesOfOneByte(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+		reply := fakellm.Raw("").FlushEach()
+		for _, b := range []byte(rawAnswer(t, protocol, fakellm.Text("Hel", "lo").Call("read", "{}"))) {
+			reply = reply.Raw(string(b))
+		}
+		srv := fakellm.New(t, reply)
+		events, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"text:Hello", "read:{}", "finish:tool-calls"}, sketch(events)); diff != "" {
+			t.Errorf("%s: %s", protocol, diff)
+		}
+	}
+}
+
+// TestDocuments: some servers answer with a document, although a stream was requested.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	decodeAll(t, openai.ProtocolChat, map[string]dialect{
+		"chat": {`{"choices":[{"index":0,"message":{"role":"assistant","reasoning":"hm","content":"yes","tool_calls":[{"id":"c","type":"function","function":{"name":"read","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
+			[]string{"reasoning:hm", "text:yes", "read:{}", "finish:tool-calls"}},
+	})
+	decodeAll(t, openai.ProtocolResponses, map[string]dialect{
+		"responses": {`{"status":"completed","output":[{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}]},{"type":"message","id":"m","content":[{"type":"output_text","text":"yes"}]},{"type":"function_call","id":"f","call_id":"c","name":"read","arguments":"{}"}]}`,
+			[]string{"reasoning:hm", "text:yes", "read:{}", "finish:tool-calls"}},
+	})
 }
 
 func delta(fields string) string {
