@@ -1,14 +1,11 @@
 package instructions
 
 import (
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
-	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
@@ -17,57 +14,34 @@ import (
 // maxImports is the maximum number of names of files to import.
 const maxImports = 100
 
-var (
-	fence    = lazyregexp.New("^(```+|~~~+)")
-	codeSpan = lazyregexp.New("`[^`]*`")
-	// imported matches @docs/style.md.
-	imported = lazyregexp.New(`(?:^|\s)@([^\s@]+)`)
-)
+// imported matches @docs/style.md.
+var imported = lazyregexp.New(`(?:^|\s)@([^\s@]+)`)
 
 // importing reports whether a file may import others. AGENTS.md is plain Markdown.
 func importing(path string) bool {
-	return slices.Contains(names[1], filepath.Base(path)) || isRule(path)
+	return slices.Contains(names[1], filepath.Base(path)) || strings.Contains(filepath.ToSlash(path), "/.claude/rules/")
 }
 
-func isRule(path string) bool {
-	return strings.Contains(filepath.ToSlash(path), "/.claude/rules/")
-}
-
-// imports returns the Markdown files that a text imports, except in code. Other files, such as .env, are left to the model's tools and their permissions.
+// imports returns the Markdown files that a text imports. Other files, such as .env, are left to the model's tools and their permissions.
 // A project's file imports only files of the project. Each name counts, and so each warning: left is the number of names that may follow.
 func (p *Plugin) imports(w *sources.Watch, from, text string, left *int) (files []string) {
-	block := "" // the marker that opened a block of code
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		marker := fence().FindString(line)
-		switch {
-		case block != "":
-			if marker == line && strings.HasPrefix(marker, block) {
-				block = ""
-			}
-			continue
-		case marker != "" && !strings.Contains(line[len(marker):], "`"): // else a span of code
-			block = marker
+	for _, match := range imported().FindAllStringSubmatch(text, -1) {
+		path := strings.TrimRight(match[1], ".,;:!?)")
+		if !sources.Markdown(path) {
 			continue
 		}
-		for _, match := range imported().FindAllStringSubmatch(codeSpan().ReplaceAllString(line, ""), -1) {
-			path := strings.TrimRight(match[1], ".,;:!?)")
-			if !sources.Markdown(path) {
-				continue
-			}
-			if *left--; *left < 0 {
-				return files
-			}
-			if below, ok := strings.CutPrefix(path, "~/"); ok {
-				path = filepath.Join(p.Project.Home, below)
-			} else if !filepath.IsAbs(path) {
-				path = filepath.Join(filepath.Dir(from), path)
-			}
-			if !w.IsProject(from) || w.IsProject(path) {
-				files = append(files, path)
-			} else {
-				p.Log.Warn("import left out: it is outside the project; name it under instructions in your own configuration", "file", from, "import", path)
-			}
+		if *left--; *left < 0 {
+			return files
+		}
+		if below, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(p.Project.Home, below)
+		} else if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(from), path)
+		}
+		if !w.IsProject(from) || w.IsProject(path) {
+			files = append(files, path)
+		} else {
+			p.Log.Warn("import left out: it is outside the project; name it under instructions in your own configuration", "file", from, "import", path)
 		}
 	}
 	return files
@@ -79,19 +53,4 @@ func rules(w *sources.Watch, dirs ...string) (files []string) {
 		files = append(files, w.Tree(filepath.Join(dir, ".claude", "rules"), sources.Markdown)...)
 	}
 	return files
-}
-
-// scoped returns a reference to a rule in place of its text if the rule is for some paths only.
-func scoped(path string, data []byte) (reference string, ok bool) {
-	doc, err := frontmatter.Parse(data)
-	if err != nil {
-		return "", false
-	}
-	var meta struct {
-		Paths json.RawMessage `json:"paths"` // a text or a list of texts
-	}
-	if doc.Decode(&meta) != nil || slices.Contains([]string{"", "null", "[]", `""`}, string(meta.Paths)) {
-		return "", false
-	}
-	return fmt.Sprintf("They are for files that match %s. Read %s before you work on such a file.", meta.Paths, path), true
 }

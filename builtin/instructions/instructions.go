@@ -119,11 +119,6 @@ func read(w *sources.Watch, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isRule(path) {
-		if reference, ok := scoped(path, data); ok {
-			return reference, nil
-		}
-	}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
 	if cut {
 		text += fmt.Sprintf("\n[cut after %d bytes; read the file for the rest]", maxFile)

@@ -92,11 +92,6 @@ func TestImports(t *testing.T) {
 		"absolute":            {"@ROOT/docs/a.md", "a", ""},
 		"nothing there":       {"@docs/none.md @docs @docs/ a@docs/a.md", "", ""},
 		"other files":         {"@.env @package.json", "", ""},
-		"code":                {"`@docs/a.md`\n```\n@docs/a.md\n```\n@README.md", "README", ""},
-		"a fence in another":  {"```\n~~~\n@docs/a.md\n```\n@README.md", "README", ""},
-		"a longer fence":      {"````md\n```\n@docs/a.md\n```\n@docs/a.md\n````\n@README.md", "README", ""},
-		"a closing fence":     {"~~~\n~~~ x\n@docs/a.md\n ~~~~\n@README.md", "README", ""},
-		"not a fence":         {"```` ```x``` is code ````\n@README.md", "README", ""},
 		"outside":             {"@~/notes.md @../notes.md", "", "outside the project"},
 		"a link outside":      {"@docs/link.md", "", "leads out of the project"},
 		"a link to secrets":   {"@docs/env.md", "", "can hold secrets"},
@@ -164,28 +159,6 @@ func TestImportsOfTheUser(t *testing.T) {
 	testhost.Write(t, user, many.String())
 	if got := strings.Count(added(t, p, sdk.PurposeTurn), "one of them"); got != 100 {
 		t.Errorf("%d files, want 100", got)
-	}
-}
-
-// TestScopedRules: a rule for some paths is named, for the model to read when it needs it.
-func TestScopedRules(t *testing.T) {
-	t.Parallel()
-	h := testhost.New(t)
-	dir := filepath.Join(h.Place.Worktree, ".claude", "rules")
-	for name, text := range map[string]string{
-		"list.md": "---\npaths:\n  - \"src/**/*.ts\"\n---\nhidden", "text.md": "---\npaths: **/*.go, cmd/*\n---\nhidden", "all.md": "---\ndescription: x\n---\nshown",
-		"broken.md": "---\npaths: [\n---\nbroken", "null.md": "---\npaths:\n---\nof null", "empty.md": "---\npaths: []\n---\nof a list", "none.md": "---\npaths: ''\n---\nof a text",
-	} {
-		testhost.Write(t, filepath.Join(dir, name), text)
-	}
-	got := added(t, start(t, h), sdk.PurposeTurn)
-	for _, want := range []string{`that match ["src/**/*.ts"]. Read ` + filepath.Join(dir, "list.md"), `that match "**/*.go, cmd/*". Read`, "shown", "broken", "of null", "of a list", "of a text"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("added %q, want %q", got, want)
-		}
-	}
-	if strings.Contains(got, "hidden") {
-		t.Errorf("added %q", got)
 	}
 }
 

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -60,7 +59,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	req.Header.Set("Accept-Language", "en;q=0.9, *;q=0.5")
 	resp, err := t.client().Do(req)
 	if err != nil {
-		return nil, explain(err)
+		return nil, cause(err)
 	}
 	defer resp.Body.Close()
 	if location, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
@@ -71,7 +70,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	}
 	body, err := readBody(resp)
 	if err != nil {
-		return nil, explain(err)
+		return nil, cause(err)
 	}
 	return &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: body}, nil
 }
@@ -118,16 +117,10 @@ func statusError(resp *http.Response) error {
 	return fmt.Errorf("status %s: %s", resp.Status, text)
 }
 
-// explain returns a readable error for a missing answer.
-func explain(err error) error {
+// cause removes the method and the URL from an error: they are part of the caller's error.
+func cause(err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err // its method and URL are part of the caller's error
-	}
-	switch {
-	case errors.As(err, new(*tls.CertificateVerificationError)):
-		return fmt.Errorf("the certificate of the server is not trusted: %w", err)
-	case httpx.NoTLS(err):
-		return fmt.Errorf("the server does not speak TLS; is it http:// instead of https://? %w", err)
+		return outer.Err
 	}
 	return err
 }

@@ -45,9 +45,8 @@ type renderer struct {
 	target string             // URL of the open link
 	skip   atom.Atom          // the element whose content is skipped; 0: none
 
-	pre      bool   // in preformatted text
-	unfenced bool   // none of it is written yet
-	language string // of the preformatted text
+	pre   bool // in preformatted text
+	fresh bool // none of it is written yet
 
 	tables  int  // open tables
 	cells   int  // cells of the current row; 0: not in a row
@@ -75,7 +74,7 @@ func render(ctx context.Context, page []byte, base *url.URL, markdown bool) (str
 			if err := tokens.Err(); err != io.EOF {
 				return "", err
 			}
-			r.preformat(false, "")
+			r.preformat(false)
 			r.link(false, "")
 			r.row()
 			return r.result(), nil
@@ -117,16 +116,16 @@ func (r *renderer) token(tokens *html.Tokenizer, kind html.TokenType) {
 	}
 }
 
-// attributesOf returns the attributes used for the output by their names: href, src, alt, class.
+// attributesOf returns the attributes of a link or a picture that are used for the output, by their names.
 func attributesOf(tokens *html.Tokenizer, tag atom.Atom, more bool) map[string]string {
-	if !slices.Contains([]atom.Atom{atom.A, atom.Img, atom.Pre, atom.Code}, tag) {
+	if tag != atom.A && tag != atom.Img {
 		return nil
 	}
 	out := map[string]string{}
 	for more {
 		var key, value []byte
 		key, value, more = tokens.TagAttr()
-		if name := string(key); len(value) <= maxLink && slices.Contains([]string{"href", "src", "alt", "class"}, name) {
+		if name := string(key); len(value) <= maxLink && slices.Contains([]string{"href", "src", "alt"}, name) {
 			out[name] = string(value)
 		}
 	}
@@ -149,7 +148,7 @@ func (r *renderer) tag(tag atom.Atom, starts bool, a map[string]string) {
 	case atom.Br, atom.Hr, atom.Img:
 		r.void(tag, a)
 	case atom.B, atom.I, atom.S, atom.Code:
-		r.mark(tag, starts, a)
+		r.mark(tag, starts)
 	case atom.A:
 		r.link(starts, a["href"])
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
@@ -158,7 +157,7 @@ func (r *renderer) tag(tag atom.Atom, starts bool, a map[string]string) {
 			r.title = strings.Repeat("#", int(tag.String()[1]-'0')) + " "
 		}
 	case atom.Pre:
-		r.preformat(starts, a["class"])
+		r.preformat(starts)
 	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote:
 		r.container(tag, starts)
 	case atom.Table, atom.Tr, atom.Td, atom.Th:
@@ -281,12 +280,8 @@ func (r *renderer) void(tag atom.Atom, a map[string]string) {
 }
 
 // mark opens or closes emphasis. Its sign is written before the next word, or right after the last one.
-func (r *renderer) mark(tag atom.Atom, starts bool, a map[string]string) {
-	if r.pre {
-		r.language = cmp.Or(r.language, language(a["class"]))
-		return
-	}
-	if !r.markdown || r.marks[tag] == starts {
+func (r *renderer) mark(tag atom.Atom, starts bool) {
+	if r.pre || !r.markdown || r.marks[tag] == starts {
 		return
 	}
 	if r.marks[tag] = starts; starts {
@@ -335,15 +330,15 @@ func (r *renderer) address(ref string) string {
 	return ""
 }
 
-// preformat begins or ends preformatted text. Its fence is written with its first text, once the language is known.
-func (r *renderer) preformat(starts bool, class string) {
+// preformat begins or ends preformatted text. A fence without text is not written.
+func (r *renderer) preformat(starts bool) {
 	switch {
 	case starts && !r.pre:
 		r.leaveRow()
 		r.block(2)
-		r.pre, r.unfenced, r.language = true, true, language(class)
+		r.pre, r.fresh = true, true
 	case !starts && r.pre:
-		if r.pre = false; !r.unfenced {
+		if r.pre = false; !r.fresh {
 			if r.gap = 1; r.markdown {
 				r.sign("```")
 			}
@@ -352,22 +347,12 @@ func (r *renderer) preformat(starts bool, class string) {
 	}
 }
 
-// language returns the language in the class of a listing.
-func language(class string) string {
-	for _, name := range strings.Fields(class) {
-		if l, ok := strings.CutPrefix(name, "language-"); ok && len(l) < 20 {
-			return l
-		}
-	}
-	return ""
-}
-
 // verbatim writes preformatted text. Line ends stay pending until the next text, so trailing ones are dropped; so is one at the start.
 func (r *renderer) verbatim(s string) {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
-	if r.unfenced && s != "" {
-		if r.unfenced = false; r.markdown {
-			r.sign("```" + r.language)
+	if r.fresh && s != "" {
+		if r.fresh = false; r.markdown {
+			r.sign("```")
 			r.gap = 1
 		}
 		s = strings.TrimPrefix(s, "\n")

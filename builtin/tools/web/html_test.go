@@ -36,7 +36,7 @@ func TestMarkdown(t *testing.T) {
 		"item of an item":     {"<ul><li><ul><li>a</ul>b</ul>", "  - a\n  b", "a\nb"},
 		"no list":             {"<li>a<li>b", "- a\n- b", "a\nb"},
 		"quotes":              {"x<blockquote><p>a</p><p>b</p><blockquote>c</blockquote></blockquote>y", "x\n\n> a\n\n> b\n\n> > c\n\ny", "x\na\nb\nc\ny"},
-		"preformatted":        {"a<pre><code class='x language-go'>\n\nb\n\n  c &lt;\n\n</code></pre>d", "a\n\n```go\n\nb\n\n  c <\n```\n\nd", "a\n\nb\n\n  c <\nd"},
+		"preformatted":        {"a<pre><code class='x language-go'>\n\nb\n\n  c &lt;\n\n</code></pre>d", "a\n\n```\n\nb\n\n  c <\n```\n\nd", "a\n\nb\n\n  c <\nd"},
 		"pre in a list":       {"<ul><li>a<pre>b\nc</pre></ul>", "- a\n\n  ```\n  b\n  c\n  ```", "a\nb\nc"},
 		"unclosed pre":        {"<pre>a", "```\na\n```", "a"},
 		"code":                {"a <code>b c</code>", "a `b c`", "a b c"},
