@@ -3,16 +3,12 @@ package fakellm
 // fields is a JSON object.
 type fields = map[string]any
 
-// chatDialect renders Chat Completions.
-type chatDialect struct{}
-
 const chatHead = `data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","created":1767225600,"model":"fake-model","system_fingerprint":"fp_fake","choices":[{"index":0,"delta":`
 
 const chatTail = `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
 
-func (chatDialect) open(b []byte) []byte { return b }
-
-func (chatDialect) event(b []byte, o op, it *item, _ bool) []byte {
+// appendDelta appends the event of a delta.
+func appendDelta(b []byte, o op) []byte {
 	b = append(b, chatHead...)
 	switch o.kind {
 	case opText:
@@ -24,44 +20,29 @@ func (chatDialect) event(b []byte, o op, it *item, _ bool) []byte {
 	default:
 		call := fields{"function": fields{"arguments": o.text}, "index": o.index}
 		if o.kind == opCallStart {
-			call = it.call.chat(o.text)
-			call["index"] = o.index
+			call = fields{"type": "function", "function": fields{"name": o.call.Name, "arguments": o.text}, "index": o.index}
+			if o.call.sendsID() {
+				call["id"] = o.call.ID
+			}
 		}
 		b = appendJSON(b, fields{"tool_calls": []any{call}})
 	}
 	return append(b, chatTail...)
 }
 
-// chat returns a call of Chat Completions.
-func (c *ToolCall) chat(args string) fields {
-	call := fields{"type": "function", "function": fields{"name": c.Name, "arguments": args}}
-	if c.sendsID() {
-		call["id"] = c.ID
-	}
-	return call
-}
-
-func (chatDialect) end(b []byte, r Reply, _ []*item) []byte {
-	last := chatDocument("chat.completion.chunk", fields{"index": 0, "delta": fields{}, "finish_reason": r.finishReason()})
-	usage := chatDocument("chat.completion.chunk")
-	usage["usage"] = chatUsage(r)
-	return append(appendEvent(appendEvent(b, last), usage), "data: [DONE]\n\n"...)
-}
-
-func chatDocument(object string, choices ...any) fields {
-	if choices == nil {
-		choices = []any{}
-	}
-	return fields{"id": "chatcmpl-fake", "object": object, "created": created(), "model": "fake-model", "choices": choices}
-}
-
-func chatUsage(r Reply) fields {
+// appendEnd appends the finish reason, the usage in its own chunk, as OpenAI does, and the end mark.
+func appendEnd(b []byte, r Reply) []byte {
+	chunk := fields{"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": created(), "model": "fake-model"}
+	chunk["choices"] = []any{fields{"index": 0, "delta": fields{}, "finish_reason": r.finishReason()}}
+	b = appendEvent(b, chunk)
 	u := r.tokens()
-	return fields{
+	chunk["choices"] = []any{}
+	chunk["usage"] = fields{
 		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
 		"prompt_tokens_details":     fields{"cached_tokens": u.Cached},
 		"completion_tokens_details": fields{"reasoning_tokens": u.Reasoning},
 	}
+	return append(appendEvent(b, chunk), "data: [DONE]\n\n"...)
 }
 
 func appendEvent(b []byte, v any) []byte {

@@ -1,6 +1,5 @@
 // Package fakellm is a scripted model server for tests and benchmarks. It speaks OpenAI Chat
-// Completions and Responses over real HTTP on loopback, streaming or not, and every fault a real server
-// has shown: refusals, stalls, cut connections, garbage.
+// Completions over real HTTP on loopback, and the faults of real servers: refusals, stalls, cut connections, garbage.
 //
 //	srv := fakellm.New(t,
 //		fakellm.Call("read", `{"filePath":"go.mod"}`),
@@ -9,6 +8,5 @@
 //	// point a provider at srv.URL(), run a turn, look at srv.Requests()
 //
 // A reply is consumed by each request, in order. Requests that match a route (see Route) and requests
-// for a session's title do not touch the script. The same script answers both protocols; the
-// path selects one.
+// for a session's title do not touch the script. For another protocol, write its bytes with Raw.
 package fakellm

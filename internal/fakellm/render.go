@@ -8,63 +8,10 @@ type segment struct {
 	act  func(*stream) bool // false ends the answer; nil: nothing
 }
 
-// item is a text, a piece of reasoning or a tool call of an answer.
-type item struct {
-	kind  opKind
-	field string
-	call  *ToolCall
-	index int    // of the item, and in opCallStart
-	text  []byte // all deltas
-}
-
-// dialect renders one protocol.
-type dialect interface {
-	open(b []byte) []byte
-	// event appends the events of a delta. first is true for the first one of its item.
-	event(b []byte, o op, it *item, first bool) []byte
-	// end appends the end of the stream.
-	end(b []byte, r Reply, items []*item) []byte
-}
-
-func dialectFor(responses bool) dialect {
-	if responses {
-		return &responsesDialect{}
-	}
-	return chatDialect{}
-}
-
-// assembly joins the deltas of each item.
-type assembly struct {
-	items []*item
-	open  *item // the text or reasoning that the next delta continues
-	calls []*item
-}
-
-// add adds a delta, and returns its item.
-func (a *assembly) add(o op) (it *item, first bool) {
-	switch {
-	case o.kind == opCallArgs:
-		it = a.calls[o.index]
-	case o.kind != opCallStart && a.open != nil && a.open.kind == o.kind:
-		it = a.open
-	default:
-		it, first = &item{kind: o.kind, field: o.field, call: o.call, index: len(a.items)}, true
-		a.items = append(a.items, it)
-		if a.open = it; o.kind == opCallStart {
-			a.open = nil
-			a.calls = append(a.calls, it)
-		}
-	}
-	it.text = append(it.text, o.text...)
-	return it, first
-}
-
 // render turns the reply into segments, so that sending takes no more work than writing.
-func render(r Reply, responses bool) []segment {
-	d := dialectFor(responses)
+func render(r Reply) []segment {
 	var segs []segment
-	var all assembly
-	buf := d.open(nil)
+	var buf []byte
 	seal := func(act func(*stream) bool) {
 		segs = append(segs, segment{buf, act})
 		buf = nil
@@ -78,19 +25,17 @@ func render(r Reply, responses bool) []segment {
 			buf = append(buf, o.text...)
 		case o.endless:
 			seal(nil)
-			it, first := all.add(o)
-			data := d.event(nil, o, it, first)
+			data := appendDelta(nil, o)
 			seal(func(s *stream) bool { return s.repeat(data) })
 		default:
-			it, first := all.add(o)
-			buf = d.event(buf, o, it, first)
+			buf = appendDelta(buf, o)
 		}
 		if r.perEvent {
 			seal(nil)
 		}
 	}
 	if r.finish != NoFinish {
-		buf = d.end(buf, r, all.items)
+		buf = appendEnd(buf, r)
 	}
 	seal(nil)
 	return segs

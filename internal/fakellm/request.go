@@ -18,7 +18,7 @@ type Request struct {
 	Time    time.Time      // when the server had decoded it and began to answer
 }
 
-// Message is one message of a request, whichever protocol it came in.
+// Message is one message of a request.
 type Message struct {
 	Role       string // system, user, assistant or tool
 	Text       string // all text of the message
@@ -31,27 +31,17 @@ type Message struct {
 // Model returns the name of the model asked for.
 func (r Request) Model() string { return str(r.Body["model"]) }
 
-// Responses reports whether the request speaks the Responses protocol.
-func (r Request) Responses() bool { return strings.HasSuffix(r.Path, "/responses") }
-
 // Tools lists the names of the offered tools.
 func (r Request) Tools() []string {
 	var names []string
 	for _, t := range list(r.Body["tools"]) {
-		tool := object(t)
-		if f := object(tool["function"]); f != nil {
-			tool = f
-		}
-		names = append(names, str(tool["name"]))
+		names = append(names, str(object(object(t)["function"])["name"]))
 	}
 	return names
 }
 
 // System returns the system prompt.
 func (r Request) System() string {
-	if r.Responses() {
-		return str(r.Body["instructions"])
-	}
 	var parts []string
 	for _, m := range r.Messages() {
 		if m.Role == "system" || m.Role == "developer" {
@@ -92,12 +82,6 @@ func (r Request) IsTitle() bool {
 // Messages returns the messages in order.
 func (r Request) Messages() []Message {
 	var out []Message
-	if r.Responses() {
-		for _, item := range list(r.Body["input"]) {
-			out = append(out, inputItem(object(item)))
-		}
-		return out
-	}
 	for _, m := range list(r.Body["messages"]) {
 		out = append(out, chatMessage(object(m)))
 	}
@@ -116,22 +100,6 @@ func chatMessage(m map[string]any) Message {
 	return msg
 }
 
-func inputItem(item map[string]any) Message {
-	switch str(item["type"]) {
-	case "function_call":
-		call := ToolCall{ID: str(item["call_id"]), Name: str(item["name"]), Args: str(item["arguments"])}
-		return Message{Role: "assistant", Calls: []ToolCall{call}}
-	case "function_call_output":
-		text, files := content(item["output"])
-		return Message{Role: "tool", Text: text, Files: files, ToolCallID: str(item["call_id"])}
-	case "reasoning":
-		text, _ := content(item["summary"])
-		return Message{Role: "assistant", Reasoning: text}
-	}
-	text, files := content(item["content"])
-	return Message{Role: str(item["role"]), Text: text, Files: files}
-}
-
 // content reads a string or a list of content parts.
 func content(v any) (text string, files []string) {
 	if s, ok := v.(string); ok {
@@ -140,10 +108,7 @@ func content(v any) (text string, files []string) {
 	for _, p := range list(v) {
 		part := object(p)
 		text += str(part["text"])
-		for _, url := range []any{
-			part["image_url"], object(part["image_url"])["url"], part["file_data"], part["file_url"],
-			object(part["file"])["file_data"],
-		} {
+		for _, url := range []any{object(part["image_url"])["url"], object(part["file"])["file_data"]} {
 			if s := str(url); s != "" {
 				files = append(files, s)
 			}

@@ -22,11 +22,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 		out.write(reply.body)
 		return
 	}
-	segs := reply.chat
-	if req.Responses() {
-		segs = reply.responses
-	}
-	for i, seg := range segs() {
+	for i, seg := range reply.segments() {
 		if i > 0 {
 			out.flush()
 		}

@@ -27,10 +27,10 @@ type Server struct {
 	failed   func(format string, args ...any) // reports a request without a scripted reply; may be nil
 }
 
-// rendered is a reply with its bytes, made once per protocol.
+// rendered is a reply with its bytes, made once.
 type rendered struct {
 	Reply
-	chat, responses func() []segment
+	segments func() []segment
 }
 
 type route struct {
@@ -224,9 +224,5 @@ func renderAll(replies []Reply) []*rendered {
 }
 
 func newRendered(r Reply) *rendered {
-	return &rendered{
-		Reply:     r,
-		chat:      sync.OnceValue(func() []segment { return render(r, false) }),
-		responses: sync.OnceValue(func() []segment { return render(r, true) }),
-	}
+	return &rendered{r, sync.OnceValue(func() []segment { return render(r) })}
 }

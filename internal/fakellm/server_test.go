@@ -18,9 +18,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	chatBody      = `{"model":"m","stream":true,"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"read"}}]}`
-	responsesBody = `{"model":"m","stream":true,"instructions":"be brief","input":[{"role":"user","content":[{"type":"input_text","text":"hi"}]}],"tools":[{"type":"function","name":"read"}]}`
-	titleBody     = `{"model":"m","stream":true,"messages":[{"role":"system","content":"You name a session: give its title"},{"role":"user","content":"hi"}]}`
+	chatBody  = `{"model":"m","stream":true,"messages":[{"role":"system","content":"be brief"},{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"read"}}]}`
+	titleBody = `{"model":"m","stream":true,"messages":[{"role":"system","content":"You name a session: give its title"},{"role":"user","content":"hi"}]}`
 )
 
 func client(t *testing.T) *http.Client {
@@ -53,10 +52,6 @@ func TestStreams(t *testing.T) {
 		"chat": {"/chat/completions", chatBody, []string{
 			`"content":"a"`, `"content":"b\"c"`, `"reasoning":"hm"`, `"id":"call_1"`, `"arguments":"{\""`, `"arguments":"x\""`, `"arguments":"{\"x"`,
 			`"finish_reason":"tool_calls"`, `"prompt_tokens":10`, "data: [DONE]\n\n",
-		}},
-		"responses": {"/responses", responsesBody, []string{
-			"event: response.created\n", `"delta":"a"`, `"delta":"b\"c"`, `"type":"output_text"`, `reasoning_summary_text.delta`,
-			`"call_id":"call_1"`, `"delta":"{\""`, `"arguments":"{\"x\":1}"`, "event: response.completed\n", `"input_tokens":10`,
 		}},
 	}
 	for name, c := range cases {

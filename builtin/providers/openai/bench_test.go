@@ -19,7 +19,11 @@ func BenchmarkStreamText20000(b *testing.B) {
 		b.Run(protocol, func(b *testing.B) {
 			srv := fakellm.Start()
 			defer srv.Close()
-			srv.Always(fakellm.Repeat("word ", 20_000))
+			reply := fakellm.Repeat("word ", 20_000)
+			if protocol == openai.ProtocolResponses {
+				reply = fakellm.Raw(strings.Repeat(textDelta(0, "word "), 20_000) + completed)
+			}
+			srv.Always(reply)
 			client := open(b, protocol, sdk.ProviderInfo{BaseURL: srv.URL()})
 			b.ReportAllocs()
 			before := cpu()

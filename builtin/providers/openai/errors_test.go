@@ -25,41 +25,41 @@ import (
 func TestMisbehavingServers(t *testing.T) {
 	t.Parallel()
 	hasty := sdk.Object{"timeout": 1000.0} // with less, a busy machine also exceeds the time between two events
-	cases := map[string]struct {
-		reply   fakellm.Reply
-		options sdk.Object
-		status  int
-		cut     bool
-		message string // what the message contains
-		events  int    // that came before the error
-	}{
-		"429":                  {reply: fakellm.Error(429, "rate_limit_exceeded", "Rate limit reached").Header("Retry-After", "3"), status: 429, message: "Rate limit reached"},
-		"500 plain":            {reply: fakellm.Status(500, "upstream fell over"), status: 500, message: "upstream fell over"},
-		"502 page":             {reply: fakellm.Status(502, "<html>Bad Gateway</html>"), status: 502, message: "bad gateway"},
-		"529 page":             {reply: fakellm.Status(529, "<html>Overloaded</html>"), status: 529, message: "the server gave no reason"},
-		"401 empty":            {reply: fakellm.Status(401, ""), status: 401, message: "unauthorized"},
-		"404":                  {reply: fakellm.Error(404, "model_not_found", "no such model"), status: 404, message: "no such model"},
-		"redirect to nowhere":  {reply: fakellm.Status(304, ""), status: 304, message: "not modified"},
-		"html":                 {reply: fakellm.Status(200, "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n").Header("Content-Type", "text/html"), status: 200, message: "baseURL"},
-		"empty":                {reply: fakellm.Status(200, "").Header("Content-Type", "text/event-stream"), status: 200, cut: true, message: "empty"},
-		"garbage":              {reply: fakellm.Raw("\x00\x01\xff\xfe\r\rnot: an\x00event\n\n\x7f\n"), status: 200, cut: true, message: "broke off"},
-		"garbage json":         {reply: fakellm.Raw("data: {\"choices\":[{\"delta\":{\"con\n\ndata: }}}\n\n"), status: 200, cut: true, message: "malformed"},
-		"cut":                  {reply: fakellm.Text("a", "b").Cut(), status: 200, cut: true, message: "broke off", events: 2},
-		"cut within an event":  {reply: fakellm.Text("a").Raw("data: {\"cho").Cut(), status: 200, cut: true, message: "broke off", events: 1},
-		"end without finish":   {reply: fakellm.Text("a").Finish(fakellm.NoFinish), status: 200, cut: true, message: "broke off", events: 1},
-		"stall":                {reply: fakellm.Text("a").Stall(), options: hasty, status: 200, cut: true, message: "nothing more for 1s", events: 1},
-		"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 1s"},
-		"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 1000.0}, message: "did not answer"},
-		"chunk timeout":        {reply: fakellm.Text("a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 1000.0}, status: 200, cut: true, message: "nothing more", events: 1},
-		"error in the stream":  {reply: fakellm.Text("a").Raw(`data: {"error":{"message":"it broke","code":"server_error"}}` + "\n\n"), status: 200, message: "it broke", events: 1},
-		"error with a status":  {reply: fakellm.Raw(`data: {"error":{"message":"slow down","code":429}}` + "\n\n"), status: 429, message: "slow down"},
-		"error as a document":  {reply: fakellm.Status(200, `{"error":{"message":"no","code":"nope"}}`), status: 200, message: "no"},
-		"detail as a document": {reply: fakellm.Status(200, `{"detail":"not here"}`), status: 200, message: "not here"},
-		"half a document":      {reply: fakellm.Status(200, `{"choices":[{"mess`), status: 200, cut: true, message: "malformed"},
-		"another format":       {reply: fakellm.Raw(`data: {"type":"response.output_text.delta","delta":5,"choices":[{"index":"0"}]}` + "\n\n"), status: 200, message: "is not in the format of the provider"},
-	}
-	for name, c := range cases {
-		for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
+		cases := map[string]struct {
+			reply   fakellm.Reply
+			options sdk.Object
+			status  int
+			cut     bool
+			message string // what the message contains
+			events  int    // that came before the error
+		}{
+			"429":                  {reply: fakellm.Error(429, "rate_limit_exceeded", "Rate limit reached").Header("Retry-After", "3"), status: 429, message: "Rate limit reached"},
+			"500 plain":            {reply: fakellm.Status(500, "upstream fell over"), status: 500, message: "upstream fell over"},
+			"502 page":             {reply: fakellm.Status(502, "<html>Bad Gateway</html>"), status: 502, message: "bad gateway"},
+			"529 page":             {reply: fakellm.Status(529, "<html>Overloaded</html>"), status: 529, message: "the server gave no reason"},
+			"401 empty":            {reply: fakellm.Status(401, ""), status: 401, message: "unauthorized"},
+			"404":                  {reply: fakellm.Error(404, "model_not_found", "no such model"), status: 404, message: "no such model"},
+			"redirect to nowhere":  {reply: fakellm.Status(304, ""), status: 304, message: "not modified"},
+			"html":                 {reply: fakellm.Status(200, "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n").Header("Content-Type", "text/html"), status: 200, message: "baseURL"},
+			"empty":                {reply: fakellm.Status(200, "").Header("Content-Type", "text/event-stream"), status: 200, cut: true, message: "empty"},
+			"garbage":              {reply: fakellm.Raw("\x00\x01\xff\xfe\r\rnot: an\x00event\n\n\x7f\n"), status: 200, cut: true, message: "broke off"},
+			"garbage json":         {reply: fakellm.Raw("data: {\"choices\":[{\"delta\":{\"con\n\ndata: }}}\n\n"), status: 200, cut: true, message: "malformed"},
+			"cut":                  {reply: begun(protocol, "a", "b").Cut(), status: 200, cut: true, message: "broke off", events: 2},
+			"cut within an event":  {reply: begun(protocol, "a").Raw("data: {\"cho").Cut(), status: 200, cut: true, message: "broke off", events: 1},
+			"end without finish":   {reply: begun(protocol, "a").Finish(fakellm.NoFinish), status: 200, cut: true, message: "broke off", events: 1},
+			"stall":                {reply: begun(protocol, "a").Stall(), options: hasty, status: 200, cut: true, message: "nothing more for 1s", events: 1},
+			"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 1s"},
+			"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 1000.0}, message: "did not answer"},
+			"chunk timeout":        {reply: begun(protocol, "a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 1000.0}, status: 200, cut: true, message: "nothing more", events: 1},
+			"error in the stream":  {reply: begun(protocol, "a").Raw(`data: {"error":{"message":"it broke","code":"server_error"}}` + "\n\n"), status: 200, message: "it broke", events: 1},
+			"error with a status":  {reply: fakellm.Raw(`data: {"error":{"message":"slow down","code":429}}` + "\n\n"), status: 429, message: "slow down"},
+			"error as a document":  {reply: fakellm.Status(200, `{"error":{"message":"no","code":"nope"}}`), status: 200, message: "no"},
+			"detail as a document": {reply: fakellm.Status(200, `{"detail":"not here"}`), status: 200, message: "not here"},
+			"half a document":      {reply: fakellm.Status(200, `{"choices":[{"mess`), status: 200, cut: true, message: "malformed"},
+			"another format":       {reply: fakellm.Raw(`data: {"type":"response.output_text.delta","delta":5,"choices":[{"index":"0"}]}` + "\n\n"), status: 200, message: "is not in the format of the provider"},
+		}
+		for name, c := range cases {
 			t.Run(name+"/"+protocol, func(t *testing.T) {
 				t.Parallel()
 				srv := fakellm.New(t, c.reply)
@@ -254,7 +254,7 @@ func TestNothingLeaksFromTheEnvironment(t *testing.T) {
 	}
 	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/leak")
 	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: leak")
-	srv := fakellm.New(t, fakellm.Text("a"), fakellm.Text("b"))
+	srv := fakellm.New(t, fakellm.Text("a"), fakellm.Raw(responsesAnswer))
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
 		if _, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil); err != nil {
 			t.Fatal(err)
@@ -309,7 +309,7 @@ func TestCallerEndsTheStream(t *testing.T) {
 	t.Parallel()
 	mine := errors.New("mine")
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
-		srv := fakellm.New(t, fakellm.Text("a").Stall(), fakellm.Text("a").Stall(), fakellm.Never())
+		srv := fakellm.New(t, begun(protocol, "a").Stall(), begun(protocol, "a").Stall(), fakellm.Never())
 		client := open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()})
 		if err := client.Stream(t.Context(), hello(), func(sdk.StreamEvent) error { return mine }); !errors.Is(err, mine) {
 			t.Errorf("%s: error %v, want the receiver's", protocol, err)
@@ -333,7 +333,7 @@ func TestFinishedAnswerDoesNotWaitForASlowEnd(t *testing.T) {
 	ended := strings.TrimSuffix(finish("stop"), "}\n\n") + `,"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n"
 	for name, raw := range map[string]string{
 		"after finish": delta(`"content":"a"`) + ended,
-		"after done":   rawAnswer(t, openai.ProtocolChat, fakellm.Text("a")),
+		"after done":   delta(`"content":"a"`) + finish("stop") + chatDone,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -40,7 +40,7 @@ func sketch(events []sdk.StreamEvent) []string {
 	return out
 }
 
-func TestStreamsOfBothProtocols(t *testing.T) {
+func TestChatStreams(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reply fakellm.Reply
@@ -65,27 +65,33 @@ func TestStreamsOfBothProtocols(t *testing.T) {
 		"think":               {fakellm.Text("<think>", "hm", "</think>", "\n\nyes"), []string{"reasoning:hm", "text:yes", "finish:stop"}},
 	}
 	for name, c := range cases {
-		for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
-			if protocol == openai.ProtocolResponses && name == "think" {
-				continue // servers of that protocol separate reasoning themselves
-			}
-			t.Run(name+"/"+protocol, func(t *testing.T) {
-				t.Parallel()
-				srv := fakellm.New(t, c.reply.Usage(fakellm.Usage{Input: 100, Cached: 40, Output: 30, Reasoning: 12}))
-				events, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(c.want, sketch(events)); diff != "" {
-					t.Error(diff)
-				}
-				want := sdk.Tokens{Total: 130, Input: 60, Output: 18, Reasoning: 12, Cache: sdk.CacheCount{Read: 40}}
-				if got := events[len(events)-1].Tokens; got != want {
-					t.Errorf("tokens = %+v, want %+v", got, want)
-				}
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkAnswer(t, openai.ProtocolChat, c.reply.Usage(fakellm.Usage{Input: 100, Cached: 40, Output: 30, Reasoning: 12}), c.want)
+		})
 	}
+}
+
+// checkAnswer requests an answer, and compares it and its tokens.
+func checkAnswer(t *testing.T, protocol string, reply fakellm.Reply, want []string) {
+	t.Helper()
+	srv := fakellm.New(t, reply)
+	events, err := ask(t, open(t, protocol, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, sketch(events)); diff != "" {
+		t.Error(diff)
+	}
+	tokens := sdk.Tokens{Total: 130, Input: 60, Output: 18, Reasoning: 12, Cache: sdk.CacheCount{Read: 40}}
+	if got := events[len(events)-1].Tokens; got != tokens {
+		t.Errorf("tokens = %+v, want %+v", got, tokens)
+	}
+}
+
+func TestResponsesStream(t *testing.T) {
+	t.Parallel()
+	checkAnswer(t, openai.ProtocolResponses, fakellm.Raw(responsesAnswer), sampled)
 }
 
 // TestPiecesOfOneByte: where the network cuts an answer does not matter.
@@ -93,7 +99,7 @@ func TestPiecesOfOneByte(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
 		reply := fakellm.Raw("").FlushEach()
-		for _, b := range []byte(rawAnswer(t, protocol, fakellm.Text("Hel", "lo").Call("read", "{}"))) {
+		for _, b := range []byte(rawAnswer(t, protocol)) {
 			reply = reply.Raw(string(b))
 		}
 		srv := fakellm.New(t, reply)
@@ -101,7 +107,7 @@ func TestPiecesOfOneByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"text:Hello", "read:{}", "finish:tool-calls"}, sketch(events)); diff != "" {
+		if diff := cmp.Diff(sampled, sketch(events)); diff != "" {
 			t.Errorf("%s: %s", protocol, diff)
 		}
 	}
@@ -350,12 +356,10 @@ func TestResponsesDialects(t *testing.T) {
 // keeps to the contract or is an error.
 func TestDisorder(t *testing.T) {
 	t.Parallel()
-	reply := fakellm.Text("a", "b").Reasoning("reasoning", "c").Interleaved(
-		fakellm.ToolCall{Name: "read", Args: `{"x":1}`, Chunks: 3}, fakellm.ToolCall{Name: "grep", Args: `{"y":2}`, Chunks: 3}).Text("d")
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			events := strings.SplitAfter(rawAnswer(t, protocol, reply), "\n\n")
+			events := strings.SplitAfter(rawAnswer(t, protocol), "\n\n")
 			for seed := range uint64(500) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				var mixed []string
