@@ -251,3 +251,10 @@ func BenchmarkServe20000(b *testing.B) {
 		b.SetBytes(n)
 	}
 }
+
+func TestOverflows(t *testing.T) {
+	t.Parallel()
+	if n := len(fakellm.Overflows()); n < 20 {
+		t.Errorf("%d servers, want at least 20", n)
+	}
+}

@@ -127,3 +127,13 @@ func TestOtherCommandsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// A prompt loads the plugins that were approved in another terminal.
+func TestPromptLoadsApprovedPlugins(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	h.approved = []string{"redactor"}
+	if m.prompt(m.promptInput("hi", nil))(); m.toast.text != "approved and loaded: redactor" {
+		t.Errorf("toast %q", m.toast.text)
+	}
+}
