@@ -20,10 +20,7 @@ func appendDelta(b []byte, o op) []byte {
 	default:
 		call := fields{"function": fields{"arguments": o.text}, "index": o.index}
 		if o.kind == opCallStart {
-			call = fields{"type": "function", "function": fields{"name": o.call.Name, "arguments": o.text}, "index": o.index}
-			if o.call.sendsID() {
-				call["id"] = o.call.ID
-			}
+			call = fields{"id": o.call.ID, "type": "function", "function": fields{"name": o.call.Name, "arguments": ""}, "index": o.index}
 		}
 		b = appendJSON(b, fields{"tool_calls": []any{call}})
 	}

@@ -37,13 +37,8 @@ type ToolCall struct {
 	ID     string // default: call_N, numbered through the server's life
 	Name   string
 	Args   string
-	Chunks int  // how many deltas the arguments are cut into; default 1
-	NoID   bool // leave the id out
-	Full   bool // name and arguments in one delta
+	Chunks int // how many deltas the arguments are cut into; default 1
 }
-
-// sendsID reports whether the call has an ID on the wire.
-func (c *ToolCall) sendsID() bool { return c.ID != "" && !c.NoID }
 
 type opKind int
 
@@ -112,21 +107,6 @@ func (r Reply) Calls(calls ...ToolCall) Reply {
 	return r.add(ops...)
 }
 
-// Interleaved adds tool calls whose deltas come in turns.
-func (r Reply) Interleaved(calls ...ToolCall) Reply {
-	base := r.countCalls()
-	var ops []op
-	for turn, more := 0, true; more; turn++ {
-		more = false
-		for i, c := range calls {
-			if own := callOps(c, base+i); turn < len(own) {
-				ops, more = append(ops, own[turn]), true
-			}
-		}
-	}
-	return r.add(ops...)
-}
-
 // Raw adds bytes verbatim; write whole events ("data: …\n\n") or garbage.
 func (r Reply) Raw(data string) Reply { return r.add(op{kind: opRaw, text: data}) }
 
@@ -188,12 +168,11 @@ func (r Reply) add(ops ...op) Reply {
 	return r
 }
 
-// withIDs returns the reply with its tool calls numbered from first, except calls that have an identifier or must not
-// have one.
+// withIDs returns the reply with its tool calls numbered from first, except calls that have an identifier.
 func (r Reply) withIDs(first int) Reply {
 	r.ops = slices.Clone(r.ops)
 	for i, o := range r.ops {
-		if o.call == nil || o.call.ID != "" || o.call.NoID {
+		if o.call == nil || o.call.ID != "" {
 			continue
 		}
 		call := *o.call
@@ -204,9 +183,6 @@ func (r Reply) withIDs(first int) Reply {
 }
 
 func callOps(c ToolCall, index int) []op {
-	if c.Full {
-		return []op{{kind: opCallStart, call: &c, index: index, text: c.Args}}
-	}
 	ops := []op{{kind: opCallStart, call: &c, index: index}}
 	chars, rest := utf8.RuneCountInString(c.Args), c.Args // a delta never ends within a character
 	n := max(1, min(c.Chunks, chars))

@@ -44,7 +44,7 @@ func post(t *testing.T, srv *fakellm.Server, path, body string) (int, string, er
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	reply := fakellm.Text("a", "b\"c").Reasoning("reasoning", "hm").Calls(
-		fakellm.ToolCall{Name: "read", Args: `{"x":1}`, Chunks: 3}, fakellm.ToolCall{Name: "bad", Args: `{"x`, NoID: true})
+		fakellm.ToolCall{Name: "read", Args: `{"x":1}`, Chunks: 3}, fakellm.ToolCall{Name: "bad", Args: `{"x`})
 	cases := map[string]struct {
 		path, body string
 		want       []string // in this order

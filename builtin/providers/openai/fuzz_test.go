@@ -16,7 +16,7 @@ func FuzzChat(f *testing.F) {
 	f.Add([]byte(delta(`"content":[{"type":"thinking","thinking":"x"}],"tool_calls":[{"index":0,"id":"a","function":{"name":"n","arguments":"{}"}}]`) + finish("tool_calls")))
 	f.Add([]byte(`{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`))
 	f.Add([]byte("data: {\"error\":{\"message\":\"m\",\"code\":429}}\n\n"))
-	f.Add([]byte(rawAnswer(f, openai.ProtocolChat)))
+	f.Add([]byte(rawAnswer(openai.ProtocolChat)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := openai.Decode(openai.ProtocolChat, data)
 		wiretest.CheckRules(t, events, err)
@@ -28,7 +28,7 @@ func FuzzResponses(f *testing.F) {
 	f.Add([]byte(item("done", 0, `"type":"reasoning","id":"r","summary":[{"text":"a"}],"encrypted_content":"x"`) + completed))
 	f.Add([]byte(event("response.output_text.delta", `"output_index":0,"delta":"x"`) + event("response.failed", `"response":{"error":{"code":"server_error","message":"m"}}`)))
 	f.Add([]byte(`{"status":"completed","output":[{"type":"message","content":[{"text":"x"}]}]}`))
-	f.Add([]byte(rawAnswer(f, openai.ProtocolResponses)))
+	f.Add([]byte(rawAnswer(openai.ProtocolResponses)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := openai.Decode(openai.ProtocolResponses, data)
 		wiretest.CheckRules(t, events, err)

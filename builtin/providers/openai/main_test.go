@@ -4,10 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
-	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -78,34 +75,23 @@ type host struct {
 
 func (h host) Logger() *slog.Logger { return h.log }
 
-// rawAnswer returns the bytes that a server answers with: for Chat Completions a reply, for Responses one with the same parts.
-func rawAnswer(t testing.TB, protocol string) string {
-	t.Helper()
+// rawAnswer returns an answer of a protocol, with all its events.
+func rawAnswer(protocol string) string {
 	if protocol == openai.ProtocolResponses {
 		return responsesAnswer
 	}
-	reply := fakellm.Text("a", "b").Reasoning("reasoning", "c").Interleaved(
-		fakellm.ToolCall{Name: "read", Args: `{"x":1}`, Chunks: 3}, fakellm.ToolCall{Name: "grep", Args: `{"y":2}`, Chunks: 3}).Text("d")
-	srv := fakellm.Start(reply)
-	defer srv.Close()
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	res, err := (&http.Client{Transport: transport}).Post(srv.URL()+"/chat/completions", "application/json", strings.NewReader(`{"stream":true}`))
-	if err != nil {
-		t.Fatal(err)
+	args := func(index int, delta string) string {
+		return call(fmt.Sprintf(`"index":%d,"function":{"arguments":%q}`, index, delta))
 	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return delta(`"content":"a"`) + delta(`"content":"b"`) + delta(`"reasoning":"c"`) +
+		call(`"index":0,"id":"call_1","function":{"name":"read","arguments":""}`) + call(`"index":1,"id":"call_2","function":{"name":"grep","arguments":""}`) +
+		args(0, `{"x`) + args(1, `{"y":`) + args(0, `":1}`) + args(1, `2}`) + delta(`"content":"d"`) + finish("tool_calls") + chatDone
 }
 
 // sampled is rawAnswer in short.
 var sampled = []string{"text:ab", "reasoning:c", `read:{"x":1}`, `grep:{"y":2}`, "text:d", "finish:tool-calls"}
 
-// responsesAnswer is an answer of the Responses protocol, with all its events.
+// responsesAnswer is rawAnswer of Responses.
 var responsesAnswer = event("response.created", `"response":{"id":"resp_1","status":"in_progress"}`) +
 	item("added", 0, `"type":"message","id":"msg_0"`) + textDelta(0, "a") + textDelta(0, "b") + item("done", 0, `"type":"message","id":"msg_0","content":[{"type":"output_text","text":"ab"}]`) +
 	item("added", 1, `"type":"reasoning","id":"rs_1"`) + event("response.reasoning_summary_text.delta", `"output_index":1,"summary_index":0,"delta":"c"`) +

@@ -54,12 +54,8 @@ func TestChatStreams(t *testing.T) {
 		"call in pieces":  {fakellm.Calls(fakellm.ToolCall{Name: "read", Args: `{"a":"é"}`, Chunks: 9}), []string{`read:{"a":"é"}`, "finish:tool-calls"}},
 		"text and calls": {fakellm.Text("I look.").Call("read", `{"a":1}`).Call("grep", `{"b":2}`),
 			[]string{"text:I look.", `read:{"a":1}`, `grep:{"b":2}`, "finish:tool-calls"}},
-		"interleaved": {fakellm.Text().Interleaved(fakellm.ToolCall{Name: "read", Args: `{"a":1}`, Chunks: 3}, fakellm.ToolCall{Name: "grep", Args: `{"b":2}`, Chunks: 5}),
-			[]string{`read:{"a":1}`, `grep:{"b":2}`, "finish:tool-calls"}},
 		"malformed arguments": {fakellm.Call("read", `{"a":`), []string{`read:{"a":`, "finish:tool-calls"}},
 		"no arguments":        {fakellm.Call("read", ""), []string{`read:`, "finish:tool-calls"}},
-		"no id":               {fakellm.Calls(fakellm.ToolCall{Name: "read", Args: "{}", NoID: true}), []string{`read:{}`, "finish:tool-calls"}},
-		"full call":           {fakellm.Calls(fakellm.ToolCall{Name: "read", Args: "{}", Full: true}), []string{`read:{}`, "finish:tool-calls"}},
 		"length":              {fakellm.Text("cut of").Finish("length"), []string{"text:cut of", "finish:length"}},
 		"filtered":            {fakellm.Text("I").Finish("content_filter"), []string{"text:I", "finish:content-filter"}},
 		"think":               {fakellm.Text("<think>", "hm", "</think>", "\n\nyes"), []string{"reasoning:hm", "text:yes", "finish:stop"}},
@@ -99,7 +95,7 @@ func TestPiecesOfOneByte(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
 		reply := fakellm.Raw("").FlushEach()
-		for _, b := range []byte(rawAnswer(t, protocol)) {
+		for _, b := range []byte(rawAnswer(protocol)) {
 			reply = reply.Raw(string(b))
 		}
 		srv := fakellm.New(t, reply)
@@ -205,7 +201,7 @@ func TestChatDialects(t *testing.T) {
 
 func TestMissingCallIDsAreMadeUp(t *testing.T) {
 	t.Parallel()
-	srv := fakellm.New(t, fakellm.Calls(fakellm.ToolCall{Name: "a", Args: "{}", NoID: true}, fakellm.ToolCall{Name: "b", Args: "{}", NoID: true}))
+	srv := fakellm.New(t, fakellm.Raw(call(`"index":0,"function":{"name":"a","arguments":"{}"}`)+call(`"index":1,"function":{"name":"b","arguments":"{}"}`)+finish("tool_calls")))
 	events, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -359,7 +355,7 @@ func TestDisorder(t *testing.T) {
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			events := strings.SplitAfter(rawAnswer(t, protocol), "\n\n")
+			events := strings.SplitAfter(rawAnswer(protocol), "\n\n")
 			for seed := range uint64(500) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				var mixed []string
