@@ -32,9 +32,9 @@ func chatCommands() []chatCommand {
 		{name: "help", aliases: []string{"?"}, short: "list the commands", run: (*conversation).help},
 		{name: "undo", session: true, args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
 		{name: "redo", session: true, args: "[force]", short: "redo: restore the prompt that was undone last, its files and messages (until the next prompt)", run: (*conversation).redo},
-		{name: "diff", session: true, args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
+		{name: "diff", session: true, short: "show the file changes of the session", run: (*conversation).diff},
 		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
-		{name: "fork", session: true, args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
+		{name: "fork", session: true, short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
 		{name: "model", aliases: []string{"models"}, args: "[model]", short: "list the models, or choose one", run: (*conversation).chooseModel},
 		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "list the agents, or choose one", run: (*conversation).chooseAgent},
@@ -202,15 +202,12 @@ func undoProblem(err error, command string) error {
 	return f
 }
 
-func (c *conversation) diff(ctx context.Context, args string) error {
-	if args != "" && args != "names" {
-		return cli.UsageError(`the only argument is "names", which prints only file names`, "unknown argument %q", args)
-	}
+func (c *conversation) diff(ctx context.Context, _ string) error {
 	list, err := c.m.SessionChanges(ctx, c.session.ID, "")
 	if err != nil {
 		return sessions.RevertProblem(err)
 	}
-	return sessions.ShowChanges(c.a, list, args == "names")
+	return sessions.ShowChanges(c.a, list, false)
 }
 
 func (c *conversation) compact(ctx context.Context, _ string) error {
@@ -221,12 +218,8 @@ func (c *conversation) compact(ctx context.Context, _ string) error {
 	return nil
 }
 
-func (c *conversation) fork(ctx context.Context, args string) error {
-	id, err := cli.FindMessage(ctx, c.m.Store, c.session.ID, args)
-	if err != nil {
-		return err
-	}
-	fork, err := c.m.Fork(ctx, c.session.ID, id)
+func (c *conversation) fork(ctx context.Context, _ string) error {
+	fork, err := c.m.Fork(ctx, c.session.ID, "")
 	if err != nil {
 		return err
 	}
