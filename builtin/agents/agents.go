@@ -4,12 +4,12 @@ package agents
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/internal/frontmatter"
@@ -20,9 +20,7 @@ import (
 // Plugin is the agents plugin.
 type Plugin struct {
 	sources.Loader[[]sdk.Agent]
-
-	mu       sync.Mutex
-	planning map[string]bool // sessions whose latest prompt was for plan
+	sessions sdk.SessionReader
 }
 
 var (
@@ -33,7 +31,13 @@ var (
 )
 
 // New returns the plugin.
-func New() *Plugin { return &Plugin{planning: map[string]bool{}} }
+func New() *Plugin { return &Plugin{} }
+
+// Start stores the host. It reads no files.
+func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
+	p.sessions, _ = h.(sdk.SessionReader)
+	return p.Loader.Start(ctx, h)
+}
 
 // Manifest describes the plugin.
 func (*Plugin) Manifest() sdk.Manifest {

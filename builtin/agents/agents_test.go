@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -20,8 +21,13 @@ import (
 
 // host is what a plugin gets: a project below a temporary directory, and a log to look at.
 type host struct {
-	project sdk.Project
-	log     bytes.Buffer
+	project  sdk.Project
+	log      bytes.Buffer
+	messages map[string][]sdk.MessageWithParts // by session
+}
+
+func (h *host) SessionMessages(_ context.Context, session string) ([]sdk.MessageWithParts, error) {
+	return h.messages[session], nil
 }
 
 func (h *host) Logger() *slog.Logger   { return slog.New(slog.NewTextHandler(&h.log, nil)) }
@@ -295,10 +301,12 @@ func TestReminder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, _ := start(t)
+			messages := map[string][]sdk.MessageWithParts{}
 			var v *sdk.ChatMessageValue
-			for _, agent := range c.agents {
-				in := &sdk.ChatMessageInput{SessionID: "s", Agent: agent}
+			for i, agent := range c.agents {
+				p, h := start(t) // another process, as of each tenon run
+				h.messages = messages
+				in := &sdk.ChatMessageInput{SessionID: "s", Agent: agent, MessageID: fmt.Sprint(i)}
 				if agent == "other" {
 					in.SessionID, in.Agent = "t", "build"
 				}
@@ -306,6 +314,7 @@ func TestReminder(t *testing.T) {
 				if _, err := p.Hooks()[0].Handler.Handle(t.Context(), &sdk.HookCall{Input: in, Value: v}); err != nil {
 					t.Fatal(err)
 				}
+				messages[in.SessionID] = append(messages[in.SessionID], sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: in.MessageID}, Agent: in.Agent}}, sdk.MessageWithParts{Info: &sdk.AssistantMessage{}})
 			}
 			if c.want == "" {
 				if len(v.Parts) != 1 {
