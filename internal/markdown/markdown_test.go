@@ -138,7 +138,7 @@ func TestHostile(t *testing.T) {
 // TestBounds holds the rules that keep rendering linear.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	const rows = 3000
+	const rows = 2500
 	var table strings.Builder
 	table.WriteString("|n|text|\n|-|-|\n")
 	for i := range rows {

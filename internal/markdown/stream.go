@@ -15,7 +15,7 @@ const (
 	// time for some texts, such as [a](b[a](b. Ordinary paragraphs are much shorter.
 	maxText = 4 << 10
 	// maxBlock is the size in bytes from which an unfinished block is rendered, so that rendering takes linear time.
-	maxBlock = 64 << 10
+	maxBlock = 32 << 10
 )
 
 // Render returns the lines of a text, each at most width columns wide; width is at least 10. Code lines and words may be longer if the style
