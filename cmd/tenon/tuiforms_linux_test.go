@@ -50,7 +50,8 @@ func TestTUIForm(t *testing.T) {
 	x.shows("this question needs an answer")
 	x.enter("10\r")
 	x.shows("Gift")
-	x.enter("\x1b[B\r") // No
+	x.shows("› leave it empty")
+	x.enter("\x1b[A\r") // up to No
 	x.shows("me@home.example")
 	x.enter("\x15\r") // no address, although there is a default
 	x.shows("5 of 5")

@@ -195,11 +195,13 @@ func TestFormOfQuestions(t *testing.T) {
 	f := dialog.NewQuestions(&sdk.QuestionRequest{ID: "que_1", Questions: []sdk.Question{
 		{Options: []sdk.QuestionOption{{Label: "Small"}, {Label: "Large"}}, Custom: &fixed, Default: []string{"Large"}, Form: &sdk.FormField{}},
 		{Optional: true, Default: []string{"7"}, Form: &sdk.FormField{Answer: []string{"10"}}},
+		{Options: []sdk.QuestionOption{{Label: "Red"}}, Optional: true, Custom: &fixed, Form: &sdk.FormField{}},
+		{Options: []sdk.QuestionOption{{Label: "Apple"}}, Optional: true, Multiple: true, Custom: &fixed, Default: []string{"Apple"}, Form: &sdk.FormField{}},
 	}}, func(answers [][]string) tea.Cmd {
 		sent = answers
 		return nil
 	})
-	keys := []rune{tea.KeyEnter, tea.KeyTab, tea.KeyUp, tea.KeyEnter, tea.KeyBackspace, tea.KeyBackspace, tea.KeyEnter}
+	keys := []rune{tea.KeyEnter, tea.KeyTab, tea.KeyUp, tea.KeyEnter, tea.KeyBackspace, tea.KeyBackspace, tea.KeyEnter, tea.KeyEnter, tea.KeySpace, tea.KeyEnter}
 	for _, code := range keys {
 		k := tea.KeyPressMsg{Code: code}
 		if code == tea.KeyTab {
@@ -207,7 +209,7 @@ func TestFormOfQuestions(t *testing.T) {
 		}
 		f.Key(k)
 	}
-	if want := [][]string{{"Small"}, {""}}; !reflect.DeepEqual(sent, want) {
+	if want := [][]string{{"Small"}, {""}, {""}, {""}}; !reflect.DeepEqual(sent, want) {
 		t.Errorf("sent %q, want %q", sent, want)
 	}
 }

@@ -47,6 +47,9 @@ func (q *Questions) begin() {
 func (q *Questions) choose(answer []string) {
 	one := q.question()
 	q.at, q.chosen, q.text, q.top = 0, map[int]bool{}, edit.Editor{}, 0
+	if q.skips() {
+		q.at = len(one.Options)
+	}
 	for _, text := range slices.Backward(answer) {
 		if i := slices.IndexFunc(one.Options, func(o sdk.QuestionOption) bool { return o.Label == text }); i >= 0 {
 			q.at, q.chosen[i] = i, true
@@ -74,6 +77,12 @@ func (q *Questions) free() bool {
 	return one.Custom == nil || *one.Custom || len(one.Options) == 0
 }
 
+// skips reports whether the row below the options leaves the field of a form empty.
+func (q *Questions) skips() bool {
+	one := q.question()
+	return one.Form != nil && one.Optional && !one.Multiple && !q.free()
+}
+
 // writing reports whether the caret is in the text.
 func (q *Questions) writing() bool { return q.free() && q.at == len(q.question().Options) }
 
@@ -82,7 +91,7 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	one, name := q.question(), k.String()
 	q.problem = ""
 	rows := len(one.Options)
-	if q.free() {
+	if q.free() || q.skips() {
 		rows++
 	}
 	switch name {
@@ -141,12 +150,18 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 		if text != "" && q.free() {
 			answer = append(answer, text)
 		}
-		if len(answer) == 0 && !q.writing() && !one.Optional {
+		switch {
+		case len(answer) > 0 || q.writing():
+		case !one.Optional:
 			answer = []string{one.Options[q.at].Label}
+		case one.Form != nil:
+			answer = []string{""} // none differs from the default
 		}
-	case q.writing() && (text != "" || one.Form != nil && one.Optional): // an empty text in a form differs from the default
+	case q.writing() && (text != "" || one.Form != nil && one.Optional): // in a form, an empty text differs from the default
 		answer = []string{text}
 	case q.writing():
+	case q.at == len(one.Options):
+		answer = []string{""}
 	default:
 		answer = []string{one.Options[q.at].Label}
 	}
@@ -186,6 +201,9 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	from := max(0, min(q.at-room/2, len(one.Options)-room))
 	for i := from; i < min(len(one.Options), from+room); i++ {
 		out = append(out, q.option(c, i))
+	}
+	if q.skips() {
+		out = append(out, terminal.Fit("  "+marked(c, "leave it empty", q.at == len(one.Options)), width))
 	}
 	hint := "enter answer · esc dismiss"
 	if one.Form != nil {
