@@ -278,6 +278,7 @@ func TestTUISessions(t *testing.T) {
 	x.shows("1 of 1")
 	x.enter("\x06") // ctrl+f: fork
 	x.shows("continuing in a copy")
+	x.shows("Other answer.") // it has been read
 	x.enter("\x18g")
 	x.shows("Timeline")
 	x.shows("• other prompt")

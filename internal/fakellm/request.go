@@ -9,7 +9,6 @@ import (
 
 // Request is one request the server got.
 type Request struct {
-	Method  string
 	Path    string // such as /v1/chat/completions
 	Header  http.Header
 	Raw     []byte         // the body as it came
@@ -20,12 +19,10 @@ type Request struct {
 
 // Message is one message of a request.
 type Message struct {
-	Role       string // system, user, assistant or tool
-	Text       string // all text of the message
-	Reasoning  string
-	Calls      []ToolCall // of an assistant
-	ToolCallID string     // of a tool result
-	Files      []string   // URLs of images and files
+	Role       string   // system, user, assistant or tool
+	Text       string   // all text of the message
+	ToolCallID string   // of a tool result
+	Files      []string // URLs of images and files
 }
 
 // Model returns the name of the model asked for.
@@ -91,12 +88,6 @@ func (r Request) Messages() []Message {
 func chatMessage(m map[string]any) Message {
 	msg := Message{Role: str(m["role"]), ToolCallID: str(m["tool_call_id"])}
 	msg.Text, msg.Files = content(m["content"])
-	msg.Reasoning = str(m["reasoning_content"]) + str(m["reasoning"])
-	for _, c := range list(m["tool_calls"]) {
-		call := object(c)
-		f := object(call["function"])
-		msg.Calls = append(msg.Calls, ToolCall{ID: str(call["id"]), Name: str(f["name"]), Args: str(f["arguments"])})
-	}
 	return msg
 }
 

@@ -144,7 +144,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.listModels(w, r)
 		return
 	}
-	req := Request{Method: r.Method, Path: r.URL.Path, Header: r.Header.Clone(), Raw: raw, Arrived: time.Now()}
+	req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Raw: raw, Arrived: time.Now()}
 	req.Body, req.Time = decodeBody(raw), time.Now()
 	s.send(w, r, req, s.numbered(s.pick(req)))
 }

@@ -11,20 +11,11 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// isText reports whether the body can be shown as text.
+// isText reports whether the body can be shown as text: by its media type, or because it is valid UTF-8 without NUL.
 func (p *page) isText() bool {
 	kind := p.kind()
-	switch {
-	case strings.HasPrefix(kind, "text/"), strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml"), strings.HasSuffix(kind, "+yaml"):
-		return true
-	}
-	switch kind {
-	case "application/json", "application/xml", "application/javascript", "application/ecmascript", "application/x-javascript",
-		"application/yaml", "application/x-yaml", "application/toml", "application/x-ndjson", "application/jsonl", "application/x-sh",
-		"application/sql", "application/graphql", "application/x-httpd-php", "application/typescript", "application/rtf":
-		return true
-	}
-	return false
+	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml") || strings.HasSuffix(kind, "json") ||
+		utf8.Valid(p.body) && bytes.IndexByte(p.body, 0) < 0
 }
 
 func (p *page) isHTML() bool {

@@ -37,8 +37,10 @@ func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd)
 func (q *Questions) begin() {
 	one := q.question()
 	given := one.Default
-	if one.Form != nil && one.Form.Answer != nil {
-		given = one.Form.Answer
+	if f := one.Form; f != nil {
+		if q.problem = f.Problem; f.Answer != nil {
+			given = f.Answer
+		}
 	}
 	q.choose(given)
 }
@@ -195,7 +197,14 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	if n := len(q.request.Questions); n > 1 {
 		head = fmt.Sprintf("%d of %d · ", len(q.answers)+1, n)
 	}
-	out := q.ask(c, head+visible.Prose(one.Question))
+	text, note := one.Question, ""
+	if f := one.Form; f != nil && f.Label != "" {
+		text, note = f.Message+"\n"+f.Label, terminal.OneLine(f.Note)
+	}
+	out := q.ask(c, head+visible.Prose(text))
+	if note != "" {
+		out = append(out, draw.Indent(" ", draw.PaintAll(k.Faint, draw.Wrap(note, width-2)))...)
+	}
 	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)
 	room := max(1, c.Height-len(out)-len(rows)-1)
 	from := max(0, min(q.at-room/2, len(one.Options)-room))
@@ -230,7 +239,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	}
 	look := k.Faint
 	if q.problem != "" {
-		look, hint = k.Fail, q.problem
+		look, hint = k.Fail, terminal.OneLine(q.problem)
 	}
 	return append(out, terminal.Fit(" "+draw.Paint(look, hint), width)), at
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Points for a match. Characters at the start of a word score more than others, and adjacent characters more than scattered ones, so "gr"
@@ -23,31 +24,29 @@ func Score(pattern, text string) (score int, ok bool) {
 	if strings.ToLower(pattern) == pattern {
 		text = strings.ToLower(text)
 	}
-	want := []rune(pattern)
-	next, before, neighbor, position := 0, ' ', false, 0
-	for _, r := range text {
-		if next < len(want) && r == want[next] {
-			score += pointMatch
-			if !unicode.IsLetter(before) && !unicode.IsDigit(before) {
-				score += pointStart
-			}
-			if position == 0 {
-				score += pointFirst
-			}
-			if neighbor {
-				score += pointNeighbor
-			}
-			next, neighbor = next+1, true
-		} else {
-			neighbor = false
+	at := 0 // end of the previous match
+	for _, r := range pattern {
+		skipped := strings.IndexRune(text[at:], r)
+		if skipped < 0 {
+			return 0, false
 		}
-		before = r
-		position++
+		start := at + skipped
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
+		score += pointMatch
+		if !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			score += pointStart
+		}
+		if start == 0 {
+			score += pointFirst
+		} else if skipped == 0 {
+			score += pointNeighbor
+		}
+		at = start + utf8.RuneLen(r)
 	}
 	if strings.Contains(text, pattern) { // the whole pattern scores most
-		score += pointFirst + pointNeighbor*len(want)
+		score += pointFirst + pointNeighbor*utf8.RuneCountInString(pattern)
 	}
-	return score*8 - min(position, 64)/8, next == len(want)
+	return score*8 - min(len(text), 64)/8, true
 }
 
 // Filter returns the texts that match a pattern, the best first, as indexes into the list. Equally good ones stay in order.
