@@ -38,7 +38,7 @@ func TestStrayRequests(t *testing.T) {
 			"/favicon.ico": 404, "/callback?state=other&code=evil": 200, "/callback": 200, "/callback/x?state=s1&code=evil": 404,
 		} {
 			got, page := request(ctx, t, http.MethodGet, base+path)
-			if got != want || got == 200 && !strings.Contains(page, "belongs to another sign-in") {
+			if got != want || got == 200 && !strings.Contains(page, "If tenon still waits") {
 				t.Errorf("%s = status %d, %q, want %d", path, got, page, want)
 			}
 		}

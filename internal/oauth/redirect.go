@@ -17,12 +17,9 @@ import (
 // ErrDenied is wrapped by the error for a user or server that refused the sign-in.
 var ErrDenied = errors.New("sign-in was refused")
 
-// Pages for the browser, after the answer to this sign-in and to another one. They contain nothing from the request.
-const (
-	page  = `<!doctype html><meta charset="utf-8"><title>tenon</title>`
-	mine  = page + `<p>tenon has received the answer. You can close this window.</p>`
-	other = page + `<p>This answer belongs to another sign-in (its state differs). tenon still waits: open the address that it shows now.</p>`
-)
+// page is the page for the browser. It contains nothing from the request.
+const page = `<!doctype html><meta charset="utf-8"><title>tenon</title>
+<p>tenon has received the answer. You can close this window. If tenon still waits, open the address that it shows now.</p>`
 
 // Redirect receives the answer of an authorization server, see RFC 8252, section 7.3.
 type Redirect struct {
@@ -30,7 +27,6 @@ type Redirect struct {
 	URL      string
 	path     string
 	requests chan url.Values
-	accepted chan bool // whether the last of requests answers this sign-in
 	server   *http.Server
 	done     chan struct{}
 }
@@ -51,7 +47,7 @@ func Listen(ctx context.Context, address string) (*Redirect, error) {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		u.Host = net.JoinHostPort(u.Hostname(), port)
 	}
-	r := &Redirect{URL: u.String(), path: u.Path, requests: make(chan url.Values), accepted: make(chan bool), done: make(chan struct{})}
+	r := &Redirect{URL: u.String(), path: u.Path, requests: make(chan url.Values), done: make(chan struct{})}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
 	go func() { // ends with Close, which waits
 		defer close(r.done)
@@ -67,13 +63,9 @@ func (r *Redirect) serve(w http.ResponseWriter, req *http.Request) {
 	}
 	select {
 	case r.requests <- req.URL.Query():
-		text := other
-		if <-r.accepted {
-			text = mine
-		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
-		_, _ = w.Write([]byte(text))
+		_, _ = w.Write([]byte(page))
 	case <-req.Context().Done():
 	case <-time.After(time.Second):
 		http.Error(w, "no sign-in is waiting", http.StatusGone)
@@ -97,8 +89,7 @@ func (r *Redirect) Close(ctx context.Context) error {
 type Visit func(ctx context.Context, address string) (redirect string, err error)
 
 // Answer asks the user to open the authorization address and returns the parameters of the answer: from the browser, or entered by the
-// user. If r is nil, only the user can enter the answer. Answers to other sign-ins are ignored and get
-// a page that explains it. Errors: ErrDenied, errors of visit.
+// user. If r is nil, only the user can enter the answer. Answers to other sign-ins are ignored. Errors: ErrDenied, errors of visit.
 func (r *Redirect) Answer(ctx context.Context, authorization string, visit Visit) (url.Values, error) {
 	u, err := url.Parse(authorization)
 	if err != nil {
@@ -123,9 +114,7 @@ func (r *Redirect) Answer(ctx context.Context, authorization string, visit Visit
 	for {
 		select {
 		case values := <-requests:
-			answers := values.Get("state") == state
-			r.accepted <- answers
-			if !answers {
+			if values.Get("state") != state {
 				continue
 			}
 			cancel()

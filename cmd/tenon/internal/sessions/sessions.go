@@ -24,7 +24,7 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"}
 	cli.Group(cmd)
-	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a))
+	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), uncompactCommand(a))
 	cmd.AddCommand(revertCommand(a), unrevertCommand(a), diffCommand(a), forkCommand(a))
 	cmd.AddCommand(searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a), archiveCommand(a), unarchiveCommand(a), gcCommand(a), repairCommand(a))
 	return cmd
@@ -77,7 +77,7 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 		head = slices.Insert(head, 4, "directory")
 	}
 	return cli.List(w.App, list, cli.Listing[sdk.Session]{
-		Empty: noSessions(o.all, o.archived), Head: head,
+		Empty: "no sessions here yet; tenon run starts one, --all includes other projects, --archived includes archived ones", Head: head,
 		Row: func(info *sdk.Session) []string {
 			cost := "-" // unknown price
 			if info.Cost > 0 {
@@ -95,18 +95,6 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 			return append(cells, title)
 		},
 	})
-}
-
-// noSessions returns the message for an empty list, with the flags that show more.
-func noSessions(all, archived bool) string {
-	var others []string
-	if !all {
-		others = append(others, "--all includes other projects")
-	}
-	if !archived {
-		others = append(others, "--archived includes archived ones")
-	}
-	return strings.Join(append([]string{"no sessions here yet; tenon run starts one"}, others...), ", ")
 }
 
 func deleteCommand(a *cli.App) *cobra.Command {
