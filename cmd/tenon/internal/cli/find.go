@@ -3,12 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -53,28 +50,13 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 	case 0:
 		return nil, UsageError("tenon session list shows the sessions", "session %q not found", id)
 	}
-	var lines strings.Builder
-	for i, match := range matches {
-		if i == 10 {
-			fmt.Fprintf(&lines, "\nand %d more", len(matches)-i)
-			break
-		}
-		fmt.Fprintf(&lines, "\n%s  %s", match.ID, terminal.OneLine(match.Title))
-	}
-	return nil, UsageError("write more of the ID", "session %q is ambiguous:%s", id, lines.String())
+	return nil, UsageError("write more of the ID; tenon session list shows the sessions", "session %q is ambiguous", id)
 }
 
 // LatestSession returns the latest session of this directory, or else of any directory in the same working tree. Other clones of the
-// repository belong to the same project, but have other files. A session whose time is in the future, because the clock was wrong, is returned
-// only if the directory has no other. It returns errors like FindSession.
+// repository belong to the same project, but have other files. It returns errors like FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
-	query := store.Query{Directory: w.SessionDirectory(), Limit: 1}
-	query.Before = &sdk.Session{Time: sdk.SessionTime{Updated: time.Now().Add(time.Minute).UnixMilli()}}
-	list, err := s.Sessions(ctx, query)
-	if len(list) == 0 && err == nil {
-		query.Before = nil
-		list, err = s.Sessions(ctx, query)
-	}
+	list, err := s.Sessions(ctx, store.Query{Directory: w.SessionDirectory(), Limit: 1})
 	if len(list) > 0 {
 		return &list[0], err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -164,14 +166,29 @@ func (w *Workspace) openStore(ctx context.Context, o sqlite.Options) (*sqlite.St
 	return s, err
 }
 
-// Target returns the file to write for the path of a configuration file, following links. For a link that leads a project's file out of the
-// project, it returns projectfs.ErrOutside.
-func (w *Workspace) Target(path string, project bool) (string, error) {
-	target := projectfs.Real(path)
-	if project && !projectfs.ForProject(w.Project).Holds(target) {
-		return "", projectfs.ErrOutside
+// WriteFile replaces a configuration file, following links, and keeps its mode. A new file of the user is private, because it may hold tokens.
+// Errors: projectfs.ErrOutside for a link that leads a project's file out of the project.
+func (w *Workspace) WriteFile(path string, text []byte) error {
+	files, mode := projectfs.ForProject(w.Project), os.FileMode(0o600)
+	if files.IsProject(path) {
+		mode = 0o644
 	}
-	return target, nil
+	target, err := files.Resolve(path)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if info, err := os.Stat(target); err == nil {
+		if !info.Mode().IsRegular() {
+			return UsageError("replace it by a file", "%s: not a regular file", path)
+		}
+		mode = info.Mode().Perm()
+	}
+	keepMode := func(f *os.File) error { return f.Chmod(mode) }
+	err = atomicfile.Write(target, text, atomicfile.Options{Mode: mode, MakeDirs: 0o700, Sync: true, Prepare: keepMode, Sweep: true})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, Cause(err))
+	}
+	return nil
 }
 
 // Database returns the path of the session store.

@@ -22,7 +22,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/config"
-	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/nearest"
@@ -110,11 +109,7 @@ func editConfig(ctx context.Context, a *cli.App, path string) error {
 // setConfig changes one value of a configuration file, if the configuration is valid with it.
 func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text string, project bool) error {
 	path := configFile(w, project)
-	target, mode, err := writableFile(w, path, project)
-	if err != nil {
-		return cli.UsageError("edit it yourself: tenon config edit", "%s: %w", path, cli.Cause(err))
-	}
-	old, err := os.ReadFile(target)
+	old, err := projectfs.ForProject(w.Project).Read(path, checked.MaxBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cli.UsageError("make it readable", "%s: %w", path, cli.Cause(err))
 	}
@@ -127,12 +122,8 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 		a.Say("unchanged: %s has this value already", path)
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+	if err := w.WriteFile(path, changed); err != nil {
 		return err
-	}
-	keepMode := func(f *os.File) error { return f.Chmod(mode) }
-	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode, Sweep: true}); err != nil {
-		return fmt.Errorf("write %s: %w", target, cli.Cause(err))
 	}
 	for _, warning := range loaded.Warnings {
 		if strings.HasPrefix(warning.Key+".", key+".") || strings.HasPrefix(key+".", warning.Key+".") {
@@ -158,27 +149,6 @@ func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, k
 	}
 	loaded, err = w.LoadConfig(ctx, map[string][]byte{path: changed})
 	return changed, loaded, err
-}
-
-// writableFile returns the file to write for a path, see Target, and its mode.
-func writableFile(w *cli.Workspace, path string, project bool) (target string, mode fs.FileMode, err error) {
-	mode = 0o600
-	if project {
-		mode = 0o644
-	}
-	if target, err = w.Target(path, project); err != nil {
-		return "", 0, err
-	}
-	info, err := os.Stat(target)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return target, mode, nil
-	case err != nil:
-		return "", 0, err
-	case !info.Mode().IsRegular():
-		return "", 0, errors.New("not a regular file")
-	}
-	return target, info.Mode().Perm(), nil
 }
 
 func configGetCommand(a *cli.App) *cobra.Command {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host/config"
-	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/filelock"
@@ -197,7 +195,7 @@ func serverKey(name string) string { return checked.Join("mcpServers", name) }
 // readMCPFile reads the file. A missing file is empty.
 func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
 	path := serverFile(w, project)
-	content, err := projectfs.ReadRegular(path, extensions.MaxServerFile) // a project may contain a link to a device
+	content, err := projectfs.ForProject(w.Project).Read(path, extensions.MaxServerFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		content = []byte("{}\n")
@@ -224,21 +222,10 @@ func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
 	return &mcpFile{w, path, project, content, servers}, nil
 }
 
-// write replaces the file that the path leads to with the result of a change.
+// write replaces the file with the result of a change.
 func (f *mcpFile) write(text []byte, err error) error {
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", f.path, err), "fix the file by hand; tenon did not change it")
 	}
-	target, err := f.w.Target(f.path, f.project)
-	if err != nil {
-		return cli.UsageError("edit it yourself, or replace the link by a file", "%s: %w", f.path, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-		return err
-	}
-	// Headers and environment variables may hold tokens, so only the user may read the file.
-	if err := atomicfile.Write(target, text, atomicfile.Options{Sync: true}); err != nil {
-		return fmt.Errorf("write %s: %w", f.path, cli.Cause(err))
-	}
-	return nil
+	return f.w.WriteFile(f.path, text)
 }
