@@ -188,12 +188,12 @@ type skillful struct {
 func (s *skillful) Skills(context.Context) ([]sdk.Skill, error) { return s.skills, nil }
 
 // TestDeniedSkills: a call finds the skills that the rules of its agent do not deny, a compiled-in plugin receives their list,
-// and the list has all, with what each replaces.
+// and the list has all.
 func TestDeniedSkills(t *testing.T) {
 	t.Parallel()
 	b := base(newModel(t, call("look", `{}`), say("done")))
 	one := &skillful{b, []sdk.Skill{{Name: "a", Location: "/1/a"}, {Name: "b", Location: "/1/b"}}}
-	two := &skillful{&plugin{name: "two"}, []sdk.Skill{{Name: "b", Location: "/2/b", Replaces: []string{"/0/b"}}}}
+	two := &skillful{&plugin{name: "two"}, []sdk.Skill{{Name: "b", Location: "/2/b"}}}
 	b.tools = []sdk.Tool{&tool{id: "look", run: func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 		list, err := call.Host.(sdk.SkillFinder).Skills(ctx)
 		var out []string
@@ -217,7 +217,7 @@ func TestDeniedSkills(t *testing.T) {
 	id, _ := k.prompt("go")
 	want(t, "what the call found", []string{"/2/b denied a"}, k.results(id))
 	infos := k.SkillInfos(t.Context())
-	if len(infos) != 2 || infos[1].Plugin != "two" || strings.Join(infos[1].Replaces, " ") != "/0/b /1/b" {
+	if len(infos) != 2 || infos[1].Plugin != "two" {
 		t.Errorf("SkillInfos = %+v", infos)
 	}
 }

@@ -97,8 +97,6 @@ type Agent struct {
 	// flags then do not answer for the user.
 	Strict bool   `json:"strict,omitempty"`
 	Origin string `json:"origin,omitempty"` // place of the definition, human-readable
-	// Replaces lists the places of definitions with the same name that this one replaces or changes, the last replaced first.
-	Replaces []string `json:"replaces,omitempty"`
 }
 
 // OriginConfiguration is the Origin of agents and commands that the configuration defines.
@@ -131,8 +129,6 @@ type Command struct {
 	Origin      string `json:"origin,omitempty"` // place of the definition, human-readable
 	// Digest is the SHA-256 of the file of Origin as it was read, in hexadecimal; empty if unknown.
 	Digest string `json:"-"`
-	// Replaces lists the places of definitions with the same name that this one replaces, the last replaced first.
-	Replaces []string `json:"replaces,omitempty"`
 }
 
 // Skill is a set of instructions that the model loads on demand.
@@ -143,6 +139,4 @@ type Skill struct {
 	Body        string `json:"-"`        // without the front matter
 	// Manual skills are not listed for the model. It can load one whose name it knows, such as from the user.
 	Manual bool `json:"manual,omitempty"`
-	// Replaces lists the places of definitions with the same name that this one replaces, the last replaced first.
-	Replaces []string `json:"replaces,omitempty"`
 }

@@ -84,9 +84,6 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 		i = len(*list) - 1
 	}
 	a := &(*list)[i]
-	if a.Origin != "" {
-		a.Replaces = append([]string{a.Origin}, a.Replaces...)
-	}
 	own := a.Permission
 	apply(a, config, doc.Body)
 	a.Origin = sources.Shorten(p.Project, doc.Path)

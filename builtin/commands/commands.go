@@ -47,12 +47,7 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) { return p.Cur
 
 func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 	found := map[string]sdk.Command{}
-	add := func(c sdk.Command) {
-		if was, ok := found[c.Name]; ok {
-			c.Replaces = append([]string{was.Origin}, was.Replaces...)
-		}
-		found[c.Name] = c
-	}
+	add := func(c sdk.Command) { found[c.Name] = c }
 	for _, c := range builtins() {
 		add(c)
 	}

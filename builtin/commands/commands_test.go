@@ -65,8 +65,8 @@ func TestLayers(t *testing.T) {
 		"conf": {Name: "conf", Template: "t", Description: "d", Agent: "plan", Model: "a/b", Variant: "v", Subtask: &no, Source: "command", Origin: "configuration"},
 		"git/log": {Name: "git/log", Template: "Show $1.", Description: "shows it", Agent: "explore", Model: "a/b", Subtask: &yes, Source: "command", Origin: filepath.Join("~", "p", ".opencode", "commands", "git", "log.md"),
 			Digest: "036f737acb703d9977c6ce4a895d9397245e9c53104260a1ffea5b5d2ff562ed"}, // sha256sum of the file
-		"near":   {Name: "near", Template: "of the directory", Source: "command", Origin: ".tenon/command/near.md", Digest: "63b2fa73b2391c7b2d8b0956df5c7fe64f701792d1dcc3a64ce8eb2cb401ecf3", Replaces: []string{filepath.Join("~", "conf", "command", "near.md"), "configuration"}},
-		"review": {Name: "review", Template: "ours", Source: "command", Origin: "configuration", Replaces: []string{"built in"}},
+		"near":   {Name: "near", Template: "of the directory", Source: "command", Origin: ".tenon/command/near.md", Digest: "63b2fa73b2391c7b2d8b0956df5c7fe64f701792d1dcc3a64ce8eb2cb401ecf3"},
+		"review": {Name: "review", Template: "ours", Source: "command", Origin: "configuration"},
 	}
 	delete(all, "init")
 	if diff := cmp.Diff(want, all); diff != "" {

@@ -148,9 +148,6 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Skill {
 	byName := map[string]sdk.Skill{}
 	add := func(s sdk.Skill) error {
 		s.Name, s.Description = strings.TrimSpace(s.Name), strings.TrimSpace(s.Description)
-		if was, ok := byName[s.Name]; ok {
-			s.Replaces = append([]string{was.Location}, was.Replaces...)
-		}
 		if err := check(&s); err != nil {
 			return err
 		}

@@ -61,9 +61,6 @@ func TestSkillsAreFound(t *testing.T) {
 	var want []sdk.Skill
 	for _, name := range []string{"agents", "config", "home", "near", "path", "relative", "root"} {
 		want = append(want, sdk.Skill{Name: name, Description: "for " + name, Location: filepath.Join(places[name], "SKILL.md"), Body: "Body of " + name + "."})
-		if name == "near" {
-			want[len(want)-1].Replaces = []string{filepath.Join(h.Place.Home, ".claude", "skills", "near", "SKILL.md")}
-		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Skills (-want +got):\n%s", diff)
@@ -77,7 +74,7 @@ func TestPackagedSkills(t *testing.T) {
 	root := filepath.Join(h.Place.Home, "store", "p")
 	file := testhost.Write(t, filepath.Join(root, "skills", "a", "SKILL.md"), "---\nname: a\ndescription: d\n---\nRun ${CLAUDE_PLUGIN_ROOT}/x.")
 	missing := filepath.Join(root, "skills", "b", "SKILL.md")
-	users := testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "a", "SKILL.md"), skill("a", "the user's"))
+	testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "a", "SKILL.md"), skill("a", "the user's"))
 	testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "c", "SKILL.md"), skill("c", "d"))
 	near := testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "skills", "c", "SKILL.md"), skill("c", "near"))
 	h.Settings.Skills.Packaged = []sdk.PackagedSkill{
@@ -92,7 +89,7 @@ func TestPackagedSkills(t *testing.T) {
 		}
 	}
 	got, err := p.Skills(t.Context())
-	if err != nil || len(got) != 2 || got[0].Body != "Run "+root+"/x." || len(got[0].Replaces) != 1 || got[0].Replaces[0] != users || got[1].Body != "Body of c." {
+	if err != nil || len(got) != 2 || got[0].Body != "Run "+root+"/x." || got[1].Body != "Body of c." {
 		t.Errorf("Skills() = %+v, %v", got, err)
 	}
 }

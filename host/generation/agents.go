@@ -35,7 +35,6 @@ func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 			out = append(out, AgentInfo{Agent: a, Plugin: l.Manifest.Name})
 			return
 		}
-		a.Replaces = slices.Concat(a.Replaces, []string{"plugin " + out[i].Plugin}, out[i].Replaces)
 		out[i] = AgentInfo{Agent: a, Plugin: l.Manifest.Name}
 	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {

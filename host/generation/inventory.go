@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -108,7 +107,6 @@ func (g *Set) Skills(ctx context.Context) []SkillInfo {
 			out = append(out, SkillInfo{s, l.Manifest.Name})
 			return
 		}
-		s.Replaces = slices.Concat(s.Replaces, []string{out[i].Location}, out[i].Replaces)
 		out[i] = SkillInfo{s, l.Manifest.Name}
 	})
 	return out
@@ -192,8 +190,6 @@ func (g *Set) Commands(ctx context.Context) []Command {
 			out = append(out, c)
 			return
 		}
-		was := &out[i]
-		c.Replaces = slices.Concat(c.Replaces, []string{cmp.Or(was.Origin, "plugin "+was.Plugin)}, was.Replaces)
 		out[i] = c
 	})
 	return out

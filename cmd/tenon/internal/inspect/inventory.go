@@ -26,7 +26,6 @@ type item struct {
 	value             any // the JSON output
 	name, column      string
 	from, description string
-	replaces          []string
 	details           []string // pairs of label and value
 	text              string
 }
@@ -59,11 +58,7 @@ func (i item) MarshalJSON() ([]byte, error) {
 
 func (v *inventory) list(a *cli.App, all []item) error {
 	listing := cli.Listing[item]{Empty: v.empty, Head: []string{v.name, v.column, "from", "description"}, Row: func(i *item) []string {
-		from := i.from
-		if len(i.replaces) > 0 {
-			from += ", over " + places(i.replaces)
-		}
-		return []string{i.name, i.column, from, i.description}
+		return []string{i.name, i.column, i.from, i.description}
 	}}
 	if v.column == "" {
 		row := listing.Row
@@ -81,7 +76,7 @@ func (v *inventory) show(a *cli.App, all []item, name string) error {
 	i := &all[at]
 	var b strings.Builder
 	details := []string{
-		v.name, terminal.OneLine(i.name), v.column, terminal.OneLine(i.column), "from", i.from, "over", places(i.replaces), "description", terminal.OneLine(i.description),
+		v.name, terminal.OneLine(i.name), v.column, terminal.OneLine(i.column), "from", i.from, "description", terminal.OneLine(i.description),
 	}
 	for pair := range slices.Chunk(append(details, i.details...), 2) {
 		if pair[1] != "" {
@@ -100,7 +95,7 @@ func agentCommand(a *cli.App) *cobra.Command {
 
 func agents(ctx context.Context, m *cli.Machine) (list []item) {
 	for _, l := range m.AgentInfos(ctx) {
-		i := item{value: l, name: l.Name, column: l.Mode, from: Source(l.Plugin, l.Origin), description: l.Description, replaces: l.Replaces, text: l.Prompt}
+		i := item{value: l, name: l.Name, column: l.Mode, from: Source(l.Plugin, l.Origin), description: l.Description, text: l.Prompt}
 		if l.Configured && l.Plugin != "" {
 			i.from += ", changed by the configuration"
 		}
@@ -130,7 +125,7 @@ func commandCommand(a *cli.App) *cobra.Command {
 		all: func(ctx context.Context, m *cli.Machine) (list []item) {
 			for _, l := range m.CommandInfos(ctx) {
 				i := item{
-					value: l, name: "/" + l.Name, column: l.Agent, from: Source(l.Plugin, l.Origin), description: l.Description, replaces: l.Replaces,
+					value: l, name: "/" + l.Name, column: l.Agent, from: Source(l.Plugin, l.Origin), description: l.Description,
 					details: []string{"model", terminal.OneLine(l.Model)}, text: l.Template,
 				}
 				if l.Subtask != nil {
@@ -148,7 +143,7 @@ func skillCommand(a *cli.App) *cobra.Command {
 		name: "skill", empty: "no skills found; write one in .tenon/skills/NAME/SKILL.md",
 		all: func(ctx context.Context, m *cli.Machine) (list []item) {
 			for _, l := range m.SkillInfos(ctx) {
-				i := item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, replaces: l.Replaces, text: l.Body}
+				i := item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, text: l.Body}
 				if l.Manual {
 					i.from += ", manual"
 				}
@@ -157,14 +152,6 @@ func skillCommand(a *cli.App) *cobra.Command {
 			return list
 		},
 	})
-}
-
-func places(list []string) string {
-	out := make([]string, len(list))
-	for i, place := range list {
-		out[i] = terminal.OneLine(place)
-	}
-	return strings.Join(out, ", ")
 }
 
 // Source returns the source of a definition: its file, else its plugin. The origin that a third-party plugin states is shown with
