@@ -17,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -284,6 +285,7 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	for name, value := range build.Env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
+	child.Prepare(cmd)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), remedyFor(err, "fix the errors above"))
