@@ -151,6 +151,9 @@ func writeAsides(path string, rows []store.Aside) error {
 // rememberPrompts is the time for which the IDs of answered prompts are kept after the last change of a session.
 const rememberPrompts = 30 * 24 * time.Hour
 
+// maxDays is the maximum age of kept sessions. A number that overflows the calendar would select all sessions.
+const maxDays = 36_500
+
 func gcCommand(a *cli.App) *cobra.Command {
 	var dry bool
 	var days int
@@ -163,8 +166,8 @@ use are skipped. The freed space is reused; the file does not shrink.`,
 			now := time.Now()
 			o := store.GC{DryRun: dry, Untouched: now.Add(-rememberPrompts).UnixMilli()}
 			if cmd.Flags().Changed("archived-days") {
-				if days < 0 {
-					return cli.UsageError("pass 0 or a positive number", "invalid --archived-days %d", days)
+				if days < 0 || days > maxDays {
+					return cli.UsageError(fmt.Sprintf("pass a number from 0 to %d", maxDays), "invalid --archived-days %d", days)
 				}
 				o.Archived = now.AddDate(0, 0, -days).UnixMilli() + 1
 			}
