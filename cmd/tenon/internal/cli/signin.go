@@ -27,16 +27,8 @@ func (w *Workspace) Credentials() *credentials.Store {
 func (w *Workspace) hideStored() {
 	keys, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
 	stored, err := w.Credentials().All()
-	warn := func(which string, err error) {
-		if err != nil {
-			w.App.Log.Warn(which+" are neither used nor masked", "err", err)
-		}
-	}
-	warn("the credentials of opencode", problem)
-	if stored == nil {
-		warn("stored credentials", err)
-	} else {
-		warn("these stored credentials", err) // the error names them; the others are used
+	if err := errors.Join(problem, err); err != nil { // it names the file, or the credentials; the others are used
+		w.App.Log.Warn("stored credentials are neither used nor masked", "err", err)
 	}
 	for _, all := range []map[string]*credentials.Credential{keys, stored} {
 		for _, c := range all {

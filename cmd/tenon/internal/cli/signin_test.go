@@ -33,7 +33,7 @@ func workspace(t *testing.T) *Workspace {
 func TestUnusableCredentials(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": "key-of-a"}, "provider/b": {"type": "x"}}}`: `these stored credentials are neither used nor masked" err="bad credentials file: FILE: provider/b: type`,
+		`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": "key-of-a"}, "provider/b": {"type": "x"}}}`: `stored credentials are neither used nor masked" err="bad credentials file: FILE: provider/b: type`,
 		`{"version": `: `"stored credentials are neither used nor masked" err="bad credentials file: FILE: invalid JSON`,
 	} {
 		w := workspace(t)
