@@ -79,6 +79,16 @@ func (r Remedies) Remedied(err error) error {
 	return err
 }
 
+// Join returns one error for several, with the exit code and the remedy of the first; nil if all are nil.
+func Join(problems ...error) error {
+	err := errors.Join(problems...)
+	if err == nil {
+		return nil
+	}
+	first := Remedy(err)
+	return Fail(first.Code, err, first.Fix)
+}
+
 // Error returns the cause.
 func (f *Failure) Error() string { return f.Err.Error() }
 

@@ -39,9 +39,9 @@ func both(ctx context.Context, a *cli.App, f func(j *job, pinned *pins.File) err
 			if err == nil {
 				err = f(j, pinned)
 			}
-			problems = append(problems, err)
+			problems = append(problems, remedied(err))
 		}
-		return errors.Join(problems...)
+		return cli.Join(problems...)
 	})
 }
 

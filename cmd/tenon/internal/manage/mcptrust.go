@@ -54,14 +54,9 @@ func trustServers(ctx context.Context, a *cli.App, s *extensions.Set, names []st
 	}
 	var problems []error
 	for _, c := range list {
-		if err := Approve(ctx, a, s, c, yes, nil); err != nil {
-			problems = append(problems, err)
-		}
+		problems = append(problems, Approve(ctx, a, s, c, yes, nil))
 	}
-	if len(problems) == 1 {
-		return problems[0]
-	}
-	return errors.Join(problems...)
+	return cli.Join(problems...)
 }
 
 // locked adds the remedy to an error about a server that differs from the project's lock.
