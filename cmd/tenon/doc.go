@@ -20,8 +20,8 @@
 //	run.go              tenon run
 //	wire.go             the store, plugins and host of a command
 //	approval.go         extensions at the start of a host, and their reload
-//	permissiontrust.go, commandtrust.go, receivers.go  trust in the files of a repository; tenon permission approve
-//	help.go, man.go, complete.go                       help, manual pages, shell completion
+//	trust.go            trust in the files of a repository; tenon permission approve
+//	help.go, complete.go  help, manual pages, shell completion
 //
 // stdout carries the answer or JSON lines, stderr everything else.
 package main

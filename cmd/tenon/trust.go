@@ -17,10 +17,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -209,4 +213,117 @@ func permissionOptions(ctx context.Context, w *cli.Workspace, s store.Store, o *
 	o.FromProject = func(origin string) bool { return projectFile(w, origin) != "" }
 	o.Policy = permission.Policy{Managed: w.Loaded.Managed, Trust: p.trust, TrustCommand: p.trustCommand, Unapproved: p.unapproved}
 	return p, nil
+}
+
+// projectFile returns the file of the repository that an origin names, or "". An origin is an absolute path, or one relative to ~ or to the
+// working directory.
+func projectFile(w *cli.Workspace, origin string) string {
+	path := origin
+	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
+		path = filepath.Join(w.Project.Home, rest)
+	} else if !filepath.IsAbs(path) {
+		path = filepath.Join(w.Project.Directory, filepath.FromSlash(path))
+	}
+	if w.Loaded.ProjectFiles[path] != "" {
+		return path
+	}
+	if strings.EqualFold(filepath.Ext(path), ".md") && projectfs.Inside(w.Project.Worktree, path) && !projectfs.Inside(w.Project.ConfigDir, path) {
+		return path
+	}
+	return ""
+}
+
+// trustCommand returns the origin of a command. See permission.Policy. A command that is in the configuration but in none of its files (a
+// plugin's hook can add it) counts as the repository's.
+func (p *projectRules) trustCommand(c *sdk.Command) permission.Trust {
+	path, known := p.commandFile(c)
+	return permission.Trust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
+}
+
+// commandFile returns the project file that defines a command, or "". known is false if the origin of the command is unknown.
+func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
+	if c.Origin != sdk.OriginConfiguration {
+		return projectFile(p.w, c.Origin), true
+	}
+	o, known := p.w.Loaded.Origins["command."+c.Name+".template"]
+	return projectFile(p.w, o.Source), known
+}
+
+// waitingCommands adds the unapproved shell commands in the templates of the project's commands.
+func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string]*waitingFile) {
+	for i := range list {
+		c := &list[i].Command
+		path, _ := p.commandFile(c)
+		if path == "" || !cli.IsShipped(list[i].Plugin) {
+			continue
+		}
+		for _, shell := range input.ShellCommands(c.Template) {
+			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
+		}
+	}
+}
+
+// receiverPermission is the permission under which approved receivers are stored. The pattern is provider, address, @ and digest.
+const receiverPermission = permission.OfProject + "address"
+
+// receives reports whether the user approved the receiver with a digest. See host.Options.
+func (p *projectRules) receives(digest string) bool {
+	_, approved := p.receivers.Load(digest)
+	return approved && digest != ""
+}
+
+// receiverApproval returns the approval of a receiver.
+func receiverApproval(w *cli.Workspace, r *host.Receiver) store.Approval {
+	return store.Approval{
+		Project: w.ApprovalProject(), Permission: receiverPermission, Pattern: r.Provider + " " + r.Address + "@" + r.Digest,
+		Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
+	}
+}
+
+// receiverText describes a receiver of conversations and the project files that choose it.
+func (p *projectRules) receiverText(r *host.Receiver) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s at %s receives conversations", r.Provider, r.Address)
+	for i, key := range r.Keys {
+		fmt.Fprintf(&b, "\n  %s in %s", key, strings.Join(p.choosing(key, r.Origins[i]), ", "))
+	}
+	return b.String()
+}
+
+// choosing returns the project files that set a key of a Receiver, or a value below it.
+func (p *projectRules) choosing(key, origin string) []string {
+	if path := projectFile(p.w, origin); path != "" {
+		return []string{path}
+	}
+	var files []string
+	for k, o := range p.w.Loaded.Origins {
+		if o.Layer == config.LayerProject && strings.HasPrefix(k+".", key+".") && !slices.Contains(files, o.Source) {
+			files = append(files, o.Source)
+		}
+	}
+	if len(files) == 0 { // no single key decides, for example if only a provider is configured and no model
+		files = slices.Collect(maps.Keys(p.w.Loaded.ProjectFiles))
+	}
+	slices.Sort(files)
+	return files
+}
+
+// askReceivers asks the user to approve the receivers of conversations that the repository chooses, and stores the approvals.
+func (m *wired) askReceivers(ctx context.Context) error {
+	for _, r := range m.Receivers(ctx) {
+		a := m.Workspace.App
+		a.Say("not approved: %s", m.rules.receiverText(&r))
+		ok, err := a.Confirm("  approve it? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		if err := m.Store.Approve(ctx, []store.Approval{receiverApproval(m.Workspace, &r)}); err != nil {
+			return err
+		}
+		m.rules.receivers.Store(r.Digest, true)
+	}
+	return nil
 }
