@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,7 @@ type App struct {
 
 	interrupted <-chan struct{}       // closed when a signal asks the command to end
 	signals     chan os.Signal        // receives signals that ask the process to end
+	reporting   sync.Mutex            // guards damaged
 	damaged     map[store.Damage]bool // rows already reported
 }
 

@@ -129,10 +129,12 @@ var ErrHard = errors.New("interrupted twice")
 // MaxDamaged limits the number of damaged rows that are listed.
 const MaxDamaged = 20
 
-// WithoutDamage reports the damaged rows missing from a result, each once, and returns any other error.
+// WithoutDamage reports the damaged rows missing from a result, each once, and returns any other error. It may be called concurrently.
 func (a *App) WithoutDamage(err error) error {
 	rows, err := store.Readable(err)
 	sessions := map[string]bool{}
+	a.reporting.Lock()
+	defer a.reporting.Unlock()
 	for _, row := range rows {
 		if a.damaged[row] {
 			continue
