@@ -247,7 +247,10 @@ func outdatedCommand(a *cli.App) *cobra.Command {
 		Long: "Look for newer content of installed plugins and list it. The hosts of a project's plugins need your confirmation; without a\nterminal, use tenon plugin update --dry-run --yes.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type row struct {
-				Name, Installed, Available, Lock string
+				Name      string `json:"name"`
+				Installed string `json:"installed"`
+				Available string `json:"available"`
+				Lock      string `json:"lock"`
 			}
 			var list []row
 			err := both(cmd.Context(), a, func(j *job, f *pins.File) error {
