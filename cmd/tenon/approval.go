@@ -147,6 +147,13 @@ func (m *wired) keepFailures(ctx context.Context) {
 
 // reloadPlugins reloads the plugins; turns that start later use them. After an error, the old ones stay in use.
 func (m *wired) reloadPlugins(ctx context.Context) error {
+	m.reloading.Lock()
+	defer m.reloading.Unlock()
+	return m.reload(ctx)
+}
+
+// reload is reloadPlugins. The caller holds m.reloading.
+func (m *wired) reload(ctx context.Context) error {
 	set, err := m.Workspace.Extensions(ctx, m.Options.Plugins, m.Options.Watch)
 	if err != nil {
 		return err
@@ -177,12 +184,14 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 
 // refreshPlugins reloads the plugins if the user has approved pending ones in another terminal. It returns their names.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
+	m.reloading.Lock()
+	defer m.reloading.Unlock()
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
 	if err != nil || !changed {
 		return nil, err
 	}
-	if err := m.reloadPlugins(ctx); err != nil {
+	if err := m.reload(ctx); err != nil {
 		return nil, err
 	}
 	ready := m.extensions.Load().In(plugins.StateReady)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -21,6 +22,7 @@ type wired struct {
 	rules      *projectRules
 	extensions atomic.Pointer[extensions.Set] // of the current generation
 	shipped    []sdk.Plugin                   // built-in plugins, part of every generation
+	reloading  sync.Mutex                     // held while plugins are reloaded
 }
 
 // openMachine opens the store and starts the host with the approved plugins.
