@@ -61,7 +61,7 @@ func TestRevertKilled(t *testing.T) {
 		if p.killRevert(t, reverted, round%2 == 0, whole) {
 			cut++
 		}
-		p.output(t, 0, "session", "diff", "--name-only") // opens the project
+		p.output(t, 0, "session", "diff") // opens the project
 		list, _ := p.output(t, 0, "session", "list", "--format", "json")
 		var sessions []struct{ Revert *struct{} }
 		if err := json.Unmarshal([]byte(list), &sessions); err != nil || len(sessions) != 1 {

@@ -32,7 +32,7 @@ func chatCommands() []chatCommand {
 		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands, or explain one", run: (*conversation).help},
 		{name: "undo", session: true, args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
 		{name: "redo", session: true, args: "[force]", short: "redo: restore the prompt that was undone last, its files and messages (until the next prompt)", run: (*conversation).redo},
-		{name: "diff", session: true, args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
+		{name: "diff", session: true, short: "show the file changes of the session", run: (*conversation).diff},
 		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
 		{name: "fork", session: true, args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
@@ -204,15 +204,12 @@ func undoProblem(err error, command string) error {
 	return f
 }
 
-func (c *conversation) diff(ctx context.Context, args string) error {
-	if args != "" && args != "names" {
-		return cli.UsageError(`the only argument is "names", which prints only file names`, "unknown argument %q", args)
-	}
+func (c *conversation) diff(ctx context.Context, _ string) error {
 	list, err := c.m.SessionChanges(ctx, c.session.ID, "")
 	if err != nil {
 		return sessions.RevertProblem(err)
 	}
-	return sessions.ShowChanges(c.a, list, args == "names")
+	return sessions.ShowChanges(c.a, list)
 }
 
 func (c *conversation) compact(ctx context.Context, _ string) error {

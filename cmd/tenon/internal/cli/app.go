@@ -130,7 +130,7 @@ func (a *App) changeDirectory(dir string) error {
 // checkFlags returns an error for an unknown log level, and for an empty session or message: in a script, it comes from an unset variable,
 // and must not select all sessions or the latest one.
 func (a *App) checkFlags(cmd *cobra.Command) error {
-	for _, name := range []string{"session", "at", "from", "to"} {
+	for _, name := range []string{"session", "at", "to"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
 			return UsageError("pass one, or omit the flag", "--%s is empty", name)
 		}

@@ -336,7 +336,7 @@ func reportDecision(a *cli.App, err error, name, done string) error {
 }
 
 func pluginNewCommand(a *cli.App) *cobra.Command {
-	var carrier, lang, dir string
+	var carrier, lang string
 	cmd := &cobra.Command{
 		Use: "new NAME", Short: "Create a plugin that builds and passes its tests",
 		Long: `Create a plugin that builds and passes its tests without network access.
@@ -348,34 +348,31 @@ Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
   mcp      a Model Context Protocol server, which works with other hosts too`,
 		Example: `  tenon plugin new my-plugin
   tenon plugin new my-server --carrier mcp --lang node`,
-		RunE: func(_ *cobra.Command, args []string) error { return newPlugin(a, args[0], carrier, lang, dir) },
+		RunE: func(_ *cobra.Command, args []string) error { return newPlugin(a, args[0], carrier, lang) },
 	}
 	cmd.Flags().StringVar(&carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")
 	cmd.Flags().StringVar(&lang, "lang", "go", "programming `language`")
-	cmd.Flags().StringVar(&dir, "path", "", "write to this `directory` (default: the name of the plugin)")
 	return cmd
 }
 
-func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
+func newPlugin(a *cli.App, name, carrier, lang string) error {
 	switch {
 	case plugins.OwnForm(name):
 		return cli.UsageError(`write a name such as "my-plugin"`, "name %q: such names belong to command hooks and MCP servers", name)
 	case cli.IsShipped(name):
 		return cli.UsageError(`write a name such as "my-`+name+`"`, "name %q belongs to a built-in plugin", name)
 	}
-	if dir == "" {
-		base, err := a.Directory()
-		if err != nil {
-			return err
-		}
-		dir = filepath.Join(base, name)
+	base, err := a.Directory()
+	if err != nil {
+		return err
 	}
+	dir := filepath.Join(base, name)
 	files, err := scaffold.Write(dir, scaffold.Options{Name: name, Carrier: carrier, Lang: lang, SDK: tenon.SDKSource})
 	switch {
 	case errors.Is(err, sdk.ErrManifest):
 		return cli.UsageError(`write a name such as "my-plugin"`, "%w", err)
 	case errors.Is(err, scaffold.ErrExists):
-		return cli.UsageError("choose another name, or another directory with --path", "%w", err)
+		return cli.UsageError("choose another name, or another directory with --dir", "%w", err)
 	case errors.As(err, new(*fs.PathError)):
 		return err
 	case err != nil:

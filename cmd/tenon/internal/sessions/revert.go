@@ -112,33 +112,23 @@ func RevertProblem(err error) error {
 }
 
 func diffCommand(a *cli.App) *cobra.Command {
-	var from string
-	var names bool
-	cmd := &cobra.Command{
+	return a.FormatFlag(&cobra.Command{
 		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
 		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-			id, err := cli.FindMessage(ctx, m.Store, s.ID, from)
-			if err != nil {
-				return err
-			}
-			list, err := m.SessionChanges(ctx, s.ID, id)
+			list, err := m.SessionChanges(ctx, s.ID, "")
 			if err != nil {
 				return RevertProblem(err)
 			}
-			return ShowChanges(a, list, names)
+			return ShowChanges(a, list)
 		}),
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&from, "from", "", "start at this `message` (ID or unique prefix)")
-	cmd.Flags().BoolVar(&names, "name-only", false, "print only file names")
-	return cmd
+	})
 }
 
 // shownFile returns the name of a file on one line, safe to print: a line break in it is written out.
 func shownFile(path string) string { return strings.ReplaceAll(terminal.Visible(path), "\n", `\u{a}`) }
 
-// ShowChanges prints file changes as unified diffs, or only the file names.
-func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
+// ShowChanges prints file changes as unified diffs.
+func ShowChanges(a *cli.App, list []host.FileChange) error {
 	if a.JSON {
 		out := []sdk.FileDiff{}
 		for _, c := range list {
@@ -154,10 +144,6 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 	}
 	var b strings.Builder
 	for _, c := range list {
-		if names {
-			fmt.Fprintln(&b, shownFile(c.Path))
-			continue
-		}
 		b.WriteString(Unified(&c))
 	}
 	return a.Print(b.String())

@@ -36,10 +36,10 @@ func TestChangedNames(t *testing.T) {
 	}
 	defer out.Close()
 	a := cli.New(cli.Streams{Out: out, Err: out}, nil, "", "")
-	if err := sessions.ShowChanges(a, []host.FileChange{{Path: "a\nb", Status: "added"}}, true); err != nil {
+	if err := sessions.ShowChanges(a, []host.FileChange{{Path: "a\nb", Status: "added"}}); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(out.Name()); err != nil || string(text) != `a\u{a}b`+"\n" {
+	if text, err := os.ReadFile(out.Name()); err != nil || string(text) != `a\u{a}b is empty and was added`+"\n" {
 		t.Errorf("names of changed files: %q, %v", text, err)
 	}
 }
