@@ -166,9 +166,9 @@ func (w *Workspace) openStore(ctx context.Context, o sqlite.Options) (*sqlite.St
 	return s, err
 }
 
-// WriteFile replaces a configuration file, following links, and keeps its mode. A new file of the user is private, because it may hold tokens.
+// WriteFile replaces a configuration file, following links, and keeps its mode. A new file of the user is private, and so is any if secret is set.
 // Errors: projectfs.ErrOutside for a link that leads a project's file out of the project.
-func (w *Workspace) WriteFile(path string, text []byte) error {
+func (w *Workspace) WriteFile(path string, text []byte, secret bool) error {
 	files, mode := projectfs.ForProject(w.Project), os.FileMode(0o600)
 	if files.IsProject(path) {
 		mode = 0o644
@@ -182,6 +182,9 @@ func (w *Workspace) WriteFile(path string, text []byte) error {
 			return UsageError("replace it by a file", "%s: not a regular file", path)
 		}
 		mode = info.Mode().Perm()
+	}
+	if secret {
+		mode = 0o600
 	}
 	keepMode := func(f *os.File) error { return f.Chmod(mode) }
 	err = atomicfile.Write(target, text, atomicfile.Options{Mode: mode, MakeDirs: 0o700, Sync: true, Prepare: keepMode})

@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -92,8 +93,8 @@ func (s *Set) credentials() *credentials.Store {
 // Logout removes the stored token of a server, even if its configuration switched sign-in off since. Errors: credentials.ErrNotFound.
 func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	name, err := s.tokenName(c)
-	if err != nil {
-		return err
+	if err != nil || name == "" {
+		return cmp.Or(err, credentials.ErrNotFound)
 	}
 	return s.credentials().Delete(ctx, name)
 }

@@ -3,12 +3,15 @@ package inspect
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -100,4 +103,125 @@ func originOf(l *config.Loaded, key string) string {
 		key = key[:i]
 	}
 	return ""
+}
+
+// configReport is the outcome of "config check".
+type configReport struct {
+	Files    []string        `json:"files"`
+	Problems []configProblem `json:"problems"`
+}
+
+// configProblem is a problem of the configuration.
+type configProblem struct {
+	Place   string `json:"place,omitempty"` // file:line:column, or a variable
+	Key     string `json:"key,omitempty"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+	Warning bool   `json:"warning"`
+}
+
+// text returns the problem as one line.
+func (p *configProblem) text() string {
+	kind := "error"
+	if p.Warning {
+		kind = "warning"
+	}
+	line := kind
+	for _, part := range []string{p.Place, p.Key, p.Message} {
+		if part != "" {
+			line += ": " + part
+		}
+	}
+	if p.Fix != "" {
+		line += "; " + p.Fix
+	}
+	return terminal.OneLine(line)
+}
+
+func (r *configReport) add(list []config.Problem, warning bool) {
+	for _, p := range list {
+		place := p
+		place.Key, place.Message, place.Remedy = "", "", ""
+		r.Problems = append(r.Problems, configProblem{strings.TrimSuffix(place.String(), ": "), p.Key, p.Message, p.Remedy, warning})
+	}
+}
+
+// checkConfig reports all problems of the configuration, its command hooks, plugins, models and providers.
+func checkConfig(ctx context.Context, a *cli.App) error {
+	r := configReport{Files: []string{}, Problems: []configProblem{}}
+	w, err := a.ConfiguredQuietly(ctx)
+	var bad *config.Error
+	switch {
+	case errors.As(err, &bad):
+		r.add(bad.Problems, false)
+	case err != nil:
+		return err
+	default:
+		r.Files = append(r.Files, w.Loaded.Files...)
+		r.add(w.Loaded.Warnings, true)
+		r.hooks(w)
+		if err := r.models(ctx, w); err != nil {
+			return err
+		}
+	}
+	return r.show(a)
+}
+
+// hooks adds the problems of command hooks. A run ignores the hooks of a file with such a problem.
+func (r *configReport) hooks(w *cli.Workspace) {
+	for _, block := range w.Loaded.HookBlocks() {
+		_, warnings, err := commandhooks.Commands(commandhooks.Source{Where: block.Origin.Source, Data: block.Data})
+		for _, w := range warnings {
+			r.Problems = append(r.Problems, configProblem{Place: block.Origin.String(), Message: w, Warning: true})
+		}
+		if err != nil {
+			r.Problems = append(r.Problems, configProblem{Message: err.Error(), Fix: "fix the hooks; until then, tenon ignores the hooks in the file"})
+		}
+	}
+}
+
+// models adds the plugins and servers that cannot be loaded, and the problems of configured models and providers.
+func (r *configReport) models(ctx context.Context, w *cli.Workspace) error {
+	m, err := w.Open(ctx, cli.HostOptions{Rejected: func(text string) {
+		r.Problems = append(r.Problems, configProblem{Message: text, Warning: true})
+	}})
+	if err != nil {
+		return err
+	}
+	for _, p := range m.CheckModels(ctx) {
+		r.Problems = append(r.Problems, configProblem{Place: originOf(w.Loaded, p.Key), Key: p.Key, Message: p.Message(), Warning: p.Warning})
+	}
+	return m.Close(context.WithoutCancel(ctx))
+}
+
+// show prints the report. It returns an error if there is a problem other than a warning.
+func (r *configReport) show(a *cli.App) error {
+	warnings := 0
+	var b strings.Builder
+	for _, file := range r.Files {
+		b.WriteString(terminal.OneLine(file) + "\n")
+	}
+	for i := range r.Problems {
+		if r.Problems[i].Warning {
+			warnings++
+		}
+		b.WriteString(a.Mask.Clean(r.Problems[i].text()) + "\n")
+	}
+	count := len(r.Problems) - warnings
+	switch {
+	case len(r.Files) == 0 && len(r.Problems) == 0:
+		b.WriteString("no configuration file found: using the defaults\n")
+	case len(r.Problems) == 0:
+		b.WriteString("no problems\n")
+	case count == 0:
+		b.WriteString(view.Plural(warnings, "warning") + ", no errors\n")
+	}
+	if err := a.Show(r, func() error { return a.Print(b.String()) }); err != nil || count == 0 {
+		return err
+	}
+	found := view.Plural(count, "error")
+	if warnings > 0 {
+		found += " and " + view.Plural(warnings, "warning")
+	}
+	return cli.Fail(cli.ExitConfig, fmt.Errorf("the configuration has %s", found), "correct the values above; tenon config edit opens your file")
 }

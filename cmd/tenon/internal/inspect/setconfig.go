@@ -122,7 +122,7 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 		a.Say("unchanged: %s has this value already", path)
 		return nil
 	}
-	if err := w.WriteFile(path, changed); err != nil {
+	if err := w.WriteFile(path, changed, false); err != nil {
 		return err
 	}
 	for _, warning := range loaded.Warnings {

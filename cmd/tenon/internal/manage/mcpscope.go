@@ -227,5 +227,5 @@ func (f *mcpFile) write(text []byte, err error) error {
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", f.path, err), "fix the file by hand; tenon did not change it")
 	}
-	return f.w.WriteFile(f.path, text)
+	return f.w.WriteFile(f.path, text, !f.project) // headers and variables of the user may be tokens
 }

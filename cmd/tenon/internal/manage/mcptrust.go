@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,29 +31,26 @@ error, even with --yes.`,
 }
 
 func trustServers(ctx context.Context, a *cli.App, s *extensions.Set, names []string, yes bool) error {
-	var list []*extensions.Candidate
-	for _, name := range names {
-		c, err := server(a, s, name)
-		if err != nil {
-			return err
+	if len(names) == 0 {
+		for _, c := range s.Candidates {
+			if c.Server != nil && (c.State == plugins.StatePending || c.State == plugins.StateReady && c.Project) {
+				names = append(names, c.Name)
+			}
 		}
-		list = append(list, c)
 	}
 	if len(names) == 0 {
-		list = slices.DeleteFunc(slices.Clone(s.Candidates), func(c *extensions.Candidate) bool {
-			return c.Server == nil || c.State != plugins.StatePending && !(c.State == plugins.StateReady && c.Project)
-		})
-	}
-	if len(list) == 0 {
 		a.Say("no MCP server needs approval")
-		return nil
-	}
-	if err := decidable(list); err != nil {
-		return err
 	}
 	var problems []error
-	for _, c := range list {
-		problems = append(problems, Approve(ctx, a, s, c, yes, nil))
+	for _, name := range names {
+		c, err := server(a, s, name)
+		if err == nil {
+			err = decidable([]*extensions.Candidate{c})
+		}
+		if err == nil {
+			err = Approve(ctx, a, s, c, yes, nil)
+		}
+		problems = append(problems, err)
 	}
 	return cli.Join(problems...)
 }
