@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/remote"
 )
@@ -53,6 +54,9 @@ const cut = " […]"
 // shown returns a line as users see it.
 func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine+len(cut)) }
 
+// crash matches the line of Go's runtime that names the cause of a crash.
+var crash = lazyregexp.New(`^(panic|fatal error|SIG[A-Z]+): `)
+
 // flush logs the collected line. Dropped lines must be cheap, because a process may print gigabytes. The caller holds mu.
 func (p *printed) flush() {
 	if p.over {
@@ -63,7 +67,7 @@ func (p *printed) flush() {
 		p.line = p.line[:0]
 		return
 	}
-	if p.cause == "" && (bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: "))) {
+	if p.cause == "" && crash().Match(line) {
 		p.cause = shown(line) // a trace of goroutines follows
 	}
 	if p.next {
