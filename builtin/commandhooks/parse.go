@@ -164,7 +164,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	limit := e.timeout
 	p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
 		switch name {
-		case "type", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
+		case "type", "async", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
 		case "command":
 			p.Want(at, n, checked.String)
 		case "if":
@@ -178,13 +178,6 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 			})
 		case "timeout":
 			e.timeout = p.seconds(at, n, limit)
-		case "async":
-			switch {
-			case !on(n) && !off(n):
-				p.warn(at.Key, "is neither true nor false: the turn waits for the command")
-			case on(n) && p.confined:
-				p.warn(at.Key, "has no effect: the turn waits for commands that run confined")
-			}
 		case "asyncRewake":
 			if !off(n) {
 				p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")

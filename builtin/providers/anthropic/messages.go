@@ -20,7 +20,7 @@ func (c *client) messages(req *sdk.ModelRequest, claude, mark bool) []wire.Messa
 		Call: func(call *sdk.ModelContent) block {
 			return block{Type: "tool_use", ID: callID(call.CallID, claude), Name: wire.ToolName(call.Tool), Input: wire.Object(call.Args)}
 		},
-		Results: func(m *sdk.ModelMessage) []block { return c.results(&req.Model, m, claude) },
+		Results: func(m *sdk.ModelMessage) []block { return c.results(m, claude) },
 	}
 	if mark {
 		blocks.Mark = markLast
@@ -67,7 +67,7 @@ func (c *client) file(a wire.Attachment, claude bool) block {
 	case a.Mime == "application/pdf":
 		return block{Type: "document", Title: a.Name, Source: from}
 	}
-	return text(wire.Notice("%s cannot be shown: this model takes no files of type %s. Tell the user.", a.Name, a.Mime).Text)
+	return text(wire.Unsupported(a).Text)
 }
 
 // thinking returns reasoning that the server signed.
@@ -80,13 +80,13 @@ func thinking(content *sdk.ModelContent) (block, bool) {
 }
 
 // results returns the results of tool calls with their files.
-func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []block {
+func (c *client) results(m *sdk.ModelMessage, claude bool) []block {
 	var out []block
 	for i := range m.Content {
 		content := &m.Content[i]
 		inner := []block{text(wire.Output(content.Text))}
 		for _, f := range content.Files {
-			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), claude))
+			inner = append(inner, c.file(wire.NewAttachment(f.Mime, f.Filename, f.URL), claude))
 		}
 		out = append(out, block{Type: "tool_result", ToolUseID: callID(content.CallID, claude), Content: inner, IsError: content.IsError})
 	}

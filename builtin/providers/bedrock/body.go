@@ -166,7 +166,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		inner := []content{text(wire.Output(piece.Text))}
 		if e.filesInResults() || len(e.req.Tools) == 0 {
 			for _, f := range piece.Files {
-				inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL)))
+				inner = append(inner, e.file(wire.NewAttachment(f.Mime, f.Filename, f.URL)))
 			}
 		}
 		if len(e.req.Tools) == 0 {
@@ -180,7 +180,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		out = append(out, content{ToolResult: result})
 	}
 	if len(e.req.Tools) > 0 && !e.filesInResults() {
-		out = append(out, wire.Said(&e.req.Model, wire.ResultFiles(m.Content), text, e.file)...)
+		out = append(out, wire.Said(wire.ResultFiles(m.Content), text, e.file)...)
 	}
 	return out
 }

@@ -137,9 +137,9 @@ func (c *client) contents(req *sdk.ModelRequest, three bool) []content {
 		case sdk.RoleAssistant:
 			next = content{"model", answerParts(m, ids, three)}
 		case sdk.RoleTool:
-			next.Parts = resultParts(&req.Model, m, ids, three)
+			next.Parts = resultParts(m, ids, three)
 		default:
-			next.Parts = wire.Said(&req.Model, m.Content, text, filePart)
+			next.Parts = wire.Said(m.Content, text, filePart)
 		}
 		if len(next.Parts) > 0 {
 			out = append(out, next)
@@ -214,13 +214,13 @@ func toolName(name string) string {
 }
 
 // resultParts returns the results of calls. Gemini 3 takes files within them, older models after them.
-func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, three bool) []part {
+func resultParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part {
 	var out, beside []part
 	for i := range m.Content {
 		result := &m.Content[i]
 		var files []part
 		for _, f := range result.Files {
-			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
+			files = append(files, filePart(wire.NewAttachment(f.Mime, f.Filename, f.URL)))
 		}
 		response := &functionResponse{
 			ID: ids[result.CallID], Name: geminiName(result.Tool),

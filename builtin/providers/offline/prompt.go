@@ -10,8 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// callLine is the beginning of a line that may be a tool call: a name and the start of an object.
-var callLine = lazyregexp.New(`^[ \t]*([A-Za-z0-9_-]{1,64})[ \t]+\{`)
+// callLine is a line that may be a tool call: a name and an object.
+var callLine = lazyregexp.New(`^[ \t]*([A-Za-z0-9_-]{1,64})[ \t]+(\{.*)`)
 
 // attached matches the beginning of a text that the host added to the prompt: a file or a directory.
 // Its lines are not the user's calls.
@@ -36,43 +36,26 @@ func readPrompt(m *sdk.ModelMessage, tools []sdk.ToolDefinition) *prompt {
 }
 
 func (p *prompt) read(text string, tools []sdk.ToolDefinition) {
-	for text != "" {
-		line, rest, _ := strings.Cut(text, "\n")
+	for line := range strings.Lines(text) {
 		match := callLine().FindStringSubmatch(line)
 		if match == nil {
-			text = rest
 			continue
 		}
-		name := match[1]
+		name, args := match[1], json.RawMessage(strings.TrimSpace(match[2]))
 		known := slices.ContainsFunc(tools, func(t sdk.ToolDefinition) bool { return t.ID == name })
-		args, after, err := readObject(text[len(match[0])-1:])
-		switch {
+		var object map[string]json.RawMessage
+		switch err := json.Unmarshal(args, &object); {
 		case err != nil && known:
 			p.broken = append(p.broken, name+": "+err.Error())
 		case err != nil: // prose or code with a brace
 		case !known:
 			p.unknown = append(p.unknown, name)
-			rest = after
 		default:
-			p.calls = append(p.calls, toolCall{name, args})
-			rest = after
+			var compact bytes.Buffer
+			_ = json.Compact(&compact, args) // it was read as JSON
+			p.calls = append(p.calls, toolCall{name, compact.Bytes()})
 		}
-		text = rest
 	}
-}
-
-// readObject reads the object at the start of text, which can span several lines. It returns the object on
-// one line, and the text from the next line on.
-func readObject(text string) (object json.RawMessage, after string, err error) {
-	dec := json.NewDecoder(strings.NewReader(text))
-	var raw json.RawMessage
-	if err := dec.Decode(&raw); err != nil {
-		return nil, "", err
-	}
-	var line bytes.Buffer
-	_ = json.Compact(&line, raw) // it was read as JSON
-	_, after, _ = strings.Cut(text[dec.InputOffset():], "\n")
-	return line.Bytes(), after, nil
 }
 
 // activePrompt returns the user message to answer and its index, or -1. The host may add a message without

@@ -61,9 +61,6 @@ func bodyCases() map[string]bodyCase {
 			file("application/pdf", "c.pdf", pdf), file("audio/mpeg", "d.mp3", "data:audio/mpeg;base64,SUQz"), file("text/plain", "e.txt", "data:text/plain;base64,aMOpbGxv"),
 			file("application/pdf", "far.pdf", "https://example.com/far.pdf"), file("image/png", "lost.png", "file:///lost.png")),
 	}
-	blind := hello()
-	blind.Model.Modalities.Input = []string{"text"}
-	blind.Messages = []sdk.ModelMessage{message(sdk.RoleUser, text("look"), file("image/png", "a.png", png))}
 
 	loop := hello()
 	loop.Model.Reasoning = true
@@ -102,7 +99,7 @@ func bodyCases() map[string]bodyCase {
 	}}
 	return map[string]bodyCase{
 		"hello": {plainProvider, hello()}, "multi": {plainProvider, multi}, "files": {plainProvider, files},
-		"blind": {plainProvider, blind}, "loop": {plainProvider, loop}, "options": {plainProvider, options},
+		"loop": {plainProvider, loop}, "options": {plainProvider, options},
 		"openai": {official, limited}, "limited": {plainProvider, limited}, "strict": {strict, loop},
 	}
 }

@@ -29,13 +29,3 @@ func notFound(call *sdk.ToolCall, t target) error {
 	}
 	return fmt.Errorf("%q: %w; look for it with glob", t.name, fs.ErrNotExist)
 }
-
-// isDir reports whether the real path is a directory that can be opened.
-func (t target) isDir(real string) bool {
-	d, err := projectfs.OpenDir(t.trusted, real)
-	if err != nil {
-		return false
-	}
-	_ = d.Close() // nothing was read from it
-	return true
-}

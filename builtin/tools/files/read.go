@@ -177,7 +177,11 @@ func readDirectory(call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
 	fmt.Fprintf(&b, "<path>%s</path>\n<type>directory</type>\n<entries>\n", t.name)
 	last := first
 	for last < len(entries) && last-first < t.Limit && b.Len() < maxPageBytes {
-		b.WriteString(t.entryName(entries[last]) + "\n")
+		b.WriteString(entries[last].Name())
+		if entries[last].IsDir() {
+			b.WriteString("/")
+		}
+		b.WriteString("\n")
 		last++
 	}
 	if last < len(entries) {
@@ -191,12 +195,4 @@ func readDirectory(call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
 		Output:   b.String(),
 		Metadata: sdk.Object{"truncated": last < len(entries)},
 	}, nil
-}
-
-// entryName returns the name of an entry of the directory, with a slash after directories and links to them.
-func (t target) entryName(e fs.DirEntry) string {
-	if e.IsDir() || e.Type()&fs.ModeSymlink != 0 && t.isDir(paths.Real(filepath.Join(t.real, e.Name()))) {
-		return e.Name() + "/"
-	}
-	return e.Name()
 }

@@ -43,19 +43,6 @@ func askUser(ctx context.Context, call *sdk.ToolCall, args questionArgs) (*sdk.T
 	return &sdk.ToolResult{
 		Title:    fmt.Sprintf("%d answered", len(answers)),
 		Output:   "The user answered:\n" + strings.TrimSpace(out.String()),
-		Metadata: sdk.Object{"answers": lists(answers)},
+		Metadata: sdk.Object{"answers": answers},
 	}, nil
-}
-
-// lists returns the answers for metadata.
-func lists(answers [][]string) []any {
-	out := make([]any, len(answers))
-	for i, answer := range answers {
-		list := make([]any, len(answer))
-		for j, text := range answer {
-			list[j] = text
-		}
-		out[i] = list
-	}
-	return out
 }

@@ -8,10 +8,6 @@ import (
 	"regexp/syntax"
 )
 
-// pieceBytes is the size of the pieces searched without a literal. It is small enough for the backtracker of
-// package regexp, which is several times faster than its algorithm for long texts.
-const pieceBytes = 4 << 10
-
 // errPattern is wrapped by every error about a pattern.
 var errPattern = errors.New("bad pattern")
 
@@ -79,47 +75,19 @@ func (m *matcher) lines(block []byte, found func(start, end int) bool) {
 		m.lower = lowerASCII(m.lower, block)
 	}
 	for pos := 0; pos < len(block); {
-		at, end := m.candidate(block, pos)
-		if at < 0 {
-			pos = end
-			continue
+		at := pos
+		if len(m.find.texts) > 0 {
+			if at = m.literal(block, pos); at == len(block) {
+				return
+			}
 		}
 		start := bytes.LastIndexByte(block[pos:at], '\n') + 1 + pos
-		end = lineEnd(block, at)
+		end := lineEnd(block, at)
 		if m.matchLine(block[start:end]) && !found(start, end) {
 			return
 		}
 		pos = end + 1
 	}
-}
-
-// candidate returns the first index at or after pos whose line may match, or -1 and the index at which to
-// continue.
-func (m *matcher) candidate(block []byte, pos int) (at, resume int) {
-	if len(m.find.texts) > 0 {
-		if at = m.literal(block, pos); at == len(block) {
-			return -1, at
-		}
-		return at, 0
-	}
-	end := min(pos+pieceBytes, len(block))
-	if end < len(block) {
-		if i := bytes.LastIndexByte(block[pos:end], '\n'); i >= 0 {
-			end = pos + i + 1
-		} else {
-			end = min(lineEnd(block, end)+1, len(block))
-		}
-	}
-	piece := block[pos:end]
-	if bytes.IndexByte(piece, '\r') >= 0 {
-		return pos, 0 // here $ does not match before \r, unlike in matchLine: try every line
-	}
-	// A line that matches alone also matches within its piece.
-	loc := m.re.FindIndex(piece)
-	if loc == nil {
-		return -1, end
-	}
-	return min(pos+loc[0], len(block)-1), 0
 }
 
 // literal returns the first index at or after pos of a literal, or the length of block.

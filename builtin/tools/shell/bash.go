@@ -119,7 +119,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 		return nil, err
 	}
 	end, err := t.run(ctx, job{
-		shell: args.shell, command: args.Command, dir: args.dir, env: withGitEnv(inside.environ(commandEnv(env))), timeout: timeout, confine: inside.start, out: out, progress: progress,
+		shell: args.shell, command: args.Command, dir: args.dir, env: withGitEnv(inside.environ(commandEnv(env))), timeout: timeout, confine: inside.confine(ctx), out: out, progress: progress,
 	})
 	notes := inside.leave(ctx, &end, !errors.Is(err, errUnkillable), out)
 	if err != nil {

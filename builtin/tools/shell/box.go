@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
@@ -22,82 +20,67 @@ import (
 
 var errSwitchedOff = errors.New("the configuration switches the sandbox off (sandbox)")
 
-// box confines commands. The rules of a project are built for its first command, and rebuilt when files are added to or removed from a
+// box confines the commands in a project. Its rules are built for the first command, and rebuilt when files are added to or removed from a
 // directory that commands see only in parts. The fields before mu are set once; the rest is safe for concurrent use.
 type box struct {
 	project sdk.Project
 	config  sdk.SandboxConfig
-	skills  []string // directories
+	skills  []string        // directories
+	git     *gitkeep.Keeper // nil before Start
 
 	mu    sync.Mutex
-	rooms map[string]*room // by working tree
+	rules *confine.Ruleset // nil until they are built
+	write []string         // that the rules make writable
 	tmp   string           // contains the temporary directories of sessions; empty before the first
 }
 
-// room contains the rules for commands in one working tree.
-type room struct {
-	worktree string
-	rules    *confine.Ruleset // nil until they are built
-	write    []string         // that the rules make writable
-	git      *gitkeep.Keeper
-}
-
-// open returns a visit to the room of a working tree. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that
-// contains hidden paths, and errors in the configuration.
-func (b *box) open(ctx context.Context, worktree string) (*visit, error) {
+// open builds the rules. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that contains hidden
+// paths, and errors in the configuration.
+func (b *box) open(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if on := b.config.Enabled; on != nil && !*on {
-		return nil, errSwitchedOff
+		return errSwitchedOff
 	}
 	if _, err := confine.Supported(); err != nil {
-		return nil, err
+		return err
 	}
-	r := b.rooms[worktree]
-	if r == nil {
-		r = &room{worktree: worktree, git: gitkeep.Of(worktree)}
-		if b.rooms == nil {
-			b.rooms = map[string]*room{}
-		}
-		b.rooms[worktree] = r
-	}
-	err := b.ready(ctx, r)
-	return &visit{room: r, write: r.write, tmp: b.tmp}, err
+	return b.ready(ctx)
 }
 
-// start starts a command in a room with rules. Rules that files have outdated are rebuilt first; if that fails, the command does not start,
+// start starts a command under the rules. Rules that files have outdated are rebuilt first; if that fails, the command does not start,
 // because the user was not asked whether it may run unconfined.
-func (b *box) start(ctx context.Context, r *room, start func() error) error {
+func (b *box) start(ctx context.Context, start func() error) error {
 	b.mu.Lock() // the rules stay open until the command has started
 	defer b.mu.Unlock()
-	if r.rules != nil && r.rules.Stale() {
-		_ = r.rules.Close() // only a descriptor
-		r.rules = nil
+	if b.rules != nil && b.rules.Stale() {
+		_ = b.rules.Close() // only a descriptor
+		b.rules = nil
 	}
-	if err := b.ready(ctx, r); err != nil {
+	if err := b.ready(ctx); err != nil {
 		return outdated(err)
 	}
-	return r.rules.Do(start)
+	return b.rules.Do(start)
 }
 
-// ready builds the rules of a room that has none.
-func (b *box) ready(ctx context.Context, r *room) error {
-	if r.rules != nil {
+// ready builds the rules unless there are any.
+func (b *box) ready(ctx context.Context) error {
+	if b.rules != nil {
 		return nil
 	}
-	policy, err := b.policy(ctx, r.worktree)
+	policy, err := b.policy(ctx)
 	if err == nil {
-		r.rules, err = confine.New(policy)
+		b.rules, err = confine.New(policy)
 	}
 	if err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	r.write = policy.Write
+	b.write = policy.Write
 	return nil
 }
 
-// policy returns the policy for commands in a working tree.
-func (b *box) policy(ctx context.Context, worktree string) (confine.Policy, error) {
+// policy returns the policy for commands in the project.
+func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Skills: b.skills, Create: true})
 	if err != nil {
 		return confine.Policy{}, err
@@ -107,7 +90,7 @@ func (b *box) policy(ctx context.Context, worktree string) (confine.Policy, erro
 			return confine.Policy{}, fmt.Errorf("temporary directory of commands: %w; set TMPDIR (TMP on Windows) to a directory that exists and that you can write, or unset it", err)
 		}
 	}
-	return sandbox.Policy(list, append(linkedRepository(ctx, worktree), worktree, b.tmp)...), nil
+	return sandbox.Policy(list, append(linkedRepository(ctx, b.project.Worktree), b.project.Worktree, b.tmp)...), nil
 }
 
 // temporary returns the directory that contains the temporary directories of sessions; it is empty before the first.
@@ -157,12 +140,10 @@ func (b *box) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var err error
-	for _, r := range b.rooms {
-		if r.rules != nil {
-			err = errors.Join(err, r.rules.Close())
-		}
+	if b.rules != nil {
+		err = b.rules.Close()
+		b.rules = nil
 	}
-	b.rooms = nil
 	if b.tmp != "" {
 		err = errors.Join(err, child.RemoveAll(b.tmp))
 		b.tmp = ""
@@ -173,23 +154,16 @@ func (b *box) close() error {
 // endTurn restores changes to git's settings and hooks that could not be restored after their command. It returns messages about them and
 // about changes that other processes have made since the last command.
 func (b *box) endTurn(ctx context.Context) []string {
-	b.mu.Lock()
-	rooms := slices.Collect(maps.Values(b.rooms))
-	b.mu.Unlock()
-	var notes []string
-	for _, r := range rooms {
-		notes = append(notes, r.git.EndTurn(context.WithoutCancel(ctx))...)
+	if b.temporary() == "" {
+		return nil // no command ran
 	}
-	return notes
+	return b.git.EndTurn(context.WithoutCancel(ctx))
 }
 
-// visit is one command in its room. Without a room it runs unconfined.
+// visit is one command. It runs unconfined if it has no box.
 type visit struct {
-	room  *room
-	tmp   string   // of all sessions, then of the session
-	write []string // directories that the command may write
-	// start starts the command; nil: unconfined.
-	start func(start func() error) error
+	box *box
+	tmp string // of the session
 }
 
 // confinedCall is what Prepare stores in a call whose permissions are for a confined command.
@@ -208,7 +182,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if args.Unconfined {
 		return &visit{}, nil
 	}
-	v, err := b.open(ctx, worktreeOf(call))
+	err := b.open(ctx)
 	_, confined := call.Prepared.(confinedCall)
 	if free(err) && !confined {
 		return &visit{}, nil
@@ -216,12 +190,11 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if err != nil {
 		return nil, outdated(err)
 	}
-	v.tmp = filepath.Join(v.tmp, "session-"+strings.Map(plain, call.SessionID))
+	v := &visit{b, filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))}
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("temporary directory of the command: %w", err)
 	}
-	v.start = func(start func() error) error { return b.start(ctx, v.room, start) }
-	v.room.git.Enter(ctx)
+	b.git.Enter(ctx)
 	return v, nil
 }
 
@@ -242,29 +215,39 @@ func worktreeOf(call *sdk.ToolCall) string {
 	return cmp.Or(call.Worktree, call.Directory)
 }
 
-func (v *visit) confined() bool { return v.room != nil }
+func (v *visit) confined() bool { return v.box != nil }
+
+// confine returns the function that starts the command confined; nil if it runs unconfined.
+func (v *visit) confine(ctx context.Context) func(start func() error) error {
+	if v.box == nil {
+		return nil
+	}
+	return func(start func() error) error { return v.box.start(ctx, start) }
+}
 
 // environ returns the environment of the command, with the session's temporary directory if it is confined.
 func (v *visit) environ(env []string) []string {
-	if v.room == nil {
+	if v.box == nil {
 		return env
 	}
-	return child.Temporary(env, v.tmp, v.write)
+	v.box.mu.Lock()
+	defer v.box.mu.Unlock()
+	return child.Temporary(env, v.tmp, v.box.write)
 }
 
 // leave restores changes to git and returns notes for the model and the user. It is called when all processes of the command have ended, or,
 // if ended is false, could not be ended.
 func (v *visit) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
-	if v.room == nil {
+	if v.box == nil {
 		return nil
 	}
 	var notes []string
-	for _, note := range v.room.git.Leave(context.WithoutCancel(ctx), ended) {
+	for _, note := range v.box.git.Leave(context.WithoutCancel(ctx), ended) {
 		notes = append(notes, "Commands must not change programs that git runs automatically: "+note+".")
 	}
 	if end.exit != 0 && !end.aborted && refused(out.last(liveBytes)) {
 		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+
-			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", v.room.worktree))
+			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", v.box.project.Worktree))
 	}
 	return notes
 }

@@ -25,7 +25,7 @@ func confinedFixture(t testing.TB, home, dir string, config sdk.Config) *fixture
 		t.Skip(err)
 	}
 	p := shell.New()
-	if err := p.Start(t.Context(), &host{home: home, config: config}); err != nil {
+	if err := p.Start(t.Context(), &host{home: home, dir: dir, config: config}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -397,7 +397,7 @@ func TestGitAtTheEndOfTheTurn(t *testing.T) {
 		t.Skip(err)
 	}
 	home, project := newHome(t)
-	h := &loggingHost{host: host{home: home}}
+	h := &loggingHost{host: host{home: home, dir: project}}
 	p := shell.New()
 	if err := p.Start(t.Context(), h); err != nil {
 		t.Fatal(err)
@@ -495,7 +495,7 @@ func TestTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)
 	p := shell.New()
-	if err := p.Start(t.Context(), &host{home: home}); err != nil {
+	if err := p.Start(t.Context(), &host{home: home, dir: project}); err != nil {
 		t.Fatal(err)
 	}
 	f := &fixture{tool: p.Tools()[0], host: &callHost{}, dir: project}

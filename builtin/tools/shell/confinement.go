@@ -14,7 +14,7 @@ import (
 // confinement completes the requests of a call: each tells whether the command runs confined. It adds a request for permission to run
 // unconfined if the call asks for it or the project cannot be confined.
 func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashArgs, requests []sdk.PermissionRequest) ([]sdk.PermissionRequest, error) {
-	_, err := t.box.open(ctx, worktreeOf(call))
+	err := t.box.open(ctx)
 	if err != nil && !free(err) {
 		return nil, err
 	}

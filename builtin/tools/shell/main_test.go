@@ -27,11 +27,11 @@ func TestMain(m *testing.M) {
 // beHost runs one command as a host would and never returns before it ended.
 func beHost(command string) {
 	p := shell.New()
-	if err := p.Start(context.Background(), &host{}); err != nil {
-		panic(err)
-	}
 	args, _ := json.Marshal(map[string]any{"command": command})
 	dir, _ := os.Getwd()
+	if err := p.Start(context.Background(), &host{dir: dir}); err != nil {
+		panic(err)
+	}
 	_, err := p.Tools()[0].Execute(context.Background(), &sdk.ToolCall{Args: args, Directory: dir, Worktree: dir, Host: &callHost{}})
 	if err != nil {
 		panic(err)
@@ -40,15 +40,15 @@ func beHost(command string) {
 
 // host is what a plugin gets.
 type host struct {
-	home   string
-	config sdk.Config
+	home, dir string
+	config    sdk.Config
 }
 
 func (*host) Logger() *slog.Logger     { return slog.New(slog.DiscardHandler) }
 func (*host) Options() json.RawMessage { return nil }
 func (h *host) Config() *sdk.Config    { return &h.config }
 func (h *host) Project() sdk.Project {
-	return sdk.Project{Home: h.home, ConfigDir: filepath.Join(h.home, ".config", "tenon")}
+	return sdk.Project{Directory: h.dir, Worktree: h.dir, Home: h.home, ConfigDir: filepath.Join(h.home, ".config", "tenon")}
 }
 func (*callHost) Ask(context.Context, sdk.PermissionRequest) error { return nil }
 
@@ -85,8 +85,8 @@ type fixture struct {
 
 func newFixture(t testing.TB, wanted string) *fixture {
 	t.Helper()
-	p := shell.New()
-	if err := p.Start(t.Context(), &host{home: "/home/user", config: sdk.Config{Shell: wanted}}); err != nil {
+	p, dir := shell.New(), t.TempDir()
+	if err := p.Start(t.Context(), &host{home: "/home/user", dir: dir, config: sdk.Config{Shell: wanted}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -96,7 +96,7 @@ func newFixture(t testing.TB, wanted string) *fixture {
 			}
 		}
 	})
-	return &fixture{tool: p.Tools()[0], host: &callHost{}, dir: t.TempDir()}
+	return &fixture{tool: p.Tools()[0], host: &callHost{}, dir: dir}
 }
 
 func (f *fixture) call(t testing.TB, args map[string]any) *sdk.ToolCall {

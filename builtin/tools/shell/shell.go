@@ -17,6 +17,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -46,6 +47,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.bash.log = h.Logger()
 	p.bash.box.project = h.Project()
+	p.bash.box.git = gitkeep.Of(h.Project().Worktree)
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.bash.wanted = c.Config().Shell
 		p.bash.box.config, p.bash.box.skills = c.Config().Sandbox, sandbox.SkillDirectories(c.Config().Skills)

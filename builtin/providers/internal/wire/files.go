@@ -28,13 +28,12 @@ type Attachment struct {
 const (
 	KindText  = "text"
 	KindImage = "image"
-	KindAudio = "audio"
 	KindFile  = "file"
 )
 
-// NewAttachment returns the form in which a file is sent to the model. For a file that the model does not accept it returns a text
-// with the reason, so that the model can tell the user.
-func NewAttachment(m *sdk.Model, mime, name, rawURL string) Attachment {
+// NewAttachment returns the form in which a file is sent to a model, which the host knows to accept it. For a file that cannot be sent it returns
+// a text with the reason, so that the model can tell the user.
+func NewAttachment(mime, name, rawURL string) Attachment {
 	a := Attachment{Name: name, Mime: mime, URL: rawURL}
 	a.Mime, _, _ = strings.Cut(strings.ToLower(a.Mime), ";")
 	a.Mime = strings.TrimSpace(a.Mime)
@@ -44,26 +43,15 @@ func NewAttachment(m *sdk.Model, mime, name, rawURL string) Attachment {
 			a.Name = "file.pdf"
 		}
 	}
-	isData := strings.HasPrefix(rawURL, "data:")
-	isWeb := strings.HasPrefix(rawURL, "https:") || strings.HasPrefix(rawURL, "http:")
-	needs := ""
 	switch {
-	case strings.HasPrefix(a.Mime, "text/") || a.Mime == "application/json":
+	case strings.HasPrefix(a.Mime, "text/"):
 		return textAttachment(a)
 	case strings.HasPrefix(a.Mime, "image/"):
-		a.Kind, needs = KindImage, "image"
-	case strings.HasPrefix(a.Mime, "audio/"):
-		a.Kind, needs = KindAudio, "audio"
-	case a.Mime == "application/pdf":
-		a.Kind, needs = KindFile, "pdf"
+		a.Kind = KindImage
 	default:
 		a.Kind = KindFile
 	}
-	takes := len(m.Modalities.Input) == 0 || needs == "" || slices.Contains(m.Modalities.Input, needs)
-	switch {
-	case !takes:
-		return Notice("%s cannot be shown: this model takes no %s input. Tell the user.", a.Name, needs)
-	case !isData && !isWeb, a.Kind == KindAudio && !isData:
+	if scheme, _, _ := strings.Cut(rawURL, ":"); !slices.Contains([]string{"data", "http", "https"}, scheme) {
 		return Notice("%s cannot be shown: its address cannot be sent to the model. Tell the user.", a.Name)
 	}
 	return a
@@ -84,6 +72,12 @@ func OversizedImage(name, data string, limit int) string {
 	return ""
 }
 
+// Unsupported returns a text in place of a file whose type the format does not know.
+func Unsupported(a Attachment) Attachment {
+	return Notice("%s cannot be shown: files of type %s cannot be sent to this model. Tell the user.", a.Name, a.Mime)
+}
+
+// Notice returns a text for the model in place of a file.
 func Notice(format string, args ...any) Attachment {
 	return Attachment{Kind: KindText, Text: "[" + fmt.Sprintf(format, args...) + "]"}
 }

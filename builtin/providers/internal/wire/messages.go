@@ -44,7 +44,7 @@ func (f *Blocks[B]) Turns(req *sdk.ModelRequest) []Message[B] {
 		case sdk.RoleTool:
 			content = f.Results(m)
 		default:
-			content = Said(&req.Model, m.Content, f.Text, f.File)
+			content = Said(m.Content, f.Text, f.File)
 		}
 		if f.Mark != nil && left < Marked && len(content) > 0 {
 			content = f.Mark(content)
@@ -87,7 +87,7 @@ func (f *Blocks[B]) assistant(contents []sdk.ModelContent, last bool) (out []B) 
 }
 
 // Said returns the texts and files of a message of the user.
-func Said[B any](m *sdk.Model, contents []sdk.ModelContent, text func(string) B, file func(Attachment) B) []B {
+func Said[B any](contents []sdk.ModelContent, text func(string) B, file func(Attachment) B) []B {
 	var out []B
 	for i := range contents {
 		c := &contents[i]
@@ -95,7 +95,7 @@ func Said[B any](m *sdk.Model, contents []sdk.ModelContent, text func(string) B,
 		case c.Type == sdk.ContentText && strings.TrimSpace(c.Text) != "": // Anthropic and Bedrock refuse blank texts
 			out = append(out, text(c.Text))
 		case c.Type == sdk.ContentFile:
-			out = append(out, file(NewAttachment(m, c.Mime, c.Filename, c.URL)))
+			out = append(out, file(NewAttachment(c.Mime, c.Filename, c.URL)))
 		}
 	}
 	return out

@@ -47,22 +47,16 @@ type function struct {
 }
 
 type part struct {
-	Type       string `json:"type"`
-	Text       string `json:"text,omitempty"`
-	ImageURL   *image `json:"image_url,omitempty"`
-	InputAudio *audio `json:"input_audio,omitempty"`
-	File       *file  `json:"file,omitempty"`
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	ImageURL *image `json:"image_url,omitempty"`
+	File     *file  `json:"file,omitempty"`
 
 	Cache *cacheControl `json:"cache_control,omitempty"`
 }
 
 type image struct {
 	URL string `json:"url"`
-}
-
-type audio struct {
-	Data   string `json:"data"`
-	Format string `json:"format"`
 }
 
 type file struct {
@@ -127,7 +121,7 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 			out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
 		}
 		said = contents
-		out = append(out, message{Role: sdk.RoleUser, Content: contentOf(&req.Model, contents)})
+		out = append(out, message{Role: sdk.RoleUser, Content: contentOf(contents)})
 	}
 	turn := turnStart(req.Messages)
 	for i := range req.Messages {
@@ -161,8 +155,8 @@ func turnStart(messages []sdk.ModelMessage) int {
 }
 
 // contentOf returns a string if the content is only text: every server accepts that.
-func contentOf(m *sdk.Model, contents []sdk.ModelContent) any {
-	parts := wire.Said(m, contents, textPart, filePart)
+func contentOf(contents []sdk.ModelContent) any {
+	parts := wire.Said(contents, textPart, filePart)
 	texts := make([]string, 0, len(parts))
 	for _, p := range parts {
 		if p.Type != "text" {
@@ -179,9 +173,8 @@ func filePart(a wire.Attachment) part {
 	switch {
 	case a.Kind == wire.KindImage:
 		return part{Type: "image_url", ImageURL: &image{a.URL}}
-	case a.Kind == wire.KindAudio:
-		_, data, _ := strings.Cut(a.URL, ",")
-		return part{Type: "input_audio", InputAudio: &audio{data, api.AudioFormat(a.Mime)}}
+	case a.Kind == wire.KindFile && a.Mime != "application/pdf":
+		a = wire.Unsupported(a)
 	case a.Kind == wire.KindFile && strings.HasPrefix(a.URL, "data:"):
 		return part{Type: "file", File: &file{a.Name, a.URL}}
 	case a.Kind == wire.KindFile:

@@ -22,11 +22,6 @@ type inputItem struct {
 	Output    any         `json:"output,omitempty"` // a text, or a list of []inputPart
 }
 
-type audio struct {
-	Data   string `json:"data"`
-	Format string `json:"format"`
-}
-
 // Keys of the metadata of reasoning and text, which later requests contain.
 const (
 	metaItem   = "itemID"    // of a reasoning item
@@ -43,13 +38,12 @@ type reasoningItem struct {
 }
 
 type inputPart struct {
-	Type       string `json:"type"`
-	Text       string `json:"text,omitempty"`
-	ImageURL   string `json:"image_url,omitempty"`
-	InputAudio *audio `json:"input_audio,omitempty"`
-	Filename   string `json:"filename,omitempty"`
-	FileData   string `json:"file_data,omitempty"`
-	FileURL    string `json:"file_url,omitempty"`
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	ImageURL string `json:"image_url,omitempty"`
+	Filename string `json:"filename,omitempty"`
+	FileData string `json:"file_data,omitempty"`
+	FileURL  string `json:"file_url,omitempty"`
 }
 
 type tool struct {
@@ -96,9 +90,9 @@ func (c client) input(req *sdk.ModelRequest) []any {
 		case sdk.RoleAssistant:
 			out = appendOutputItems(out, m)
 		case sdk.RoleTool:
-			out = appendResultItems(out, &req.Model, m, c.filesInResults(m))
+			out = appendResultItems(out, m, c.filesInResults(m))
 		default:
-			if parts := inputParts(&req.Model, m.Content); len(parts) > 0 {
+			if parts := inputParts(m.Content); len(parts) > 0 {
 				out = append(out, inputItem{Type: "message", Role: m.Role, Content: parts})
 			}
 		}
@@ -106,8 +100,8 @@ func (c client) input(req *sdk.ModelRequest) []any {
 	return out
 }
 
-func inputParts(m *sdk.Model, contents []sdk.ModelContent) []inputPart {
-	return wire.Said(m, contents, inputText, newInputPart)
+func inputParts(contents []sdk.ModelContent) []inputPart {
+	return wire.Said(contents, inputText, newInputPart)
 }
 
 func inputText(s string) inputPart { return inputPart{Type: "input_text", Text: s} }
@@ -117,9 +111,8 @@ func newInputPart(a wire.Attachment) inputPart {
 	switch {
 	case a.Kind == wire.KindImage:
 		return inputPart{Type: "input_image", ImageURL: a.URL}
-	case a.Kind == wire.KindAudio:
-		_, data, _ := strings.Cut(a.URL, ",")
-		return inputPart{Type: "input_audio", InputAudio: &audio{data, api.AudioFormat(a.Mime)}}
+	case a.Kind == wire.KindFile && a.Mime != "application/pdf":
+		a = wire.Unsupported(a)
 	case a.Kind == wire.KindFile && isData:
 		return inputPart{Type: "input_file", Filename: a.Name, FileData: a.URL}
 	case a.Kind == wire.KindFile:
@@ -173,21 +166,21 @@ func (c client) filesInResults(m *sdk.ModelMessage) bool {
 }
 
 // appendResultItems appends the results of tool calls with their files: within them, or in a message after them.
-func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within bool) []any {
+func appendResultItems(out []any, m *sdk.ModelMessage, within bool) []any {
 	for i := range m.Content {
 		content := &m.Content[i]
 		item := inputItem{Type: "function_call_output", CallID: wire.Shorten(content.CallID), Output: wire.Output(content.Text)}
 		if within && len(content.Files) > 0 {
 			parts := []inputPart{inputText(wire.Output(content.Text))}
 			for _, f := range content.Files {
-				parts = append(parts, newInputPart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
+				parts = append(parts, newInputPart(wire.NewAttachment(f.Mime, f.Filename, f.URL)))
 			}
 			item.Output = parts
 		}
 		out = append(out, item)
 	}
 	if files := wire.ResultFiles(m.Content); files != nil && !within {
-		out = append(out, inputItem{Type: "message", Role: sdk.RoleUser, Content: inputParts(model, files)})
+		out = append(out, inputItem{Type: "message", Role: sdk.RoleUser, Content: inputParts(files)})
 	}
 	return out
 }

@@ -14,9 +14,7 @@ type pattern struct {
 	negated bool // a match means: not ignored
 	dirOnly bool
 	base    bool   // has no slash, so it is compared with the last component of a path
-	prefix  string // literal text before the first wildcard or backslash
-	glob    string // from there on, for package doublestar
-	suffix  string // literal text at the end of glob, for a quick check
+	glob    string // for package doublestar
 }
 
 // parse parses the content of an ignore file. It returns no errors: an invalid line matches
@@ -42,18 +40,11 @@ func newPattern(text string) (p pattern) {
 	if !p.base {
 		text = strings.TrimPrefix(text, "/")
 	}
-	i := strings.IndexAny(text, `*?[\`)
-	if i < 0 {
-		i = len(text)
+	text = stars().ReplaceAllString(text, "**")
+	if strings.HasSuffix(text, "/**") {
+		text += "/*" // not the directory itself
 	}
-	glob := stars().ReplaceAllString(text[i:], "**")
-	if !strings.Contains(glob, `\`) {
-		p.suffix = strings.TrimPrefix(glob[strings.LastIndexAny(glob, `*?[]`)+1:], "/") // it may be missing behind **
-	}
-	if strings.HasSuffix(glob, "/**") {
-		glob += "/*" // not the directory itself
-	}
-	p.prefix, p.glob = text[:i], strings.NewReplacer("{", `\{`, "}", `\}`).Replace(glob)
+	p.glob = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(text)
 	return p
 }
 
@@ -86,17 +77,7 @@ func (p *pattern) match(rel string, base int, isDir bool) bool {
 	if p.base {
 		rel = rel[base:]
 	}
-	// Like git, match the rest separately: a ** right after the literal counts as one at the start of the pattern.
-	rest, ok := strings.CutPrefix(rel, p.prefix)
-	switch {
-	case !ok || !strings.HasSuffix(rest, p.suffix):
-		return false
-	case p.glob == "":
-		return rest == ""
-	case p.glob == "*"+p.suffix:
-		return !strings.Contains(rest, "/")
-	}
-	return doublestar.MatchUnvalidated(p.glob, rest)
+	return doublestar.MatchUnvalidated(p.glob, rel)
 }
 
 // decide returns the decision of the last pattern that matches.

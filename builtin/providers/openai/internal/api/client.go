@@ -169,15 +169,3 @@ func ArgumentsText(args []byte) string {
 	}
 	return unsafe.String(unsafe.SliceData(args), len(args)) // not copied: arguments of a request do not change
 }
-
-// AudioFormat returns OpenAI's name of an audio type.
-func AudioFormat(mime string) string {
-	format := strings.TrimPrefix(strings.TrimPrefix(mime, "audio/"), "x-")
-	switch format {
-	case "mpeg":
-		return "mp3"
-	case "wave":
-		return "wav"
-	}
-	return format
-}
