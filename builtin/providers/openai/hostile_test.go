@@ -92,6 +92,28 @@ func TestWhiteSpaceBeforeText(t *testing.T) {
 	}
 }
 
+// TestHalvesOfCharacters are joined across events, in texts and in arguments of calls.
+func TestHalvesOfCharacters(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ stream, want string }{
+		"one":          {delta(`"content":"a\ud83d"`) + delta(`"content":"\uDE00b"`), "a😀b"},
+		"several":      {delta(`"content":"\uD83D"`) + delta(`"content":"\ude00\ud83d"`) + delta(`"content":"\ude01"`), "😀😁"},
+		"with a pause": {delta(`"content":"\ud83d"`) + delta(`"content":""`) + delta(`"content":"\ude00"`), "😀"},
+		"arguments": {
+			call(`"index":0,"id":"c","function":{"name":"read","arguments":"[\"\ud83d"}`) + call(`"index":0,"function":{"arguments":"\ude00\"]"}`), `["😀"]`,
+		},
+		"whole":        {delta(`"content":"\ud83d\ude00"`) + delta(`"content":"\ud83d\ude00"`), "😀😀"},
+		"in code":      {delta(`"content":"\\ud83d"`) + delta(`"content":"\"\\ude00"`), `\ud83d"\ude00`},
+		"inside":       {delta(`"content":"\ud83d."`) + delta(`"content":".\ude00"`), "\ufffd..\ufffd"},
+		"a second one": {delta(`"content":"\ude00"`), "\ufffd"},
+	} {
+		events, err := openai.Decode(openai.ProtocolChat, []byte(c.stream+finish("stop")))
+		if err != nil || textOf(events) != c.want {
+			t.Errorf("%s: %q, error %v, want %q", name, textOf(events), err, c.want)
+		}
+	}
+}
+
 // TestAnswersWithoutAnAnswer are errors: a run must not end well with nothing.
 func TestAnswersWithoutAnAnswer(t *testing.T) {
 	t.Parallel()

@@ -147,6 +147,7 @@ func newEvents(in io.Reader) Frames {
 // stream passes the events to the decoder.
 func stream(ex *exchange, next Frames, dec Decoder) error {
 	complete := false
+	var cut halves
 	for {
 		kind, data, err := next()
 		switch {
@@ -169,7 +170,7 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		if kind == "error" { // in every format, and its data may be only a text
 			return &Refusal{Body: data}
 		}
-		if done := dec.Event(kind, data); done || dec.Err() != nil {
+		if done := dec.Event(kind, cut.join(data)); done || dec.Err() != nil {
 			return dec.Err()
 		}
 		if !complete && dec.Complete() {
