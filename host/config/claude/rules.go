@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -204,12 +205,8 @@ func (t *translator) servers(n *checked.Node) {
 			t.note(m.Offset, key, "not imported: %v", err)
 			continue
 		}
-		if strings.Contains(string(m.Value.Raw), "{env:") || strings.Contains(string(m.Value.Raw), "{file:") {
-			t.note(m.Offset, key, "not imported: {env: and {file: mean a variable and a file in tenon; add the server with tenon mcp add")
-			continue
-		}
-		if strings.Contains(string(m.Value.Raw), ":-") && strings.Contains(string(m.Value.Raw), "${") {
-			t.note(m.Offset, key, "not imported: a variable with a default has no counterpart; write the value, or put the server into .mcp.json, which tenon reads")
+		if untranslatable().MatchString(string(m.Value.Raw)) {
+			t.note(m.Offset, key, "not imported: {env:, {file: and variables with a default have no counterpart; add the server with tenon mcp add")
 			continue
 		}
 		out := sdk.MCPConfig{Type: "remote", URL: variables(server.URL), Headers: each(server.Headers)}
@@ -220,27 +217,17 @@ func (t *translator) servers(n *checked.Node) {
 			}
 		}
 		t.out.MCP[m.Name] = out
-		for _, field := range m.Value.Members {
-			switch field.Name {
-			case "type", "command", "args", "env", "url", "headers":
-			default:
-				t.note(field.Offset, key+"."+field.Name, "not imported: no counterpart in mcp of tenon.json")
-			}
-		}
 	}
 }
 
+// untranslatable matches texts that mean a variable or a file in tenon alone, and variables with a default.
+var untranslatable = lazyregexp.New(`\{env:|\{file:|\$\{[^}]*:-`)
+
+// variable matches a variable.
+var variable = lazyregexp.New(`\$\{([^}]*)\}`)
+
 // variables writes ${NAME} as {env:NAME}.
-func variables(text string) string {
-	for {
-		before, rest, ok := strings.Cut(text, "${")
-		name, after, closed := strings.Cut(rest, "}")
-		if !ok || !closed {
-			return text
-		}
-		text = before + "{env:" + name + "}" + after
-	}
-}
+func variables(text string) string { return variable().ReplaceAllString(text, "{env:$1}") }
 
 func each(values map[string]string) map[string]string {
 	for name, value := range values {
