@@ -25,8 +25,7 @@ type Options struct {
 
 // Loaded is the merged configuration with its origins.
 type Loaded struct {
-	// Config holds the merged values. Older forms are converted: tools to permission rules, maxSteps to steps, npm to protocol and api to
-	// options.baseURL. Paths of plugins that began with ./, ../ or ~/ are absolute.
+	// Config holds the merged values. Older forms are converted: tools to permission rules, npm to protocol and api to options.baseURL. Paths of plugins that began with ./, ../ or ~/ are absolute.
 	Config *sdk.Config
 	// Origins holds the origin of each value by its key. The origin of a list is the last layer that set it; permission rules also have their
 	// own.

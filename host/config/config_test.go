@@ -257,8 +257,7 @@ func TestPermissionVariableTakesAnAction(t *testing.T) {
 func TestOlderForms(t *testing.T) {
 	t.Parallel()
 	l, err := inline(t, `{
-  "mode": {"plan": {"prompt": "think", "maxSteps": 3}, "build": {"prompt": "old", "tools": {"bash": false}}, "sub": {"mode": "subagent"}},
-  "agent": {"build": {"prompt": "new", "permission": {"bash": "ask"}}, "x": {"maxSteps": 9, "steps": 4}},
+  "agent": {"build": {"tools": {"bash": false}, "permission": {"bash": "ask"}}},
   "provider": {
     "a": {"npm": "@ai-sdk/openai-compatible", "api": "http://a/v1"},
     "b": {"npm": "@ai-sdk/openai", "api": "http://old", "options": {"baseURL": "http://new"}},
@@ -270,13 +269,10 @@ func TestOlderForms(t *testing.T) {
 	}
 	origin := func(line string) string { return "env TENON_CONFIG_CONTENT:" + line }
 	agents := map[string]sdk.AgentConfig{
-		"plan": {Prompt: "think", Mode: "primary", Steps: 3},
-		"sub":  {Mode: "subagent"},
-		"build": {Prompt: "new", Mode: "primary", Permission: sdk.PermissionRules{
+		"build": {Permission: sdk.PermissionRules{
 			{Permission: "bash", Pattern: "*", Action: "deny", Origin: origin("2")},
-			{Permission: "bash", Pattern: "*", Action: "ask", Origin: origin("3")},
+			{Permission: "bash", Pattern: "*", Action: "ask", Origin: origin("2")},
 		}},
-		"x": {Steps: 4},
 	}
 	if diff := cmp.Diff(agents, l.Config.Agent); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
@@ -290,8 +286,7 @@ func TestOlderForms(t *testing.T) {
 		t.Errorf("providers (-want +got):\n%s", diff)
 	}
 	for key, want := range map[string]string{
-		"agent.plan.steps": origin("2"), "agent.plan.mode": origin("2"), "agent.plan.maxSteps": "", "agent.build.prompt": origin("3"),
-		"provider.a.protocol": origin("5"), "provider.a.options.baseURL": origin("5"), "provider.a.npm": origin("5"), "provider.a.api": "",
+		"provider.a.protocol": origin("4"), "provider.a.options.baseURL": origin("4"), "provider.a.npm": origin("4"), "provider.a.api": "",
 	} {
 		if got := l.Origin(key); got != want {
 			t.Errorf("origin of %s = %q, want %q", key, got, want)

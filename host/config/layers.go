@@ -8,12 +8,10 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/tenonhq/tenon/internal/checked"
-	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -21,7 +19,6 @@ import (
 const (
 	envFile    = "TENON_CONFIG"         // path of one more file
 	envContent = "TENON_CONFIG_CONTENT" // configuration as text
-	envPrefix  = "TENON_"
 )
 
 // variables returns variables and the top-level keys that they set.
@@ -137,10 +134,8 @@ func reason(err error) string {
 
 func (l *loader) variables() []*source {
 	var out []*source
-	known := []string{envFile, envContent}
 	for _, v := range variables() {
 		name, key := v[0], v[1]
-		known = append(known, name)
 		value := l.env[name]
 		if value == "" {
 			continue
@@ -157,27 +152,7 @@ func (l *loader) variables() []*source {
 		s.root = nest(key, s.root)
 		out = append(out, s)
 	}
-	l.warnUnknown(known)
 	return out
-}
-
-// warnUnknown warns of variables with misspelled names. Other unknown variables with the prefix may belong to other parts of tenon or to
-// plugins.
-func (l *loader) warnUnknown(known []string) {
-	for _, entry := range l.opts.Environ {
-		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
-			continue
-		}
-		// Without the prefix, which would make all short names similar.
-		for _, k := range known {
-			short, want := strings.TrimPrefix(name, envPrefix), strings.TrimPrefix(k, envPrefix)
-			if nearest.Name(short, []string{want}) != "" {
-				l.report.Warn(Problem{File: "environment", Key: name, Message: "unknown variable, ignored", Remedy: `did you mean "` + k + `"?`})
-				break
-			}
-		}
-	}
 }
 
 // nest returns an object with one member.

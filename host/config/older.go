@@ -25,17 +25,10 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 		out[name] = rules
 		return true
 	case "mode":
-		// The values are agents, so everything below has the key and the rules of an agent.
-		out[name], _ = c.Map(place{Key: "agent", Schema: "agent", Offset: p.Offset}, n, reflect.TypeFor[sdk.AgentConfig]())
-		eachObject(out[name], func(name string, agent map[string]any) {
-			if _, ok := agent["mode"]; !ok {
-				agent["mode"] = sdk.ModePrimary
-				c.origins[checked.Join(checked.Join("agent", name), "mode")] = c.src.originAt(p.Offset)
-			}
-		})
+		c.Bad(p, "older key of opencode", `move its agents to "agent" and add "mode": "primary"; tenon import opencode does so`)
 		return true
 	}
-	if text := unsupported(p.Schema); text != "" && !isField {
+	if text := Unsupported(p.Schema); text != "" && !isField {
 		c.Warn(p, text, "")
 		return true
 	}
@@ -49,46 +42,6 @@ func lowerTools(_ string, object map[string]any) {
 	if rules != nil {
 		newer, _ := object["permission"].(sdk.PermissionRules)
 		object["permission"] = append(rules, newer...)
-	}
-}
-
-// lowerModes merges the agents of "mode" into "agent", whose values take precedence.
-func lowerModes(layer tree) {
-	modes, _ := layer["mode"].(map[string]any)
-	delete(layer, "mode")
-	agents, ok := layer["agent"].(map[string]any)
-	if !ok && modes != nil {
-		layer["agent"] = modes
-		return
-	}
-	for name, mode := range modes {
-		agent, ok := agents[name].(map[string]any)
-		if !ok {
-			agents[name] = mode
-			continue
-		}
-		rules, _ := mode.(map[string]any)["permission"].(sdk.PermissionRules)
-		newer, _ := agent["permission"].(sdk.PermissionRules)
-		mergeUnder(mode.(map[string]any), agent)
-		if rules != nil {
-			agent["permission"] = slices.Concat(rules, newer)
-		}
-	}
-}
-
-// mergeUnder adds to object the values that only the older object has.
-func mergeUnder(older, object map[string]any) {
-	for name, value := range older {
-		before, ok := object[name]
-		if !ok {
-			object[name] = value
-			continue
-		}
-		a, okA := value.(map[string]any)
-		b, okB := before.(map[string]any)
-		if okA && okB {
-			mergeUnder(a, b)
-		}
 	}
 }
 
@@ -108,11 +61,6 @@ func (c *checker) toolRule(p place, tool string, enabled bool) sdk.PermissionRul
 func (c *checker) lower(layer tree) {
 	lowerTools("", layer)
 	eachObject(layer["agent"], lowerTools)
-	eachObject(layer["mode"], lowerTools)
-	lowerModes(layer)
-	eachObject(layer["agent"], func(name string, agent map[string]any) {
-		c.rename(checked.Join("agent", name), agent, "maxSteps", "steps")
-	})
 	eachObject(layer["provider"], func(name string, provider map[string]any) {
 		key := checked.Join("provider", name)
 		c.lowerProtocol(key, provider)
@@ -155,18 +103,6 @@ func (c *checker) lowerProtocol(key string, provider map[string]any) {
 	c.origins[checked.Join(key, "protocol")] = at
 }
 
-func (c *checker) rename(key string, object map[string]any, older, newer string) {
-	value, ok := object[older]
-	if !ok {
-		return
-	}
-	delete(object, older)
-	if _, ok := object[newer]; !ok {
-		object[newer] = value
-		c.origins[checked.Join(key, newer)] = c.origins[checked.Join(key, older)]
-	}
-}
-
 func eachObject(objects any, f func(name string, object map[string]any)) {
 	all, _ := objects.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -176,8 +112,8 @@ func eachObject(objects any, f func(name string, object map[string]any)) {
 	}
 }
 
-// unsupported returns the warning for a key of opencode without effect; empty for other keys.
-func unsupported(schema string) string {
+// Unsupported returns the warning for a key of opencode without effect; empty for other keys.
+func Unsupported(schema string) string {
 	const noEffect = "not supported, has no effect"
 	switch schema {
 	case "plugin":

@@ -41,7 +41,7 @@ func TestProblems(t *testing.T) {
 		"model of agent":           {`{"agent": {"a": {"model": "/m"}}}`, `1:18: agent.a.model: want provider/model, have "/m"; write the provider's name first, such as "openai/gpt-5"`},
 		"log level":                {`{"logLevel": "wran"}`, `1:2: logLevel: want one of debug, info, warn, error, have "wran"; did you mean "warn"?`},
 		"mode":                     {`{"agent": {"a": {"mode": "main"}}}`, `1:18: agent.a.mode: want one of primary, subagent, all, have "main"`},
-		"mode, older":              {`{"mode": {"a": {"promt": ""}}}`, `1:17: agent.a.promt: unknown key; did you mean "prompt"?`},
+		"mode, older":              {`{"mode": {"a": {}}}`, `1:2: mode: older key of opencode; move its agents to "agent" and add "mode": "primary"; tenon import opencode does so`},
 		"on error":                 {`{"hook": {"p": {"onError": "skp"}}}`, `1:17: hook.p.onError: want one of skip, deny, stop, have "skp"; did you mean "skip"?`},
 		"action":                   {`{"permission": {"bash": "alow"}}`, `1:17: permission.bash: want one of allow, ask, deny, have "alow"; did you mean "allow"?`},
 		"action of pattern":        {`{"permission": {"bash": {"git *": true}}}`, `1:26: permission.bash."git *": want an action (allow, ask or deny), have true`},
@@ -257,12 +257,11 @@ func TestWarnings(t *testing.T) {
   "experimental": {"batch_tool": true},
   "provider": {"p": {"options": {"apikey": "k"}, "models": {"m": {"interleaved": true}}}},
   "permission": {"write": "deny", "edit": "ask"},
-}`, "TENON_MODLE=a/b", "TENON_DATA=x", "TENON_CONFIG_DIR=x")
+}`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
-		`environment: TENON_MODLE: unknown variable, ignored; did you mean "TENON_MODEL"?`,
 		`TENON_CONFIG_CONTENT:2:49: theme: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:2:63: share: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:2:80: autoshare: not supported, has no effect`,

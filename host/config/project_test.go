@@ -50,7 +50,6 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 		"a request without tools":   {`{"provider": {"p": {"models": {"m": {"options": {"tools": null}}}}}}`, "", "provider.p.models.m.options.tools: ignored"},
 		"who serves a model":        {`{"provider": {"p": {"models": {"a/b.c": {"variants": {"v": {"provider": {"order": ["evil"]}}}}}}}}`, "", `.variants.v.provider: ignored`},
 		"other messages":            {`{"agent": {"a": {"options": {"messages": []}}}}`, "", "agent.a.options.messages: ignored"},
-		"other messages of a mode":  {`{"mode": {"a": {"options": {"messages": []}}}}`, "", "agent.a.options.messages: ignored"},
 		"how an answer is made":     {`{"agent": {"a": {"options": {"reasoningEffort": "high"}}}, "provider": {"p": {"models": {"m": {"options": {"seed": 1}, "variants": {"v": {"disabled": true}}}}}}}`, "", ""},
 		"another catalog":           {`{"catalog": {"url": "https://a.example"}}`, "", "catalog: ignored"},
 		"a policy for plugins":      {`{"plugin_policy": {"allow": ["*"]}}`, "plugin_policy: a file of the project must not contain it", ""},

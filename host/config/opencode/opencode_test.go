@@ -65,7 +65,7 @@ func TestTranslate(t *testing.T) {
 	if c.Model != "anthropic/claude" || c.SmallModel != "" || c.Provider["local"].Protocol != "openai-chat" || c.Provider["other"].Options.APIKey != "secret-key" {
 		t.Errorf("models and providers: %+v", c)
 	}
-	if a := c.Agent["build"]; a.Steps != 5 || a.Options["reasoningEffort"] != "high" || a.Prompt != "" {
+	if a := c.Agent["build"]; a.MaxSteps != 5 || a.Options["reasoningEffort"] != "high" || a.Prompt != "" {
 		t.Errorf("agent build = %+v", a)
 	}
 	if a := c.Agent["docs"]; a.Mode != sdk.ModePrimary || a.Prompt != "write docs" {

@@ -18,28 +18,13 @@ func dropped(schema string) string {
 	switch schema {
 	case "$schema":
 		return "not imported: it describes opencode.json; tenon config schema prints the one of tenon.json"
-	case "plugin":
-		return "not imported: plugins of opencode are JavaScript and cannot run here; tenon plugin new starts one for tenon"
-	case "formatter", "lsp":
-		return "not imported: tenon runs no formatters and no language servers; a command hook at PostToolUse can run one"
-	case "share", "autoshare", "enterprise":
-		return "not imported: sessions are not published; tenon session export writes one to a file"
-	case "autoupdate":
-		return "not imported: tenon does not update itself"
-	case "theme", "keybinds", "tui", "layout":
-		return "not imported: the terminal UI has its own settings"
-	case "server":
-		return "not imported: tenon does not run as a server"
-	case "watcher":
-		return "not imported: files are not watched"
-	case "references", "reference":
-		return "not imported: named references are not supported; list files under instructions"
-	case "attachment":
-		return "not imported: images are sent as they are"
 	case "retry", "tool_search", "plugins", "hooks", "hook", "mcp.*.hooks":
 		return "not imported: opencode has no such key, and here it would have an effect"
 	case "skills.urls":
 		return "not imported: nothing is downloaded at start; put the skill into .tenon/skills"
+	}
+	if text := config.Unsupported(schema); text != "" {
+		return "not imported: " + text
 	}
 	return ""
 }
