@@ -102,31 +102,6 @@ func (l *Loader) Vault() *trust.Vault { return l.vault }
 // History returns the lock files' earlier states.
 func (l *Loader) History() pins.History { return pins.History{Dir: l.pluginDir()} }
 
-// maxEarlier limits the replaced approvals of one plugin, as pins limit the generations of a lock file.
-const maxEarlier = 10
-
-// earlier keeps replaced approvals of installed plugins. They permit nothing until Restore.
-func (l *Loader) earlier() *trust.Store {
-	return trust.OpenStore(filepath.Join(l.pluginDir(), "earlier.lock"))
-}
-
-// Restore approves the content of an installed plugin again that the user approved before in the same lock file, with the grants of then,
-// and reports whether there was such an approval. It is for the user's rollbacks: other changes of a lock file need a new approval.
-func (l *Loader) Restore(ctx context.Context, in Installed) (bool, error) {
-	list, err := l.earlier().Read()
-	if err != nil {
-		return false, err
-	}
-	at := slices.IndexFunc(list, func(e trust.Entry) bool {
-		return e.Kind == trust.KindPlugin && e.Source == in.Source() && e.Digest == in.Digest
-	})
-	if at < 0 {
-		return false, nil
-	}
-	err = l.store.Approve(ctx, list[at].Item, list[at].Grants)
-	return err == nil, err
-}
-
 // Pin returns the lock file's entry of an installed item; false for others.
 func (i *Item) Pin() (Installed, bool) {
 	if i.installed == nil {

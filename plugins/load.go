@@ -402,11 +402,6 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}
-	if old := i.Decision.Previous; i.installed != nil && old != nil && old.Digest != i.Digest && !old.Disabled && old.Quarantined == "" {
-		if err := l.earlier().Keep(ctx, *old, maxEarlier); err != nil {
-			return err
-		}
-	}
 	if err := l.store.Approve(ctx, i.Trusted(), grants); err != nil {
 		return err
 	}
@@ -417,9 +412,6 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 // Untrust revokes the approvals of a plugin, given its name or its absolute path with links resolved, and deletes its sealed copies.
 // The error is trust.ErrNotFound if nothing was approved.
 func (l *Loader) Untrust(ctx context.Context, name string) error {
-	if _, err := l.earlier().Revoke(ctx, trust.KindPlugin, name); err != nil && !errors.Is(err, trust.ErrNotFound) {
-		return err
-	}
 	gone, err := l.store.Revoke(ctx, trust.KindPlugin, name)
 	if err != nil {
 		return err

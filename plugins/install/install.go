@@ -72,7 +72,6 @@ type Staged struct {
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
 	renewing, fetcher := *in, *in.Fetcher
 	renewing.was, renewing.Fetcher = signature.KeyOf(p.Signer), &fetcher
-	fetcher.BundleHost = source.Ref{Kind: source.Archive, URL: p.URL}.Host("")
 	fetcher.Platforms = slices.Collect(maps.Keys(p.Platforms)) // that tenon plugin lock added
 	s, err := renewing.Stage(ctx, t, p.Ref, nil)
 	if err != nil {
@@ -151,12 +150,6 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 		p.from = p.found.Ref
 		p.fetcher.Guarded = in.Fetcher.Guarded || p.found.Guarded
 		err = t.allows(p.from)
-	}
-	if pin != nil && len(pin.Definition) == 0 {
-		p.fetcher.InPlace = func(ctx context.Context, dir string) bool {
-			d, err := in.Vault.Digest(ctx, dir)
-			return err == nil && d == pin.Digest // otherwise, the copy has the pinned digest or the reason why it cannot
-		}
 	}
 	if err == nil {
 		err = in.guard(p)

@@ -170,27 +170,6 @@ func TestVendorDirectory(t *testing.T) {
 	}
 }
 
-// TestDirectoryPinnedBefore: a lock file of an earlier version, whose digest of a directory includes links that lead out, still works.
-func TestDirectoryPinnedBefore(t *testing.T) {
-	t.Parallel()
-	target, plugin := skillIn(t)
-	if err := os.Symlink("/etc", filepath.Join(plugin, "out")); err != nil {
-		t.Fatal(err)
-	}
-	in := installer(t, nil, "")
-	before, err := in.Vault.Digest(t.Context(), plugin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pin := &pins.Plugin{Name: "plugin", Pin: source.Pin{Ref: "./plugin"}, Digest: before}
-	if s, err := in.Stage(t.Context(), target, "./plugin", pin); err != nil || s.Digest != before {
-		t.Errorf("Stage() = %+v, %v, want digest %s", s, err, before)
-	}
-	if s, err := in.Stage(t.Context(), target, "./plugin", nil); err != nil || s.Digest == before {
-		t.Errorf("Stage() without a pin = %+v, %v, want another digest", s, err)
-	}
-}
-
 // skillIn makes a project with a plugin that has one skill.
 func skillIn(t *testing.T) (lock install.Target, plugin string) {
 	t.Helper()

@@ -116,7 +116,7 @@ func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.B
 // Fetched is a plugin on disk.
 type Fetched struct {
 	Pin
-	// Path is the directory or file of the plugin: the directory passed to Fetch, a file in it, or a directory that InPlace permits.
+	// Path is the directory or file of the plugin: the directory passed to Fetch, or a file in it.
 	Path    string
 	LeftOut []string // parts that were not unpacked, with the reason
 
@@ -139,9 +139,6 @@ type Fetcher struct {
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
 	// repository names.
 	Guarded bool
-	// BundleHost is the only host, with its port, from which a guarded fetch of an MCP server without a pin downloads a bundle: the user has
-	// seen it. If empty, all are refused.
-	BundleHost string
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It may be called
 	// concurrently.
 	Progress    func(name string, have, want int64)
@@ -151,9 +148,6 @@ type Fetcher struct {
 	// Verify checks the signatures of an artifact before it is unpacked, and returns its signer; empty if none is required.
 	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
-	// InPlace reports whether a local directory is used where it is, and not copied: an earlier version pinned its digest, which includes links
-	// that lead out. If nil, directories are copied.
-	InPlace func(ctx context.Context, dir string) bool
 	// Judge returns an error for an address that a server names: of a redirect, of a registry's token server, or of the tarball of an npm
 	// package. Git follows no redirect then. If nil, all are permitted.
 	Judge func(to *url.URL) error
@@ -195,9 +189,6 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	switch {
 	case info.IsDir() && oci.IsLayout(r.URL):
 		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
-	case info.IsDir() && f.InPlace != nil && f.InPlace(ctx, r.URL):
-		out.Path = r.URL
-		return nil
 	case info.IsDir():
 		return out.unpacked(archive.Directory{Path: r.URL}.Extract(ctx, dir))
 	case !info.Mode().IsRegular():

@@ -132,12 +132,8 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		return f.bundleServer(ctx, *p, r, pinned, out, dir)
 	}
 	var others []string
-	remedy := "tenon mcp add"
 	for _, p := range s.Packages {
 		others = append(others, p.Type+" "+p.Identifier)
-		if run := p.command(); run != "" && !strings.Contains(remedy, "--") {
-			remedy += " NAME -- " + run
-		}
 	}
 	for _, remote := range s.Remotes {
 		others = append(others, remote.URL)
@@ -147,28 +143,7 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it is %s; expected an npm package or a bundle that speaks stdio, or an address; to start it yourself: %s", ErrServer,
-		visible.Clean(strings.Join(others, ", "), 300), visible.Clean(remedy, 300))
-}
-
-// command returns the command that downloads and starts a package of a type that tenon does not install; empty without one.
-func (p *serverPackage) command() string {
-	if p.Transport.Type != "stdio" {
-		return ""
-	}
-	version := ""
-	if p.Version != "" {
-		version = "@" + p.Version
-	}
-	switch p.Type {
-	case "pypi": // https://docs.astral.sh/uv/guides/tools/
-		return "uvx " + p.Identifier + version
-	case "nuget": // https://learn.microsoft.com/dotnet/core/tools/dotnet-tool-exec
-		return "dnx " + p.Identifier + version + " --yes"
-	case "oci":
-		return "docker run -i --rm " + p.Identifier
-	}
-	return ""
+	return fmt.Errorf("%w: it is %s; expected an npm package or a bundle that speaks stdio, or an address", ErrServer, visible.Clean(strings.Join(others, ", "), 300))
 }
 
 func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {
@@ -283,7 +258,7 @@ func binOf(dir, identifier string) (string, error) {
 	return one, nil
 }
 
-// bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned, or on the host that the user was shown.
+// bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned: the user has confirmed its host.
 func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, r Ref, pinned bool, out *Fetched, dir string) error {
 	if len(p.SHA256) != 64 || !isHex(p.SHA256) {
 		return fmt.Errorf("%w: its bundle has no SHA-256", ErrServer)
@@ -291,8 +266,8 @@ func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, r Ref, pinn
 	switch {
 	case pinned && out.URL != r.URL:
 		return fmt.Errorf("%w: the bundle is at %s, pinned is %q", ErrMismatch, r.URL, out.URL)
-	case !pinned && f.Guarded && r.Host("") != f.BundleHost:
-		return fmt.Errorf("%w: the bundle is at %s, expected the host %q; if you know the other host, install this URL with --project", ErrAddress, r.URL, f.BundleHost)
+	case !pinned && f.Guarded:
+		return fmt.Errorf("%w: the bundle is at %s; if you know this host, install the server again with --project", ErrAddress, r.URL)
 	}
 	file, sum, err := f.download(ctx, r.URL, r.URL, p.SHA256, "")
 	if err != nil {

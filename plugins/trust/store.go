@@ -152,22 +152,6 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) er
 	})
 }
 
-// Keep adds a replaced approval, so that it can be restored. It keeps the last limit approvals of an item.
-func (s *Store) Keep(ctx context.Context, e Entry, limit int) error {
-	return s.change(ctx, func(list Entries) (Entries, error) {
-		list = append(slices.DeleteFunc(list, func(old Entry) bool { return e.same(old.Item) && old.Digest == e.Digest }), e)
-		count := 0
-		for n := len(list) - 1; n >= 0; n-- {
-			if e.same(list[n].Item) {
-				if count++; count > limit {
-					list = slices.Delete(list, n, n+1)
-				}
-			}
-		}
-		return list, nil
-	})
-}
-
 // Revoke deletes the approvals of a name, at any path, and returns them. An empty kind stands for all. The name of a plugin may be its
 // absolute path, links resolved. ErrNotFound if nothing was approved.
 func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, error) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -316,29 +315,4 @@ func FuzzLockFile(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestKeep holds that the last approvals of an item stay, each content once, and those of others are not counted.
-func TestKeep(t *testing.T) {
-	t.Parallel()
-	s := trust.OpenStore(filepath.Join(t.TempDir(), "earlier.lock"))
-	for _, n := range []int{1, 2, 3, 4, 2} {
-		for _, source := range []string{"/a", "/b"} {
-			if err := s.Keep(t.Context(), trust.Entry{Item: trust.Item{Kind: trust.KindPlugin, Name: "p", Source: source, Digest: hash(n)}}, 3); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	list, err := s.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := map[string][]trust.Digest{}
-	for _, e := range list {
-		kept[e.Source] = append(kept[e.Source], e.Digest)
-	}
-	want := []trust.Digest{hash(3), hash(4), hash(2)}
-	if !slices.Equal(kept["/a"], want) || !slices.Equal(kept["/b"], want) {
-		t.Errorf("kept %v, want %v", kept, want)
-	}
 }

@@ -271,9 +271,10 @@ func outdatedCommand(a *cli.App) *cobra.Command {
 }
 
 func rollbackCommand(a *cli.App) *cobra.Command {
-	var project bool
+	var project, yes bool
 	cmd := &cobra.Command{
 		Use: "rollback", Short: "Undo the last install, update or remove",
+		Long: "Undo the last install, update or remove, and ask about content that is not approved.",
 		RunE: body(a, &project, func(ctx context.Context, j *job, _ []string) error {
 			from, to, err := j.loader.History().Rollback(ctx, j.target.Path)
 			if errors.Is(err, pins.ErrNoHistory) {
@@ -285,21 +286,14 @@ func rollbackCommand(a *cli.App) *cobra.Command {
 			for _, line := range difference(from, to) {
 				a.Screen.Line(terminal.Visible(line))
 			}
-			for _, p := range to.Plugins {
-				if old := from.Find(p.Name); old != nil && old.Digest == p.Digest {
-					continue
-				}
-				restored, err := j.loader.Restore(ctx, plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project})
-				if err != nil {
-					return err
-				}
-				if !restored {
-					a.Screen.Line(terminal.Visible(p.Name) + " is not approved; tenon plugin sync asks about it")
-				}
+			if !yes && !a.Screen.Answers {
+				a.Screen.Line("tenon plugin sync asks about content that is not approved")
+				return nil
 			}
-			return nil
+			return j.approvePinned(ctx, to.Plugins, yes)
 		}),
 	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	projectFlag(cmd, &project)
 	return cmd
 }
