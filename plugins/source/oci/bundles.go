@@ -17,9 +17,13 @@ const bundleType = "application/vnd.dev.sigstore.bundle"
 // maxBundles limits the bundles that a registry lists for one manifest.
 const maxBundles = 20
 
-// Bundles returns the Sigstore bundles that refer to a manifest, each of at most maxBytes.
+// Bundles returns the Sigstore bundles in a registry that refer to a manifest, each of at most maxBytes. A layout has none.
 func (r *Repository) Bundles(ctx context.Context, of Blob, maxBytes int64) ([][]byte, error) {
-	referrers, err := r.referrers(ctx, of.descriptor())
+	registry, ok := r.place.(server)
+	if !ok {
+		return nil, nil
+	}
+	referrers, err := registry.referrers(ctx, of.descriptor())
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +45,7 @@ func (s server) referrers(ctx context.Context, of specs.Descriptor) (out []specs
 	err = s.Referrers(ctx, of, "", func(list []specs.Descriptor) error {
 		for _, d := range list {
 			// Some registries list the type of the empty configuration instead of the artifact's.
-			if (isBundle(d) || d.ArtifactType == specs.MediaTypeEmptyJSON) && len(out) < maxBundles {
+			if (strings.HasPrefix(d.ArtifactType, bundleType) || d.ArtifactType == specs.MediaTypeEmptyJSON) && len(out) < maxBundles {
 				out = append(out, d)
 			}
 		}
