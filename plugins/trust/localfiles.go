@@ -3,10 +3,10 @@ package trust
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -14,46 +14,45 @@ import (
 // are absolute.
 //
 // A word may be a whole shell line. It is not run, so directories in it are guessed: a variable or a command substitution is root, dir or
-// empty; directories named by cd are searched, too; and a name without extension is tried with the extensions of scripts. Extra files do no
-// harm: their changes are shown. Files that no word names, such as files a script sources, are not found; NotCovered tells the user.
+// empty; directories that the line names are searched, too; and a name without extension is tried with the extensions of scripts. Extra
+// files do no harm: their changes are shown. Files that no word names, such as files a script sources, are not found; NotCovered tells the
+// user.
 func LocalFiles(root, dir string, words []string) []string {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return nil
 	}
-	var out []string
-	add := func(candidate string) bool {
-		path, err := filepath.EvalSymlinks(candidate)
+	var out, bases []string
+	find := func(path string) {
+		path, err := filepath.EvalSymlinks(path)
 		if err != nil || !projectfs.Inside(root, path) {
-			return false
-		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-			return false
-		}
-		if !slices.Contains(out, path) {
-			out = append(out, path)
-		}
-		return true
-	}
-	script := func(candidate string) {
-		if add(candidate) || filepath.Ext(candidate) != "" || strings.HasPrefix(filepath.Base(candidate), "-") {
 			return
 		}
-		for _, ending := range scriptEndings {
-			add(candidate + ending)
+		switch info, err := os.Stat(path); {
+		case err != nil:
+		case info.IsDir() && len(bases) < maxBases && !slices.Contains(bases, path):
+			bases = append(bases, path) // the command may change to it before it starts the next file
+		case info.Mode().IsRegular() && !slices.Contains(out, path):
+			out = append(out, path)
 		}
 	}
 	for _, line := range words {
-		bases := []string{dir}
-		for _, path := range namedIn(line, root, dir) {
-			if filepath.IsAbs(path) {
-				script(path)
-				bases = appendDirectory(bases, path)
-				continue
+		bases = []string{dir}
+		for _, path := range namedIn(line) {
+			from := bases
+			if path[0] == '/' || filepath.IsAbs(path) {
+				find(path)
+				path = strings.TrimLeft(path, "/") // after a variable
+				from = append([]string{root}, bases...)
 			}
-			for _, base := range bases {
-				script(filepath.Join(base, path))
-				bases = appendDirectory(bases, filepath.Join(base, path))
+			for _, base := range from {
+				full := filepath.Join(base, path)
+				find(full)
+				if filepath.Ext(path) == "" && !strings.HasPrefix(path, "-") {
+					for _, ending := range scriptEndings {
+						find(full + ending)
+					}
+				}
 			}
 		}
 	}
@@ -69,79 +68,29 @@ var scriptEndings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py"
 // maxBases limits the directories that are searched for the files of one command.
 const maxBases = 8
 
-// appendDirectory adds a directory named by a command: it may change to it before it starts the next file.
-func appendDirectory(bases []string, path string) []string {
-	if info, err := os.Stat(path); err != nil || !info.IsDir() || len(bases) == maxBases || slices.Contains(bases, filepath.Clean(path)) {
-		return bases
-	}
-	return append(bases, filepath.Clean(path))
-}
+var (
+	// shellWord matches a word of a shell line, or a quoted part of one.
+	shellWord = lazyregexp.New("\"[^\"]*\"|'[^']*'|(?:\\\\.|[^ \t\r\n`;|&()<>=\"'\\\\])+")
+	// variable matches a variable or a command substitution: $NAME, ${NAME:-default}, %NAME%, $(…), `…`.
+	variable = lazyregexp.New("\\$[A-Za-z_][A-Za-z0-9_]*|\\$\\{[^}]*\\}|%[A-Za-z_][A-Za-z0-9_]*%|\\$\\([^()]*\\)|`[^`]*`")
+)
 
-// substitution matches a command substitution: $(…), `…`.
-var substitution = regexp.MustCompile("\\$\\([^()]*\\)|`[^`]*`")
-
-// variable matches a variable: $NAME, ${NAME}, ${NAME:-default}; %NAME% on Windows.
-var variable = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*|\$\{[^}]*\}|%[A-Za-z_][A-Za-z0-9_]*%`)
-
-// namedIn returns the possible paths in a line, in order, without duplicates: the words of the line, their pieces, and the line itself, with
-// variables replaced.
-func namedIn(line, root, dir string) []string {
-	pieces := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(separators+"\"'", r) })
-	var out []string
-	seen := map[string]bool{}
-	add := func(path string) {
-		if path != "" && !seen[path] {
-			seen[path] = true
-			out = append(out, path)
+// namedIn returns the possible paths in a line, in order: its words, the words in quoted ones, and the line itself. A variable in a path is
+// replaced by "/" and by nothing.
+func namedIn(line string) (out []string) {
+	texts := []string{}
+	for _, w := range shellWord().FindAllString(line, -1) {
+		inner := strings.Trim(w, `"'`)
+		texts = append(texts, inner, strings.ReplaceAll(inner, `\`, ""))
+		if inner != w {
+			texts = append(texts, shellWord().FindAllString(inner, -1)...)
 		}
 	}
-	replaced := substitution.ReplaceAllLiteralString(line, "${output}")
-	for _, word := range slices.Concat(shellWords(replaced), shellWords(line), pieces, []string{line}) {
-		add(word)
-		if !variable.MatchString(word) {
-			continue
-		}
-		for _, value := range []string{root, dir, ""} {
-			path := variable.ReplaceAllLiteralString(word, value)
-			add(path)
-			add(strings.TrimLeft(path, "/")) // of an empty variable
+	for _, text := range append(texts, line) {
+		out = append(out, text)
+		if bare := variable().ReplaceAllLiteralString(text, ""); bare != text {
+			out = append(out, "/"+bare, bare)
 		}
 	}
-	return out
-}
-
-// separators separate the words of a shell line unless quoted.
-const separators = " \t\r\n`;|&()<>="
-
-// shellWords splits a line like a shell, without expansion: quotes join a word, and a backslash escapes the next character.
-func shellWords(line string) []string {
-	var out []string
-	var word strings.Builder
-	var quote rune
-	escaped := false
-	flush := func() {
-		if word.Len() > 0 {
-			out = append(out, word.String())
-			word.Reset()
-		}
-	}
-	for _, r := range line {
-		switch {
-		case escaped:
-			escaped = false
-			word.WriteRune(r)
-		case r == '\\' && quote != '\'':
-			escaped = true
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote == 0 && (r == '"' || r == '\''):
-			quote = r
-		case quote == 0 && strings.ContainsRune(separators, r):
-			flush()
-		default:
-			word.WriteRune(r)
-		}
-	}
-	flush()
-	return out
+	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
 }
