@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -29,16 +28,10 @@ type Options struct {
 	Temp string
 	// Prepare, if not nil, is called with the complete file before it is synced and closed, for example to change its owner.
 	Prepare func(*os.File) error
-	// Sweep removes temporary files that killed processes left in the directory, for files with secrets. It reads the whole directory. Only Write
-	// does so.
-	Sweep bool
 }
 
 // tempStart begins the names of temporary files.
 const tempStart = ".tenon-new-"
-
-// leftAfter is the age of a temporary file whose process was killed.
-const leftAfter = 10 * time.Minute
 
 // Write replaces the file at path. It replaces a symbolic link and does not follow it. After an error the old file still exists, unless only
 // SyncDir failed.
@@ -53,26 +46,7 @@ func Write(path string, content []byte, o Options) error {
 		return err
 	}
 	defer root.Close() // only its files are written
-	if o.Sweep {
-		sweep(root)
-	}
 	return WriteIn(root, filepath.Base(path), content, o)
-}
-
-// sweep removes the temporary files of killed processes. A later write retries failed removals.
-func sweep(root *os.Root) {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return
-	}
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), tempStart) {
-			continue
-		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
-			_ = root.Remove(e.Name())
-		}
-	}
 }
 
 // WriteIn is Write for the file with the name in the directory root.

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -56,26 +55,6 @@ func TestWrite(t *testing.T) {
 				t.Errorf("mode %v, error %v; want 0600", info.Mode(), err)
 			}
 		})
-	}
-}
-
-// Write removes what killed processes left. It keeps what a running process may still write, and files that the file tools set aside.
-func TestLeftovers(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	old := time.Now().Add(-time.Hour)
-	for name, age := range map[string]time.Time{".tenon-new-OLD": old, ".tenon-new-YOUNG": time.Now(), ".tenon-ASIDE": old, "old": old} {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, age, age)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := atomicfile.Write(filepath.Join(dir, "a"), []byte("new"), atomicfile.Options{Sweep: true}); err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{".tenon-new-YOUNG": "x", ".tenon-ASIDE": "x", "old": "x", "a": "new"}
-	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 

@@ -217,7 +217,7 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 		if err != nil {
 			return err
 		}
-		if err := atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true, Sweep: true}); err != nil {
+		if err := atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
 			return err
 		}
 		for name := range c.leftovers {

@@ -130,7 +130,7 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 		return err
 	}
 	keepMode := func(f *os.File) error { return f.Chmod(mode) }
-	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode, Sweep: true}); err != nil {
+	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode}); err != nil {
 		return fmt.Errorf("write %s: %w", target, cli.Cause(err))
 	}
 	for _, warning := range loaded.Warnings {
