@@ -1,11 +1,12 @@
 package plugins
 
 import (
+	"cmp"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -62,7 +63,7 @@ func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 	case manifest.CarrierOf(i.Carrier).Module:
 		u.Program, err = manifest.Resolve(u.Root, i.pkg.Description.Runtime.Module)
 	default:
-		err = resolveCommand(&u, i)
+		err = l.resolveCommand(&u, i)
 	}
 	if err != nil || u.Program == "" {
 		return u, err
@@ -91,16 +92,19 @@ func (l *Loader) grantedEnv(i *Item) map[string]string {
 }
 
 // resolveCommand finds the program of a process, and the file of the package that it starts.
-func resolveCommand(u *remote.Unit, i *Item) (err error) {
+func (l *Loader) resolveCommand(u *remote.Unit, i *Item) (err error) {
 	u.Command = slices.Clone(i.pkg.Description.Runtime.Command)
 	if strings.HasPrefix(u.Command[0], "./") {
 		u.Command[0], err = manifest.Resolve(u.Root, u.Command[0])
 		u.Program = u.Command[0]
 		return err
 	}
-	if u.Command[0], err = lookPath(u.Command[0]); err != nil {
-		return err
+	// Not a program of the project: the model's commands can create those.
+	program, err := projectfs.LookPath(u.Command[0], cmp.Or(l.opts.Project.Worktree, l.opts.Project.Directory))
+	if err != nil {
+		return fmt.Errorf("runtime.command: %q is not installed: %w; install it, or correct PATH", u.Command[0], err)
 	}
+	u.Command[0] = program
 	for n, arg := range u.Command[1:] {
 		if path, err := manifest.Resolve(u.Root, arg); err == nil && strings.HasPrefix(arg, "./") && u.Program == "" {
 			if _, ok := i.sealed.Sum(path); ok {
@@ -109,13 +113,4 @@ func resolveCommand(u *remote.Unit, i *Item) (err error) {
 		}
 	}
 	return nil
-}
-
-// lookPath finds a program that the manifest names without a path. LookPath refuses relative directories of PATH, which differ by project.
-func lookPath(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("runtime.command: %q is not installed: %w; install it, or correct PATH", name, err)
-	}
-	return path, nil
 }

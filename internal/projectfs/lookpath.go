@@ -4,23 +4,40 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // LookPath returns the first program with the name in PATH that is not in the project, where the model's commands could create one: while
-// a virtual environment is active, PATH contains directories of the project. A name that is a path is the user's choice. A project that
-// contains the home directory contains the user's own programs. Errors are those of exec.LookPath.
+// a virtual environment is active, PATH contains directories of the project. A name that is a path is the user's choice. Errors are those of
+// exec.LookPath.
 func LookPath(name, project string) (string, error) {
-	project = Real(project)
-	home, err := os.UserHomeDir()
-	if name != filepath.Base(name) || filepath.Dir(project) == project || err == nil && Inside(project, Real(home)) {
+	if name != filepath.Base(name) || ownsPrograms(project) {
 		return exec.LookPath(name)
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if found, err := exec.LookPath(filepath.Join(dir, name)); filepath.IsAbs(dir) && err == nil && !passes(project, found) {
+	for _, dir := range filepath.SplitList(Path(project)) {
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil && !passes(Real(project), found) {
 			return found, nil
 		}
 	}
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+}
+
+// Path returns PATH without directories of the project and relative ones, for programs that start others.
+func Path(project string) string {
+	all := os.Getenv("PATH")
+	if ownsPrograms(project) {
+		return all
+	}
+	dirs := slices.DeleteFunc(filepath.SplitList(all), func(dir string) bool { return !filepath.IsAbs(dir) || passes(Real(project), dir) })
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+// ownsPrograms reports whether a project contains the user's own programs: it contains the home directory.
+func ownsPrograms(project string) bool {
+	project = Real(project)
+	home, err := os.UserHomeDir()
+	return filepath.Dir(project) == project || err == nil && Inside(project, Real(home))
 }
 
 // passes reports whether a path leads through a directory, by links too.

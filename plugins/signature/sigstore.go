@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/source"
 )
@@ -30,8 +31,8 @@ type Sigstore struct {
 	TrustedRoot string // path of a trusted_root.json; empty: that of the public instance, in the program
 }
 
-// FindSigstore returns the path of tenon-verify: next to an executable, links resolved, else in PATH; empty without one.
-func FindSigstore(executable string) string {
+// FindSigstore returns the path of tenon-verify: next to an executable, links resolved, else in PATH, but not in the project; empty without one.
+func FindSigstore(executable, project string) string {
 	name := Program
 	if runtime.GOOS == "windows" {
 		name += ".exe"
@@ -42,7 +43,7 @@ func FindSigstore(executable string) string {
 			return path
 		}
 	}
-	path, err := exec.LookPath(Program)
+	path, err := projectfs.LookPath(Program, project)
 	if err != nil {
 		return ""
 	}

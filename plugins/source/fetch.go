@@ -134,6 +134,7 @@ type Fetcher struct {
 	// MCPRegistry is the registry of MCP servers; empty: the official one.
 	MCPRegistry string
 	Environ     []string
+	Project     string // directory whose programs are not run, even if PATH names them; empty: none
 	// Offline forbids the network: only the cache is used.
 	Offline bool
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a

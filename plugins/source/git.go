@@ -17,6 +17,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/pause"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/archive"
 )
 
@@ -197,9 +198,8 @@ func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *
 	if f.Guarded {
 		settings = append(settings, "-c", "protocol.file.allow=never")
 	}
-	cmd := exec.CommandContext(ctx, "git", append(settings, args...)...)
-	child.Prepare(cmd)
-	cmd.Dir, cmd.Env = repo, child.GitEnviron(f.Environ, "GIT_DIR="+repo)
+	cmd := f.command(ctx, "git", append(settings, args...)...)
+	cmd.Dir, cmd.Env = repo, child.GitEnviron(f.Environ, "GIT_DIR="+repo, "PATH="+projectfs.Path(f.Project))
 	return cmd
 }
 

@@ -197,7 +197,7 @@ func (g *goTool) run(ctx context.Context, write []string, args ...string) ([]byt
 	if root := g.env["GOROOT"]; root != "" {
 		t.helps = []string{filepath.Join(root, "bin", "go")}
 	}
-	return t.run(ctx, g.f.Environ)
+	return t.run(ctx, g.f)
 }
 
 func (g *goTool) file(name string) string { return filepath.Join(g.work, name) }

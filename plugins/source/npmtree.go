@@ -214,7 +214,7 @@ func (g *npmGate) npm(ctx context.Context, work string, args ...string) error {
 	_, err := tool{name: "npm", args: args, dir: work, write: []string{work}, helps: []string{"node"}, env: map[string]string{
 		"HOME": work, "USERPROFILE": work, "TMPDIR": work, "TEMP": work, "TMP": work,
 		"npm_config_userconfig": settings, "npm_config_globalconfig": filepath.Join(work, ".global"),
-	}}.run(ctx, g.f.Environ)
+	}}.run(ctx, g.f)
 	switch {
 	case err == nil, ctx.Err() != nil:
 		return err

@@ -2,18 +2,30 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // maxComplaint limits the messages of programs in errors, in characters.
 const maxComplaint = 500
+
+// command returns a command that runs a program of the user. Programs in the project are not run: the model's commands can create them.
+func (f *Fetcher) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	path, err := projectfs.LookPath(name, f.Project)
+	cmd := exec.CommandContext(ctx, cmp.Or(path, name), args...)
+	cmd.Args[0], cmd.Err = name, err
+	child.Prepare(cmd)
+	return cmd
+}
 
 // tool is one run of a program of the user, such as npm or go, with a clean environment.
 type tool struct {
@@ -27,11 +39,12 @@ type tool struct {
 }
 
 // run runs the program, confined if the system supports it, and returns its output.
-func (t tool) run(ctx context.Context, environ []string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, t.name, t.args...)
-	child.Prepare(cmd)
-	cmd.Dir, cmd.Env = t.dir, child.Environ(environ, t.env)
-	policy := func() (confine.Policy, error) { return t.policy(cmd.Path), nil }
+func (t tool) run(ctx context.Context, f *Fetcher) ([]byte, error) {
+	cmd := f.command(ctx, t.name, t.args...)
+	env := map[string]string{"PATH": projectfs.Path(f.Project)}
+	maps.Copy(env, t.env)
+	cmd.Dir, cmd.Env = t.dir, child.Environ(f.Environ, env)
+	policy := func() (confine.Policy, error) { return t.policy(cmd.Path, f.Project), nil }
 	if _, unsupported := confine.Supported(); t.write == nil || unsupported != nil {
 		policy = nil
 	}
@@ -60,10 +73,10 @@ func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func()
 }
 
 // policy returns the files that the program can access.
-func (t tool) policy(program string) confine.Policy {
+func (t tool) policy(program, project string) confine.Policy {
 	p := confine.Policy{Read: append(confine.System(), confine.Installation(program)...), Write: append(confine.Devices(), t.write...)}
 	for _, name := range t.helps {
-		if path, err := exec.LookPath(name); err == nil {
+		if path, err := projectfs.LookPath(name, project); err == nil {
 			p.Read = append(p.Read, confine.Installation(path)...)
 		}
 	}

@@ -55,11 +55,11 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		if project {
 			j.target = install.Target{Path: repository, Project: true}
 		}
-		data := filepath.Join(w.Project.DataDir, "plugins")
+		data, tree := filepath.Join(w.Project.DataDir, "plugins"), cmp.Or(w.Project.Worktree, w.Project.Directory)
 		j.installer = &install.Installer{
 			Vault: j.loader.Vault(), History: j.loader.History(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
 			Fetcher: &source.Fetcher{
-				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
+				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Project: tree, Progress: progress(a.Screen),
 				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
 				MCPRegistry: w.Loaded.Config.MCPRegistry,
 			},
@@ -68,7 +68,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		if err != nil {
 			return err
 		}
-		j.installer.Policy, err = signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable)})
+		j.installer.Policy, err = signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable, tree)})
 		if err != nil {
 			return err
 		}
