@@ -147,13 +147,18 @@ func decode(meta string) (json.RawMessage, error) {
 	return encode(value)
 }
 
-// check refuses anchors and aliases, which can expand a few lines without bound, and deeply nested flow collections, which are
-// slow to parse.
+// check refuses anchors and aliases, which can expand a few lines without bound, and deeply nested flow collections and lists in one
+// line, which are slow to parse.
 func check(meta string) error {
 	const maxDepth = 32
-	depth := 0
+	depth, line, dashes := 0, 0, 0
 	for _, t := range lexer.Tokenize(meta) {
+		if t.Position.Line != line {
+			line, dashes = t.Position.Line, 0
+		}
 		switch t.Type {
+		case token.SequenceEntryType:
+			dashes++
 		case token.AnchorType, token.AliasType:
 			return fmt.Errorf("%w: line %d: anchors and aliases are not supported", ErrFrontMatter, t.Position.Line+1)
 		case token.MappingStartType, token.SequenceStartType:
@@ -161,7 +166,7 @@ func check(meta string) error {
 		case token.MappingEndType, token.SequenceEndType:
 			depth--
 		}
-		if depth > maxDepth {
+		if max(depth, dashes) > maxDepth {
 			return fmt.Errorf("%w: line %d: nested too deep", ErrFrontMatter, t.Position.Line+1)
 		}
 	}

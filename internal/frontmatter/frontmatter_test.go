@@ -62,6 +62,7 @@ func TestParseRefuses(t *testing.T) {
 		"alias":                           {"---\na: &x [1]\nb: *x\n---\n", "line 2: anchors"},
 		"too long":                        {"---\na: " + strings.Repeat("x", 70<<10) + "\n---\n", "at most 65536"},
 		"too deep":                        {"---\na: " + strings.Repeat("[", 5000) + "\n---\n", "nested too deep"},
+		"lists in one line":               {"---\na:\n  " + strings.Repeat("- ", 5000) + "x\n---\n", "nested too deep"},
 		"unclosed":                        {"---\nname: x\ndescription: y\n\nThe text.\n", "not closed"},
 		"unclosed with a byte order mark": {"\xef\xbb\xbf---  \r\nname:\r\n  x\r\n", "not closed"},
 		"not a num":                       {"---\na: .nan\n---\n", ""},
