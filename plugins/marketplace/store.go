@@ -118,22 +118,20 @@ func (s *Store) List() ([]Market, error) {
 	return out, nil
 }
 
-// Update fetches the catalogue of a marketplace again, and returns the one before; nil without one.
-func (s *Store) Update(ctx context.Context, name string) (before *Catalogue, m *Market, err error) {
-	address, r, err := s.known(name)
+// Update fetches the catalogue of a marketplace again.
+func (s *Store) Update(ctx context.Context, name string) (*Market, error) {
+	_, r, err := s.known(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if m, err = s.fetch(ctx, r); err != nil {
-		return nil, nil, err
+	m, err := s.fetch(ctx, r)
+	if err == nil && m.Name != name {
+		err = fmt.Errorf("%w: %s calls itself %s now", ErrTaken, name, m.Name)
 	}
-	if m.Name != name {
-		return nil, nil, fmt.Errorf("%w: %s calls itself %s now", ErrTaken, name, m.Name)
+	if err != nil {
+		return nil, err
 	}
-	if old, err := s.load(name, address); err == nil { // a damaged one is replaced
-		before = old.Catalogue
-	}
-	return before, m, s.change(ctx, func(*addresses) error { return s.keep(m) })
+	return m, s.change(ctx, func(*addresses) error { return s.keep(m) })
 }
 
 // Remove removes a marketplace. Plugins that were installed from it stay.

@@ -97,7 +97,7 @@ func marketListCommand(a *cli.App) *cobra.Command {
 func marketUpdateCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "update [NAME...]", Short: "Fetch the catalogues of marketplaces again",
-		Long: "Fetch the catalogues of your marketplaces again and show what changed. To update installed plugins, run\ntenon plugin update.",
+		Long: "Fetch the catalogues of your marketplaces again. To update installed plugins, run tenon plugin update.",
 		RunE: body(a, nil, func(ctx context.Context, j *job, names []string) error {
 			if len(names) == 0 {
 				markets, err := j.installer.Markets.List()
@@ -118,25 +118,12 @@ func marketUpdateCommand(a *cli.App) *cobra.Command {
 }
 
 func (j *job) updateMarket(ctx context.Context, name string) error {
-	before, m, err := j.installer.Markets.Update(ctx, name)
+	m, err := j.installer.Markets.Update(ctx, name)
 	if err != nil {
 		return err
 	}
 	j.showProblems(m)
 	j.app.Screen.Line(terminal.Visible(m.Name) + ": " + view.Plural(len(m.Entries), "plugin"))
-	if before == nil {
-		return nil
-	}
-	for _, change := range []struct {
-		sign     string
-		have, in *marketplace.Catalogue
-	}{{"+", m.Catalogue, before}, {"-", before, m.Catalogue}} {
-		for _, e := range change.have.Entries {
-			if !slices.ContainsFunc(change.in.Entries, func(o marketplace.Entry) bool { return o.Name == e.Name }) {
-				j.app.Screen.Line("  " + change.sign + " " + terminal.Visible(e.Name))
-			}
-		}
-	}
 	return nil
 }
 
