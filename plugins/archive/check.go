@@ -63,18 +63,6 @@ type Content struct {
 	omit    map[string]bool // by name, of links and of .git
 }
 
-// Files returns the names of the files that Extract writes, sorted, with slashes.
-func (c *Content) Files() []string {
-	var out []string
-	for _, e := range c.entries {
-		if name, ok := c.written(e.name); ok && e.kind == kindFile {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // written returns the name under which an entry is written.
 func (c *Content) written(name string) (string, bool) {
 	if c.omit[name] || inGit(name) {

@@ -46,7 +46,7 @@ func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	f := archive.File{Format: archive.TarGzip, Data: bytes.NewReader(first), Size: int64(len(first))}
 	content, err := f.Extract(t.Context(), dir)
-	if err != nil || len(content.LeftOut) > 0 || len(content.Files()) != 2 {
+	if err != nil || len(content.LeftOut) > 0 {
 		t.Errorf("Extract() = %+v, %v", content, err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "link"))

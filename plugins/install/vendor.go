@@ -129,8 +129,8 @@ func (in *Installer) vendored(ctx context.Context, p *pins.Plugin, dir string) (
 		return nil, err
 	}
 	out := &source.Fetched{Pin: p.Pin, Path: dir, LeftOut: content.LeftOut}
-	if files := content.Files(); len(files) == 1 { // a bare module or program, or a package of one file
-		single := filepath.Join(dir, files[0])
+	if files, err := os.ReadDir(dir); err == nil && len(files) == 1 { // a bare module or program, or a package
+		single := filepath.Join(dir, files[0].Name())
 		if d, err := in.Vault.Digest(ctx, single); err == nil && d == p.Digest {
 			out.Path = single
 		}

@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,16 +39,6 @@ const (
 func refused(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	return !httpx.Public(addr) && !(addr.Is4() && addr.IsPrivate())
-}
-
-// metadata are the link-local addresses and the other metadata servers of clouds: Azure, Alibaba, and with IPv6 Amazon and Google.
-var metadata = [...]netip.Prefix{
-	netip.MustParsePrefix("169.254.0.0/16"),
-	netip.MustParsePrefix("fe80::/10"),
-	netip.MustParsePrefix("168.63.129.16/32"),
-	netip.MustParsePrefix("100.100.100.200/32"),
-	netip.MustParsePrefix("fd00:ec2::/32"),
-	netip.MustParsePrefix("fd20:ce::/32"),
 }
 
 // elsewhere is a key of contexts: the server named the address of the request, not the user.
@@ -95,7 +84,7 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 }
 
 // judging sends requests to the origin of a source, and those that judge permits: servers name other addresses by redirects, as token servers
-// and as addresses of files. These lead to no metadata server.
+// and as addresses of files. These lead to no metadata server, nor to other special addresses.
 type judging struct {
 	http.RoundTripper
 	judge  func(to *url.URL) error // nil: all are permitted
@@ -124,14 +113,13 @@ func (f *Fetcher) control(ctx context.Context, _, address string, _ syscall.RawC
 	if err != nil {
 		return err
 	}
-	if f.Guarded && refused(to.Addr()) {
+	switch led := ctx.Value(elsewhere{}) != nil && !to.Addr().IsLoopback(); {
+	case !f.Guarded && !led || !refused(to.Addr()):
+		return nil
+	case f.Guarded:
 		return fmt.Errorf("%w: %s is not a public server; a repository must not name it", ErrAddress, to.Addr())
 	}
-	inner := to.Addr().Unmap().WithZone("")
-	if ctx.Value(elsewhere{}) != nil && slices.ContainsFunc(metadata[:], func(p netip.Prefix) bool { return p.Contains(inner) }) {
-		return fmt.Errorf("%w: the server leads to %s, a link-local address or a metadata server", ErrAddress, to.Addr())
-	}
-	return nil
+	return fmt.Errorf("%w: the server leads to %s, which is not a public server", ErrAddress, to.Addr())
 }
 
 // download returns a file of the cache with the content of an URL, and its SHA-256. With want, the content is exactly that, and what is

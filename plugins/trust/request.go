@@ -2,8 +2,8 @@ package trust
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
@@ -111,7 +111,7 @@ func (r *Request) asks() []Change {
 		add("carrier", string(r.Carrier))
 	}
 	if len(r.Command) > 0 {
-		add("command", quoteAll(r.Command))
+		add("command", fmt.Sprintf("%q", r.Command))
 	}
 	for _, c := range r.Capabilities {
 		if len(c.Scope) == 0 {
@@ -152,15 +152,4 @@ func (h Hook) Label() string { return hookpoint.Label(h.Point, h.Name) }
 
 func field(pointer string) string {
 	return cmp.Or(pointer, "everything")
-}
-
-func quoteAll(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = w
-		if w == "" || strings.ContainsAny(w, " \t\n\"'\\") {
-			out[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(w) + `"`
-		}
-	}
-	return strings.Join(out, " ")
 }

@@ -146,7 +146,7 @@ type Manifest struct {
 
 // Choose returns the manifest for a platform.
 func (m *Manifest) Choose(platform string) (Blob, error) {
-	for _, name := range []string{platform, "", "any/wasm"} {
+	for _, name := range []string{platform, ""} {
 		if b, ok := m.Platforms[name]; ok {
 			return b, nil
 		}
@@ -197,11 +197,7 @@ func decodeIndex(list []specs.Descriptor) (*Manifest, error) {
 			return nil, errors.Join(fmt.Errorf("%w: index: unusable manifest of %d bytes", ErrArtifact, d.Size), err)
 		}
 		name := ""
-		switch p := d.Platform; {
-		case p == nil:
-		case p.Architecture == "wasm":
-			name = "any/wasm"
-		default:
+		if p := d.Platform; p != nil && p.Architecture != "wasm" {
 			name = p.OS + "/" + p.Architecture
 		}
 		if _, ok := out.Platforms[name]; !ok {
