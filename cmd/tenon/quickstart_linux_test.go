@@ -25,7 +25,7 @@ func TestQuickStart(t *testing.T) {
 	commands := quickStart(t)
 	s := fakellm.New(t, fakellm.Text("It is a project."), fakellm.Call("files_list_allowed_directories", "{}"), fakellm.Text("Done."))
 	registry := sourcetest.NewNPM(t)
-	registry.AddBundle(t, filepath.Join("..", "..", "mcp", "testdata", "npm"), "@modelcontextprotocol/server-filesystem")
+	registry.AddTree(t, filepath.Join("..", "..", "mcp", "testdata", "npm"), "@modelcontextprotocol/server-filesystem")
 
 	p := newProcess(t, "")
 	home := t.TempDir()

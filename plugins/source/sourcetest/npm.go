@@ -89,43 +89,6 @@ func (n *NPM) addTree(t testing.TB, dir, top, name string) {
 	}
 }
 
-// AddBundle publishes the package in node_modules/NAME of a directory with those it needs in its tarball, which npm installs in half the time of a
-// tree of packages. Only files that Node.js loads are part of it: no types, source maps and texts.
-func (n *NPM) AddBundle(t testing.TB, dir, name string) {
-	t.Helper()
-	top := readPackage(t, dir, name)
-	files, added := map[string]string{}, map[string]bool{}
-	var add func(p *installed, prefix string)
-	add = func(p *installed, prefix string) {
-		for file, text := range p.files {
-			if strings.HasSuffix(file, "js") || strings.HasSuffix(file, ".json") {
-				files[prefix+file] = text
-			}
-		}
-		for _, need := range p.needs {
-			q := readPackage(t, nearest(p.root, dir, need), need)
-			place, err := filepath.Rel(dir, q.root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !added[place] {
-				added[place] = true
-				add(q, filepath.ToSlash(place)+"/")
-			}
-		}
-	}
-	add(top, "")
-	var about map[string]any
-	_ = json.Unmarshal([]byte(files["package.json"]), &about) // decoded before
-	about["bundleDependencies"] = top.needs
-	text, err := json.Marshal(about)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files["package.json"] = string(text)
-	n.Add(t, files)
-}
-
 // installed is a package in a folder node_modules.
 type installed struct {
 	root, version string
