@@ -106,19 +106,7 @@ func stringSchema(key string) schema {
 	if known := choices(key); known != nil {
 		s["enum"] = known
 	}
-	if message, _ := constrainText(key, "x"); message != "" {
-		s["pattern"] = "^(.+/.+|\\{(env|file):.+\\})$"
-	}
 	return s
-}
-
-// constrainText returns the problem of a text as the value of a key without choices.
-func constrainText(key, text string) (message, remedy string) {
-	if choices(key) != nil {
-		return "", ""
-	}
-	_, message, remedy = Constrain(key, text)
-	return message, remedy
 }
 
 func numberSchema(t reflect.Type, key string) schema {

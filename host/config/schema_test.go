@@ -47,7 +47,6 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		`{"hook": {"p": {"priority": -5}}}`:                                                                   true,
 		`{"provider": {"p": {"models": {"m": {"cost": {"input": 1.5, "context_over_200k": {"input": 2}}}}}}}`: true,
 		`{"modle": "a/b"}`:                        false,
-		`{"model": "no-provider"}`:                false,
 		`{"logLevel": "loud"}`:                    false,
 		`{"permission": {"bash": "sometimes"}}`:   false,
 		`{"compaction": {"auto": "yes"}}`:         false,
