@@ -286,11 +286,15 @@ func rollbackCommand(a *cli.App) *cobra.Command {
 			for _, line := range difference(from, to) {
 				a.Screen.Line(terminal.Visible(line))
 			}
-			if !yes && !a.Screen.Answers {
+			changed := slices.DeleteFunc(to.Plugins, func(p pins.Plugin) bool {
+				old := from.Find(p.Name)
+				return old != nil && old.Same(&p)
+			})
+			if len(changed) > 0 && !yes && !a.Screen.Answers {
 				a.Screen.Line("tenon plugin sync asks about content that is not approved")
 				return nil
 			}
-			return j.approvePinned(ctx, to.Plugins, yes)
+			return j.approvePinned(ctx, changed, yes)
 		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
