@@ -3,18 +3,12 @@ package plugins
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/plugins/manifest"
-	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -66,17 +60,21 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	if err := l.described(i, data); err != nil {
 		return err
 	}
-	if path := l.descriptionFile(i.Digest); path != "" {
-		if err := atomicfile.Write(path, data, atomicfile.Options{MakeDirs: 0o700}); err != nil {
-			l.log.Debug("description is not remembered", "plugin", i.Name, "err", err)
-		}
+	if err := i.sealed.Keep(keptDescription, data); err != nil {
+		l.log.Debug("description is not remembered", "plugin", i.Name, "err", err)
 	}
 	return nil
 }
 
+// keptDescription is the name of an item's description next to its sealed copy.
+const keptDescription = "description"
+
 // cachedDescription uses the description from an earlier run of the item. Without a valid one the item is asked again.
 func (l *Loader) cachedDescription(i *Item) {
-	data, err := os.ReadFile(l.descriptionFile(i.Digest))
+	if i.sealed == nil {
+		return
+	}
+	data, err := i.sealed.Kept(keptDescription)
 	if err == nil {
 		err = l.described(i, data)
 	}
@@ -116,20 +114,6 @@ func missing(have, more []sdk.Capability) []sdk.Capability {
 	return slices.DeleteFunc(slices.Clone(more), func(c sdk.Capability) bool {
 		return slices.ContainsFunc(have, func(h sdk.Capability) bool { return h.Name == c.Name })
 	})
-}
-
-func (l *Loader) descriptionFile(d trust.Digest) string {
-	if l.cache == "" {
-		return ""
-	}
-	return filepath.Join(l.cache, "descriptions", strings.TrimPrefix(string(d), "sha256:")+".json")
-}
-
-func (l *Loader) forgetDescription(d trust.Digest) error {
-	if err := os.Remove(l.descriptionFile(d)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }
 
 func isDirectory(path string) bool {

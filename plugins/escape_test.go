@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -137,19 +136,10 @@ func TestEscapes(t *testing.T) {
 		"deep manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat("[", 100_000)}), check: rejected("x", "brackets, more than 20000")},
 		"name with an escape":            {unapproved: true, prepare: given(files{"plugin.json": manifestOf(`x\u001b[2K`, "")}), check: rejected("x", "invalid plugin name")},
 		"file name with an escape":       {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("x", "")); p.write(theirs, files{"a\x1b[2J\nok": ""}) }, check: rejected("x", "do not show")},
-		"many files": {unapproved: true, prepare: func(p *place) {
-			p.options.Limits = trust.Limits{Files: 50}
-			f := wasmPackage("x", "")
-			for i := range 60 {
-				f["f"+strconv.Itoa(i)] = ""
-			}
-			p.write(theirs, f)
-		}, check: rejected("x", "more than 50 files")},
-		"many bytes": {unapproved: true, prepare: func(p *place) {
-			p.options.Limits = trust.Limits{Bytes: 1000}
+		"many directories": {unapproved: true, prepare: func(p *place) {
 			p.write(theirs, wasmPackage("x", ""))
-			p.write(theirs, files{"large": strings.Repeat("x", 2000)})
-		}, check: rejected("x", "more than 1000 bytes")},
+			p.write(theirs, files{strings.Repeat("d/", 70) + "f": ""})
+		}, check: rejected("x", "nested deeper than 64")},
 
 		"name of a plugin that tenon ships":  {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "built-in plugin")},
 		"name of command hooks":              {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("hooks.user", "")) }, check: rejected("hooks.user", "belong to command hooks")},
@@ -196,10 +186,10 @@ func TestEscapes(t *testing.T) {
 				p.t.Errorf("runs %q, %v (%s)", got, err, states(l))
 			}
 		}},
-		"description says more in the cache": {prepare: func(p *place) { p.bare(); p.write("project/.tenon/plugins", files{"m.wasm": "\x00asm"}) }, attack: func(p *place) {
-			list, err := os.ReadDir(p.path("cache/plugins/descriptions"))
+		"kept description says more": {prepare: func(p *place) { p.bare(); p.write("project/.tenon/plugins", files{"m.wasm": "\x00asm"}) }, attack: func(p *place) {
+			list, err := os.ReadDir(p.path("data/plugins/store"))
 			p.do(err)
-			p.write("cache/plugins/descriptions", files{list[0].Name(): `{"name": "m", "capabilities": [{"name": "secret", "scope": ["TOKEN"]}]}`})
+			p.write("data/plugins/store/"+list[0].Name(), files{"description": `{"name": "m", "capabilities": [{"name": "secret", "scope": ["TOKEN"]}]}`})
 		}, check: waits("m", trust.WhyGrown)},
 		"data of a plugin of the same name": {prepare: given(wasmPackage("x", "")), attack: func(p *place) {
 			p.do(os.RemoveAll(p.path(theirs)))

@@ -426,7 +426,7 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	}
 	for _, e := range gone {
 		if !pinned[e.Digest] && !slices.ContainsFunc(left, func(o trust.Entry) bool { return o.Digest == e.Digest }) {
-			err = errors.Join(err, l.vault.Remove(e.Digest), l.forgetDescription(e.Digest))
+			err = errors.Join(err, l.vault.Remove(e.Digest))
 		}
 	}
 	l.Save()

@@ -132,7 +132,7 @@ func TestBareModule(t *testing.T) {
 		t.Fatalf("described item %+v", i)
 	}
 	// It is approved, and stays approved, without its cached description.
-	cache := p.path("cache/plugins/descriptions/" + strings.TrimPrefix(string(i.Digest), "sha256:") + ".json")
+	cache := p.path("data/plugins/store/" + strings.TrimPrefix(string(i.Digest), "sha256:") + "/description")
 	description, err := os.ReadFile(cache)
 	if err := errors.Join(err, os.Remove(cache), l.Approve(t.Context(), i, nil), os.WriteFile(cache, description, 0o600)); err != nil {
 		t.Fatal(err)

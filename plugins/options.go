@@ -50,7 +50,7 @@ type Options struct {
 	Entries []Entry     // in the order of the configuration
 	// Staged are plugins to be installed. Each takes the place of the one with its lock file and name.
 	Staged []Installed
-	// CacheDir caches digests of unchanged files and descriptions. If empty, nothing is cached.
+	// CacheDir caches digests of unchanged files. If empty, nothing is cached.
 	CacheDir string
 	// ConfigFiles are the files of the user's configuration, absolute, wherever they are. No grant may contain one.
 	ConfigFiles []string
@@ -71,7 +71,6 @@ type Options struct {
 	Shipped func() (tools, providers []string)
 	// Environ is the host's environment, in the form of os.Environ: where granted variables and secrets come from.
 	Environ []string
-	Limits  trust.Limits
 	Logger  *slog.Logger // nil: no log
 }
 
@@ -80,7 +79,6 @@ type Loader struct {
 	opts  Options
 	store *trust.Store
 	vault *trust.Vault
-	cache string // directory; empty: nothing is cached
 	log   *slog.Logger
 
 	shipped func() (tools, providers []string)
@@ -93,10 +91,11 @@ func New(o Options) *Loader {
 	if l.store == nil {
 		l.store = trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))
 	}
+	vault := trust.VaultOptions{Dir: filepath.Join(l.pluginDir(), "store")}
 	if o.CacheDir != "" {
-		l.cache = filepath.Join(o.CacheDir, "plugins")
+		vault.CacheDir = filepath.Join(o.CacheDir, "plugins")
 	}
-	l.vault = trust.NewVault(trust.VaultOptions{Dir: filepath.Join(l.pluginDir(), "store"), CacheDir: l.cache, Limits: o.Limits})
+	l.vault = trust.NewVault(vault)
 	return l
 }
 

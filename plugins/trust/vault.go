@@ -30,14 +30,12 @@ const collectAfter = 24 * time.Hour
 type VaultOptions struct {
 	Dir      string // directory of the sealed copies; made with mode 0700 on first use
 	CacheDir string // cache for digests of unchanged trees; empty: no cache
-	Limits   Limits
 }
 
 // Vault keeps sealed copies of approved content, by digest. Nothing in it is written to again. Safe for use from many goroutines and
 // processes.
 type Vault struct {
 	dir    string
-	limits Limits
 	stamps *stamps
 
 	mu       sync.Mutex
@@ -53,7 +51,7 @@ type Sealed struct {
 
 // NewVault returns a vault without accessing files.
 func NewVault(o VaultOptions) *Vault {
-	v := &Vault{dir: o.Dir, limits: o.Limits, stamps: &stamps{now: time.Now}}
+	v := &Vault{dir: o.Dir, stamps: &stamps{now: time.Now}}
 	if o.CacheDir != "" {
 		v.stamps.file = filepath.Join(o.CacheDir, "digests.json")
 	}
@@ -89,7 +87,7 @@ func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
 }
 
 func (v *Vault) read(ctx context.Context, path string) (Digest, error) {
-	t, err := ReadTree(ctx, path, v.limits)
+	t, err := ReadTree(ctx, path, Limits{})
 	if err != nil {
 		return "", err
 	}
@@ -136,7 +134,7 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 	if err := os.Mkdir(files, 0o700); err != nil {
 		return err
 	}
-	t, err := scan(ctx, path, files, v.limits)
+	t, err := scan(ctx, path, files, Limits{})
 	if err != nil {
 		return err
 	}
@@ -203,7 +201,7 @@ func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 	if s.tree.single {
 		path = s.File()
 	}
-	t, err := ReadTree(ctx, path, v.limits)
+	t, err := ReadTree(ctx, path, Limits{})
 	if err != nil {
 		return err
 	}
