@@ -1,52 +1,31 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
+)
+
+// reference matches a reference to a variable or a file.
+var reference = lazyregexp.New(`\{(?:env|file):[^}]*\}`)
 
 // expand replaces {env:X} and {file:p} in the decoded string text. Inserted text is not expanded again.
 func (c *checker) expand(p place, text string) string {
-	var b strings.Builder
-	for {
-		start, kind := nextReference(text)
-		if start < 0 {
-			b.WriteString(text)
-			return b.String()
-		}
-		length := strings.IndexByte(text[start:], '}')
-		if length < 0 {
-			b.WriteString(text)
-			return b.String()
+	return reference().ReplaceAllStringFunc(text, func(found string) string {
+		kind, name, _ := strings.Cut(found[1:len(found)-1], ":")
+		read := c.expandEnv
+		if kind == "file" {
+			read = c.expandFile
 		}
 		if c.src.layer == LayerProject {
-			// An address that is all of a variable is the user's choice.
-			c.borrowed[p.Key] = kind == fileReference || start > 0 || length < len(text)-1 || b.Len() > 0
+			c.borrowed[p.Key] = kind == "file" || found != text // an address that is all of a variable is the user's choice
 		}
-		b.WriteString(text[:start])
-		name := text[start+len(kind) : start+length]
-		value := ""
-		if kind == envReference {
-			value = c.expandEnv(p, name)
-		} else {
-			value = c.expandFile(p, name)
-		}
+		value := read(p, name)
 		if holdsSecrets(p.Schema) {
 			c.addSecret(value)
 		}
-		b.WriteString(value)
-		text = text[start+length+1:]
-	}
-}
-
-const (
-	envReference  = "{env:"
-	fileReference = "{file:"
-)
-
-func nextReference(text string) (start int, kind string) {
-	env, file := strings.Index(text, envReference), strings.Index(text, fileReference)
-	if file >= 0 && (env < 0 || file < env) {
-		return file, fileReference
-	}
-	return env, envReference
+		return value
+	})
 }
 
 func (c *checker) expandEnv(p place, name string) string {
