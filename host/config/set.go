@@ -12,6 +12,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/tenonhq/tenon/internal/jsonpointer"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // indentation is the indentation of one level in values that Set writes.
@@ -163,38 +164,23 @@ func pointer(path []string) string {
 	return string(out)
 }
 
-// splitKey returns the names in a key, see checked.Join.
+// keyName matches a name in a key with the dot after it, see checked.Join.
+var keyName = lazyregexp.New(`^(?:"(?:[^"\\]|\\.)*"|[^."\[\]]+)\.`)
+
+// splitKey returns the names in a key.
 func splitKey(key string) (path []string, err error) {
-	if !utf8.ValidString(key) {
-		return nil, fmt.Errorf("key %q: not UTF-8", key)
-	}
-	for rest := key; ; {
-		name := rest
-		if at := strings.IndexByte(rest, '.'); at >= 0 {
-			name = rest[:at]
+	for rest := key + "."; rest != ""; {
+		name := keyName().FindString(rest)
+		if name == "" || !utf8.ValidString(name) {
+			return nil, fmt.Errorf("key %q: want names with dots between them, such as compaction.auto; other names need quotation marks", key)
 		}
-		if strings.HasPrefix(rest, `"`) {
-			quoted, err := strconv.QuotedPrefix(rest)
-			if err != nil {
-				return nil, fmt.Errorf("key %s: unfinished quotation", key)
-			}
-			name = quoted
-		}
-		rest = rest[len(name):]
-		if strings.HasPrefix(name, `"`) {
+		rest, name = rest[len(name):], name[:len(name)-1]
+		if name[0] == '"' {
 			if name, err = strconv.Unquote(name); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("key %q: %w", key, err)
 			}
-		} else if name == "" || strings.ContainsAny(name, `"[]`) {
-			return nil, fmt.Errorf("key %s: want names with dots between them, such as compaction.auto", key)
 		}
 		path = append(path, name)
-		if rest == "" {
-			return path, nil
-		}
-		if rest[0] != '.' {
-			return nil, fmt.Errorf("key %s: want a dot after a quoted name", key)
-		}
-		rest = rest[1:]
 	}
+	return path, nil
 }

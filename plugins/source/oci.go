@@ -12,34 +12,25 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
+// ociName matches what follows "oci:": a repository, and a tag or a digest.
+var ociName = lazyregexp.New(`^//([^@]+?)(?::([A-Za-z0-9_][A-Za-z0-9_.-]*)|@(sha256:[0-9a-f]{64}))?$`)
+
 // ociRef reads what follows "oci:". The version is a tag, or a digest.
 func ociRef(_, rest string) (Ref, error) {
-	name, ok := strings.CutPrefix(rest, "//")
-	if !ok {
-		return Ref{}, errors.New("want oci://registry/repository")
+	m := ociName().FindStringSubmatch(rest)
+	if m == nil || !oci.Valid(m[1]) {
+		return Ref{}, errors.New("want oci://registry/repository, oci://registry/repository:tag or oci://registry/repository@sha256:…")
 	}
-	name, version, digest := strings.Cut(name, "@")
-	if at := strings.LastIndexByte(name, ':'); !digest && at > strings.LastIndexByte(name, '/') {
-		name, version = name[:at], name[at+1:]
-		if version == "" || strings.ContainsAny(version, ":/") {
-			return Ref{}, fmt.Errorf("%q is not a tag", version)
-		}
-	}
-	switch {
-	case digest && !isDigest(version):
-		return Ref{}, fmt.Errorf("%q is not sha256: and 64 hexadecimal digits", version)
-	case !oci.Valid(name):
-		return Ref{}, fmt.Errorf("%q is not a repository of a registry; want oci://registry/repository", name)
-	}
-	u, err := url.Parse("https://" + name)
+	u, err := url.Parse("https://" + m[1])
 	if err == nil {
 		err = manifest.CheckSpelling(u)
 	}
-	return Ref{Kind: OCI, URL: hubName(name), Version: version}, err
+	return Ref{Kind: OCI, URL: hubName(m[1]), Version: m[2] + m[3]}, err
 }
 
 // hubName adds the namespace of Docker Hub's official repositories to a name without one: docker.io/x is docker.io/library/x. Other names

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
@@ -252,26 +253,15 @@ func archiveRef(scheme, rest string) (Ref, error) {
 	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }
 
-// npmName is the set of characters in names of npm packages.
-const npmName = "abcdefghijklmnopqrstuvwxyz0123456789-._~"
+// npmPackage matches the name of an npm package, and a range or tag.
+var npmPackage = lazyregexp.New(`^((?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?:@(.+))?$`)
 
 func npmRef(_, rest string) (Ref, error) {
-	scope, name := "", rest
-	if strings.HasPrefix(rest, "@") {
-		var ok bool
-		if scope, name, ok = strings.Cut(rest, "/"); !ok {
-			return Ref{}, errors.New("want npm:@scope/package")
-		}
-		if strings.Trim(scope[1:], npmName) != "" || len(scope) < 2 {
-			return Ref{}, fmt.Errorf("%q is not a scope", scope)
-		}
-		scope += "/"
-	}
-	name, version, ranged := strings.Cut(name, "@")
-	if name == "" || strings.Trim(strings.ToLower(name), npmName) != "" || strings.HasPrefix(name, ".") || len(scope+name) > 214 || ranged && version == "" {
+	m := npmPackage().FindStringSubmatch(rest)
+	if m == nil || len(m[1]) > 214 {
 		return Ref{}, errors.New("want npm:package or npm:package@range")
 	}
-	return Ref{Kind: NPM, URL: scope + name, Version: version}, nil
+	return Ref{Kind: NPM, URL: m[1], Version: m[2]}, nil
 }
 
 // String returns the reference as Parse reads it. Paths are absolute.
