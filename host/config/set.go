@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -30,9 +29,6 @@ func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
 	}
 	root, err := hujson.Parse(text)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkParents(&root, path); err != nil {
 		return nil, err
 	}
 	known := len(path) // the number of names that lead to an existing value
@@ -72,9 +68,6 @@ func Remove(text []byte, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkParents(&root, path); err != nil {
-		return nil, err
-	}
 	patch, err := json.Marshal([]any{map[string]any{"op": "remove", "path": pointer(path)}})
 	if err != nil {
 		return nil, err
@@ -85,29 +78,6 @@ func Remove(text []byte, key string) ([]byte, error) {
 		}
 	}
 	return root.Pack(), nil
-}
-
-// checkParents returns an error if the path leads through a value that is not an object or array, or through a duplicate name: a change would
-// affect the first value, but programs read the last.
-func checkParents(root *hujson.Value, path []string) error {
-	for n, name := range path[:len(path)-1] {
-		parent := root.Find(pointer(path[:n+1]))
-		if parent == nil {
-			return nil
-		}
-		if _, ok := parent.Value.(hujson.Literal); ok {
-			return fmt.Errorf("%s is not an object", strings.Join(path[:n+1], "."))
-		}
-		object, ok := root.Find(pointer(path[:n])).Value.(*hujson.Object)
-		if !ok {
-			continue
-		}
-		named := slices.DeleteFunc(slices.Clone(object.Members), func(m hujson.ObjectMember) bool { return m.Name.Value.(hujson.Literal).String() != name })
-		if len(named) > 1 {
-			return fmt.Errorf("%s: duplicate key; remove one", strings.Join(path[:n+1], "."))
-		}
-	}
-	return nil
 }
 
 // addMember adds a value at the end of an object, whose path is path without its last name. The value is on a separate line if the others are.
