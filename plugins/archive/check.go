@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -17,23 +16,13 @@ import (
 // ErrUnsafe is returned for archives that are refused. Nothing of them was written.
 var ErrUnsafe = errors.New("unsafe archive")
 
-// Limits bound an archive. They count what is read, not what headers claim. Zero fields get their defaults.
-type Limits struct {
-	Entries int   // files, directories and links; default 20,000
-	Bytes   int64 // of all files together; default 512 MiB
-	Depth   int   // of directories; default 64
-}
-
-func (l Limits) withDefaults() Limits {
-	l.Entries = cmp.Or(l.Entries, 20_000)
-	l.Bytes = cmp.Or(l.Bytes, 512<<20)
-	l.Depth = cmp.Or(l.Depth, 64)
-	return l
-}
-
+// Bounds of an archive. They count what is read, not what headers claim.
 const (
-	maxName   = 255  // bytes in one path segment: the limit of common file systems
-	maxTarget = 4096 // bytes in the target of a link
+	maxEntries = 20_000 // files, directories and links
+	maxBytes   = 512 << 20
+	maxDepth   = 64   // of directories
+	maxName    = 255  // bytes in one path segment: the limit of common file systems
+	maxTarget  = 4096 // bytes in the target of a link
 )
 
 // kind is the kind of an entry.
@@ -80,15 +69,12 @@ func inGit(name string) bool {
 
 // checker collects the entries of one archive.
 type checker struct {
-	limits Limits
-	bytes  int64
-	found  []entry
-	seen   map[string]int // by folded name: index in found
+	bytes int64
+	found []entry
+	seen  map[string]int // by folded name: index in found
 }
 
-func newChecker(l Limits) *checker {
-	return &checker{limits: l.withDefaults(), seen: map[string]int{}}
-}
+func newChecker() *checker { return &checker{seen: map[string]int{}} }
 
 // shown returns a name from an archive for a message.
 func shown(name string) string { return visible.Clean(name, 200) }
@@ -99,7 +85,7 @@ func unsafe(name, format string, args ...any) error {
 
 // add checks an entry and keeps it. A directory may be listed once; the directories above an entry need not be listed.
 func (c *checker) add(e entry) error {
-	name, err := clean(e.name, c.limits.Depth)
+	name, err := clean(e.name)
 	if err != nil || name == "" { // the root itself
 		return err
 	}
@@ -107,8 +93,8 @@ func (c *checker) add(e entry) error {
 		return unsafe(name, "a file or link whose name ends in a slash; some programs make a directory of it")
 	}
 	e.name = name
-	if len(c.found) >= c.limits.Entries {
-		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, c.limits.Entries)
+	if len(c.found) >= maxEntries {
+		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, maxEntries)
 	}
 	if e.kind == kindLink && (len(e.target) > maxTarget || !utf8.ValidString(e.target) || strings.ContainsRune(e.target, 0)) {
 		return unsafe(name, "the target of the link is not a path")
@@ -128,7 +114,7 @@ func (c *checker) key(name string) string {
 }
 
 // clean checks a name and returns it without a slash at its end.
-func clean(name string, depth int) (string, error) {
+func clean(name string) (string, error) {
 	switch {
 	case !utf8.ValidString(name):
 		return "", unsafe(name, "the name is not UTF-8; rename it")
@@ -145,8 +131,8 @@ func clean(name string, depth int) (string, error) {
 	}
 	name = strings.TrimPrefix(name, "./")
 	segments := strings.Split(name, "/")
-	if len(segments) > depth {
-		return "", unsafe(name, "more than %d levels", depth)
+	if len(segments) > maxDepth {
+		return "", unsafe(name, "more than %d levels", maxDepth)
 	}
 	for _, s := range segments {
 		switch {
@@ -163,8 +149,8 @@ func clean(name string, depth int) (string, error) {
 
 // Write counts the bytes of a file as they are read.
 func (c *checker) Write(content []byte) (int, error) {
-	if c.bytes += int64(len(content)); c.bytes > c.limits.Bytes {
-		return 0, fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, c.limits.Bytes>>20)
+	if c.bytes += int64(len(content)); c.bytes > maxBytes {
+		return 0, fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, maxBytes>>20)
 	}
 	return len(content), nil
 }

@@ -21,7 +21,7 @@ type Directory struct {
 // Extract checks the directory and copies it to the directory dir, which must be empty: the copy is what Pack and File.Extract would make.
 // Errors: ErrUnsafe, and those of the file system.
 func (d Directory) Extract(ctx context.Context, dir string) (*Content, error) {
-	return extract(ctx, d, Limits{}, dir, false)
+	return extract(ctx, d, dir, false)
 }
 
 // each visits the entries by name, each directory before its content.

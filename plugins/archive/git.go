@@ -17,11 +17,10 @@ type Git struct {
 	// Command returns a git command in the repository.
 	Command func(ctx context.Context, args ...string) *exec.Cmd
 	Tree    string // a commit, or COMMIT:DIRECTORY
-	Limits  Limits
 }
 
-// maxTree limits the output of ls-tree, in bytes for each entry permitted.
-const maxTree = 512
+// maxTree limits the output of ls-tree, in bytes.
+const maxTree = maxEntries * 512
 
 // Extract checks the tree and writes it to the directory dir, which must be empty. Submodules are left out and named. Errors: ErrUnsafe,
 // as for archives, and those of git.
@@ -31,10 +30,10 @@ func (g *Git) Extract(ctx context.Context, dir string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.entries, s.submodules, err = parseTree(list, g.Limits.withDefaults()); err != nil {
+	if s.entries, s.submodules, err = parseTree(list); err != nil {
 		return nil, err
 	}
-	content, err := extract(ctx, s, g.Limits, dir, false)
+	content, err := extract(ctx, s, dir, false)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +66,11 @@ func (g *gitTree) list(ctx context.Context) ([]byte, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	limit := int64(g.Limits.withDefaults().Entries) * maxTree
-	list, err := io.ReadAll(io.LimitReader(out, limit+1))
-	if int64(len(list)) > limit {
+	list, err := io.ReadAll(io.LimitReader(out, maxTree+1))
+	if len(list) > maxTree {
 		_ = cmd.Cancel()
 		_ = cmd.Wait() // it was killed
-		return nil, fmt.Errorf("%w: the list of its files has more than %d bytes", ErrUnsafe, limit)
+		return nil, fmt.Errorf("%w: the list of its files has more than %d bytes", ErrUnsafe, maxTree)
 	}
 	if waitErr := cmd.Wait(); waitErr != nil {
 		return nil, fmt.Errorf("git ls-tree %s: %w: %s", g.Tree, waitErr, shown(complaints.String()))
@@ -81,7 +79,7 @@ func (g *gitTree) list(ctx context.Context) ([]byte, error) {
 }
 
 // parseTree reads lines of the form MODE TYPE OBJECT SIZE\tNAME, each ended by a zero byte.
-func parseTree(list []byte, limits Limits) (entries []gitEntry, submodules []string, err error) {
+func parseTree(list []byte) (entries []gitEntry, submodules []string, err error) {
 	var total int64
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		if line == "" {
@@ -109,8 +107,8 @@ func parseTree(list []byte, limits Limits) (entries []gitEntry, submodules []str
 		if e.size, err = strconv.ParseInt(f[3], 10, 64); err != nil || e.size < 0 {
 			return nil, nil, fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
 		}
-		if total += e.size; total > limits.Bytes { // before git holds a large file in memory
-			return nil, nil, fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, limits.Bytes>>20)
+		if total += e.size; total > maxBytes { // before git holds a large file in memory
+			return nil, nil, fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, maxBytes>>20)
 		}
 		entries = append(entries, e)
 	}

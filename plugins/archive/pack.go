@@ -16,7 +16,7 @@ func Pack(ctx context.Context, w io.Writer, d Directory, folder string) error {
 	if err != nil {
 		return err
 	}
-	t, c := tar.NewWriter(z), newChecker(Limits{})
+	t, c := tar.NewWriter(z), newChecker()
 	err = d.each(ctx, func(e entry, content io.Reader) error {
 		e.name = folder + "/" + e.name
 		if err := c.add(e); err != nil {

@@ -24,7 +24,6 @@ type File struct {
 	Format Format
 	Data   io.ReaderAt
 	Size   int64 // of Data, in bytes
-	Limits Limits
 }
 
 // visitor receives each entry of an archive, with its content if it is a file. The content must be read before it returns.
@@ -40,15 +39,15 @@ type source interface {
 func (f *File) Extract(ctx context.Context, dir string) (*Content, error) {
 	switch f.Format {
 	case TarGzip:
-		return extract(ctx, tarFile{f}, f.Limits, dir, true)
+		return extract(ctx, tarFile{f}, dir, true)
 	case Zip:
-		return extract(ctx, zipFile{f}, f.Limits, dir, true)
+		return extract(ctx, zipFile{f}, dir, true)
 	}
 	return nil, fmt.Errorf("unknown archive format %q", f.Format)
 }
 
-func extract(ctx context.Context, s source, l Limits, dir string, cut bool) (*Content, error) {
-	c := newChecker(l)
+func extract(ctx context.Context, s source, dir string, cut bool) (*Content, error) {
+	c := newChecker()
 	buffer := make([]byte, 64<<10)
 	err := s.each(ctx, func(e entry, content io.Reader) error {
 		if err := c.add(e); err != nil || e.kind != kindFile {
@@ -67,18 +66,18 @@ func extract(ctx context.Context, s source, l Limits, dir string, cut bool) (*Co
 	if err != nil {
 		return nil, err
 	}
-	return checked, checked.write(ctx, s, dir, c.limits.Depth)
+	return checked, checked.write(ctx, s, dir)
 }
 
 // write writes the checked entries, links last: nothing is written through a link.
-func (c *Content) write(ctx context.Context, s source, dir string, depth int) error {
+func (c *Content) write(ctx context.Context, s source, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	err = s.each(ctx, func(e entry, content io.Reader) error {
-		name, err := clean(e.name, depth)
+		name, err := clean(e.name)
 		name, ok := c.written(name)
 		if err != nil || !ok || e.kind == kindLink {
 			return err

@@ -27,8 +27,7 @@ func (f tarFile) each(ctx context.Context, visit visitor) error {
 		return fmt.Errorf("%w: not a gzip file: %w", ErrUnsafe, err)
 	}
 	unzip.Multistream(false)
-	limits := f.Limits.withDefaults()
-	stream := &bounded{in: unzip, left: limits.Bytes + int64(limits.Entries)*overhead}
+	stream := &bounded{in: unzip, left: maxBytes + maxEntries*overhead}
 	if err := entries(ctx, tar.NewReader(stream), visit); err != nil {
 		return err
 	}

@@ -51,8 +51,8 @@ func (f zipFile) each(ctx context.Context, visit visitor) error {
 	return nil
 }
 
-// maxRecord limits the average record of the central directory, in bytes: a name and its extra fields.
-const maxRecord = 1024
+// maxDirectory limits the central directory, in bytes: for each entry a name and its extra fields.
+const maxDirectory = maxEntries * 1024
 
 // directory bounds the central directory, all of which is read into memory, and returns the end record.
 func (f zipFile) directory() ([]byte, error) {
@@ -60,9 +60,8 @@ func (f zipFile) directory() ([]byte, error) {
 	if _, err := f.Data.ReadAt(record, f.Size-endBytes); f.Size < endBytes || err != nil || binary.LittleEndian.Uint32(record) != zipEnd {
 		return nil, fmt.Errorf("%w: not a zip file, or data at its end", ErrUnsafe)
 	}
-	limit := int64(f.Limits.withDefaults().Entries) * maxRecord
-	if size := f.Size - endBytes - int64(binary.LittleEndian.Uint32(record[16:])); size > limit || size < 0 {
-		return nil, fmt.Errorf("%w: a directory of %d bytes, the limit is %d", ErrUnsafe, size, limit)
+	if size := f.Size - endBytes - int64(binary.LittleEndian.Uint32(record[16:])); size > maxDirectory || size < 0 {
+		return nil, fmt.Errorf("%w: a directory of %d bytes, the limit is %d", ErrUnsafe, size, maxDirectory)
 	}
 	return record, nil
 }

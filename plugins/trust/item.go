@@ -55,7 +55,7 @@ func (i Item) digestOf(ctx context.Context, definition any, files []string) (Dig
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tenon definition 1\n%s %q %d\n%s\n", i.Kind, i.Name, len(content), content)
 	for _, path := range slices.Sorted(slices.Values(files)) {
-		t, err := ReadTree(ctx, path, Limits{})
+		t, err := ReadTree(ctx, path)
 		if err != nil {
 			return "", err
 		}

@@ -62,7 +62,7 @@ func write(t testing.TB, path, content string) {
 
 func digest(t testing.TB, path string) trust.Digest {
 	t.Helper()
-	tree, err := trust.ReadTree(t.Context(), path, trust.Limits{})
+	tree, err := trust.ReadTree(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestRefusesSpecialFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range []string{dir, filepath.Join(dir, "pipe")} {
-			_, err := trust.ReadTree(t.Context(), path, trust.Limits{})
+			_, err := trust.ReadTree(t.Context(), path)
 			if !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a named pipe") {
 				t.Errorf("%s: error %v, want one that says pipe", path, err)
 			}
@@ -41,13 +41,13 @@ func TestRefusesSpecialFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if _, err := trust.ReadTree(t.Context(), dir, trust.Limits{}); !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a socket") {
+		if _, err := trust.ReadTree(t.Context(), dir); !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a socket") {
 			t.Errorf("error %v, want one that says socket", err)
 		}
 	})
 	t.Run("a device", func(t *testing.T) {
 		t.Parallel()
-		if _, err := trust.ReadTree(t.Context(), "/dev/null", trust.Limits{}); !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a device") {
+		if _, err := trust.ReadTree(t.Context(), "/dev/null"); !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a device") {
 			t.Errorf("error %v, want one that says device", err)
 		}
 	})

@@ -2,7 +2,6 @@ package trust
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -48,16 +47,12 @@ func (d Digest) Valid() bool {
 	return strings.HasPrefix(string(d), "sha256:") && len(d.hex()) == 2*sha256.Size && strings.Trim(d.hex(), "0123456789abcdef") == ""
 }
 
-// Limits bound the content that is read. Zero fields get their defaults.
-type Limits struct {
-	Files int   // files, directories and links; default 20,000
-	Bytes int64 // of all files together; default 512 MiB
-	Depth int   // of directories; default 64
-}
-
-func (l Limits) withDefaults() Limits {
-	return Limits{Files: cmp.Or(l.Files, 20_000), Bytes: cmp.Or(l.Bytes, 512<<20), Depth: cmp.Or(l.Depth, 64)}
-}
+// Bounds of the content that is read.
+const (
+	maxFiles = 20_000 // files, directories and links
+	maxBytes = 512 << 20
+	maxDepth = 64 // of directories
+)
 
 // Kinds of entries.
 const (
@@ -124,12 +119,12 @@ func parseIndex(index []byte) *Tree {
 
 // ReadTree reads the package or the file at path; a link there is followed. The .git of a package is not part of it. Errors wrap
 // ErrContent, or are those of the file system and of ctx.
-func ReadTree(ctx context.Context, path string, l Limits) (*Tree, error) {
-	return scan(ctx, path, "", l)
+func ReadTree(ctx context.Context, path string) (*Tree, error) {
+	return scan(ctx, path, "")
 }
 
 // scan reads a tree and copies it to into, unless that is empty.
-func scan(ctx context.Context, from, into string, l Limits) (*Tree, error) {
+func scan(ctx context.Context, from, into string) (*Tree, error) {
 	real, err := filepath.EvalSymlinks(from)
 	if err != nil {
 		return nil, err
@@ -138,7 +133,7 @@ func scan(ctx context.Context, from, into string, l Limits) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{ctx: ctx, limits: l.withDefaults(), into: into, tree: &Tree{single: !info.IsDir()}, real: real}
+	s := &scanner{ctx: ctx, into: into, tree: &Tree{single: !info.IsDir()}, real: real}
 	if s.tree.single {
 		err = s.single()
 	} else {
@@ -152,12 +147,11 @@ func scan(ctx context.Context, from, into string, l Limits) (*Tree, error) {
 
 // scanner reads one tree.
 type scanner struct {
-	ctx    context.Context
-	limits Limits
-	real   string // where the tree is, links resolved
-	into   string
-	tree   *Tree
-	bytes  int64
+	ctx   context.Context
+	real  string // where the tree is, links resolved
+	into  string
+	tree  *Tree
+	bytes int64
 }
 
 // single reads a tree of one file. Its name in the tree is its kind, not the name of the file.
@@ -199,12 +193,12 @@ func (s *scanner) add(in *projectfs.Dir, name string, found fs.DirEntry) error {
 	switch {
 	case name == ".git":
 		return fs.SkipDir
-	case len(s.tree.entries) >= s.limits.Files:
-		return fmt.Errorf("%w: more than %d files; remove what the plugin does not need to run", ErrContent, s.limits.Files)
+	case len(s.tree.entries) >= maxFiles:
+		return fmt.Errorf("%w: more than %d files; remove what the plugin does not need to run", ErrContent, maxFiles)
 	case strings.ContainsFunc(name, func(r rune) bool { return !visible.Is(r) }) || strings.Contains(name, `\`):
 		return fmt.Errorf("%w: %s: the name holds characters that do not show; rename it", ErrContent, shown(name))
-	case found.IsDir() && strings.Count(name, "/") >= s.limits.Depth:
-		return fmt.Errorf("%w: %s: nested deeper than %d directories", ErrContent, shown(name), s.limits.Depth)
+	case found.IsDir() && strings.Count(name, "/") >= maxDepth:
+		return fmt.Errorf("%w: %s: nested deeper than %d directories", ErrContent, shown(name), maxDepth)
 	case found.IsDir():
 		s.tree.entries = append(s.tree.entries, entry{kind: kindDir, path: name})
 		if s.into == "" {
@@ -259,11 +253,11 @@ func (s *scanner) file(in *projectfs.Dir, name, as string) error {
 		defer copied.Close()
 		to = io.MultiWriter(h, copied)
 	}
-	if e.size, err = io.Copy(to, io.LimitReader(&interruptible{s.ctx, f}, s.limits.Bytes-s.bytes+1)); err != nil {
+	if e.size, err = io.Copy(to, io.LimitReader(&interruptible{s.ctx, f}, maxBytes-s.bytes+1)); err != nil {
 		return err
 	}
-	if s.bytes += e.size; s.bytes > s.limits.Bytes {
-		return fmt.Errorf("%w: more than %d bytes; remove what the plugin does not need to run", ErrContent, s.limits.Bytes)
+	if s.bytes += e.size; s.bytes > maxBytes {
+		return fmt.Errorf("%w: more than %d bytes; remove what the plugin does not need to run", ErrContent, maxBytes)
 	}
 	e.sum = hex.EncodeToString(h.Sum(nil))
 	s.tree.entries = append(s.tree.entries, e)

@@ -112,27 +112,32 @@ func TestSingleFile(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	many := files{}
-	for i := range 12 {
-		many["f"+strconv.Itoa(i)] = "12345"
+	for i := range 20_001 {
+		many["f"+strconv.Itoa(i)] = ""
 	}
 	for name, c := range map[string]struct {
-		files  files
-		limits trust.Limits
-		want   string
+		files files
+		size  int64 // of one more file
+		want  string
 	}{
-		"too many files":        {many, trust.Limits{Files: 10}, "more than 10 files"},
-		"too many bytes":        {many, trust.Limits{Bytes: 59}, "more than 59 bytes"},
-		"one large file":        {files{"x": strings.Repeat("x", 1000)}, trust.Limits{Bytes: 100}, "more than 100 bytes"},
-		"too deep":              {files{"a/b/c/d/e": ""}, trust.Limits{Depth: 3}, "deeper than 3"},
-		"name with an escape":   {files{"a\x1b[2J": ""}, trust.Limits{}, `"a\u{1b}[2J"`},
-		"name with a line":      {files{"a\nb": ""}, trust.Limits{}, "do not show"},
-		"name that turns round": {files{"a\u202egpj.sh": ""}, trust.Limits{}, `\u{202e}`},
-		"name without letters":  {files{"a\xff": ""}, trust.Limits{}, `\x{ff}`},
-		"name with a backslash": {files{`a\b`: ""}, trust.Limits{}, "rename it"},
+		"too many files":        {many, 0, "more than 20000 files"},
+		"too many bytes":        {files{"f": "1"}, 512 << 20, "more than 536870912 bytes"},
+		"too deep":              {files{strings.Repeat("a/", 65) + "e": ""}, 0, "deeper than 64"},
+		"name with an escape":   {files{"a\x1b[2J": ""}, 0, `"a\u{1b}[2J"`},
+		"name with a line":      {files{"a\nb": ""}, 0, "do not show"},
+		"name that turns round": {files{"a\u202egpj.sh": ""}, 0, `\u{202e}`},
+		"name without letters":  {files{"a\xff": ""}, 0, `\x{ff}`},
+		"name with a backslash": {files{`a\b`: ""}, 0, "rename it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := trust.ReadTree(t.Context(), c.files.write(t), c.limits)
+			dir := c.files.write(t)
+			if c.size > 0 {
+				if err := errors.Join(os.WriteFile(filepath.Join(dir, "large"), nil, 0o600), os.Truncate(filepath.Join(dir, "large"), c.size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := trust.ReadTree(t.Context(), dir)
 			if !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -147,7 +152,7 @@ func TestLinksThatLeadOut(t *testing.T) {
 		"out": "-> ../x", "abs": "-> /etc/passwd", "proc": "-> /proc/self/environ", "deep": "-> a/../../x", "chain": "-> out",
 		"through": "-> outdir/f", "outdir": "-> ..", "loop": "-> loop", "self": "-> .", "win": `-> C:\x`,
 	}.write(t)
-	tree, err := trust.ReadTree(t.Context(), dir, trust.Limits{})
+	tree, err := trust.ReadTree(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,10 +175,10 @@ func TestReadTreeEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := trust.ReadTree(ctx, files{"a": "", "b": ""}.write(t), trust.Limits{}); !errors.Is(err, context.Canceled) {
+	if _, err := trust.ReadTree(ctx, files{"a": "", "b": ""}.write(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
-	if _, err := trust.ReadTree(t.Context(), filepath.Join(t.TempDir(), "none"), trust.Limits{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := trust.ReadTree(t.Context(), filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v, want os.ErrNotExist", err)
 	}
 }

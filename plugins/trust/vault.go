@@ -87,7 +87,7 @@ func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
 }
 
 func (v *Vault) read(ctx context.Context, path string) (Digest, error) {
-	t, err := ReadTree(ctx, path, Limits{})
+	t, err := ReadTree(ctx, path)
 	if err != nil {
 		return "", err
 	}
@@ -134,7 +134,7 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 	if err := os.Mkdir(files, 0o700); err != nil {
 		return err
 	}
-	t, err := scan(ctx, path, files, Limits{})
+	t, err := scan(ctx, path, files)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 	if s.tree.single {
 		path = s.File()
 	}
-	t, err := ReadTree(ctx, path, Limits{})
+	t, err := ReadTree(ctx, path)
 	if err != nil {
 		return err
 	}

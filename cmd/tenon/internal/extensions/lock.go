@@ -111,7 +111,7 @@ func (s *Set) definitionSum(ctx context.Context, c *Candidate) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		tree, err := trust.ReadTree(ctx, path, trust.Limits{})
+		tree, err := trust.ReadTree(ctx, path)
 		if err != nil {
 			return "", err
 		}
