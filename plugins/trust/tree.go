@@ -133,11 +133,11 @@ func scan(ctx context.Context, from, into string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{ctx: ctx, into: into, tree: &Tree{single: !info.IsDir()}, real: real}
+	s := &scanner{into: into, tree: &Tree{single: !info.IsDir()}, real: real}
 	if s.tree.single {
 		err = s.single()
 	} else {
-		err = s.folder()
+		err = s.folder(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", from, err)
@@ -147,7 +147,6 @@ func scan(ctx context.Context, from, into string) (*Tree, error) {
 
 // scanner reads one tree.
 type scanner struct {
-	ctx   context.Context
 	real  string // where the tree is, links resolved
 	into  string
 	tree  *Tree
@@ -174,13 +173,13 @@ func singleName(path string) string {
 	return "plugin"
 }
 
-func (s *scanner) folder() error {
+func (s *scanner) folder(ctx context.Context) error {
 	root, err := projectfs.OpenDir([]string{s.real}, s.real)
 	if err != nil {
 		return err
 	}
 	defer root.Close() // only read
-	if err := root.Walk(s.ctx, s.add); err != nil {
+	if err := root.Walk(ctx, s.add); err != nil {
 		return err
 	}
 	slices.SortFunc(s.tree.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
@@ -253,7 +252,7 @@ func (s *scanner) file(in *projectfs.Dir, name, as string) error {
 		defer copied.Close()
 		to = io.MultiWriter(h, copied)
 	}
-	if e.size, err = io.Copy(to, io.LimitReader(&interruptible{s.ctx, f}, maxBytes-s.bytes+1)); err != nil {
+	if e.size, err = io.Copy(to, io.LimitReader(f, maxBytes-s.bytes+1)); err != nil {
 		return err
 	}
 	if s.bytes += e.size; s.bytes > maxBytes {
@@ -279,19 +278,6 @@ func (s *scanner) copyLinks() error {
 		}
 	}
 	return nil
-}
-
-// interruptible stops reading when ctx ends.
-type interruptible struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *interruptible) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // sealedMode returns the mode of a file in a sealed copy.
