@@ -28,7 +28,7 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 		c.Bad(p, "older key of opencode", `move its agents to "agent" and add "mode": "primary"; tenon import opencode does so`)
 		return true
 	}
-	if text := Unsupported(p.Schema); text != "" && !isField {
+	if text := unsupported(p.Schema); text != "" && !isField {
 		c.Warn(p, text, "")
 		return true
 	}
@@ -112,9 +112,11 @@ func eachObject(objects any, f func(name string, object map[string]any)) {
 	}
 }
 
-// Unsupported returns the warning for a key of opencode without effect; empty for other keys.
-func Unsupported(schema string) string {
-	const noEffect = "not supported, has no effect"
+// NoEffect is the warning for keys of opencode that tenon does not have.
+const NoEffect = "not supported, has no effect"
+
+// unsupported returns the warning for a key of opencode without effect; empty for other keys.
+func unsupported(schema string) string {
 	switch schema {
 	case "plugin":
 		return `plugins of opencode are JavaScript and cannot run here; "plugins" lists tenon's`
@@ -126,7 +128,7 @@ func Unsupported(schema string) string {
 		"provider.*.models.*.last_updated", "provider.*.models.*.knowledge",
 		"provider.*.models.*.open_weights", "provider.*.models.*.experimental",
 		"agent.*.name", "mcp.*.name":
-		return noEffect
+		return NoEffect
 	}
 	return ""
 }

@@ -5,6 +5,8 @@
 package opencode
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -15,14 +17,15 @@ import (
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // ErrSyntax is wrapped by errors about texts that are not configurations.
 var ErrSyntax = errors.New("not a configuration of opencode")
 
-// Translate translates the text of an opencode.json. Errors wrap ErrSyntax.
-func Translate(text []byte) (*config.Translation, error) {
+// Translate translates the text of an opencode.json. Errors wrap ErrSyntax, or are those of ctx.
+func Translate(ctx context.Context, text []byte) (*config.Translation, error) {
 	var report checked.Report
 	source := checked.Source{Name: "text", Comments: true}
 	if source.Parse(text, &report) == nil {
@@ -36,28 +39,48 @@ func Translate(text []byte) (*config.Translation, error) {
 		return nil, fmt.Errorf("%w: want an object", ErrSyntax)
 	}
 	rewriteModes(&root)
-	t := &translator{text: string(text), left: check(root.Pack())}
-	t.take("", &root)
-	t.afterwards()
+	t := &translator{text: string(text)}
+	for removed := true; removed; { // without a value, a value around it may be incomplete
+		before := len(t.notes)
+		t.left = refused(ctx, root.Pack())
+		t.take("", &root)
+		removed = len(t.notes) > before
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(t.notes, func(a, b config.Note) int { return cmp.Compare(a.Line, b.Line) })
+	t.note(0, "", `opencode runs commands and changes files unless a rule forbids it; tenon asks unless a rule allows it: see "permission"`)
 	root.Format()
 	return &config.Translation{Config: root.Pack(), Notes: t.notes}, nil
 }
 
-// check returns the reasons why values of a text must be removed, by their keys.
-func check(text []byte) map[string]string {
-	r := &rules{left: map[string]string{}}
-	report := checked.Report{Most: len(text)}
-	source := checked.Source{Comments: true}
-	r.c = checked.Checker{Source: &source, Report: &report, Rules: r}
-	var kept any
-	if n := source.Parse(text, &report); n != nil {
-		kept, _ = r.c.Value(n.Place(""), n, reflect.TypeFor[sdk.Config]())
+// reference matches a reference to a variable or a file.
+var reference = lazyregexp.New(`\{(?:env|file):([^}]*)\}`)
+
+// refused returns the reasons why tenon refuses or ignores values of a text, by their keys. References stand for a valid model.
+func refused(ctx context.Context, text []byte) map[string]string {
+	left := map[string]string{}
+	environ := []string{"TENON_CONFIG_CONTENT=" + strings.ReplaceAll(string(text), "{file:", "{env:")}
+	for _, m := range reference().FindAllSubmatch(text, -1) {
+		environ = append(environ, string(m[1])+"=a/b")
 	}
-	for _, p := range report.Problems {
-		r.left[p.Key] = "not imported: " + p.Message
+	loaded, err := config.Load(ctx, config.Options{Directory: "/", Environ: environ})
+	if bad, ok := errors.AsType[*config.Error](err); ok {
+		for _, p := range bad.Problems {
+			left[p.Key] = p.Message
+		}
+		return left
 	}
-	r.servers(kept)
-	return r.left
+	if err != nil {
+		return left // ctx ended
+	}
+	for _, w := range loaded.Warnings {
+		if w.Message == config.NoEffect || w.Key == "plugin" {
+			left[w.Key] = w.Message
+		}
+	}
+	return left
 }
 
 // translator removes values from the text.
@@ -77,8 +100,17 @@ func (t *translator) note(offset int, key, reason string) {
 
 // stays reports whether the value with the key stays. It removes parts of the value that do not stay.
 func (t *translator) stays(offset int, key string, v *hujson.Value) bool {
-	if reason, leaves := t.left[key]; leaves {
-		t.note(offset, key, reason)
+	reason := cmp.Or(dropped(key), t.left[key])
+	if literal, ok := v.Value.(hujson.Literal); ok && literal.Kind() == '"' {
+		switch text := literal.String(); {
+		case strings.HasPrefix(key, "instructions[") && (strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")):
+			reason = "instructions are not fetched from the web; save it to a file and name that"
+		case strings.Contains(text, "{env:") || strings.Contains(text, "{file:"): // what it stands for is not known
+			return true
+		}
+	}
+	if reason != "" {
+		t.note(offset, key, "not imported: "+reason)
 		return false
 	}
 	t.take(key, v)

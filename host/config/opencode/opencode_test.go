@@ -35,7 +35,7 @@ const file = `{
 
 func translate(t *testing.T, text string) *config.Translation {
 	t.Helper()
-	r, err := opencode.Translate([]byte(text))
+	r, err := opencode.Translate(t.Context(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestNotes(t *testing.T) {
 		got = append(got, head)
 	}
 	want := []string{
-		"line 2: $schema", "line 4: small_model", "line 5: plugin", "line 5: theme", "line 5: future", "line 5: hooks",
+		"line 2: $schema", "line 4: small_model", "line 5: future", "line 5: hooks", "line 5: plugin", "line 5: theme",
 		"line 6: instructions[1]", "line 11: provider.other.npm",
 		"line 13: mcp.files.hooks", "line 14: agent.build.mode", "line 17: skills.urls", "line 18: compaction.auto", "line 19: lsp",
 	}
@@ -130,7 +130,7 @@ func TestInvalidValues(t *testing.T) {
 		`line 2: permission.bash.*` + action + `"maybe"`, `line 2: permission.edit` + action + `"sometimes"`,
 		`line 2: permission.webfetch: not imported: want an action (allow, ask or deny), have 3`,
 		`line 2: permission.read.*: not imported: want an action (allow, ask or deny), have an object`,
-		`line 4: mcp.kind: not imported: want one of local, remote, have "weird"`, `line 5: mcp.empty: not imported: a local server needs command`,
+		`line 4: mcp.kind.type: not imported: want one of local, remote, have "weird"`, `line 4: mcp.kind: not imported: has no type`, `line 5: mcp.empty: not imported: a local server needs command`,
 		`line 6: mcp.nowhere: not imported: a remote server needs url`, `line 7: mcp.wait.timeout: not imported: want 0 or more, have -5`,
 		`line 10: agent.build.permission.bash` + action + `"nope"`, `line 10: agent.plan.permission` + action + `"never"`,
 	}
@@ -139,12 +139,23 @@ func TestInvalidValues(t *testing.T) {
 	}
 }
 
+// References stay: their values are those of the machine on which the translation is read.
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	r := translate(t, `{"model": "{env:MODEL}", "provider": {"p": {"options": {"apiKey": "{file:~/none}"}}}, "logLevel": "{env:LEVEL}", "theme": "x"}`)
+	for _, kept := range []string{"{env:MODEL}", "{file:~/none}", "{env:LEVEL}"} {
+		if !strings.Contains(string(r.Config), kept) {
+			t.Errorf("%s is lost:\n%s", kept, r.Config)
+		}
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"empty": "", "no JSON": "{", "list": "[]", "not UTF-8": "{\"a\": \"\xff\"}", "deep": strings.Repeat("[", 30_000), "large": strings.Repeat(" ", 2<<20),
 	} {
-		if _, err := opencode.Translate([]byte(text)); !errors.Is(err, opencode.ErrSyntax) {
+		if _, err := opencode.Translate(t.Context(), []byte(text)); !errors.Is(err, opencode.ErrSyntax) {
 			t.Errorf("%s: Translate = %v, want ErrSyntax", name, err)
 		}
 	}
@@ -157,14 +168,14 @@ func FuzzTranslate(f *testing.F) {
 	f.Add(`{"permission": {"bash": {"*": "x"}, "edit": 1}, "mcp": {"a": {"type": "x", "url": "y"}, "b": {"command": [1]}}}`)
 	f.Add(`{"a": 1, "a": 2, "mode": {}, "agent": {"": {"x": {}}},}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		first, err := opencode.Translate([]byte(text))
+		first, err := opencode.Translate(t.Context(), []byte(text))
 		if err != nil {
 			if !errors.Is(err, opencode.ErrSyntax) {
 				t.Errorf("Translate = %v", err)
 			}
 			return
 		}
-		again, err := opencode.Translate(first.Config)
+		again, err := opencode.Translate(t.Context(), first.Config)
 		if err != nil {
 			t.Fatalf("the translation cannot be read: %v\n%s", err, first.Config)
 		}

@@ -2,6 +2,7 @@
 package manage
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ tenon reads them there.`,
 		files: func(dir string, p sdk.Project) []string {
 			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
 		},
-		translate: claude.Translate,
+		translate: func(_ context.Context, text []byte) (*config.Translation, error) { return claude.Translate(text) },
 		others: []otherFiles{
 			{".claude", "agents commands", `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`},
 			{".claude", "output-styles", "not imported: write an agent with the text"},
@@ -72,7 +73,7 @@ tenon reads them there.`,
 type foreign struct {
 	name, short, long string
 	files             func(directory string, p sdk.Project) []string // possible configuration files, in order
-	translate         func(text []byte) (*config.Translation, error)
+	translate         func(ctx context.Context, text []byte) (*config.Translation, error)
 	others            []otherFiles
 }
 
@@ -87,18 +88,18 @@ func importCommand(a *cli.App, f *foreign) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: f.name + " [file]", Short: f.short, Long: f.long,
-		RunE: func(_ *cobra.Command, args []string) error { return f.run(a, args, output) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args, output) },
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this new `file` instead of stdout")
 	return cmd
 }
 
-func (f *foreign) run(a *cli.App, args []string, output string) error {
+func (f *foreign) run(ctx context.Context, a *cli.App, args []string, output string) error {
 	file, data, err := f.find(a, args)
 	if err != nil {
 		return err
 	}
-	translated, err := f.translate(data)
+	translated, err := f.translate(ctx, data)
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
