@@ -81,11 +81,6 @@ func (c *checker) Text(p place, text string) string {
 	return text
 }
 
-// Constrain checks the rules that the type of a value does not express.
-func (c *checker) Constrain(p place, value any) (kept any, message, remedy string) {
-	return Constrain(p.Schema, value)
-}
-
 // Set notes that the source set the value at p. Elements of lists share the origin of the list.
 func (c *checker) Set(p place) {
 	if p.Key != "" && !strings.Contains(p.Schema, "[]") {

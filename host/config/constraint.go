@@ -14,7 +14,8 @@ import (
 
 // Constrain checks the rules that the type of a value does not express, and returns the value in the form in which it is stored. An empty
 // message means that it is valid.
-func Constrain(schema string, value any) (kept any, message, remedy string) {
+func (*checker) Constrain(p place, value any) (kept any, message, remedy string) {
+	schema := p.Schema
 	switch schema {
 	case "model", "small_model", "agent.*.model", "command.*.model":
 		message, remedy = checkModel(value.(string))
@@ -93,14 +94,14 @@ func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
 		server := cfg.MCP[name]
 		key := checked.Join("mcp", name)
-		if message, remedy := CheckServer(&server); message != "" {
+		if message, remedy := checkServer(&server); message != "" {
 			l.bad(key, origins, message, remedy)
 		}
 	}
 }
 
-// CheckServer returns a problem with an incomplete MCP server. An empty message means that it is complete.
-func CheckServer(server *sdk.MCPConfig) (message, remedy string) {
+// checkServer returns a problem with an incomplete MCP server. An empty message means that it is complete.
+func checkServer(server *sdk.MCPConfig) (message, remedy string) {
 	switch {
 	case server.Type == "" && len(server.Command) == 0 && server.URL == "":
 		if server.Enabled == nil || *server.Enabled {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/httpx"
-	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
@@ -20,15 +19,12 @@ var places = []string{".claude-plugin/marketplace.json", ".agents/plugins/market
 func (s *Store) address(text, dir string) (source.Ref, error) {
 	u, err := url.Parse(text)
 	switch {
-	case err == nil && strings.HasSuffix(u.Path, ".json") && (u.Scheme == "https" || u.Scheme == "http") && u.User == nil && u.Host != "":
-		r := source.Ref{Kind: source.Archive, URL: text}
-		if u.Scheme == "http" && !local(r) {
-			return r, fmt.Errorf("%w %q: http is not encrypted; use https", source.ErrRef, text)
+	case err == nil && strings.HasSuffix(u.Path, ".json") && (u.Scheme == "https" || u.Scheme == "http"):
+		r, err := source.FileRef(text)
+		if err != nil {
+			err = fmt.Errorf("%w %q: %w", source.ErrRef, text, err)
 		}
-		if err := manifest.CheckSpelling(u); err != nil {
-			return r, fmt.Errorf("%w %q: %w", source.ErrRef, text, err)
-		}
-		return r, nil
+		return r, err
 	case err == nil && slices.Contains([]string{"https", "http", "ssh", "file"}, u.Scheme):
 		text = "git+" + text
 	case !source.IsRef(text) && !strings.ContainsAny(text[:min(1, len(text))], "./~"):

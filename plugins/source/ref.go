@@ -240,15 +240,24 @@ func archiveRef(scheme, rest string) (Ref, error) {
 	} else if hash {
 		return r, errors.New("the part after # is not sha256= and 64 hexadecimal digits")
 	}
-	u, err := url.Parse(address)
-	if err != nil {
+	if _, err := FileRef(address); err != nil {
 		return r, err
 	}
-	if u.Host == "" || u.User != nil {
-		return r, errors.New("want https://host/path")
-	}
-	if formatOf(u.EscapedPath()) == "" { // as a fetch reads it
+	if u, err := url.Parse(address); err != nil || formatOf(u.EscapedPath()) == "" { // as a fetch reads it
 		return r, errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
+	}
+	return r, nil
+}
+
+// FileRef returns the reference of any file behind an URL.
+func FileRef(address string) (Ref, error) {
+	r := Ref{Kind: Archive, URL: address}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return r, err
+	case u.Host == "" || u.User != nil:
+		return r, errors.New("want https://host/path")
 	}
 	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }

@@ -53,7 +53,7 @@ func TestParseRefuses(t *testing.T) {
 		"", "name", "name@", "@market", "a@b@c", "a b@market", "a/b@market", "ftp://h/a.zip", "github:o", "github:o/..", "github:-o/r", "github:o/r/../x", "github:o/r@-x", "github:o/r@a..b", "github:o/r@",
 		"github:o/r#abc", "github:o/r#" + strings.ToUpper("a"+commit[1:]), "git+https://", "git+https://h", "git+https://h/", "git+https://u:p@h/r", "git+http://h/r",
 		"git+https://h/r//../x", "git+ext::sh -c x", "git+ssh://-oProxyCommand=x/r", "git+ftp://h/r", "https://h/a", "https://h/a.zip#x", "https://h/a%2Ezip", "https://h/a.zip#sha256=ab",
-		"https://u@h/a.zip", "http://h/a.zip", "https:///a.zip", "npm:", "npm:@s", "npm:a/b", "npm:.a", "npm:a b", "npm:a@", "npm:../x", "./a\n", "git+https://h/r@v1\x00",
+		"https://u@h/a.zip", "http://h/a.zip", "https:///a.zip", "https://h.zip", "npm:", "npm:@s", "npm:a/b", "npm:.a", "npm:a b", "npm:a@", "npm:../x", "./a\n", "git+https://h/r@v1\x00",
 		"git+file://h/r", "git+https://h/a/../b", "git+https://h/a/%2e%2E/b", "git+https://h/a%2f..%2fb", "git+https://h/./b", "git+ssh://git@h/a/..", "https://h/a/../b.zip", "https://h/a/%2e%2e/b.zip", "https://h/./b.zip",
 		"https://ｅvil.example/a.zip", "https://evil。example/a.zip", "https://%EF%BD%85vil.example/a.zip", "git+https://ｅvil.example/r", "oci://ｅvil.example/o/p",
 		"git+https://167772161/r", "git+https://0xa.1/r", "https://010.0.0.1/a.zip", "https://10.1./a.zip",
