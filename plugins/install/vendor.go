@@ -126,7 +126,7 @@ func (in *Installer) vendored(ctx context.Context, p *pins.Plugin, dir string) (
 	a := archive.File{Format: archive.TarGzip, Data: file, Size: info.Size()}
 	content, err := a.Extract(ctx, dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	out := &source.Fetched{Pin: p.Pin, Path: dir, LeftOut: content.LeftOut}
 	if files, err := os.ReadDir(dir); err == nil && len(files) == 1 { // a bare module or program, or a package

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -167,6 +168,18 @@ func TestVendorDirectory(t *testing.T) {
 	other.Vendor, other.Fetcher.Offline = dir, true
 	if again, err := other.Stage(t.Context(), target, s.Ref, &s.Plugin); err != nil || again.Digest != s.Digest {
 		t.Errorf("from the vendor directory: %+v, %v", again, err)
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "trees", "*.tar.gz"))
+	if err != nil || len(list) != 1 {
+		t.Fatalf("vendored %v, %v", list, err)
+	}
+	if err := os.WriteFile(list[0], []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	damaged := installer(t, nil, "")
+	damaged.Vendor = dir
+	if _, err := damaged.Stage(t.Context(), target, s.Ref, &s.Plugin); !errors.Is(err, archive.ErrUnsafe) || !strings.Contains(err.Error(), list[0]) {
+		t.Errorf("from a damaged archive: %v, want ErrUnsafe with its path", err)
 	}
 }
 
