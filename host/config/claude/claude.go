@@ -85,7 +85,11 @@ func (t *translator) setting(m *checked.Member) {
 	case "permissions":
 		t.permissions(&m.Value)
 	case "hooks": // tenon has the same dialect, and names the parts that it does not support when it loads them
-		t.out.Hooks = m.Value.Raw
+		if m.Value.Kind == checked.Object {
+			t.out.Hooks = m.Value.Raw
+		} else {
+			t.note(m.Offset, m.Name, "not imported: want an object, have %s", m.Value.Kind)
+		}
 	case "mcpServers":
 		t.servers(&m.Value)
 	case "env":

@@ -141,6 +141,14 @@ func TestState(t *testing.T) {
 	}
 }
 
+func TestHooksOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	r, err := claude.Translate([]byte(`{"hooks": []}`))
+	if err != nil || len(r.Notes) != 1 || strings.Contains(string(r.Config), "hooks") {
+		t.Errorf("Translate = %s, %v", r.Config, err)
+	}
+}
+
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"[]", "{", `{"a": 1, "a": 2`} {
