@@ -15,8 +15,9 @@ func LookPath(name, project string) (string, error) {
 	if name != filepath.Base(name) || ownsPrograms(project) {
 		return exec.LookPath(name)
 	}
-	for _, dir := range filepath.SplitList(Path(project)) {
-		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil && !passes(Real(project), found) {
+	project = Real(project)
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if found, err := exec.LookPath(filepath.Join(dir, name)); filepath.IsAbs(dir) && err == nil && !passes(project, found) {
 			return found, nil
 		}
 	}
