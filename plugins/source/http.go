@@ -104,6 +104,9 @@ func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
+		return j.RoundTripper.RoundTrip(req) // the connection is to the user's proxy
+	}
 	return j.RoundTripper.RoundTrip(req.WithContext(context.WithValue(req.Context(), elsewhere{}, true)))
 }
 
