@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -37,9 +37,6 @@ type VaultOptions struct {
 type Vault struct {
 	dir    string
 	stamps *stamps
-
-	mu       sync.Mutex
-	resolved string // dir, links resolved; empty until it exists
 }
 
 // Sealed is a copy of approved content.
@@ -277,19 +274,8 @@ func (s *Sealed) LeftOut() (out []string) {
 	return out
 }
 
-// place returns the path of the copy with a digest, with links resolved once the vault exists.
-func (v *Vault) place(d Digest) string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.resolved == "" {
-		dir, err := filepath.EvalSymlinks(v.dir)
-		if err != nil {
-			return filepath.Join(v.dir, d.hex())
-		}
-		v.resolved = dir
-	}
-	return filepath.Join(v.resolved, d.hex())
-}
+// place returns the path of the copy with a digest, with links resolved.
+func (v *Vault) place(d Digest) string { return filepath.Join(projectfs.Real(v.dir), d.hex()) }
 
 // Remove deletes a copy. A missing copy is not an error.
 func (v *Vault) Remove(d Digest) error {
