@@ -84,7 +84,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	}
 	b.Set("stream", true)
 	b.Merge(options)
-	return b.Encode()
+	return b.Encode(wire.SizeOf(req))
 }
 
 // toolChoice returns the rules for tool calls: whether they are required, and one at a time. It is empty for the server's default. A model

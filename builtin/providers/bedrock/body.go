@@ -78,7 +78,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("additionalModelRequestFields", e.additional)
 	}
 	b.Merge(options)
-	return b.Encode()
+	return b.Encode(wire.SizeOf(req))
 }
 
 // encoder encodes one request.

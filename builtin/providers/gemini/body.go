@@ -103,7 +103,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("generationConfig", config)
 	}
 	b.Merge(wire.Renamed(req.Params.Options, optionNames()))
-	return b.Encode()
+	return b.Encode(wire.SizeOf(req))
 }
 
 // optionNames returns the names of options in the format. Configurations for the AI SDK do not nest the options of generationConfig.

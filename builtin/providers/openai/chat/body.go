@@ -100,7 +100,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("stream_options", sdk.Object{"include_usage": true})
 	}
 	b.Merge(wire.Renamed(req.Params.Options, api.OptionNames(false)))
-	return b.Encode()
+	return b.Encode(wire.SizeOf(req))
 }
 
 func (c client) messages(req *sdk.ModelRequest) []message {

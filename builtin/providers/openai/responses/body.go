@@ -79,7 +79,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	}
 	b.Set("stream", true)
 	b.Merge(wire.Renamed(req.Params.Options, api.OptionNames(true)))
-	return b.Encode()
+	return b.Encode(wire.SizeOf(req))
 }
 
 func (c client) input(req *sdk.ModelRequest) []any {
