@@ -41,7 +41,8 @@ func Score(pattern, text string) (score int, ok bool) {
 		} else if skipped == 0 {
 			score += pointNeighbor
 		}
-		at = start + utf8.RuneLen(r)
+		_, size := utf8.DecodeRuneInString(text[start:]) // 1 for a byte that is not UTF-8
+		at = start + size
 	}
 	if strings.Contains(text, pattern) { // the whole pattern scores most
 		score += pointFirst + pointNeighbor*utf8.RuneCountInString(pattern)

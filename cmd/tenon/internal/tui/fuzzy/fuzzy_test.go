@@ -27,3 +27,13 @@ func TestFilter(t *testing.T) {
 		}
 	}
 }
+
+// A name that is not UTF-8 is found by the character that the screen shows for it.
+func TestNotUTF8(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{"A\xff": false, "A\xffb": true} {
+		if _, ok := fuzzy.Score("A\uFFFDb", text); ok != want {
+			t.Errorf("Score(%q) = %v, want %v", text, ok, want)
+		}
+	}
+}
