@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -117,17 +116,6 @@ func (l Local) History(ctx context.Context, session string) (*History, error) {
 	}
 	h.Todos, err = l.Store.Todos(ctx, session)
 	return h, err
-}
-
-// Submit implements Host. The turn uses plugins that were approved in another terminal.
-func (l Local) Submit(ctx context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
-	app := l.Workspace.App
-	if names, err := l.Refresh(ctx); err != nil {
-		app.Log.Warn("plugins approved in the meantime cannot be loaded", "err", err)
-	} else if len(names) > 0 {
-		app.Say("approved and loaded: %s", strings.Join(names, ", "))
-	}
-	return l.Host.Submit(ctx, in)
 }
 
 // Reload implements Host.

@@ -275,8 +275,6 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 
 // loadApproved loads plugins that the user approved in another terminal.
 func (m *model) loadApproved() {
-	m.approving.Lock()
-	defer m.approving.Unlock()
 	names, err := m.host.Refresh(m.ctx)
 	switch {
 	case err != nil:

@@ -70,7 +70,6 @@ type model struct {
 	notices                  []string       // messages of plugin notices that the session shows
 	forgets                  bool           // storing the history failed
 	editors                  sync.WaitGroup // user's editors that occupy the terminal
-	approving                sync.Mutex     // held while plugins are loaded before a prompt
 }
 
 // asked is a question of the host about a session. It stays open until it is answered, here or in another client.
