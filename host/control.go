@@ -27,14 +27,14 @@ type (
 	FileChange    = undo.FileChange
 )
 
-// SessionChanges returns the changes that a session and its subagents made to files, sorted by path; if messageID is not empty, only the
-// changes since that message. Reverted changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
-func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([]FileChange, error) {
+// SessionChanges returns the changes that a session and its subagents made to files, sorted by path. Reverted changes are left out.
+// Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+func (h *Host) SessionChanges(ctx context.Context, session string) ([]FileChange, error) {
 	s, err := h.Session(ctx, session)
 	if err != nil {
 		return nil, err
 	}
-	return h.files.Changes(ctx, s, messageID)
+	return h.files.Changes(ctx, s)
 }
 
 // Revert returns a session to its state before a message: it reverts the file changes of the session and its subagents since, and the model no

@@ -115,9 +115,9 @@ type FileChange struct {
 	Shared bool `json:"shared,omitempty"`
 }
 
-// Changes returns the changes that a session and its subagents made to files, sorted by path; if messageID is not empty, only the changes
-// since that message. Reverted changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
-func (f *Files) Changes(ctx context.Context, s *sdk.Session, messageID string) ([]FileChange, error) {
+// Changes returns the changes that a session and its subagents made to files, sorted by path. Reverted changes are left out. Errors:
+// ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+func (f *Files) Changes(ctx context.Context, s *sdk.Session) ([]FileChange, error) {
 	list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
 	if err != nil {
 		return nil, err
@@ -126,13 +126,6 @@ func (f *Files) Changes(ctx context.Context, s *sdk.Session, messageID string) (
 		if i := live.IndexOf(list, s.Revert.MessageID); i >= 0 {
 			list = list[:i]
 		}
-	}
-	if messageID != "" {
-		i := live.IndexOf(list, messageID)
-		if i < 0 {
-			return nil, fmt.Errorf("message %q: %w", messageID, live.ErrNotFound)
-		}
-		list = list[i:]
 	}
 	net, err := f.netChanges(ctx, s.ID, list)
 	if err != nil || len(net) == 0 {

@@ -202,7 +202,7 @@ func undoProblem(err error, command string) error {
 }
 
 func (c *conversation) diff(ctx context.Context, _ string) error {
-	list, err := c.m.SessionChanges(ctx, c.session.ID, "")
+	list, err := c.m.SessionChanges(ctx, c.session.ID)
 	if err != nil {
 		return sessions.RevertProblem(err)
 	}

@@ -47,7 +47,7 @@ type Host interface {
 
 	// Files.
 	Revert(ctx context.Context, o host.RevertOptions) (*host.Reverted, error)
-	SessionChanges(ctx context.Context, session, messageID string) ([]host.FileChange, error)
+	SessionChanges(ctx context.Context, session string) ([]host.FileChange, error)
 	// Files lists the project's files and directories, except ignored ones. Directories end in a slash.
 	Files(ctx context.Context) ([]string, error)
 

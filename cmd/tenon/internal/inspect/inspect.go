@@ -159,12 +159,12 @@ func price(p sdk.Price) string {
 func hooksCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "hooks", Short: "List all hooks in the order they are called",
-		RunE: a.OnMachine(func(_ context.Context, m *cli.Machine, _ []string) error { return ListHooks(a, m.Hooks()) }),
+		RunE: a.OnMachine(func(_ context.Context, m *cli.Machine, _ []string) error { return listHooks(a, m.Hooks()) }),
 	})
 }
 
-// ListHooks prints hooks.
-func ListHooks(a *cli.App, list []hooks.HookInfo) error {
+// listHooks prints hooks.
+func listHooks(a *cli.App, list []hooks.HookInfo) error {
 	return cli.List(a, list, cli.Listing[hooks.HookInfo]{
 		Empty: "no plugin has a hook",
 		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},

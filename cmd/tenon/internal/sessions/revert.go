@@ -111,7 +111,7 @@ func diffCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
 		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-			list, err := m.SessionChanges(ctx, s.ID, "")
+			list, err := m.SessionChanges(ctx, s.ID)
 			if err != nil {
 				return RevertProblem(err)
 			}

@@ -200,7 +200,7 @@ func (m *model) openDiff() tea.Cmd {
 
 // changes returns the file changes of a session, and a unified diff of them.
 func changes(ctx context.Context, m *model, session string) (diff string, list []host.FileChange, err error) {
-	list, err = m.host.SessionChanges(ctx, session, "")
+	list, err = m.host.SessionChanges(ctx, session)
 	var b strings.Builder
 	for i := range list {
 		b.WriteString(sessions.Unified(&list[i]))
