@@ -111,7 +111,7 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 	path := configFile(w, project)
 	old, err := projectfs.ForProject(w.Project).Read(path, checked.MaxBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return cli.UsageError("make it readable", "%s: %w", path, cli.Cause(err))
+		return cli.UsageError("make it readable, or replace the link by a file", "%s: %w", path, cli.Cause(err))
 	}
 	_, _ = w.LoadConfig(ctx, nil) // masks the current secrets in the difference; errors are reported with the new value
 	changed, loaded, err := withValue(ctx, w, path, old, key, text)

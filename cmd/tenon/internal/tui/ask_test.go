@@ -10,10 +10,12 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
@@ -185,6 +187,38 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	m.Update(tea.KeyPressMsg{Code: 'h', Text: "h"})
 	press(0, "per_1 once")
 	press(startled, "per_1 once, per_2 once")
+}
+
+// Answers stay when the user goes back to an earlier question, and a long problem is shown whole.
+func TestBackInAForm(t *testing.T) {
+	t.Parallel()
+	var sent [][]string
+	problem := "the value does not match the pattern ^[A-Z]{3}-[0-9]{4}$"
+	f := dialog.NewQuestions(&sdk.QuestionRequest{ID: "que_1", Questions: []sdk.Question{
+		{Form: &sdk.FormField{Label: "Name", Problem: problem}}, {Default: []string{"7"}, Form: &sdk.FormField{Label: "Count"}}, {Form: &sdk.FormField{Label: "Place"}},
+	}}, func(answers [][]string) tea.Cmd {
+		sent = answers
+		return nil
+	})
+	lines, _ := f.View(dialog.Canvas{Width: 30, Height: 20, Theme: &draw.Themes(true)[0], Method: ansi.GraphemeWidth})
+	if screen := strings.Join(strings.Fields(ansi.Strip(strings.Join(lines, " "))), " "); !strings.Contains(screen, "[0-9]{4}$") {
+		t.Errorf("screen %q", screen)
+	}
+	for _, key := range strings.Fields("a enter backspace 9 enter shift+tab shift+tab b enter enter c enter") {
+		k := tea.KeyPressMsg{Text: key, Code: []rune(key)[0]}
+		switch key {
+		case "enter":
+			k = tea.KeyPressMsg{Code: tea.KeyEnter}
+		case "backspace":
+			k = tea.KeyPressMsg{Code: tea.KeyBackspace}
+		case "shift+tab":
+			k = tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift}
+		}
+		f.Key(k)
+	}
+	if want := [][]string{{"ab"}, {"9"}, {"c"}}; !reflect.DeepEqual(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
 }
 
 // A form is filled with the last answers, and shift+tab returns to a field.

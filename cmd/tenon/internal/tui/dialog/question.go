@@ -18,8 +18,9 @@ import (
 type Questions struct {
 	request *sdk.QuestionRequest
 	send    func(answers [][]string) tea.Cmd
-	answers [][]string
-	at      int // current row: an option, or the text below the options
+	answers [][]string // to the first questions; more than now after the user went back
+	now     int        // index of the current question
+	at      int        // current row: an option, or the text below the options
 	chosen  map[int]bool
 	text    edit.Editor
 	top     int    // first visible line of the question
@@ -33,9 +34,13 @@ func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd)
 	return q
 }
 
-// begin asks the next question. The last answer to the field of a form, or the default, is chosen.
+// begin asks the current question. The user's answer is chosen, else the last one to the field of a form, or the default.
 func (q *Questions) begin() {
 	one := q.question()
+	if q.now < len(q.answers) {
+		q.choose(q.answers[q.now])
+		return
+	}
 	given := one.Default
 	if f := one.Form; f != nil {
 		if q.problem = f.Problem; f.Answer != nil {
@@ -64,14 +69,13 @@ func (q *Questions) choose(answer []string) {
 
 // back asks the question before the current one again.
 func (q *Questions) back() {
-	if n := len(q.answers) - 1; n >= 0 {
-		last := q.answers[n]
-		q.answers = q.answers[:n]
-		q.choose(last)
+	if q.now > 0 {
+		q.now--
+		q.begin()
 	}
 }
 
-func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
+func (q *Questions) question() *sdk.Question { return &q.request.Questions[q.now] }
 
 // free reports whether the question accepts text.
 func (q *Questions) free() bool {
@@ -174,8 +178,11 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 		}
 		answer = []string{}
 	}
-	q.answers = append(q.answers, answer)
-	if len(q.answers) == len(q.request.Questions) {
+	if q.now == len(q.answers) {
+		q.answers = append(q.answers, nil)
+	}
+	q.answers[q.now] = answer
+	if q.now++; q.now == len(q.request.Questions) {
 		return true, q.send(q.answers)
 	}
 	q.begin()
@@ -195,7 +202,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	k, width, one := c.Theme, c.Width, q.question()
 	head := ""
 	if n := len(q.request.Questions); n > 1 {
-		head = fmt.Sprintf("%d of %d · ", len(q.answers)+1, n)
+		head = fmt.Sprintf("%d of %d · ", q.now+1, n)
 	}
 	text, note := one.Question, ""
 	if f := one.Form; f != nil && f.Label != "" {
@@ -206,20 +213,14 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 		out = append(out, draw.Indent(" ", draw.PaintAll(k.Faint, draw.Wrap(note, width-2)))...)
 	}
 	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)
-	room := max(1, c.Height-len(out)-len(rows)-1)
+	foot := q.foot(c)
+	room := max(1, c.Height-len(out)-len(rows)-len(foot))
 	from := max(0, min(q.at-room/2, len(one.Options)-room))
 	for i := from; i < min(len(one.Options), from+room); i++ {
 		out = append(out, q.option(c, i))
 	}
 	if q.skips() {
 		out = append(out, terminal.Fit("  "+marked(c, "leave it empty", q.at == len(one.Options)), width))
-	}
-	hint := "enter answer · esc dismiss"
-	if one.Form != nil {
-		hint = "enter answer · shift+tab back · ctrl+d decline · esc cancel"
-	}
-	if one.Multiple {
-		hint = "space choose · " + hint
 	}
 	var at *tea.Position
 	if q.free() {
@@ -237,11 +238,24 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 			at = &tea.Position{X: 4 + column, Y: len(out) - len(rows) + row}
 		}
 	}
-	look := k.Faint
+	return append(out, foot...), at
+}
+
+// foot draws the keys, or the problem in at most a third of the height.
+func (q *Questions) foot(c Canvas) []string {
+	one := q.question()
 	if q.problem != "" {
-		look, hint = k.Fail, terminal.OneLine(q.problem)
+		lines := draw.PaintAll(c.Theme.Fail, draw.Wrap(terminal.OneLine(q.problem), c.Width-2))
+		return draw.Indent(" ", lines[:min(len(lines), max(1, c.Height/3))])
 	}
-	return append(out, terminal.Fit(" "+draw.Paint(look, hint), width)), at
+	hint := "enter answer · esc dismiss"
+	if one.Form != nil {
+		hint = "enter answer · shift+tab back · ctrl+d decline · esc cancel"
+	}
+	if one.Multiple {
+		hint = "space choose · " + hint
+	}
+	return []string{terminal.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}
 }
 
 // ask draws the text of the question in at most half the height.
