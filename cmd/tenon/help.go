@@ -97,6 +97,7 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
   VISUAL, EDITOR                   editor of tenon config edit
   NO_COLOR                         any value turns colors off
   TERM                             dumb or unset: no colors and no moving output
+  COLORTERM                        truecolor: the terminal UI uses more than 256 colors
 
 {env:NAME} in a configuration file inserts any other variable. The model's commands do not receive variables that hold keys.
 `
