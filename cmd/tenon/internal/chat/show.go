@@ -54,7 +54,11 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	names := c.modelNames(ctx)
 	provider, _, full := strings.Cut(args, "/")
 	if !full || !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }) {
-		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), nearest.Remedy(args, names)+"; /model lists the available models")
+		fix := "/model lists the available models"
+		if name := nearest.Name(args, names); name != "" {
+			fix = fmt.Sprintf("did you mean %q? %s", name, fix)
+		}
+		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), fix)
 	}
 	c.model = args
 	c.notify("using " + c.model + " from now on")
