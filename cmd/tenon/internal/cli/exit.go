@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -79,14 +80,19 @@ func (r Remedies) Remedied(err error) error {
 	return err
 }
 
-// Join returns one error for several, with the exit code and the remedy of the first; nil if all are nil.
+// Join returns one error for several, with the exit code of the first and all their remedies; nil if all are nil.
 func Join(problems ...error) error {
-	err := errors.Join(problems...)
-	if err == nil {
-		return nil
+	problems = slices.DeleteFunc(problems, func(err error) bool { return err == nil })
+	if len(problems) < 2 {
+		return errors.Join(problems...)
 	}
-	first := Remedy(err)
-	return Fail(first.Code, err, first.Fix)
+	var fixes []string
+	for _, err := range problems {
+		if fix := Remedy(err).Fix; fix != "" && !slices.Contains(fixes, fix) {
+			fixes = append(fixes, fix)
+		}
+	}
+	return Fail(Remedy(problems[0]).Code, errors.Join(problems...), strings.Join(fixes, "\n"))
 }
 
 // Error returns the cause.

@@ -85,3 +85,16 @@ func TestRemedyOfDescription(t *testing.T) {
 		t.Errorf("exit code %d, %v, want %d and the name of the file", f.Code, f, ExitTurn)
 	}
 }
+
+// Several errors keep their remedies, each once.
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	none := error(nil)
+	if err := Join(none, none); err != nil {
+		t.Errorf("Join() = %v", err)
+	}
+	f := Remedy(Join(none, UsageError("do this", "one"), UsageError("do that", "two"), UsageError("do this", "three")))
+	if f.Code != ExitUsage || f.Error() != "one\ntwo\nthree" || f.Fix != "do this\ndo that" {
+		t.Errorf("Join() = %d, %q, %q", f.Code, f.Error(), f.Fix)
+	}
+}
