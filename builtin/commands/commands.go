@@ -47,12 +47,11 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) { return p.Cur
 
 func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 	found := map[string]sdk.Command{}
-	add := func(c sdk.Command) { found[c.Name] = c }
 	for _, c := range builtins() {
-		add(c)
+		found[c.Name] = c
 	}
 	for name, c := range p.Config.Command {
-		add(command(name, c, sdk.OriginConfiguration))
+		found[name] = command(name, c, sdk.OriginConfiguration)
 	}
 	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range []string{"command", "commands"} {
@@ -67,7 +66,7 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 				}
 				c := command(doc.Name, *config, sources.Shorten(p.Project, doc.Path))
 				c.Digest = doc.Digest
-				add(c)
+				found[c.Name] = c
 				return nil
 			})
 		}
