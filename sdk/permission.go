@@ -176,9 +176,8 @@ type Question struct {
 	Form     *FormField       `json:"form,omitempty"`     // set if the question is a field of a form
 }
 
-// FormField is for user interfaces that show all fields of a form together. Question says the same for others, which ask one question after
-// another. In answers to a form, an empty text means that the field stays empty although it has a default, and no answers at all ([])
-// decline the form.
+// FormField has the parts of a form's question for user interfaces that show them apart; Question says the same as one text. In answers to a
+// form, an empty text means that the field stays empty although it has a default, and no answers at all ([]) decline the form.
 type FormField struct {
 	Message string   `json:"message"`           // of the form; the same in all fields
 	Label   string   `json:"label,omitempty"`   // name of the field
