@@ -16,35 +16,45 @@ const defaultLimit = 100 // of a listing; see store.Query
 
 // Sessions lists sessions from an index, newest first.
 func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
-	query, args := listing(named, q)
-	var rows [][]byte
-	err := s.read(ctx, func(c *database.Conn) (err error) {
-		rows, err = database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
-		return err
+	query, args := listing("CAST(key || ' ' || id || char(10) || coalesce(data, '') AS BLOB)", q)
+	var out []sdk.Session
+	var damage store.Damages
+	err := s.read(ctx, func(c *database.Conn) error {
+		rows, err := database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		out = make([]sdk.Session, len(rows))
+		damaged := make([]bool, len(rows))
+		inParallel(len(rows), func(i int) {
+			_, id, data := cutSession(rows[i])
+			damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != id
+		})
+		for i := range rows {
+			if !damaged[i] {
+				continue
+			}
+			key, id, _ := cutSession(rows[i])
+			v, err := s.session(ctx, c, key, id)
+			if err = damage.Take(err); err != nil {
+				return err
+			}
+			out[i] = *v
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	out, damaged := make([]sdk.Session, len(rows)), make([]bool, len(rows))
-	inParallel(len(rows), func(i int) {
-		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
-		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
-	})
-	var damage store.Damages
-	for i := range rows {
-		if damaged[i] {
-			id, _, _ := bytes.Cut(rows[i], []byte{'\n'})
-			v, _, err := s.Session(ctx, string(id))
-			if err = damage.Take(err); err != nil {
-				return nil, err
-			}
-			out[i] = *v
-		}
-	}
-	if len(out) == 0 {
-		return nil, nil
-	}
 	return out, damage.Err()
+}
+
+// cutSession splits a row of Sessions into its columns.
+func cutSession(row []byte) (key int64, id string, data []byte) {
+	columns, data, _ := bytes.Cut(row, []byte{'\n'})
+	number, id, _ := strings.Cut(string(columns), " ")
+	key, _ = strconv.ParseInt(number, 10, 64) // SQLite wrote it
+	return key, id, data
 }
 
 // List reads one column per session, and only from an index.
