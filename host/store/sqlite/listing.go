@@ -16,7 +16,7 @@ const defaultLimit = 100 // of a listing; see store.Query
 
 // Sessions lists sessions from an index, newest first.
 func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
-	query, args := listing("CAST(key || ' ' || id || char(10) || coalesce(data, '') AS BLOB)", q)
+	query, args := listing(named, q)
 	var out []sdk.Session
 	var damage store.Damages
 	err := s.read(ctx, func(c *database.Conn) error {
@@ -27,15 +27,19 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 		out = make([]sdk.Session, len(rows))
 		damaged := make([]bool, len(rows))
 		inParallel(len(rows), func(i int) {
-			_, id, data := cutSession(rows[i])
-			damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != id
+			id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
+			damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
 		})
 		for i := range rows {
 			if !damaged[i] {
 				continue
 			}
-			key, id, _ := cutSession(rows[i])
-			v, err := s.session(ctx, c, key, id)
+			id, _, _ := bytes.Cut(rows[i], []byte{'\n'})
+			key, err := c.Number(ctx, "SELECT key FROM session WHERE id = ?", string(id))
+			if err != nil {
+				return err
+			}
+			v, err := s.session(ctx, c, key, string(id))
 			if err = damage.Take(err); err != nil {
 				return err
 			}
@@ -47,14 +51,6 @@ func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, err
 		return nil, err
 	}
 	return out, damage.Err()
-}
-
-// cutSession splits a row of Sessions into its columns.
-func cutSession(row []byte) (key int64, id string, data []byte) {
-	columns, data, _ := bytes.Cut(row, []byte{'\n'})
-	number, id, _ := strings.Cut(string(columns), " ")
-	key, _ = strconv.ParseInt(number, 10, 64) // SQLite wrote it
-	return key, id, data
 }
 
 // List reads one column per session, and only from an index.
