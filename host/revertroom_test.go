@@ -3,6 +3,7 @@ package host_test
 import (
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
@@ -54,13 +55,30 @@ func TestRevertDirectoryInTheWay(t *testing.T) {
 	id := k.session()
 	k.turn(id, k.bash, func() { k.remove("f"); k.write("f/q", "q") })
 	k.write("f/mine/x", "mine")
+	k.write("f/mine/y", "mine")
 	before := k.state()
 	for _, force := range []bool{false, true} {
-		if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id, Force: force}); !errors.Is(err, snapshot.ErrChanged) {
-			t.Errorf("Revert() with force %t = %v, want ErrChanged", force, err)
+		_, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id, Force: force})
+		if !errors.Is(err, snapshot.ErrChanged) || !strings.Contains(err.Error(), "f/mine/x, f/mine/y") {
+			t.Errorf("Revert() with force %t = %v, want ErrChanged and both files", force, err)
 		}
 		k.is("after the refusal", before)
 	}
+}
+
+// Directories without files give way to a restored file, whatever their names are.
+func TestRevertEmptyDirectoryInTheWay(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("f", "one")
+	before := k.state()
+	id := k.session()
+	k.turn(id, k.bash, func() { k.remove("f") })
+	if err := os.MkdirAll(k.path("f/\xff"), 0o755); err != nil {
+		t.Skip(err) // the system requires UTF-8
+	}
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("after the revert", before)
 }
 
 // A directory that was moved and linked to from its old place comes back, though its files seem to be there behind the link.

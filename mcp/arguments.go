@@ -49,7 +49,8 @@ func (p *Prompt) assign(words []string) (given map[string]string, last string, r
 // prefix is the part of the word before the value.
 func (p *Prompt) open(text string) (argument, value, prefix string, given map[string]string, ok bool) {
 	words := splitWords(text)
-	if len(p.Arguments) == 0 || strings.HasSuffix(text, `"`) || strings.HasSuffix(text, "'") { // a quoted word is complete
+	inQuotes := strings.Count(text, `"`)%2 == 1
+	if len(p.Arguments) == 0 || inQuotes || strings.HasSuffix(text, `"`) || strings.HasSuffix(text, "'") { // a quoted word is complete
 		return "", "", "", nil, false
 	}
 	last := ""

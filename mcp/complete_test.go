@@ -16,6 +16,7 @@ func TestCompleteCommand(t *testing.T) {
 		"by name":        {"note=x", "note=main.go", `"argument":{"name":"note","value":"x"}`},
 		"quoted":         {`"main.go" x`, "main.go", `"context":{"arguments":{"file":"main.go"}}`},
 		"in quotes":      {`"my n"`, "", ""},
+		"in open quotes": {`"my n`, "", ""},
 		"too many words": {"a b c d", "", ""},
 	}
 	for name, test := range tests {

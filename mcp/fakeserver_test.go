@@ -325,7 +325,11 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 	case "ask":
 		s.reply(id, text(s.request("elicitation/create", string(args))))
 	case "sample":
-		s.reply(id, text(s.request("sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10,"systemPrompt":"be brief"}`)))
+		params := `{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10,"systemPrompt":"be brief"}`
+		if string(args) != "{}" {
+			params = string(args)
+		}
+		s.reply(id, text(s.request("sampling/createMessage", params)))
 	case "roots":
 		s.reply(id, text(s.request("roots/list", "{}")))
 	case "big":

@@ -42,6 +42,23 @@ func TestSampling(t *testing.T) {
 	}
 }
 
+// TestSamplingWithTools: a server that offers tools to the model, which tenon does not declare, gets an error as the protocol requires.
+func TestSamplingWithTools(t *testing.T) {
+	t.Parallel()
+	h := newTestHost(t)
+	h.sample = func(sdk.SampleRequest) (*sdk.SampleResult, error) {
+		t.Error("the model was asked without the tools")
+		return &sdk.SampleResult{}, nil
+	}
+	p := ready(t, h, fake(t, "plain"))
+	const messages = `"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10`
+	for _, field := range []string{`"tools":[{"name":"weather","inputSchema":{"type":"object"}}]`, `"toolChoice":{"mode":"required"}`} {
+		if got := mustRun(t, p, "fake_sample", `{`+field+`,`+messages+`}`).Output; !strings.Contains(got, "does not support tools") {
+			t.Errorf("%s: the server got %s, want an error", field, got)
+		}
+	}
+}
+
 func TestRoots(t *testing.T) {
 	t.Parallel()
 	h := newTestHost(t)

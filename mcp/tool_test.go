@@ -138,6 +138,22 @@ func TestCancelledTask(t *testing.T) {
 	}
 }
 
+// A call that is cancelled before it is sent starts no task.
+func TestTaskCancelledBefore(t *testing.T) {
+	t.Parallel()
+	count := filepath.Join(t.TempDir(), "count")
+	p := ready(t, newTestHost(t), fake(t, "plain", "COUNT="+count))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := run(ctx, t, p, "fake_task", `{}`); !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v", err)
+	}
+	mustRun(t, p, "fake_echo", `{"text":"x"}`)
+	if got := linesWith(t, count, "created"); len(got) > 0 {
+		t.Errorf("the server got %q", got)
+	}
+}
+
 func TestServerDeadline(t *testing.T) {
 	t.Parallel()
 	s := fake(t, "plain")

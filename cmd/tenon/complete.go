@@ -36,7 +36,7 @@ func addCompletions(a *cli.App, root *cobra.Command) {
 		"agent show": fromMachine(agentNames), "skill show": fromMachine(skillNames), "command show": fromMachine(commandNames), "models": fromMachine(modelNames),
 		"auth login": providerNames,
 	}
-	for _, name := range strings.Fields("show delete uncompact revert unrevert diff fork export rename archive unarchive repair") {
+	for _, name := range strings.Fields("show delete compact uncompact revert unrevert diff fork export rename archive unarchive repair") {
 		arguments["session "+name] = sessionIDs
 	}
 	arguments["explain"] = sessionIDs

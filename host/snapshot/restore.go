@@ -161,18 +161,49 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 
 // removeTree removes a directory that contains only directories.
 func removeTree(root *os.Root, name string) error {
-	var dirs []string
-	err := fs.WalkDir(root.FS(), filepath.ToSlash(name), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			return fmt.Errorf("%s is in a directory in its place", path)
+	dirs := []string{name}
+	var files []string
+	for i := 0; i < len(dirs); i++ {
+		list, err := readDir(root, dirs[i])
+		if err != nil {
+			return err
 		}
-		dirs = append(dirs, path)
-		return err
-	})
-	for i := len(dirs) - 1; i >= 0 && err == nil; i-- {
-		err = root.Remove(filepath.FromSlash(dirs[i]))
+		for _, e := range list {
+			path := filepath.Join(dirs[i], e.Name())
+			if e.IsDir() {
+				dirs = append(dirs, path)
+			} else {
+				files = append(files, Path(filepath.ToSlash(path)).String())
+			}
+		}
 	}
-	return err
+	if len(files) > 0 {
+		slices.Sort(files)
+		shown := strings.Join(files[:min(len(files), maxShown)], ", ")
+		if more := len(files) - maxShown; more > 0 {
+			shown += fmt.Sprintf(" and %d more", more)
+		}
+		return fmt.Errorf("a directory in its place contains %s", shown)
+	}
+	for _, dir := range slices.Backward(dirs) {
+		if err := root.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxShown is the maximum number of files in an error.
+const maxShown = 10
+
+// readDir lists a directory. The file system of a root would refuse names that are not UTF-8.
+func readDir(root *os.Root, name string) ([]fs.DirEntry, error) {
+	dir, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.ReadDir(-1)
 }
 
 // makeWay removes a file or directory. A directory that must go stays if it is not empty.
@@ -182,7 +213,7 @@ func makeWay(root *os.Root, name string, now, to Entry) error {
 	}
 	err := root.Remove(name)
 	if now.Directory() && !to.Exists() && !isMissing(err) && err != nil {
-		if list, readErr := fs.ReadDir(root.FS(), filepath.ToSlash(name)); readErr == nil && len(list) > 0 {
+		if list, readErr := readDir(root, name); readErr == nil && len(list) > 0 {
 			return nil
 		}
 	}

@@ -81,6 +81,15 @@ func Readable(err error) ([]Damage, error) {
 	return nil, err
 }
 
+// SessionDamage returns a *DamageError about a whole session for an error of reading it that is ErrCorrupt, and any other error as it is. Work on
+// many sessions continues with the next one.
+func SessionDamage(session string, err error) error {
+	if _, other := Readable(err); !errors.Is(other, ErrCorrupt) {
+		return err
+	}
+	return &DamageError{Rows: []Damage{{Type: DamagedStore, Session: session, Problem: "its rows cannot be read"}}}
+}
+
 // Damages collects damaged rows while a result is assembled.
 type Damages struct{ found *DamageError }
 

@@ -215,15 +215,21 @@ func (s *toolSearch) find(query string, most int) (found []*Tool, unknown []stri
 
 // rank returns the tools that contain words of the query, the best first. A word counts more in a name, and if it is in few tools.
 func rank(tools []*Tool, query string) []*Tool {
-	scores := map[*Tool]int{}
+	names, texts := make([]string, len(tools)), make([]string, len(tools))
+	for i, one := range tools {
+		names[i], texts[i] = strings.ToLower(one.Def.ID), strings.ToLower(one.Def.Description+string(one.Def.Parameters))
+	}
 	separator := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	for word := range strings.FieldsFuncSeq(strings.ToLower(query), separator) {
+	words := strings.FieldsFunc(strings.ToLower(query), separator)
+	slices.Sort(words)
+	scores := map[*Tool]int{}
+	for _, word := range slices.Compact(words) {
 		hits := map[*Tool]int{}
-		for _, one := range tools {
-			if strings.Contains(strings.ToLower(one.Def.ID), word) {
+		for i, one := range tools {
+			if strings.Contains(names[i], word) {
 				hits[one] += 4
 			}
-			if strings.Contains(strings.ToLower(one.Def.Description+string(one.Def.Parameters)), word) {
+			if strings.Contains(texts[i], word) {
 				hits[one]++
 			}
 		}

@@ -196,8 +196,6 @@ func panics() map[string]string {
 		"sdk.New":                             "the random source of the system is documented never to fail",
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",
 		"internal/fakellm.appendJSON":         "what tests script always encodes",
-		"internal/perf.check":                 "a failed measurement ends all of them, see catch",
-		"internal/perf.catch":                 "repeats a panic that is not check's",
 	}
 }
 

@@ -46,6 +46,9 @@ func stopReason(finish string) string {
 
 // sampleRequest converts a request to the model.
 func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleRequest, error) {
+	if len(p.Tools) > 0 || p.ToolChoice != nil {
+		return nil, errors.New("this client does not support tools in requests to the model")
+	}
 	out := &sdk.SampleRequest{SessionID: session, System: p.SystemPrompt, MaxTokens: int64(p.MaxTokens)}
 	if p.Temperature != 0 {
 		out.Temperature = &p.Temperature

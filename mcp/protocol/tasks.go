@@ -51,6 +51,9 @@ func (t *task) key() map[string]any { return map[string]any{"taskId": t.ID} }
 // createTask sends a call that the server makes a task of. It waits for the task's name for a moment after ctx ends: only the name cancels
 // the task.
 func (c *Conn) createTask(ctx context.Context, params map[string]any) (*task, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &carrierError{err}
+	}
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(goodbyeTimeout, stop) })()

@@ -268,7 +268,8 @@ func TestSigstore(t *testing.T) {
 		t.Fatal(err)
 	}
 	push(t, images, http.MethodPut, "/v2/o/p/manifests/"+digestOf(referrer), manifestType, referrer)
-	for ref, fixture := range map[string]string{image: "manifest.json", k.server.URL + "/signed.tar.gz": "signed.tar.gz"} {
+	layout := layoutOf(t, [][]byte{[]byte("{}"), archive, manifest, bundle, referrer}, descriptor(manifestType, referrer), descriptor(manifestType, manifest))
+	for ref, fixture := range map[string]string{image: "manifest.json", layout: "manifest.json", k.server.URL + "/signed.tar.gz": "signed.tar.gz"} {
 		k.policy(t, require(fixture, identity), path)
 		s, err := k.Stage(t.Context(), k.target, ref, nil)
 		if err != nil || s.Name != "signed" || !strings.HasPrefix(s.Signer, "sigstore https://github.com/owner/repo/") || k.Policy.Accepts(source.Ref{Kind: source.NPM, URL: "x"}, s.Signer) != nil {
@@ -293,6 +294,23 @@ func TestSigstore(t *testing.T) {
 			}
 		}
 	}
+}
+
+// layoutOf writes an OCI layout as it is copied from a registry: a signature, and the manifest with a tag.
+func layoutOf(t *testing.T, blobs [][]byte, signature, tagged map[string]any) string {
+	t.Helper()
+	tagged["annotations"] = map[string]string{"org.opencontainers.image.ref.name": "v1"}
+	index, err := json.Marshal(map[string]any{"schemaVersion": 2, "manifests": []any{signature, tagged}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{"oci-layout": `{"imageLayoutVersion":"1.0.0"}`, "index.json": string(index)}
+	for _, data := range blobs {
+		files["blobs/sha256/"+strings.TrimPrefix(digestOf(data), "sha256:")] = string(data)
+	}
+	dir := t.TempDir()
+	write(t, dir, files)
+	return dir
 }
 
 func push(t *testing.T, to http.Handler, method, address, contentType string, data []byte) {

@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -312,6 +314,31 @@ func TestOCILayout(t *testing.T) {
 		if _, _, err := fetch(t, fetcher(t), l.path, nil); !errors.Is(err, oci.ErrArtifact) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestOCILayoutBundles: the signatures of a layout are those that refer to its artifact.
+func TestOCILayoutBundles(t *testing.T) {
+	t.Parallel()
+	l := layoutDir{t, t.TempDir()}
+	manifest := l.add(manifestType, object{"schemaVersion": 2, "config": l.add("application/x", object{}), "layers": []object{l.add(oci.ContentType, tarball(t, map[string]string{"plugin.json": "{}"}))}})
+	const bundle = "application/vnd.dev.sigstore.bundle.v0.3+json"
+	signs := func(of object, text string) object {
+		return l.add(manifestType, object{"schemaVersion": 2, "artifactType": bundle, "config": l.add("application/vnd.oci.empty.v1+json", object{}), "layers": []object{l.add(bundle, []byte(text))}, "subject": of})
+	}
+	one, two, foreign := signs(manifest, "one"), signs(manifest, "two"), signs(l.add(manifestType, object{"x": 1}), "foreign")
+	l.index(with(one, "artifactType", bundle), manifest, two, foreign, with(manifest, "annotations", object{"org.opencontainers.image.ref.name": "v1"}))
+	f := fetcher(t)
+	var got []string
+	f.Verify = func(ctx context.Context, a *source.Artifact) (string, error) {
+		list, err := a.Signatures(ctx, source.SigstoreSuffix)
+		for _, data := range list {
+			got = append(got, string(data))
+		}
+		return "", err
+	}
+	if _, _, err := fetch(t, f, l.path, nil); err != nil || !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("bundles %q, %v", got, err)
 	}
 }
 

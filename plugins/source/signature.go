@@ -17,7 +17,7 @@ type Artifact struct {
 	Digest string // "sha256:" and 64 hexadecimal digits; empty: sources of this kind have no signatures
 	Path   string // of the file; empty for a manifest
 	// Signatures returns the signatures of a kind, which has this suffix: the content of the file with the suffix, or the bundles that refer
-	// to the manifest in its registry. There may be none. Nil for sources without signatures.
+	// to the manifest. There may be none. Nil for sources without signatures.
 	Signatures func(ctx context.Context, suffix string) ([][]byte, error)
 }
 

@@ -45,10 +45,10 @@ func (g *Guest) Answer(ctx context.Context, r *Request, host *Side) (any, error)
 		if err != nil {
 			return nil, err
 		}
+		call.Host = NewToolHost(host.Call, host.Log)
 		if r.Method == "prepare" {
 			return g.Prepare(ctx, r.Tool, call)
 		}
-		call.Host = NewToolHost(host.Call, host.Log)
 		return g.Tool(ctx, r.Tool, call)
 	case "auth":
 		req, err := decode[AuthRequest]("sign-in", r.Body)

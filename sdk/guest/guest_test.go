@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,31 @@ func (careful) Permission() string      { return "edit" }
 func (careful) Deadline() time.Duration { return time.Second }
 func (careful) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	return []sdk.PermissionRequest{{Permission: "edit", Patterns: []string{"*.go"}}}, nil
+}
+
+// hosted is a tool that calls the host while it lists its permissions.
+type hosted struct{ sdk.Tool }
+
+func (hosted) Prepare(_ context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	call.Host.Progress("reading", nil)
+	return nil, nil
+}
+
+func TestPrepareHasHost(t *testing.T) {
+	t.Parallel()
+	tool := sdk.FuncTool(sdk.ToolDefinition{ID: "say", Parameters: json.RawMessage(`{}`)}, nil)
+	g := guest.New(&sdk.Bundle{Info: sdk.Manifest{Name: "p"}, ToolList: []sdk.Tool{hosted{tool}}})
+	if err := g.Start(t.Context(), &guest.StartRequest{Tools: []string{"say"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	side := &guest.Side{Log: slog.New(slog.DiscardHandler), Call: func(_ context.Context, op string, _ []byte) (guest.Status, []byte, error) {
+		asked = append(asked, op)
+		return guest.StatusOK, []byte("{}"), nil
+	}}
+	if _, err := g.Answer(t.Context(), &guest.Request{Method: "prepare", Body: json.RawMessage(`{}`)}, side); err != nil || len(asked) != 1 {
+		t.Errorf("asked %q of the host, %v", asked, err)
+	}
 }
 
 func started(t testing.TB) *guest.Guest {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
@@ -54,13 +55,14 @@ func (s *Store) Check(ctx context.Context, session string) error {
 		if session == "" && errors.Is(err, store.ErrNotFound) {
 			continue // deleted in the meantime
 		}
-		if session == "" && errors.Is(err, store.ErrCorrupt) {
-			list, err = []broken{{Aside: store.Aside{Damage: store.Damage{Type: store.DamagedStore, Session: id, Problem: "its rows cannot be read"}}}}, nil
+		if session == "" {
+			err = store.SessionDamage(id, err)
 		}
+		unreadable, err := store.Readable(err)
 		if err != nil {
 			return err
 		}
-		found = append(found, damages(list)...)
+		found = slices.Concat(found, unreadable, damages(list))
 	}
 	return s.damageError(found)
 }

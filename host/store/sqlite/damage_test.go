@@ -150,6 +150,53 @@ func TestDamagedAnyPage(t *testing.T) {
 	}
 }
 
+// SQLite does not notice a damaged key of a row, which can end a scan early. No row is then missing, or there twice, unless it is named or an error.
+func TestDamagedKey(t *testing.T) {
+	t.Parallel()
+	const messages = 12
+	sound := t.TempDir()
+	long(t, sound, messages)
+	data, err := os.ReadFile(filepath.Join(sound, "tenon.db"))
+	must(t, err)
+	at := bytes.Index(data, []byte(`{"type":"text","id":"prt_000006"`))
+	if at < 0 {
+		t.Fatal("the row was not found")
+	}
+	for offset := -33; offset < -27; offset++ { // the key is there
+		for bit := range 8 {
+			path := filepath.Join(t.TempDir(), "tenon.db")
+			broken := bytes.Clone(data)
+			broken[at+offset] ^= 1 << bit
+			must(t, os.WriteFile(path, broken, 0o600))
+			s, err := Open(t.Context(), Options{Path: path})
+			must(t, err)
+			what := fmt.Sprintf("byte %d, bit %d", offset, bit)
+			checkBroken(t, s, what, messages)
+			list, err := s.Messages(t.Context(), "ses_a", store.Page{})
+			if rows, err := store.Readable(err); err == nil && len(list) != messages && len(rows) != 1 {
+				t.Errorf("%s: %d messages, damage %v", what, len(list), rows)
+			}
+			must(t, s.Close())
+		}
+	}
+}
+
+// A session whose row has another name costs no other one in a list.
+func TestDamagedSessionName(t *testing.T) {
+	t.Parallel()
+	s := openAt(t, t.TempDir())
+	for _, id := range []string{"ses_a", "ses_b"} {
+		_, err := s.Create(t.Context(), aSession(id))
+		must(t, err)
+	}
+	script(t, s, "UPDATE session SET id = 'ses_x' WHERE id = 'ses_a'")
+	list, err := s.Sessions(t.Context(), store.Query{})
+	if rows, err := store.Readable(err); err != nil || len(list) != 2 || len(rows) != 1 || rows[0].Session != "ses_x" {
+		t.Errorf("Sessions = %d, damage %v, %v", len(list), rows, err)
+	}
+	must(t, s.Close())
+}
+
 // checkBroken reads all of a damaged store that long made.
 func checkBroken(t testing.TB, s *Store, what string, messages int) {
 	t.Helper()

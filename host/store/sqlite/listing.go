@@ -17,32 +17,38 @@ const defaultLimit = 100 // of a listing; see store.Query
 // Sessions lists sessions from an index, newest first.
 func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
 	query, args := listing(named, q)
-	var rows [][]byte
-	err := s.read(ctx, func(c *database.Conn) (err error) {
-		rows, err = database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	out, damaged := make([]sdk.Session, len(rows)), make([]bool, len(rows))
-	inParallel(len(rows), func(i int) {
-		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
-		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
-	})
+	var out []sdk.Session
 	var damage store.Damages
-	for i := range rows {
-		if damaged[i] {
+	err := s.read(ctx, func(c *database.Conn) error {
+		rows, err := database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		out = make([]sdk.Session, len(rows))
+		damaged := make([]bool, len(rows))
+		inParallel(len(rows), func(i int) {
+			id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
+			damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
+		})
+		for i := range rows {
+			if !damaged[i] {
+				continue
+			}
 			id, _, _ := bytes.Cut(rows[i], []byte{'\n'})
-			v, _, err := s.Session(ctx, string(id))
+			key, err := c.Number(ctx, "SELECT key FROM session WHERE id = ?", string(id))
+			if err != nil {
+				return err
+			}
+			v, err := s.session(ctx, c, key, string(id))
 			if err = damage.Take(err); err != nil {
-				return nil, err
+				return err
 			}
 			out[i] = *v
 		}
-	}
-	if len(out) == 0 {
-		return nil, nil
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, damage.Err()
 }

@@ -35,22 +35,43 @@ type stored struct {
 // named is the identifier of a row, a line feed and the value in one column, because another column costs the driver as much as another row.
 const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
 
-// Queries for rows. The first two select the last rows of a span, at most so many; unlimited selects all.
-const (
-	lastMessages = "SELECT key, " + named + " FROM message WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
-	lastParts    = "SELECT key, " + named + " FROM part WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT ?"
-	onePart      = "SELECT key, " + named + " FROM part WHERE key = ?"
-	unlimited    = -1
-)
+// rowQueries are the queries for the rows of a span of keys.
+type rowQueries struct{ last, first string }
 
-// readRows returns the rows of a query in the order of their keys.
-func readRows(ctx context.Context, c *database.Conn, query string, args ...any) ([]stored, error) {
-	out, err := database.All(ctx, c, query, func(r database.Row) stored {
+func rowsOf(table string) rowQueries {
+	const from, between = " FROM ", " WHERE key BETWEEN ? AND ? ORDER BY key"
+	return rowQueries{"SELECT key, " + named + from + table + between + " DESC LIMIT ?", "SELECT key" + from + table + between + " LIMIT 1"}
+}
+
+var messageRows, partRows = rowsOf("message"), rowsOf("part")
+
+// unlimited is the limit of a query for all rows.
+const unlimited = -1
+
+// read returns the last rows of a span in the order of their keys, at most limit. SQLite does not check this order: a damaged key ends a scan
+// early, or leads to rows outside of the span.
+func (q *rowQueries) read(ctx context.Context, c *database.Conn, in span, limit int) ([]stored, error) {
+	out, err := database.All(ctx, c, q.last, func(r database.Row) stored {
 		id, data, _ := bytes.Cut(r.Bytes(1), []byte{'\n'})
 		return stored{key: r.Int(0), id: string(id), data: data}
-	}, args...)
+	}, in.low, in.high, int64(limit))
+	if err != nil {
+		return nil, err
+	}
 	slices.Reverse(out)
-	return out, err
+	first, err := c.Number(ctx, q.first, in.low, in.high)
+	if err != nil {
+		return nil, err
+	}
+	before, ordered := in.low-1, true
+	for i := range out {
+		ordered = ordered && out[i].key > before && out[i].key <= in.high
+		before = out[i].key
+	}
+	if !ordered || len(out) == 0 && first != 0 || len(out) > 0 && len(out) != limit && first != out[0].key {
+		return nil, fmt.Errorf("%w: the rows of a session are not in order", store.ErrCorrupt)
+	}
+	return out, nil
 }
 
 // Messages returns a page of messages with one range scan each for messages, parts and appended text. Decoding costs several times as much as
@@ -101,7 +122,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	if limit <= 0 {
 		limit = unlimited
 	}
-	if p.messages, err = readRows(ctx, c, lastMessages, in.low, in.high, int64(limit)); err != nil {
+	if p.messages, err = messageRows.read(ctx, c, in, limit); err != nil {
 		return err
 	}
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
@@ -112,7 +133,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	if p.appended, err = readDeltas(ctx, c, parts); err != nil {
 		return err
 	}
-	p.parts, err = readRows(ctx, c, lastParts, parts.low, parts.high, int64(unlimited))
+	p.parts, err = partRows.read(ctx, c, parts, unlimited)
 	return err
 }
 

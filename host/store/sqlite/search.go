@@ -109,7 +109,7 @@ func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.H
 		h.Text = h.Session.Title
 		return h, s.damageError(damaged)
 	}
-	rows, err := readRows(ctx, c, onePart, key)
+	rows, err := partRows.read(ctx, c, span{key, key}, unlimited)
 	if err != nil {
 		return h, err
 	}

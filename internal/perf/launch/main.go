@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// usage is what a process used. Fields are read by the perf command.
+// usage is what a process used. Package perf reads the fields.
 type usage struct {
 	Began  int64 // Unix nanoseconds
 	CPU    int64 // user and system time in nanoseconds

@@ -17,13 +17,9 @@ const bundleType = "application/vnd.dev.sigstore.bundle"
 // maxBundles limits the bundles that a registry lists for one manifest.
 const maxBundles = 20
 
-// Bundles returns the Sigstore bundles in a registry that refer to a manifest, each of at most maxBytes. A layout has none.
+// Bundles returns the Sigstore bundles that refer to a manifest, each of at most maxBytes.
 func (r *Repository) Bundles(ctx context.Context, of Blob, maxBytes int64) ([][]byte, error) {
-	registry, ok := r.place.(server)
-	if !ok {
-		return nil, nil
-	}
-	referrers, err := registry.referrers(ctx, of.descriptor())
+	referrers, err := r.referrers(ctx, of.descriptor())
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +41,7 @@ func (s server) referrers(ctx context.Context, of specs.Descriptor) (out []specs
 	err = s.Referrers(ctx, of, "", func(list []specs.Descriptor) error {
 		for _, d := range list {
 			// Some registries list the type of the empty configuration instead of the artifact's.
-			if (strings.HasPrefix(d.ArtifactType, bundleType) || d.ArtifactType == specs.MediaTypeEmptyJSON) && len(out) < maxBundles {
+			if (isBundle(d) || d.ArtifactType == specs.MediaTypeEmptyJSON) && len(out) < maxBundles {
 				out = append(out, d)
 			}
 		}

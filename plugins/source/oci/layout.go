@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	specs "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -20,7 +21,7 @@ func IsLayout(dir string) bool {
 	return err == nil
 }
 
-// Layout returns the layout in a directory. It has one artifact, or one for each platform.
+// Layout returns the layout in a directory. It has one artifact, or one for each platform, and perhaps their signatures.
 func Layout(dir string) *Repository {
 	return &Repository{layout(dir)}
 }
@@ -36,22 +37,31 @@ func (l layout) Fetch(_ context.Context, d specs.Descriptor) (io.ReadCloser, err
 	return file, err
 }
 
-// Resolve returns the manifest with a digest; without one, the only one that is tagged, or else the only one that index.json lists.
-func (l layout) Resolve(_ context.Context, reference string) (specs.Descriptor, error) {
+// index returns the manifests that index.json lists: tagged ones, what they consist of, and what refers to them.
+func (l layout) index() ([]specs.Descriptor, error) {
 	var index specs.Index
 	data, err := projectfs.ReadRegular(filepath.Join(string(l), specs.ImageIndexFile), maxManifest)
 	if err == nil {
 		err = json.Unmarshal(data, &index)
 	}
 	if err != nil {
-		return specs.Descriptor{}, fmt.Errorf("%s: %w", specs.ImageIndexFile, err)
+		return nil, fmt.Errorf("%s: %w", specs.ImageIndexFile, err)
 	}
-	tagged := slices.ContainsFunc(index.Manifests, isTagged)
+	return index.Manifests, nil
+}
+
+// Resolve returns the manifest with a digest; without one, the only one that is tagged, or else the only one that is not a signature.
+func (l layout) Resolve(_ context.Context, reference string) (specs.Descriptor, error) {
+	all, err := l.index()
+	if err != nil {
+		return specs.Descriptor{}, err
+	}
+	tagged := slices.ContainsFunc(all, isTagged)
 	var found []specs.Descriptor
-	for _, d := range index.Manifests {
+	for _, d := range all {
 		wanted := d.Digest.String() == reference
 		if reference == "" {
-			wanted = isTagged(d) || !tagged
+			wanted = isTagged(d) || !tagged && !isBundle(d)
 		}
 		if wanted && !slices.ContainsFunc(found, func(o specs.Descriptor) bool { return o.Digest == d.Digest }) {
 			found = append(found, d)
@@ -64,3 +74,16 @@ func (l layout) Resolve(_ context.Context, reference string) (specs.Descriptor, 
 }
 
 func isTagged(d specs.Descriptor) bool { return d.Annotations[specs.AnnotationRefName] != "" }
+
+// maxReferrers limits the manifests of a layout that are read to find signatures: those of a release for many platforms, and its bundles.
+const maxReferrers = 100
+
+// referrers returns the manifests that can be signatures. Which one each signs is in its content.
+func (l layout) referrers(_ context.Context, _ specs.Descriptor) ([]specs.Descriptor, error) {
+	all, err := l.index()
+	all = slices.DeleteFunc(all, func(d specs.Descriptor) bool { return d.ArtifactType != "" && !isBundle(d) || isTagged(d) })
+	return all[:min(len(all), maxReferrers)], err
+}
+
+// isBundle reports whether a manifest is listed as a Sigstore bundle.
+func isBundle(d specs.Descriptor) bool { return strings.HasPrefix(d.ArtifactType, bundleType) }

@@ -48,6 +48,8 @@ type Repository struct{ place }
 type place interface {
 	Fetch(ctx context.Context, d specs.Descriptor) (io.ReadCloser, error)
 	Resolve(ctx context.Context, reference string) (specs.Descriptor, error)
+	// referrers returns the manifests that can be signatures of a manifest.
+	referrers(ctx context.Context, of specs.Descriptor) ([]specs.Descriptor, error)
 }
 
 // server is a repository of a registry.

@@ -14,8 +14,8 @@ import (
 // MaxSessions limits the number of sessions that are searched for a prefix.
 const MaxSessions = 1 << 20
 
-// argumentSession returns the session named by the argument of a command, by default the latest.
-func argumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
+// ArgumentSession returns the session named by the argument of a command, by default the latest.
+func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
 	if len(args) == 0 {
 		latest, err := LatestSession(ctx, w, s)
 		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.SessionDirectory() {

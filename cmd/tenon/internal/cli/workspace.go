@@ -354,7 +354,7 @@ func (a *App) OnMachine(f func(context.Context, *Machine, []string) error) Work 
 // OnHost returns work with a started host and the session named by the argument, by default the latest.
 func (a *App) OnHost(f func(context.Context, *Machine, *sdk.Session) error) Work {
 	return a.OnMachine(func(ctx context.Context, m *Machine, args []string) error {
-		s, err := argumentSession(ctx, m.Workspace, m.Store, args)
+		s, err := ArgumentSession(ctx, m.Workspace, m.Store, args)
 		if err != nil {
 			return err
 		}
@@ -372,7 +372,7 @@ func (a *App) OnStore(f func(context.Context, *Workspace, store.Store, []string)
 // OnSession returns work with the session named by the argument, by default the latest, and the store. It needs no configuration or plugins.
 func (a *App) OnSession(f func(context.Context, store.Store, *sdk.Session) error) Work {
 	return a.OnStore(func(ctx context.Context, w *Workspace, s store.Store, args []string) error {
-		info, err := argumentSession(ctx, w, s, args)
+		info, err := ArgumentSession(ctx, w, s, args)
 		if err != nil {
 			return err
 		}

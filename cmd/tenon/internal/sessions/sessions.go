@@ -24,7 +24,7 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"}
 	cli.Group(cmd)
-	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), uncompactCommand(a))
+	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a))
 	cmd.AddCommand(revertCommand(a), unrevertCommand(a), diffCommand(a), forkCommand(a))
 	cmd.AddCommand(searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a), archiveCommand(a), unarchiveCommand(a), gcCommand(a), repairCommand(a))
 	return cmd

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
@@ -295,6 +297,27 @@ func (t *Turn) allRefused(o *view.Outcome) error {
 		"allow them with rules under permission in tenon.json, or with --auto; tenon session show prints the calls")
 }
 
+// onlyRefused reports whether the ledger contains shell commands of a command's template, and all were refused.
+func onlyRefused(ledger []store.LedgerRow) bool {
+	refused := false
+	for _, row := range ledger {
+		var entries []hooks.Entry
+		if json.Unmarshal(row.Entries, &entries) != nil {
+			return false
+		}
+		for i := range entries {
+			if entries[i].Point != host.PointPluginCall {
+				continue
+			}
+			if entries[i].Outcome != hooks.OutcomeDenied {
+				return false
+			}
+			refused = true
+		}
+	}
+	return refused
+}
+
 // discard deletes the session of a failed turn if nothing in it can be continued: the prompt was refused before it was stored, or the model
 // cannot be used or reached and has not answered.
 func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
@@ -302,8 +325,8 @@ func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
 	if err != nil || len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel) {
 		return
 	}
-	if ledger, err := t.Machine.Store.Ledger(ctx, t.session, ""); err != nil || len(messages) == 0 && len(ledger) > 0 {
-		return // the ledger shows what a command's template ran
+	if ledger, err := t.Machine.Store.Ledger(ctx, t.session, ""); err != nil || len(messages) == 0 && len(ledger) > 0 && !onlyRefused(ledger) {
+		return // shell commands of a command's template ran
 	}
 	if waiting, err := t.Machine.Store.Prompts(ctx, t.session); err != nil || len(waiting) > 0 {
 		return // as after a failure of the disk
