@@ -21,7 +21,7 @@ const listTimeout = 15 * time.Second
 type account struct {
 	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
 	models map[string]sdk.Model // nil: not known
-	noList bool                 // the server has no list
+	noList bool                 // the server has no list, or did not answer in time
 }
 
 // offered returns the model as its server offers it to the user's account. Without a list, or after a failure that may pass, it is the model as
@@ -41,11 +41,11 @@ func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk
 		switch {
 		case err == nil:
 			a.models = m.account(p, list)
-		case noList(err):
-			a.noList = true
 		case ctx.Err() != nil:
 			return model, ctx.Err()
-		case limited.Err() == nil && Classify(err) != ClassRetry:
+		case noList(err), limited.Err() != nil:
+			a.noList = true
+		case Classify(err) != ClassRetry:
 			return model, fmt.Errorf("list of models: %w", err)
 		}
 	}

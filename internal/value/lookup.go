@@ -18,40 +18,79 @@ func Lookup(v any, pointer string) (json.RawMessage, error) {
 	return found[0], nil
 }
 
-// LookupAll is Lookup of several pointers, in one pass.
+// LookupAll is Lookup of several pointers.
 func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
-	if target := reflect.ValueOf(v); len(pointers) == 1 && target.Kind() == reflect.Pointer && !target.IsNil() {
-		if raw, ok, err := planOf(target.Type().Elem()).field(target.Elem(), pointers[0]); ok {
-			return []json.RawMessage{raw}, err
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return nil, fmt.Errorf("%w: look up: want a pointer, have %T", ErrWire, v)
+	}
+	out := make([]json.RawMessage, len(pointers))
+	var rest []string
+	var of []int // their indices in out
+	for i, pointer := range pointers {
+		path, err := splitPointer(pointer)
+		ok := false
+		if err == nil {
+			out[i], ok, err = planOf(target.Type().Elem()).lookup(target.Elem(), path, nil)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: look up %q: %w", ErrWire, pointer, err)
+		}
+		if !ok {
+			rest, of = append(rest, pointer), append(of, i)
 		}
 	}
-	raw, err := Select(v, pointers)
+	if len(rest) == 0 {
+		return out, nil
+	}
+	raw, err := Select(v, rest)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]json.RawMessage, len(pointers))
-	return out, eachAt(raw, pointers, func(i int, found []byte) { out[i] = found })
+	return out, eachAt(raw, rest, func(i int, found []byte) { out[of[i]] = found })
 }
 
-// field returns the JSON of a field of the struct v; most hooks change one. It returns false for other pointers.
-func (p *plan) field(v reflect.Value, pointer string) (raw json.RawMessage, ok bool, err error) {
-	if p.shape != shapeStruct || pointer == "" {
+// lookup walks through structs, slices and pointers, and encodes nothing else: a conversation is large. inside are the unknown fields that the
+// owner of v keeps for it. ok is false if the path leads through anything else.
+func (p *plan) lookup(v reflect.Value, path []string, inside json.RawMessage) (raw json.RawMessage, ok bool, err error) {
+	if len(path) == 0 {
+		raw, err = p.append(nil, v, scope{inside: inside})
+		return raw, true, err
+	}
+	if inside != nil {
 		return nil, false, nil
 	}
-	p = p.at(v)
-	i, ok := p.byName[pointer[1:]]
-	if !ok {
-		return nil, false, nil
+	switch p.shape {
+	case shapePointer, shapeUnion:
+		if v.Kind() == reflect.Interface && !v.IsNil() {
+			v = v.Elem()
+		}
+		if v.IsNil() {
+			return nil, true, nil
+		}
+		return planOf(v.Type().Elem()).lookup(v.Elem(), path, nil)
+	case shapeSlice:
+		i, err := arrayIndex(path[0], v.Len())
+		if err != nil || i == v.Len() {
+			return nil, true, nil
+		}
+		return p.elem.lookup(v.Index(i), path[1:], nil)
+	case shapeStruct:
+		p = p.at(v)
+		i, known := p.byName[path[0]]
+		if !known {
+			return nil, false, nil
+		}
+		f, field := &p.fields[i], v.FieldByIndex(p.fields[i].index)
+		switch {
+		case f.absent(field):
+			return nil, true, nil
+		case f.nilObject && field.Len() == 0:
+			return nil, false, nil
+		}
+		return f.plan.lookup(field, path[1:], p.extraOf(v)[f.name])
 	}
-	f := &p.fields[i]
-	switch value := v.FieldByIndex(f.index); {
-	case f.absent(value):
-	case f.nilObject && value.Len() == 0:
-		raw = []byte("{}")
-	default:
-		raw, err = f.plan.append(nil, value, scope{inside: p.extraOf(v)[f.name]})
-	}
-	return raw, true, err
+	return nil, false, nil
 }
 
 // eachAt calls f with the index of each pointer at which the JSON has a value, and the value. It reads the JSON once.
