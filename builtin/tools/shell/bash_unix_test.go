@@ -121,7 +121,7 @@ func TestAbort(t *testing.T) {
 	wantGone(t, result.Output)
 }
 
-// TestTimeoutOfAPipeline: processes that have ended, but that nobody has waited for, do not delay the end of the call.
+// TestTimeoutOfAPipeline: processes that have ended and wait to be reaped do not delay the end of the call.
 func TestTimeoutOfAPipeline(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "")
