@@ -87,6 +87,15 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+// TestDocument: the error about an answer that is no stream shows the answer.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	const answer = `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`
+	if _, err := decode(t, answer); err == nil || !strings.Contains(err.Error(), "a document in place of a stream") || !strings.Contains(err.Error(), "candidates") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestStreamedArguments(t *testing.T) {
 	t.Parallel()
 	call := func(s string) string { return parts(`{"functionCall":` + s + `}`) }
