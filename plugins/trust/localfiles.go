@@ -92,7 +92,7 @@ func wordsOf(line string) (out []string) {
 		inner := strings.Trim(w, `"'`)
 		out = append(out, inner)
 		if bare := strings.ReplaceAll(inner, `\`, ""); bare != inner {
-			out = append(out, bare)
+			out = append(out, strings.Trim(bare, `"'`)) // escaped quotes are those of another line
 		}
 		if inner != w {
 			out = append(out, wordsOf(inner)...)

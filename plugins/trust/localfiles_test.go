@@ -38,6 +38,7 @@ func TestLocalFiles(t *testing.T) {
 		`sh "../my hooks/guard.sh"`:                                "my hooks/guard.sh",
 		`sh ../my\ hooks/guard.sh`:                                 "my hooks/guard.sh",
 		`sh -c 'cd "$TENON_PROJECT_DIR/hooks" && ./guard.sh'`:      "hooks/guard.sh",
+		`sh -c "cd lib && \"./deep.sh\" x"`:                        "sub/lib/deep.sh",
 		`cd lib && sh deep.sh`:                                     "sub/lib/deep.sh",
 		`cd "$TENON_PROJECT_DIR/hooks"; ./guard.sh`:                "hooks/guard.sh",
 		`sh $(echo lib/deep.sh)`:                                   "sub/lib/deep.sh",
