@@ -87,7 +87,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestDocument: the error about an answer that is no stream shows the answer.
+// TestDocument: the error about an answer in another form than a stream shows the answer.
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	const answer = `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`
