@@ -21,11 +21,14 @@ type Options struct {
 	Managed string
 	// Pending holds the contents of files that are about to be written, by path. They replace the contents on the disk.
 	Pending map[string][]byte
+	// MaxProblems is the maximum number of problems in an error; 0 means 50.
+	MaxProblems int
 }
 
 // Loaded is the merged configuration with its origins.
 type Loaded struct {
-	// Config holds the merged values. Older forms are converted: tools to permission rules, npm to protocol and api to options.baseURL. Paths of plugins that began with ./, ../ or ~/ are absolute.
+	// Config holds the merged values. Older forms are converted: tools to permission rules, npm to protocol and api to options.baseURL. Paths of
+	// plugins that began with ./, ../ or ~/ are absolute.
 	Config *sdk.Config
 	// Origins holds the origin of each value by its key. The origin of a list is the last layer that set it; permission rules also have their
 	// own.
@@ -130,6 +133,6 @@ type loader struct {
 func newLoader(o Options) *loader {
 	return &loader{
 		opts: o, env: environment(o.Environ), projectFiles: map[string]string{}, borrowed: map[string]bool{},
-		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}),
+		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}), report: checked.Report{Most: o.MaxProblems},
 	}
 }

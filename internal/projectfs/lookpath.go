@@ -1,6 +1,7 @@
 package projectfs
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +22,7 @@ func LookPath(name, project string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
+	return "", &exec.Error{Name: name, Err: fmt.Errorf("%w outside of the project, whose programs are not run", exec.ErrNotFound)}
 }
 
 // Path returns PATH without directories of the project and relative ones, for programs that start others.

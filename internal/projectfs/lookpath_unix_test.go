@@ -3,8 +3,11 @@
 package projectfs_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -36,8 +39,8 @@ func TestLookPath(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", filepath.Join(project, ".venv/bin"))
-	if got, err := projectfs.LookPath("tool", project); err == nil {
-		t.Errorf("found %q", got)
+	if got, err := projectfs.LookPath("tool", project); !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "outside of the project") {
+		t.Errorf("found %q, %v", got, err)
 	}
 	if got, err := projectfs.LookPath(filepath.Join(project, ".venv/bin/tool"), project); err != nil {
 		t.Errorf("the user's choice: %q, %v", got, err)

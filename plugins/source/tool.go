@@ -54,7 +54,7 @@ func (t tool) run(ctx context.Context, f *Fetcher) ([]byte, error) {
 // output runs a command, confined if policy is not nil, and returns its output. The error contains its subcommand and the end of its messages.
 func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func() (confine.Policy, error)) ([]byte, error) {
 	if errors.Is(cmd.Err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("%s not found; install it", cmd.Args[0])
+		return nil, fmt.Errorf("%w; install it", cmd.Err)
 	}
 	var out, complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaints

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/source"
@@ -41,5 +42,10 @@ func TestProgramsOfTheProject(t *testing.T) {
 	}
 	if data, err := os.ReadFile(started); err == nil {
 		t.Errorf("started: %s", data)
+	}
+	t.Setenv("PATH", bin)
+	other := filepath.Join(t.TempDir(), "r")
+	if _, _, err := fetch(t, f, "git+file://"+other, nil); err == nil || !strings.Contains(err.Error(), "outside of the project") {
+		t.Errorf("only the project has git: %v", err)
 	}
 }

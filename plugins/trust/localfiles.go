@@ -75,22 +75,28 @@ var (
 	variable = lazyregexp.New("\\$[A-Za-z_][A-Za-z0-9_]*|\\$\\{[^}]*\\}|%[A-Za-z_][A-Za-z0-9_]*%|\\$\\([^()]*\\)|`[^`]*`")
 )
 
-// namedIn returns the possible paths in a line, in order: its words, the words in quoted ones, and the line itself. A variable in a path is
-// replaced by "/" and by nothing.
+// namedIn returns the possible paths in a line, in order: its words, and the line itself. A variable in a path is replaced by "/" and by nothing.
 func namedIn(line string) (out []string) {
-	texts := []string{}
-	for _, w := range shellWord().FindAllString(line, -1) {
-		inner := strings.Trim(w, `"'`)
-		texts = append(texts, inner, strings.ReplaceAll(inner, `\`, ""))
-		if inner != w {
-			texts = append(texts, shellWord().FindAllString(inner, -1)...)
-		}
-	}
-	for _, text := range append(texts, line) {
+	for _, text := range append(wordsOf(line), line) {
 		out = append(out, text)
 		if bare := variable().ReplaceAllLiteralString(text, ""); bare != text {
 			out = append(out, "/"+bare, bare)
 		}
 	}
 	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
+}
+
+// wordsOf returns the words of a line without quotes and backslashes, and the words in quoted ones.
+func wordsOf(line string) (out []string) {
+	for _, w := range shellWord().FindAllString(line, -1) {
+		inner := strings.Trim(w, `"'`)
+		out = append(out, inner)
+		if bare := strings.ReplaceAll(inner, `\`, ""); bare != inner {
+			out = append(out, strings.Trim(bare, `"'`)) // escaped quotes are those of another line
+		}
+		if inner != w {
+			out = append(out, wordsOf(inner)...)
+		}
+	}
+	return out
 }

@@ -37,6 +37,8 @@ func TestLocalFiles(t *testing.T) {
 		`$PWD/here.sh`:                                             "sub/here.sh",
 		`sh "../my hooks/guard.sh"`:                                "my hooks/guard.sh",
 		`sh ../my\ hooks/guard.sh`:                                 "my hooks/guard.sh",
+		`sh -c 'cd "$TENON_PROJECT_DIR/hooks" && ./guard.sh'`:      "hooks/guard.sh",
+		`sh -c "cd lib && \"./deep.sh\" x"`:                        "sub/lib/deep.sh",
 		`cd lib && sh deep.sh`:                                     "sub/lib/deep.sh",
 		`cd "$TENON_PROJECT_DIR/hooks"; ./guard.sh`:                "hooks/guard.sh",
 		`sh $(echo lib/deep.sh)`:                                   "sub/lib/deep.sh",

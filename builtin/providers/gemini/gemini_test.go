@@ -87,6 +87,15 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
+// TestDocument: the error about an answer in another form than a stream shows the answer.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	const answer = `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`
+	if _, err := decode(t, answer); err == nil || !strings.Contains(err.Error(), "a document in place of a stream") || !strings.Contains(err.Error(), "candidates") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestStreamedArguments(t *testing.T) {
 	t.Parallel()
 	call := func(s string) string { return parts(`{"functionCall":` + s + `}`) }
@@ -107,6 +116,14 @@ func TestStreamedArguments(t *testing.T) {
 			t.Errorf("%s: %+v, error %v, want %s", name, events, err, c.want)
 		}
 	}
+	events, err := decode(t, call(`{"name":"f","args":{"a":1},"willContinue":true}`)+call(`{"args":{"a":1},"partialArgs":[{"jsonPath":"$.b","numberValue":1}]}`)+event(end))
+	var whole strings.Builder
+	for _, e := range events {
+		whole.WriteString(e.Text)
+	}
+	if err != nil || whole.String() != `{"a":1}` {
+		t.Errorf("arguments that were complete: %s, %v", whole.String(), err)
+	}
 	var many strings.Builder
 	for i := range 1 << 14 {
 		fmt.Fprintf(&many, `,{"jsonPath":"$.%s%d","numberValue":1}`, strings.Repeat("a", 20), i)
@@ -124,6 +141,16 @@ func TestStreamedArguments(t *testing.T) {
 	} {
 		if events, err := decode(t, open+call(`{"partialArgs":`+pieces+`}`)+event(end)); err == nil {
 			t.Errorf("%s: no error, events %+v", name, events)
+		}
+	}
+	long = strings.Repeat("1", 3<<20)
+	for name, piece := range map[string]string{"long numbers": `"numberValue":` + long, "long values": `"boolValue":"` + long + `"`} {
+		answer := open
+		for i := range 6 {
+			answer += call(fmt.Sprintf(`{"partialArgs":[{"jsonPath":"$.a%d",%s}],"willContinue":true}`, i, piece))
+		}
+		if _, err := decode(t, answer); !errors.Is(err, sdk.ErrAnswerLimit) { // before the end of the call
+			t.Errorf("%s: error %.200v, want %v", name, err, sdk.ErrAnswerLimit)
 		}
 	}
 }

@@ -133,12 +133,16 @@ func (d *decoder) functionCall(p *callPart, metadata sdk.Object) {
 
 // arguments handles the arguments in a part: all of them, or pieces, which are passed on together at the end of the call.
 func (d *decoder) arguments(p *callPart) {
+	if d.call.Args {
+		return // they were complete
+	}
 	if d.args == nil && wire.Present(p.Args) {
 		d.Arguments(d.call, string(p.Args))
+		return
 	}
 	for i := range p.Partial {
 		piece := &p.Partial[i]
-		d.Keep(stepSize * len(piece.Path))
+		d.Keep(stepSize*len(piece.Path) + len(piece.Number) + len(piece.Bool))
 		if piece.String != nil {
 			d.Keep(len(*piece.String))
 		}

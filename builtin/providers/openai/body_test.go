@@ -94,7 +94,7 @@ func bodyCases() map[string]bodyCase {
 	limited.Model.ID, limited.Params.MaxOutputTokens = "openai/gpt-5-mini", 10
 	plainProvider := sdk.ProviderInfo{ID: "test", BaseURL: "http://127.0.0.1:1/v1"}
 	official := sdk.ProviderInfo{ID: "openai", BaseURL: "https://api.openai.com/v1"}
-	strict := sdk.ProviderInfo{ID: "mistral", BaseURL: "http://127.0.0.1:1/v1", Options: sdk.Object{
+	strict := sdk.ProviderInfo{ID: "mistral", NPM: "@ai-sdk/mistral", BaseURL: "http://127.0.0.1:1/v1", Options: sdk.Object{
 		"includeUsage": false, "reasoningField": "reasoning", "setCacheKey": true,
 	}}
 	return map[string]bodyCase{

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -77,6 +79,21 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if last := fmt.Sprint("ses_", maxSessions+9); len(h.sessions) > maxSessions || !h.has(last, "/f") {
 		t.Errorf("%d sessions, the last one: %v", len(h.sessions), h.sessions[last])
+	}
+}
+
+// TestClosestInRepeatedLines: the search for a similar place ends soon in a file that repeats the searched line.
+func TestClosestInRepeatedLines(t *testing.T) {
+	t.Parallel()
+	file := slices.Repeat([]string{"return value"}, 500_000)
+	asked := append(slices.Repeat([]string{"return value"}, 20_000), "other")
+	begin := time.Now()
+	got := closest(file, asked)
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if want := "line 1: 20000 of 20001 lines match"; !strings.Contains(got, want) {
+		t.Errorf("closest() = %.300q, want %q", got, want)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 const (
 	maxShown = 120      // bytes of a line shown around the first difference
-	maxGuess = 20 << 20 // maximum work of the search for a similar line, in pairs of compared bytes
+	maxGuess = 20 << 20 // maximum work of the search for a similar line, and of the comparison of its neighbors, in pairs of compared bytes
 )
 
 // errNoMatch is wrapped by errors about text that is not in a file.
@@ -41,7 +41,7 @@ func closest(file, asked []string) string {
 			longest = k
 		}
 	}
-	best, budget := place{score: 0.5}, maxGuess
+	best, budget, compared := place{score: 0.5}, maxGuess, 0
 	for i, text := range lines {
 		score := 0.0
 		if text == want[longest] {
@@ -51,6 +51,9 @@ func closest(file, asked []string) string {
 		}
 		if score <= 0.5 || text == "" {
 			continue
+		}
+		if compared += len(want) * len(text); compared > maxGuess && best.score > 0.5 {
+			break // the file repeats one line
 		}
 		p := place{first: max(i-longest, 0)}
 		for k, text := range want[:min(len(want), len(lines)-p.first)] {

@@ -121,6 +121,17 @@ func TestAbort(t *testing.T) {
 	wantGone(t, result.Output)
 }
 
+// TestTimeoutOfAPipeline: processes that have ended and wait to be reaped do not delay the end of the call.
+func TestTimeoutOfAPipeline(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	begin := time.Now()
+	result := f.run(t, map[string]any{"command": "sleep 1000 | sleep 1000", "timeout": 100})
+	if took := time.Since(begin); took >= 3*time.Second || !strings.Contains(result.Output, "timeout of 100 ms") {
+		t.Errorf("took %v, want less than the 3 s between SIGTERM and SIGKILL: %q", took, result.Output)
+	}
+}
+
 // untilUp ends a command once a process that it started has made the file up.
 const untilUp = "until [ -e up ]; do sleep 0.01; done"
 

@@ -36,8 +36,15 @@ func (g *group) started(cmd *exec.Cmd) error {
 	return nil
 }
 
-// gone reports whether no process of the group is left.
-func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH }
+// gone reports whether no process of the group is left. It reaps orphans, which are children of this process on Linux. The shell itself must
+// have been waited for.
+func (g *group) gone() bool {
+	for {
+		if pid, err := syscall.Wait4(-g.pid, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+			return syscall.Kill(-g.pid, 0) == syscall.ESRCH
+		}
+	}
+}
 
 func (g *group) terminate() {
 	_ = syscall.Kill(-g.pid, syscall.SIGTERM)

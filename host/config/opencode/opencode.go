@@ -56,16 +56,16 @@ func Translate(ctx context.Context, text []byte) (*config.Translation, error) {
 }
 
 // reference matches a reference to a variable or a file.
-var reference = lazyregexp.New(`\{(?:env|file):([^}]*)\}`)
+var reference = lazyregexp.New(`\{(?:env|file):[^}]*\}`)
 
 // refused returns the reasons why tenon refuses or ignores values of a text, by their keys. References stand for a valid model.
 func refused(ctx context.Context, text []byte) map[string]string {
 	left := map[string]string{}
-	environ := []string{"TENON_CONFIG_CONTENT=" + strings.ReplaceAll(string(text), "{file:", "{env:")}
-	for _, m := range reference().FindAllSubmatch(text, -1) {
-		environ = append(environ, string(m[1])+"=a/b")
-	}
-	loaded, err := config.Load(ctx, config.Options{Directory: "/", Environ: environ})
+	text = reference().ReplaceAllLiteral(text, []byte("{env:MODEL}"))
+	loaded, err := config.Load(ctx, config.Options{
+		Directory: "/no/such/directory", // without files of a project
+		Environ:   []string{"TENON_CONFIG_CONTENT=" + string(text), "MODEL=a/b"}, MaxProblems: len(text),
+	})
 	if bad, ok := errors.AsType[*config.Error](err); ok {
 		for _, p := range bad.Problems {
 			left[p.Key] = p.Message

@@ -2,8 +2,10 @@ package opencode_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -147,6 +149,29 @@ func TestReferences(t *testing.T) {
 		if !strings.Contains(string(r.Config), kept) {
 			t.Errorf("%s is lost:\n%s", kept, r.Config)
 		}
+	}
+}
+
+// TestReferencesToSettings: a reference to a variable that configures tenon does not change how the text is read.
+func TestReferencesToSettings(t *testing.T) {
+	t.Parallel()
+	r := translate(t, `{"agent": {"a": {"prompt": "{env:TENON_PERMISSION}{env:TENON_CONFIG}"}}, "theme": "x"}`)
+	if len(r.Notes) != 2 || r.Notes[0].Key != "theme" || !strings.Contains(string(r.Config), "{env:TENON_PERMISSION}{env:TENON_CONFIG}") {
+		t.Errorf("Translate = %s with notes %+v", r.Config, r.Notes)
+	}
+}
+
+// TestManyKeys: a file with more problems than an error shows does not take longer for each of them.
+func TestManyKeys(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&text, "\"unknown%d\": 1,\n", i)
+	}
+	begin := time.Now()
+	r := translate(t, "{"+text.String()+"}")
+	if took := time.Since(begin); took > 10*time.Second || len(r.Notes) != 20_001 {
+		t.Errorf("%d notes in %v", len(r.Notes), took)
 	}
 }
 

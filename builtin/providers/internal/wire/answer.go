@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -77,7 +78,7 @@ func (a *Answer) Whole(data []byte) {
 		a.Fail(&Refusal{Body: data})
 		return
 	}
-	a.Fail(fmt.Errorf("%w: a document in place of a stream", ErrMalformed))
+	a.Fail(fmt.Errorf("%w: %q: a document in place of a stream", ErrMalformed, visible.Cut(string(data), 200, "…")))
 }
 
 // Words passes on a delta of text or reasoning. A block ends when the other kind, or a tool call,

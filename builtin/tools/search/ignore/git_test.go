@@ -22,7 +22,7 @@ import (
 var (
 	names  = []string{"a", "b", "ab", "abc", "a.go", "b.go", ".x", "a b", "A", "build", "{a}", "a-b"}
 	pieces = []string{"a", "b", "ab", "*", "*", "?", "/", "/", "/", ".go", "build", "/**/", "/**", "[ab]"}
-	odd    = []string{"[a-c]", `\a`, `\*`, " ", `\ `, "-", ".", "{a}", "{a,b}", `\/`, "[\\]a]", "#", "!", `\#`}
+	odd    = []string{"[a-c]", `\a`, `\*`, " ", `\ `, "-", ".", "{a}", "{a,b}", `\{a\}`, `\/`, "[\\]a]", "#", "!", `\#`}
 )
 
 func TestWalkAgreesWithGit(t *testing.T) {

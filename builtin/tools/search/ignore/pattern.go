@@ -44,7 +44,8 @@ func newPattern(text string) (p pattern) {
 	if strings.HasSuffix(text, "/**") {
 		text += "/*" // not the directory itself
 	}
-	p.glob = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(text)
+	// Braces have no meaning in git. Escaped characters stay as they are.
+	p.glob = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`).Replace(text)
 	return p
 }
 
