@@ -150,12 +150,14 @@ func TestKeyringAfterTheFile(t *testing.T) {
 	}
 }
 
-// TestTooLargeForTheKeyring: a login is refused with the remedy, and so is a refreshed token.
+// TestTooLargeForTheKeyring: a login is refused with the remedy, and a refreshed token is used by this process until it is replaced.
 func TestTooLargeForTheKeyring(t *testing.T) {
 	t.Parallel()
 	s := Open(filepath.Join(t.TempDir(), File))
 	r := &memoryRing{entries: map[string]string{}}
 	s.ring = r
+	var warned error
+	s.Warn = func(err error) { warned = err }
 	ctx := t.Context()
 	old := &Credential{Type: TypeOAuth, Access: "a0", Refresh: "r0", Expires: 1, Keyring: true}
 	if err := s.Put(ctx, "a", old); err != nil {
@@ -167,11 +169,27 @@ func TestTooLargeForTheKeyring(t *testing.T) {
 	}
 	s.ring = full{r}
 	r.locked = nil
-	got, err := s.Refresh(ctx, "a", "", func(context.Context, *Credential) (*Credential, error) {
-		return &Credential{Type: TypeOAuth, Access: "a1", Refresh: "r1", Expires: 1}, nil
-	})
-	if !errors.Is(err, ErrNotStored) || !errors.Is(err, ErrKeyring) {
-		t.Errorf("Refresh() = %+v, %v, want ErrNotStored and the cause", got, err)
+	for n, want := range []string{"r0", "r1"} {
+		next := &Credential{Type: TypeOAuth, Access: want + "+", Refresh: "r1", Expires: 1}
+		got, err := s.Refresh(ctx, "a", "", func(_ context.Context, c *Credential) (*Credential, error) {
+			if c.Refresh != want {
+				t.Errorf("refresh %d with %q, want %q", n, c.Refresh, want)
+			}
+			return next, nil
+		})
+		if err != nil || got.Access != next.Access || !errors.Is(warned, ErrNotStored) {
+			t.Errorf("Refresh() = %+v, %v, warned %v", got, err, warned)
+		}
+	}
+	if c, err := s.Get("a"); err != nil || c.Access != "r1+" {
+		t.Errorf("Get() = %+v, %v, want the refreshed token", c, err)
+	}
+	s.ring = r
+	if err := s.Put(ctx, "a", &Credential{Type: TypeKey, Key: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.Get("a"); err != nil || c.Key != "new" {
+		t.Errorf("Get() = %+v, %v, want the new credential", c, err)
 	}
 }
 

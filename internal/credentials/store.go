@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
@@ -26,8 +27,8 @@ var (
 	ErrLocked = filelock.ErrLocked
 	// ErrLeftover is wrapped if a change is stored, but the secrets of the old credential could not be removed from the keyring.
 	ErrLeftover = errors.New("the change is stored, but the old entry is still in the keyring")
-	// ErrNotStored is wrapped if a refreshed token could not be stored. The server may no longer accept the stored one.
-	ErrNotStored = errors.New("the refreshed token could not be stored")
+	// ErrNotStored is wrapped if a refreshed token can be used by this process only.
+	ErrNotStored = errors.New("the refreshed token could not be stored and is lost when tenon ends")
 )
 
 const (
@@ -37,19 +38,29 @@ const (
 	refreshTimeout = 45 * time.Second
 )
 
-// Store is a file of credentials. It holds nothing in memory and is safe for concurrent use by many processes.
+// Store is a file of credentials. It holds nothing in memory, except refreshed tokens that it could not store, and is safe for concurrent
+// use by many processes.
 type Store struct {
-	// Warn receives problems after which a change holds: ErrLeftover. Default: none are reported.
+	// Warn receives problems after which a change holds or a token can be used: ErrLeftover, ErrNotStored. Default: none are reported.
 	Warn func(error)
 
 	path string
 	now  func() time.Time
 	ring ring
+
+	mu   sync.Mutex
+	held map[string]held // by name
+}
+
+// held is a refreshed token that could not be stored. It replaces the stored one with these secrets in this process.
+type held struct {
+	over  []string
+	fresh *Credential
 }
 
 // Open returns the store at path. Neither the file nor its directory needs to exist. Nothing is read.
 func Open(path string) *Store {
-	return &Store{Warn: func(error) {}, path: path, now: time.Now, ring: systemRing{}}
+	return &Store{Warn: func(error) {}, path: path, now: time.Now, ring: systemRing{}, held: map[string]held{}}
 }
 
 // Path returns the path of the file.
@@ -73,7 +84,24 @@ func (s *Store) whole(c *content, name string) (*Credential, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, ok := s.held[name]; ok && slices.Equal(h.over, found.Secrets()) {
+		fresh := *h.fresh
+		return &fresh, nil
+	}
 	return found, nil
+}
+
+// hold keeps the refreshed form of old for this process.
+func (s *Store) hold(name string, old, fresh *Credential) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := old.Secrets()
+	if h, ok := s.held[name]; ok && slices.Equal(h.fresh.Secrets(), over) {
+		over = h.over
+	}
+	s.held[name] = held{over, fresh}
 }
 
 // credential returns a credential from the file, without the secrets in the keyring.
@@ -203,12 +231,13 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 
 // Refresh returns the credential with the name, refreshed if it is expired or is the rejected one. rejected is the access token that a
 // server refused; empty if none. f is called at most once, by one process at a time, with the stored credential. Its result is
-// stored before Refresh returns it, unless another one was stored meanwhile, which Refresh returns then.
+// stored before Refresh returns it, unless another one was stored meanwhile, which Refresh returns then. If it cannot be stored, this Store
+// alone uses it, with a warning: the server may no longer accept the old one.
 //
 // The end of ctx ends the wait for another process. It does not end f, whose context has its own limit: once the server has received the
 // request, it may no longer accept the old refresh token, and the new one must be stored.
 //
-// Errors: ErrNotFound, ErrFile, ErrLocked, ErrNotStored, and f's errors, after which the stored credential is unchanged.
+// Errors: ErrNotFound, ErrFile, ErrLocked, and f's errors, after which the stored credential is unchanged.
 func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(context.Context, *Credential) (*Credential, error)) (*Credential, error) {
 	c, err := s.Get(name)
 	if err != nil || s.usable(c, rejected) {
@@ -229,9 +258,13 @@ func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(conte
 		if err != nil {
 			return err
 		}
-		if c, err = s.replace(context.WithoutCancel(ctx), name, c, fresh); err != nil && !errors.Is(err, ErrNotFound) {
-			err = fmt.Errorf("%s: %w: %w", name, ErrNotStored, err)
+		stored, err := s.replace(context.WithoutCancel(ctx), name, c, fresh)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			s.hold(name, c, fresh)
+			s.Warn(fmt.Errorf("%s: %w: %w", name, ErrNotStored, err))
+			stored, err = fresh, nil
 		}
+		c = stored
 		return err
 	})
 	if err != nil {
