@@ -18,7 +18,7 @@ const (
 	DamagedLedger  = "ledger"
 	DamagedPrompt  = "prompt"
 	DamagedBlob    = "blob"
-	// DamagedStore is damage to the store's structure, which Repair cannot remove.
+	// DamagedStore is damage to the store's structure: a range of rows, or an index.
 	DamagedStore = "store"
 )
 
@@ -79,15 +79,6 @@ func Readable(err error) ([]Damage, error) {
 		return e.Rows, nil
 	}
 	return nil, err
-}
-
-// SessionDamage returns a *DamageError about a whole session for an error of reading it that is ErrCorrupt, and any other error as it is. Work on
-// many sessions continues with the next one.
-func SessionDamage(session string, err error) error {
-	if _, other := Readable(err); !errors.Is(other, ErrCorrupt) {
-		return err
-	}
-	return &DamageError{Rows: []Damage{{Type: DamagedStore, Session: session, Problem: "its rows cannot be read"}}}
 }
 
 // Damages collects damaged rows while a result is assembled.

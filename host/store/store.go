@@ -125,7 +125,7 @@ type Store interface {
 	Check(ctx context.Context, session string) error
 	// Repair removes the damaged rows of a session after keep has stored them; keep may be called again. All rows are removed or none, even if
 	// the process dies. A damaged session or message row is replaced by the data that is known from elsewhere; references to lost
-	// outputs are removed. Errors: ErrNotFound, *OwnedError, those of keep.
+	// outputs are removed. Damage that cannot be removed is returned as a *DamageError. Other errors: ErrNotFound, *OwnedError, those of keep.
 	Repair(ctx context.Context, session string, keep func([]Aside) error) error
 	// Collect removes unused data, except of sessions in use.
 	Collect(ctx context.Context, o GC) (Collected, error)

@@ -75,6 +75,8 @@ func (s *Store) Blob(ctx context.Context, hash string) (content []byte, err erro
 func (s *Store) readBlob(ctx context.Context, c *database.Conn, hash string) (content, row []byte, problem, err error) {
 	row, found, err := c.Bytes(ctx, "SELECT CAST(data AS BLOB) FROM blob WHERE hash = ?", hash)
 	switch {
+	case database.Corrupt(err):
+		return nil, nil, errPage, nil
 	case err != nil:
 		return nil, nil, nil, err
 	case !found:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
@@ -14,15 +13,21 @@ import (
 // broken is a row that cannot be read.
 type broken struct {
 	store.Aside
-	key     int64
-	inPlace sdk.Message     // replacement of a message whose parts can be read
-	session *sdk.Session    // replacement of a session row
-	calls   []*sdk.ToolPart // the calls that refer to the blob
+	key        int64
+	unreadable bool            // SQLite cannot read it, and therefore cannot remove it
+	inPlace    sdk.Message     // replacement of a message whose parts can be read
+	session    *sdk.Session    // replacement of a session row
+	calls      []*sdk.ToolPart // the calls that refer to the blob
 }
 
 func newBroken(d store.Damage, key int64, data []byte, problem error) *broken {
 	d.Problem = problem.Error()
-	return &broken{Aside: store.Aside{Damage: d, Data: data}, key: key}
+	return &broken{Aside: store.Aside{Damage: d, Data: data}, key: key, unreadable: problem == errPage}
+}
+
+// structure returns damage to pages of the file.
+func structure(session, problem string) broken {
+	return broken{Aside: store.Aside{Damage: store.Damage{Type: store.DamagedStore, Session: session, Problem: problem}}, unreadable: true}
 }
 
 func damages(list []broken) []store.Damage {
@@ -55,14 +60,10 @@ func (s *Store) Check(ctx context.Context, session string) error {
 		if session == "" && errors.Is(err, store.ErrNotFound) {
 			continue // deleted in the meantime
 		}
-		if session == "" {
-			err = store.SessionDamage(id, err)
-		}
-		unreadable, err := store.Readable(err)
 		if err != nil {
 			return err
 		}
-		found = slices.Concat(found, unreadable, damages(list))
+		found = append(found, damages(list)...)
 	}
 	return s.damageError(found)
 }
@@ -71,32 +72,53 @@ func (s *Store) Check(ctx context.Context, session string) error {
 func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage, err error) {
 	note := func(problem string) {
 		if problem != "ok" {
-			bad = append(bad, store.Damage{Type: store.DamagedStore, Problem: problem})
+			bad = append(bad, structure("", problem).Damage)
 		}
 	}
-	read := func(f func(c *database.Conn) error) error {
-		err := s.read(ctx, f)
-		if errors.Is(err, store.ErrCorrupt) {
-			note("its structure cannot be read to its end")
-			return nil
-		}
-		return err
-	}
-	err = read(func(c *database.Conn) error {
+	err = s.read(ctx, func(c *database.Conn) error {
 		// The check uses the connection's cached state of the search index, which another connection may have changed. A search refreshes it.
 		if _, err := c.Number(ctx, found, `"x"`, int64(1)); err != nil {
+			if !database.Corrupt(err) {
+				return err
+			}
+			note("the index for searching cannot be read")
+		}
+		err := c.Query(ctx, integrity, func(r database.Row) error { note(r.Text(0)); return nil })
+		if database.Corrupt(err) {
+			note("its structure cannot be read to its end")
+			err = nil
+		}
+		if err != nil {
 			return err
 		}
-		return c.Query(ctx, integrity, func(r database.Row) error { note(r.Text(0)); return nil })
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	err = read(func(c *database.Conn) (err error) {
-		ids, err = database.All(ctx, c, "SELECT id FROM head WHERE "+isSeen+" ORDER BY key", func(r database.Row) string { return r.Text(0) })
+		var whole bool
+		if ids, whole, err = sessionIDs(ctx, c); !whole {
+			note(noEnd)
+		}
 		return err
 	})
 	return ids, bad, err
+}
+
+// noEnd is the problem if some heads cannot be read.
+const noEnd = "the list of sessions cannot be read to its end"
+
+// sessionIDs returns the identifiers of the sessions, and reports whether these are all. Its second query reads an index.
+func sessionIDs(ctx context.Context, c *database.Conn) (ids []string, whole bool, err error) {
+	known := map[string]bool{}
+	for _, query := range []string{"SELECT id FROM head NOT INDEXED WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head WHERE " + isSeen + " ORDER BY id"} {
+		err = c.Query(ctx, query, func(r database.Row) error {
+			if id := r.Text(0); !known[id] {
+				known[id] = true
+				ids = append(ids, id)
+			}
+			return nil
+		})
+		if !database.Corrupt(err) {
+			return ids, err == nil, err
+		}
+	}
+	return ids, false, nil
 }
 
 // examine reads all rows of a session and returns those that cannot be read.
@@ -128,9 +150,11 @@ func (s *Store) examineSession(ctx context.Context, c *database.Conn, p *page, k
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	b := broken{key: key, session: v}
+	b := broken{key: key, session: v, unreadable: found[0].Problem == errPage.Error()}
 	b.Damage = found[0]
-	b.Data, _, err = c.Bytes(ctx, sessionData, key)
+	if !b.unreadable {
+		b.Data, _, err = c.Bytes(ctx, sessionData, key)
+	}
 	p.broken = append(p.broken, b)
 	return err
 }
@@ -143,7 +167,7 @@ const (
 )
 
 func (p *page) values(ctx context.Context, c *database.Conn, kind, query string, low, high int64) error {
-	return c.Query(ctx, query, func(r database.Row) error {
+	err := c.Query(ctx, query, func(r database.Row) error {
 		data := r.Bytes(3)
 		var todos []sdk.Todo
 		if !json.Valid(data) || kind == store.DamagedTodos && json.Unmarshal(data, &todos) != nil {
@@ -152,6 +176,11 @@ func (p *page) values(ctx context.Context, c *database.Conn, kind, query string,
 		}
 		return nil
 	}, low, high)
+	if database.Corrupt(err) {
+		p.broken = append(p.broken, structure(p.session, "a range of rows of type "+kind+" cannot be read"))
+		err = nil
+	}
+	return err
 }
 
 // examineOutputs checks the stored outputs of tool calls.

@@ -5,12 +5,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -72,38 +75,133 @@ func overwrite(t testing.TB, path string, at int64, b []byte) {
 	}
 }
 
-// A page that SQLite cannot read is an error of each read that meets it, and of a repair. Other sessions can be used.
+// Pages that SQLite cannot read cost their own rows, which are named: those before, between and after come back.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "tenon.db")
 	long(t, dir, 40)
-	at := pagesWith(t, path, content("ses_a", 20))
-	if len(at) != 1 {
-		t.Fatalf("the part is in %d pages", len(at))
+	for _, n := range []int{7, 20, 33} {
+		at := pagesWith(t, path, content("ses_a", n))
+		if len(at) != 1 {
+			t.Fatalf("part %d is in %d pages", n, len(at))
+		}
+		overwrite(t, path, at[0], make([]byte, 4096))
 	}
-	overwrite(t, path, at[0], make([]byte, 4096))
 	s := openAt(t, dir)
-	if _, err := s.Messages(t.Context(), "ses_a", store.Page{}); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("Messages = %v, want ErrCorrupt", err)
+	got, damaged := readAll(t, s, "ses_a")
+	lost := map[string]bool{}
+	for _, d := range damaged {
+		if d.Type != store.DamagedPart || d.Session != "ses_a" || d.Problem != errPage.Error() || d.Message == "" {
+			t.Errorf("damage %+v", d)
+		}
+		lost[d.ID] = true
 	}
-	if tail, err := s.Messages(t.Context(), "ses_a", store.Page{Limit: 10}); err != nil || len(tail) != 10 {
-		t.Errorf("tail of %d messages, %v", len(tail), err)
+	if len(lost) < 3 || len(lost) > 9 || !lost["prt_000007"] || !lost["prt_000020"] || !lost["prt_000033"] {
+		t.Errorf("lost %v, want the parts of three pages", slices.Sorted(maps.Keys(lost)))
+	}
+	for n := range 40 {
+		id := fmt.Sprintf("prt_%06d", n)
+		if text, ok := got[id]; ok == lost[id] || ok && text != content("ses_a", n) {
+			t.Errorf("%s = %.20q, %t, lost %t", id, text, ok, lost[id])
+		}
+	}
+	tail, err := s.Messages(t.Context(), "ses_a", store.Page{Limit: 10})
+	if rows, err := store.Readable(err); err != nil || len(tail) != 10 || len(rows) == 0 {
+		t.Errorf("tail of %d messages with damage %v, %v", len(tail), rows, err)
 	}
 	if other, damaged := readAll(t, s, "ses_b"); len(other) != 40 || len(damaged) != 0 {
 		t.Errorf("the other session has %d parts, damage %v", len(other), damaged)
 	}
 	rows, err := store.Readable(s.Check(t.Context(), ""))
-	if err != nil || !slices.ContainsFunc(rows, func(d store.Damage) bool { return d.Type == store.DamagedStore && d.Session == "ses_a" }) {
-		t.Errorf("Check = %v, %v, want the session", rows, err)
+	if err != nil || !slices.ContainsFunc(rows, func(d store.Damage) bool { return d.Type == store.DamagedStore }) || !slices.ContainsFunc(rows, func(d store.Damage) bool { return d.ID == "prt_000020" }) {
+		t.Errorf("Check = %v, %v, want the structure and the row", rows, err)
 	}
-	if err := s.Repair(t.Context(), "ses_a", func([]store.Aside) error { t.Error("nothing can be set aside"); return nil }); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("Repair = %v, want ErrCorrupt", err)
+	// SQLite cannot remove such rows: they stay named.
+	left, err := store.Readable(s.Repair(t.Context(), "ses_a", func([]store.Aside) error { t.Error("nothing can be set aside"); return nil }))
+	if err != nil || len(left) != len(lost) {
+		t.Errorf("Repair leaves %v, %v, want what is lost", left, err)
 	}
-	token, err := s.Claim(t.Context(), "ses_b")
-	must(t, err)
-	appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_b", 1000)}, store.PutPart{Part: aPart("ses_b", 1000, "more")})
 	must(t, s.Close())
+	wantRebuilt(t, dir, got, lost)
+}
+
+// wantRebuilt rebuilds the database, which must have what could be read, and keeps the damaged one.
+func wantRebuilt(t *testing.T, dir string, texts map[string]string, lost map[string]bool) {
+	t.Helper()
+	path := filepath.Join(dir, "tenon.db")
+	before, err := os.ReadFile(path)
+	must(t, err)
+	busy := openAt(t, dir)
+	var owned *store.OwnedError
+	if _, err := Rebuild(t.Context(), Options{Path: path}); !errors.As(err, &owned) {
+		t.Errorf("Rebuild of a database in use = %v, want an OwnedError", err)
+	}
+	must(t, busy.Close())
+	out, err := Rebuild(t.Context(), Options{Path: path, Version: "1.2.3"})
+	must(t, err)
+	if len(out.Lost) != len(lost) || out.Sessions != 2 {
+		t.Errorf("Rebuild = %+v, want 2 sessions without %d rows", out, len(lost))
+	}
+	kept, err := os.ReadFile(out.Kept)
+	must(t, err)
+	if len(kept) != len(before) || !bytes.Equal(kept[4096:], before[4096:]) { // the first page has the mode of the journal
+		t.Errorf("the damaged file is not kept as it was")
+	}
+	s := openAt(t, dir)
+	wantSound(t, s)
+	got, damaged := readAll(t, s, "ses_a")
+	if d := cmp.Diff(texts, got); d != "" || len(damaged) > 0 {
+		t.Errorf("after the rebuild, damage %v (-want +got):\n%s", damaged, d)
+	}
+	token, err := s.Claim(t.Context(), "ses_a")
+	must(t, err)
+	appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", 1000)}, store.PutPart{Part: aPart("ses_a", 1000, "more")})
+	must(t, s.Close())
+	for _, name := range filesIn(t, dir) {
+		if strings.Contains(name, rebuildSuffix) {
+			t.Errorf("%s is left", name)
+		}
+	}
+}
+
+// A rebuild keeps what belongs to no message.
+func TestRebuildKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openAt(t, dir)
+	token, err := s.Create(t.Context(), aSession("ses_a"))
+	must(t, err)
+	todos := []sdk.Todo{{Content: "task", Status: "pending", Priority: "low"}}
+	appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", 1)}, store.PutTodos{Todos: todos}, store.SetTurn{Open: true})
+	prompts := []store.Prompt{{ID: "msg_8", SessionID: "ses_a", Data: []byte(`{"text":"one"}`)}, {ID: "msg_7", SessionID: "ses_a", Data: []byte(`{"text":"two"}`)}}
+	for _, p := range prompts {
+		must(t, s.Submit(t.Context(), p))
+	}
+	approvals := []store.Approval{{ID: 1, Project: "/src", Permission: "bash", Pattern: "ls", Created: 5, Session: "ses_a", Origin: "ls -l"}}
+	must(t, s.Approve(t.Context(), approvals))
+	must(t, s.Close())
+	_, err = Rebuild(t.Context(), Options{Path: filepath.Join(dir, "tenon.db"), Version: "1.2.3"})
+	must(t, err)
+	s = openAt(t, dir)
+	type rest struct {
+		Todos     []sdk.Todo
+		Prompts   []store.Prompt
+		Approvals []store.Approval
+		Open      []string
+	}
+	var got rest
+	got.Todos, err = s.Todos(t.Context(), "ses_a")
+	must(t, err)
+	got.Prompts, err = s.Prompts(t.Context(), "ses_a")
+	must(t, err)
+	got.Approvals, err = s.Approvals(t.Context(), "/src")
+	must(t, err)
+	got.Open, err = s.Interrupted(t.Context())
+	must(t, err)
+	if d := cmp.Diff(rest{todos, prompts, approvals, []string{"ses_a"}}, got); d != "" {
+		t.Errorf("after the rebuild (-want +got):\n%s", d)
+	}
 }
 
 // readAll returns the text of each part that can be read, and the damage.
@@ -148,53 +246,6 @@ func TestDamagedAnyPage(t *testing.T) {
 		checkBroken(t, s, fmt.Sprintf("page %d", at/4096), 8)
 		must(t, s.Close())
 	}
-}
-
-// SQLite does not notice a damaged key of a row, which can end a scan early. No row is then missing, or there twice, unless it is named or an error.
-func TestDamagedKey(t *testing.T) {
-	t.Parallel()
-	const messages = 12
-	sound := t.TempDir()
-	long(t, sound, messages)
-	data, err := os.ReadFile(filepath.Join(sound, "tenon.db"))
-	must(t, err)
-	at := bytes.Index(data, []byte(`{"type":"text","id":"prt_000006"`))
-	if at < 0 {
-		t.Fatal("the row was not found")
-	}
-	for offset := -33; offset < -27; offset++ { // the key is there
-		for bit := range 8 {
-			path := filepath.Join(t.TempDir(), "tenon.db")
-			broken := bytes.Clone(data)
-			broken[at+offset] ^= 1 << bit
-			must(t, os.WriteFile(path, broken, 0o600))
-			s, err := Open(t.Context(), Options{Path: path})
-			must(t, err)
-			what := fmt.Sprintf("byte %d, bit %d", offset, bit)
-			checkBroken(t, s, what, messages)
-			list, err := s.Messages(t.Context(), "ses_a", store.Page{})
-			if rows, err := store.Readable(err); err == nil && len(list) != messages && len(rows) != 1 {
-				t.Errorf("%s: %d messages, damage %v", what, len(list), rows)
-			}
-			must(t, s.Close())
-		}
-	}
-}
-
-// A session whose row has another name costs no other one in a list.
-func TestDamagedSessionName(t *testing.T) {
-	t.Parallel()
-	s := openAt(t, t.TempDir())
-	for _, id := range []string{"ses_a", "ses_b"} {
-		_, err := s.Create(t.Context(), aSession(id))
-		must(t, err)
-	}
-	script(t, s, "UPDATE session SET id = 'ses_x' WHERE id = 'ses_a'")
-	list, err := s.Sessions(t.Context(), store.Query{})
-	if rows, err := store.Readable(err); err != nil || len(list) != 2 || len(rows) != 1 || rows[0].Session != "ses_x" {
-		t.Errorf("Sessions = %d, damage %v, %v", len(list), rows, err)
-	}
-	must(t, s.Close())
 }
 
 // checkBroken reads all of a damaged store that long made.

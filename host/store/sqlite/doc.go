@@ -34,9 +34,9 @@
 //
 // # Damage
 //
-// Rows that cannot be decoded are omitted and reported (messages.go). Check finds all damage (check.go), and Repair removes damaged rows
-// (repair.go). Damage to the structure of the file is an error of each read that meets it: the program sqlite3 recovers such files. A database
-// that cannot be written can be read (readonly.go).
+// Rows that cannot be decoded or are on a damaged page are omitted and reported (messages.go, salvage.go). If a scan fails, each row that an
+// index lists is read individually. Check finds all damage (check.go), Repair removes damaged rows (repair.go), and Rebuild replaces a file
+// with a damaged structure (rebuild.go). A database that cannot be written can be read (readonly.go).
 //
 // # Ownership
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,40 +18,62 @@ const defaultLimit = 100 // of a listing; see store.Query
 // Sessions lists sessions from an index, newest first.
 func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
 	query, args := listing(named, q)
-	var out []sdk.Session
-	var damage store.Damages
-	err := s.read(ctx, func(c *database.Conn) error {
-		rows, err := database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
-		if err != nil || len(rows) == 0 {
-			return err
+	var rows [][]byte
+	err := s.read(ctx, func(c *database.Conn) (err error) {
+		rows, err = database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
+		return nil, err
+	}
+	out := make([]sdk.Session, len(rows))
+	damaged := make([]bool, len(rows))
+	inParallel(len(rows), func(i int) {
+		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
+		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
+	})
+	if err != nil || slices.Contains(damaged, true) {
+		return s.salvageSessions(ctx, q)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// salvageSessions reads the sessions one by one, as the index lists them.
+func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
+	query, args := listing("key, id", q)
+	var damaged []store.Damage
+	err = s.read(ctx, func(c *database.Conn) error {
+		read := func(query string) ([]stored, error) {
+			return database.All(ctx, c, query, func(r database.Row) stored { return stored{key: r.Int(0), id: r.Text(1)} }, args...)
 		}
-		out = make([]sdk.Session, len(rows))
-		damaged := make([]bool, len(rows))
-		inParallel(len(rows), func(i int) {
-			id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
-			damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
-		})
-		for i := range rows {
-			if !damaged[i] {
-				continue
+		list, err := read(query)
+		if database.Corrupt(err) { // in the index, or in the table
+			whole, other := read(strings.Replace(query, "FROM session", "FROM session NOT INDEXED", 1))
+			if err = other; err == nil {
+				list = whole
+			} else if database.Corrupt(err) {
+				err = nil
+				damaged = append(damaged, store.Damage{Type: store.DamagedStore, Problem: noEnd})
 			}
-			id, _, _ := bytes.Cut(rows[i], []byte{'\n'})
-			key, err := c.Number(ctx, "SELECT key FROM session WHERE id = ?", string(id))
-			if err != nil {
-				return err
-			}
-			v, err := s.session(ctx, c, key, string(id))
-			if err = damage.Take(err); err != nil {
-				return err
-			}
-			out[i] = *v
 		}
-		return nil
+		for i := 0; err == nil && i < len(list); i++ {
+			var v *sdk.Session
+			v, err = s.session(ctx, c, list[i].key, list[i].id)
+			rows, other := store.Readable(err)
+			if err = other; err == nil {
+				damaged = append(damaged, rows...)
+				out = append(out, *v)
+			}
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return out, damage.Err()
+	return out, s.damageError(damaged)
 }
 
 // List reads one column per session, and only from an index.
@@ -63,7 +86,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, er
 			return err
 		}, args...)
 	})
-	if errors.Is(err, errBrief) {
+	if errors.Is(err, errBrief) || errors.Is(err, store.ErrCorrupt) {
 		return s.salvageList(ctx, q)
 	}
 	if err != nil {

@@ -21,7 +21,7 @@ const childVar = "TENON_SQLITE_TEST_CHILD"
 func TestMain(m *testing.M) {
 	children := map[string]func(context.Context, string) error{
 		"crash": crashChild, "pair": pairChild, "import": importChild, "migrate": migrateChild, "collect": collectChild,
-		"repair": repairChild,
+		"repair": repairChild, "rebuild": rebuildChild,
 	}
 	if child := children[os.Getenv(childVar)]; child != nil {
 		if err := child(context.Background(), os.Args[1]); err != nil {

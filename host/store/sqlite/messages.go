@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -32,48 +31,6 @@ type stored struct {
 	problem error
 }
 
-// named is the identifier of a row, a line feed and the value in one column, because another column costs the driver as much as another row.
-const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
-
-// rowQueries are the queries for the rows of a span of keys.
-type rowQueries struct{ last, first string }
-
-func rowsOf(table string) rowQueries {
-	const from, between = " FROM ", " WHERE key BETWEEN ? AND ? ORDER BY key"
-	return rowQueries{"SELECT key, " + named + from + table + between + " DESC LIMIT ?", "SELECT key" + from + table + between + " LIMIT 1"}
-}
-
-var messageRows, partRows = rowsOf("message"), rowsOf("part")
-
-// unlimited is the limit of a query for all rows.
-const unlimited = -1
-
-// read returns the last rows of a span in the order of their keys, at most limit. SQLite does not check this order: a damaged key ends a scan
-// early, or leads to rows outside of the span.
-func (q *rowQueries) read(ctx context.Context, c *database.Conn, in span, limit int) ([]stored, error) {
-	out, err := database.All(ctx, c, q.last, func(r database.Row) stored {
-		id, data, _ := bytes.Cut(r.Bytes(1), []byte{'\n'})
-		return stored{key: r.Int(0), id: string(id), data: data}
-	}, in.low, in.high, int64(limit))
-	if err != nil {
-		return nil, err
-	}
-	slices.Reverse(out)
-	first, err := c.Number(ctx, q.first, in.low, in.high)
-	if err != nil {
-		return nil, err
-	}
-	before, ordered := in.low-1, true
-	for i := range out {
-		ordered = ordered && out[i].key > before && out[i].key <= in.high
-		before = out[i].key
-	}
-	if !ordered || len(out) == 0 && first != 0 || len(out) > 0 && len(out) != limit && first != out[0].key {
-		return nil, fmt.Errorf("%w: the rows of a session are not in order", store.ErrCorrupt)
-	}
-	return out, nil
-}
-
 // Messages returns a page of messages with one range scan each for messages, parts and appended text. Decoding costs several times as much as
 // reading. It is therefore done outside the read, on all processors.
 func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]sdk.MessageWithParts, error) {
@@ -94,7 +51,7 @@ func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]s
 
 func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span, error) {
 	find := func(id string) (int64, error) {
-		key, err := c.Number(ctx, findMessage, id, in.low, in.high)
+		key, err := numberOr(ctx, c, findMessage, findMessagePlainly, id, in.low, in.high)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("message %s: %w", id, store.ErrNotFound)
 		}
@@ -119,22 +76,37 @@ func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span,
 }
 
 func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (err error) {
+	var whole bool
 	if limit <= 0 {
 		limit = unlimited
 	}
-	if p.messages, err = messageRows.read(ctx, c, in, limit); err != nil {
+	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
 		return err
 	}
+	p.noteRange(whole, "messages")
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
 	parts := span{partsOf(in.low).low, partsOf(in.high).high}
 	if len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
 	}
-	if p.appended, err = readDeltas(ctx, c, parts); err != nil {
+	if p.appended, err = readDeltas(ctx, c, parts); database.Corrupt(err) {
+		p.broken = append(p.broken, structure(p.session, "text that was appended to parts cannot be read"))
+		err = nil
+	}
+	if err != nil {
 		return err
 	}
-	p.parts, err = partRows.read(ctx, c, parts, unlimited)
+	if p.parts, whole, err = partRows.newest(ctx, c, parts, unlimited); err == nil {
+		p.noteRange(whole, "parts")
+	}
 	return err
+}
+
+// noteRange notes that there may be unknown rows, unless the known ones are all.
+func (p *page) noteRange(whole bool, rows string) {
+	if !whole {
+		p.broken = append(p.broken, structure(p.session, "a range of "+rows+" and its indexes cannot be read"))
+	}
 }
 
 // readDeltas returns the text that was appended to each part of the span.
@@ -236,6 +208,7 @@ var (
 	errMissing  = errors.New("the row is missing")
 	errIdentity = errors.New("its identifiers do not match its place")
 	errContent  = errors.New("its content cannot be decoded")
+	errPage     = errors.New("its page of the file cannot be read")
 )
 
 // message decodes the row, or notes its problem.

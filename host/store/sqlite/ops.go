@@ -104,7 +104,11 @@ func encodeMessage(session string, m sdk.Message) (change, error) {
 	return func(x *edit) { x.putMessage(id, data) }, nil
 }
 
-const findMessage = "SELECT key FROM message WHERE id = ? AND key BETWEEN ? AND ?"
+const (
+	findMessage = "SELECT key FROM message WHERE id = ? AND key BETWEEN ? AND ?"
+	// findMessagePlainly does not use the index, which may be damaged.
+	findMessagePlainly = "SELECT key FROM message NOT INDEXED WHERE id = ? AND key BETWEEN ? AND ?"
+)
 
 func (x *edit) putMessage(id, data string) {
 	in := messagesOf(x.session)

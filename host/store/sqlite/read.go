@@ -15,10 +15,19 @@ func (s *Store) read(ctx context.Context, f func(*database.Conn) error) error {
 	return s.explain(s.readers.Read(ctx, f))
 }
 
+// numberOr returns the number of the first query, or of the other one if the first one reads damaged pages.
+func numberOr(ctx context.Context, c *database.Conn, sql, other string, args ...any) (int64, error) {
+	n, err := c.Number(ctx, sql, args...)
+	if database.Corrupt(err) {
+		n, err = c.Number(ctx, other, args...)
+	}
+	return n, err
+}
+
 // readSession calls f with the key of the session, or returns store.ErrNotFound.
 func (s *Store) readSession(ctx context.Context, session string, f func(c *database.Conn, key int64) error) error {
 	return s.read(ctx, func(c *database.Conn) error {
-		key, err := c.Number(ctx, "SELECT key FROM head WHERE id = ?", session)
+		key, err := numberOr(ctx, c, "SELECT key FROM head WHERE id = ?", "SELECT key FROM head NOT INDEXED WHERE id = ?", session)
 		if err == nil && key == 0 {
 			err = fmt.Errorf("session %s: %w", session, store.ErrNotFound)
 		}
@@ -43,29 +52,48 @@ func (s *Store) Session(ctx context.Context, id string) (v *sdk.Session, seq uin
 
 const sessionData = "SELECT CAST(data AS BLOB) FROM session WHERE key = ?"
 
-// session reads a session row. For a damaged row it returns a *store.DamageError and the data in its other columns.
+// session reads a session row. For a damaged row it returns a *store.DamageError and the data that is known from elsewhere.
 func (s *Store) session(ctx context.Context, c *database.Conn, key int64, id string) (*sdk.Session, error) {
-	data, _, err := c.Bytes(ctx, sessionData, key)
+	data, found, err := c.Bytes(ctx, sessionData, key)
+	if err != nil && !database.Corrupt(err) {
+		return nil, err
+	}
+	problem := errPage
+	switch {
+	case err == nil && !found:
+		problem = errMissing
+	case err == nil:
+		v := &sdk.Session{}
+		if problem = identified(v.UnmarshalJSON(data), v.ID == id); problem == nil {
+			return v, nil
+		}
+	}
+	damage := store.Damage{Type: store.DamagedSession, Session: id, ID: id, Problem: problem.Error()}
+	v, err := sessionInPlace(ctx, c, id)
 	if err != nil {
 		return nil, err
 	}
-	v := &sdk.Session{}
-	problem := identified(v.UnmarshalJSON(data), v.ID == id)
-	if problem == nil {
-		return v, nil
-	}
-	v = &sdk.Session{ID: id}
-	_, err = c.First(ctx, "SELECT parent, project, directory, updated, title, brief FROM session WHERE key = ?", func(r database.Row) {
-		v.ParentID, v.ProjectID, v.Directory, v.Time.Updated, v.Title = r.Text(0), r.Text(1), r.Text(2), r.Int(3), r.Text(4)
-		if listed, err := parseBrief(r.Text(5)); err == nil && listed.ID == id {
+	return v, s.damageError([]store.Damage{damage})
+}
+
+// sessionInPlace returns the data in the columns of a session whose JSON cannot be decoded. An index has copies of them in other pages.
+func sessionInPlace(ctx context.Context, c *database.Conn, id string) (*sdk.Session, error) {
+	v := &sdk.Session{ID: id}
+	take := func(r database.Row) {
+		v.ParentID, v.ProjectID, v.Directory, v.Time.Updated, v.Title = r.Text(0), r.Text(1), r.Text(2), r.Int(3), r.Text(5)
+		if listed, err := parseBrief(r.Text(4)); err == nil && listed.ID == id {
 			v.Title, v.Cost = listed.Title, listed.Cost
 			v.Time = sdk.SessionTime{Created: listed.Created, Updated: listed.Updated, Archived: listed.Archived}
 		}
-	}, key)
-	if err != nil {
-		return nil, err
 	}
-	return v, s.damageError([]store.Damage{{Type: store.DamagedSession, Session: id, ID: id, Problem: problem.Error()}})
+	found, err := c.First(ctx, "SELECT parent, project, directory, updated, brief, '' FROM session INDEXED BY session_updated WHERE id = ? LIMIT 1", take, id)
+	if database.Corrupt(err) || err == nil && !found {
+		_, err = c.First(ctx, "SELECT parent, project, directory, updated, brief, title FROM session NOT INDEXED WHERE id = ? LIMIT 1", take, id)
+	}
+	if database.Corrupt(err) {
+		err = nil
+	}
+	return v, err
 }
 
 // Types of removed rows, see store.Row.

@@ -1,30 +1,56 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
+	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
-// Repair removes the damaged rows of a session in one transaction.
-func (s *Store) Repair(ctx context.Context, session string, keep func([]store.Aside) error) error {
-	return node.Outlast(ctx, func() error {
-		return s.submit(ctx, func(x *database.Tx) { s.repair(x, session, keep) })
-	})
+// repairTries is the maximum number of attempts to repair a session that another process changes at the same time.
+const repairTries = 5
+
+var errChanged = errors.New("another process is changing the session: try again")
+
+// Repair removes the damaged rows of a session in one transaction. It finds them before: a transaction that found damage to the structure of
+// the file must not write.
+func (s *Store) Repair(ctx context.Context, session string, keep func([]store.Aside) error) (err error) {
+	for range repairTries {
+		var seq int64
+		var found []broken
+		err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
+			if seq, err = c.Number(ctx, "SELECT seq FROM head WHERE key = ?", key); err == nil {
+				found, err = s.examine(ctx, c, key, session)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(found), func(b broken) bool { return !b.unreadable })
+		found = slices.DeleteFunc(found, func(b broken) bool { return b.unreadable })
+		err = node.Outlast(ctx, func() error {
+			return s.submit(ctx, func(x *database.Tx) { s.repair(x, session, seq, found, keep) })
+		})
+		if !errors.Is(err, errChanged) {
+			return cmp.Or(err, s.damageError(damages(left)))
+		}
+	}
+	return err
 }
 
-func (s *Store) repair(x *database.Tx, session string, keep func([]store.Aside) error) {
+func (s *Store) repair(x *database.Tx, session string, seq int64, found []broken, keep func([]store.Aside) error) {
 	h := readHead(x, session)
 	x.Fail(s.free(session, h.node, h.pid))
-	if x.Err() != nil {
-		return
+	if h.seq != uint64(seq) {
+		x.Fail(refuse(errChanged))
 	}
-	found, err := s.examine(x.Ctx, x.Conn, h.key, session)
-	if err != nil || len(found) == 0 {
-		x.Fail(err)
+	if x.Err() != nil || len(found) == 0 {
 		return
 	}
 	asides := make([]store.Aside, len(found))

@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // repairChild repairs a session; what is set aside goes into a file beside the database.
@@ -30,6 +34,12 @@ func repairChild(ctx context.Context, path string) error {
 		return err
 	}
 	return s.Close()
+}
+
+func rebuildChild(ctx context.Context, path string) error {
+	fmt.Println("rebuilding")
+	_, err := Rebuild(ctx, Options{Path: path})
+	return err
 }
 
 // A repair that is killed leaves each damaged row where it was, or removed and set aside.
@@ -63,5 +73,60 @@ func TestCrashRepair(t *testing.T) {
 			t.Errorf("round %d: %d parts, %d named as damaged, %d set aside", round, len(got), named, kept)
 		}
 		must(t, s.Close())
+	}
+}
+
+// A rebuild that is killed leaves the damaged database as it was, or the new one with the damaged one beside it.
+func TestCrashRebuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills other processes, which the race detector does not see into; runs without it")
+	}
+	t.Parallel()
+	base := t.TempDir()
+	long(t, base, 60)
+	path := filepath.Join(base, "tenon.db")
+	overwrite(t, path, pagesWith(t, path, content("ses_a", 30))[0], make([]byte, 4096))
+	data, err := os.ReadFile(path)
+	must(t, err)
+	s := openAt(t, base)
+	want, damaged := readAll(t, s, "ses_a")
+	must(t, s.Close())
+	whole := time.Duration(0)
+	for round := range rounds(t) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "tenon.db")
+		must(t, os.WriteFile(path, data, 0o600))
+		if round == 0 {
+			whole = howLong(t, "rebuild", path)
+		} else {
+			killWhile(t, "rebuild", path, whole+whole/4)
+		}
+		s := openAt(t, dir)
+		got, named := readAll(t, s, "ses_a")
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("round %d (-want +got):\n%s", round, d)
+		}
+		kept := false
+		for _, name := range filesIn(t, dir) {
+			kept = kept || strings.HasPrefix(name, "tenon.db.damaged-")
+			if strings.Contains(name, rebuildSuffix) {
+				t.Errorf("round %d: %s is left after the next start", round, name)
+			}
+		}
+		if len(named) != 0 && len(named) != len(damaged) || len(named) == 0 && !kept {
+			t.Errorf("round %d: %d rows named, the damaged file kept: %t", round, len(named), kept)
+		}
+		var mode string
+		onWriter(t, s, func(ctx context.Context, c *database.Conn) error {
+			_, err := c.First(ctx, "PRAGMA journal_mode", func(r database.Row) { mode = r.Text(0) })
+			return err
+		})
+		if mode != "wal" {
+			t.Errorf("round %d: the journal is %q, want wal", round, mode)
+		}
+		must(t, s.Close())
+		if _, err := Rebuild(t.Context(), Options{Path: path}); err != nil {
+			t.Errorf("round %d: once more: %v", round, err)
+		}
 	}
 }

@@ -109,16 +109,13 @@ func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.H
 		h.Text = h.Session.Title
 		return h, s.damageError(damaged)
 	}
-	rows, err := partRows.read(ctx, c, span{key, key}, unlimited)
+	r, err := partRows.row(ctx, c, key, "")
 	if err != nil {
 		return h, err
 	}
-	if len(rows) == 0 {
-		rows = []stored{{problem: errMissing}}
-	}
-	p := rows[0].part(id)
+	p := r.part(id)
 	if p == nil {
-		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: rows[0].id, Problem: rows[0].problem.Error()})
+		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: r.id, Problem: r.problem.Error()})
 		return h, s.damageError(damaged)
 	}
 	appended, err := readDeltas(ctx, c, span{key, key})

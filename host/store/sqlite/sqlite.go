@@ -92,19 +92,29 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	return s, nil
 }
 
-// openCurrent connects to the file and migrates it.
+// openCurrent connects to the file and migrates it. It starts over if another process replaces the file by a repaired one in the meantime.
 func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
-	c, err := s.openFile(ctx)
-	if err != nil {
-		return nil, err
+	for {
+		before, _ := os.Stat(s.path) // nil if it is missing
+		c, err := s.openFile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err = s.ready(ctx, c); err == nil {
+			err = s.afterRebuild(ctx, c)
+		}
+		if err != nil {
+			return nil, errors.Join(s.explain(err), c.Close(), s.node.Drop())
+		}
+		after, err := os.Stat(s.path)
+		if err == nil && (before == nil || os.SameFile(before, after)) {
+			s.file = after
+			return c, nil
+		}
+		if err := c.Close(); err != nil {
+			return nil, s.explain(err)
+		}
 	}
-	if err = s.ready(ctx, c); err == nil {
-		s.file, err = os.Stat(s.path)
-	}
-	if err != nil {
-		return nil, errors.Join(s.explain(err), c.Close(), s.node.Drop())
-	}
-	return c, nil
 }
 
 // openFile connects to the file. It sets the mode of a new file, which is still empty, by its name: opening and closing the file here would

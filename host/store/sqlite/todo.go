@@ -27,6 +27,9 @@ func (s *Store) Todos(ctx context.Context, session string) (out []sdk.Todo, err 
 	var data []byte
 	err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
 		data, _, err = c.Bytes(ctx, "SELECT CAST(data AS BLOB) FROM todo WHERE session = ?", key)
+		if database.Corrupt(err) {
+			data, err = []byte{}, nil // which is not a list
+		}
 		return err
 	})
 	if err != nil || data == nil {

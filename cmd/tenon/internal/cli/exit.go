@@ -161,19 +161,11 @@ func (a *App) WithoutDamage(err error) error {
 	return err
 }
 
-// recoverFix is the remedy for a database whose structure is damaged. See https://www.sqlite.org/recovery.html. Debian 12 builds sqlite3 without
-// the table that .recover reads; its copy is empty.
-const recoverFix = "restore a copy of the file; or end all tenon processes and run: sqlite3 tenon.db .recover | sqlite3 new.db, with the sqlite3 program of " +
-	"sqlite.org (that of Debian 12 fails and writes an empty file); if it reports no error, remove tenon.db-wal and tenon.db-shm, and put new.db in place of tenon.db"
-
 // RepairFix returns the remedy for damaged rows.
 func RepairFix(rows []store.Damage) string {
 	session := rows[0].Session
 	for _, row := range rows {
-		if row.Type == store.DamagedStore {
-			return recoverFix
-		}
-		if row.Session != session {
+		if row.Session != session || row.Type == store.DamagedStore {
 			session = ""
 		}
 	}

@@ -87,9 +87,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 	}
 	corrupt := "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
 	if damage, ok := errors.AsType[*store.DamageError](err); ok {
-		if corrupt = RepairFix(damage.Rows); corrupt != recoverFix {
-			corrupt += "; undamaged data is kept"
-		}
+		corrupt = RepairFix(damage.Rows) + "; undamaged data is kept"
 	}
 	return Remedies{
 		{store.ErrOlder, ExitStore, "wait for that process or stop it, then run this again: tenon then copies and migrates the database"},

@@ -190,7 +190,6 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 	page := store.Page{Limit: CensusPage}
 	for more := true; more; {
 		messages, err := s.Messages(ctx, info.ID, page)
-		err = store.SessionDamage(info.ID, err)
 		damaged, _ := store.Readable(err)
 		if err = c.withoutDamage(err); err != nil {
 			return err
@@ -272,7 +271,7 @@ func (t *tally) call(call *sdk.ToolPart, plugin string) {
 
 func (c *census) ledger(ctx context.Context, s store.Store, session string, seen map[string]sdk.Millis) error {
 	rows, err := s.Ledger(ctx, session, "")
-	if err = c.withoutDamage(store.SessionDamage(session, err)); err != nil {
+	if err = c.withoutDamage(err); err != nil {
 		return err
 	}
 	for _, row := range rows {

@@ -287,7 +287,7 @@ func testRule(ctx context.Context, m *cli.Machine, rule sdk.PermissionRule) erro
 		}
 		after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
 		messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
-		if err = a.WithoutDamage(store.SessionDamage(s.ID, err)); err != nil {
+		if err = a.WithoutDamage(err); err != nil {
 			return err
 		}
 		for part := range store.PartsOf[*sdk.ToolPart](messages...) {

@@ -17,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
@@ -26,8 +27,8 @@ func repairCommand(a *cli.App) *cobra.Command {
 		Long: `Move damaged rows out of a session, or of all sessions, so that the sessions work without them. Each row is first saved,
 unchanged, to a file in the directory damaged of the data directory.
 
-It cannot repair the structure of the database file. tenon doctor finds such damage and names the command that recovers
-the file.`,
+Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
+copied into a new database, and the damaged one is kept next to it.`,
 		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
 			if len(args) == 0 {
 				return repairAll(ctx, a, w, s)
@@ -49,7 +50,7 @@ func repairAll(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store)
 	var sessions []string
 	for _, row := range rows {
 		if row.Type == store.DamagedStore {
-			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: rows}, cli.RepairFix(rows))
+			return rebuild(ctx, a, w, s)
 		}
 		if !slices.Contains(sessions, row.Session) {
 			sessions = append(sessions, row.Session)
@@ -67,6 +68,7 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 			kept = rows
 			return writeAsides(file, rows)
 		})
+		left, err := store.Readable(err)
 		if err != nil {
 			return err
 		}
@@ -77,6 +79,9 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 		}
 		if len(kept) > 0 {
 			a.Say("%s of %s moved to %s", view.Plural(len(kept), "row"), id, file)
+		}
+		if len(left) > 0 {
+			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, copies all readable data into a new database")
 		}
 		total += len(kept)
 	}
@@ -94,6 +99,24 @@ func plainName(id string) string {
 		}
 		return '_'
 	}, id)
+}
+
+// rebuild closes the store and writes a new database.
+func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
+	if err := s.Close(); err != nil {
+		return err
+	}
+	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: a.Version, Logger: a.Log})
+	if err != nil {
+		return err
+	}
+	for _, row := range out.Lost {
+		if err := a.Print(terminal.OneLine(row.String()) + "\n"); err != nil {
+			return err
+		}
+	}
+	a.Say("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), w.Database(), out.Kept)
+	return nil
 }
 
 // asideRow is the saved form of a damaged row.

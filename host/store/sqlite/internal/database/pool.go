@@ -1,7 +1,6 @@
 package database
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -48,7 +47,11 @@ func (p *Pool) Read(ctx context.Context, f func(*Conn) error) error {
 	}
 	err = f(c)
 	_, end := c.Exec(ctx, "COMMIT")
-	return cmp.Or(err, end)
+	// COMMIT fails again with the error of a read, such as damage that f handled. The transaction has ended anyway.
+	if err == nil && !Corrupt(end) {
+		err = end
+	}
+	return err
 }
 
 func (p *Pool) take(ctx context.Context) (*Conn, error) {

@@ -1,0 +1,249 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
+)
+
+// Rebuilt is the result of Rebuild.
+type Rebuilt struct {
+	Kept     string // path of the damaged file
+	Sessions int
+	Lost     []store.Damage // known data that only the damaged file has
+}
+
+// rebuildSuffix names the new file until it takes the place of the old one. If Rebuild is killed or fails, the next start finds it.
+const rebuildSuffix = ".repair"
+
+// Rebuild writes a new database with everything that can be read from a damaged one, which it keeps under another name. If the process is
+// killed, either the old database or the new one is in place. No process may have the database open. Errors: those of Open, and one that
+// wraps store.OwnedError if another process has it open.
+func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
+	s, c, err := openAlone(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	defer func() {
+		if c != nil {
+			err = errors.Join(err, s.explain(c.Close()))
+		}
+	}()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.markRebuild()) // without the content: the disk may be full
+		}
+	}()
+	o.Path = s.path + rebuildSuffix
+	next, err := Open(ctx, o)
+	if err != nil {
+		return out, err
+	}
+	r := rebuilding{from: s, to: next}
+	err = r.copy(ctx)
+	if err == nil {
+		err = next.Check(ctx, "")
+	}
+	if err = errors.Join(err, next.Close(), removeBeside(o.Path)); err != nil {
+		return out, err
+	}
+	if out.Kept, err = keepFile(s.path); err != nil {
+		return out, s.explainFile(err)
+	}
+	if runtime.GOOS == "windows" { // where an open file cannot be replaced
+		err, c = c.Close(), nil
+	}
+	if err == nil {
+		err = os.Rename(o.Path, s.path)
+	}
+	out.Sessions = r.sessions
+	out.Lost, _ = store.Readable(r.damage.Err())
+	return out, err
+}
+
+// openAlone opens the database exclusively, and without the additional files of WAL mode.
+func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
+	path, err := filepath.Abs(o.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &Store{path: path, version: o.Version, log: o.Logger, steps: schema(), node: node.New(path + "-nodes")}
+	c, err := database.Connect(ctx, database.URI(path))
+	if err != nil {
+		return nil, nil, s.explain(err)
+	}
+	if err = c.Script(ctx, "PRAGMA busy_timeout=0; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT"); err == nil {
+		err = s.current(ctx, c)
+	}
+	if err == nil {
+		err = s.markRebuild()
+	}
+	if err == nil {
+		err = c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
+	}
+	if database.Busy(err) {
+		err = fmt.Errorf("session store %s is open in another process: end it and try again: %w", path, &store.OwnedError{})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(s.explain(err), c.Close())
+	}
+	s.readers = database.NewPoolOf(c)
+	return s, c, nil
+}
+
+// markRebuild creates the new file, empty. While it exists, the old file may have another journal mode.
+func (s *Store) markRebuild() error {
+	target := s.path + rebuildSuffix
+	return errors.Join(os.WriteFile(target, nil, 0o600), removeBeside(target))
+}
+
+// afterRebuild cleans up after a Rebuild that was killed or failed. None is running, because the caller has the database open.
+func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
+	target := s.path + rebuildSuffix
+	if _, err := os.Lstat(target); err != nil {
+		return nil
+	}
+	err := c.Script(ctx, "PRAGMA journal_mode=WAL")
+	if err == nil {
+		err = errors.Join(removeBeside(target), os.RemoveAll(target)) // another process may have removed it first
+	}
+	return err
+}
+
+// removeBeside removes the files next to a database that is closed.
+func removeBeside(path string) error {
+	var errs []error
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-nodes"} {
+		errs = append(errs, os.RemoveAll(path+suffix)) // nil if it is missing
+	}
+	return errors.Join(errs...)
+}
+
+// keepFile gives the file a second name, under which it is kept.
+func keepFile(path string) (string, error) {
+	base := path + ".damaged-" + time.Now().UTC().Format("20060102-150405")
+	name := base
+	for n := 2; ; n++ {
+		err := os.Link(path, name)
+		if !errors.Is(err, os.ErrExist) {
+			return name, err
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// rebuilding copies the readable data of one store to another.
+type rebuilding struct {
+	from, to *Store
+	sessions int
+	damage   store.Damages
+}
+
+// lost notes data, of a session if session is not empty, that the new store lacks.
+func (r *rebuilding) lost(session, problem string) {
+	_ = r.damage.Take(r.from.damageError([]store.Damage{structure(session, problem).Damage})) // always nil
+}
+
+func (r *rebuilding) copy(ctx context.Context) error {
+	var ids []string
+	err := r.from.read(ctx, func(c *database.Conn) (err error) {
+		var whole bool
+		ids, whole, err = sessionIDs(ctx, c)
+		if !whole {
+			r.lost("", noEnd)
+		}
+		return err
+	})
+	for i := 0; err == nil && i < len(ids); i++ {
+		if err = r.session(ctx, ids[i]); err != nil {
+			err = fmt.Errorf("session %s: %w", ids[i], err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return r.approvals(ctx)
+}
+
+func (r *rebuilding) session(ctx context.Context, id string) error {
+	info, _, err := r.from.Session(ctx, id)
+	if err = r.damage.Take(err); err != nil {
+		return err
+	}
+	messages, err := r.from.Messages(ctx, id, store.Page{})
+	if err = r.damage.Take(err); err != nil {
+		return err
+	}
+	in := store.Import{Session: info}
+	if in.Ops, err = store.CopyOps(ctx, r.from, messages, &r.damage); err != nil {
+		return err
+	}
+	if in.Ops, err = r.rest(ctx, id, in.Ops); err != nil {
+		return err
+	}
+	if err := r.to.Import(ctx, []store.Import{in}, false); err != nil {
+		return err
+	}
+	r.sessions++
+	return r.prompts(ctx, id)
+}
+
+// rest copies everything but messages and parts.
+func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]store.Op, error) {
+	todos, err := r.from.Todos(ctx, id)
+	if err = r.damage.Take(err); err != nil {
+		return nil, err
+	}
+	if len(todos) > 0 {
+		ops = append(ops, store.PutTodos{Todos: todos})
+	}
+	ledger, err := r.from.Ledger(ctx, id, "")
+	if err = r.damage.Take(err); err != nil {
+		return nil, err
+	}
+	for _, row := range ledger {
+		ops = append(ops, store.PutLedger(row))
+	}
+	open := false
+	err = r.from.readSession(ctx, id, func(c *database.Conn, key int64) error {
+		n, err := c.Number(ctx, "SELECT turn FROM head WHERE key = ?", key)
+		open = n == 1
+		return err
+	})
+	if open {
+		ops = append(ops, store.SetTurn{Open: true})
+	}
+	return ops, err
+}
+
+func (r *rebuilding) prompts(ctx context.Context, id string) error {
+	list, err := r.from.Prompts(ctx, id)
+	if errors.Is(err, store.ErrCorrupt) {
+		r.lost(id, "waiting prompts cannot be read")
+		err = nil
+	}
+	for i := 0; err == nil && i < len(list); i++ {
+		err = r.to.Submit(ctx, list[i])
+	}
+	return err
+}
+
+func (r *rebuilding) approvals(ctx context.Context) error {
+	list, err := r.from.approvals(ctx, "")
+	if errors.Is(err, store.ErrCorrupt) { // the user will be asked again
+		r.lost("", "some approvals cannot be read")
+		err = nil
+	}
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return r.to.Approve(ctx, list)
+}
