@@ -233,6 +233,33 @@ func TestTUIContinues(t *testing.T) {
 	x.leave()
 }
 
+// A terminal shows the turns of another one when the user comes back to it.
+func TestTUISecondTerminal(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("First answer."), fakellm.Text("Second answer."), fakellm.Text("Third answer."), fakellm.Text("Fourth answer."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 30, "--title", "x", "first")
+	x.shows("First answer.")
+	x.idle()
+	p.output(t, 0, "run", "-c", "second")
+	x.enter("\x1b[I") // the terminal has the focus
+	x.shows("Second answer.")
+	p.output(t, 0, "run", "-c", "third")
+	x.enter("f") // not all terminals tell of the focus
+	x.shows("Third answer.")
+	x.enter("ourth\r")
+	x.until("each turn once", func(screen string) bool {
+		for _, text := range []string{"First answer.", "second", "Second answer.", "third", "Third answer.", "fourth", "Fourth answer."} {
+			if strings.Count(screen, text) != 1 {
+				return false
+			}
+		}
+		return true
+	})
+	x.idle()
+	x.leave()
+}
+
 // SIGTERM ends the terminal UI on a terminal that takes no output, such as that of a broken connection. An interrupt is meant for the user's
 // editor: Ctrl-C is a key.
 func TestTUISignals(t *testing.T) {

@@ -71,6 +71,21 @@ func (m *model) load(session string) tea.Cmd {
 	})
 }
 
+// refresh reloads the session if another process, such as a second terminal, has changed it.
+func (m *model) refresh() tea.Cmd {
+	session, shown := m.root, m.main().Info.Time.Updated
+	if session == "" || shown == 0 || m.main().Busy() { // 0: the session is being read
+		return nil
+	}
+	return m.do(func(ctx context.Context) (then, error) {
+		s, err := m.host.Session(ctx, session)
+		if err != nil || s.Time.Updated == shown {
+			return nil, err
+		}
+		return func() tea.Cmd { return m.load(session) }, nil
+	})
+}
+
 func (m *model) loadInventory() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
 		found := inventory{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}
@@ -221,7 +236,7 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 	m.shown = m.root
 	m.thread().List.End()
 	if m.root != "" {
-		return m.prompt(in)
+		return tea.Sequence(m.refresh(), m.prompt(in))
 	}
 	m.creating = true
 	return m.do(func(ctx context.Context) (then, error) {

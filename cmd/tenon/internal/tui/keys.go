@@ -220,18 +220,22 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 
 // write applies an editor key to the prompt, or inserts text.
 func (m *model) write(name, text string) tea.Cmd {
+	var refresh tea.Cmd
 	if !m.input.Key(name) {
 		if text == "" {
 			return nil
+		}
+		if m.input.Empty() { // not all terminals report the focus
+			refresh = m.refresh()
 		}
 		m.input.Insert(text)
 	}
 	m.history.Edited()
 	m.menu.update(m)
 	if m.input.Before() == "/" {
-		return m.loadCommands()
+		return tea.Batch(refresh, m.loadCommands())
 	}
-	return nil
+	return refresh
 }
 
 // recall puts an earlier prompt into the input: a waiting one if possible, else one from the history.

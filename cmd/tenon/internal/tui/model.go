@@ -188,6 +188,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.FocusMsg:
 		m.blurred = false
+		return m.refresh()
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
