@@ -141,17 +141,31 @@ func (t *touched) has(list string) bool {
 	return false
 }
 
-// Lengths returns the numbers of elements of the arrays at pointers of v; those of arrays that v does not have are missing.
+// Lengths returns the numbers of elements of the arrays at pointers of v; those of arrays that v does not have are missing. It does not encode
+// the elements of Go slices.
 func Lengths(v any, lists []string) map[string]int {
-	inside := make([]string, len(lists))
-	for i, list := range lists {
-		inside[i] = list + "/*/\x00" // no member of the elements: a conversation is large
+	out := map[string]int{}
+	var rest []string
+	for _, list := range lists {
+		at, ok, err := locate(v, list)
+		switch {
+		case err != nil:
+			return map[string]int{}
+		case ok && at.plan == nil:
+		case ok && at.plan.shape == shapeSlice:
+			out[list] = at.value.Len()
+		default:
+			rest = append(rest, list)
+		}
 	}
-	raw, err := Select(v, inside)
-	if err != nil {
-		return map[string]int{}
+	if len(rest) > 0 {
+		raw, err := Select(v, rest)
+		if err != nil {
+			return map[string]int{}
+		}
+		maps.Copy(out, LengthsJSON(raw, rest))
 	}
-	return LengthsJSON(raw, lists)
+	return out
 }
 
 // LengthsJSON is Lengths of JSON.

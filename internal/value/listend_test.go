@@ -93,7 +93,7 @@ func TestLengthOfLongConversation(t *testing.T) {
 	if n != len(v.Messages) {
 		t.Errorf("length %d, want %d", n, len(v.Messages))
 	}
-	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(data)/3) {
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(data)/4) {
 		t.Errorf("it allocates %d bytes for a conversation of %d", took, len(data))
 	}
 }

@@ -20,18 +20,13 @@ func Lookup(v any, pointer string) (json.RawMessage, error) {
 
 // LookupAll is Lookup of several pointers.
 func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
-	target := reflect.ValueOf(v)
-	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return nil, fmt.Errorf("%w: look up: want a pointer, have %T", ErrWire, v)
-	}
 	out := make([]json.RawMessage, len(pointers))
 	var rest []string
 	var of []int // their indices in out
 	for i, pointer := range pointers {
-		path, err := splitPointer(pointer)
-		ok := false
-		if err == nil {
-			out[i], ok, err = planOf(target.Type().Elem()).lookup(target.Elem(), path, nil)
+		at, ok, err := locate(v, pointer)
+		if ok && at.plan != nil {
+			out[i], err = at.plan.append(nil, at.value, scope{inside: at.inside})
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%w: look up %q: %w", ErrWire, pointer, err)
@@ -50,47 +45,69 @@ func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
 	return out, eachAt(raw, rest, func(i int, found []byte) { out[of[i]] = found })
 }
 
-// lookup walks through structs, slices and pointers, and encodes nothing else: a conversation is large. inside are the unknown fields that the
-// owner of v keeps for it. ok is false if the path leads through anything else.
-func (p *plan) lookup(v reflect.Value, path []string, inside json.RawMessage) (raw json.RawMessage, ok bool, err error) {
-	if len(path) == 0 {
-		raw, err = p.append(nil, v, scope{inside: inside})
-		return raw, true, err
+// place is a value inside a Go value.
+type place struct {
+	plan   *plan // nil: there is none
+	value  reflect.Value
+	inside json.RawMessage // the unknown fields that its owner keeps for it
+}
+
+// locate follows a pointer through structs, slices and pointers, and encodes nothing: a conversation is large. ok is false if it leads through
+// anything else.
+func locate(v any, pointer string) (at place, ok bool, err error) {
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return place{}, false, fmt.Errorf("want a pointer, have %T", v)
 	}
-	if inside != nil {
-		return nil, false, nil
+	path, err := splitPointer(pointer)
+	if err != nil {
+		return place{}, false, err
 	}
-	switch p.shape {
+	at, ok = place{plan: planOf(target.Type().Elem()), value: target.Elem()}, true
+	for _, name := range path {
+		if at, ok = at.member(name); !ok || at.plan == nil {
+			break
+		}
+	}
+	return at, ok, nil
+}
+
+func (at place) member(name string) (place, bool) {
+	if at.inside != nil {
+		return place{}, false
+	}
+	v := at.value
+	switch at.plan.shape {
 	case shapePointer, shapeUnion:
 		if v.Kind() == reflect.Interface && !v.IsNil() {
 			v = v.Elem()
 		}
 		if v.IsNil() {
-			return nil, true, nil
+			return place{}, true
 		}
-		return planOf(v.Type().Elem()).lookup(v.Elem(), path, nil)
+		return place{plan: planOf(v.Type().Elem()), value: v.Elem()}.member(name)
 	case shapeSlice:
-		i, err := arrayIndex(path[0], v.Len())
+		i, err := arrayIndex(name, v.Len())
 		if err != nil || i == v.Len() {
-			return nil, true, nil
+			return place{}, true
 		}
-		return p.elem.lookup(v.Index(i), path[1:], nil)
+		return place{plan: at.plan.elem, value: v.Index(i)}, true
 	case shapeStruct:
-		p = p.at(v)
-		i, known := p.byName[path[0]]
+		p := at.plan.at(v)
+		i, known := p.byName[name]
 		if !known {
-			return nil, false, nil
+			return place{}, false
 		}
 		f, field := &p.fields[i], v.FieldByIndex(p.fields[i].index)
 		switch {
 		case f.absent(field):
-			return nil, true, nil
-		case f.nilObject && field.Len() == 0:
-			return nil, false, nil
+			return place{}, true
+		case f.nilObject && field.Len() == 0: // its JSON is {}
+			return place{}, false
 		}
-		return f.plan.lookup(field, path[1:], p.extraOf(v)[f.name])
+		return place{plan: f.plan, value: field, inside: p.extraOf(v)[name]}, true
 	}
-	return nil, false, nil
+	return place{}, false
 }
 
 // eachAt calls f with the index of each pointer at which the JSON has a value, and the value. It reads the JSON once.
