@@ -63,7 +63,7 @@ func TestLongAnswersTakeLittleMemory(t *testing.T) {
 }
 
 // TestLongArgumentsTakeLittleMemory holds that arguments near the limit take up to four times their size, with the tool that gets them and
-// the next request, which contains them.
+// the next request, which contains them. A JSON line is one more copy: it is written while the next request is made.
 func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")
@@ -71,7 +71,6 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	usual := peak(t, 0, "text", fakellm.Text("hi"))
 	const line = `The quick brown fox jumps over the lazy dog.\n`
 	long := strings.Repeat(line, longArguments/len(line))
-	limit := argumentsLimit()
 	for name, c := range map[string]struct{ format, tool, args string }{
 		"unknown":       {"text", "unknown", `{"x":"` + long + `"}`},
 		"write":         {"text", "write", `{"filePath":"long.txt","content":"` + long + `"}`},
@@ -81,6 +80,10 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	} {
 		more := peak(t, 0, c.format, fakellm.Calls(fakellm.ToolCall{Name: c.tool, Args: c.args, Chunks: 4000}), fakellm.Text("hi")) - usual
 		t.Logf("%s: %d MiB more than usual", name, more>>10)
+		limit := argumentsLimit()
+		if c.format == "json" {
+			limit += longArguments >> 10
+		}
 		if more > limit {
 			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, limit>>10)
 		}
