@@ -14,6 +14,7 @@ package child
 import (
 	"maps"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -76,6 +77,18 @@ func Lookup(environ []string, name string) (value string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// LookPath returns the first program with the name in the PATH of an environment, or "". Relative directories do not count: they would be
+// those of the project.
+func LookPath(name string, environ []string) string {
+	list, _ := Lookup(environ, "PATH")
+	for _, dir := range filepath.SplitList(list) {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); filepath.IsAbs(dir) && err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // GitEnviron returns base without variables that would lead git to another repository, such as those of its hooks. It keeps those for the

@@ -25,13 +25,12 @@ func LookPath(name, project string) (string, error) {
 	return "", &exec.Error{Name: name, Err: fmt.Errorf("%w outside of the project, whose programs are not run", exec.ErrNotFound)}
 }
 
-// Path returns PATH without directories of the project and relative ones, for programs that start others.
-func Path(project string) string {
-	all := os.Getenv("PATH")
+// Path returns path, a list such as PATH, without directories of the project and relative ones, for programs that start others.
+func Path(path, project string) string {
 	if ownsPrograms(project) {
-		return all
+		return path
 	}
-	dirs := slices.DeleteFunc(filepath.SplitList(all), func(dir string) bool { return !filepath.IsAbs(dir) || passes(Real(project), dir) })
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return !filepath.IsAbs(dir) || passes(Real(project), dir) })
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,19 +107,8 @@ func lookPath(command, dir string, env []string) (string, error) {
 		}
 		return path, nil
 	}
-	for _, v := range env {
-		list, ok := strings.CutPrefix(v, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, folder := range filepath.SplitList(list) {
-			if !filepath.IsAbs(folder) {
-				continue // never run a file of the project by accident
-			}
-			if path, err := exec.LookPath(filepath.Join(folder, command)); err == nil {
-				return path, nil
-			}
-		}
+	if path := child.LookPath(command, env); path != "" {
+		return path, nil
 	}
 	return "", fmt.Errorf("command %q is not in PATH; install it, or give its full path", command)
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -18,12 +18,12 @@ import (
 
 // policy returns the files that a process of the plugin can access: the system, its interpreter, its package, its data, its grants, and the
 // directory of its socket. It returns an error for a grant that cannot be honored.
-func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Policy, error) {
+func policy(u *remote.Unit, project sdk.Project, env []string, socketDir string) (confine.Policy, error) {
 	p := confine.Policy{
 		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", u.Root, u.Program),
 		Write: append(confine.Devices(), socketDir),
 	}
-	for _, program := range programs(u) {
+	for _, program := range programs(u, env) {
 		p.Read = append(p.Read, confine.Installation(program)...)
 	}
 	if u.DataDir != "" {
@@ -75,7 +75,7 @@ func directory(u *remote.Unit, entry string, project sdk.Project) (string, error
 }
 
 // programs returns the programs that start the plugin: its command and, for a script, the interpreter in its first line.
-func programs(u *remote.Unit) []string {
+func programs(u *remote.Unit, env []string) []string {
 	out := []string{u.Command[0]}
 	f, _, err := projectfs.OpenRegular(u.Command[0])
 	if err != nil {
@@ -95,7 +95,7 @@ func programs(u *remote.Unit) []string {
 		}
 		if i == 0 {
 			out = append(out, word)
-		} else if path, err := exec.LookPath(word); err == nil && filepath.IsAbs(path) { // of /usr/bin/env
+		} else if path := child.LookPath(word, env); path != "" { // of /usr/bin/env
 			out = append(out, path)
 		}
 	}

@@ -71,7 +71,7 @@ func newRunner(o Options, u *remote.Unit, project sdk.Project, env []string, log
 		ended: make(chan struct{}),
 	}
 	if o.confined(u) {
-		r.confine = func() (confine.Policy, error) { return policy(u, project, r.socketDir) }
+		r.confine = func() (confine.Policy, error) { return policy(u, project, env, r.socketDir) }
 	}
 	return r
 }

@@ -199,7 +199,7 @@ func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *
 		settings = append(settings, "-c", "protocol.file.allow=never")
 	}
 	cmd := f.command(ctx, "git", append(settings, args...)...)
-	cmd.Dir, cmd.Env = repo, child.GitEnviron(f.Environ, "GIT_DIR="+repo, "PATH="+projectfs.Path(f.Project))
+	cmd.Dir, cmd.Env = repo, child.GitEnviron(f.Environ, "GIT_DIR="+repo, "PATH="+projectfs.Path(os.Getenv("PATH"), f.Project))
 	return cmd
 }
 

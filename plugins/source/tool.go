@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -41,7 +42,7 @@ type tool struct {
 // run runs the program, confined if the system supports it, and returns its output.
 func (t tool) run(ctx context.Context, f *Fetcher) ([]byte, error) {
 	cmd := f.command(ctx, t.name, t.args...)
-	env := map[string]string{"PATH": projectfs.Path(f.Project)}
+	env := map[string]string{"PATH": projectfs.Path(os.Getenv("PATH"), f.Project)}
 	maps.Copy(env, t.env)
 	cmd.Dir, cmd.Env = t.dir, child.Environ(f.Environ, env)
 	policy := func() (confine.Policy, error) { return t.policy(cmd.Path, f.Project), nil }

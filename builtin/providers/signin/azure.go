@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -33,6 +34,7 @@ const (
 // azure gets tokens of Microsoft Entra ID from the Azure CLI, where the user signs in with "az login".
 type azure struct {
 	command []string // the CLI; tests set another program
+	project string   // whose programs are not run
 }
 
 func (a *azure) login(ctx context.Context, options sdk.Object, user sdk.AuthUser) (*sdk.Token, error) {
@@ -49,14 +51,16 @@ func (a *azure) token(ctx context.Context, options sdk.Object) (*sdk.Token, erro
 	ctx, cancel := context.WithTimeout(ctx, azureTimeout)
 	defer cancel()
 	args := append(a.command[1:len(a.command):len(a.command)], "account", "get-access-token", "--scope", azureScope(text(options, "baseURL", "")), "--output", "json")
-	path, err := exec.LookPath(a.command[0])
-	if err != nil || !filepath.IsAbs(path) { // a relative directory of PATH is the project's
+	path, err := projectfs.LookPath(a.command[0], a.project)
+	if err != nil {
 		return nil, errors.New("the Azure CLI is not installed: az not found on PATH; see https://learn.microsoft.com/cli/azure/install-azure-cli")
 	}
-	cmd := exec.CommandContext(ctx, path, args...) // with the user's environment: the CLI has variables for its settings and proxies
+	cmd := exec.CommandContext(ctx, path, args...)
 	child.Prepare(cmd)
 	// The CLI that pip installs imports Python modules from its working directory, which must not be the project. Dir also replaces PWD.
 	cmd.Dir = filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
+	// The rest is the user's environment: the CLI has variables for its settings and proxies.
+	cmd.Env = append(cmd.Environ(), "PATH="+projectfs.Path(os.Getenv("PATH"), a.project))
 	cmd.WaitDelay = time.Second // for children of the CLI that keep its output open
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem

@@ -43,8 +43,11 @@ func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "signin", Description: "Sign-in to GitHub Copilot, ChatGPT, xAI and Azure", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start does nothing.
-func (*Plugin) Start(context.Context, sdk.Host) error { return nil }
+// Start stores the project, whose programs are not run.
+func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
+	p.azure.project = h.Project().Worktree
+	return nil
+}
 
 // Close does nothing.
 func (*Plugin) Close(context.Context) error { return nil }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -77,10 +78,17 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 	}
 }
 
+// outside returns the host's environment with a PATH outside of the project, for programs that may do more than the model's commands, which can
+// change the programs of the project.
+func (o *Options) outside() []string {
+	path, _ := o.lookup("PATH")
+	return append(slices.Clip(o.Environ), "PATH="+projectfs.Path(path, o.Project.Worktree))
+}
+
 // openers returns the opener of each carrier.
 func openers(o *Options) map[sdk.Carrier]remote.Opener {
 	env := remote.Environment{
-		Environ: o.Environ, Host: "tenon " + o.Version, CacheDir: o.CacheDir, Logger: o.Logger,
+		Environ: o.outside(), Host: "tenon " + o.Version, CacheDir: o.CacheDir, Logger: o.Logger,
 		Unconfined: func(plugin string) bool { return o.unconfined(plugin) != nil },
 	}
 	out := map[sdk.Carrier]remote.Opener{}

@@ -148,6 +148,9 @@ func (s *Set) serverOptions(c *Candidate) mcp.Options {
 		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.Server.Root, c.Server.Data),
 		MayApprove: func(d *mcp.Definition) error { return s.checkOffers(c, d) },
 	}
+	if o.Confine == nil {
+		o.Environ = s.opts.outside()
+	}
 	if a := s.authorizer(c, false); a != nil {
 		o.Authorizer = a
 	}
