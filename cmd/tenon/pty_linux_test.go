@@ -69,12 +69,12 @@ func (x *terminal) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := x.control.Read(buf)
-		if x.tap != nil {
-			x.tap(buf[:n])
-		}
 		x.mu.Lock()
 		x.text.Write(buf[:n])
 		x.mu.Unlock()
+		if x.tap != nil {
+			x.tap(buf[:n]) // wakes those who wait for the screen, who may look at the text
+		}
 		select {
 		case x.grew <- struct{}{}:
 		default:
