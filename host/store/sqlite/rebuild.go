@@ -149,19 +149,13 @@ type rebuilding struct {
 
 // lost notes data, of a session if session is not empty, that the new store lacks.
 func (r *rebuilding) lost(session, problem string) {
-	_ = r.damage.Take(r.from.damageError([]store.Damage{structure(session, problem).Damage})) // always nil
+	damage := store.Damage{Type: store.DamagedStore, Session: session, Problem: problem}
+	_ = r.damage.Take(r.from.damageError([]store.Damage{damage})) // always nil
 }
 
 func (r *rebuilding) copy(ctx context.Context) error {
 	var ids []string
-	err := r.from.read(ctx, func(c *database.Conn) (err error) {
-		var whole bool
-		ids, whole, err = sessionIDs(ctx, c)
-		if !whole {
-			r.lost("", noEnd)
-		}
-		return err
-	})
+	err := r.damage.Take(r.from.read(ctx, func(x *view) { ids = x.sessionIDs() }))
 	for i := 0; err == nil && i < len(ids); i++ {
 		if err = r.session(ctx, ids[i]); err != nil {
 			err = fmt.Errorf("session %s: %w", ids[i], err)
@@ -213,11 +207,7 @@ func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]sto
 		ops = append(ops, store.PutLedger(row))
 	}
 	open := false
-	err = r.from.readSession(ctx, id, func(c *database.Conn, key int64) error {
-		n, err := c.Number(ctx, "SELECT turn FROM head WHERE key = ?", key)
-		open = n == 1
-		return err
-	})
+	err = r.from.readSession(ctx, id, func(x *view, key int64) { open = x.Number("SELECT turn FROM head WHERE key = ?", key) == 1 })
 	if open {
 		ops = append(ops, store.SetTurn{Open: true})
 	}

@@ -84,17 +84,7 @@ func (s *Store) Release(ctx context.Context, t store.Token) error {
 const openTurns = "SELECT id, node FROM head WHERE turn = 1 AND " + isSeen + " ORDER BY id"
 
 // Interrupted lists the sessions with an open turn and without a live owner.
-func (s *Store) Interrupted(ctx context.Context) (out []string, err error) {
-	err = s.read(ctx, func(c *database.Conn) error {
-		return c.Query(ctx, openTurns, func(r database.Row) error {
-			if !s.node.Lives(r.Text(1)) {
-				out = append(out, r.Text(0))
-			}
-			return nil
-		})
-	})
-	return out, err
-}
+func (s *Store) Interrupted(ctx context.Context) ([]string, error) { return s.unowned(ctx, openTurns) }
 
 // Delete removes the session and its descendants.
 func (s *Store) Delete(ctx context.Context, id string) error {

@@ -129,13 +129,10 @@ func (s *Store) runAll(ctx context.Context, c *database.Conn, batch []*job) erro
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
 		return s.errReplaced()
 	}
-	// Another process may have migrated the file in the meantime.
-	version, err := c.Number(ctx, "PRAGMA user_version")
-	if err == nil {
-		err = s.newer(version)
-	}
-	if err != nil {
-		return err
+	x := &database.Tx{Ctx: ctx, Conn: c}
+	x.Fail(s.newer(x.Number("PRAGMA user_version"))) // another process may have migrated the file in the meantime
+	if x.Err() != nil {
+		return x.Err()
 	}
 	for _, j := range batch {
 		x := &database.Tx{Ctx: ctx, Conn: c}
