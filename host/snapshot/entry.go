@@ -94,23 +94,16 @@ func (p Path) String() string {
 // UnmarshalText reads a path.
 func (p *Path) UnmarshalText(text []byte) error {
 	var out []byte
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] != '\\':
-			out = append(out, text[i])
-		case i+1 < len(text) && text[i+1] == '\\':
-			out = append(out, '\\')
-			i++
-		case i+3 < len(text) && text[i+1] == 'x':
-			n, err := strconv.ParseUint(string(text[i+2:i+4]), 16, 8)
-			if err != nil {
-				return fmt.Errorf("path %q: %w", text, err)
+	for rest := string(text); rest != ""; {
+		c, tail := rest[0], rest[1:]
+		if c == '\\' {
+			escaped, other, after, err := strconv.UnquoteChar(rest, 0)
+			if err != nil || other {
+				return fmt.Errorf(`path %q: a backslash must be followed by another one or by x and two digits`, text)
 			}
-			out = append(out, byte(n))
-			i += 3
-		default:
-			return fmt.Errorf(`path %q: a backslash must be followed by another one or by x and two digits`, text)
+			c, tail = byte(escaped), after
 		}
+		out, rest = append(out, c), tail
 	}
 	*p = Path(out)
 	return nil
