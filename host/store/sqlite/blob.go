@@ -24,28 +24,13 @@ var (
 	})
 )
 
-func pack(content []byte) ([]byte, error) {
-	z, err := encoder()
-	if err != nil {
-		return nil, err
-	}
-	return z.EncodeAll(content, nil), nil
-}
-
-func unpack(data []byte) ([]byte, error) {
-	z, err := decoder()
-	if err != nil {
-		return nil, err
-	}
-	return z.DecodeAll(data, nil)
-}
-
 func (s *Store) encodeBlob(content []byte) (change, error) {
 	hash := store.Hash(content)
-	data, err := pack(content)
+	z, err := encoder()
 	if err != nil {
 		return nil, fmt.Errorf("blob %s: %w", hash, err)
 	}
+	data := z.EncodeAll(content, nil)
 	return func(x *edit) {
 		x.Exec("INSERT INTO blob(hash, data) VALUES(?, ?) ON CONFLICT DO NOTHING", hash, data) // once for all sessions
 		x.Exec("INSERT INTO blob_session(session, blob) SELECT ?, key FROM blob WHERE hash = ? ON CONFLICT DO NOTHING", x.session, hash)
@@ -75,7 +60,10 @@ func (x *view) blob(hash string) (content, row []byte, problem error) {
 	if !found {
 		return nil, nil, errMissing
 	}
-	content, err := unpack(row)
+	z, err := decoder()
+	if err == nil {
+		content, err = z.DecodeAll(row, nil)
+	}
 	if err != nil || store.Hash(content) != hash {
 		return nil, row, errContent
 	}

@@ -84,11 +84,7 @@ func (s *Store) salvageList(ctx context.Context, q store.Query) ([]store.Listed,
 	list, err := s.Sessions(ctx, q)
 	out := make([]store.Listed, len(list))
 	for i := range list {
-		v := &list[i]
-		out[i] = store.Listed{
-			ID: v.ID, ParentID: v.ParentID, ProjectID: v.ProjectID, Directory: v.Directory, Title: v.Title,
-			Cost: v.Cost, Created: v.Time.Created, Updated: v.Time.Updated, Archived: v.Time.Archived,
-		}
+		out[i], _ = parseBrief(brief(&list[i]))
 	}
 	return out, err
 }

@@ -50,7 +50,8 @@ func (x *view) leap(match string, q *store.SearchQuery) iter.Seq[int64] {
 			if key == 0 {
 				return
 			}
-			if sessions = upTo(sessions, sessionOf(key)); len(sessions) > 0 && sessions[0] == sessionOf(key) {
+			i, searched := slices.BinarySearchFunc(sessions, sessionOf(key), func(s, key int64) int { return cmp.Compare(key, s) })
+			if sessions = sessions[i:]; searched {
 				if !yield(key) {
 					return
 				}
@@ -58,12 +59,6 @@ func (x *view) leap(match string, q *store.SearchQuery) iter.Seq[int64] {
 			}
 		}
 	}
-}
-
-// upTo drops the sessions with greater keys.
-func upTo(sessions []int64, key int64) []int64 {
-	i, _ := slices.BinarySearchFunc(sessions, key, func(s, key int64) int { return cmp.Compare(key, s) })
-	return sessions[i:]
 }
 
 // hit returns the session and the text at a key of the index; of a damaged row, the data that is known from elsewhere.

@@ -106,10 +106,9 @@ func (s *Store) transact(ctx context.Context, c *database.Conn, batch []*job) er
 	if err == nil {
 		_, err = c.Exec(ctx, "COMMIT")
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		s.rollback(ctx, c)
 	}
-	s.rollback(ctx, c)
 	return err
 }
 

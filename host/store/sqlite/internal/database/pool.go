@@ -55,12 +55,8 @@ func (p *Pool) Read(ctx context.Context, f func(*Tx)) error {
 	return x.err
 }
 
+// take prefers an idle connection. There is none after Close.
 func (p *Pool) take(ctx context.Context) (*Conn, error) {
-	select {
-	case <-p.closed:
-		return nil, store.ErrClosed
-	default:
-	}
 	select {
 	case c := <-p.idle:
 		return c, nil
