@@ -120,21 +120,20 @@ func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, do
 		return nil, err
 	}
 	p := &restoring{repo: repo, force: force, touched: map[snapshot.Path]snapshot.Step{}}
-	for path, n := range net {
-		expected, original := n.After, n.After
-		if d, ok := done[path]; ok {
-			expected, original = d.To, d.From
-			n.between = false // the earlier revert checked it
-		}
-		if err := p.add(ctx, path, expected, n.Before, original, n.between); err != nil {
-			return nil, err
-		}
+	if net == nil {
+		net = map[snapshot.Path]*netChange{}
 	}
 	for path, d := range done {
-		if _, also := net[path]; also {
-			continue
+		if net[path] == nil {
+			net[path] = &netChange{Before: d.From}
 		}
-		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
+	}
+	for path, n := range net {
+		expected, original, between := n.After, n.After, n.between
+		if d, ok := done[path]; ok {
+			expected, original, between = d.To, d.From, false // the earlier revert checked it
+		}
+		if err := p.add(ctx, path, expected, n.Before, original, between); err != nil {
 			return nil, err
 		}
 	}
@@ -261,7 +260,12 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 			original = is // of another program; Unrevert restores it
 		}
 	}
-	p.step(path, is, target, original)
+	if !target.Same(original) {
+		p.touched[path] = snapshot.Step{Path: path, From: original, To: target}
+	}
+	if !is.Same(target) {
+		p.steps = append(p.steps, snapshot.Step{Path: path, From: is, To: target})
+	}
 	return nil
 }
 
@@ -274,16 +278,6 @@ func (p *restoring) behindLink(path snapshot.Path) bool {
 		}
 	}
 	return false
-}
-
-// step adds the step of a file to target.
-func (p *restoring) step(path snapshot.Path, is, target, original snapshot.Entry) {
-	if !target.Same(original) {
-		p.touched[path] = snapshot.Step{Path: path, From: original, To: target}
-	}
-	if !is.Same(target) {
-		p.steps = append(p.steps, snapshot.Step{Path: path, From: is, To: target})
-	}
 }
 
 // record stores the steps for a later Unrevert and returns their name, or "" without any.

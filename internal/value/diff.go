@@ -136,7 +136,7 @@ func (d *differ) field(f *planField, a, b reflect.Value) {
 	case absentA:
 		d.set(f.plan, b)
 	case f.nilObject && b.Len() == 0 && f.plan.shape != shapeMap:
-		d.setRaw([]byte("{}"))
+		d.put([]byte("{}"), nil)
 	case f.nilObject && f.plan.shape == shapeMap:
 		d.members(f.plan, a, b)
 	default:
@@ -274,12 +274,7 @@ func (d *differ) set(p *plan, v reflect.Value) {
 	if v.Kind() == reflect.String {
 		room = make([]byte, 0, len(v.String())+len(v.String())/16+len(`""`))
 	}
-	raw, err := p.append(room, v, scope{})
-	if err != nil {
-		d.fail(err)
-		return
-	}
-	d.setRaw(raw)
+	d.put(p.append(room, v, scope{}))
 }
 
 // lacksHead reports whether v is null in place of a part or a message, or a list with one.
@@ -296,15 +291,15 @@ func (p *plan) lacksHead(v reflect.Value) bool {
 }
 
 func (d *differ) setAny(v any) {
-	raw, err := jsontext.Marshal(v)
+	d.put(jsontext.Marshal(v))
+}
+
+// put adds a change to the JSON, or fails.
+func (d *differ) put(raw []byte, err error) {
 	if err != nil {
 		d.fail(err)
 		return
 	}
-	d.setRaw(raw)
-}
-
-func (d *differ) setRaw(raw []byte) {
 	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: raw})
 }
 
