@@ -156,7 +156,7 @@ func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) 
 		if info.Size() > r.limits.MaxRecord {
 			return Entry{}, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, p, r.limits.MaxRecord)
 		}
-		content, err = os.ReadFile(name)
+		content, err = readFile(name, info.Size(), r.limits.MaxRecord)
 		e.Mode = kindFile | unixMode(info)
 	case info.Mode()&os.ModeSymlink != 0:
 		var target string

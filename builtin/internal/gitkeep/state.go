@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -376,7 +375,8 @@ func parse(out string) []entry {
 	return list
 }
 
-// readFile reads a regular file of limited size. Devices and pipes, which might never end, are an error.
+// readFile reads a regular file of limited size, and follows no link. Devices and pipes, which might never end, are an error, even if a command
+// puts one in the place of the file at this moment.
 func readFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -385,10 +385,13 @@ func readFile(path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, fmt.Errorf("%s: not a plain file of at most %d bytes", path, limit)
 	}
-	f, err := os.Open(path)
+	f, opened, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, limit))
-	return text, errors.Join(err, f.Close())
+	text, _, err := projectfs.ReadLimited(f, limit)
+	if !os.SameFile(info, opened) {
+		err = errMeanwhile
+	}
+	return text, err
 }

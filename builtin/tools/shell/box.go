@@ -109,7 +109,7 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 		return nil
 	}
 	read := func(base, file string) string {
-		text, err := os.ReadFile(file)
+		text, err := projectfs.ReadRegular(file, maxPointer) // a command may have put a pipe there
 		if err != nil {
 			return ""
 		}
@@ -134,6 +134,9 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 	}
 	return []string{common}
 }
+
+// maxPointer is git's own limit for a file .git, in bytes.
+const maxPointer = 1 << 20
 
 // close removes the temporary files and releases the rules.
 func (b *box) close() error {
