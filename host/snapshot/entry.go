@@ -143,15 +143,10 @@ func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
 func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
 	name := r.Abs(p)
 	info, err := os.Lstat(name)
-	if isMissing(err) {
-		return Entry{Above: r.missingAbove(name)}, nil
-	}
-	if err != nil {
-		return Entry{}, err
-	}
 	var content []byte
 	var e Entry
 	switch {
+	case err != nil:
 	case info.Mode().IsRegular():
 		if info.Size() > r.limits.MaxRecord {
 			return Entry{}, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, p, r.limits.MaxRecord)

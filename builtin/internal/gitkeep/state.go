@@ -72,7 +72,10 @@ func (k *keeper) read(ctx context.Context) *state {
 	}
 	s.own = len(s.dirs)
 	for _, dir := range s.dirs[:s.own] {
-		s.worktrees(dir)
+		parent := filepath.Join(dir, "worktrees") // the git directories of linked working trees
+		for _, name := range s.list(parent) {
+			s.add(filepath.Join(parent, name))
+		}
 		s.modules(filepath.Join(dir, "modules"), 0)
 	}
 	for _, dir := range s.dirs {
@@ -112,14 +115,6 @@ func (s *state) readCommon(dir string) {
 		text = []byte{0} // unlike any path
 	}
 	s.common[dir] = string(text)
-}
-
-// worktrees adds the git directories of the linked working trees of a repository.
-func (s *state) worktrees(dir string) {
-	parent := filepath.Join(dir, "worktrees")
-	for _, name := range s.list(parent) {
-		s.add(filepath.Join(parent, name))
-	}
 }
 
 // modules adds the git directories of submodules. A directory without HEAD is part of the name of a submodule.

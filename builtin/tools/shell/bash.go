@@ -108,7 +108,8 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 		return nil, fmt.Errorf("environment of the command: %w", err)
 	}
 	timeout := args.timeout()
-	title := cmp.Or(args.Description, firstLine(args.Command))
+	first, _, _ := strings.Cut(strings.TrimSpace(args.Command), "\n")
+	title := cmp.Or(args.Description, first)
 	out := &output{}
 	progress := func() {
 		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})
@@ -191,11 +192,6 @@ func (a bashArgs) timeout() time.Duration {
 		return DefaultTimeout
 	}
 	return time.Duration(min(a.Timeout, MaxTimeout.Milliseconds())) * time.Millisecond
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
 }
 
 // externalRequest returns one request for all paths outside the project, or nil if there are none.

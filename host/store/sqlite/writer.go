@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -126,7 +127,8 @@ func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 
 func (s *Store) runAll(ctx context.Context, c *database.Conn, batch []*job) error {
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
-		return s.errReplaced()
+		// No process would find the write again.
+		return fmt.Errorf("%w: %s was removed or replaced while it was open; earlier data is in the removed file", store.ErrUnavailable, s.path)
 	}
 	x := &database.Tx{Ctx: ctx, Conn: c}
 	x.Fail(s.newer(x.Number("PRAGMA user_version"))) // another process may have migrated the file in the meantime
