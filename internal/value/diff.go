@@ -77,7 +77,11 @@ func (d *differ) value(p *plan, a, b reflect.Value) {
 	case shapeSlice:
 		d.slices(p, a, b)
 	case shapeMap:
-		d.maps(p, a, b)
+		if a.IsNil() != b.IsNil() {
+			d.set(p, b)
+			return
+		}
+		d.members(p, a, b)
 	case shapeAny:
 		d.any(a.Interface(), b.Interface())
 	default:
@@ -91,12 +95,11 @@ func (d *differ) pointers(p *plan, a, b reflect.Value) {
 		p = planOf(b.Elem().Type())
 		a, b = a.Elem(), b.Elem()
 	}
-	switch {
-	case a.IsNil() || b.IsNil() || p.shape == shapeUnion:
+	if a.IsNil() || b.IsNil() || p.shape == shapeUnion {
 		d.set(p, b)
-	default:
-		d.value(p.elem, a.Elem(), b.Elem())
+		return
 	}
+	d.value(p.elem, a.Elem(), b.Elem())
 }
 
 // structs compares two objects field by field. It replaces a part or message of another identity, and a state of another status.
@@ -211,14 +214,6 @@ func (d *differ) equalPrefix(elem *plan, a, b reflect.Value) bool {
 		}
 	}
 	return true
-}
-
-func (d *differ) maps(p *plan, a, b reflect.Value) {
-	if a.IsNil() != b.IsNil() {
-		d.set(p, b)
-		return
-	}
-	d.members(p, a, b)
 }
 
 func (d *differ) members(p *plan, a, b reflect.Value) {
