@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
-	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // repairTries is the maximum number of attempts to repair a session that another process changes at the same time.
@@ -33,9 +32,7 @@ func (s *Store) Repair(ctx context.Context, session string, keep func([]store.As
 		}
 		left := slices.DeleteFunc(slices.Clone(found), func(b broken) bool { return !b.unreadable })
 		found = slices.DeleteFunc(found, func(b broken) bool { return b.unreadable })
-		err = node.Outlast(ctx, func() error {
-			return s.submit(ctx, func(x *database.Tx) { s.repair(x, session, seq, found, keep) })
-		})
+		err = s.submitAlone(ctx, func(x *database.Tx) { s.repair(x, session, seq, found, keep) })
 		if !errors.Is(err, errChanged) {
 			return cmp.Or(err, s.damageError(left.damages()))
 		}
