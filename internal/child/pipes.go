@@ -69,10 +69,10 @@ func Start(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string)
 		return func() error { return nil }, start(cmd.Start)
 	}
 	p, err := policy()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
+	var cell *Cell
+	if err == nil {
+		cell, err = NewCell(p, dirs...)
 	}
-	cell, err := NewCell(p, dirs...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
 	}
