@@ -258,11 +258,8 @@ func (r *Repo) keep(kind, hash string, content []byte) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
 	// git's own cleaning removes files with such names.
-	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, Temp: "tmp_obj_" + rand.Text()})
+	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, MakeDirs: 0o700, Temp: "tmp_obj_" + rand.Text()})
 }
 
 // Keep stores a content and returns its name.

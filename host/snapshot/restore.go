@@ -263,5 +263,5 @@ func removeEmpty(root *os.Root, dir string, limit int) {
 
 // replaceFile writes a file so that after a crash it is the old one or the new one.
 func replaceFile(name string, content []byte) error {
-	return atomicfile.Write(name, content, atomicfile.Options{Sync: true})
+	return atomicfile.Write(name, content, atomicfile.Options{Sync: true, MakeDirs: 0o700})
 }

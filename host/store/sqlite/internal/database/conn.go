@@ -150,11 +150,10 @@ func (c *Conn) Close() error {
 
 // Code returns the extended result code of an error of SQLite, or zero. See https://www.sqlite.org/rescode.html
 func Code(err error) int {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return 0
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
 	}
-	return e.Code()
+	return 0
 }
 
 // Busy reports whether another connection has the lock.
