@@ -188,10 +188,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 }
 
 func (a bashArgs) timeout() time.Duration {
-	if a.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return time.Duration(min(a.Timeout, MaxTimeout.Milliseconds())) * time.Millisecond
+	return time.Duration(min(cmp.Or(a.Timeout, DefaultTimeout.Milliseconds()), MaxTimeout.Milliseconds())) * time.Millisecond
 }
 
 // externalRequest returns one request for all paths outside the project, or nil if there are none.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -111,11 +112,7 @@ func listing(columns string, q store.Query) (string, []any) {
 	if b := q.Before; b != nil {
 		where("updated <= ? AND (updated < ? OR id > ?)", b.Time.Updated, b.Time.Updated, b.ID)
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultLimit
-	}
-	return sql + " ORDER BY updated DESC, id LIMIT ?", append(args, int64(limit))
+	return sql + " ORDER BY updated DESC, id LIMIT ?", append(args, int64(cmp.Or(max(q.Limit, 0), defaultLimit)))
 }
 
 // brief encodes the fields that a listing shows as one text, because another column costs the driver about as much time as another row: the

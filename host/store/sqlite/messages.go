@@ -62,9 +62,7 @@ func (x *view) bounds(in span, q store.Page) span {
 }
 
 func (p *page) read(x *view, in span, limit int) {
-	if limit <= 0 {
-		limit = unlimited
-	}
+	limit = cmp.Or(max(limit, 0), unlimited)
 	var whole bool
 	p.messages, whole = messageRows.newest(x, in, limit)
 	p.noteRange(whole, "messages")

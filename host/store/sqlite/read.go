@@ -120,9 +120,7 @@ ORDER BY 1 LIMIT ?6`
 
 // Changes returns the rows that changed after seq.
 func (s *Store) Changes(ctx context.Context, session string, after uint64, limit int) (out []store.Row, err error) {
-	if limit <= 0 {
-		limit = unlimited
-	}
+	limit = cmp.Or(max(limit, 0), unlimited)
 	err = s.readSession(ctx, session, func(x *view, key int64) {
 		stamps, parts := stampsOf(key), partsOfSession(key)
 		if after > seqOf(stamps.high) {

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,26 +33,19 @@ type step struct {
 }
 
 // The SQL of the steps.
-var (
-	//go:embed schema/1.sql
-	sql1 string
-	//go:embed schema/2.sql
-	sql2 string
-	//go:embed schema/3.sql
-	sql3 string
-	//go:embed schema/4.sql
-	sql4 string
-)
+//
+//go:embed schema/*.sql
+var sqlFiles embed.FS
 
 // schema returns the steps from an empty file to the current version: step i creates version i+1. Released steps never change; a change of the
 // schema is a new step.
 func schema() []step {
-	return []step{
-		{sql: sql1},
-		{sql: sql2, fill: fillSearch},
-		{sql: sql3},
-		{sql: sql4, fill: fillBriefs},
+	steps := []step{{}, {fill: fillSearch}, {}, {fill: fillBriefs}}
+	for i := range steps {
+		sql, _ := sqlFiles.ReadFile(fmt.Sprintf("schema/%d.sql", i+1)) // embedded
+		steps[i].sql = string(sql)
 	}
+	return steps
 }
 
 // ready creates the schema in an empty file, and migrates an older one after it made a copy.

@@ -26,10 +26,7 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) (out []store.Hi
 	if err != nil {
 		return nil, err
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultHits
-	}
+	limit := cmp.Or(max(q.Limit, 0), defaultHits)
 	err = s.read(ctx, func(x *view) {
 		for key := range x.leap(match, &q) {
 			if out = append(out, x.hit(key)); len(out) == limit {
