@@ -85,14 +85,23 @@ func (r *Repo) content(path string, f *entry) ([]byte, bool) {
 	if f.Stamp.Size > r.limits.MaxFile {
 		return nil, false
 	}
+	content, err := readFile(name, f.Stamp.Size, r.limits.MaxFile)
+	return content, err == nil
+}
+
+// readFile reads a regular file of about the size. It may grow meanwhile, or be replaced by a link or a pipe.
+func readFile(name string, size, limit int64) ([]byte, error) {
 	in, err := openFile(name)
 	if err != nil {
-		return nil, false
+		return nil, err
 	}
 	defer in.Close()
-	content := bytes.NewBuffer(make([]byte, 0, f.Stamp.Size+1))
-	n, err := content.ReadFrom(io.LimitReader(in, r.limits.MaxFile+1)) // it may grow meanwhile
-	return content.Bytes(), err == nil && n <= r.limits.MaxFile
+	content := bytes.NewBuffer(make([]byte, 0, size+1))
+	n, err := content.ReadFrom(io.LimitReader(in, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, name, limit)
+	}
+	return content.Bytes(), err
 }
 
 // pack stores the contents of many files with one git process, see https://git-scm.com/docs/git-fast-import.

@@ -94,23 +94,16 @@ func (p Path) String() string {
 // UnmarshalText reads a path.
 func (p *Path) UnmarshalText(text []byte) error {
 	var out []byte
-	for i := 0; i < len(text); i++ {
-		switch {
-		case text[i] != '\\':
-			out = append(out, text[i])
-		case i+1 < len(text) && text[i+1] == '\\':
-			out = append(out, '\\')
-			i++
-		case i+3 < len(text) && text[i+1] == 'x':
-			n, err := strconv.ParseUint(string(text[i+2:i+4]), 16, 8)
-			if err != nil {
-				return fmt.Errorf("path %q: %w", text, err)
+	for rest := string(text); rest != ""; {
+		c, tail := rest[0], rest[1:]
+		if c == '\\' {
+			escaped, other, after, err := strconv.UnquoteChar(rest, 0)
+			if err != nil || other {
+				return fmt.Errorf(`path %q: a backslash must be followed by another one or by x and two digits`, text)
 			}
-			out = append(out, byte(n))
-			i += 3
-		default:
-			return fmt.Errorf(`path %q: a backslash must be followed by another one or by x and two digits`, text)
+			c, tail = byte(escaped), after
 		}
+		out, rest = append(out, c), tail
 	}
 	*p = Path(out)
 	return nil
@@ -150,20 +143,15 @@ func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
 func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
 	name := r.Abs(p)
 	info, err := os.Lstat(name)
-	if isMissing(err) {
-		return Entry{Above: r.missingAbove(name)}, nil
-	}
-	if err != nil {
-		return Entry{}, err
-	}
 	var content []byte
 	var e Entry
 	switch {
+	case err != nil:
 	case info.Mode().IsRegular():
 		if info.Size() > r.limits.MaxRecord {
 			return Entry{}, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, p, r.limits.MaxRecord)
 		}
-		content, err = os.ReadFile(name)
+		content, err = readFile(name, info.Size(), r.limits.MaxRecord)
 		e.Mode = kindFile | unixMode(info)
 	case info.Mode()&os.ModeSymlink != 0:
 		var target string
@@ -270,11 +258,8 @@ func (r *Repo) keep(kind, hash string, content []byte) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
 	// git's own cleaning removes files with such names.
-	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, Temp: "tmp_obj_" + rand.Text()})
+	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, MakeDirs: 0o700, Temp: "tmp_obj_" + rand.Text()})
 }
 
 // Keep stores a content and returns its name.

@@ -18,8 +18,7 @@ func (r *Repo) ignored(ctx context.Context, worktree string, paths []string) ([]
 	in := []byte("./" + strings.Join(paths, "\x00./") + "\x00")
 	args := []string{"-C", worktree, "--work-tree", worktree, "check-ignore", "--no-index", "--stdin", "-z", "--verbose", "--non-matching"}
 	answer, err := r.run(ctx, in, more, args...)
-	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: it ignores none
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == 1) { // 1: it ignores none
 		return nil, err
 	}
 	// Each answer is source, line, pattern and path, each ended by a zero byte. The first three are empty when no pattern matches; a

@@ -30,9 +30,6 @@ func (r *Repo) Begin(p *Pending) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(r.pendingDir(), 0o700); err != nil {
-		return err
-	}
 	return replaceFile(r.pendingFile(p.ID), content)
 }
 

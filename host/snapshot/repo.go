@@ -94,14 +94,8 @@ func Open(o Options) (*Repo, error) {
 	if filepath.Dir(worktree) == worktree {
 		return nil, fmt.Errorf("%w: the project is the root of a file system", ErrOff)
 	}
-	if o.Home != "" {
-		home := o.Home
-		if real, err := filepath.EvalSymlinks(home); err == nil {
-			home = real
-		}
-		if projectfs.Inside(worktree, home) {
-			return nil, fmt.Errorf("%w: the project is a home directory", ErrOff)
-		}
+	if o.Home != "" && projectfs.Inside(worktree, projectfs.Real(o.Home)) {
+		return nil, fmt.Errorf("%w: the project is a home directory", ErrOff)
 	}
 	git, err := projectfs.LookPath(cmp.Or(o.Git, "git"), worktree)
 	if err != nil {
@@ -219,10 +213,7 @@ func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string
 	var out, problem bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &problem
 	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		return out.Bytes(), fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(problem.Bytes()))
+		return out.Bytes(), fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), cmp.Or(ctx.Err(), err), bytes.TrimSpace(problem.Bytes()))
 	}
 	return out.Bytes(), nil
 }

@@ -236,12 +236,11 @@ func straight(root *os.Root, name string) error {
 // put writes a file to its directory under another name and renames it.
 func put(root *os.Root, name string, to Entry, content []byte) error {
 	temp := tempName(name)
-	var err error
-	if to.Link() {
-		err = root.Symlink(string(content), temp)
-	} else {
-		err = writeNew(root, temp, content, to.Mode)
+	if !to.Link() {
+		chmod := func(f *os.File) error { return f.Chmod(fileMode(to.Mode)) }
+		return atomicfile.WriteIn(root, name, content, atomicfile.Options{Temp: filepath.Base(temp), Prepare: chmod})
 	}
+	err := root.Symlink(string(content), temp)
 	if err == nil {
 		err = root.Rename(temp, name)
 	}
@@ -249,15 +248,6 @@ func put(root *os.Root, name string, to Entry, content []byte) error {
 		return errors.Join(err, ignoreMissing(root.Remove(temp)))
 	}
 	return nil
-}
-
-func writeNew(root *os.Root, name string, content []byte, mode uint32) error {
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Chmod(fileMode(mode)), f.Close())
 }
 
 func tempName(name string) string {
@@ -273,5 +263,5 @@ func removeEmpty(root *os.Root, dir string, limit int) {
 
 // replaceFile writes a file so that after a crash it is the old one or the new one.
 func replaceFile(name string, content []byte) error {
-	return atomicfile.Write(name, content, atomicfile.Options{Sync: true})
+	return atomicfile.Write(name, content, atomicfile.Options{Sync: true, MakeDirs: 0o700})
 }

@@ -99,10 +99,7 @@ func (s *scan) visit(v *visit) error {
 	}
 	n := &node{Stamp: stampOf(info)}
 	n.Settled = n.Stamp.settled(s.begun)
-	old := v.old
-	if old == nil {
-		old = nothing
-	}
+	old := cmp.Or(v.old, nothing)
 	unchanged := old.Settled && old.Stamp == n.Stamp
 	isTree := v.parent == nil || unchanged && old.Repo
 	if !unchanged && !isTree {
@@ -128,11 +125,9 @@ func (s *scan) visit(v *visit) error {
 		}
 		v.reask = v.reask || n.Rules != old.Rules || n.Rules != stamp{} && !n.Rules.settled(s.begun)
 	}
-	if unchanged && !v.reask && !old.Unreadable {
-		v.new = n
+	if v.new = n; unchanged && !v.reask && !old.Unreadable {
 		return s.known(v, old.Entries)
 	}
-	v.new = n
 	return s.list(v, old)
 }
 

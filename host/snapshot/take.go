@@ -83,11 +83,8 @@ func (r *Repo) scan(ctx context.Context) (*Tree, error) {
 
 // pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.
 func (r *Repo) pin(tree string) error {
-	dir := filepath.Join(r.dir, filepath.FromSlash(pins))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(dir, tree), []byte(tree+"\n"), atomicfile.Options{}) // an empty one, for want of space, would stop git gc
+	// An empty one, for want of space, would stop git gc.
+	return atomicfile.Write(filepath.Join(r.dir, filepath.FromSlash(pins), tree), []byte(tree+"\n"), atomicfile.Options{MakeDirs: 0o700})
 }
 
 // pinned reports whether a tree is kept, and makes it young again.

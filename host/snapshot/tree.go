@@ -74,29 +74,31 @@ func (n *node) bare() bool {
 
 // encode returns the directory as git writes a tree, see https://git-scm.com/book/en/v2/Git-Internals-Git-Objects.
 func (n *node) encode() ([]byte, error) {
-	type line struct{ mode, name, order, hash string }
-	lines := make([]line, 0, len(n.Entries))
-	for _, e := range n.Entries {
-		switch {
-		case e.isDir() && e.Node.Hash != "":
-			lines = append(lines, line{"40000", e.Name, e.Name + "/", e.Node.Hash}) // git sorts directories as if they ended so
-		case e.Hash == "":
-		case e.Stamp.kind() == kindLink:
-			lines = append(lines, line{"120000", e.Name, e.Name, e.Hash})
-		case e.Stamp.Mode&0o100 != 0:
-			lines = append(lines, line{"100755", e.Name, e.Name, e.Hash})
-		default:
-			lines = append(lines, line{"100644", e.Name, e.Name, e.Hash})
+	order := func(e entry) string {
+		if e.isDir() {
+			return e.Name + "/" // git sorts directories as if they ended so
 		}
+		return e.Name
 	}
-	slices.SortFunc(lines, func(a, b line) int { return strings.Compare(a.order, b.order) })
 	var b bytes.Buffer
-	for _, l := range lines {
-		raw, err := hex.DecodeString(l.hash)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", l.name, err)
+	for _, e := range slices.SortedFunc(slices.Values(n.Entries), func(a, b entry) int { return strings.Compare(order(a), order(b)) }) {
+		mode, hash := "100644", e.Hash
+		switch {
+		case e.isDir():
+			mode, hash = "40000", e.Node.Hash
+		case e.Stamp.kind() == kindLink:
+			mode = "120000"
+		case e.Stamp.Mode&0o100 != 0:
+			mode = "100755"
 		}
-		b.WriteString(l.mode + " " + l.name + "\x00")
+		if hash == "" {
+			continue
+		}
+		raw, err := hex.DecodeString(hash)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", e.Name, err)
+		}
+		b.WriteString(mode + " " + e.Name + "\x00")
 		b.Write(raw)
 	}
 	return b.Bytes(), nil

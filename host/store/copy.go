@@ -10,32 +10,44 @@ import (
 // references to outputs that cannot be read, and adds those to damage.
 func CopyOps(ctx context.Context, s Store, messages []sdk.MessageWithParts, damage *Damages) ([]Op, error) {
 	var ops []Op
-	outputs := map[string]bool{}
-	addOutput := func(call *sdk.ToolPart) error {
+	err := EachOutput(ctx, s, messages, damage, func(call *sdk.ToolPart, content []byte, ok bool) {
+		if !ok {
+			delete(call.State.Metadata, "outputPath") // the preview remains
+			return
+		}
+		ops = append(ops, PutBlob{Content: content})
+	})
+	return append(ops, MessageOps(messages)...), err
+}
+
+// EachOutput calls f with each full output of the tool calls in messages, once, and a call that refers to it. ok is false, and the output is in
+// damage, if it cannot be read.
+func EachOutput(ctx context.Context, s Store, messages []sdk.MessageWithParts, damage *Damages, f func(call *sdk.ToolPart, content []byte, ok bool)) error {
+	known := map[string]bool{}
+	for call := range PartsOf[*sdk.ToolPart](messages...) {
 		hash := Output(call)
-		if hash == "" || outputs[hash] {
-			return nil
+		if hash == "" || known[hash] {
+			continue
 		}
 		content, err := s.Blob(ctx, hash)
 		if err != nil {
-			err = OutputDamage(call, err)
-			delete(call.State.Metadata, "outputPath") // the preview remains
-			return damage.Take(err)
+			if err := damage.Take(OutputDamage(call, err)); err != nil {
+				return err
+			}
 		}
-		outputs[hash] = true
-		ops = append(ops, PutBlob{Content: content})
-		return nil
+		known[hash] = err == nil
+		f(call, content, err == nil)
 	}
+	return nil
+}
+
+// MessageOps returns the changes that store messages with their parts.
+func MessageOps(messages []sdk.MessageWithParts) (ops []Op) {
 	for _, m := range messages {
 		ops = append(ops, PutMessage{Message: m.Info})
 		for _, p := range m.Parts {
-			if call, ok := p.(*sdk.ToolPart); ok {
-				if err := addOutput(call); err != nil {
-					return nil, err
-				}
-			}
 			ops = append(ops, PutPart{Part: p})
 		}
 	}
-	return ops, nil
+	return ops
 }

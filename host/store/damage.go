@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,17 +83,15 @@ func Readable(err error) ([]Damage, error) {
 }
 
 // Damages collects damaged rows while a result is assembled.
-type Damages struct{ found *DamageError }
+type Damages struct{ found DamageError }
 
 // Take adds the damaged rows of a *DamageError, and returns any other error.
 func (d *Damages) Take(err error) error {
-	var e *DamageError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*DamageError](err)
+	if !ok {
 		return err
 	}
-	if d.found == nil {
-		d.found = &DamageError{Store: e.Store}
-	}
+	d.found.Store = cmp.Or(d.found.Store, e.Store)
 	for _, row := range e.Rows {
 		if !slices.Contains(d.found.Rows, row) {
 			d.found.Rows = append(d.found.Rows, row)
@@ -103,10 +102,10 @@ func (d *Damages) Take(err error) error {
 
 // Err returns a *DamageError with all rows, or nil.
 func (d *Damages) Err() error {
-	if d.found == nil {
+	if len(d.found.Rows) == 0 {
 		return nil
 	}
-	return d.found
+	return &d.found
 }
 
 // Aside is a damaged row that Repair removes.

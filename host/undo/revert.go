@@ -94,11 +94,7 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 
 // change undoes the net changes, restores other files that are undone now, and completes the result.
 func (k *Session) change(ctx context.Context, net map[snapshot.Path]*netChange, out *Reverted, force bool) (*Reverted, error) {
-	done, err := k.undone(ctx, k.Conversation.SessionCopy().Revert)
-	if err != nil {
-		return nil, err
-	}
-	p, err := k.plan(ctx, net, done, force)
+	p, err := k.plan(ctx, net, force)
 	if err != nil {
 		return nil, err
 	}
@@ -114,27 +110,28 @@ func (k *Session) change(ctx context.Context, net map[snapshot.Path]*netChange, 
 }
 
 // plan plans to undo the net changes, and to restore other files that are undone now.
-func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, done map[snapshot.Path]snapshot.Step, force bool) (*restoring, error) {
-	repo, err := k.Files.open()
-	if err != nil && len(net)+len(done) > 0 {
+func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, force bool) (*restoring, error) {
+	done, err := k.undone(ctx)
+	if err != nil {
 		return nil, err
 	}
-	p := &restoring{repo: repo, force: force, touched: map[snapshot.Path]snapshot.Step{}}
-	for path, n := range net {
-		expected, original := n.After, n.After
-		if d, ok := done[path]; ok {
-			expected, original = d.To, d.From
-			n.between = false // the earlier revert checked it
-		}
-		if err := p.add(ctx, path, expected, n.Before, original, n.between); err != nil {
-			return nil, err
-		}
-	}
+	all := map[snapshot.Path]*netChange{}
 	for path, d := range done {
-		if _, also := net[path]; also {
-			continue
+		all[path] = &netChange{Before: d.From}
+	}
+	maps.Copy(all, net)
+	repo, err := k.Files.open()
+	if err != nil && len(all) > 0 {
+		return nil, err
+	}
+	p := &restoring{repo: repo, force: force}
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		n := all[path]
+		expected, original, between := n.After, n.After, n.between
+		if d, ok := done[path]; ok {
+			expected, original, between = d.To, d.From, false // the earlier revert checked it
 		}
-		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
+		if err := p.add(ctx, path, expected, n.Before, original, between); err != nil {
 			return nil, err
 		}
 	}
@@ -199,37 +196,38 @@ func isPrompt(m *sdk.MessageWithParts) bool {
 }
 
 // undone returns the steps that an earlier revert took.
-func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]snapshot.Step, error) {
-	out := map[snapshot.Path]snapshot.Step{}
+func (k *Session) undone(ctx context.Context) (map[snapshot.Path]snapshot.Step, error) {
+	r := k.Conversation.SessionCopy().Revert
 	if r == nil || r.Snapshot == "" {
-		return out, nil
+		return nil, nil
 	}
 	repo, err := k.Files.open()
 	if err != nil {
 		return nil, err
 	}
+	var steps []snapshot.Step
 	contents, err := repo.Contents(ctx, []string{r.Snapshot})
+	if err == nil {
+		err = json.Unmarshal(contents[r.Snapshot], &steps)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("undone state of %s: %w", r.MessageID, err)
 	}
-	var steps []snapshot.Step
-	if err := json.Unmarshal(contents[r.Snapshot], &steps); err != nil {
-		return nil, fmt.Errorf("undone state of %s: %w", r.MessageID, err)
-	}
+	out := map[snapshot.Path]snapshot.Step{}
 	for _, s := range steps {
 		out[s.Path] = s
 	}
 	return out, nil
 }
 
-// restoring collects the steps of a revert.
+// restoring collects the steps of a revert, sorted by path.
 type restoring struct {
 	repo  *snapshot.Repo // nil if snapshots are off and there is nothing to restore
 	force bool
 
 	steps     []snapshot.Step
 	conflicts []string
-	touched   map[snapshot.Path]snapshot.Step // for a later Unrevert: from the original to the target
+	touched   []snapshot.Step // for a later Unrevert: from the original to the target
 }
 
 // add plans the step of a file to target. expected is its state if no other program changed it, original its state before any revert.
@@ -261,7 +259,12 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 			original = is // of another program; Unrevert restores it
 		}
 	}
-	p.step(path, is, target, original)
+	if !target.Same(original) {
+		p.touched = append(p.touched, snapshot.Step{Path: path, From: original, To: target})
+	}
+	if !is.Same(target) {
+		p.steps = append(p.steps, snapshot.Step{Path: path, From: is, To: target})
+	}
 	return nil
 }
 
@@ -276,26 +279,12 @@ func (p *restoring) behindLink(path snapshot.Path) bool {
 	return false
 }
 
-// step adds the step of a file to target.
-func (p *restoring) step(path snapshot.Path, is, target, original snapshot.Entry) {
-	if !target.Same(original) {
-		p.touched[path] = snapshot.Step{Path: path, From: original, To: target}
-	}
-	if !is.Same(target) {
-		p.steps = append(p.steps, snapshot.Step{Path: path, From: is, To: target})
-	}
-}
-
 // record stores the steps for a later Unrevert and returns their name, or "" without any.
 func (p *restoring) record(ctx context.Context) (string, error) {
 	if len(p.touched) == 0 {
 		return "", nil
 	}
-	var steps []snapshot.Step
-	for _, path := range slices.Sorted(maps.Keys(p.touched)) {
-		steps = append(steps, p.touched[path])
-	}
-	data, err := json.Marshal(steps)
+	data, err := json.Marshal(p.touched)
 	if err != nil {
 		return "", err
 	}
@@ -310,14 +299,12 @@ type note struct {
 // restore changes the files and the session, both or neither, and returns the names of the files.
 func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
 	if len(p.conflicts) > 0 {
-		slices.Sort(p.conflicts)
 		return nil, &ConflictError{Files: p.conflicts}
 	}
 	files := []string{}
 	for _, s := range p.steps {
 		files = append(files, s.Path.String())
 	}
-	slices.Sort(files)
 	if len(p.steps) == 0 {
 		k.setRevert(mark)
 		return files, k.Conversation.Journal.Flush(ctx)

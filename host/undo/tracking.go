@@ -73,7 +73,7 @@ type Session struct {
 	mu      sync.Mutex
 	running int // calls in the window
 	window  window
-	stored  chan struct{} // closed when the changes of the last window are stored; nil without one
+	storing sync.WaitGroup // the changes of the last window
 }
 
 // window is a time in which calls run.
@@ -91,7 +91,7 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 	ctx = context.WithoutCancel(ctx)
 	repo := k.Files.repo
 	if k.running == 0 {
-		k.wait()
+		k.storing.Wait()
 		k.window = window{message: message, named: map[snapshot.Path]snapshot.Entry{}}
 	}
 	k.running++
@@ -168,26 +168,19 @@ func (k *Session) end(ctx context.Context) {
 	if k.running--; k.running > 0 {
 		return
 	}
-	w, stored := k.window, make(chan struct{})
-	k.stored = stored
+	w := k.window
+	k.storing.Add(1)
 	k.Background(func() { // ends with git, which is bounded; the runner waits for it before it releases the session
-		defer close(stored)
+		defer k.storing.Done()
 		k.complain(k.store(ctx, &w))
 	})
-}
-
-// wait waits until the changes of the last window are stored.
-func (k *Session) wait() {
-	if k.stored != nil {
-		<-k.stored
-	}
 }
 
 // WaitStored waits until the changes of all finished calls are stored.
 func (k *Session) WaitStored() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.wait()
+	k.storing.Wait()
 }
 
 // store stores the changes of a window.

@@ -111,19 +111,17 @@ func key(name string) string {
 	return name
 }
 
+// Variables that every program needs; on Windows, those of the second list as well.
+const (
+	passed        = "PATH HOME LANG TZ TMPDIR USER LOGNAME SHELL"
+	passedWindows = ` SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP USERNAME USERPROFILE HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA PROGRAMDATA
+		PROGRAMFILES PROGRAMFILES(X86) PROCESSOR_ARCHITECTURE`
+)
+
 func passedOn(name string) bool {
-	name = key(name)
-	switch name {
-	case "PATH", "HOME", "LANG", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL":
-		return true
+	list := passed
+	if runtime.GOOS == "windows" {
+		list += passedWindows
 	}
-	if runtime.GOOS != "windows" {
-		return strings.HasPrefix(name, "LC_")
-	}
-	switch name {
-	case "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERNAME", "USERPROFILE", "HOMEDRIVE",
-		"HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROCESSOR_ARCHITECTURE":
-		return true
-	}
-	return strings.HasPrefix(name, "LC_")
+	return strings.HasPrefix(key(name), "LC_") || slices.Contains(strings.Fields(list), key(name))
 }

@@ -21,26 +21,17 @@ type Pipes struct {
 
 // Connect connects the command's standard streams to new pipes, before it is started. The caller calls Started and Close.
 func Connect(cmd *exec.Cmd) (*Pipes, error) {
-	p := &Pipes{}
-	var errs []error
-	pipe := func() (r, w *os.File) {
-		r, w, err := os.Pipe()
-		errs = append(errs, err)
-		return r, w
-	}
-	stdin, w := pipe()
-	p.Stdin = w
-	r, stdout := pipe()
-	p.Stdout = r
-	r, stderr := pipe()
-	p.Stderr = r
-	p.theirs = []*os.File{stdin, stdout, stderr}
-	if err := errors.Join(errs...); err != nil {
+	p := &Pipes{theirs: make([]*os.File, 3)}
+	var errs [3]error
+	p.theirs[0], p.Stdin, errs[0] = os.Pipe()
+	p.Stdout, p.theirs[1], errs[1] = os.Pipe()
+	p.Stderr, p.theirs[2], errs[2] = os.Pipe()
+	if err := errors.Join(errs[:]...); err != nil {
 		p.Started()
 		p.Close()
 		return nil, err
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.theirs[0], p.theirs[1], p.theirs[2]
 	return p, nil
 }
 
@@ -78,10 +69,10 @@ func Start(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string)
 		return func() error { return nil }, start(cmd.Start)
 	}
 	p, err := policy()
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
+	var cell *Cell
+	if err == nil {
+		cell, err = NewCell(p, dirs...)
 	}
-	cell, err := NewCell(p, dirs...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
 	}

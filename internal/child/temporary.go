@@ -22,13 +22,14 @@ func Temporary(env []string, temp string, write []string) []string {
 }
 
 // share creates a link to npm's packages in the cache below temp. If it fails, npm downloads them again. Links in temp, which earlier
-// processes may have created, cannot lead out of it.
+// processes may have created, cannot lead out of it, nor can a link in place of temp.
 func share(temp, packages string) {
-	root, err := os.OpenRoot(temp)
+	root, err := os.OpenRoot(filepath.Dir(temp))
 	if err != nil {
 		return
 	}
 	defer root.Close() // only read
-	_ = root.Mkdir("npm", 0o700)
-	_ = root.Symlink(packages, "npm/_cacache")
+	npm := filepath.Join(filepath.Base(temp), "npm")
+	_ = root.Mkdir(npm, 0o700)
+	_ = root.Symlink(packages, filepath.Join(npm, "_cacache"))
 }

@@ -114,7 +114,11 @@ func New(p Policy) (*Ruleset, error) {
 
 // fill adds the rules.
 func (r *Ruleset) fill(p Policy) error {
-	hidden := newTree(p.Hide)
+	hidden := tree{paths: map[string]bool{}, above: map[string]string{}}
+	for _, path := range p.Hide { // as it is written, and where its links lead, which need not exist
+		hidden.add(filepath.Clean(path))
+		hidden.add(projectfs.Real(path))
+	}
 	for _, path := range p.Write {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
@@ -220,16 +224,6 @@ func (r *Ruleset) Close() error {
 type tree struct {
 	paths map[string]bool
 	above map[string]string // a directory above a path, and that path
-}
-
-// newTree returns the tree of the paths as they are written, and of the paths that their links lead to, which need not exist.
-func newTree(paths []string) tree {
-	t := tree{paths: map[string]bool{}, above: map[string]string{}}
-	for _, path := range paths {
-		t.add(filepath.Clean(path))
-		t.add(projectfs.Real(path))
-	}
-	return t
 }
 
 func (t *tree) add(path string) {

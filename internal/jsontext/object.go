@@ -7,25 +7,22 @@ import (
 	"strconv"
 )
 
-// DecodeObject decodes an object or null. A number is a float64 if that holds it without loss, else a json.Number.
-func DecodeObject(data []byte) (map[string]any, error) {
-	d := NewScanner(data)
-	if o, ok := d.Object(); ok && d.AtEnd() {
-		return o, nil
+// DecodeObject decodes an object or null, with numbers as DecodeAny returns them.
+func DecodeObject(data []byte) (o map[string]any, err error) {
+	v, err := DecodeAny(data)
+	if o, ok := v.(map[string]any); ok || v == nil {
+		return o, err
 	}
-	return decodeObjectSlow(data)
+	return nil, json.Unmarshal(data, &o)
 }
 
-func decodeObjectSlow(data []byte) (m map[string]any, err error) {
-	err = DecodeExact(data, &m)
-	exactNumbers(m)
-	return m, err
-}
-
-// DecodeAny decodes any JSON, with numbers as DecodeObject returns them.
-func DecodeAny(data []byte) (v any, err error) {
-	err = DecodeExact(data, &v)
-	return exactNumbers(v), err
+// DecodeAny decodes any JSON. A number is a float64 if that holds it without loss, else a json.Number.
+func DecodeAny(data []byte) (any, error) {
+	d := NewScanner(data)
+	if v, ok := d.Any(); ok && d.AtEnd() {
+		return v, nil
+	}
+	return nil, d.SyntaxError()
 }
 
 // DecodeExact decodes JSON into v, a pointer. Numbers keep their text.
@@ -47,28 +44,6 @@ func Canonical(v any) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(tree)
-}
-
-func exactNumbers(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			v[k] = exactNumbers(e)
-		}
-	case []any:
-		for i, e := range v {
-			v[i] = exactNumbers(e)
-		}
-	case json.Number:
-		// Integers above 2^53 and long decimals would change; they stay text.
-		i, err := v.Int64()
-		if err == nil && -1<<53 < i && i < 1<<53 || err != nil && len(v) <= 15 {
-			if f, err := v.Float64(); err == nil {
-				return f
-			}
-		}
-	}
-	return v
 }
 
 // Object decodes an object.
@@ -103,11 +78,17 @@ func (d *Scanner) Any() (any, bool) {
 		return nil, d.Literal("null")
 	}
 	number, ok := d.Number()
-	// Up to 15 digits are exact, and need no allocation. Minus zero is another float than zero.
-	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && len(number) <= 15 && n != 0 {
+	// Integers above 2^53 and long decimals would change; they stay text. Minus zero is another float than zero.
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	if err == nil && n != 0 && -1<<53 < n && n < 1<<53 {
 		return float64(n), true
 	}
-	return exactNumbers(json.Number(number)), ok
+	if err == nil && n == 0 || err != nil && len(number) <= 15 {
+		if f, err := strconv.ParseFloat(string(number), 64); err == nil {
+			return f, ok
+		}
+	}
+	return json.Number(number), ok
 }
 
 // Entries decodes an object with any names; f decodes each value.

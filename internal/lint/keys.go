@@ -3,9 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"hash"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // keyOf returns a function that returns the key of a package for a target: a hash of everything that its problems depend on, which is this
@@ -22,61 +22,49 @@ func keyOf(target string) (func(*packages.Package) (string, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	start := sha256.New()
-	if err := addFile(start, program); err != nil {
+	own, err := sumOf(program)
+	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintln(start, runtime.GOOS, target)
 	keys := map[*packages.Package]string{}
 	var key func(p *packages.Package) (string, error)
 	key = func(p *packages.Package) (string, error) {
 		if keys[p] != "" {
 			return keys[p], nil
 		}
-		h := sha256.New()
-		fmt.Fprintf(h, "%x %s\n", start.Sum(nil), p.ID)
+		parts := []string{own, runtime.GOOS, target, p.ID}
 		if p.Module != nil {
-			fmt.Fprintln(h, p.Module.GoVersion)
+			parts = append(parts, p.Module.GoVersion)
 		}
 		for _, name := range slices.Concat(p.GoFiles, p.OtherFiles, p.IgnoredFiles) {
-			fmt.Fprintln(h, filepath.Base(name))
-			if err := addFile(h, name); err != nil {
-				return "", err
-			}
-		}
-		var imports []string
-		for path, i := range p.Imports {
-			k, err := key(i)
+			sum, err := sumOf(name)
 			if err != nil {
 				return "", err
 			}
-			imports = append(imports, path+" "+k)
+			parts = append(parts, filepath.Base(name)+" "+sum)
 		}
-		slices.Sort(imports)
-		fmt.Fprintln(h, strings.Join(imports, "\n"))
-		keys[p] = hex.EncodeToString(h.Sum(nil))
+		for _, path := range slices.Sorted(maps.Keys(p.Imports)) {
+			sum, err := key(p.Imports[path])
+			if err != nil {
+				return "", err
+			}
+			parts = append(parts, path+" "+sum)
+		}
+		sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+		keys[p] = hex.EncodeToString(sum[:])
 		return keys[p], nil
 	}
 	return key, nil
 }
 
-// addFile adds a file's own hash, so that no two files have the same sum as others that are divided elsewhere.
-func addFile(h hash.Hash, name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	content := sha256.New()
-	if _, err := io.Copy(content, f); err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	fmt.Fprintf(h, "%x\n", content.Sum(nil))
-	return nil
+// sumOf returns the hash of a file.
+func sumOf(name string) (string, error) {
+	content, err := os.ReadFile(name)
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), err
 }
 
-// withoutProblems is a file with the keys of packages, one a line; empty: none is kept. Those who write it do not wait for each other: a part of a
-// key is the key of no package.
+// withoutProblems is a file with the keys of packages, one a line; empty: none is kept.
 type withoutProblems string
 
 // keysFile returns the file in dir for a target and the patterns of packages; empty without dir.
@@ -102,8 +90,5 @@ func (w withoutProblems) write(keys []string) error {
 	if w == "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(string(w)), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(string(w), []byte(strings.Join(keys, "\n")), 0o600)
+	return atomicfile.Write(string(w), []byte(strings.Join(keys, "\n")), atomicfile.Options{MakeDirs: 0o700})
 }

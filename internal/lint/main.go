@@ -243,21 +243,14 @@ func empty(n ast.Node) bool {
 	case *ast.FuncLit:
 		n.Body.List = nil
 	case *ast.CompositeLit:
-		if !counted(n) {
-			n.Elts = nil
+		if array, ok := n.Type.(*ast.ArrayType); ok {
+			if _, counted := array.Len.(*ast.Ellipsis); counted {
+				break // of [...]T, whose length is the number of elements
+			}
 		}
+		n.Elts = nil
 	}
 	return true
-}
-
-// counted reports whether a literal's type is [...]T, whose length is the number of elements.
-func counted(literal *ast.CompositeLit) bool {
-	array, ok := literal.Type.(*ast.ArrayType)
-	if !ok {
-		return false
-	}
-	_, ok = array.Len.(*ast.Ellipsis)
-	return ok
 }
 
 // imports finds a package by the path in an import declaration.

@@ -1,7 +1,6 @@
 package projectfs
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -134,9 +133,4 @@ func (f FS) Stat(path string) (fs.FileInfo, error) {
 		return info, nil
 	}
 	return os.Lstat(real)
-}
-
-func sorted(entries []fs.DirEntry, err error) ([]fs.DirEntry, error) {
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return entries, err
 }

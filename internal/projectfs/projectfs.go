@@ -13,6 +13,7 @@
 package projectfs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
@@ -180,7 +182,9 @@ func (d *Dir) ReadDirBelow(rel string) ([]fs.DirEntry, error) {
 		return nil, err
 	}
 	defer f.Close() // only read
-	return sorted(f.ReadDir(-1))
+	entries, err := f.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	return entries, err
 }
 
 // ReadDir lists the directory, sorted by name.
@@ -204,22 +208,17 @@ func (d *Dir) walk(ctx context.Context, above string, visit func(in *Dir, name s
 		name := path.Join(above, e.Name())
 		err := visit(d, name, e)
 		if err == nil && e.IsDir() {
-			err = d.enter(ctx, name, visit)
+			var below *Dir
+			if below, err = d.Dir(e.Name()); err == nil {
+				err = below.walk(ctx, name, visit)
+				_ = below.Close() // only read
+			}
 		}
 		if err != nil && !errors.Is(err, fs.SkipDir) {
 			return err
 		}
 	}
 	return nil
-}
-
-func (d *Dir) enter(ctx context.Context, name string, visit func(in *Dir, name string, e fs.DirEntry) error) error {
-	below, err := d.Dir(path.Base(name))
-	if err != nil {
-		return err
-	}
-	defer below.Close() // only read
-	return below.walk(ctx, name, visit)
 }
 
 // Lstat describes the file with the name, without following a link.

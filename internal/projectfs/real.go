@@ -30,8 +30,8 @@ func Real(path string) string {
 			continue
 		}
 		next := filepath.Join(current, name)
-		target, ok := readLink(next)
-		if !ok || links == maxLinks {
+		target, err := os.Readlink(next)
+		if err != nil || target == "" || links == maxLinks { // usually not a link
 			current = next
 			continue
 		}
@@ -43,16 +43,6 @@ func Real(path string) string {
 		todo = append(strings.Split(filepath.FromSlash(target), sep), todo...)
 	}
 	return current
-}
-
-// readLink returns the target of the link at path; ok is false if path is not a link.
-func readLink(path string) (target string, ok bool) {
-	info, err := os.Lstat(path)
-	if err != nil || !isLink(info) {
-		return "", false
-	}
-	target, err = os.Readlink(path)
-	return target, err == nil && target != ""
 }
 
 // Overlap reports whether two absolute paths are equal or one is below the other. It follows links.

@@ -1,52 +1,28 @@
 package sandbox
 
 import (
+	_ "embed"
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 )
 
-// secretNames returns the names of files and directories in the home directory, or in a directory in it, with keys, tokens, mail, histories
-// or browser profiles.
-func secretNames() []string {
-	return []string{
-		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".ibmcloud", ".bluemix", ".aliyun", ".chef", ".vagrant.d", ".fly", ".heroku",
-		".netrc", "_netrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".gitcookies", ".pgpass", ".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto",
-		".vault-token", ".terraformrc", ".terraform.d", ".password-store", ".pki", ".putty", ".electrum", ".bitcoin", ".ethereum", ".authinfo", ".authinfo.gpg",
-		".mozilla", ".thunderbird", ".var", "snap", ".claude", ".claude.json", ".codex", ".gemini", ".snowsql", ".databrickscfg", ".dbt", ".wakatime.cfg", ".rclone.conf",
-		".smbcredentials", ".msmtprc", ".fetchmailrc", ".muttrc", ".mutt", ".irssi", ".weechat", ".purple", ".kodi", ".Xauthority", ".ICEauthority", ".config.gh",
-		".bash_history", ".zsh_history", ".sh_history", ".history", ".histfile", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
-		".sqlite_history", ".rediscli_history", ".irb_history", ".lesshst", ".viminfo", ".mongorc.js", ".dbshell", ".wget-hsts",
-	}
-}
+// table lists the secrets of a home directory.
+//
+//go:embed secrets.txt
+var table string
 
-// secretPaths returns further paths below the home directory.
-func secretPaths() []string {
-	return []string{
-		".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
-		".composer/auth.json", ".nuget/NuGet", ".subversion/auth", ".bundle/config", ".ivy2/.credentials", ".sbt/1.0/credentials", ".jupyter", ".android/debug.keystore",
-		".hex/hex.config", ".cabal/config", ".zsh_sessions", ".bash_sessions",
+// secretsIn returns the names that the table lists for a directory.
+func secretsIn(dir string) (names []string) {
+	for line := range strings.Lines(table) {
+		if list, ok := strings.CutPrefix(line, dir+": "); ok {
+			for name := range strings.SplitSeq(list, ",") {
+				names = append(names, strings.TrimSpace(name))
+			}
+		}
 	}
-}
-
-// configSecrets returns directories and files in .config.
-func configSecrets() []string {
-	return []string{
-		"gh", "hub", "glab-cli", "op", "1Password", "Bitwarden", "Bitwarden CLI", "gcloud", "rclone", "git/credentials", "doctl", "fly", "flyctl", "heroku", "stripe",
-		"configstore", "sops", "age", "containers", "helm", "kube", "hcloud", "linode-cli", "scw", "oci", "supabase", "neonctl", "turso", "railway", "cdk", "netlify",
-		"vercel", "wrangler", ".wrangler", "google-chrome", "google-chrome-beta", "chromium", "BraveSoftware", "microsoft-edge", "vivaldi", "opera", "mozilla", "firefox",
-		"Signal", "Slack", "discord", "Element", "keybase", "lastpass", "pass", "gopass", "keepassxc", "KeePass", "remmina", "evolution", "filezilla", "github-copilot",
-		"tenon", "opencode", "codex", "claude", "gemini", "goose", "crush", "pypoetry/auth.toml", "composer/auth.json", "NuGet", "gspread", "gcloud-sdk", "aws-sso", "snowflake", "rstudio",
-		"Code/User/globalStorage", "Cursor/User/globalStorage", "VSCodium/User/globalStorage", "JetBrains", "dconf", "pulse/cookie", "spotify", "teams-for-linux", "Microsoft",
-	}
-}
-
-// shareSecrets returns directories and files in .local/share.
-func shareSecrets() []string {
-	return []string{
-		"keyrings", "kwalletd", "gopass", "pass", "password-store", "gnupg", "TelegramDesktop", "tenon", "opencode", "evolution", "fish/fish_history", "com.vercel.cli", "containers",
-		"crush", "goose", "Trash", "nvim/shada", "JetBrains", "keyring", "flatpak/db", "sops", "python_keyring", "virtualenv/auth", "mc/history", "nushell",
-	}
+	return names
 }
 
 // secrets hides the secrets of the home directory, and files with the names of secrets in its directories. If HOME differs from the home
@@ -66,23 +42,18 @@ func (f *finder) secretsOf(home, origin string) {
 			f.add(Hide, origin, filepath.Join(dir, name))
 		}
 	}
-	under(home, secretNames())
-	under(home, secretPaths())
+	under(home, secretsIn("~"))
 	places := []string{home}
-	for _, d := range []struct {
-		usual, moved string
-		secrets      []string
-	}{
-		{filepath.Join(home, ".config"), f.lookup("XDG_CONFIG_HOME"), configSecrets()},
-		{filepath.Join(home, ".local", "share"), f.lookup("XDG_DATA_HOME"), shareSecrets()},
-	} {
-		under(d.usual, d.secrets)
-		under(d.moved, d.secrets) // add ignores paths that are not absolute
-		places = append(places, d.usual, d.moved)
+	for _, dir := range [...]struct{ usual, moved string }{{".config", f.lookup("XDG_CONFIG_HOME")}, {".local/share", f.lookup("XDG_DATA_HOME")}} {
+		for _, place := range []string{filepath.Join(home, dir.usual), dir.moved} { // add ignores paths that are not absolute
+			under(place, secretsIn(dir.usual))
+			places = append(places, place)
+		}
 	}
 	known := map[string]bool{}
-	for _, name := range secretNames() {
+	for _, name := range secretsIn("any") {
 		known[name] = true
+		f.add(Hide, origin, filepath.Join(home, name))
 	}
 	for _, place := range places {
 		f.below(place, known)

@@ -4,6 +4,7 @@
 package schemacost
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,8 +45,8 @@ func Resolve(text []byte) (*jsonschema.Resolved, error) {
 		return nil, err
 	}
 	c := &counter{root: value, done: map[uintptr]int{}}
-	if err := c.all(value, true); err != nil {
-		return nil, err
+	if c.all(value, true); c.err != nil {
+		return nil, c.err
 	}
 	return schema.Resolve(nil) // fetches nothing
 }
@@ -54,71 +55,58 @@ func Resolve(text []byte) (*jsonschema.Resolved, error) {
 type counter struct {
 	root any
 	done map[uintptr]int // cost by the address of a schema's map; -1 while it is counted
+	err  error           // the first
 }
 
+func (c *counter) fail(err error) { c.err = cmp.Or(c.err, err) }
+
 // all checks a value and every schema that it may contain.
-func (c *counter) all(value any, top bool) error {
+func (c *counter) all(value any, top bool) {
 	if list, ok := value.([]any); ok {
 		for _, item := range list {
-			if err := c.all(item, false); err != nil {
-				return err
-			}
+			c.all(item, false)
 		}
-		return nil
 	}
-	schema, ok := value.(map[string]any)
-	if !ok {
-		return nil
-	}
+	c.count(value)
+	schema, _ := value.(map[string]any)
 	for name, member := range schema {
 		text, isText := member.(string)
 		switch {
 		case !isText:
+			c.all(member, false)
 		case name == "$dynamicRef" || name == "$recursiveRef":
-			return fmt.Errorf("%w: %s; use $ref", ErrReference, name)
+			c.fail(fmt.Errorf("%w: %s; use $ref", ErrReference, name))
 		case name == "$id" && !top:
-			return fmt.Errorf("%w: $id inside of a schema; use $defs and $ref", ErrReference)
+			c.fail(fmt.Errorf("%w: $id inside of a schema; use $defs and $ref", ErrReference))
 		case name == "$ref" && text != "#" && !strings.HasPrefix(text, "#/"):
-			return fmt.Errorf("%w: $ref %.100q: want a pointer into the schema, such as #/$defs/name", ErrReference, text)
+			c.fail(fmt.Errorf("%w: $ref %.100q: want a pointer into the schema, such as #/$defs/name", ErrReference, text))
 		}
 	}
-	if _, err := c.count(schema); err != nil {
-		return err
-	}
-	for _, member := range schema {
-		if err := c.all(member, false); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
-// count returns how many schemas a value is compared with. A schema that is true or false costs nothing.
-func (c *counter) count(value any) (int, error) {
+// count returns how many schemas a value is compared with, unless it fails. A schema that is true or false costs nothing.
+func (c *counter) count(value any) int {
 	schema, ok := value.(map[string]any)
 	if !ok {
-		return 0, nil
+		return 0
 	}
 	id := reflect.ValueOf(schema).Pointer()
-	switch cost := c.done[id]; {
-	case cost < 0:
-		return 0, ErrCost
-	case cost > 0:
-		return cost, nil
+	if cost := c.done[id]; cost > 0 {
+		return cost
+	} else if cost < 0 {
+		c.fail(ErrCost)
+		return 0
 	}
 	c.done[id] = -1
 	sum := 1
 	for _, next := range c.inPlace(schema) {
-		cost, err := c.count(next)
-		if err != nil {
-			return 0, err
-		}
-		if sum += cost; sum > maxCost {
-			return 0, ErrCost
+		if sum += c.count(next); sum > maxCost {
+			c.fail(ErrCost)
+			break
 		}
 	}
 	c.done[id] = sum
-	return sum, nil
+	return sum
 }
 
 // inPlace returns the schemas that are applied to the same value as the given one.

@@ -90,7 +90,7 @@ func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
 			v.Set(reflect.New(p.elem.typ))
 			a.made(v)
 		}
-		a.ownPointer(v)
+		a.own(v)
 		return a.at(p.elem, v.Elem(), path, e)
 	case shapeSlice:
 		return a.inSlice(p, v, path, e)
@@ -102,7 +102,7 @@ func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
 		}
 		member := reflect.New(v.Elem().Type()).Elem()
 		member.Set(v.Elem())
-		a.ownPointer(member)
+		a.own(member)
 		v.Set(member)
 		return a.at(planOf(member.Type().Elem()), member.Elem(), path, e)
 	case shapeAny:
@@ -229,7 +229,7 @@ func (a *applier) inExtra(p *plan, v reflect.Value, path []string, e edit) error
 			return err
 		}
 	}
-	a.ownMap(planOf(field.Type()), field)
+	a.own(field)
 	extra = p.extraOf(v)
 	if len(path) == 1 && e.remove {
 		delete(extra, path[0])
@@ -250,13 +250,13 @@ func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error
 	}
 	switch {
 	case len(path) > 1 && i < n:
-		a.ownSlice(p, v)
+		a.own(v)
 		return a.at(p.elem, v.Index(i), path[1:], e)
 	case len(path) == 1 && e.remove && i < n:
 		if err := a.work.spend((n - i) * int(p.elem.typ.Size())); err != nil {
 			return err
 		}
-		a.ownSlice(p, v)
+		a.own(v)
 		v.Set(reflect.AppendSlice(v.Slice(0, i), v.Slice(i+1, n)))
 		return nil
 	case len(path) == 1 && !e.remove:
@@ -264,7 +264,7 @@ func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error
 		if err := a.set(p.elem, elem, e.value); err != nil {
 			return err
 		}
-		a.ownSlice(p, v)
+		a.own(v)
 		if i < n {
 			v.Index(i).Set(elem)
 			return nil
@@ -296,7 +296,7 @@ func (a *applier) inMap(p *plan, v reflect.Value, path []string, e edit) error {
 	old := v.MapIndex(key)
 	if len(path) == 1 && e.remove {
 		if old.IsValid() {
-			a.ownMap(p, v)
+			a.own(v)
 			v.SetMapIndex(key, reflect.Value{})
 		}
 		return nil
@@ -308,46 +308,33 @@ func (a *applier) inMap(p *plan, v reflect.Value, path []string, e edit) error {
 	if err := a.at(p.elem, elem, path[1:], e); err != nil {
 		return err
 	}
-	a.ownMap(p, v)
+	a.own(v)
 	v.SetMapIndex(key, elem)
 	return nil
 }
 
 func (a *applier) made(v reflect.Value) { a.fresh[v.Pointer()] = struct{}{} }
 
-func (a *applier) mine(v reflect.Value) bool {
-	_, ok := a.fresh[v.Pointer()]
-	return ok
-}
-
-func (a *applier) ownPointer(v reflect.Value) {
-	if a.mine(v) {
+// own replaces a pointer, slice or map by a copy, unless this applier made it.
+func (a *applier) own(v reflect.Value) {
+	if _, mine := a.fresh[v.Pointer()]; mine || v.Kind() == reflect.Slice && v.Cap() == 0 {
 		return
 	}
-	fresh := reflect.New(v.Type().Elem())
-	fresh.Elem().Set(v.Elem())
-	v.Set(fresh)
-	a.made(v)
-}
-
-func (a *applier) ownSlice(p *plan, v reflect.Value) {
-	if v.Cap() == 0 || a.mine(v) {
-		return
+	switch t := v.Type(); v.Kind() {
+	case reflect.Pointer:
+		fresh := reflect.New(t.Elem())
+		fresh.Elem().Set(v.Elem())
+		v.Set(fresh)
+	case reflect.Slice:
+		fresh := reflect.MakeSlice(t, v.Len(), v.Len()+1)
+		reflect.Copy(fresh, v)
+		v.Set(fresh)
+	case reflect.Map:
+		fresh := reflect.MakeMapWithSize(t, v.Len()+1)
+		for iter := v.MapRange(); iter.Next(); {
+			fresh.SetMapIndex(iter.Key(), iter.Value())
+		}
+		v.Set(fresh)
 	}
-	fresh := reflect.MakeSlice(p.typ, v.Len(), v.Len()+1)
-	reflect.Copy(fresh, v)
-	v.Set(fresh)
-	a.made(v)
-}
-
-func (a *applier) ownMap(p *plan, v reflect.Value) {
-	if !v.IsNil() && a.mine(v) {
-		return
-	}
-	fresh := reflect.MakeMapWithSize(p.typ, v.Len()+1)
-	for iter := v.MapRange(); iter.Next(); {
-		fresh.SetMapIndex(iter.Key(), iter.Value())
-	}
-	v.Set(fresh)
 	a.made(v)
 }

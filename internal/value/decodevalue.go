@@ -83,10 +83,8 @@ func (d *decoder) own(p *plan, v reflect.Value) (unknown Extra, ok bool) {
 	return unknown, true
 }
 
-func (d *decoder) null() bool { return d.Peek() == 'n' && d.Literal("null") }
-
 func (d *decoder) pointer(p *plan, v reflect.Value) (unknown Extra, ok bool) {
-	if d.null() {
+	if d.Peek() == 'n' && d.Literal("null") {
 		v.SetZero()
 		return nil, true
 	}

@@ -77,7 +77,11 @@ func (d *differ) value(p *plan, a, b reflect.Value) {
 	case shapeSlice:
 		d.slices(p, a, b)
 	case shapeMap:
-		d.maps(p, a, b)
+		if a.IsNil() != b.IsNil() {
+			d.set(p, b)
+			return
+		}
+		d.members(p, a, b)
 	case shapeAny:
 		d.any(a.Interface(), b.Interface())
 	default:
@@ -91,12 +95,11 @@ func (d *differ) pointers(p *plan, a, b reflect.Value) {
 		p = planOf(b.Elem().Type())
 		a, b = a.Elem(), b.Elem()
 	}
-	switch {
-	case a.IsNil() || b.IsNil() || p.shape == shapeUnion:
+	if a.IsNil() || b.IsNil() || p.shape == shapeUnion {
 		d.set(p, b)
-	default:
-		d.value(p.elem, a.Elem(), b.Elem())
+		return
 	}
+	d.value(p.elem, a.Elem(), b.Elem())
 }
 
 // structs compares two objects field by field. It replaces a part or message of another identity, and a state of another status.
@@ -136,7 +139,7 @@ func (d *differ) field(f *planField, a, b reflect.Value) {
 	case absentA:
 		d.set(f.plan, b)
 	case f.nilObject && b.Len() == 0 && f.plan.shape != shapeMap:
-		d.setRaw([]byte("{}"))
+		d.put([]byte("{}"), nil)
 	case f.nilObject && f.plan.shape == shapeMap:
 		d.members(f.plan, a, b)
 	default:
@@ -213,14 +216,6 @@ func (d *differ) equalPrefix(elem *plan, a, b reflect.Value) bool {
 	return true
 }
 
-func (d *differ) maps(p *plan, a, b reflect.Value) {
-	if a.IsNil() != b.IsNil() {
-		d.set(p, b)
-		return
-	}
-	d.members(p, a, b)
-}
-
 func (d *differ) members(p *plan, a, b reflect.Value) {
 	if p.object {
 		d.objects(*at[map[string]any](a), *at[map[string]any](b))
@@ -274,12 +269,7 @@ func (d *differ) set(p *plan, v reflect.Value) {
 	if v.Kind() == reflect.String {
 		room = make([]byte, 0, len(v.String())+len(v.String())/16+len(`""`))
 	}
-	raw, err := p.append(room, v, scope{})
-	if err != nil {
-		d.fail(err)
-		return
-	}
-	d.setRaw(raw)
+	d.put(p.append(room, v, scope{}))
 }
 
 // lacksHead reports whether v is null in place of a part or a message, or a list with one.
@@ -296,15 +286,15 @@ func (p *plan) lacksHead(v reflect.Value) bool {
 }
 
 func (d *differ) setAny(v any) {
-	raw, err := jsontext.Marshal(v)
+	d.put(jsontext.Marshal(v))
+}
+
+// put adds a change to the JSON, or fails.
+func (d *differ) put(raw []byte, err error) {
 	if err != nil {
 		d.fail(err)
 		return
 	}
-	d.setRaw(raw)
-}
-
-func (d *differ) setRaw(raw []byte) {
 	d.changes = append(d.changes, Change{Pointer: string(d.path), Value: raw})
 }
 

@@ -64,12 +64,8 @@ func (d *differ) encoded(a, b any) {
 // whole compares two values by their JSON, without changes inside them.
 func (d *differ) whole(a, b any) {
 	raw, err := jsontext.Marshal(b)
-	if err != nil {
-		d.fail(err)
-		return
-	}
-	if old, err := jsontext.Marshal(a); err != nil || !bytes.Equal(old, raw) {
-		d.setRaw(raw)
+	if old, oldErr := jsontext.Marshal(a); err != nil || oldErr != nil || !bytes.Equal(old, raw) {
+		d.put(raw, err)
 	}
 }
 

@@ -109,10 +109,5 @@ func (p *plan) loses(data []byte) bool {
 }
 
 func (p *plan) folds(name string) bool {
-	for i := range p.fields {
-		if strings.EqualFold(p.fields[i].name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.fields, func(f planField) bool { return strings.EqualFold(f.name, name) })
 }

@@ -112,48 +112,30 @@ func (at place) member(name string) (place, bool) {
 
 // eachAt calls f with the index of each pointer at which the JSON has a value, and the value. It reads the JSON once.
 func eachAt(raw []byte, pointers []string, f func(i int, found []byte)) error {
-	root := &wanted{}
+	root := &selection{}
 	for i, pointer := range pointers {
 		path, err := splitPointer(pointer)
 		if err != nil {
 			return fmt.Errorf("%w: look up %q: %w", ErrWire, pointer, err)
 		}
-		root.add(path, i)
+		at := root.at(path)
+		at.here = append(at.here, i)
 	}
 	root.walk(raw, f)
 	return nil
 }
 
-// wanted is a tree of pointers.
-type wanted struct {
-	here    []int // indices of the pointers that end here
-	members map[string]*wanted
-}
-
-func (w *wanted) add(path []string, i int) {
-	for _, name := range path {
-		if w.members == nil {
-			w.members = map[string]*wanted{}
-		}
-		if w.members[name] == nil {
-			w.members[name] = &wanted{}
-		}
-		w = w.members[name]
-	}
-	w.here = append(w.here, i)
-}
-
-func (w *wanted) walk(raw []byte, f func(i int, found []byte)) {
-	for _, i := range w.here {
+func (s *selection) walk(raw []byte, f func(i int, found []byte)) {
+	for _, i := range s.here {
 		f(i, raw)
 	}
 	member := func(name string, value []byte) {
-		if inner := w.members[name]; inner != nil {
+		if inner := s.members[name]; inner != nil {
 			inner.walk(value, f)
 		}
 	}
 	switch {
-	case len(w.members) == 0:
+	case len(s.members) == 0:
 	case jsontext.IsObject(raw):
 		jsontext.EachField(raw, func(key, value []byte) bool { member(jsontext.Name(key), value); return true })
 	case len(raw) > 0 && raw[0] == '[':

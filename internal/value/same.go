@@ -2,7 +2,6 @@ package value
 
 import (
 	"bytes"
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -106,10 +105,4 @@ func sameObject(a, b map[string]any) bool {
 }
 
 // sameScalar compares values of the usual scalar types. Other types may not be comparable.
-func sameScalar(a, b any) bool {
-	switch b.(type) {
-	case nil, string, bool, float64, json.Number, int:
-		return a == b
-	}
-	return false
-}
+func sameScalar(a, b any) bool { return scalar(b) && a == b }

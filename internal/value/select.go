@@ -29,7 +29,7 @@ func Select(v any, fields []string) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: select %q: %w", ErrWire, f, err)
 		}
-		wanted.add(path)
+		wanted.at(path).all = true
 	}
 	out, err := planOf(target.Type().Elem()).append(nil, target.Elem(), scope{want: wanted})
 	if err != nil {
@@ -38,26 +38,25 @@ func Select(v any, fields []string) (json.RawMessage, error) {
 	return out, nil
 }
 
-// selection is a tree of declared fields.
+// selection is a tree of pointers.
 type selection struct {
-	all     bool
+	all     bool  // the whole value here
+	here    []int // indices of the pointers that end here, see eachAt
 	members map[string]*selection
 }
 
-func (s *selection) add(path []string) {
-	if len(path) == 0 {
-		s.all = true
-		return
+// at returns the place in the tree, which it adds.
+func (s *selection) at(path []string) *selection {
+	for _, name := range path {
+		if s.members == nil {
+			s.members = map[string]*selection{}
+		}
+		if s.members[name] == nil {
+			s.members[name] = &selection{}
+		}
+		s = s.members[name]
 	}
-	if s.members == nil {
-		s.members = map[string]*selection{}
-	}
-	inner := s.members[path[0]]
-	if inner == nil {
-		inner = &selection{}
-		s.members[path[0]] = inner
-	}
-	inner.add(path[1:])
+	return s
 }
 
 // member returns the selection inside the member of that name; nil for none.

@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -376,12 +377,8 @@ func putHook(root, path string, old hook, inDir bool) error {
 		if old.link != "" {
 			return r.Symlink(old.link, rel)
 		}
-		f, err := r.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, old.mode.Perm())
-		if err != nil {
-			return err
-		}
-		_, err = f.WriteString(old.text)
-		return errors.Join(err, f.Chmod(old.mode.Perm()), f.Close())
+		chmod := func(f *os.File) error { return f.Chmod(old.mode.Perm()) }
+		return atomicfile.WriteIn(r, rel, []byte(old.text), atomicfile.Options{Prepare: chmod})
 	})
 }
 

@@ -26,21 +26,21 @@ func (k *keeper) rewritten(ctx context.Context, now *state, path string, keys []
 	if err := os.WriteFile(name, []byte(now.raw[path]), 0o600); err != nil {
 		return nil, err
 	}
-	git := func(args ...string) error {
-		_, err := k.git(ctx, dir, append([]string{"config", "--file", name}, args...)...)
-		return err
+	git := func(args ...string) {
+		if err == nil {
+			_, err = k.git(ctx, dir, append([]string{"config", "--file", name}, args...)...)
+		}
 	}
 	for _, key := range keys {
 		if _, there := now.settings[path][key]; there {
-			if err := git("--unset-all", key); err != nil {
-				return nil, err
-			}
+			git("--unset-all", key)
 		}
 		for _, value := range was[key] {
-			if err := git("--add", key, value); err != nil {
-				return nil, err
-			}
+			git("--add", key, value)
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return os.ReadFile(name)
 }

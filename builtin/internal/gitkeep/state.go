@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -73,7 +72,10 @@ func (k *keeper) read(ctx context.Context) *state {
 	}
 	s.own = len(s.dirs)
 	for _, dir := range s.dirs[:s.own] {
-		s.worktrees(dir)
+		parent := filepath.Join(dir, "worktrees") // the git directories of linked working trees
+		for _, name := range s.list(parent) {
+			s.add(filepath.Join(parent, name))
+		}
 		s.modules(filepath.Join(dir, "modules"), 0)
 	}
 	for _, dir := range s.dirs {
@@ -113,14 +115,6 @@ func (s *state) readCommon(dir string) {
 		text = []byte{0} // unlike any path
 	}
 	s.common[dir] = string(text)
-}
-
-// worktrees adds the git directories of the linked working trees of a repository.
-func (s *state) worktrees(dir string) {
-	parent := filepath.Join(dir, "worktrees")
-	for _, name := range s.list(parent) {
-		s.add(filepath.Join(parent, name))
-	}
 }
 
 // modules adds the git directories of submodules. A directory without HEAD is part of the name of a submodule.
@@ -376,7 +370,8 @@ func parse(out string) []entry {
 	return list
 }
 
-// readFile reads a regular file of limited size. Devices and pipes, which might never end, are an error.
+// readFile reads a regular file of limited size, and follows no link. Devices and pipes, which might never end, are an error, even if a command
+// puts one in the place of the file at this moment.
 func readFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -385,10 +380,13 @@ func readFile(path string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > limit {
 		return nil, fmt.Errorf("%s: not a plain file of at most %d bytes", path, limit)
 	}
-	f, err := os.Open(path)
+	f, opened, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, limit))
-	return text, errors.Join(err, f.Close())
+	text, _, err := projectfs.ReadLimited(f, limit)
+	if !os.SameFile(info, opened) {
+		err = errMeanwhile
+	}
+	return text, err
 }

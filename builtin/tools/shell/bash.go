@@ -108,34 +108,40 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 		return nil, fmt.Errorf("environment of the command: %w", err)
 	}
 	timeout := args.timeout()
-	title := cmp.Or(args.Description, firstLine(args.Command))
+	first, _, _ := strings.Cut(strings.TrimSpace(args.Command), "\n")
+	title := cmp.Or(args.Description, first)
 	out := &output{}
 	progress := func() {
 		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})
 	}
 	progress()
-	inside, err := t.box.enter(ctx, call, &args)
+	tmp, err := t.box.enter(ctx, call, &args)
 	if err != nil {
 		return nil, err
 	}
-	end, err := t.run(ctx, job{
-		shell: args.shell, command: args.Command, dir: args.dir, env: withGitEnv(inside.environ(commandEnv(env))), timeout: timeout, confine: inside.confine(ctx), out: out, progress: progress,
-	})
-	notes := inside.leave(ctx, &end, !errors.Is(err, errUnkillable), out)
+	// Without CDPATH, which would make cd change to another directory than the text names.
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
+	j := job{shell: args.shell, command: args.Command, dir: args.dir, timeout: timeout, out: out, progress: progress}
+	confined := tmp != ""
+	if confined {
+		env = t.box.environ(env, tmp)
+		j.confine = func(start func() error) error { return t.box.start(ctx, start) }
+	}
+	j.env = withGitEnv(env)
+	end, err := t.run(ctx, j)
+	var notes []string
+	if confined {
+		notes = t.box.leave(ctx, &end, !errors.Is(err, errUnkillable), out)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &sdk.ToolResult{
 		Title:    title,
 		Output:   out.String() + end.trailer(timeout, notes...),
-		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description, "confined": inside.confined()},
+		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description, "confined": confined},
 		KeepTail: true,
 	}, nil
-}
-
-// commandEnv returns the environment without CDPATH, which would make cd change to another directory than the text names.
-func commandEnv(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
 }
 
 // withGitEnv returns an environment in which git neither uses a bare repository inside another one nor runs a file system monitor. The
@@ -182,15 +188,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 }
 
 func (a bashArgs) timeout() time.Duration {
-	if a.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return time.Duration(min(a.Timeout, MaxTimeout.Milliseconds())) * time.Millisecond
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
+	return time.Duration(min(cmp.Or(a.Timeout, DefaultTimeout.Milliseconds()), MaxTimeout.Milliseconds())) * time.Millisecond
 }
 
 // externalRequest returns one request for all paths outside the project, or nil if there are none.

@@ -109,7 +109,7 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 		return nil
 	}
 	read := func(base, file string) string {
-		text, err := os.ReadFile(file)
+		text, err := projectfs.ReadRegular(file, maxPointer) // a command may have put a pipe there
 		if err != nil {
 			return ""
 		}
@@ -134,6 +134,9 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 	}
 	return []string{common}
 }
+
+// maxPointer is git's own limit for a file .git, in bytes.
+const maxPointer = 1 << 20
 
 // close removes the temporary files and releases the rules.
 func (b *box) close() error {
@@ -160,12 +163,6 @@ func (b *box) endTurn(ctx context.Context) []string {
 	return b.git.EndTurn(context.WithoutCancel(ctx))
 }
 
-// visit is one command. It runs unconfined if it has no box.
-type visit struct {
-	box *box
-	tmp string // of the session
-}
-
 // confinedCall is what Prepare stores in a call whose permissions are for a confined command.
 type confinedCall struct{}
 
@@ -177,25 +174,26 @@ func outdated(err error) error {
 	return err
 }
 
-// enter prepares a command. The permissions that Prepare requested have decided whether it may run unconfined.
-func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*visit, error) {
+// enter prepares a command and returns the session's temporary directory; empty if the command runs unconfined. The permissions that Prepare
+// requested have decided whether it may.
+func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (tmp string, err error) {
 	if args.Unconfined {
-		return &visit{}, nil
+		return "", nil
 	}
-	err := b.open(ctx)
+	err = b.open(ctx)
 	_, confined := call.Prepared.(confinedCall)
 	if free(err) && !confined {
-		return &visit{}, nil
+		return "", nil
 	}
 	if err != nil {
-		return nil, outdated(err)
+		return "", outdated(err)
 	}
-	v := &visit{b, filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))}
-	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
-		return nil, fmt.Errorf("temporary directory of the command: %w", err)
+	tmp = filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return "", fmt.Errorf("temporary directory of the command: %w", err)
 	}
 	b.git.Enter(ctx)
-	return v, nil
+	return tmp, nil
 }
 
 // plain replaces characters that are unusual in a file's name.
@@ -215,39 +213,23 @@ func worktreeOf(call *sdk.ToolCall) string {
 	return cmp.Or(call.Worktree, call.Directory)
 }
 
-func (v *visit) confined() bool { return v.box != nil }
-
-// confine returns the function that starts the command confined; nil if it runs unconfined.
-func (v *visit) confine(ctx context.Context) func(start func() error) error {
-	if v.box == nil {
-		return nil
-	}
-	return func(start func() error) error { return v.box.start(ctx, start) }
+// environ returns the environment of a confined command, with the session's temporary directory.
+func (b *box) environ(env []string, tmp string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return child.Temporary(env, tmp, b.write)
 }
 
-// environ returns the environment of the command, with the session's temporary directory if it is confined.
-func (v *visit) environ(env []string) []string {
-	if v.box == nil {
-		return env
-	}
-	v.box.mu.Lock()
-	defer v.box.mu.Unlock()
-	return child.Temporary(env, v.tmp, v.box.write)
-}
-
-// leave restores changes to git and returns notes for the model and the user. It is called when all processes of the command have ended, or,
-// if ended is false, could not be ended.
-func (v *visit) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
-	if v.box == nil {
-		return nil
-	}
+// leave restores changes to git and returns notes for the model and the user. It is called when all processes of a confined command have ended,
+// or, if ended is false, could not be ended.
+func (b *box) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
 	var notes []string
-	for _, note := range v.box.git.Leave(context.WithoutCancel(ctx), ended) {
+	for _, note := range b.git.Leave(context.WithoutCancel(ctx), ended) {
 		notes = append(notes, "Commands must not change programs that git runs automatically: "+note+".")
 	}
 	if end.exit != 0 && !end.aborted && refused(out.last(liveBytes)) {
 		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+
-			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", v.box.project.Worktree))
+			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", b.project.Worktree))
 	}
 	return notes
 }

@@ -31,7 +31,7 @@ func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashAr
 		call.Prepared = confinedCall{}
 	}
 	if asks || args.Unconfined {
-		requests = append(requests, *unconfinedRequest(args))
+		requests = append(requests, unconfinedRequest(args))
 	}
 	for i := range requests {
 		requests[i].Metadata["sandbox"] = text
@@ -41,8 +41,8 @@ func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashAr
 
 // unconfinedRequest returns the request for permission to run the command outside the sandbox. "Always" applies to exactly this text, if a
 // pattern can express it.
-func unconfinedRequest(args *bashArgs) *sdk.PermissionRequest {
-	r := &sdk.PermissionRequest{
+func unconfinedRequest(args *bashArgs) sdk.PermissionRequest {
+	r := sdk.PermissionRequest{
 		Permission: sdk.PermissionUnconfined, Patterns: []string{args.Command},
 		Metadata: sdk.Object{"command": args.Command, "description": args.Description},
 	}

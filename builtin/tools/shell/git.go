@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
@@ -68,10 +69,7 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 			return fmt.Errorf("git push to %.200s, a repository on this machine, whose hooks it runs", remotes[i])
 		}
 	}
-	hooks := paths[0]
-	if !filepath.IsAbs(hooks) {
-		hooks = filepath.Join(dir, hooks)
-	}
+	hooks := projectfs.Join(dir, paths[0])
 	entries, _ := os.ReadDir(hooks) // no directory, no hooks
 	for _, e := range entries {
 		info, err := os.Stat(filepath.Join(hooks, e.Name()))

@@ -99,24 +99,18 @@ func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) err
 		}
 		return err
 	}
-	done := make(chan struct{})
-	wait := func() {
+	if confine == nil {
+		confine = func(start func() error) error { return start() }
+	}
+	done, started := make(chan struct{}), make(chan error, 1)
+	go func() { // belongs to the call; ends with the shell; finish waits for done
+		runtime.LockOSThread() // because Linux ends an unconfined shell when the thread that started it goes away
+		defer runtime.UnlockOSThread()
+		started <- confine(begin)
 		if cmd.Process != nil {
 			_ = cmd.Wait() // its outcome is in cmd.ProcessState
 		}
 		close(done)
-	}
-	if confine != nil {
-		err := confine(begin)
-		go wait() // belongs to the call; ends with the shell; finish waits for done
-		return done, err
-	}
-	started := make(chan error, 1)
-	go func() { // as above; it keeps the thread, because Linux ends an unconfined shell when the thread that started it goes away
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		started <- begin()
-		wait()
 	}()
 	return done, <-started
 }

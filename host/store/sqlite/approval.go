@@ -26,13 +26,12 @@ func (s *Store) Approvals(ctx context.Context, project string) ([]store.Approval
 // approvals returns the approvals that can be read, even if it also returns an error.
 func (s *Store) approvals(ctx context.Context, where string, args ...any) (out []store.Approval, err error) {
 	query := "SELECT id, project, permission, pattern, created, session, origin FROM approval " + where + " ORDER BY id"
-	err = s.read(ctx, func(c *database.Conn) (err error) {
-		out, err = database.All(ctx, c, query, func(r database.Row) store.Approval {
+	err = s.read(ctx, func(x *view) {
+		out = database.All(x.Tx, query, func(r database.Row) store.Approval {
 			return store.Approval{
 				ID: r.Int(0), Project: r.Text(1), Permission: r.Text(2), Pattern: r.Text(3), Created: r.Int(4), Session: r.Text(5), Origin: r.Text(6),
 			}
 		}, args...)
-		return err
 	})
 	return out, err
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // window is the size of the compressor's window, which determines its memory. Tool outputs repeat themselves within far less.
@@ -25,28 +24,13 @@ var (
 	})
 )
 
-func pack(content []byte) ([]byte, error) {
-	z, err := encoder()
-	if err != nil {
-		return nil, err
-	}
-	return z.EncodeAll(content, nil), nil
-}
-
-func unpack(data []byte) ([]byte, error) {
-	z, err := decoder()
-	if err != nil {
-		return nil, err
-	}
-	return z.DecodeAll(data, nil)
-}
-
 func (s *Store) encodeBlob(content []byte) (change, error) {
 	hash := store.Hash(content)
-	data, err := pack(content)
+	z, err := encoder()
 	if err != nil {
 		return nil, fmt.Errorf("blob %s: %w", hash, err)
 	}
+	data := z.EncodeAll(content, nil)
 	return func(x *edit) {
 		x.Exec("INSERT INTO blob(hash, data) VALUES(?, ?) ON CONFLICT DO NOTHING", hash, data) // once for all sessions
 		x.Exec("INSERT INTO blob_session(session, blob) SELECT ?, key FROM blob WHERE hash = ? ON CONFLICT DO NOTHING", x.session, hash)
@@ -55,35 +39,33 @@ func (s *Store) encodeBlob(content []byte) (change, error) {
 
 // Blob returns the content with the hash.
 func (s *Store) Blob(ctx context.Context, hash string) (content []byte, err error) {
-	var problem error
-	err = s.read(ctx, func(c *database.Conn) (err error) {
-		content, _, problem, err = s.readBlob(ctx, c, hash)
-		return err
+	err = s.read(ctx, func(x *view) {
+		var problem error
+		content, _, problem = x.blob(hash)
+		if problem == errMissing {
+			x.Fail(fmt.Errorf("blob %s: %w", hash, store.ErrNotFound))
+		} else if problem != nil {
+			x.note(store.Damage{Type: store.DamagedBlob, ID: hash}, 0, nil, problem)
+		}
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case problem == errMissing:
-		return nil, fmt.Errorf("blob %s: %w", hash, store.ErrNotFound)
-	case problem != nil:
-		return nil, s.damageError([]store.Damage{{Type: store.DamagedBlob, ID: hash, Problem: problem.Error()}})
-	}
-	return content, nil
+	return content, err
 }
 
-// readBlob returns the content with the hash, or its problem and the stored row.
-func (s *Store) readBlob(ctx context.Context, c *database.Conn, hash string) (content, row []byte, problem, err error) {
-	row, found, err := c.Bytes(ctx, "SELECT CAST(data AS BLOB) FROM blob WHERE hash = ?", hash)
-	switch {
-	case database.Corrupt(err):
-		return nil, nil, errPage, nil
-	case err != nil:
-		return nil, nil, nil, err
-	case !found:
-		return nil, nil, errMissing, nil
+// blob returns the content with the hash, or its problem and the stored row.
+func (x *view) blob(hash string) (content, row []byte, problem error) {
+	row, found := x.Bytes("SELECT CAST(data AS BLOB) FROM blob WHERE hash = ?", hash)
+	if x.Damaged() {
+		return nil, nil, errPage
 	}
-	if content, err = unpack(row); err != nil || store.Hash(content) != hash {
-		return nil, row, errContent, nil
+	if !found {
+		return nil, nil, errMissing
 	}
-	return content, nil, nil, nil
+	z, err := decoder()
+	if err == nil {
+		content, err = z.DecodeAll(row, nil)
+	}
+	if err != nil || store.Hash(content) != hash {
+		return nil, row, errContent
+	}
+	return content, nil, nil
 }

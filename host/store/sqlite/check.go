@@ -20,20 +20,24 @@ type broken struct {
 	calls      []*sdk.ToolPart // the calls that refer to the blob
 }
 
-func newBroken(d store.Damage, key int64, data []byte, problem error) *broken {
+// findings are rows that cannot be read.
+type findings []broken
+
+func (f *findings) note(d store.Damage, key int64, data []byte, problem error) *broken {
 	d.Problem = problem.Error()
-	return &broken{Aside: store.Aside{Damage: d, Data: data}, key: key, unreadable: problem == errPage}
+	*f = append(*f, broken{Aside: store.Aside{Damage: d, Data: data}, key: key, unreadable: problem == errPage})
+	return &(*f)[len(*f)-1]
 }
 
-// structure returns damage to pages of the file.
-func structure(session, problem string) broken {
-	return broken{Aside: store.Aside{Damage: store.Damage{Type: store.DamagedStore, Session: session, Problem: problem}}, unreadable: true}
+// structure notes damage to pages of the file.
+func (f *findings) structure(session, problem string) {
+	*f = append(*f, broken{Aside: store.Aside{Damage: store.Damage{Type: store.DamagedStore, Session: session, Problem: problem}}, unreadable: true})
 }
 
-func damages(list []broken) []store.Damage {
+func (f findings) damages() []store.Damage {
 	var out []store.Damage
-	for i := range list {
-		out = append(out, list[i].Damage)
+	for i := range f {
+		out = append(out, f[i].Damage)
 	}
 	return out
 }
@@ -43,180 +47,99 @@ const integrity = "PRAGMA integrity_check(20)"
 
 // Check looks for damage in a session, or in the whole database.
 func (s *Store) Check(ctx context.Context, session string) error {
-	var found []store.Damage
+	var found store.Damages
 	ids := []string{session}
 	if session == "" {
-		var err error
-		if ids, found, err = s.checkFile(ctx); err != nil {
+		if err := found.Take(s.read(ctx, func(x *view) { ids = x.file() })); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		var list []broken
-		err := s.readSession(ctx, id, func(c *database.Conn, key int64) (err error) {
-			list, err = s.examine(ctx, c, key, id)
-			return err
-		})
+		err := found.Take(s.readSession(ctx, id, func(x *view, key int64) { x.examine(key, id) }))
 		if session == "" && errors.Is(err, store.ErrNotFound) {
 			continue // deleted in the meantime
 		}
 		if err != nil {
 			return err
 		}
-		found = append(found, damages(list)...)
 	}
-	return s.damageError(found)
+	return found.Err()
 }
 
-// checkFile checks the structure of the file and returns the identifiers of the sessions.
-func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage, err error) {
-	note := func(problem string) {
-		if problem != "ok" {
-			bad = append(bad, structure("", problem).Damage)
-		}
+// file checks the structure of the file and returns the identifiers of the sessions.
+func (x *view) file() []string {
+	// The check uses the connection's cached state of the search index, which another connection may have changed. A search refreshes it.
+	x.Number(found, `"x"`, int64(1))
+	if x.Damaged() {
+		x.structure("", "the index for searching cannot be read")
 	}
-	err = s.read(ctx, func(c *database.Conn) error {
-		// The check uses the connection's cached state of the search index, which another connection may have changed. A search refreshes it.
-		if _, err := c.Number(ctx, found, `"x"`, int64(1)); err != nil {
-			if !database.Corrupt(err) {
-				return err
-			}
-			note("the index for searching cannot be read")
+	x.Each(integrity, func(r database.Row) {
+		if problem := r.Text(0); problem != "ok" {
+			x.structure("", problem)
 		}
-		err := c.Query(ctx, integrity, func(r database.Row) error { note(r.Text(0)); return nil })
-		if database.Corrupt(err) {
-			note("its structure cannot be read to its end")
-			err = nil
-		}
-		if err != nil {
-			return err
-		}
-		var whole bool
-		if ids, whole, err = sessionIDs(ctx, c); !whole {
-			note(noEnd)
-		}
-		return err
 	})
-	return ids, bad, err
+	if x.Damaged() {
+		x.structure("", "its structure cannot be read to its end")
+	}
+	return x.sessionIDs()
 }
 
 // noEnd is the problem if some heads cannot be read.
 const noEnd = "the list of sessions cannot be read to its end"
 
-// sessionIDs returns the identifiers of the sessions, and reports whether these are all. Its second query reads an index.
-func sessionIDs(ctx context.Context, c *database.Conn) (ids []string, whole bool, err error) {
+// sessionIDs returns the identifiers of the sessions. Its second query reads an index.
+func (x *view) sessionIDs() (ids []string) {
 	known := map[string]bool{}
 	for _, query := range []string{"SELECT id FROM head NOT INDEXED WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head WHERE " + isSeen + " ORDER BY id"} {
-		err = c.Query(ctx, query, func(r database.Row) error {
+		x.Each(query, func(r database.Row) {
 			if id := r.Text(0); !known[id] {
 				known[id] = true
 				ids = append(ids, id)
 			}
-			return nil
 		})
-		if !database.Corrupt(err) {
-			return ids, err == nil, err
+		if !x.Damaged() {
+			return ids
 		}
 	}
-	return ids, false, nil
+	x.structure("", noEnd)
+	return ids
 }
 
-// examine reads all rows of a session and returns those that cannot be read.
-func (s *Store) examine(ctx context.Context, c *database.Conn, key int64, id string) ([]broken, error) {
+// examine reads all rows of a session.
+func (x *view) examine(key int64, id string) {
+	x.session(key, id)
 	p := page{session: id}
-	if err := s.examineSession(ctx, c, &p, key); err != nil {
-		return nil, err
-	}
-	if err := p.read(ctx, c, messagesOf(key), 0); err != nil {
-		return nil, err
-	}
-	messages, in := p.decode(), stampsOf(key)
-	err := p.values(ctx, c, store.DamagedTodos, todoRows, key, key)
-	if err == nil {
-		err = p.values(ctx, c, store.DamagedLedger, ledgerRows, in.low, in.high)
-	}
-	if err == nil {
-		err = p.values(ctx, c, store.DamagedPrompt, promptRows, key, key)
-	}
-	if err == nil {
-		err = s.examineOutputs(ctx, c, &p, messages)
-	}
-	return p.broken, err
-}
-
-func (s *Store) examineSession(ctx context.Context, c *database.Conn, p *page, key int64) error {
-	v, err := s.session(ctx, c, key, p.session)
-	found, err := store.Readable(err)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	b := broken{key: key, session: v, unreadable: found[0].Problem == errPage.Error()}
-	b.Damage = found[0]
-	if !b.unreadable {
-		b.Data, _, err = c.Bytes(ctx, sessionData, key)
-	}
-	p.broken = append(p.broken, b)
-	return err
-}
-
-// Queries for rows with JSON values: key, identifier, message and value.
-const (
-	todoRows   = "SELECT session, '', '', CAST(data AS BLOB) FROM todo WHERE session BETWEEN ? AND ?"
-	ledgerRows = "SELECT key, '', message, CAST(entries AS BLOB) FROM ledger WHERE key BETWEEN ? AND ? ORDER BY key"
-	promptRows = "SELECT 0, id, '', CAST(data AS BLOB) FROM prompt WHERE session BETWEEN ? AND ? AND data IS NOT NULL ORDER BY number"
-)
-
-func (p *page) values(ctx context.Context, c *database.Conn, kind, query string, low, high int64) error {
-	err := c.Query(ctx, query, func(r database.Row) error {
-		data := r.Bytes(3)
-		var todos []sdk.Todo
-		if !json.Valid(data) || kind == store.DamagedTodos && json.Unmarshal(data, &todos) != nil {
-			d := store.Damage{Type: kind, Session: p.session, Message: r.Text(2), ID: r.Text(1)}
-			p.broken = append(p.broken, *newBroken(d, r.Int(0), data, errContent))
+	p.read(x, messagesOf(key), 0)
+	messages := p.decode()
+	x.findings = append(x.findings, p.findings...)
+	x.todos(key, id)
+	x.ledger(key, id, "")
+	x.Each(waitingPrompts, func(r database.Row) {
+		if data := r.Bytes(1); !json.Valid(data) {
+			x.note(store.Damage{Type: store.DamagedPrompt, Session: id, ID: r.Text(0)}, 0, data, errContent)
 		}
-		return nil
-	}, low, high)
-	if database.Corrupt(err) {
-		p.broken = append(p.broken, structure(p.session, "a range of rows of type "+kind+" cannot be read"))
-		err = nil
+	}, key)
+	if x.Damaged() {
+		x.structure(id, "a range of waiting prompts cannot be read")
 	}
-	return err
+	x.outputs(id, messages)
 }
 
-// examineOutputs checks the stored outputs of tool calls.
-func (s *Store) examineOutputs(ctx context.Context, c *database.Conn, p *page, messages []sdk.MessageWithParts) error {
-	seen := map[string]*broken{} // nil if undamaged
-	var order []*broken
+// outputs checks the stored outputs of tool calls.
+func (x *view) outputs(session string, messages []sdk.MessageWithParts) {
+	calls := map[string][]*sdk.ToolPart{} // by hash
+	var hashes []string
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
 		hash := store.Output(call)
-		b, known := seen[hash]
-		if !known && hash != "" {
-			var err error
-			if b, err = s.examineBlob(ctx, c, hash); err != nil {
-				return err
-			}
-			seen[hash] = b
+		if hash != "" && calls[hash] == nil {
+			hashes = append(hashes, hash)
 		}
-		if b == nil {
-			continue
+		calls[hash] = append(calls[hash], call)
+	}
+	for _, hash := range hashes {
+		if _, row, problem := x.blob(hash); problem != nil {
+			d := store.Damage{Type: store.DamagedBlob, Session: session, Message: calls[hash][0].MessageID, ID: hash}
+			x.note(d, 0, row, problem).calls = calls[hash]
 		}
-		if len(b.calls) == 0 {
-			b.Session, b.Message = p.session, call.MessageID
-			order = append(order, b)
-		}
-		b.calls = append(b.calls, call)
 	}
-	for _, b := range order {
-		p.broken = append(p.broken, *b)
-	}
-	return nil
-}
-
-// examineBlob returns nil for an undamaged blob.
-func (s *Store) examineBlob(ctx context.Context, c *database.Conn, hash string) (*broken, error) {
-	_, row, problem, err := s.readBlob(ctx, c, hash)
-	if err != nil || problem == nil {
-		return nil, err
-	}
-	return newBroken(store.Damage{Type: store.DamagedBlob, ID: hash}, 0, row, problem), nil
 }

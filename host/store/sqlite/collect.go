@@ -30,11 +30,7 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error
 		return store.Collected{}, err
 	}
 	var garbage []idle
-	err = s.read(ctx, func(c *database.Conn) (err error) {
-		garbage, err = unmentioned(ctx, c)
-		return err
-	})
-	if err != nil {
+	if err := s.read(ctx, func(x *view) { garbage = x.unmentioned() }); err != nil {
 		return store.Collected{}, err
 	}
 	var g *collector
@@ -75,40 +71,29 @@ const dropUnused = "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FRO
 const dropAtOnce = 16
 
 // unmentioned returns the sessions that have blobs.
-func unmentioned(ctx context.Context, c *database.Conn) ([]idle, error) {
+func (x *view) unmentioned() []idle {
 	const query = "SELECT key, seq FROM head WHERE key IN (SELECT session FROM blob_session) AND " + isSeen + " ORDER BY key"
-	list, err := database.All(ctx, c, query, func(r database.Row) idle { return idle{session: r.Int(0), seq: r.Int(1)} })
-	if err != nil {
-		return nil, err
-	}
+	list := database.All(x.Tx, query, func(r database.Row) idle { return idle{session: r.Int(0), seq: r.Int(1)} })
 	for i := range list {
-		if err := list[i].look(ctx, c); err != nil {
-			return nil, err
-		}
+		list[i].look(x)
 	}
-	return list, nil
+	return list
 }
 
-func (g *idle) look(ctx context.Context, c *database.Conn) error {
+func (g *idle) look(x *view) {
 	blobs := map[string]int64{}
-	err := c.Query(ctx, "SELECT b.hash, b.key FROM blob_session s JOIN blob b ON b.key = s.blob WHERE s.session = ?", func(r database.Row) error {
+	x.Each("SELECT b.hash, b.key FROM blob_session s JOIN blob b ON b.key = s.blob WHERE s.session = ?", func(r database.Row) {
 		blobs[r.Text(0)] = r.Int(1)
-		return nil
 	}, g.session)
-	if err != nil {
-		return err
-	}
 	parts := partsOfSession(g.session)
-	err = c.Query(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r database.Row) error {
+	x.Each("SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r database.Row) {
 		data := r.Bytes(0)
 		mentions(data, func(hash []byte) { delete(blobs, string(hash)) })
 		if !json.Valid(data) { // a damaged part may mention any blob
 			clear(blobs)
 		}
-		return nil
 	}, parts.low, parts.high)
-	g.unused = slices.AppendSeq(g.unused, maps.Values(blobs))
-	return err
+	g.unused = slices.Collect(maps.Values(blobs))
 }
 
 // collector makes garbage invisible, in a transaction.

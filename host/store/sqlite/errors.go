@@ -47,11 +47,6 @@ func (s *Store) explain(err error) error {
 	return fmt.Errorf("%w: %s: %w", store.ErrUnavailable, s.path, err)
 }
 
-// errReplaced returns the error of a write to a file that no longer has its name, where no process would find it again.
-func (s *Store) errReplaced() error {
-	return fmt.Errorf("%w: %s was removed or replaced while it was open; earlier data is in the removed file", store.ErrUnavailable, s.path)
-}
-
 // explainFile is explain for the other files of the store.
 func (s *Store) explainFile(err error) error {
 	if node.IsFull(err) {

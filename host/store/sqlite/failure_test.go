@@ -21,9 +21,10 @@ import (
 func limit(t *testing.T, s *Store, pages int64) {
 	t.Helper()
 	onWriter(t, s, func(ctx context.Context, c *database.Conn) error {
-		n, err := c.Number(ctx, "PRAGMA page_count")
-		if err != nil {
-			return err
+		x := &database.Tx{Ctx: ctx, Conn: c}
+		n := x.Number("PRAGMA page_count")
+		if x.Err() != nil {
+			return x.Err()
 		}
 		return c.Script(ctx, fmt.Sprintf("PRAGMA max_page_count=%d", n+pages))
 	})

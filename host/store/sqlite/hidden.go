@@ -132,13 +132,17 @@ func clearPortion(x *database.Tx, id string) (done bool) {
 }
 
 // leftovers returns the hidden heads of dead processes.
-func (s *Store) leftovers(ctx context.Context) (ids []string, err error) {
-	err = s.read(ctx, func(c *database.Conn) error {
-		return c.Query(ctx, "SELECT id, node FROM head WHERE "+isHidden, func(r database.Row) error {
+func (s *Store) leftovers(ctx context.Context) ([]string, error) {
+	return s.unowned(ctx, "SELECT id, node FROM head WHERE "+isHidden)
+}
+
+// unowned returns the identifiers of the heads, in the result of a query, that no live node owns.
+func (s *Store) unowned(ctx context.Context, query string) (ids []string, err error) {
+	err = s.read(ctx, func(x *view) {
+		x.Each(query, func(r database.Row) {
 			if !s.node.Lives(r.Text(1)) {
 				ids = append(ids, r.Text(0))
 			}
-			return nil
 		})
 	})
 	return ids, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
-	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // staged is a session that is written invisibly.
@@ -67,20 +66,18 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 
 // ifRoom calls f in a transaction, with the keys of the sessions to replace. It fails if the import must be refused.
 func (s *Store) ifRoom(ctx context.Context, list []*staged, replace bool, f func(x *database.Tx, old []int64)) error {
-	return node.Outlast(ctx, func() error {
-		return s.submit(ctx, func(x *database.Tx) {
-			var old []int64
-			for _, m := range list {
-				keys, owned := s.familyOf(x, m.id)
-				x.Fail(owned)
-				if len(keys) > 0 && !replace {
-					x.Fail(refuse(fmt.Errorf("session %s: %w", m.id, store.ErrExists)))
-				}
-				old = append(old, keys...)
+	return s.submitAlone(ctx, func(x *database.Tx) {
+		var old []int64
+		for _, m := range list {
+			keys, owned := s.familyOf(x, m.id)
+			x.Fail(owned)
+			if len(keys) > 0 && !replace {
+				x.Fail(refuse(fmt.Errorf("session %s: %w", m.id, store.ErrExists)))
 			}
-			slices.Sort(old) // one session may be in two families
-			f(x, slices.Compact(old))
-		})
+			old = append(old, keys...)
+		}
+		slices.Sort(old) // one session may be in two families
+		f(x, slices.Compact(old))
 	})
 }
 

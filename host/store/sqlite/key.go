@@ -40,10 +40,13 @@ func below(key int64, bits uint) span {
 	return span{key << bits, (key+1)<<bits - 1}
 }
 
+// has reports whether the key is in the span.
+func (s span) has(key int64) bool { return s.low <= key && key <= s.high }
+
 // after returns the key after last, the greatest key that is used in the span, or zero for none.
 func (s span) after(last int64, what string) (int64, error) {
 	next := max(last, s.low) + 1
-	if next > s.high {
+	if !s.has(next) {
 		return 0, fmt.Errorf("%w %s: %d", errKeys, what, s.high-s.low)
 	}
 	return next, nil

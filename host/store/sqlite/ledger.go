@@ -23,40 +23,31 @@ const (
 
 // Ledger returns the ledger entries in the order they were appended.
 func (s *Store) Ledger(ctx context.Context, session, messageID string) (out []store.LedgerRow, err error) {
-	var damaged []store.Damage
-	damage := func(message, problem string) {
-		damaged = append(damaged, store.Damage{Type: store.DamagedLedger, Session: session, Message: message, Problem: problem})
+	err = s.readSession(ctx, session, func(x *view, key int64) { out = x.ledger(key, session, messageID) })
+	return out, err
+}
+
+func (x *view) ledger(key int64, session, message string) []store.LedgerRow {
+	in := stampsOf(key)
+	read := func(query string) (list []store.LedgerRow) {
+		x.Each(query, func(r database.Row) {
+			row := store.LedgerRow{MessageID: r.Text(1), Purpose: sdk.Purpose(r.Text(2)), Entries: r.Bytes(3)}
+			in.low = max(in.low, r.Int(0)+1)
+			if !json.Valid(row.Entries) {
+				x.note(store.Damage{Type: store.DamagedLedger, Session: session, Message: row.MessageID}, r.Int(0), row.Entries, errContent)
+				return
+			}
+			list = append(list, row)
+		}, in.low, in.high, message)
+		return list
 	}
-	err = s.readSession(ctx, session, func(c *database.Conn, key int64) error {
-		in := stampsOf(key)
-		read := func(query string) (list []store.LedgerRow, last int64, err error) {
-			err = c.Query(ctx, query, func(r database.Row) error {
-				last = r.Int(0)
-				entries := store.LedgerRow{MessageID: r.Text(1), Purpose: sdk.Purpose(r.Text(2)), Entries: r.Bytes(3)}
-				if !json.Valid(entries.Entries) {
-					damage(entries.MessageID, errContent.Error())
-					return nil
-				}
-				list = append(list, entries)
-				return nil
-			}, in.low, in.high, messageID)
-			return list, last, err
-		}
-		list, last, err := read(entriesOf)
-		if out = list; !database.Corrupt(err) {
-			return err
-		}
-		damage("", "a range of entries cannot be read")
-		in.low = max(in.low, last+1)
-		rest, _, err := read(lastEntriesOf)
+	out := read(entriesOf)
+	if x.Damaged() {
+		x.structure(session, "a range of ledger entries cannot be read")
+		rest := read(lastEntriesOf)
+		x.Damaged()
 		slices.Reverse(rest)
-		if out = append(out, rest...); database.Corrupt(err) {
-			err = nil
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
+		out = append(out, rest...)
 	}
-	return out, s.damageError(damaged)
+	return out
 }

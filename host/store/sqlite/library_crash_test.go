@@ -310,10 +310,9 @@ func TestCrashMigration(t *testing.T) {
 		done := killWhile(t, "migrate", path, whole+whole/4) == "done"
 		c, err := database.Connect(t.Context(), database.URI(path))
 		must(t, err)
-		version, err := c.Number(t.Context(), "PRAGMA user_version")
-		must(t, err)
-		further, err := c.Number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'approval')")
-		must(t, err)
+		x := &database.Tx{Ctx: t.Context(), Conn: c}
+		version, further := x.Number("PRAGMA user_version"), x.Number("SELECT count(*) FROM sqlite_schema WHERE name IN ('search', 'approval')")
+		must(t, x.Err())
 		must(t, c.Close())
 		current := int64(len(schema()))
 		if rows(t, path) != old || version == 1 && further != 0 || version != 1 && version != current || done && version != current {

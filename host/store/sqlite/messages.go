@@ -20,7 +20,7 @@ type page struct {
 	session         string
 	messages, parts []stored
 	appended        map[int64]*strings.Builder // part -> text of open and of long parts
-	broken          []broken                   // omitted rows
+	findings
 }
 
 // stored is a row of a message or part. A row that cannot be read has a problem instead of data.
@@ -35,93 +35,68 @@ type stored struct {
 // reading. It is therefore done outside the read, on all processors.
 func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]sdk.MessageWithParts, error) {
 	p := page{session: session}
-	err := s.readSession(ctx, session, func(c *database.Conn, key int64) error {
-		in, err := bounds(ctx, c, messagesOf(key), q)
-		if err != nil {
-			return err
-		}
-		return p.read(ctx, c, in, q.Limit)
-	})
+	err := s.readSession(ctx, session, func(x *view, key int64) { p.read(x, x.bounds(messagesOf(key), q), q.Limit) })
 	if err != nil {
 		return nil, err
 	}
 	out := p.decode()
-	return out, s.damageError(damages(p.broken))
+	return out, s.damageError(p.damages())
 }
 
-func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span, error) {
-	find := func(id string) (int64, error) {
-		key, err := numberOr(ctx, c, findMessage, findMessagePlainly, id, in.low, in.high)
-		if err == nil && key == 0 {
-			err = fmt.Errorf("message %s: %w", id, store.ErrNotFound)
+func (x *view) bounds(in span, q store.Page) span {
+	find := func(id string) int64 {
+		key := x.numberOr(findMessage, findMessagePlainly, id, in.low, in.high)
+		if key == 0 {
+			x.Fail(fmt.Errorf("message %s: %w", id, store.ErrNotFound))
 		}
-		return key, err
+		return key
 	}
 	out := in
 	if q.Before != "" {
-		key, err := find(q.Before)
-		if err != nil {
-			return in, err
-		}
-		out.high = key - 1
+		out.high = find(q.Before) - 1
 	}
 	if q.From != "" {
-		key, err := find(q.From)
-		if err != nil {
-			return in, err
-		}
-		out.low = key
+		out.low = find(q.From)
 	}
-	return out, nil
+	return out
 }
 
-func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (err error) {
+func (p *page) read(x *view, in span, limit int) {
+	limit = cmp.Or(max(limit, 0), unlimited)
 	var whole bool
-	if limit <= 0 {
-		limit = unlimited
-	}
-	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
-		return err
-	}
+	p.messages, whole = messageRows.newest(x, in, limit)
 	p.noteRange(whole, "messages")
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
 	parts := span{partsOf(in.low).low, partsOf(in.high).high}
 	if len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
 	}
-	if p.appended, err = readDeltas(ctx, c, parts); database.Corrupt(err) {
-		p.broken = append(p.broken, structure(p.session, "text that was appended to parts cannot be read"))
-		err = nil
+	if p.appended = x.deltas(parts); x.Damaged() {
+		p.structure(p.session, "text that was appended to parts cannot be read")
 	}
-	if err != nil {
-		return err
-	}
-	if p.parts, whole, err = partRows.newest(ctx, c, parts, unlimited); err == nil {
-		p.noteRange(whole, "parts")
-	}
-	return err
+	p.parts, whole = partRows.newest(x, parts, unlimited)
+	p.noteRange(whole, "parts")
 }
 
 // noteRange notes that there may be unknown rows, unless the known ones are all.
 func (p *page) noteRange(whole bool, rows string) {
 	if !whole {
-		p.broken = append(p.broken, structure(p.session, "a range of "+rows+" and its indexes cannot be read"))
+		p.structure(p.session, "a range of "+rows+" and its indexes cannot be read")
 	}
 }
 
-// readDeltas returns the text that was appended to each part of the span.
-func readDeltas(ctx context.Context, c *database.Conn, in span) (map[int64]*strings.Builder, error) {
+// deltas returns the text that was appended to each part of the span.
+func (x *view) deltas(in span) map[int64]*strings.Builder {
 	texts := map[int64]*strings.Builder{}
-	err := c.Query(ctx, "SELECT part, text FROM delta WHERE part BETWEEN ? AND ? ORDER BY part, stamp", func(r database.Row) error {
+	x.Each("SELECT part, text FROM delta WHERE part BETWEEN ? AND ? ORDER BY part, stamp", func(r database.Row) {
 		text := texts[r.Int(0)]
 		if text == nil {
 			text = &strings.Builder{}
 			texts[r.Int(0)] = text
 		}
 		text.WriteString(r.Text(1))
-		return nil
 	}, in.low, in.high)
-	return texts, err
+	return texts
 }
 
 // decode returns the messages and parts that can be read, and notes the others. If only the message of parts cannot be read, it is
@@ -187,8 +162,7 @@ func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []st
 			part, rows[i].problem = nil, errIdentity
 		}
 		if part == nil {
-			d := store.Damage{Type: store.DamagedPart, Session: p.session, Message: id, ID: rows[i].id}
-			p.broken = append(p.broken, *newBroken(d, rows[i].key, rows[i].data, rows[i].problem))
+			p.note(store.Damage{Type: store.DamagedPart, Session: p.session, Message: id, ID: rows[i].id}, rows[i].key, rows[i].data, rows[i].problem)
 			continue
 		}
 		kept = append(kept, part)
@@ -197,9 +171,7 @@ func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []st
 		if len(kept) > 0 {
 			info = store.StandIn(sdk.MessageHead{ID: id, SessionID: p.session}, before, kept)
 		}
-		b := newBroken(store.Damage{Type: store.DamagedMessage, Session: p.session, ID: id}, row.key, row.data, row.problem)
-		b.inPlace = info
-		p.broken = append(p.broken, *b)
+		p.note(store.Damage{Type: store.DamagedMessage, Session: p.session, ID: id}, row.key, row.data, row.problem).inPlace = info
 	}
 	return sdk.MessageWithParts{Info: info, Parts: kept}, info != nil
 }

@@ -47,11 +47,8 @@ func TestPlans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sorts := 0
 			var lines []string
-			err := s.read(t.Context(), func(c *database.Conn) error {
-				return c.Query(t.Context(), "EXPLAIN QUERY PLAN "+q.sql, func(r database.Row) error {
-					lines = append(lines, r.Text(3))
-					return nil
-				}, q.args...)
+			err := s.read(t.Context(), func(x *view) {
+				x.Each("EXPLAIN QUERY PLAN "+q.sql, func(r database.Row) { lines = append(lines, r.Text(3)) }, q.args...)
 			})
 			if err != nil {
 				t.Fatal(err)

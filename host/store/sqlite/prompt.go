@@ -24,11 +24,10 @@ func (s *Store) Submit(ctx context.Context, p store.Prompt) error {
 
 // Prompts lists the waiting prompts, oldest first.
 func (s *Store) Prompts(ctx context.Context, session string) (out []store.Prompt, err error) {
-	err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
-		out, err = database.All(ctx, c, waitingPrompts, func(r database.Row) store.Prompt {
+	err = s.readSession(ctx, session, func(x *view, key int64) {
+		out = database.All(x.Tx, waitingPrompts, func(r database.Row) store.Prompt {
 			return store.Prompt{ID: r.Text(0), SessionID: session, Data: r.Bytes(1)}
 		}, key)
-		return err
 	})
 	return out, err
 }

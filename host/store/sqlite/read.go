@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,90 +11,85 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// read calls f with a connection whose reads all see one state of the database.
-func (s *Store) read(ctx context.Context, f func(*database.Conn) error) error {
-	return s.explain(s.readers.Read(ctx, f))
+// view is a read transaction. It collects the rows that cannot be read.
+type view struct {
+	*database.Tx
+	findings
+}
+
+// read calls f with a transaction whose reads all see one state of the database. It returns a *store.DamageError for the findings of f.
+func (s *Store) read(ctx context.Context, f func(*view)) error {
+	v := &view{}
+	err := s.readers.Read(ctx, func(x *database.Tx) {
+		v.Tx = x
+		f(v)
+	})
+	return cmp.Or(s.explain(err), s.damageError(v.damages()))
 }
 
 // numberOr returns the number of the first query, or of the other one if the first one reads damaged pages.
-func numberOr(ctx context.Context, c *database.Conn, sql, other string, args ...any) (int64, error) {
-	n, err := c.Number(ctx, sql, args...)
-	if database.Corrupt(err) {
-		n, err = c.Number(ctx, other, args...)
+func (x *view) numberOr(sql, other string, args ...any) int64 {
+	n := x.Number(sql, args...)
+	if x.Damaged() {
+		n = x.Number(other, args...)
 	}
-	return n, err
+	return n
 }
 
 // readSession calls f with the key of the session, or returns store.ErrNotFound.
-func (s *Store) readSession(ctx context.Context, session string, f func(c *database.Conn, key int64) error) error {
-	return s.read(ctx, func(c *database.Conn) error {
-		key, err := numberOr(ctx, c, "SELECT key FROM head WHERE id = ?", "SELECT key FROM head NOT INDEXED WHERE id = ?", session)
-		if err == nil && key == 0 {
-			err = fmt.Errorf("session %s: %w", session, store.ErrNotFound)
+func (s *Store) readSession(ctx context.Context, session string, f func(x *view, key int64)) error {
+	return s.read(ctx, func(x *view) {
+		key := x.numberOr("SELECT key FROM head WHERE id = ?", "SELECT key FROM head NOT INDEXED WHERE id = ?", session)
+		if key == 0 {
+			x.Fail(fmt.Errorf("session %s: %w", session, store.ErrNotFound))
 		}
-		if err != nil {
-			return err
+		if x.Err() == nil {
+			f(x, key)
 		}
-		return f(c, key)
 	})
 }
 
 // Session returns the session and its seq.
 func (s *Store) Session(ctx context.Context, id string) (v *sdk.Session, seq uint64, err error) {
-	err = s.readSession(ctx, id, func(c *database.Conn, key int64) error {
-		n, err := c.Number(ctx, "SELECT seq FROM head WHERE key = ?", key)
-		if seq = uint64(n); err == nil {
-			v, err = s.session(ctx, c, key, id)
-		}
-		return err
+	err = s.readSession(ctx, id, func(x *view, key int64) {
+		seq, v = uint64(x.Number("SELECT seq FROM head WHERE key = ?", key)), x.session(key, id)
 	})
 	return v, seq, err
 }
 
-const sessionData = "SELECT CAST(data AS BLOB) FROM session WHERE key = ?"
-
-// session reads a session row. For a damaged row it returns a *store.DamageError and the data that is known from elsewhere.
-func (s *Store) session(ctx context.Context, c *database.Conn, key int64, id string) (*sdk.Session, error) {
-	data, found, err := c.Bytes(ctx, sessionData, key)
-	if err != nil && !database.Corrupt(err) {
-		return nil, err
-	}
-	problem := errPage
-	switch {
-	case err == nil && !found:
-		problem = errMissing
-	case err == nil:
+// session reads a session row. For a damaged row, it returns the data that is known from elsewhere.
+func (x *view) session(key int64, id string) *sdk.Session {
+	problem := errMissing
+	data, found := x.Bytes("SELECT CAST(data AS BLOB) FROM session WHERE key = ?", key)
+	if x.Damaged() {
+		problem = errPage
+	} else if found {
 		v := &sdk.Session{}
 		if problem = identified(v.UnmarshalJSON(data), v.ID == id); problem == nil {
-			return v, nil
+			return v
 		}
 	}
-	damage := store.Damage{Type: store.DamagedSession, Session: id, ID: id, Problem: problem.Error()}
-	v, err := sessionInPlace(ctx, c, id)
-	if err != nil {
-		return nil, err
-	}
-	return v, s.damageError([]store.Damage{damage})
+	v := x.sessionInPlace(id)
+	x.note(store.Damage{Type: store.DamagedSession, Session: id, ID: id}, key, data, problem).session = v
+	return v
 }
 
 // sessionInPlace returns the data in the columns of a session whose JSON cannot be decoded. An index has copies of them in other pages.
-func sessionInPlace(ctx context.Context, c *database.Conn, id string) (*sdk.Session, error) {
+func (x *view) sessionInPlace(id string) *sdk.Session {
 	v := &sdk.Session{ID: id}
 	take := func(r database.Row) {
 		v.ParentID, v.ProjectID, v.Directory, v.Time.Updated, v.Title = r.Text(0), r.Text(1), r.Text(2), r.Int(3), r.Text(5)
-		if listed, err := parseBrief(r.Text(4)); err == nil && listed.ID == id {
+		if listed, ok := parseBrief(r.Text(4)); ok && listed.ID == id {
 			v.Title, v.Cost = listed.Title, listed.Cost
 			v.Time = sdk.SessionTime{Created: listed.Created, Updated: listed.Updated, Archived: listed.Archived}
 		}
 	}
-	found, err := c.First(ctx, "SELECT parent, project, directory, updated, brief, '' FROM session INDEXED BY session_updated WHERE id = ? LIMIT 1", take, id)
-	if database.Corrupt(err) || err == nil && !found {
-		_, err = c.First(ctx, "SELECT parent, project, directory, updated, brief, title FROM session NOT INDEXED WHERE id = ? LIMIT 1", take, id)
+	found := x.First("SELECT parent, project, directory, updated, brief, '' FROM session INDEXED BY session_updated WHERE id = ? LIMIT 1", take, id)
+	if x.Damaged() || !found {
+		x.First("SELECT parent, project, directory, updated, brief, title FROM session NOT INDEXED WHERE id = ? LIMIT 1", take, id)
 	}
-	if database.Corrupt(err) {
-		err = nil
-	}
-	return v, err
+	x.Damaged()
+	return v
 }
 
 // Types of removed rows, see store.Row.
@@ -124,60 +120,44 @@ ORDER BY 1 LIMIT ?6`
 
 // Changes returns the rows that changed after seq.
 func (s *Store) Changes(ctx context.Context, session string, after uint64, limit int) (out []store.Row, err error) {
-	if limit <= 0 {
-		limit = -1 // all
-	}
-	var damaged []store.Damage
-	err = s.readSession(ctx, session, func(c *database.Conn, key int64) error {
+	limit = cmp.Or(max(limit, 0), unlimited)
+	err = s.readSession(ctx, session, func(x *view, key int64) {
 		stamps, parts := stampsOf(key), partsOfSession(key)
 		if after > seqOf(stamps.high) {
-			return nil
+			return
 		}
 		open := map[int]int64{} // index in out -> key of a part with appended text
-		err := c.Query(ctx, changes, func(r database.Row) error {
+		x.Each(changes, func(r database.Row) {
 			if part := r.Int(4); part != 0 {
 				open[len(out)] = part
 			}
 			out = append(out, store.Row{Seq: seqOf(r.Int(0)), Type: r.Text(1), ID: r.Text(2), Data: r.Bytes(3)})
-			return nil
 		}, stamps.low+int64(after)+1, stamps.high, key, parts.low, parts.high, int64(limit))
-		if err != nil {
-			return err
-		}
 		for i, part := range open {
-			if err = s.extended(ctx, c, &out[i], part); err != nil {
-				return err
+			x.extend(&out[i], part)
+		}
+		for i := range out {
+			if r := &out[i]; len(r.Data) > 0 && !json.Valid(r.Data) {
+				x.note(store.Damage{Type: r.Type, Session: session, ID: r.ID}, 0, nil, errContent)
+				r.Data = nil
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range out {
-		if r := &out[i]; len(r.Data) > 0 && !json.Valid(r.Data) {
-			damaged = append(damaged, store.Damage{Type: r.Type, Session: session, ID: r.ID, Problem: errContent.Error()})
-			r.Data = nil
-		}
-	}
-	return out, s.damageError(damaged)
+	return out, err
 }
 
-// extended adds the appended text to the row of a part. A row that cannot be decoded does not change.
-func (s *Store) extended(ctx context.Context, c *database.Conn, r *store.Row, part int64) error {
+// extend adds the appended text to the row of a part. A row that cannot be decoded does not change.
+func (x *view) extend(r *store.Row, part int64) {
 	p, err := sdk.DecodePart(r.Data)
-	if err != nil {
-		return nil
+	text := x.deltas(span{part, part})[part]
+	if err != nil || text == nil {
+		return
 	}
-	texts, err := readDeltas(ctx, c, span{part, part})
-	if err != nil {
-		return err
-	}
-	if extend(p, texts[part].String()) != nil {
+	if extend(p, text.String()) != nil {
 		r.Data = json.RawMessage("{") // damaged
-		return nil
+		return
 	}
 	data, err := encodeJSON(p)
+	x.Fail(err)
 	r.Data = json.RawMessage(data)
-	return err
 }

@@ -52,11 +52,12 @@ func (s *Store) readAt(ctx context.Context, uri string) error {
 
 func (s *Store) openEmpty(ctx context.Context) error {
 	c, err := database.Connect(ctx, database.Memory)
-	if err == nil {
-		err = s.runSteps(ctx, c, 0)
-	}
 	if err != nil {
 		return s.explain(err)
+	}
+	x := &database.Tx{Ctx: ctx, Conn: c}
+	if s.runSteps(x, 0); x.Err() != nil {
+		return s.explain(x.Err())
 	}
 	s.readers = database.NewPoolOf(c)
 	return nil

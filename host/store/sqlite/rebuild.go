@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,19 +150,13 @@ type rebuilding struct {
 
 // lost notes data, of a session if session is not empty, that the new store lacks.
 func (r *rebuilding) lost(session, problem string) {
-	_ = r.damage.Take(r.from.damageError([]store.Damage{structure(session, problem).Damage})) // always nil
+	damage := store.Damage{Type: store.DamagedStore, Session: session, Problem: problem}
+	_ = r.damage.Take(r.from.damageError([]store.Damage{damage})) // always nil
 }
 
 func (r *rebuilding) copy(ctx context.Context) error {
 	var ids []string
-	err := r.from.read(ctx, func(c *database.Conn) (err error) {
-		var whole bool
-		ids, whole, err = sessionIDs(ctx, c)
-		if !whole {
-			r.lost("", noEnd)
-		}
-		return err
-	})
+	err := r.damage.Take(r.from.read(ctx, func(x *view) { ids = x.sessionIDs() }))
 	for i := 0; err == nil && i < len(ids); i++ {
 		if err = r.session(ctx, ids[i]); err != nil {
 			err = fmt.Errorf("session %s: %w", ids[i], err)
@@ -174,54 +169,36 @@ func (r *rebuilding) copy(ctx context.Context) error {
 }
 
 func (r *rebuilding) session(ctx context.Context, id string) error {
+	var errs []error // except damage
 	info, _, err := r.from.Session(ctx, id)
-	if err = r.damage.Take(err); err != nil {
-		return err
-	}
+	errs = append(errs, r.damage.Take(err))
 	messages, err := r.from.Messages(ctx, id, store.Page{})
-	if err = r.damage.Take(err); err != nil {
-		return err
-	}
-	in := store.Import{Session: info}
-	if in.Ops, err = store.CopyOps(ctx, r.from, messages, &r.damage); err != nil {
-		return err
-	}
-	if in.Ops, err = r.rest(ctx, id, in.Ops); err != nil {
-		return err
-	}
-	if err := r.to.Import(ctx, []store.Import{in}, false); err != nil {
-		return err
-	}
-	r.sessions++
-	return r.prompts(ctx, id)
-}
-
-// rest copies everything but messages and parts.
-func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]store.Op, error) {
+	errs = append(errs, r.damage.Take(err))
+	ops, err := store.CopyOps(ctx, r.from, messages, &r.damage)
+	errs = append(errs, err)
 	todos, err := r.from.Todos(ctx, id)
-	if err = r.damage.Take(err); err != nil {
-		return nil, err
-	}
+	errs = append(errs, r.damage.Take(err))
 	if len(todos) > 0 {
 		ops = append(ops, store.PutTodos{Todos: todos})
 	}
 	ledger, err := r.from.Ledger(ctx, id, "")
-	if err = r.damage.Take(err); err != nil {
-		return nil, err
-	}
+	errs = append(errs, r.damage.Take(err))
 	for _, row := range ledger {
 		ops = append(ops, store.PutLedger(row))
 	}
-	open := false
-	err = r.from.readSession(ctx, id, func(c *database.Conn, key int64) error {
-		n, err := c.Number(ctx, "SELECT turn FROM head WHERE key = ?", key)
-		open = n == 1
+	errs = append(errs, r.from.readSession(ctx, id, func(x *view, key int64) {
+		if x.Number("SELECT turn FROM head WHERE key = ?", key) == 1 {
+			ops = append(ops, store.SetTurn{Open: true})
+		}
+	}))
+	if err := cmp.Or(errs...); err != nil {
 		return err
-	})
-	if open {
-		ops = append(ops, store.SetTurn{Open: true})
 	}
-	return ops, err
+	if err := r.to.Import(ctx, []store.Import{{Session: info, Ops: ops}}, false); err != nil {
+		return err
+	}
+	r.sessions++
+	return r.prompts(ctx, id)
 }
 
 func (r *rebuilding) prompts(ctx context.Context, id string) error {

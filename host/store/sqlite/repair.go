@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
-	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
 // repairTries is the maximum number of attempts to repair a session that another process changes at the same time.
@@ -22,29 +21,26 @@ var errChanged = errors.New("another process is changing the session: try again"
 func (s *Store) Repair(ctx context.Context, session string, keep func([]store.Aside) error) (err error) {
 	for range repairTries {
 		var seq int64
-		var found []broken
-		err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
-			if seq, err = c.Number(ctx, "SELECT seq FROM head WHERE key = ?", key); err == nil {
-				found, err = s.examine(ctx, c, key, session)
-			}
-			return err
+		var found findings
+		err = s.readSession(ctx, session, func(x *view, key int64) {
+			seq = x.Number("SELECT seq FROM head WHERE key = ?", key)
+			x.examine(key, session)
+			found, x.findings = x.findings, nil
 		})
 		if err != nil {
 			return err
 		}
 		left := slices.DeleteFunc(slices.Clone(found), func(b broken) bool { return !b.unreadable })
 		found = slices.DeleteFunc(found, func(b broken) bool { return b.unreadable })
-		err = node.Outlast(ctx, func() error {
-			return s.submit(ctx, func(x *database.Tx) { s.repair(x, session, seq, found, keep) })
-		})
+		err = s.submitAlone(ctx, func(x *database.Tx) { s.repair(x, session, seq, found, keep) })
 		if !errors.Is(err, errChanged) {
-			return cmp.Or(err, s.damageError(damages(left)))
+			return cmp.Or(err, s.damageError(left.damages()))
 		}
 	}
 	return err
 }
 
-func (s *Store) repair(x *database.Tx, session string, seq int64, found []broken, keep func([]store.Aside) error) {
+func (s *Store) repair(x *database.Tx, session string, seq int64, found findings, keep func([]store.Aside) error) {
 	h := readHead(x, session)
 	x.Fail(s.free(session, h.node, h.pid))
 	if h.seq != uint64(seq) {

@@ -117,10 +117,7 @@ func TestCrashRebuild(t *testing.T) {
 			t.Errorf("round %d: %d rows named, the damaged file kept: %t", round, len(named), kept)
 		}
 		var mode string
-		onWriter(t, s, func(ctx context.Context, c *database.Conn) error {
-			_, err := c.First(ctx, "PRAGMA journal_mode", func(r database.Row) { mode = r.Text(0) })
-			return err
-		})
+		must(t, s.submit(t.Context(), func(x *database.Tx) { x.First("PRAGMA journal_mode", func(r database.Row) { mode = r.Text(0) }) }))
 		if mode != "wal" {
 			t.Errorf("round %d: the journal is %q, want wal", round, mode)
 		}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 
@@ -29,7 +28,7 @@ func tableOf(name string) *table {
 		newestFirst: columns + name + between + " DESC LIMIT ?", oldestFirst: columns + name + between + " LIMIT ?",
 		first:       "SELECT key FROM " + name + between + " LIMIT 1",
 		one:         columns + name + " WHERE key = ?",
-		keysByStamp: "SELECT key FROM " + name + " INDEXED BY " + name + "_stamp WHERE stamp BETWEEN ? AND ?",
+		keysByStamp: "SELECT key, '' FROM " + name + " INDEXED BY " + name + "_stamp WHERE stamp BETWEEN ? AND ?",
 		keysByName:  "SELECT key, id FROM " + name + " INDEXED BY " + name + "_id",
 	}
 }
@@ -41,50 +40,43 @@ const unlimited = -1
 
 // newest returns the last rows of the span, at most limit. It reports false if there may be more, because neither the rows nor their indexes
 // can be read.
-func (t *table) newest(ctx context.Context, c *database.Conn, in span, limit int) (out []stored, whole bool, err error) {
-	out, err = t.read(ctx, c, t.newestFirst, in.low, in.high, int64(limit))
-	if err != nil && !database.Corrupt(err) {
-		return nil, false, err
-	}
+func (t *table) newest(x *view, in span, limit int) (out []stored, whole bool) {
+	out = t.read(x, t.newestFirst, in.low, in.high, int64(limit))
 	slices.Reverse(out)
-	if err == nil && ascending(out, in) && (len(out) == limit || t.begins(ctx, c, in, out)) {
-		return out, true, nil
+	if !x.Damaged() && ascending(out, in) && (len(out) == limit || t.begins(x, in, out)) {
+		return out, true
 	}
-	if out, whole, err = t.salvage(ctx, c, in); err != nil {
-		return nil, false, err
-	}
+	out, whole = t.salvage(x, in)
 	if limit != unlimited {
 		out = out[max(0, len(out)-limit):]
 	}
-	return out, whole, nil
+	return out, whole
 }
 
-func (t *table) read(ctx context.Context, c *database.Conn, query string, args ...any) (out []stored, err error) {
-	return database.All(ctx, c, query, func(r database.Row) stored {
+func (t *table) read(x *view, query string, args ...any) []stored {
+	return database.All(x.Tx, query, func(r database.Row) stored {
 		id, data, _ := bytes.Cut(r.Bytes(1), []byte{'\n'})
 		return stored{key: r.Int(0), id: string(id), data: data}
 	}, args...)
 }
 
 // row returns the row with the key; if it cannot be read, a row with the key, the identifier and the problem.
-func (t *table) row(ctx context.Context, c *database.Conn, key int64, id string) (stored, error) {
-	list, err := t.read(ctx, c, t.one, key)
-	switch {
-	case database.Corrupt(err):
-		return stored{key: key, id: id, problem: errPage}, nil
-	case err != nil:
-		return stored{}, err
-	case len(list) != 1 || list[0].key != key:
-		return stored{key: key, id: id, problem: errMissing}, nil
+func (t *table) row(x *view, key int64, id string) stored {
+	list := t.read(x, t.one, key)
+	if x.Damaged() {
+		return stored{key: key, id: id, problem: errPage}
 	}
-	return list[0], nil
+	if len(list) != 1 || list[0].key != key {
+		return stored{key: key, id: id, problem: errMissing}
+	}
+	return list[0]
 }
 
 // ascending reports whether the keys are in order and in the span. SQLite does not check this: a damaged key ends a scan early, or leads to
 // rows outside the span.
 func ascending(list []stored, in span) bool {
 	for i := range list {
-		if k := list[i].key; k < in.low || k > in.high || i > 0 && k <= list[i-1].key {
+		if k := list[i].key; !in.has(k) || i > 0 && k <= list[i-1].key {
 			return false
 		}
 	}
@@ -92,53 +84,44 @@ func ascending(list []stored, in span) bool {
 }
 
 // begins reports whether a scan reached the beginning of the span.
-func (t *table) begins(ctx context.Context, c *database.Conn, in span, list []stored) bool {
-	key, err := c.Number(ctx, t.first, in.low, in.high)
-	if len(list) == 0 {
-		return err == nil && key == 0
+func (t *table) begins(x *view, in span, list []stored) bool {
+	key := x.Number(t.first, in.low, in.high)
+	if x.Damaged() {
+		return false
 	}
-	return err == nil && key == list[0].key
+	return len(list) == 0 && key == 0 || len(list) > 0 && key == list[0].key
 }
 
 // salvage reads a span that a scan cannot read: from both ends, then each further row that an index lists. Listed rows that cannot be read have a
 // problem.
-func (t *table) salvage(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
+func (t *table) salvage(x *view, in span) (out []stored, whole bool) {
 	found := map[int64]stored{}
 	for _, query := range []string{t.oldestFirst, t.newestFirst} {
-		list, err := t.read(ctx, c, query, in.low, in.high, int64(unlimited))
-		if err != nil && !database.Corrupt(err) {
-			return nil, false, err
-		}
-		for _, r := range list {
-			if r.key >= in.low && r.key <= in.high {
+		for _, r := range t.read(x, query, in.low, in.high, int64(unlimited)) {
+			if in.has(r.key) {
 				found[r.key] = r
 			}
 		}
+		x.Damaged() // as far as it goes
 	}
-	names, whole, err := t.names(ctx, c, in)
-	if err != nil {
-		return nil, false, err
-	}
+	names, whole := t.names(x, in)
 	for key, name := range names {
-		if _, ok := found[key]; ok {
-			continue
-		}
-		if found[key], err = t.row(ctx, c, key, name); err != nil {
-			return nil, false, err
+		if _, ok := found[key]; !ok {
+			found[key] = t.row(x, key, name)
 		}
 	}
 	out = slices.AppendSeq(out, maps.Values(found))
 	slices.SortFunc(out, func(a, b stored) int { return cmp.Compare(a.key, b.key) })
-	return out, whole, nil
+	return out, whole
 }
 
 // names returns the keys of the span in the indexes, with the identifiers that can be read. It reports whether one of the indexes could be
 // read completely.
-func (t *table) names(ctx context.Context, c *database.Conn, in span) (out map[int64]string, whole bool, err error) {
+func (t *table) names(x *view, in span) (out map[int64]string, whole bool) {
 	out = map[int64]string{}
-	note := func(key int64, name string) {
-		if key >= in.low && key <= in.high {
-			out[key] = name
+	note := func(r database.Row) {
+		if key := r.Int(0); in.has(key) {
+			out[key] = r.Text(1)
 		}
 	}
 	bits := uint(messageBits)
@@ -146,14 +129,9 @@ func (t *table) names(ctx context.Context, c *database.Conn, in span) (out map[i
 		bits += partBits
 	}
 	stamps := stampsOf(in.low >> bits)
-	err = c.Query(ctx, t.keysByStamp, func(r database.Row) error { note(r.Int(0), ""); return nil }, stamps.low, stamps.high)
-	if err != nil && !database.Corrupt(err) {
-		return nil, false, err
-	}
-	whole = err == nil
-	err = c.Query(ctx, t.keysByName, func(r database.Row) error { note(r.Int(0), r.Text(1)); return nil })
-	if err != nil && !database.Corrupt(err) {
-		return nil, false, err
-	}
-	return out, whole || err == nil, nil
+	x.Each(t.keysByStamp, note, stamps.low, stamps.high)
+	byStamp := !x.Damaged()
+	x.Each(t.keysByName, note)
+	byName := !x.Damaged()
+	return out, byStamp || byName
 }

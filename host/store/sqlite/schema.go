@@ -3,7 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -33,26 +33,19 @@ type step struct {
 }
 
 // The SQL of the steps.
-var (
-	//go:embed schema/1.sql
-	sql1 string
-	//go:embed schema/2.sql
-	sql2 string
-	//go:embed schema/3.sql
-	sql3 string
-	//go:embed schema/4.sql
-	sql4 string
-)
+//
+//go:embed schema/*.sql
+var sqlFiles embed.FS
 
 // schema returns the steps from an empty file to the current version: step i creates version i+1. Released steps never change; a change of the
 // schema is a new step.
 func schema() []step {
-	return []step{
-		{sql: sql1},
-		{sql: sql2, fill: fillSearch},
-		{sql: sql3},
-		{sql: sql4, fill: fillBriefs},
+	steps := []step{{}, {fill: fillSearch}, {}, {fill: fillBriefs}}
+	for i := range steps {
+		sql, _ := sqlFiles.ReadFile(fmt.Sprintf("schema/%d.sql", i+1)) // embedded
+		steps[i].sql = string(sql)
 	}
+	return steps
 }
 
 // ready creates the schema in an empty file, and migrates an older one after it made a copy.
@@ -125,20 +118,18 @@ func (s *Store) migrate(ctx context.Context, c *database.Conn) (err error) {
 	} else if !errors.Is(err, errNotCurrent) {
 		return err
 	}
-	version, err := c.Number(ctx, "PRAGMA user_version")
-	if err != nil {
-		return err
-	}
+	x := &database.Tx{Ctx: ctx, Conn: c}
+	version := x.Number("PRAGMA user_version")
 	if version > 0 {
-		if err := s.alone(ctx, c, version); err != nil {
-			return err
+		if s.alone(x, version); x.Err() != nil {
+			return x.Err()
 		}
 		if err := s.backup(ctx, version); err != nil {
 			return fmt.Errorf("copy before migration: %w", err)
 		}
 	}
-	if err := s.runSteps(ctx, c, int(version)); err != nil {
-		return err
+	if s.runSteps(x, int(version)); x.Err() != nil {
+		return x.Err()
 	}
 	end := fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=%d; COMMIT", application, len(s.steps))
 	return c.Script(ctx, end)
@@ -152,18 +143,14 @@ func (s *Store) rollback(ctx context.Context, c *database.Conn) {
 }
 
 // runSteps migrates the schema from a version to the current one.
-func (s *Store) runSteps(ctx context.Context, c *database.Conn, version int) error {
-	x := &database.Tx{Ctx: ctx, Conn: c}
-	for ; version < len(s.steps); version++ {
-		x.Fail(c.Script(ctx, s.steps[version].sql))
+func (s *Store) runSteps(x *database.Tx, version int) {
+	for ; version < len(s.steps) && x.Err() == nil; version++ {
+		x.Fail(x.Conn.Script(x.Ctx, s.steps[version].sql))
 		if fill := s.steps[version].fill; fill != nil && x.Err() == nil {
 			fill(x)
 		}
-		if x.Err() != nil {
-			return fmt.Errorf("migrate to version %d: %w", version+1, x.Err())
-		}
+		x.Annotate("migrate to version %d", version+1)
 	}
-	return nil
 }
 
 // fillIn runs the update, with a key as ?1 and a text as ?2, for each row of the query for which text returns one. The query returns the rows
@@ -184,25 +171,18 @@ func fillIn(x *database.Tx, query, update string, text func(database.Row) string
 	}
 }
 
-// alone returns an error while another process owns a session: its older version of tenon could not continue after a migration. It makes this
+// alone fails while another process owns a session: its older version of tenon could not continue after a migration. It makes this
 // process a node, so that other processes see that it is working.
-func (s *Store) alone(ctx context.Context, c *database.Conn, version int64) error {
+func (s *Store) alone(x *database.Tx, version int64) {
 	var inUse error
-	err := c.Query(ctx, "SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r database.Row) error {
+	x.Each("SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r database.Row) {
 		inUse = cmp.Or(inUse, s.free(r.Text(0), r.Text(1), int(r.Int(2))))
-		return nil
 	})
-	if err != nil {
-		return err
-	}
 	if inUse != nil {
-		return refuse(fmt.Errorf("%w: %s has version %d, this tenon migrates it to version %d, and an older tenon uses it: %w",
-			store.ErrOlder, s.path, version, len(s.steps), inUse))
+		x.Fail(refuse(fmt.Errorf("%w: %s has version %d, this tenon migrates it to version %d, and an older tenon uses it: %w",
+			store.ErrOlder, s.path, version, len(s.steps), inUse)))
 	}
-	if err := s.node.Hold(); err != nil {
-		return refuse(s.explainFile(err))
-	}
-	return nil
+	s.hold(x)
 }
 
 // backup copies the database to a file next to it. The caller holds the write lock, so the copy has the version in its name.

@@ -60,9 +60,8 @@ func TestMigration(t *testing.T) {
 		t.Errorf("texts after migration = %q", got)
 	}
 	var note string
-	must(t, s.read(t.Context(), func(c *database.Conn) error {
-		_, err := c.First(t.Context(), "SELECT note FROM head", func(r database.Row) { note = r.Text(0) })
-		return err
+	must(t, s.read(t.Context(), func(x *view) {
+		x.First("SELECT note FROM head", func(r database.Row) { note = r.Text(0) })
 	}))
 	if note != "migrated" {
 		t.Errorf("note = %q: the last step did not run", note)

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"errors"
+	"iter"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -20,114 +20,64 @@ const found = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORD
 const searchable = `SELECT key FROM session WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR directory = ?2)
 	AND (?3 = 1 OR archived = 0) ORDER BY key DESC`
 
-var errEnough = errors.New("enough was found")
-
 // Search finds sessions by their words.
-func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, error) {
+func (s *Store) Search(ctx context.Context, q store.SearchQuery) (out []store.Hit, err error) {
 	match, err := words.Match(q.Words)
 	if err != nil {
 		return nil, err
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultHits
-	}
-	var out []store.Hit
-	var damaged []store.Damage
-	err = s.read(ctx, func(c *database.Conn) error {
-		sessions, err := keysOf(ctx, c, &q)
-		if err != nil {
-			return err
-		}
-		hit := func(key int64) error {
-			h, err := s.hit(ctx, c, key)
-			rows, err := store.Readable(err)
-			damaged = append(damaged, rows...)
-			if out = append(out, h); err == nil && len(out) == limit {
-				return errEnough
+	limit := cmp.Or(max(q.Limit, 0), defaultHits)
+	err = s.read(ctx, func(x *view) {
+		for key := range x.leap(match, &q) {
+			if out = append(out, x.hit(key)); len(out) == limit {
+				return
 			}
-			return err
 		}
-		if err := leap(ctx, c, match, sessions, hit); !errors.Is(err, errEnough) {
-			return err
-		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, s.damageError(damaged)
-}
-
-// keysOf returns the keys of the sessions of a search, the greatest first.
-func keysOf(ctx context.Context, c *database.Conn, q *store.SearchQuery) ([]int64, error) {
-	return database.All(ctx, c, searchable, func(r database.Row) int64 { return r.Int(0) }, q.ProjectID, q.Directory, flag(q.Archived))
+	return out, err
 }
 
 // leap queries the index for the latest matching row, then for the latest one in earlier sessions, and so on. It does not read the other matching
 // rows of a session.
-func leap(ctx context.Context, c *database.Conn, match string, sessions []int64, hit func(int64) error) error {
-	for len(sessions) > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		key, err := c.Number(ctx, found, match, partsOfSession(sessions[0]).high)
-		if err != nil || key == 0 {
-			return err
-		}
-		if sessions = upTo(sessions, sessionOf(key)); len(sessions) > 0 && sessions[0] == sessionOf(key) {
-			if err := hit(key); err != nil {
-				return err
+func (x *view) leap(match string, q *store.SearchQuery) iter.Seq[int64] {
+	return func(yield func(key int64) bool) {
+		sessions := database.All(x.Tx, searchable, func(r database.Row) int64 { return r.Int(0) }, q.ProjectID, q.Directory, flag(q.Archived))
+		for len(sessions) > 0 {
+			key := x.Number(found, match, partsOfSession(sessions[0]).high)
+			if key == 0 {
+				return
 			}
-			sessions = sessions[1:]
+			i, searched := slices.BinarySearchFunc(sessions, sessionOf(key), func(s, key int64) int { return cmp.Compare(key, s) })
+			if sessions = sessions[i:]; searched {
+				if !yield(key) {
+					return
+				}
+				sessions = sessions[1:]
+			}
 		}
 	}
-	return nil
 }
 
-// upTo drops the sessions with greater keys.
-func upTo(sessions []int64, key int64) []int64 {
-	i, _ := slices.BinarySearchFunc(sessions, key, func(s, key int64) int { return cmp.Compare(key, s) })
-	return sessions[i:]
-}
-
-// hit returns the session and the text at a key of the index. For a damaged row it returns a *store.DamageError and the data that is known from
-// elsewhere.
-func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.Hit, err error) {
+// hit returns the session and the text at a key of the index; of a damaged row, the data that is known from elsewhere.
+func (x *view) hit(key int64) (h store.Hit) {
 	session := sessionOf(key)
 	var id string
-	if _, err = c.First(ctx, "SELECT id FROM head WHERE key = ?", func(r database.Row) { id = r.Text(0) }, session); err != nil {
-		return h, err
-	}
-	v, err := s.session(ctx, c, session, id)
-	damaged, err := store.Readable(err)
-	if err != nil {
-		return h, err
-	}
-	h.Session = *v
+	x.First("SELECT id FROM head WHERE key = ?", func(r database.Row) { id = r.Text(0) }, session)
+	h.Session = *x.session(session, id)
 	if key == titleKey(session) {
 		h.Text = h.Session.Title
-		return h, s.damageError(damaged)
+		return h
 	}
-	r, err := partRows.row(ctx, c, key, "")
-	if err != nil {
-		return h, err
-	}
+	r := partRows.row(x, key, "")
 	p := r.part(id)
-	if p == nil {
-		damaged = append(damaged, store.Damage{Type: store.DamagedPart, Session: id, ID: r.id, Problem: r.problem.Error()})
-		return h, s.damageError(damaged)
+	if text := x.deltas(span{key, key})[key]; p != nil && text != nil {
+		r.problem = extend(p, text.String())
 	}
-	appended, err := readDeltas(ctx, c, span{key, key})
-	if err != nil {
-		return h, err
-	}
-	if text := appended[key]; text != nil {
-		if err := extend(p, text.String()); err != nil {
-			return h, err
-		}
+	if r.problem != nil {
+		x.note(store.Damage{Type: store.DamagedPart, Session: id, ID: r.id}, key, nil, r.problem)
+		return h
 	}
 	h.MessageID = p.Head().MessageID
 	h.Text, _ = indexed(p)
-	return h, s.damageError(damaged)
+	return h
 }

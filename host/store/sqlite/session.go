@@ -48,22 +48,23 @@ func (s *Store) hold(x *database.Tx) {
 
 // Claim takes the session from a dead node, or again from this one.
 func (s *Store) Claim(ctx context.Context, session string) (store.Token, error) {
-	var token store.Token
-	err := node.Outlast(ctx, func() error {
-		var epoch uint64
-		err := s.submit(ctx, func(x *database.Tx) {
-			h := readHead(x, session)
-			s.hold(x)
-			x.Fail(s.free(session, h.node, h.pid))
-			epoch = h.epoch + 1
-			x.Exec("UPDATE head SET epoch = ?, node = ?, pid = ? WHERE key = ?", int64(epoch), s.node.ID, int64(os.Getpid()), h.key)
-		})
-		if err == nil {
-			token = store.Token{Session: session, Epoch: epoch}
-		}
-		return err
+	var epoch uint64
+	err := s.submitAlone(ctx, func(x *database.Tx) {
+		h := readHead(x, session)
+		s.hold(x)
+		x.Fail(s.free(session, h.node, h.pid))
+		epoch = h.epoch + 1
+		x.Exec("UPDATE head SET epoch = ?, node = ?, pid = ? WHERE key = ?", int64(epoch), s.node.ID, int64(os.Getpid()), h.key)
 	})
-	return token, err
+	if err != nil {
+		return store.Token{}, err
+	}
+	return store.Token{Session: session, Epoch: epoch}, nil
+}
+
+// submitAlone is submit for a write that no other owner of a session allows. It waits a moment for a process that ended.
+func (s *Store) submitAlone(ctx context.Context, run func(*database.Tx)) error {
+	return node.Outlast(ctx, func() error { return s.submit(ctx, run) })
 }
 
 // free returns a refusal if another live node owns the session.
@@ -84,30 +85,18 @@ func (s *Store) Release(ctx context.Context, t store.Token) error {
 const openTurns = "SELECT id, node FROM head WHERE turn = 1 AND " + isSeen + " ORDER BY id"
 
 // Interrupted lists the sessions with an open turn and without a live owner.
-func (s *Store) Interrupted(ctx context.Context) (out []string, err error) {
-	err = s.read(ctx, func(c *database.Conn) error {
-		return c.Query(ctx, openTurns, func(r database.Row) error {
-			if !s.node.Lives(r.Text(1)) {
-				out = append(out, r.Text(0))
-			}
-			return nil
-		})
-	})
-	return out, err
-}
+func (s *Store) Interrupted(ctx context.Context) ([]string, error) { return s.unowned(ctx, openTurns) }
 
 // Delete removes the session and its descendants.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	var left []string
-	err := node.Outlast(ctx, func() error {
-		return s.submit(ctx, func(x *database.Tx) {
-			keys, owned := s.familyOf(x, id)
-			if len(keys) == 0 {
-				x.Fail(refuse(fmt.Errorf("session %s: %w", id, store.ErrNotFound)))
-			}
-			x.Fail(owned)
-			left = s.hideAll(x, keys)
-		})
+	err := s.submitAlone(ctx, func(x *database.Tx) {
+		keys, owned := s.familyOf(x, id)
+		if len(keys) == 0 {
+			x.Fail(refuse(fmt.Errorf("session %s: %w", id, store.ErrNotFound)))
+		}
+		x.Fail(owned)
+		left = s.hideAll(x, keys)
 	})
 	if err != nil {
 		return err

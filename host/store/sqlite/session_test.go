@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
 // A deleted session leaves no row behind but its epoch.
@@ -21,19 +20,14 @@ func TestDeleteLeavesNothing(t *testing.T) {
 	}
 	count := func() map[string]int64 {
 		rows := map[string]int64{}
-		must(t, s.read(t.Context(), func(c *database.Conn) error {
+		must(t, s.read(t.Context(), func(x *view) {
 			for _, table := range []string{"head", "session", "message", "part", "delta", "removed", "todo", "prompt", "ledger", "blob", "blob_session", "search"} {
-				n, err := c.Number(t.Context(), "SELECT count(*) FROM "+table)
-				if err != nil {
-					return err
-				}
-				rows[table] = n
+				rows[table] = x.Number("SELECT count(*) FROM " + table)
 			}
-			tables, err := c.Number(t.Context(), "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'search!_%' ESCAPE '!'")
+			tables := x.Number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'search!_%' ESCAPE '!'")
 			if int(tables) != len(rows)+3 { // and gone, approval and the sequence of approval
 				t.Errorf("the schema has %d tables, the test knows %d", tables, len(rows)+3)
 			}
-			return err
 		}))
 		return rows
 	}

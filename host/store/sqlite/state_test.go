@@ -26,7 +26,7 @@ func state(t *testing.T, s *Store) string {
 func describe(t *testing.T, s *Store) string {
 	t.Helper()
 	var b strings.Builder
-	must(t, s.read(t.Context(), func(c *database.Conn) error {
+	must(t, s.read(t.Context(), func(x *view) {
 		for _, sql := range []string{
 			"SELECT id, seq, turn FROM head WHERE " + isSeen + " ORDER BY id",
 			"SELECT id, stamp & ((1 << 40) - 1), parent, updated, project, directory, title, archived, brief, data FROM session ORDER BY id",
@@ -40,18 +40,13 @@ func describe(t *testing.T, s *Store) string {
 			"SELECT s.id, d.id - (s.key << 40) FROM session s JOIN search_docsize d ON d.id >> 40 = s.key ORDER BY s.id, d.id",
 		} {
 			fmt.Fprintln(&b, sql)
-			err := c.Query(t.Context(), sql, func(r database.Row) error {
+			x.Each(sql, func(r database.Row) {
 				for _, v := range r {
 					fmt.Fprintf(&b, " %.300v", v)
 				}
 				b.WriteByte('\n')
-				return nil
 			})
-			if err != nil {
-				return err
-			}
 		}
-		return nil
 	}))
 	for _, words := range [][]string{{"gen*"}, {"title"}, {"text"}, {"質問"}} {
 		hits, err := s.Search(t.Context(), store.SearchQuery{Words: words, Limit: 1000, Archived: true})
@@ -91,17 +86,14 @@ func rows(t *testing.T, path string) string {
 func leftBehind(t *testing.T, s *Store) int {
 	t.Helper()
 	n := int64(0)
-	must(t, s.read(t.Context(), func(c *database.Conn) (err error) {
-		n, err = c.Number(t.Context(), "SELECT count(*) FROM head WHERE "+isHidden)
-		return err
-	}))
+	must(t, s.read(t.Context(), func(x *view) { n = x.Number("SELECT count(*) FROM head WHERE " + isHidden) }))
 	return int(n)
 }
 
 // wantClear fails unless every row belongs to a session.
 func wantClear(t *testing.T, s *Store) {
 	t.Helper()
-	must(t, s.read(t.Context(), func(c *database.Conn) error {
+	must(t, s.read(t.Context(), func(x *view) {
 		for what, sql := range map[string]string{
 			"heads":                   "SELECT count(*) FROM head WHERE key NOT IN (SELECT key FROM session)",
 			"messages":                "SELECT count(*) FROM message WHERE key >> 22 NOT IN (SELECT key FROM session)",
@@ -111,14 +103,9 @@ func wantClear(t *testing.T, s *Store) {
 			"blobs":                   "SELECT count(*) FROM blob WHERE key NOT IN (SELECT blob FROM blob_session)",
 			"blobs without a session": "SELECT count(*) FROM blob_session WHERE session NOT IN (SELECT key FROM session)",
 		} {
-			n, err := c.Number(t.Context(), sql)
-			if err != nil {
-				return err
-			}
-			if n != 0 {
+			if n := x.Number(sql); n != 0 {
 				t.Errorf("%d %s are left in %s", n, what, filepath.Base(s.path))
 			}
 		}
-		return nil
 	}))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,19 +23,18 @@ func encodeTodos(todos []sdk.Todo) (change, error) {
 
 // Todos returns the task list.
 func (s *Store) Todos(ctx context.Context, session string) (out []sdk.Todo, err error) {
-	var data []byte
-	err = s.readSession(ctx, session, func(c *database.Conn, key int64) (err error) {
-		data, _, err = c.Bytes(ctx, "SELECT CAST(data AS BLOB) FROM todo WHERE session = ?", key)
-		if database.Corrupt(err) {
-			data, err = []byte{}, nil // which is not a list
-		}
-		return err
-	})
-	if err != nil || data == nil {
-		return nil, err
+	err = s.readSession(ctx, session, func(x *view, key int64) { out = x.todos(key, session) })
+	return out, err
+}
+
+func (x *view) todos(key int64, session string) (out []sdk.Todo) {
+	data, found := x.Bytes("SELECT CAST(data AS BLOB) FROM todo WHERE session = ?", key)
+	damaged := store.Damage{Type: store.DamagedTodos, Session: session, ID: session}
+	if x.Damaged() {
+		x.note(damaged, key, nil, errPage)
+	} else if found && json.Unmarshal(data, &out) != nil {
+		x.note(damaged, key, data, errContent)
+		return nil
 	}
-	if err := json.Unmarshal(data, &out); err != nil {
-		return nil, s.damageError([]store.Damage{{Type: store.DamagedTodos, Session: session, ID: session, Problem: errContent.Error()}})
-	}
-	return out, nil
+	return out
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -106,10 +107,9 @@ func (s *Store) transact(ctx context.Context, c *database.Conn, batch []*job) er
 	if err == nil {
 		_, err = c.Exec(ctx, "COMMIT")
 	}
-	if err == nil {
-		return nil
+	if err != nil {
+		s.rollback(ctx, c)
 	}
-	s.rollback(ctx, c)
 	return err
 }
 
@@ -127,15 +127,13 @@ func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 
 func (s *Store) runAll(ctx context.Context, c *database.Conn, batch []*job) error {
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
-		return s.errReplaced()
+		// No process would find the write again.
+		return fmt.Errorf("%w: %s was removed or replaced while it was open; earlier data is in the removed file", store.ErrUnavailable, s.path)
 	}
-	// Another process may have migrated the file in the meantime.
-	version, err := c.Number(ctx, "PRAGMA user_version")
-	if err == nil {
-		err = s.newer(version)
-	}
-	if err != nil {
-		return err
+	x := &database.Tx{Ctx: ctx, Conn: c}
+	x.Fail(s.newer(x.Number("PRAGMA user_version"))) // another process may have migrated the file in the meantime
+	if x.Err() != nil {
+		return x.Err()
 	}
 	for _, j := range batch {
 		x := &database.Tx{Ctx: ctx, Conn: c}

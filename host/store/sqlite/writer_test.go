@@ -112,14 +112,12 @@ func TestReadsOneState(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, t.TempDir())
 	token := createIn(t, s, "ses_a")
-	must(t, s.read(t.Context(), func(c *database.Conn) error {
+	must(t, s.read(t.Context(), func(x *view) {
 		for n := range 3 {
-			messages, err := c.Number(t.Context(), "SELECT count(*) FROM message")
-			if messages != 0 || err != nil {
-				t.Errorf("messages = %d, %v; want none", messages, err)
+			if messages := x.Number("SELECT count(*) FROM message"); messages != 0 || x.Err() != nil {
+				t.Errorf("messages = %d, %v; want none", messages, x.Err())
 			}
 			appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", n)})
 		}
-		return nil
 	}))
 }

@@ -150,14 +150,11 @@ func (f *File) Imports() []store.Import {
 	}
 	open := false
 	for _, m := range f.Messages {
-		in.Ops = append(in.Ops, store.PutMessage{Message: m.Info})
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Time.Completed == 0 {
 			open = true // the next turn closes it like an interrupted one
 		}
-		for _, p := range m.Parts {
-			in.Ops = append(in.Ops, store.PutPart{Part: p})
-		}
 	}
+	in.Ops = append(in.Ops, store.MessageOps(f.Messages)...)
 	if len(f.Todos) > 0 {
 		in.Ops = append(in.Ops, store.PutTodos{Todos: f.Todos})
 	}

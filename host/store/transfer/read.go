@@ -37,8 +37,8 @@ func Read(r io.Reader) (*File, error) {
 // syntax returns an error with its line if data is not JSON.
 func syntax(data []byte) error {
 	err := json.Unmarshal(data, &json.RawMessage{})
-	var at *json.SyntaxError
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*json.SyntaxError](err)
+	if !ok {
 		return err
 	}
 	end := ""

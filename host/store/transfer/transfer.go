@@ -64,7 +64,15 @@ func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, de
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
-	if err := f.addOutputs(ctx, s, damage); err != nil {
+	err = store.EachOutput(ctx, s, messages, damage, func(call *sdk.ToolPart, content []byte, ok bool) {
+		if f.Outputs == nil {
+			f.Outputs = map[string]string{}
+		}
+		if ok {
+			f.Outputs[store.Output(call)] = string(content)
+		}
+	})
+	if err != nil {
 		return nil, err
 	}
 	children, err := s.Sessions(ctx, store.Query{ParentID: info.ID, Archived: true, Limit: 1 << 20})
@@ -79,25 +87,4 @@ func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, de
 		f.Children = append(f.Children, child)
 	}
 	return f, nil
-}
-
-func (f *File) addOutputs(ctx context.Context, s store.Store, damage *store.Damages) error {
-	for t := range store.PartsOf[*sdk.ToolPart](f.Messages...) {
-		hash := store.Output(t)
-		if _, known := f.Outputs[hash]; known || hash == "" {
-			continue
-		}
-		content, err := s.Blob(ctx, hash)
-		if err != nil {
-			if err := damage.Take(store.OutputDamage(t, err)); err != nil {
-				return err
-			}
-			continue
-		}
-		if f.Outputs == nil {
-			f.Outputs = map[string]string{}
-		}
-		f.Outputs[hash] = string(content)
-	}
-	return nil
 }

@@ -118,37 +118,6 @@ func (c *Conn) Query(ctx context.Context, sql string, f func(Row) error, args ..
 	}
 }
 
-// All returns the results of f for the rows, even if it also returns an error.
-func All[T any](ctx context.Context, c *Conn, sql string, f func(Row) T, args ...any) (out []T, err error) {
-	err = c.Query(ctx, sql, func(r Row) error {
-		out = append(out, f(r))
-		return nil
-	}, args...)
-	return out, err
-}
-
-// First calls f for the only row, and reports whether the result has one.
-func (c *Conn) First(ctx context.Context, sql string, f func(Row), args ...any) (found bool, err error) {
-	err = c.Query(ctx, sql, func(r Row) error {
-		found = true
-		f(r)
-		return nil
-	}, args...)
-	return found, err
-}
-
-// Number returns the only column of the only row, or zero.
-func (c *Conn) Number(ctx context.Context, sql string, args ...any) (n int64, err error) {
-	_, err = c.First(ctx, sql, func(r Row) { n = r.Int(0) }, args...)
-	return n, err
-}
-
-// Bytes returns the only column of the only row, which is cast to a blob, and reports whether the result has a row.
-func (c *Conn) Bytes(ctx context.Context, sql string, args ...any) (data []byte, found bool, err error) {
-	found, err = c.First(ctx, sql, func(r Row) { data = r.Bytes(0) }, args...)
-	return data, found, err
-}
-
 func (c *Conn) prepare(ctx context.Context, sql string) (stmt, error) {
 	if s, ok := c.stmts[sql]; ok {
 		return s, nil
@@ -181,11 +150,10 @@ func (c *Conn) Close() error {
 
 // Code returns the extended result code of an error of SQLite, or zero. See https://www.sqlite.org/rescode.html
 func Code(err error) int {
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return 0
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
 	}
-	return e.Code()
+	return 0
 }
 
 // Busy reports whether another connection has the lock.

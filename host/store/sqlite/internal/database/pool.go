@@ -35,31 +35,28 @@ func NewPoolOf(c *Conn) *Pool {
 	return p
 }
 
-// Read calls f with a connection whose reads all see the same state of the database. Errors: store.ErrClosed.
-func (p *Pool) Read(ctx context.Context, f func(*Conn) error) error {
+// Read calls f with a transaction whose reads all see the same state of the database. Errors: store.ErrClosed.
+func (p *Pool) Read(ctx context.Context, f func(*Tx)) error {
 	c, err := p.take(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { p.idle <- c }()
-	if _, err := c.Exec(ctx, "BEGIN"); err != nil {
-		return err
+	x := &Tx{Ctx: ctx, Conn: c}
+	if x.Exec("BEGIN"); x.err != nil {
+		return x.err
 	}
-	err = f(c)
+	f(x)
 	_, end := c.Exec(ctx, "COMMIT")
 	// COMMIT fails again with the error of a read, such as damage that f handled. The transaction has ended anyway.
-	if err == nil && !Corrupt(end) {
-		err = end
+	if !Corrupt(end) {
+		x.Fail(end)
 	}
-	return err
+	return x.err
 }
 
+// take prefers an idle connection. There is none after Close.
 func (p *Pool) take(ctx context.Context) (*Conn, error) {
-	select {
-	case <-p.closed:
-		return nil, store.ErrClosed
-	default:
-	}
 	select {
 	case c := <-p.idle:
 		return c, nil

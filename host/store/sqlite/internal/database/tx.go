@@ -55,25 +55,42 @@ func (x *Tx) ExecAll(statements []string, args ...any) {
 	}
 }
 
-// Each calls f for each row of the result. f must not use the connection.
+// Each calls f for each row of the result, until the transaction fails. f must not use the connection.
 func (x *Tx) Each(sql string, f func(Row), args ...any) {
 	if x.err == nil {
-		x.err = x.Conn.Query(x.Ctx, sql, func(r Row) error { f(r); return nil }, args...)
+		x.err = x.Conn.Query(x.Ctx, sql, func(r Row) error { f(r); return x.err }, args...)
 	}
+}
+
+// All returns the results of f for the rows, as far as they can be read.
+func All[T any](x *Tx, sql string, f func(Row) T, args ...any) (out []T) {
+	x.Each(sql, func(r Row) { out = append(out, f(r)) }, args...)
+	return out
 }
 
 // First calls f for the only row, and reports whether the result has one.
 func (x *Tx) First(sql string, f func(Row), args ...any) (found bool) {
-	if x.err == nil {
-		found, x.err = x.Conn.First(x.Ctx, sql, f, args...)
-	}
-	return found
+	x.Each(sql, func(r Row) { found = true; f(r) }, args...)
+	return found && x.err == nil
 }
 
 // Number returns the only column of the only row, or zero.
 func (x *Tx) Number(sql string, args ...any) (n int64) {
-	if x.err == nil {
-		n, x.err = x.Conn.Number(x.Ctx, sql, args...)
-	}
+	x.First(sql, func(r Row) { n = r.Int(0) }, args...)
 	return n
+}
+
+// Bytes returns the only column of the only row, which is cast to a blob, and reports whether the result has a row.
+func (x *Tx) Bytes(sql string, args ...any) (data []byte, found bool) {
+	found = x.First(sql, func(r Row) { data = r.Bytes(0) }, args...)
+	return data, found
+}
+
+// Damaged reports whether a statement found SQLite's own structures damaged. The transaction then continues, which only a reader may do.
+func (x *Tx) Damaged() bool {
+	damaged := Corrupt(x.err)
+	if damaged {
+		x.err = nil
+	}
+	return damaged
 }

@@ -47,17 +47,16 @@ func TestTx(t *testing.T) {
 func TestPool(t *testing.T) {
 	t.Parallel()
 	p := database.NewPoolOf(connect(t))
-	err := p.Read(t.Context(), func(c *database.Conn) error {
-		list, err := database.All(t.Context(), c, "SELECT value FROM json_each('[3,1]')", func(r database.Row) int64 { return r.Int(0) })
+	err := p.Read(t.Context(), func(x *database.Tx) {
+		list := database.All(x, "SELECT value FROM json_each('[3,1]')", func(r database.Row) int64 { return r.Int(0) })
 		if len(list) != 2 || list[0] != 3 || list[1] != 1 {
 			t.Errorf("All = %v", list)
 		}
-		return err
 	})
 	if err = errors.Join(err, p.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Read(t.Context(), func(*database.Conn) error { return nil }); !errors.Is(err, store.ErrClosed) {
+	if err := p.Read(t.Context(), func(*database.Tx) {}); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("Read after Close = %v, want ErrClosed", err)
 	}
 }

@@ -52,7 +52,11 @@ func (n *Node) Hold() error {
 		return err
 	}
 	n.lock = lock
-	n.sweep()
+	for _, id := range n.others() {
+		if !n.Lives(id) {
+			_ = os.Remove(n.file(id)) // the next node retries
+		}
+	}
 	return nil
 }
 
@@ -62,15 +66,6 @@ func (n *Node) Held() string {
 		return ""
 	}
 	return n.ID
-}
-
-// sweep removes the files of dead nodes. The next node retries failed removals.
-func (n *Node) sweep() {
-	for _, id := range n.others() {
-		if !n.Lives(id) {
-			_ = os.Remove(n.file(id))
-		}
-	}
 }
 
 // others returns the identifiers of the nodes with a file.

@@ -20,8 +20,7 @@ func Outlast(ctx context.Context, f func() error) error {
 	deadline := time.After(lingerTimeout)
 	for {
 		err := f()
-		var owned *store.OwnedError
-		if !errors.As(err, &owned) || owned.PID == 0 || !gone(owned.PID) {
+		if owned, ok := errors.AsType[*store.OwnedError](err); !ok || owned.PID == 0 || !gone(owned.PID) {
 			return err
 		}
 		select {
