@@ -40,14 +40,13 @@ var (
 // Host runs sessions. Safe for use from many goroutines.
 type Host struct {
 	generation.Inventory // lists what plugins contribute, and Reload
-	permission.Answers   // to requests that wait
+	*permission.Asks     // the requests that wait for the user
 	plugins              *generation.Registry
 
 	opts      Options
 	log       *slog.Logger
 	ids       *sdk.IDs
 	bus       *live.Bus
-	asks      *permission.Asks
 	approvals *permission.Approvals
 
 	// Both end in Close. backgroundCtx, for background work of turns, ends first.
@@ -76,7 +75,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	o.Policy.Home = o.Project.Home
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(),
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{},
 		runners: map[string]*runner{},
 		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
@@ -85,7 +84,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.approvals = &permission.Approvals{Store: o.Store, Project: o.Project, Root: h.sessions.Root}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	h.Answers = permission.NewAnswers(h.ctx, h.asks, h.approvals)
+	h.Asks = permission.NewAsks(h.ctx, h.approvals)
 	h.backgroundCtx, h.cancelBackground = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, o, turns{h}, h.bus, h.notice)
 	h.Inventory = h.plugins.Inventory()
