@@ -53,8 +53,6 @@ type Engine struct {
 	observers []*observer
 	life      context.Context // of observers
 	end       context.CancelFunc
-	pool      pool
-	began     time.Time // the zero of now
 }
 
 // pointHooks are the hooks of a point that has some.
@@ -97,7 +95,7 @@ func New(o Options) (*Engine, error) {
 	if o.Notice == nil {
 		o.Notice = func(sdk.PluginNotice) {}
 	}
-	e := &Engine{o: o, began: time.Now(), points: map[sdk.Point]*pointHooks{}, plugins: map[string]*pluginState{}}
+	e := &Engine{o: o, points: map[sdk.Point]*pointHooks{}, plugins: map[string]*pluginState{}}
 	e.life, e.end = context.WithCancel(context.Background())
 	var problems []error
 	for _, p := range o.Plugins {
@@ -193,7 +191,6 @@ func (e *Engine) Close(ctx context.Context) error {
 		problems = append(problems, o.wait(ctx))
 	}
 	e.end()
-	e.pool.close()
 	return errors.Join(problems...)
 }
 

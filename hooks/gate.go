@@ -9,14 +9,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// GateResult is the combined decision of the gates at a point.
-type GateResult struct {
-	Verdict sdk.Verdict
-	Reason  string // the reasons of the gates with this verdict, in order, joined by "; "
-	Message string // for continue: their messages, joined by an empty line
-	Plugin  string // their plugins, in order, joined by ", "
-}
-
 // Gate calls all gates at p, in order. Their verdicts are combined by one rule: the strictest holds,
 //
 //	halt > deny > continue > ask > allow > abstain
@@ -28,17 +20,8 @@ type GateResult struct {
 // in must have the type of the point; each gate gets a copy. Without gates the result is zero.
 //
 // Errors: an *Error from a gate whose failure stops the turn; the error of ctx, immediately when it ends.
-func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateResult, error) {
-	at := e.points[p]
-	if at == nil {
-		return GateResult{}, nil
-	}
-	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindGate, scope: s, in: in}
-	w.run(ctx, at.hooks)
-	if w.err != nil {
-		return GateResult{}, w.err
-	}
-	return w.verdicts.result(), nil
+func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (Result, error) {
+	return e.walk(ctx, p, s, in, nil)
 }
 
 // outcomes are the outcomes of calls that answer with a verdict.
@@ -73,8 +56,8 @@ func (v *verdicts) add(verdict sdk.Verdict, reason, message, plugin string) {
 	}
 }
 
-func (v *verdicts) result() GateResult {
-	return GateResult{
+func (v *verdicts) result() Result {
+	return Result{
 		Verdict: v.verdict,
 		Reason:  strings.Join(v.reasons, "; "),
 		Message: strings.Join(v.messages, "\n\n"),

@@ -110,9 +110,7 @@ func (o *observer) handle(in any) {
 		o.engine.o.Logger.Error("event not observed", "err", err)
 		return
 	}
-	l := loan{pool: &o.engine.pool}
-	defer l.end()
-	switch _, _, err := o.call(o.engine.life, t, o.engine, &l); {
+	switch _, _, err := o.call(o.engine.life, t, o.engine); {
 	case err == nil:
 		o.clearFailures()
 	case o.engine.life.Err() == nil:

@@ -111,27 +111,11 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
 }
 
 // sortHooks brings the hooks of one point, given in configuration order, into the order they are called
-// in: by priority; within one priority as Before and After demand; else as they are configured. warn is called for demands that cannot be met.
+// in: by priority; within one priority as Before and After demand; else as they are configured. It repeatedly takes the first hook that no other
+// hook has to precede. In a cycle, Before and After of the hook that is configured last are ignored, and warn is called.
 func sortHooks(hooks []*pluginHook, warn func(h *pluginHook, cycle string)) []*pluginHook {
-	sorted := slices.Clone(hooks)
-	slices.SortStableFunc(sorted, func(a, b *pluginHook) int { return cmp.Compare(a.Priority, b.Priority) })
-	var out []*pluginHook
-	for len(sorted) > 0 {
-		n := 1
-		for n < len(sorted) && sorted[n].Priority == sorted[0].Priority {
-			n++
-		}
-		out = append(out, sortGroup(sorted[:n], warn)...)
-		sorted = sorted[n:]
-	}
-	return out
-}
-
-// sortGroup repeatedly takes the first hook, in configuration order, that no other hook has to precede. In a cycle, Before and After of the
-// hook that is configured last are ignored.
-func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*pluginHook {
-	waiting := slices.Clone(group)
-	out := make([]*pluginHook, 0, len(group))
+	waiting := slices.Clone(hooks)
+	out := make([]*pluginHook, 0, len(hooks))
 	for len(waiting) > 0 {
 		i := slices.IndexFunc(waiting, func(h *pluginHook) bool {
 			return !slices.ContainsFunc(waiting, func(o *pluginHook) bool { return precedes(o, h) })
@@ -149,7 +133,9 @@ func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*p
 	return out
 }
 
-func precedes(a, b *pluginHook) bool { return a != b && (a.demandsBefore(b) || b.demandsAfter(a)) }
+func precedes(a, b *pluginHook) bool {
+	return a.Priority < b.Priority || a.Priority == b.Priority && a != b && (a.demandsBefore(b) || b.demandsAfter(a))
+}
 
 func (h *pluginHook) demandsBefore(o *pluginHook) bool {
 	return !h.anywhere && slices.Contains(h.Before, o.plugin.Name)

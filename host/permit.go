@@ -65,7 +65,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 }
 
 // gate runs the hooks at permission.ask. Their answer holds for this request only.
-func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateResult, error) {
+func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result, error) {
 	scope := hooks.Scope{Ledger: t.ledger}
 	if r.Tool != nil {
 		scope.Subject = r.Tool.CallID
