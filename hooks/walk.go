@@ -38,12 +38,12 @@ type walk struct {
 
 // walk calls the hooks at a point in order, until one ends the walk or ctx ends. value is nil at gates.
 func (e *Engine) walk(ctx context.Context, p sdk.Point, s Scope, in, value any) (Result, error) {
-	at := e.points[p]
-	if at == nil {
+	hooks := e.points[p]
+	if hooks == nil {
 		return Result{}, nil
 	}
 	w := walk{engine: e, scope: s, firing: s.Ledger.firing(), in: in, value: value}
-	for _, h := range at.hooks {
+	for _, h := range hooks {
 		if !w.callHook(ctx, h) {
 			break
 		}
