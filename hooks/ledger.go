@@ -142,7 +142,8 @@ func (l *Ledger) firing() int {
 	return l.firings
 }
 
-func (l *Ledger) add(e *Entry) {
+// Add appends an entry.
+func (l *Ledger) Add(e *Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.entries == nil {

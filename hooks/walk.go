@@ -123,5 +123,5 @@ func (w *walk) record(h *pluginHook, e *Entry, took time.Duration) {
 	e.Firing, e.Subject = w.firing, w.scope.Subject
 	e.Point, e.Plugin, e.Version, e.Hook = h.Point, h.plugin.Name, h.plugin.Version, h.Name
 	e.DurationUS = took.Microseconds()
-	w.scope.Ledger.add(e)
+	w.scope.Ledger.Add(e)
 }

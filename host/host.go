@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/host/generation"
@@ -60,8 +61,8 @@ type Host struct {
 
 	mu      sync.Mutex
 	runners map[string]*runner // by session
-	closed  bool
-	wg      sync.WaitGroup // the goroutines of runners
+	closed  atomic.Bool        // written under mu
+	wg      sync.WaitGroup     // the goroutines of runners
 }
 
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is left out with a notice, unless it is
@@ -164,21 +165,14 @@ func (h *Host) notice(n sdk.PluginNotice) {
 	h.bus.Publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
 }
 
-func (h *Host) closing() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.closed
-}
-
 // Close aborts the running turns, calls the observers at session.end, and closes the plugins. It waits for all of them, but abandons plugins
 // that take more than a few seconds. Safe twice.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
-	if h.closed {
+	if h.closed.Swap(true) {
 		h.mu.Unlock()
 		return nil
 	}
-	h.closed = true
 	running := slices.Collect(maps.Values(h.runners))
 	h.mu.Unlock()
 	for _, r := range running {

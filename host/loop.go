@@ -107,7 +107,7 @@ func (t *turn) takeCanceled(ctx context.Context) {
 	}
 	q := t.runner.next()
 	t.answering = append(t.answering, q)
-	if !t.host.closing() {
+	if !t.host.closed.Load() {
 		_ = t.commitPrompt(ctx, q) // finish reports the error
 	}
 }

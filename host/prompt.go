@@ -235,15 +235,13 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 
 // resolveParts builds the parts of the prompt. Parts of a command pass the hooks at command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	var entries []hooks.Entry
 	r := &input.Resolver{
 		Project: t.Project, Log: t.host.log, Generation: t.gen, Rules: t.Rules, Author: t.host.templateAuthor,
 		Shell: func(ctx context.Context, c *input.Command) (func(context.Context, string) (*sdk.ToolResult, error), error) {
-			return t.templateShell(ctx, c, u, ledger, &entries)
+			return t.templateShell(ctx, c, u, ledger)
 		},
 	}
 	parts, err := r.Parts(ctx, in.Text, command, in.Parts)
-	ask.StoreEntries(t.conv, t.gen, u.ID, t.Purpose, entries)
 	if err != nil || command == nil || command.IsShellLine() {
 		return parts, err
 	}

@@ -261,7 +261,7 @@ func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))
 	}
 	if err != nil {
-		o := tools.Failed(c.host.turn.haltOnHookError(err))
+		o := tools.Failed(c.host.turn.haltIfFinal(err))
 		o.Result = result
 		return o
 	}
@@ -295,20 +295,13 @@ func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	if ctx.Err() != nil {
 		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
 	}
-	return tools.Failed(t.haltOnRefusal(err))
+	return tools.Failed(t.haltIfFinal(err))
 }
 
-// haltOnRefusal halts the turn if err is a refusal that halts. It returns err.
-func (t *turn) haltOnRefusal(err error) error {
-	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
-		return t.halt(err)
-	}
-	return err
-}
-
-// haltOnHookError halts the turn if err is from a hook that must not fail. It returns err.
-func (t *turn) haltOnHookError(err error) error {
-	if _, ok := errors.AsType[*tools.HookError](err); ok {
+// haltIfFinal halts the turn if err is a refusal that halts, or from a hook that must not fail. It returns err.
+func (t *turn) haltIfFinal(err error) error {
+	refusal, refused := errors.AsType[*sdk.Refusal](err)
+	if refused && refusal.Halt || errors.As(err, new(*tools.HookError)) {
 		return t.halt(err)
 	}
 	return err

@@ -180,22 +180,18 @@ func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) {
 	})
 }
 
-// StoreEntries stores entries of the ledger with a message.
-func StoreEntries(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
-	if len(entries) == 0 {
+// StoreLedger stores the ledger of a request, without secrets, with the message that it led to; l may be nil.
+func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
+	if l == nil {
 		return
 	}
-	set.HideEntries(entries)
+	entries := l.Entries()
+	for i := range entries {
+		entries[i].Error, entries[i].Reason = set.Hide(entries[i].Error), set.Hide(entries[i].Reason)
+	}
 	data, err := json.Marshal(entries)
-	if err != nil {
-		return // strings and numbers always encode
+	if err != nil || len(entries) == 0 { // strings and numbers always encode
+		return
 	}
 	c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
-}
-
-// StoreLedger stores the ledger of a request with the message that it led to; l may be nil.
-func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
-	if l != nil {
-		StoreEntries(c, set, messageID, purpose, l.Entries())
-	}
 }
