@@ -64,7 +64,7 @@ func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.A
 	start := time.Now()
 	answer, err = WithDeadline(ctx, e.o.Logger, h.Timeout, t.call)
 	switch took = time.Since(start); {
-	case timedOut(err, took, h.Timeout):
+	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // it returned too late, or because its context ended
 		err = h.timeoutError(err)
 	case err == nil:
 		err = h.checkVerdict(&answer)

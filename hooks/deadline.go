@@ -3,7 +3,6 @@ package hooks
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -70,11 +69,6 @@ func RecoverPanic[T any](ctx context.Context, log *slog.Logger, f func(context.C
 		}
 	}()
 	return f(ctx)
-}
-
-// timedOut reports whether a call that took this long missed its deadline: it returned too late, or because its context ended.
-func timedOut(err error, took, limit time.Duration) bool {
-	return took >= limit && (err == nil || errors.Is(err, context.DeadlineExceeded))
 }
 
 // callContext is the context of a call with a deadline. It starts its timer at the first call of Done: most hooks never call it, and a timer

@@ -94,10 +94,7 @@ func New(o Options) (*Engine, error) {
 	e.life, e.end = context.WithCancel(context.Background())
 	var problems []error
 	for _, p := range o.Plugins {
-		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
-		if m := e.plugins[p.Name]; m != nil && o.Failures[p.Name] != nil {
-			m.resume(o.Failures[p.Name])
-		}
+		problems = append(problems, e.add(p, o.Overrides[p.Name])...)
 	}
 	var cycles []sdk.PluginNotice
 	for p, list := range e.points {
@@ -125,16 +122,19 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []error {
+func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 	if p.Name == "" {
 		return []error{errors.New("plugin without a name")}
 	}
 	if e.plugins[p.Name] != nil {
 		return []error{fmt.Errorf("plugin %q: listed twice", p.Name)}
 	}
-	m := newPluginState(p, quarantined)
+	m := &pluginState{Plugin: p}
+	if quarantined := e.o.Quarantined[p.Name]; quarantined != "" {
+		m.reason.Store(&quarantined)
+	}
 	e.plugins[p.Name] = m
-	hooks, problems := bind(m, p.Hooks, override)
+	hooks, problems := bind(m, p.Hooks, override, e.o.Failures[p.Name])
 	if override.Disable {
 		return problems
 	}

@@ -93,14 +93,9 @@ func (o *observer) handle(in any) {
 	case err == nil:
 		o.clearFailures()
 	case o.engine.life.Err() == nil:
-		o.engine.blame(o.pluginHook, err, muted(in))
+		event, ok := in.(*sdk.Event)
+		o.engine.blame(o.pluginHook, err, ok && event.Type == sdk.EventPluginNotice) // it would fail to handle that notice too
 	}
-}
-
-// muted reports whether a failure to handle in causes no notice: the observer would fail to handle that notice too.
-func muted(in any) bool {
-	event, ok := in.(*sdk.Event)
-	return ok && event.Type == sdk.EventPluginNotice
 }
 
 // close refuses further events.

@@ -13,7 +13,7 @@ import (
 )
 
 // bind checks the hooks of a plugin and applies the user's override and the defaults.
-func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride) ([]*pluginHook, []error) {
+func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride, failures map[string]int) ([]*pluginHook, []error) {
 	var hooks []*pluginHook
 	problems := []error{checkOverride(m.Name, list, override)}
 	names := map[string]bool{}
@@ -28,6 +28,7 @@ func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride) ([]*plugin
 			continue
 		}
 		names[h.label()] = true
+		h.failures.Store(int32(min(max(failures[h.label()], 0), maxFailures-1))) // continues the count of an earlier engine
 		hooks = append(hooks, h)
 	}
 	return hooks, problems
@@ -124,7 +125,11 @@ func sortHooks(hooks []*pluginHook, warn func(h *pluginHook, cycle string)) []*p
 			cycle := findCycle(waiting)
 			last := slices.MaxFunc(demanding(cycle), func(a, b *pluginHook) int { return cmp.Compare(a.index, b.index) })
 			last.anywhere = true
-			warn(last, cycleText(cycle))
+			names := make([]string, 0, len(cycle)+1)
+			for _, h := range append(cycle, cycle[0]) {
+				names = append(names, h.plugin.Name)
+			}
+			warn(last, strings.Join(names, " → "))
 			continue
 		}
 		out = append(out, waiting[i])
@@ -171,12 +176,4 @@ func demanding(cycle []*pluginHook) []*pluginHook {
 		}
 	}
 	return out
-}
-
-func cycleText(cycle []*pluginHook) string {
-	names := make([]string, 0, len(cycle)+1)
-	for _, h := range append(cycle, cycle[0]) {
-		names = append(names, h.plugin.Name)
-	}
-	return strings.Join(names, " → ")
 }

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -57,7 +58,7 @@ func (e *Engine) walk(ctx context.Context, p sdk.Point, s Scope, in, value any) 
 // callHook calls one hook. It reports whether the walk continues.
 func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 	if reason := h.plugin.quarantined(); reason != "" {
-		return w.applyPolicy(h, OutcomeSkipped, quarantineError(h.plugin, reason), 0)
+		return w.applyPolicy(h, OutcomeSkipped, fmt.Errorf("%w (%s); run tenon plugin enable %s", ErrQuarantined, reason, h.plugin.Name), 0)
 	}
 	if err := ctx.Err(); err != nil {
 		return w.abort(h, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
@@ -88,7 +89,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 			t.summaryModel = model
 			return stateCompact, nil
 		}
-		u, err := t.openPrompt(ctx, t.host.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, nil)
+		u, err := t.openPrompt(ctx, t.host.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, &input.Command{})
 		t.user, t.manual = u, true
 		return stateCompact, err
 	})

@@ -132,12 +132,9 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 }
 
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
-// subscription: the host waits for it.
+// subscription: the host waits for it. Another one misses the oldest events if it does not keep up.
 func (h *Host) Subscribe(size int, lossless bool) *live.Subscription {
-	if lossless {
-		return h.bus.Subscribe(size, live.WaitForRoom)
-	}
-	return h.bus.Subscribe(size, live.EndSubscription)
+	return h.bus.Subscribe(size, lossless)
 }
 
 // publish gives the event an identifier and hands it to observers and subscribers.

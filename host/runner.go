@@ -311,7 +311,8 @@ func (r *runner) runTurns(ctx context.Context, c *live.Conversation) (again bool
 			if c.Journal.Failed() != nil {
 				return true
 			}
-			newTurn(r, c, files).run(ctx)
+			t := &turn{host: r.host, gen: r.generation(), runner: r, conv: c, undo: files, halted: &halting{}}
+			t.run(ctx) // releases the generation
 		}
 		reported := c.Journal.Failed() // by the turn
 		r.waitIdle(true)

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,6 +80,11 @@ func (a *Answer) takeText(e sdk.StreamEvent) error {
 		}
 		b = a.begin(key, e.Type)
 	}
+	return a.extend(b, "text", e)
+}
+
+// extend adds the content of an event to a block, and its text to the field of the part. The error of the journal ends the stream.
+func (a *Answer) extend(b *block, field string, e sdk.StreamEvent) error {
 	if len(e.Metadata) > 0 {
 		a.Conversation.Locked(func() { *b.metadata = e.Metadata })
 	}
@@ -86,15 +92,8 @@ func (a *Answer) takeText(e sdk.StreamEvent) error {
 		return nil
 	}
 	b.text.add(e.Text)
-	a.Conversation.AppendText(b.part, "text", e.Text)
-	return a.storeFailure()
-}
-
-// storeFailure returns the error of the journal, which ends the stream.
-func (a *Answer) storeFailure() error {
-	if err := a.Conversation.Journal.Failed(); err != nil {
-		a.failure = err
-	}
+	a.Conversation.AppendText(b.part, field, e.Text)
+	a.failure = cmp.Or(a.Conversation.Journal.Failed(), a.failure)
 	return a.failure
 }
 
@@ -150,15 +149,7 @@ func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
 		}
 		b = a.beginCall(e)
 	}
-	if len(e.Metadata) > 0 {
-		a.Conversation.Locked(func() { *b.metadata = e.Metadata })
-	}
-	if e.Text == "" {
-		return nil
-	}
-	b.text.add(e.Text)
-	a.Conversation.AppendText(b.part, "raw", e.Text)
-	return a.storeFailure()
+	return a.extend(b, "raw", e)
 }
 
 func (a *Answer) beginCall(e sdk.StreamEvent) *block {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -68,14 +69,7 @@ func (l *Loaded) HookBlocks() []HookBlock { return slices.Clone(l.hooks) }
 // the user trusts.
 func (l *Loaded) ServerOrigin(name string) Origin {
 	key := checked.Join("mcp", name)
-	var found Origin
-	for _, k := range slices.Sorted(maps.Keys(l.Origins)) {
-		if !under(k, key) {
-			continue
-		}
-		if o := l.Origins[k]; found.Source == "" || o.Layer == LayerProject && found.Layer != LayerProject {
-			found = o
-		}
-	}
-	return found
+	ofProject := maps.Clone(l.Origins)
+	maps.DeleteFunc(ofProject, func(_ string, o Origin) bool { return o.Layer != LayerProject })
+	return cmp.Or(firstUnder(ofProject, key), firstUnder(l.Origins, key))
 }

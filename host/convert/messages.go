@@ -26,11 +26,7 @@ const (
 
 // Messages turns stored messages into the model's. Every tool call gets exactly one result.
 func Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
-	out := make([]sdk.ModelMessage, 0, len(messages)*2)
-	for i := range messages {
-		out = append(out, modelMessage(&messages[i], model)...)
-	}
-	return out
+	return new(Cache).Messages(messages, model)
 }
 
 func modelMessage(m *sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -113,7 +112,7 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	if size <= 0 {
 		size = defaultEvents
 	}
-	s := p.plugin.r.bus.Subscribe(min(size, maxEvents), live.KeepNewest)
+	s := p.plugin.r.bus.Subscribe(min(size, maxEvents), false)
 	forget := context.AfterFunc(p.open, s.Close)
 	context.AfterFunc(ctx, func() {
 		forget()
