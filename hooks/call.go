@@ -15,15 +15,10 @@ import (
 // task is one call of a hook, with the data for its handler. It belongs to the handler: the engine fills it before the call and shares only
 // the input of a transform.
 type task struct {
-	hook   *pluginHook
-	local  sdk.HookCall
-	remote *remoteTask // for a hook outside of the process, instead of local
-}
-
-// remoteTask is the data for a hook outside of the process.
-type remoteTask struct {
-	sdk.RemoteCall
-	dropped []string // changes it answered with that are outside of its fields
+	hook    *pluginHook
+	local   sdk.HookCall
+	remote  *sdk.RemoteCall // for a hook outside of the process, instead of local
+	dropped []string        // changes that a remote hook answered with outside of its fields
 }
 
 // newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
@@ -48,7 +43,7 @@ func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 		}
 		*inputJSON = raw
 	}
-	t.remote = &remoteTask{RemoteCall: sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}}
+	t.remote = &sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}
 	if v != nil {
 		raw, err := value.Select(v, h.Reads)
 		if err != nil {
@@ -77,20 +72,20 @@ func (t *task) call(ctx context.Context) (sdk.Answer, error) {
 	if t.hook.Handler != nil {
 		return t.hook.Handler.Handle(ctx, &t.local)
 	}
-	answer, err := t.hook.Remote.HandleRemote(ctx, &t.remote.RemoteCall)
+	answer, err := t.hook.Remote.HandleRemote(ctx, t.remote)
 	if err == nil {
-		err = t.hook.restrict(&answer, t.remote)
+		err = t.restrict(&answer)
 	}
 	return answer, err
 }
 
 // restrict refuses answers that are too large, for all carriers, and drops changes of fields that the hook did not declare.
-func (h *pluginHook) restrict(answer *sdk.Answer, t *remoteTask) error {
+func (t *task) restrict(answer *sdk.Answer) error {
 	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	if h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
-		answer.Changes = value.Appended(answer.Changes, h.Writes, func(lists []string) map[string]int { return value.LengthsJSON(t.Value, lists) })
+	if h := t.hook; h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
+		answer.Changes = value.Appended(answer.Changes, h.Writes, func(lists []string) map[string]int { return value.LengthsJSON(t.remote.Value, lists) })
 		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
 	}
 	return nil

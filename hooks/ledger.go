@@ -72,9 +72,6 @@ type Ledger struct {
 	entries []Entry
 }
 
-// usualEntries is about the number of entries of one model request. Entries are large, and growing the list copies them.
-const usualEntries = 32
-
 // Entries returns a copy of the entries in the order the calls ended.
 func (l *Ledger) Entries() []Entry {
 	l.mu.Lock()
@@ -146,9 +143,6 @@ func (l *Ledger) firing() int {
 func (l *Ledger) Add(e *Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.entries == nil {
-		l.entries = make([]Entry, 0, usualEntries)
-	}
 	l.entries = append(l.entries, *e)
 }
 

@@ -33,7 +33,7 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 	if h.Handler != nil {
 		err = w.applyLocal(h, t, &entry)
 	} else {
-		entry.Dropped = t.remote.dropped
+		entry.Dropped = t.dropped
 		start := time.Now()
 		err = w.applyRemote(ctx, h, answer.Changes, &entry, start.Add(h.Timeout-took))
 		took += time.Since(start)

@@ -365,14 +365,16 @@ func (r *runner) inBackground(f func()) {
 func (r *runner) startBackground(f func()) {
 	r.background++
 	go func() { // ends with f; waitIdle waits for it
-		defer func() {
-			r.mu.Lock()
-			r.background--
-			r.mu.Unlock()
-			r.wake()
-		}()
+		defer r.endBackground()
 		f()
 	}()
+}
+
+func (r *runner) endBackground() {
+	r.mu.Lock()
+	r.background--
+	r.mu.Unlock()
+	r.wake()
 }
 
 func (r *runner) wake() {

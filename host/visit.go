@@ -66,9 +66,8 @@ func (r *runner) endVisit(view *turn) {
 	r.host.plugins.Release(view.gen)
 	r.mu.Lock()
 	r.visits--
-	r.background--
 	r.mu.Unlock()
-	r.wake()
+	r.endBackground()
 }
 
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.

@@ -18,13 +18,13 @@ const projectHooks = "hooks.project"
 // user's commands, files elsewhere, and settings that weaken other plugins' hooks. Entries that name code to run are approved elsewhere.
 func (c *checker) restrictProject(layer tree) {
 	left := func(key, why, remedy string) {
+		delete(layer, key)
 		c.Report.Warn(c.problem(key, firstUnder(c.origins, key), why, remedy))
 		maps.DeleteFunc(c.origins, func(k string, _ Origin) bool { return under(k, key) })
 	}
 	remedy := "put it into your own configuration, in " + c.opts.ConfigDir
 	known := []string{"bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "pwsh", "powershell", "cmd"} // the user's PATH determines the program
 	if shell, ok := layer["shell"].(string); ok && !slices.Contains(known, shell) {
-		delete(layer, "shell")
 		left("shell", "ignored: a project's file may choose only the name of a known shell, such as bash", remedy)
 	}
 	for _, field := range []struct{ key, must string }{
@@ -33,7 +33,6 @@ func (c *checker) restrictProject(layer tree) {
 		{"catalog", "choose the source of prices and limits"},
 	} {
 		if _, ok := layer[field.key]; ok {
-			delete(layer, field.key)
 			left(field.key, "ignored: a project's file must not "+field.must, remedy)
 		}
 	}
