@@ -30,37 +30,23 @@ var outcomes = map[sdk.Verdict]Outcome{
 	sdk.VerdictDeny: OutcomeDenied, sdk.VerdictHalt: OutcomeHalted, sdk.VerdictContinue: OutcomeContinued,
 }
 
-// verdicts holds the strictest verdict so far, with the reasons, messages and plugins of the gates that gave it.
-type verdicts struct {
-	verdict  sdk.Verdict
-	reasons  []string
-	messages []string
-	plugins  []string
-}
-
-func (v *verdicts) add(verdict sdk.Verdict, reason, message, plugin string) {
-	if hookpoint.Strictness(verdict) < hookpoint.Strictness(v.verdict) || verdict == sdk.VerdictAbstain {
+// add adds the verdict of a hook: the strictest one so far stays, with the reasons, messages and plugins of the hooks that gave it.
+func (r *Result) add(verdict sdk.Verdict, reason, message, plugin string) {
+	if hookpoint.Strictness(verdict) < hookpoint.Strictness(r.Verdict) || verdict == sdk.VerdictAbstain {
 		return
 	}
-	if verdict != v.verdict {
-		*v = verdicts{verdict: verdict}
+	if verdict != r.Verdict {
+		*r = Result{Verdict: verdict}
 	}
-	if reason != "" {
-		v.reasons = append(v.reasons, reason)
-	}
-	if message != "" {
-		v.messages = append(v.messages, message)
-	}
-	if !slices.Contains(v.plugins, plugin) {
-		v.plugins = append(v.plugins, plugin)
+	r.Reason, r.Message = joined(r.Reason, "; ", reason), joined(r.Message, "\n\n", message)
+	if !slices.Contains(strings.Split(r.Plugin, ", "), plugin) {
+		r.Plugin = joined(r.Plugin, ", ", plugin)
 	}
 }
 
-func (v *verdicts) result() Result {
-	return Result{
-		Verdict: v.verdict,
-		Reason:  strings.Join(v.reasons, "; "),
-		Message: strings.Join(v.messages, "\n\n"),
-		Plugin:  strings.Join(v.plugins, ", "),
+func joined(a, separator, b string) string {
+	if a == "" || b == "" {
+		return a + b
 	}
+	return a + separator + b
 }

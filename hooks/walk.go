@@ -33,7 +33,7 @@ type walk struct {
 	value  any // nil at gates
 
 	inputJSON []byte // of in, once a remote hook received it
-	verdicts  verdicts
+	result    Result
 	err       error // ends the walk
 }
 
@@ -52,7 +52,7 @@ func (e *Engine) walk(ctx context.Context, p sdk.Point, s Scope, in, value any) 
 	if w.err != nil {
 		return Result{}, w.err
 	}
-	return w.verdicts.result(), nil
+	return w.result, nil
 }
 
 // callHook calls one hook. It reports whether the walk continues.
@@ -76,7 +76,7 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 		return w.fail(ctx, h, err, took)
 	}
 	h.clearFailures()
-	w.verdicts.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.Name)
+	w.result.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.Name)
 	w.record(h, &Entry{Outcome: outcomes[answer.Verdict], Verdict: answer.Verdict, Reason: answer.Reason}, took)
 	return w.value == nil
 }
@@ -110,10 +110,10 @@ func (w *walk) applyPolicy(h *pluginHook, outcome Outcome, err error, took time.
 		w.err = blamed
 	case sdk.OnErrorDeny:
 		entry.Verdict, entry.Reason = sdk.VerdictDeny, blamed.Error()
-		w.verdicts.add(sdk.VerdictDeny, entry.Reason, "", h.plugin.Name)
+		w.result.add(sdk.VerdictDeny, entry.Reason, "", h.plugin.Name)
 	}
 	w.record(h, &entry, took)
-	return w.err == nil && (w.value == nil || w.verdicts.verdict == "")
+	return w.err == nil && (w.value == nil || w.result.Verdict == "")
 }
 
 // record writes an entry to the ledger.
