@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -153,9 +152,12 @@ func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
 }
 
 func (a *Answer) beginCall(e sdk.StreamEvent) *block {
-	callID := e.CallID
-	if callID == "" || a.knows(callID) {
-		callID = a.Conversation.IDs.New("call") // results refer to calls by unique IDs
+	// Results refer to calls by unique IDs. Some servers number the calls of each answer from 0, and others refuse the conversation then.
+	callID := cmp.Or(e.CallID, a.Conversation.IDs.New("call"))
+	for known := range store.PartsOf[*sdk.ToolPart](a.Conversation.Snapshot()...) {
+		if known.CallID == callID {
+			callID = a.Conversation.IDs.New("call")
+		}
 	}
 	p := &sdk.ToolPart{
 		PartHead: a.Conversation.NewPart(a.Msg), CallID: callID, Tool: e.Tool,
@@ -166,17 +168,6 @@ func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 	a.Calls = append(a.Calls, &toolCall{Part: p, block: b})
 	a.Conversation.AddPart(p)
 	return b
-}
-
-// knows reports whether the conversation has a call with this ID: some servers number the calls of each answer from 0, and others refuse the
-// conversation then.
-func (a *Answer) knows(callID string) bool {
-	return slices.ContainsFunc(a.Conversation.Snapshot(), func(m sdk.MessageWithParts) bool {
-		return slices.ContainsFunc(m.Parts, func(p sdk.Part) bool {
-			c, ok := p.(*sdk.ToolPart)
-			return ok && c.CallID == callID
-		})
-	})
 }
 
 // end closes the open block and gives each call its arguments. It keeps the received content of a broken answer.

@@ -146,16 +146,10 @@ func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 
 // Combine joins the actions of several patterns by the same law.
 func Combine(actions ...sdk.Action) sdk.Action {
-	all := sdk.ActionAllow
-	for _, a := range actions {
-		if strictness(a) > strictness(all) {
-			all = a
-		}
-	}
 	if len(actions) == 0 {
 		return sdk.ActionAsk
 	}
-	return all
+	return slices.MaxFunc(actions, func(a, b sdk.Action) int { return strictness(a) - strictness(b) })
 }
 
 // Step is one rule that matches, as an explanation for users.
