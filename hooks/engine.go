@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,20 +49,12 @@ type Options struct {
 // All methods may be called concurrently. Observers have a goroutine each while events wait; Close ends them.
 type Engine struct {
 	o         Options
-	points    map[sdk.Point]*pointHooks
+	points    map[sdk.Point][]*pluginHook // in order
 	plugins   map[string]*pluginState
 	observers []*observer
+	observing sync.WaitGroup  // goroutines of observers
 	life      context.Context // of observers
 	end       context.CancelFunc
-	pool      pool
-	began     time.Time // the zero of now
-}
-
-// pointHooks are the hooks of a point that has some.
-type pointHooks struct {
-	info      hookpoint.Info
-	hooks     []*pluginHook // in order
-	observers []*observer   // of an observe point, one for each of hooks
 }
 
 // pluginHook is a hook of a plugin, with the user's overrides.
@@ -97,18 +90,15 @@ func New(o Options) (*Engine, error) {
 	if o.Notice == nil {
 		o.Notice = func(sdk.PluginNotice) {}
 	}
-	e := &Engine{o: o, began: time.Now(), points: map[sdk.Point]*pointHooks{}, plugins: map[string]*pluginState{}}
+	e := &Engine{o: o, points: map[sdk.Point][]*pluginHook{}, plugins: map[string]*pluginState{}}
 	e.life, e.end = context.WithCancel(context.Background())
 	var problems []error
 	for _, p := range o.Plugins {
-		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
-		if m := e.plugins[p.Name]; m != nil && o.Failures[p.Name] != nil {
-			m.resume(o.Failures[p.Name])
-		}
+		problems = append(problems, e.add(p, o.Overrides[p.Name])...)
 	}
 	var cycles []sdk.PluginNotice
-	for _, s := range e.points {
-		s.hooks = sortHooks(s.hooks, func(h *pluginHook, cycle string) {
+	for p, list := range e.points {
+		e.points[p] = sortHooks(list, func(h *pluginHook, cycle string) {
 			if h.plugin.Required {
 				problems = append(problems, h.error(fmt.Errorf("before and after make a cycle: %s", cycle)))
 				return
@@ -129,31 +119,31 @@ func New(o Options) (*Engine, error) {
 	for _, n := range cycles {
 		e.o.Notice(n)
 	}
-	e.addObservers()
 	return e, nil
 }
 
-func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []error {
+func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 	if p.Name == "" {
 		return []error{errors.New("plugin without a name")}
 	}
 	if e.plugins[p.Name] != nil {
 		return []error{fmt.Errorf("plugin %q: listed twice", p.Name)}
 	}
-	m := newPluginState(p, quarantined)
+	m := &pluginState{Plugin: p}
+	if quarantined := e.o.Quarantined[p.Name]; quarantined != "" {
+		m.reason.Store(&quarantined)
+	}
 	e.plugins[p.Name] = m
-	hooks, problems := bind(m, p.Hooks, override)
+	hooks, problems := bind(m, p.Hooks, override, e.o.Failures[p.Name])
 	if override.Disable {
 		return problems
 	}
 	for _, h := range hooks {
-		s := e.points[h.Point]
-		if s == nil {
-			s = &pointHooks{info: h.info}
-			e.points[h.Point] = s
+		h.index = len(e.points[h.Point])
+		e.points[h.Point] = append(e.points[h.Point], h)
+		if h.info.Kind == hookpoint.KindObserve {
+			e.observers = append(e.observers, &observer{engine: e, pluginHook: h})
 		}
-		h.index = len(s.hooks)
-		s.hooks = append(s.hooks, h)
 	}
 	return problems
 }
@@ -165,11 +155,7 @@ func (e *Engine) Has(p sdk.Point) bool { return e.points[p] != nil }
 func (e *Engine) Order() []HookInfo {
 	var infos []HookInfo
 	for _, info := range hookpoint.All() {
-		s := e.points[info.Point]
-		if s == nil {
-			continue
-		}
-		for i, h := range s.hooks {
+		for i, h := range e.points[info.Point] {
 			infos = append(infos, HookInfo{
 				Point: h.Point, Position: i + 1,
 				Plugin: h.plugin.Name, Version: h.plugin.Version, Carrier: h.plugin.Carrier,
@@ -189,11 +175,19 @@ func (e *Engine) Close(ctx context.Context) error {
 	for _, o := range e.observers {
 		o.close()
 	}
-	for _, o := range e.observers {
-		problems = append(problems, o.wait(ctx))
+	done := make(chan struct{})
+	go func() { // ends with the observers, at the latest when their handlers are abandoned
+		e.observing.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		for _, o := range e.observers {
+			problems = append(problems, o.drop(ctx.Err()))
+		}
 	}
 	e.end()
-	e.pool.close()
 	return errors.Join(problems...)
 }
 

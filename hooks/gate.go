@@ -9,14 +9,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// GateResult is the combined decision of the gates at a point.
-type GateResult struct {
-	Verdict sdk.Verdict
-	Reason  string // the reasons of the gates with this verdict, in order, joined by "; "
-	Message string // for continue: their messages, joined by an empty line
-	Plugin  string // their plugins, in order, joined by ", "
-}
-
 // Gate calls all gates at p, in order. Their verdicts are combined by one rule: the strictest holds,
 //
 //	halt > deny > continue > ask > allow > abstain
@@ -28,17 +20,8 @@ type GateResult struct {
 // in must have the type of the point; each gate gets a copy. Without gates the result is zero.
 //
 // Errors: an *Error from a gate whose failure stops the turn; the error of ctx, immediately when it ends.
-func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateResult, error) {
-	at := e.points[p]
-	if at == nil {
-		return GateResult{}, nil
-	}
-	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindGate, scope: s, in: in}
-	w.run(ctx, at.hooks)
-	if w.err != nil {
-		return GateResult{}, w.err
-	}
-	return w.verdicts.result(), nil
+func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (Result, error) {
+	return e.walk(ctx, p, s, in, nil)
 }
 
 // outcomes are the outcomes of calls that answer with a verdict.
@@ -47,37 +30,23 @@ var outcomes = map[sdk.Verdict]Outcome{
 	sdk.VerdictDeny: OutcomeDenied, sdk.VerdictHalt: OutcomeHalted, sdk.VerdictContinue: OutcomeContinued,
 }
 
-// verdicts holds the strictest verdict so far, with the reasons, messages and plugins of the gates that gave it.
-type verdicts struct {
-	verdict  sdk.Verdict
-	reasons  []string
-	messages []string
-	plugins  []string
-}
-
-func (v *verdicts) add(verdict sdk.Verdict, reason, message, plugin string) {
-	if hookpoint.Strictness(verdict) < hookpoint.Strictness(v.verdict) || verdict == sdk.VerdictAbstain {
+// add adds the verdict of a hook: the strictest one so far stays, with the reasons, messages and plugins of the hooks that gave it.
+func (r *Result) add(verdict sdk.Verdict, reason, message, plugin string) {
+	if hookpoint.Strictness(verdict) < hookpoint.Strictness(r.Verdict) || verdict == sdk.VerdictAbstain {
 		return
 	}
-	if verdict != v.verdict {
-		*v = verdicts{verdict: verdict}
+	if verdict != r.Verdict {
+		*r = Result{Verdict: verdict}
 	}
-	if reason != "" {
-		v.reasons = append(v.reasons, reason)
-	}
-	if message != "" {
-		v.messages = append(v.messages, message)
-	}
-	if !slices.Contains(v.plugins, plugin) {
-		v.plugins = append(v.plugins, plugin)
+	r.Reason, r.Message = joined(r.Reason, "; ", reason), joined(r.Message, "\n\n", message)
+	if !slices.Contains(strings.Split(r.Plugin, ", "), plugin) {
+		r.Plugin = joined(r.Plugin, ", ", plugin)
 	}
 }
 
-func (v *verdicts) result() GateResult {
-	return GateResult{
-		Verdict: v.verdict,
-		Reason:  strings.Join(v.reasons, "; "),
-		Message: strings.Join(v.messages, "\n\n"),
-		Plugin:  strings.Join(v.plugins, ", "),
+func joined(a, separator, b string) string {
+	if a == "" || b == "" {
+		return a + b
 	}
+	return a + separator + b
 }

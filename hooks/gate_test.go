@@ -14,7 +14,7 @@ import (
 )
 
 // ask asks gates that give the verdicts, one plugin each, named a, b, …
-func ask(t *testing.T, verdicts ...sdk.Verdict) hooks.GateResult {
+func ask(t *testing.T, verdicts ...sdk.Verdict) hooks.Result {
 	t.Helper()
 	var list []hooks.Plugin
 	for i, v := range verdicts {
@@ -61,14 +61,14 @@ func TestGateLaws(t *testing.T) {
 	})
 	t.Run("reasons of those who decided, in order", func(t *testing.T) {
 		t.Parallel()
-		want := hooks.GateResult{Verdict: sdk.VerdictDeny, Reason: "ra; rc", Plugin: "a, c"}
+		want := hooks.Result{Verdict: sdk.VerdictDeny, Reason: "ra; rc", Plugin: "a, c"}
 		if got := ask(t, sdk.VerdictDeny, sdk.VerdictAllow, sdk.VerdictDeny, sdk.VerdictAsk); got != want {
 			t.Errorf("result = %+v, want %+v", got, want)
 		}
 	})
 	t.Run("no hooks, no answer", func(t *testing.T) {
 		t.Parallel()
-		if got := ask(t); got != (hooks.GateResult{}) {
+		if got := ask(t); got != (hooks.Result{}) {
 			t.Errorf("result = %+v, want zero", got)
 		}
 	})
@@ -91,13 +91,13 @@ func TestTurnStop(t *testing.T) {
 	lint := sdk.StopDecision{Continue: true, Message: "run the linter"}
 	cases := map[string]struct {
 		gates []sdk.Hook
-		want  hooks.GateResult
+		want  hooks.Result
 	}{
-		"stop":                 {[]sdk.Hook{stop(sdk.StopDecision{})}, hooks.GateResult{Verdict: sdk.VerdictAllow, Plugin: "a"}},
-		"continue wins":        {[]sdk.Hook{stop(sdk.StopDecision{}), stop(run)}, hooks.GateResult{Verdict: sdk.VerdictContinue, Reason: "untested", Message: "run the tests", Plugin: "b"}},
-		"both go on":           {[]sdk.Hook{stop(run), stop(lint)}, hooks.GateResult{Verdict: sdk.VerdictContinue, Reason: "untested", Message: "run the tests\n\nrun the linter", Plugin: "a, b"}},
-		"deny beats continue":  {[]sdk.Hook{stop(run), custom(sdk.VerdictDeny)}, hooks.GateResult{Verdict: sdk.VerdictDeny, Reason: "custom", Plugin: "b"}},
-		"halt beats continue":  {[]sdk.Hook{custom(sdk.VerdictHalt), stop(run)}, hooks.GateResult{Verdict: sdk.VerdictHalt, Reason: "custom", Plugin: "a"}},
+		"stop":                 {[]sdk.Hook{stop(sdk.StopDecision{})}, hooks.Result{Verdict: sdk.VerdictAllow, Plugin: "a"}},
+		"continue wins":        {[]sdk.Hook{stop(sdk.StopDecision{}), stop(run)}, hooks.Result{Verdict: sdk.VerdictContinue, Reason: "untested", Message: "run the tests", Plugin: "b"}},
+		"both go on":           {[]sdk.Hook{stop(run), stop(lint)}, hooks.Result{Verdict: sdk.VerdictContinue, Reason: "untested", Message: "run the tests\n\nrun the linter", Plugin: "a, b"}},
+		"deny beats continue":  {[]sdk.Hook{stop(run), custom(sdk.VerdictDeny)}, hooks.Result{Verdict: sdk.VerdictDeny, Reason: "custom", Plugin: "b"}},
+		"halt beats continue":  {[]sdk.Hook{custom(sdk.VerdictHalt), stop(run)}, hooks.Result{Verdict: sdk.VerdictHalt, Reason: "custom", Plugin: "a"}},
 		"ask has no meaning":   {[]sdk.Hook{custom(sdk.VerdictAsk)}, failedGate("turn.stop", `bad answer: verdict "ask" has no meaning at this point`)},
 		"continue needs words": {[]sdk.Hook{stop(sdk.StopDecision{Continue: true})}, failedGate("turn.stop", `bad answer: verdict "continue" without a message to continue with`)},
 	}
@@ -117,8 +117,8 @@ func TestTurnStop(t *testing.T) {
 	}
 }
 
-func failedGate(point, cause string) hooks.GateResult {
-	return hooks.GateResult{Verdict: sdk.VerdictDeny, Reason: "plugin a: hook " + point + ": " + cause, Plugin: "a"}
+func failedGate(point, cause string) hooks.Result {
+	return hooks.Result{Verdict: sdk.VerdictDeny, Reason: "plugin a: hook " + point + ": " + cause, Plugin: "a"}
 }
 
 func TestFailedGate(t *testing.T) {

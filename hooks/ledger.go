@@ -72,9 +72,6 @@ type Ledger struct {
 	entries []Entry
 }
 
-// usualEntries is about the number of entries of one model request. Entries are large, and growing the list copies them.
-const usualEntries = 32
-
 // Entries returns a copy of the entries in the order the calls ended.
 func (l *Ledger) Entries() []Entry {
 	l.mu.Lock()
@@ -85,48 +82,38 @@ func (l *Ledger) Entries() []Entry {
 // Conflicts finds the values that several plugins changed in one firing: at the same pointer, or one under
 // the other. That is not an error, because each plugin saw the changes of the one before it, but the last one won.
 func Conflicts(entries []Entry) []Conflict {
+	changed := map[int]map[string]bool{} // by firing
+	for _, e := range entries {
+		for _, c := range e.Changes {
+			if changed[e.Firing] == nil {
+				changed[e.Firing] = map[string]bool{}
+			}
+			changed[e.Firing][c.Pointer] = true
+		}
+	}
+	type place struct {
+		firing  int
+		pointer string
+	}
+	index := map[place]int{}
 	var out []Conflict
-	byFiring := map[int][]Entry{}
-	var firings []int
-	for _, e := range entries {
-		if byFiring[e.Firing] == nil {
-			firings = append(firings, e.Firing)
-		}
-		byFiring[e.Firing] = append(byFiring[e.Firing], e)
-	}
-	for _, n := range firings {
-		out = append(out, conflictsOf(byFiring[n])...)
-	}
-	return out
-}
-
-// conflictsOf groups the changes of one firing under the outermost pointer that was changed.
-func conflictsOf(entries []Entry) []Conflict {
-	changed := map[string]bool{}
 	for _, e := range entries {
 		for _, c := range e.Changes {
-			changed[c.Pointer] = true
-		}
-	}
-	index := map[string]int{}
-	var places []Conflict
-	for _, e := range entries {
-		for _, c := range e.Changes {
-			pointer := outermost(changed, c.Pointer)
-			i, ok := index[pointer]
+			at := place{e.Firing, outermost(changed[e.Firing], c.Pointer)}
+			i, ok := index[at]
 			if !ok {
-				i = len(places)
-				index[pointer] = i
-				places = append(places, Conflict{Point: e.Point, Subject: e.Subject, Pointer: pointer})
+				i = len(out)
+				index[at] = i
+				out = append(out, Conflict{Point: e.Point, Subject: e.Subject, Pointer: at.pointer})
 			}
-			p := &places[i]
-			if !slices.Contains(p.Plugins, e.Plugin) {
-				p.Plugins = append(p.Plugins, e.Plugin)
+			if !slices.Contains(out[i].Plugins, e.Plugin) {
+				out[i].Plugins = append(out[i].Plugins, e.Plugin)
 			}
-			p.Winner = e.Plugin
+			out[i].Winner = e.Plugin
 		}
 	}
-	return slices.DeleteFunc(places, func(c Conflict) bool { return len(c.Plugins) < 2 })
+	out = slices.DeleteFunc(out, func(c Conflict) bool { return len(c.Plugins) < 2 })
+	return append([]Conflict(nil), out...) // nil without one
 }
 
 // outermost returns the shortest pointer among changed that pointer is at or under.
@@ -152,12 +139,10 @@ func (l *Ledger) firing() int {
 	return l.firings
 }
 
-func (l *Ledger) add(e *Entry) {
+// Add appends an entry.
+func (l *Ledger) Add(e *Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.entries == nil {
-		l.entries = make([]Entry, 0, usualEntries)
-	}
 	l.entries = append(l.entries, *e)
 }
 

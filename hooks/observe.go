@@ -1,11 +1,9 @@
 package hooks
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
-	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -15,29 +13,12 @@ const maxQueue = 4096
 // Observe queues the event for the observers at p and does not wait for them. Each gets the events in order. An observer that falls behind
 // by more than maxQueue events misses the newest, with one notice for the user. in must not be changed afterwards.
 func (e *Engine) Observe(p sdk.Point, in any) {
-	at := e.points[p]
-	if at == nil {
-		return
-	}
-	for _, o := range at.observers {
-		if o.push(in) {
+	for _, o := range e.observers {
+		if o.Point == p && o.push(in) {
 			e.o.Notice(sdk.PluginNotice{
 				Plugin: o.plugin.Name, Hook: o.label(),
 				Message: fmt.Sprintf("too slow: %d events wait, newer ones are dropped", maxQueue),
 			})
-		}
-	}
-}
-
-func (e *Engine) addObservers() {
-	for _, s := range e.points {
-		if s.info.Kind != hookpoint.KindObserve {
-			continue
-		}
-		for _, h := range s.hooks {
-			o := &observer{engine: e, pluginHook: h}
-			s.observers = append(s.observers, o)
-			e.observers = append(e.observers, o)
 		}
 	}
 }
@@ -47,11 +28,11 @@ type observer struct {
 	engine *Engine
 	*pluginHook
 
-	mu     sync.Mutex
-	queue  []any
-	done   chan struct{} // closed when the goroutine has emptied the queue; nil while none runs
-	behind bool          // the queue was full and has not been empty since
-	closed bool
+	mu      sync.Mutex
+	queue   []any
+	working bool // the goroutine runs
+	behind  bool // the queue was full and has not been empty since
+	closed  bool
 }
 
 // push queues an event. It reports true when the queue is full for the first time since it was empty.
@@ -67,9 +48,9 @@ func (o *observer) push(in any) (overflow bool) {
 		return overflow
 	}
 	o.queue = append(o.queue, in)
-	if o.done == nil {
-		o.done = make(chan struct{})
-		go o.work() // ends when the queue is empty
+	if !o.working {
+		o.working = true
+		o.engine.observing.Go(o.work) // ends when the queue is empty
 	}
 	return false
 }
@@ -91,9 +72,7 @@ func (o *observer) next() (any, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.queue) == 0 {
-		o.queue, o.behind = nil, false
-		close(o.done)
-		o.done = nil
+		o.queue, o.behind, o.working = nil, false, false
 		return nil, false
 	}
 	in := o.queue[0]
@@ -110,20 +89,13 @@ func (o *observer) handle(in any) {
 		o.engine.o.Logger.Error("event not observed", "err", err)
 		return
 	}
-	l := loan{pool: &o.engine.pool}
-	defer l.end()
-	switch _, _, err := o.call(o.engine.life, t, o.engine, &l); {
+	switch _, _, err := o.call(o.engine.life, t, o.engine); {
 	case err == nil:
 		o.clearFailures()
 	case o.engine.life.Err() == nil:
-		o.engine.blame(o.pluginHook, err, muted(in))
+		event, ok := in.(*sdk.Event)
+		o.engine.blame(o.pluginHook, err, ok && event.Type == sdk.EventPluginNotice) // it would fail to handle that notice too
 	}
-}
-
-// muted reports whether a failure to handle in causes no notice: the observer would fail to handle that notice too.
-func muted(in any) bool {
-	event, ok := in.(*sdk.Event)
-	return ok && event.Type == sdk.EventPluginNotice
 }
 
 // close refuses further events.
@@ -133,26 +105,14 @@ func (o *observer) close() {
 	o.closed = true
 }
 
-// wait returns when all events are handled. When ctx ends first, the other events are dropped, and a handler that is running is abandoned
-// when the engine ends.
-func (o *observer) wait(ctx context.Context) error {
-	o.mu.Lock()
-	done := o.done
-	o.mu.Unlock()
-	if done == nil {
-		return nil
-	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-	}
+// drop drops the events that are not handled. A handler that is running is abandoned when the engine ends.
+func (o *observer) drop(reason error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.done == nil {
+	if !o.working {
 		return nil
 	}
 	dropped := len(o.queue)
 	o.queue = nil
-	return o.error(fmt.Errorf("left behind with %d events unhandled: %w", dropped, ctx.Err()))
+	return o.error(fmt.Errorf("left behind with %d events unhandled: %w", dropped, reason))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // bind checks the hooks of a plugin and applies the user's override and the defaults.
-func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride) ([]*pluginHook, []error) {
+func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride, failures map[string]int) ([]*pluginHook, []error) {
 	var hooks []*pluginHook
 	problems := []error{checkOverride(m.Name, list, override)}
 	names := map[string]bool{}
@@ -28,6 +28,7 @@ func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride) ([]*plugin
 			continue
 		}
 		names[h.label()] = true
+		h.failures.Store(int32(min(max(failures[h.label()], 0), maxFailures-1))) // continues the count of an earlier engine
 		hooks = append(hooks, h)
 	}
 	return hooks, problems
@@ -111,27 +112,11 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
 }
 
 // sortHooks brings the hooks of one point, given in configuration order, into the order they are called
-// in: by priority; within one priority as Before and After demand; else as they are configured. warn is called for demands that cannot be met.
+// in: by priority; within one priority as Before and After demand; else as they are configured. It repeatedly takes the first hook that no other
+// hook has to precede. In a cycle, Before and After of the hook that is configured last are ignored, and warn is called.
 func sortHooks(hooks []*pluginHook, warn func(h *pluginHook, cycle string)) []*pluginHook {
-	sorted := slices.Clone(hooks)
-	slices.SortStableFunc(sorted, func(a, b *pluginHook) int { return cmp.Compare(a.Priority, b.Priority) })
-	var out []*pluginHook
-	for len(sorted) > 0 {
-		n := 1
-		for n < len(sorted) && sorted[n].Priority == sorted[0].Priority {
-			n++
-		}
-		out = append(out, sortGroup(sorted[:n], warn)...)
-		sorted = sorted[n:]
-	}
-	return out
-}
-
-// sortGroup repeatedly takes the first hook, in configuration order, that no other hook has to precede. In a cycle, Before and After of the
-// hook that is configured last are ignored.
-func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*pluginHook {
-	waiting := slices.Clone(group)
-	out := make([]*pluginHook, 0, len(group))
+	waiting := slices.Clone(hooks)
+	out := make([]*pluginHook, 0, len(hooks))
 	for len(waiting) > 0 {
 		i := slices.IndexFunc(waiting, func(h *pluginHook) bool {
 			return !slices.ContainsFunc(waiting, func(o *pluginHook) bool { return precedes(o, h) })
@@ -140,7 +125,11 @@ func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*p
 			cycle := findCycle(waiting)
 			last := slices.MaxFunc(demanding(cycle), func(a, b *pluginHook) int { return cmp.Compare(a.index, b.index) })
 			last.anywhere = true
-			warn(last, cycleText(cycle))
+			names := make([]string, 0, len(cycle)+1)
+			for _, h := range append(cycle, cycle[0]) {
+				names = append(names, h.plugin.Name)
+			}
+			warn(last, strings.Join(names, " → "))
 			continue
 		}
 		out = append(out, waiting[i])
@@ -149,7 +138,9 @@ func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*p
 	return out
 }
 
-func precedes(a, b *pluginHook) bool { return a != b && (a.demandsBefore(b) || b.demandsAfter(a)) }
+func precedes(a, b *pluginHook) bool {
+	return a.Priority < b.Priority || a.Priority == b.Priority && a != b && (a.demandsBefore(b) || b.demandsAfter(a))
+}
 
 func (h *pluginHook) demandsBefore(o *pluginHook) bool {
 	return !h.anywhere && slices.Contains(h.Before, o.plugin.Name)
@@ -185,12 +176,4 @@ func demanding(cycle []*pluginHook) []*pluginHook {
 		}
 	}
 	return out
-}
-
-func cycleText(cycle []*pluginHook) string {
-	names := make([]string, 0, len(cycle)+1)
-	for _, h := range append(cycle, cycle[0]) {
-		names = append(names, h.plugin.Name)
-	}
-	return strings.Join(names, " → ")
 }

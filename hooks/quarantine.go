@@ -17,14 +17,6 @@ type pluginState struct {
 	reason   atomic.Pointer[string] // why it is quarantined; nil when it is not
 }
 
-func newPluginState(p Plugin, quarantined string) *pluginState {
-	m := &pluginState{Plugin: p}
-	if quarantined != "" {
-		m.reason.Store(&quarantined)
-	}
-	return m
-}
-
 // quarantined returns why the plugin is not called, or "".
 func (m *pluginState) quarantined() string {
 	if reason := m.reason.Load(); reason != nil {
@@ -76,13 +68,6 @@ func (e *Engine) Failures() map[string]map[string]int {
 	return out
 }
 
-// resume continues the count of failures of an earlier engine.
-func (m *pluginState) resume(failures map[string]int) {
-	for _, h := range m.hooks {
-		h.failures.Store(int32(min(max(failures[h.label()], 0), maxFailures-1)))
-	}
-}
-
 // Quarantined returns the plugins that are not called and why, by name.
 func (e *Engine) Quarantined() map[string]string {
 	out := map[string]string{}
@@ -92,9 +77,4 @@ func (e *Engine) Quarantined() map[string]string {
 		}
 	}
 	return out
-}
-
-// quarantineError is the error of a hook whose plugin is quarantined. It says how to end that.
-func quarantineError(m *pluginState, reason string) error {
-	return fmt.Errorf("%w (%s); run tenon plugin enable %s", ErrQuarantined, reason, m.Name)
 }

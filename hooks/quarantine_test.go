@@ -279,7 +279,7 @@ func TestQuarantineIsSafe(t *testing.T) {
 		t.Errorf("Transform = %v, want the quarantined redactor to stop the turn", err)
 	}
 	got, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{Ledger: &l}, &sdk.PermissionRequest{})
-	want := hooks.GateResult{
+	want := hooks.Result{
 		Verdict: sdk.VerdictDeny, Plugin: "guard",
 		Reason: "plugin guard: hook permission.ask: quarantined (it hung); run tenon plugin enable guard",
 	}

@@ -348,7 +348,7 @@ func TestSilentRemote(t *testing.T) {
 		if took := time.Since(begin); took != 2*time.Second {
 			t.Errorf("the gate took %s, want 2s", took)
 		}
-		want := hooks.GateResult{Verdict: sdk.VerdictDeny, Reason: "plugin bad: hook permission.ask: timed out after 2s", Plugin: "bad"}
+		want := hooks.Result{Verdict: sdk.VerdictDeny, Reason: "plugin bad: hook permission.ask: timed out after 2s", Plugin: "bad"}
 		if err != nil || got != want {
 			t.Errorf("Gate = %+v, %v, want %+v", got, err, want)
 		}

@@ -8,18 +8,9 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// Result is the decision of the hooks at a transform point, in addition to the changed value. The zero value refuses nothing.
-type Result struct {
-	// Verdict is deny or halt, from points that may deny; then no later hook was called. Else empty.
-	Verdict sdk.Verdict
-	Reason  string
-	Plugin  string // that refused
-}
 
 // Transform calls the hooks at p in order. Each gets a copy of in and of the value as its predecessors
 // left it, and its changes are applied to the value, a pointer, before the next hook is
@@ -32,16 +23,7 @@ type Result struct {
 // Errors: an *Error from a hook whose failure stops the turn; the error of ctx, immediately when it ends.
 // The value then holds the changes of the hooks that succeeded before.
 func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value any) (Result, error) {
-	at := e.points[p]
-	if at == nil {
-		return Result{}, nil
-	}
-	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
-	w.run(ctx, at.hooks)
-	if w.err != nil {
-		return Result{}, w.err
-	}
-	return w.result, nil
+	return e.walk(ctx, p, s, in, value)
 }
 
 // transform applies the changes of a hook to the value. It reports whether the walk continues.
@@ -51,7 +33,7 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 	if h.Handler != nil {
 		err = w.applyLocal(h, t, &entry)
 	} else {
-		entry.Dropped = t.remote.dropped
+		entry.Dropped = t.dropped
 		start := time.Now()
 		err = w.applyRemote(ctx, h, answer.Changes, &entry, start.Add(h.Timeout-took))
 		took += time.Since(start)
@@ -92,7 +74,7 @@ func (w *walk) applyRemote(ctx context.Context, h *pluginHook, changes []sdk.Cha
 	}
 	changed, ledger := value.Clone(w.value), w.scope.Ledger != nil
 	var err error
-	entry.Changes, err = withDeadline(ctx, w.engine.o.Logger, deadline, &w.loan, func(context.Context) ([]EntryChange, error) {
+	entry.Changes, err = WithDeadline(ctx, w.engine.o.Logger, time.Until(deadline), func(context.Context) ([]EntryChange, error) {
 		return apply(changed, changes, ledger)
 	})
 	if errors.Is(err, ErrAbandoned) {

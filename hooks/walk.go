@@ -3,9 +3,9 @@ package hooks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
-	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -15,37 +15,50 @@ type Scope struct {
 	Subject string  // such as the callID of a tool call; empty for the request itself
 }
 
+// Result is the decision of the hooks at a point. The zero value refuses nothing. At a transform point that may deny, it is the verdict of the
+// hook that refused; then no later hook was called.
+type Result struct {
+	Verdict sdk.Verdict
+	Reason  string // the reasons of the gates with this verdict, in order, joined by "; "
+	Message string // for continue: their messages, joined by an empty line
+	Plugin  string // their plugins, in order, joined by ", "
+}
+
 // walk is one call of Transform or Gate: it calls the hooks of a point in order.
 type walk struct {
 	engine *Engine
-	loan   loan // the goroutine for the hooks
-	kind   hookpoint.Kind
 	scope  Scope
 	firing int // in the ledger
 	in     any
 	value  any // nil at gates
 
-	inputJSON []byte   // of in, once a remote hook received it
-	result    Result   // of a transform
-	verdicts  verdicts // of a gate
-	err       error    // ends the walk
+	inputJSON []byte // of in, once a remote hook received it
+	result    Result
+	err       error // ends the walk
 }
 
-// run calls the hooks in order, until one ends the walk or ctx ends. w is the caller's, so that it need not be allocated.
-func (w *walk) run(ctx context.Context, hooks []*pluginHook) {
-	defer w.loan.end()
-	w.firing = w.scope.Ledger.firing()
+// walk calls the hooks at a point in order, until one ends the walk or ctx ends. value is nil at gates.
+func (e *Engine) walk(ctx context.Context, p sdk.Point, s Scope, in, value any) (Result, error) {
+	hooks := e.points[p]
+	if hooks == nil {
+		return Result{}, nil
+	}
+	w := walk{engine: e, scope: s, firing: s.Ledger.firing(), in: in, value: value}
 	for _, h := range hooks {
 		if !w.callHook(ctx, h) {
-			return
+			break
 		}
 	}
+	if w.err != nil {
+		return Result{}, w.err
+	}
+	return w.result, nil
 }
 
 // callHook calls one hook. It reports whether the walk continues.
 func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 	if reason := h.plugin.quarantined(); reason != "" {
-		return w.applyPolicy(h, OutcomeSkipped, quarantineError(h.plugin, reason), 0)
+		return w.applyPolicy(h, OutcomeSkipped, fmt.Errorf("%w (%s); run tenon plugin enable %s", ErrQuarantined, reason, h.plugin.Name), 0)
 	}
 	if err := ctx.Err(); err != nil {
 		return w.abort(h, err)
@@ -55,21 +68,17 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 		w.err = err
 		return false
 	}
-	answer, took, err := h.call(ctx, t, w.engine, &w.loan)
-	if err == nil && w.kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
+	answer, took, err := h.call(ctx, t, w.engine)
+	if err == nil && w.value != nil && answer.Verdict == sdk.VerdictAbstain {
 		return w.transform(ctx, h, t, &answer, took)
 	}
 	if err != nil {
 		return w.fail(ctx, h, err, took)
 	}
 	h.clearFailures()
-	if w.kind == hookpoint.KindGate {
-		w.verdicts.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.Name)
-	} else {
-		w.result = Result{Verdict: answer.Verdict, Reason: answer.Reason, Plugin: h.plugin.Name}
-	}
+	w.result.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.Name)
 	w.record(h, &Entry{Outcome: outcomes[answer.Verdict], Verdict: answer.Verdict, Reason: answer.Reason}, took)
-	return w.kind == hookpoint.KindGate
+	return w.value == nil
 }
 
 // abort ends the walk because its caller canceled it; the hook is not to blame.
@@ -101,14 +110,10 @@ func (w *walk) applyPolicy(h *pluginHook, outcome Outcome, err error, took time.
 		w.err = blamed
 	case sdk.OnErrorDeny:
 		entry.Verdict, entry.Reason = sdk.VerdictDeny, blamed.Error()
-		if w.kind == hookpoint.KindGate {
-			w.verdicts.add(sdk.VerdictDeny, entry.Reason, "", h.plugin.Name)
-		} else {
-			w.result = Result{Verdict: sdk.VerdictDeny, Reason: entry.Reason, Plugin: h.plugin.Name}
-		}
+		w.result.add(sdk.VerdictDeny, entry.Reason, "", h.plugin.Name)
 	}
 	w.record(h, &entry, took)
-	return w.err == nil && w.result.Verdict == ""
+	return w.err == nil && (w.value == nil || w.result.Verdict == "")
 }
 
 // record writes an entry to the ledger.
@@ -119,5 +124,5 @@ func (w *walk) record(h *pluginHook, e *Entry, took time.Duration) {
 	e.Firing, e.Subject = w.firing, w.scope.Subject
 	e.Point, e.Plugin, e.Version, e.Hook = h.Point, h.plugin.Name, h.plugin.Version, h.Name
 	e.DurationUS = took.Microseconds()
-	w.scope.Ledger.add(e)
+	w.scope.Ledger.Add(e)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
@@ -43,36 +44,36 @@ func (h *Host) SessionChanges(ctx context.Context, session string) ([]FileChange
 //
 // Errors: ErrNotFound, ErrNothing, ErrBusy, ErrElsewhere, *ConflictError, snapshot.ErrOff, snapshot.ErrGone, *store.OwnedError.
 func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
-	var out *Reverted
-	err := h.whileIdle(ctx, o.SessionID, func(ctx context.Context, t *turn) (err error) {
-		out, err = t.undo.Revert(ctx, o)
-		return err
-	})
-	return out, err
+	return h.whileIdle(ctx, o.SessionID, func(ctx context.Context, t *turn) (*Reverted, error) { return t.undo.Revert(ctx, o) })
 }
 
 // Unrevert restores what Revert undid. Files that were modified since are a *ConflictError unless force is set. Errors: as Revert.
 func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Reverted, error) {
-	var out *Reverted
-	err := h.whileIdle(ctx, session, func(ctx context.Context, t *turn) (err error) {
-		out, err = t.undo.Unrevert(ctx, force)
-		return err
-	})
-	return out, err
+	return h.whileIdle(ctx, session, func(ctx context.Context, t *turn) (*Reverted, error) { return t.undo.Unrevert(ctx, force) })
 }
 
 // whileIdle runs f between turns of a session. If a turn runs, the error is ErrBusy: it may take long.
-func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Context, *turn) error) error {
+func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Context, *turn) (*Reverted, error)) (*Reverted, error) {
+	busy := fmt.Errorf("session %s: %w", session, ErrBusy)
 	if r := h.runner(session); r != nil && r.inTurn() {
-		return fmt.Errorf("session %s: %w", session, ErrBusy)
+		return nil, busy
 	}
-	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
+	out := make(chan *Reverted, 1) // the caller may have left
+	err := h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil {
-			return stateDone, fmt.Errorf("session %s: %w", session, ErrBusy)
+			return stateDone, busy
 		}
 		t.undo.WaitStored()
-		return stateDone, f(ctx, t)
+		reverted, err := f(ctx, t)
+		out <- reverted
+		return stateDone, err
 	})
+	select {
+	case reverted := <-out:
+		return reverted, err
+	default:
+		return nil, err
+	}
 }
 
 // Compact summarises the conversation of a session, as if it had grown too long, and waits for the summary. A turn under way continues after it. model
@@ -88,7 +89,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 			t.summaryModel = model
 			return stateCompact, nil
 		}
-		u, err := t.openPrompt(ctx, t.host.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, nil)
+		u, err := t.openPrompt(ctx, t.host.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, &input.Command{})
 		t.user, t.manual = u, true
 		return stateCompact, err
 	})

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/host/generation"
@@ -40,14 +41,13 @@ var (
 // Host runs sessions. Safe for use from many goroutines.
 type Host struct {
 	generation.Inventory // lists what plugins contribute, and Reload
-	permission.Answers   // to requests that wait
+	*permission.Asks     // the requests that wait for the user
 	plugins              *generation.Registry
 
 	opts      Options
 	log       *slog.Logger
 	ids       *sdk.IDs
 	bus       *live.Bus
-	asks      *permission.Asks
 	approvals *permission.Approvals
 
 	// Both end in Close. backgroundCtx, for background work of turns, ends first.
@@ -61,8 +61,8 @@ type Host struct {
 
 	mu      sync.Mutex
 	runners map[string]*runner // by session
-	closed  bool
-	wg      sync.WaitGroup // the goroutines of runners
+	closed  atomic.Bool        // written under mu
+	wg      sync.WaitGroup     // the goroutines of runners
 }
 
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is left out with a notice, unless it is
@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	o.Policy.Home = o.Project.Home
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(),
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{},
 		runners: map[string]*runner{},
 		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
@@ -85,7 +85,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	}
 	h.approvals = &permission.Approvals{Store: o.Store, Project: o.Project, Root: h.sessions.Root}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	h.Answers = permission.NewAnswers(h.ctx, h.asks, h.approvals)
+	h.Asks = permission.NewAsks(h.ctx, h.approvals)
 	h.backgroundCtx, h.cancelBackground = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, o, turns{h}, h.bus, h.notice)
 	h.Inventory = h.plugins.Inventory()
@@ -132,12 +132,9 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 }
 
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
-// subscription: the host waits for it.
+// subscription: the host waits for it. Another one misses the oldest events if it does not keep up.
 func (h *Host) Subscribe(size int, lossless bool) *live.Subscription {
-	if lossless {
-		return h.bus.Subscribe(size, live.WaitForRoom)
-	}
-	return h.bus.Subscribe(size, live.EndSubscription)
+	return h.bus.Subscribe(size, lossless)
 }
 
 // publish gives the event an identifier and hands it to observers and subscribers.
@@ -165,21 +162,14 @@ func (h *Host) notice(n sdk.PluginNotice) {
 	h.bus.Publish(h.ctx, sdk.Event{ID: h.ids.New(sdk.PrefixEvent), Type: sdk.EventPluginNotice, Properties: &n})
 }
 
-func (h *Host) closing() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.closed
-}
-
 // Close aborts the running turns, calls the observers at session.end, and closes the plugins. It waits for all of them, but abandons plugins
 // that take more than a few seconds. Safe twice.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
-	if h.closed {
+	if h.closed.Swap(true) {
 		h.mu.Unlock()
 		return nil
 	}
-	h.closed = true
 	running := slices.Collect(maps.Values(h.runners))
 	h.mu.Unlock()
 	for _, r := range running {

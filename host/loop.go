@@ -70,11 +70,6 @@ func (h *halting) reason() error {
 	return nil
 }
 
-// newTurn returns a turn for the next prompt. finish releases its generation.
-func newTurn(r *runner, c *live.Conversation, files *undo.Session) *turn {
-	return &turn{host: r.host, gen: r.generation(), runner: r, conv: c, undo: files, halted: &halting{}}
-}
-
 // run runs the turn from its first prompt to the answers of all its prompts.
 func (t *turn) run(ctx context.Context) {
 	turnCtx, cancel := t.begin(ctx)
@@ -107,7 +102,7 @@ func (t *turn) takeCanceled(ctx context.Context) {
 	}
 	q := t.runner.next()
 	t.answering = append(t.answering, q)
-	if !t.host.closing() {
+	if !t.host.closed.Load() {
 		_ = t.commitPrompt(ctx, q) // finish reports the error
 	}
 }

@@ -61,11 +61,11 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return t.Rules.Headless(&r)
 	}
 	permission.Describe(&r, tool, o)
-	return h.asks.Permission(ctx, r, alwaysAsk, !t.gen.Config.Experimental.ContinueLoopOnDeny, t.publish)
+	return permission.AskPermission(ctx, h.Asks, r, alwaysAsk, !t.gen.Config.Experimental.ContinueLoopOnDeny, t.publish)
 }
 
 // gate runs the hooks at permission.ask. Their answer holds for this request only.
-func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateResult, error) {
+func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result, error) {
 	scope := hooks.Scope{Ledger: t.ledger}
 	if r.Tool != nil {
 		scope.Subject = r.Tool.CallID
@@ -86,5 +86,5 @@ func (t *turn) question(ctx context.Context, r sdk.QuestionRequest) ([][]string,
 		return nil, sdk.ErrHeadless
 	}
 	r.ID = t.host.ids.New(sdk.PrefixQuestion)
-	return t.host.asks.Question(ctx, r, t.publish)
+	return permission.AskQuestions(ctx, t.host.Asks, r, t.publish)
 }

@@ -101,18 +101,15 @@ func (q *queued) take() []store.Op {
 // accept makes a prompt the turn's user message and returns the state after it.
 func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	in := q.input
-	command, err := input.Expand(ctx, t.gen, in.Command, in.Text)
+	command, err := input.Expand(ctx, t.gen, in.Command, in.Text, in.Shell)
 	if err != nil {
 		return stateDone, err
-	}
-	if in.Shell {
-		command = input.ShellLine(in.Text)
 	}
 	u, err := t.openPrompt(ctx, q.id, &in, command)
 	if err != nil {
 		return stateDone, err
 	}
-	t.byOthers = command != nil && command.ByOthers(t.host.templateAuthor(command))
+	t.byOthers = command.ByOthers(t.host.templateAuthor(command))
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
@@ -131,7 +128,10 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	t.user = v.Message
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
 	t.show(t.user)
-	t.conv.Add(t.user, t.assignParts(v.Parts), q.take()...)
+	for _, p := range v.Parts {
+		*p.Head() = t.conv.NewPart(t.user)
+	}
+	t.conv.Add(t.user, v.Parts, q.take()...)
 	if err := t.conv.Journal.Flush(context.WithoutCancel(ctx)); err != nil { // before other changes, which may fail alone
 		return stateDone, err
 	}
@@ -144,7 +144,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 		}
 		if !itsModel {
 			s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
-			if command != nil && command.Variant != "" {
+			if command.Variant != "" {
 				s.Model.Variant = q.input.Variant
 			}
 		}
@@ -175,24 +175,22 @@ func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, comma
 // chooseSetup makes the setup for a prompt: it chooses the agent, the model and the rules.
 func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.Command) error {
 	s := t.conv.SessionCopy()
-	byCommand := command != nil && in.Model == "" && command.Model != ""
+	byCommand := in.Model == "" && command.Model != ""
 	itsAgent, _ := command.Chooses(in.Agent, in.Model)
-	if command != nil {
-		in.Agent = cmp.Or(in.Agent, command.Agent)
-		in.Model = cmp.Or(in.Model, command.Model)
-		in.Variant = cmp.Or(in.Variant, command.Variant)
-	}
+	in.Agent = cmp.Or(in.Agent, command.Agent)
+	in.Model = cmp.Or(in.Model, command.Model)
+	in.Variant = cmp.Or(in.Variant, command.Variant)
 	usual := cmp.Or(s.Agent, t.gen.Config.DefaultAgent, sdk.AgentBuild)
 	name := cmp.Or(in.Agent, usual)
 	agent, err := t.gen.Agent(name)
-	if err != nil && command != nil && name == command.Agent {
+	if err != nil && name == command.Agent {
 		return fmt.Errorf("command %s names its agent: %w", command.Label(), err)
 	}
 	if err != nil {
 		return err
 	}
 	t.delegate = ""
-	if command != nil && command.Delegates(&agent) {
+	if command.Delegates(&agent) {
 		t.delegate = name
 		if agent, err = t.gen.Agent(usual); err != nil {
 			return err
@@ -235,16 +233,14 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 
 // resolveParts builds the parts of the prompt. Parts of a command pass the hooks at command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	var entries []hooks.Entry
 	r := &input.Resolver{
 		Project: t.Project, Log: t.host.log, Generation: t.gen, Rules: t.Rules, Author: t.host.templateAuthor,
 		Shell: func(ctx context.Context, c *input.Command) (func(context.Context, string) (*sdk.ToolResult, error), error) {
-			return t.templateShell(ctx, c, u, ledger, &entries)
+			return t.templateShell(ctx, c, u, ledger)
 		},
 	}
 	parts, err := r.Parts(ctx, in.Text, command, in.Parts)
-	ask.StoreEntries(t.conv, t.gen, u.ID, t.Purpose, entries)
-	if err != nil || command == nil || command.IsShellLine() {
+	if err != nil || command.Name == "" {
 		return parts, err
 	}
 	if t.delegate != "" {
@@ -279,14 +275,6 @@ func (t *turn) changeSetup(ctx context.Context, before, after *sdk.UserMessage) 
 		t.Setup, err = t.newSetup(ctx, agent, m)
 	}
 	return err
-}
-
-// assignParts makes the parts belong to the user message.
-func (t *turn) assignParts(parts sdk.Parts) []sdk.Part {
-	for _, p := range parts {
-		*p.Head() = t.conv.NewPart(t.user)
-	}
-	return parts
 }
 
 // firstState returns the state after a stored prompt. It starts the prompt's subtasks, if there are any.

@@ -83,30 +83,33 @@ func (h *Host) Submit(ctx context.Context, in PromptInput) (wait func(context.Co
 // submit queues a prompt. g is the generation for the turn that the prompt begins; if it is nil or no longer used, the current one.
 func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*queued, error) {
 	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: in, result: make(chan promptResult, 1), gen: g}
-	r, err := h.join(q)
-	if r == nil {
-		return q, err
-	}
-	data, err := json.Marshal(in)
-	if err == nil {
-		err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: in.SessionID, Data: data})
-	}
-	q.stored = true
-	r.add(q, err)
-	return q, err
+	return q, h.enqueue(ctx, q)
 }
 
 // runJob queues a job in place of a prompt and waits for the turn that it begins. A running turn takes it between steps, like a prompt.
 func (h *Host) runJob(ctx context.Context, session string, job func(context.Context, *turn) (state, error)) error {
 	q := &queued{id: h.ids.New(sdk.PrefixMessage), input: PromptInput{SessionID: session}, job: job, result: make(chan promptResult, 1)}
-	r, err := h.join(q)
-	if err != nil {
+	if err := h.enqueue(ctx, q); err != nil {
 		return err
 	}
-	if r != nil {
-		r.add(q, nil)
+	_, err := q.wait(ctx)
+	return err
+}
+
+// enqueue gives a prompt or job to the session's runner, and stores a prompt for a busy session.
+func (h *Host) enqueue(ctx context.Context, q *queued) error {
+	r, err := h.join(q)
+	if r == nil {
+		return err
 	}
-	_, err = q.wait(ctx)
+	if q.job == nil {
+		var data []byte
+		if data, err = json.Marshal(q.input); err == nil {
+			err = h.opts.Store.Submit(ctx, store.Prompt{ID: q.id, SessionID: q.input.SessionID, Data: data})
+		}
+		q.stored = true
+	}
+	r.add(q, err)
 	return err
 }
 
@@ -121,7 +124,7 @@ func (h *Host) join(q *queued) (*runner, error) {
 		r.mu.Unlock()
 		return r, nil
 	}
-	if h.closed {
+	if h.closed.Load() {
 		return nil, ErrClosed
 	}
 	r := &runner{host: h, session: session, queue: []*queued{q}, adopted: map[string]*queued{}, changed: make(chan struct{}, 1)}
@@ -304,11 +307,12 @@ func (r *runner) adopt(left []store.Prompt) {
 func (r *runner) runTurns(ctx context.Context, c *live.Conversation) (again bool) {
 	files := &undo.Session{Files: &r.host.files, Conversation: c, Background: r.inBackground}
 	for {
-		if r.waiting() && !r.host.closing() {
+		if r.waiting() && !r.host.closed.Load() {
 			if c.Journal.Failed() != nil {
 				return true
 			}
-			newTurn(r, c, files).run(ctx)
+			t := &turn{host: r.host, gen: r.generation(), runner: r, conv: c, undo: files, halted: &halting{}}
+			t.run(ctx) // releases the generation
 		}
 		reported := c.Journal.Failed() // by the turn
 		r.waitIdle(true)
@@ -361,14 +365,16 @@ func (r *runner) inBackground(f func()) {
 func (r *runner) startBackground(f func()) {
 	r.background++
 	go func() { // ends with f; waitIdle waits for it
-		defer func() {
-			r.mu.Lock()
-			r.background--
-			r.mu.Unlock()
-			r.wake()
-		}()
+		defer r.endBackground()
 		f()
 	}()
+}
+
+func (r *runner) endBackground() {
+	r.mu.Lock()
+	r.background--
+	r.mu.Unlock()
+	r.wake()
 }
 
 func (r *runner) wake() {
@@ -384,7 +390,7 @@ func (r *runner) waitIdle(orPrompt bool) {
 		r.mu.Lock()
 		idle, waits := r.background == 0 && r.storing == 0, len(r.queue) > 0
 		r.mu.Unlock()
-		if idle || orPrompt && waits && !r.host.closing() {
+		if idle || orPrompt && waits && !r.host.closed.Load() {
 			return
 		}
 		<-r.changed
@@ -400,7 +406,7 @@ func (r *runner) retire(err error) bool {
 	defer r.mu.Unlock()
 	busy := r.storing > 0 || r.background > 0
 	if err == nil {
-		if busy || len(r.queue) > 0 && !r.host.closed {
+		if busy || len(r.queue) > 0 && !r.host.closed.Load() {
 			return false
 		}
 		err = ErrClosed // prompts that came while the host was closing stay in the store's queue

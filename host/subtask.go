@@ -94,8 +94,7 @@ func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWit
 	}
 	stop := context.AfterFunc(ctx, func() { t.host.Abort(in.SessionID) })
 	defer stop()
-	r := <-q.result // the runner always answers
-	return r.message, r.err
+	return q.wait(context.WithoutCancel(ctx)) // the runner always answers
 }
 
 // startSubtasks opens a step that runs the subtasks of the prompt through the task tool, and reports

@@ -20,8 +20,8 @@ const (
 )
 
 // templateShell returns the function that runs shell commands of a command's template, each as a call of the bash tool (callTool).
-// The conversation contains only the output. The calls are appended to entries and published.
-func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger, entries *[]hooks.Entry) (func(context.Context, string) (*sdk.ToolResult, error), error) {
+// The conversation contains only the output. The calls are published and in the ledger.
+func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (func(context.Context, string) (*sdk.ToolResult, error), error) {
 	v, err := t.templateTurn(ctx, c, u, ledger)
 	if err != nil {
 		return nil, err
@@ -35,13 +35,7 @@ func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserM
 		if err != nil {
 			return nil, err // strings always encode
 		}
-		result, entry, err := v.callFor(ctx, &call{byPlugin: c.Owner, template: c.Label(), raw: args}, shellTool, u.ID)
-		entry.Reason = where + ": " + visible.Cut(line, maxTemplateReason, "…")
-		if err != nil {
-			entry.Error = err.Error()
-		}
-		*entries = append(*entries, entry)
-		return result, err
+		return v.callFor(ctx, &call{byPlugin: c.Owner, template: c.Label(), raw: args}, shellTool, u.ID, where+": "+visible.Cut(line, maxTemplateReason, "…"))
 	}, nil
 }
 

@@ -219,37 +219,28 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	call := c.toolCall()
 	c.prepared = nil                            // the tool owns it: it can be as large as the arguments
 	go func() { done <- c.run(runCtx, call) }() // ends when the tool returns; abandoned after abandonAfter
+	abandon := make(chan struct{})
+	defer context.AfterFunc(runCtx, func() { time.AfterFunc(abandonAfter, func() { close(abandon) }) })()
+	var o tools.Outcome
 	select {
-	case o := <-done:
+	case o = <-done:
 		c.freeLongArgs()
-		return t.finalOutcome(ctx, runCtx, c, o)
-	case <-runCtx.Done():
+	case <-abandon:
+		o = tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)}
 	}
-	select {
-	case o := <-done:
-		return t.finalOutcome(ctx, runCtx, c, o)
-	case <-time.After(abandonAfter):
-		return t.finalOutcome(ctx, runCtx, c, tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
-	}
+	return t.finalOutcome(ctx, runCtx, c, o)
 }
 
 // watchFiles notes the state of the files that a call may change, in the background. When it is noted, the channel has the function to call
-// after the call.
+// after the call. When a command's template calls a tool, the message to note changes with does not exist yet.
 func (t *turn) watchFiles(ctx context.Context, c *call) <-chan func() {
-	ends := make(chan func(), 1)
-	if !t.writes(c) {
+	ends, on := make(chan func(), 1), t.gen.Config.Snapshot
+	if on != nil && !*on || c.template != "" || !c.tool.MayWrite() || !t.host.files.On() {
 		ends <- func() {}
 		return ends
 	}
 	go func() { ends <- t.undo.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
 	return ends
-}
-
-// writes reports whether undo must note the files that a call may write. When a command's template calls a tool, the message to note changes
-// with does not exist yet.
-func (t *turn) writes(c *call) bool {
-	on := t.gen.Config.Snapshot
-	return (on == nil || *on) && c.template == "" && c.tool.MayWrite() && t.host.files.On()
 }
 
 // run calls the tool; a panic is an error of the tool.
@@ -261,7 +252,7 @@ func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))
 	}
 	if err != nil {
-		o := tools.Failed(c.host.turn.haltOnHookError(err))
+		o := tools.Failed(c.host.turn.haltIfFinal(err))
 		o.Result = result
 		return o
 	}
@@ -295,20 +286,13 @@ func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	if ctx.Err() != nil {
 		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
 	}
-	return tools.Failed(t.haltOnRefusal(err))
+	return tools.Failed(t.haltIfFinal(err))
 }
 
-// haltOnRefusal halts the turn if err is a refusal that halts. It returns err.
-func (t *turn) haltOnRefusal(err error) error {
-	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
-		return t.halt(err)
-	}
-	return err
-}
-
-// haltOnHookError halts the turn if err is from a hook that must not fail. It returns err.
-func (t *turn) haltOnHookError(err error) error {
-	if _, ok := errors.AsType[*tools.HookError](err); ok {
+// haltIfFinal halts the turn if err is a refusal that halts, or from a hook that must not fail. It returns err.
+func (t *turn) haltIfFinal(err error) error {
+	refusal, refused := errors.AsType[*sdk.Refusal](err)
+	if refused && refusal.Halt || errors.As(err, new(*tools.HookError)) {
 		return t.halt(err)
 	}
 	return err
@@ -367,7 +351,12 @@ func (t *turn) conclude(c *call, o tools.Outcome) {
 		}
 	})
 	t.put(c, blobs...)
-	t.publishEdits(c.part)
+	if c.part.State.Status != sdk.ToolCompleted {
+		return
+	}
+	for _, f := range tools.StringsOf(c.part.State.Metadata["files"]) { // that the call wrote
+		t.publish(sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
+	}
 }
 
 // put records the state of the call.
@@ -377,14 +366,4 @@ func (t *turn) put(c *call, blobs ...[]byte) {
 		return
 	}
 	t.conv.PutPart(c.part, blobs...)
-}
-
-// publishEdits publishes the files that a call wrote (metadata "files").
-func (t *turn) publishEdits(p *sdk.ToolPart) {
-	if p.State.Status != sdk.ToolCompleted {
-		return
-	}
-	for _, f := range tools.StringsOf(p.State.Metadata["files"]) {
-		t.publish(sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
-	}
 }

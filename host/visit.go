@@ -42,9 +42,8 @@ func (h turns) Visit(ctx context.Context, session string, f func(context.Context
 	defer context.AfterFunc(turnCtx, func() { cancel(context.Cause(turnCtx)) })()
 	t := *view
 	t.ledger = &hooks.Ledger{}
-	v := &visit{turn: &t}
-	err = f(ctx, v)
-	ask.StoreEntries(t.conv, t.gen, t.currentMessage(), t.Purpose, append(t.ledger.Entries(), v.entries...))
+	err = f(ctx, &visit{&t})
+	ask.StoreLedger(t.conv, t.gen, t.currentMessage(), t.Purpose, t.ledger)
 	return err
 }
 
@@ -67,9 +66,8 @@ func (r *runner) endVisit(view *turn) {
 	r.host.plugins.Release(view.gen)
 	r.mu.Lock()
 	r.visits--
-	r.background--
 	r.mu.Unlock()
-	r.wake()
+	r.endBackground()
 }
 
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
@@ -122,14 +120,13 @@ func (t *turn) currentMessage() string {
 
 // visit is one request of a plugin on behalf of a session (generation.Turn).
 type visit struct {
-	turn    *turn // a copy for this visit, with its own ledger
-	entries []hooks.Entry
+	turn *turn // a copy for this visit, with its own ledger
 }
 
 // Permit judges a permission request of a plugin.
 func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
 	req.Agent, req.Metadata = v.turn.Agent.Name, permission.AskedBy(req.Metadata, "", by.Name)
-	return v.turn.haltOnRefusal(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
+	return v.turn.haltIfFinal(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
 }
 
 // Question asks the user.
@@ -144,17 +141,15 @@ func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.Too
 	}
 	t := v.turn
 	t.tools = tools.All(ctx, t.toolScope())
-	result, entry, err := t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.currentMessage())
-	v.entries = append(v.entries, entry)
-	return result, err
+	return t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.currentMessage(), "")
 }
 
 // PointPluginCall is the point of a tool call in the ledger that the model did not make; no hook is called there.
 const PointPluginCall sdk.Point = "tool.call"
 
-// callFor runs a call that the model did not make through callTool. It returns the call's ledger entry. The error has the text that hooks
+// callFor runs a call that the model did not make through callTool, and notes it in the ledger with the reason. The error has the text that hooks
 // gave it.
-func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk.ToolResult, hooks.Entry, error) {
+func (t *turn) callFor(ctx context.Context, c *call, tool, message, reason string) (*sdk.ToolResult, error) {
 	if len(c.raw) == 0 {
 		c.raw = []byte("{}")
 	}
@@ -171,17 +166,18 @@ func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk
 	t.callTool(ctx, c, &running)
 	running.Wait()
 	by := &c.byPlugin.Manifest
-	entry := hooks.Entry{
+	entry := &hooks.Entry{
 		Point: PointPluginCall, Plugin: by.Name, Version: by.Version, Hook: c.part.Tool, Subject: c.part.CallID,
-		Outcome: hooks.Outcome(c.outcome.Kind), DurationUS: time.Since(begun).Microseconds(),
+		Outcome: hooks.Outcome(c.outcome.Kind), Reason: reason, DurationUS: time.Since(begun).Microseconds(),
 	}
 	if c.outcome.Err != nil {
 		entry.Error = c.outcome.Err.Error()
 	}
+	t.ledger.Add(entry)
 	if err := c.outcome.Failure(ctx); err != nil {
-		return nil, entry, err
+		return nil, err
 	}
-	return c.outcome.Result, entry, nil
+	return c.outcome.Result, nil
 }
 
 // publishPluginCall publishes the state of a plugin's call.
@@ -205,7 +201,7 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 		SessionID: req.SessionID, Permission: permission.Sampling, Agent: t.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
 		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": generation.PreviewOf(&req)},
 	}
-	if err := t.haltOnRefusal(t.permit(ctx, request, "", generation.OriginOf(by))); err != nil {
+	if err := t.haltIfFinal(t.permit(ctx, request, "", generation.OriginOf(by))); err != nil {
 		return nil, err
 	}
 	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // for this request; the purpose is in the ledger

@@ -199,7 +199,7 @@ func (r *rig) before(in *sdk.ToolInput, args sdk.Object) (hooks.Result, sdk.Obje
 }
 
 // ask fires permission.ask.
-func (r *rig) ask(req *sdk.PermissionRequest) hooks.GateResult {
+func (r *rig) ask(req *sdk.PermissionRequest) hooks.Result {
 	r.tb.Helper()
 	result, err := r.engine.Gate(r.tb.Context(), sdk.PointPermissionAsk, hooks.Scope{Ledger: r.ledger}, req)
 	if err != nil {
@@ -256,7 +256,7 @@ func (r *rig) start(s sdk.Session) {
 }
 
 // stop fires turn.stop.
-func (r *rig) stop(session, agent string) hooks.GateResult {
+func (r *rig) stop(session, agent string) hooks.Result {
 	r.tb.Helper()
 	in := &sdk.TurnStopInput{SessionID: session, Message: &sdk.AssistantMessage{Agent: agent}, Text: "done", Continued: 1}
 	result, err := r.engine.Gate(r.tb.Context(), sdk.PointTurnStop, hooks.Scope{Ledger: r.ledger}, in)

@@ -26,7 +26,7 @@ func patchCall() *sdk.ToolInput {
 }
 
 // askPatch fires permission.ask for a patch whose call has begun.
-func (r *rig) askPatch(text string) hooks.GateResult {
+func (r *rig) askPatch(text string) hooks.Result {
 	r.tb.Helper()
 	args, err := json.Marshal(sdk.Object{"patchText": text})
 	if err != nil {

@@ -2,11 +2,11 @@ package ask
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -79,6 +79,11 @@ func (a *Answer) takeText(e sdk.StreamEvent) error {
 		}
 		b = a.begin(key, e.Type)
 	}
+	return a.extend(b, "text", e)
+}
+
+// extend adds the content of an event to a block, and its text to the field of the part. The error of the journal ends the stream.
+func (a *Answer) extend(b *block, field string, e sdk.StreamEvent) error {
 	if len(e.Metadata) > 0 {
 		a.Conversation.Locked(func() { *b.metadata = e.Metadata })
 	}
@@ -86,15 +91,8 @@ func (a *Answer) takeText(e sdk.StreamEvent) error {
 		return nil
 	}
 	b.text.add(e.Text)
-	a.Conversation.AppendText(b.part, "text", e.Text)
-	return a.storeFailure()
-}
-
-// storeFailure returns the error of the journal, which ends the stream.
-func (a *Answer) storeFailure() error {
-	if err := a.Conversation.Journal.Failed(); err != nil {
-		a.failure = err
-	}
+	a.Conversation.AppendText(b.part, field, e.Text)
+	a.failure = cmp.Or(a.Conversation.Journal.Failed(), a.failure)
 	return a.failure
 }
 
@@ -150,21 +148,16 @@ func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
 		}
 		b = a.beginCall(e)
 	}
-	if len(e.Metadata) > 0 {
-		a.Conversation.Locked(func() { *b.metadata = e.Metadata })
-	}
-	if e.Text == "" {
-		return nil
-	}
-	b.text.add(e.Text)
-	a.Conversation.AppendText(b.part, "raw", e.Text)
-	return a.storeFailure()
+	return a.extend(b, "raw", e)
 }
 
 func (a *Answer) beginCall(e sdk.StreamEvent) *block {
-	callID := e.CallID
-	if callID == "" || a.knows(callID) {
-		callID = a.Conversation.IDs.New("call") // results refer to calls by unique IDs
+	// Results refer to calls by unique IDs. Some servers number the calls of each answer from 0, and others refuse the conversation then.
+	callID := cmp.Or(e.CallID, a.Conversation.IDs.New("call"))
+	for known := range store.PartsOf[*sdk.ToolPart](a.Conversation.Snapshot()...) {
+		if known.CallID == callID {
+			callID = a.Conversation.IDs.New("call")
+		}
 	}
 	p := &sdk.ToolPart{
 		PartHead: a.Conversation.NewPart(a.Msg), CallID: callID, Tool: e.Tool,
@@ -175,17 +168,6 @@ func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 	a.Calls = append(a.Calls, &toolCall{Part: p, block: b})
 	a.Conversation.AddPart(p)
 	return b
-}
-
-// knows reports whether the conversation has a call with this ID: some servers number the calls of each answer from 0, and others refuse the
-// conversation then.
-func (a *Answer) knows(callID string) bool {
-	return slices.ContainsFunc(a.Conversation.Snapshot(), func(m sdk.MessageWithParts) bool {
-		return slices.ContainsFunc(m.Parts, func(p sdk.Part) bool {
-			c, ok := p.(*sdk.ToolPart)
-			return ok && c.CallID == callID
-		})
-	})
 }
 
 // end closes the open block and gives each call its arguments. It keeps the received content of a broken answer.

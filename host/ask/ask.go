@@ -31,10 +31,8 @@ type exchange struct {
 	sink  func() sink
 	// retries bounds the attempts after the first; nil: as configured.
 	retries *int
-	// beforeWait is called before the wait for the next attempt, with the number of the failed one, from 1. If nil, no callback.
-	beforeWait func(try int, wait time.Duration, err error)
-	// afterWait is called when the wait is over. If nil, no callback.
-	afterWait func()
+	// waits is called before the wait for the next attempt, with the number of the failed one, from 1. It returns what to call after the wait.
+	waits func(try int, wait time.Duration, err error) (over func())
 }
 
 // ask sends the request of an exchange, and again after errors that may pass (model.RetryDelay). If the request does not fit the model's
@@ -69,15 +67,11 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 				return final
 			}
 		}
-		if q.beforeWait != nil {
-			q.beforeWait(try, wait, err)
-		}
+		over := q.waits(try, wait, err)
 		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
-		if q.afterWait != nil {
-			q.afterWait()
-		}
+		over()
 	}
 }
 
@@ -163,6 +157,7 @@ func (s *Setup) AskSeparately(ctx context.Context, c *live.Conversation, user *s
 		},
 		sink:    func() sink { a = &separateAnswer{}; return a },
 		retries: &retries,
+		waits:   func(int, time.Duration, error) func() { return func() {} },
 	})
 	if err != nil {
 		return nil, err
@@ -180,22 +175,18 @@ func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) {
 	})
 }
 
-// StoreEntries stores entries of the ledger with a message.
-func StoreEntries(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
-	if len(entries) == 0 {
+// StoreLedger stores the ledger of a request, without secrets, with the message that it led to; l may be nil.
+func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
+	if l == nil {
 		return
 	}
-	set.HideEntries(entries)
+	entries := l.Entries()
+	for i := range entries {
+		entries[i].Error, entries[i].Reason = set.Hide(entries[i].Error), set.Hide(entries[i].Reason)
+	}
 	data, err := json.Marshal(entries)
-	if err != nil {
-		return // strings and numbers always encode
+	if err != nil || len(entries) == 0 { // strings and numbers always encode
+		return
 	}
 	c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
-}
-
-// StoreLedger stores the ledger of a request with the message that it led to; l may be nil.
-func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
-	if l != nil {
-		StoreEntries(c, set, messageID, purpose, l.Entries())
-	}
 }

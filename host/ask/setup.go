@@ -123,10 +123,7 @@ func (s *Setup) System(user string) []string {
 
 func (s *Setup) environment() string {
 	p := s.Project
-	git := "no"
-	if p.Git {
-		git = "yes"
-	}
+	git := map[bool]string{false: "no", true: "yes"}[p.Git]
 	return fmt.Sprintf("<env>\nModel: %s\nWorking directory: %s\nProject root: %s\nGit repository: %s\nPlatform: %s\nToday: %s\n</env>",
 		s.Model.Ref(), p.Directory, p.Worktree, git, runtime.GOOS, time.Now().Format("Mon Jan 2 2006"))
 }

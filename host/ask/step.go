@@ -29,12 +29,12 @@ func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelR
 			a = &Answer{Step: s, ctx: ctx, open: map[string]*block{}}
 			return a
 		},
-		beforeWait: func(try int, wait time.Duration, err error) {
+		waits: func(try int, wait time.Duration, err error) func() {
 			s.update(live.IgnorePart)
 			s.Conversation.AddPart(&sdk.RetryPart{PartHead: s.Conversation.NewPart(s.Msg), Attempt: try, Error: *s.Generation.WireError(err), Time: sdk.RetryTime{Created: live.Now()}})
 			Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: try, Message: s.Generation.Hide(err.Error()), Next: time.Now().Add(wait).UnixMilli()})
+			return func() { Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusBusy}) }
 		},
-		afterWait: func() { Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusBusy}) },
 	})
 	if errors.Is(err, sdk.ErrAnswerLimit) || model.Classify(err) == model.ClassOverflow {
 		s.update(live.IgnorePart) // they would fill the context of every later request

@@ -177,18 +177,14 @@ func (s *Summary) keep(b *ask.Answer) error {
 	if strings.TrimSpace(live.AnswerText(parts)) == "" {
 		return errors.New("the model gave an empty summary of the conversation")
 	}
+	first, last := s.Plan.Covered[0], s.Plan.Covered[len(s.Plan.Covered)-1]
+	covers := map[string]any{"from": first.Info.Head().ID, "to": last.Info.Head().ID, "messages": float64(len(s.Plan.Covered))}
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored {
-			s.Conversation.Locked(func() { text.Metadata = live.WithKey(text.Metadata, "covers", covers(s.Plan.Covered)) })
+			s.Conversation.Locked(func() { text.Metadata = live.WithKey(text.Metadata, "covers", covers) })
 			s.Conversation.PutPart(text)
 		}
 	}
 	s.Finish(b)
 	return nil
-}
-
-func covers(messages []sdk.MessageWithParts) map[string]any {
-	return map[string]any{
-		"from": messages[0].Info.Head().ID, "to": messages[len(messages)-1].Info.Head().ID, "messages": float64(len(messages)),
-	}
 }

@@ -31,21 +31,17 @@ type checker struct {
 	origins map[string]Origin
 }
 
-func newChecker(l *loader, s *source) *checker {
+// layer returns the values of a source, and their origins.
+func (l *loader) layer(s *source) (tree, map[string]Origin) {
 	c := &checker{loader: l, src: s, origins: map[string]Origin{}}
 	c.Checker = checked.Checker{Source: &s.Source, Report: &l.report, Rules: c}
-	return c
-}
-
-// layer returns the source's values.
-func (c *checker) layer() tree {
 	out, _ := c.Value(c.src.root.Place(""), c.src.root, reflect.TypeFor[sdk.Config]())
 	layer := out.(tree)
 	c.lower(layer)
 	if c.src.layer == LayerProject {
 		c.restrictProject(layer)
 	}
-	return layer
+	return layer, c.origins
 }
 
 // Own reads values that have several forms.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -15,10 +16,13 @@ type HookBlock struct {
 }
 
 // code notes the origins of plugins and hooks, which the merged layers do not have, and removes from a layer of the project the plugins that
-// the user named (isUsers).
+// the user named. The user's entry stays: a repository must not remove the options of a redactor.
 func (m *merger) code(layer tree, origins map[string]Origin) {
 	if list, ok := layer["plugins"].([]any); ok {
-		list = slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return m.isUsers(pluginPath(entry), origins["plugins"]) })
+		list = slices.DeleteFunc(slices.Clone(list), func(entry any) bool {
+			user, named := m.plugins[pluginPath(entry)]
+			return origins["plugins"].Layer == LayerProject && named && user.Layer != LayerProject
+		})
 		layer["plugins"] = list
 		for _, entry := range list {
 			m.plugins[pluginPath(entry)] = origins["plugins"]
@@ -37,13 +41,6 @@ func pluginPath(entry any) string {
 	fields, _ := entry.(map[string]any)
 	path, _ := fields["path"].(string)
 	return path
-}
-
-// isUsers reports whether a file of the project names a plugin that the user named. The user's entry stays: a repository must not remove the
-// options of a redactor.
-func (m *merger) isUsers(path string, by Origin) bool {
-	user, named := m.plugins[path]
-	return by.Layer == LayerProject && named && user.Layer != LayerProject
 }
 
 // firstUnder returns the origin of the first value at or below key.
@@ -68,14 +65,7 @@ func (l *Loaded) HookBlocks() []HookBlock { return slices.Clone(l.hooks) }
 // the user trusts.
 func (l *Loaded) ServerOrigin(name string) Origin {
 	key := checked.Join("mcp", name)
-	var found Origin
-	for _, k := range slices.Sorted(maps.Keys(l.Origins)) {
-		if !under(k, key) {
-			continue
-		}
-		if o := l.Origins[k]; found.Source == "" || o.Layer == LayerProject && found.Layer != LayerProject {
-			found = o
-		}
-	}
-	return found
+	ofProject := maps.Clone(l.Origins)
+	maps.DeleteFunc(ofProject, func(_ string, o Origin) bool { return o.Layer != LayerProject })
+	return cmp.Or(firstUnder(ofProject, key), firstUnder(l.Origins, key))
 }

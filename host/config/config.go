@@ -57,7 +57,10 @@ type Loaded struct {
 // Load reads all layers. All problems in them are returned as one *Error, which wraps ErrConfig; other errors are
 // those of ctx.
 func Load(ctx context.Context, o Options) (*Loaded, error) {
-	l := newLoader(o)
+	l := &loader{
+		opts: o, env: environment(o.Environ), projectFiles: map[string]string{}, borrowed: map[string]bool{},
+		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}), report: checked.Report{Most: o.MaxProblems},
+	}
 	sources, err := l.sources(ctx)
 	if err != nil {
 		return nil, err
@@ -70,8 +73,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	var own []tree     // the receivers in the user's layers
 	byProject := false // a file of the project sets receivers, too
 	for _, s := range sources {
-		c := newChecker(l, s)
-		layer := c.layer()
+		layer, origins := l.layer(s)
 		if s.layer == LayerManaged {
 			managed, _ = layer["permission"].(sdk.PermissionRules)
 		}
@@ -80,7 +82,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		} else {
 			own = append(own, chosen)
 		}
-		if err := m.add(layer, c.origins); err != nil {
+		if err := m.add(layer, origins); err != nil {
 			return nil, err
 		}
 	}
@@ -102,7 +104,13 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
 	}
 	if byProject {
-		loaded.Own, err = merged(own)
+		m = newMerger()
+		for _, layer := range own {
+			if err := m.add(layer, nil); err != nil {
+				return nil, err
+			}
+		}
+		loaded.Own, err = m.config()
 	}
 	return loaded, err
 }
@@ -128,11 +136,4 @@ type loader struct {
 	// borrowed holds the keys whose values a file of the project took from the environment or another file. It is true if the value is more than
 	// one variable.
 	borrowed map[string]bool
-}
-
-func newLoader(o Options) *loader {
-	return &loader{
-		opts: o, env: environment(o.Environ), projectFiles: map[string]string{}, borrowed: map[string]bool{},
-		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}), report: checked.Report{Most: o.MaxProblems},
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,36 +90,25 @@ const (
 	mcpRemote = "remote"
 )
 
-// verify checks the merged values.
+// verify checks the merged values: MCP servers may be incomplete.
 func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
 		server := cfg.MCP[name]
-		key := checked.Join("mcp", name)
-		if message, remedy := checkServer(&server); message != "" {
-			l.bad(key, origins, message, remedy)
+		switch bad := func(message, remedy string) { l.bad(checked.Join("mcp", name), origins, message, remedy) }; {
+		case server.Type == "" && len(server.Command) == 0 && server.URL == "":
+			if server.Enabled == nil || *server.Enabled {
+				bad("has neither command nor url", "say how to start or reach the server")
+			}
+		case server.Type == "" && server.URL != "":
+			bad("has no type", `add "type": "remote"`)
+		case server.Type == "":
+			bad("has no type", `add "type": "local"`)
+		case server.Type == mcpLocal && len(server.Command) == 0:
+			bad("a local server needs command", `add "command": ["program", "argument"]`)
+		case server.Type == mcpRemote && server.URL == "":
+			bad("a remote server needs url", `add "url": "https://…"`)
 		}
 	}
-}
-
-// checkServer returns a problem with an incomplete MCP server. An empty message means that it is complete.
-func checkServer(server *sdk.MCPConfig) (message, remedy string) {
-	switch {
-	case server.Type == "" && len(server.Command) == 0 && server.URL == "":
-		if server.Enabled == nil || *server.Enabled {
-			return "has neither command nor url", "say how to start or reach the server"
-		}
-	case server.Type == "":
-		kind := mcpLocal
-		if server.URL != "" {
-			kind = mcpRemote
-		}
-		return "has no type", fmt.Sprintf(`add "type": %q`, kind)
-	case server.Type == mcpLocal && len(server.Command) == 0:
-		return "a local server needs command", `add "command": ["program", "argument"]`
-	case server.Type == mcpRemote && server.URL == "":
-		return "a remote server needs url", `add "url": "https://…"`
-	}
-	return "", ""
 }
 
 // bad reports a problem with the merged value of key, at the place of its first member. It reports nothing if a member has a problem itself,
@@ -136,13 +126,9 @@ func (l *loader) bad(key string, origins map[string]Origin, message, remedy stri
 			at = o
 		}
 	}
-	l.report.Add(Problem{File: l.displaySource(at), Line: at.Line, Column: at.Column, Key: key, Message: message, Remedy: remedy})
-}
-
-func (l *loader) displaySource(o Origin) string {
-	switch o.Layer {
-	case LayerUser, LayerProject, LayerFile, LayerManaged:
-		return l.display(o.Source)
+	file := strings.TrimPrefix(at.Source, "env ")
+	if filepath.IsAbs(file) {
+		file = l.display(file)
 	}
-	return strings.TrimPrefix(o.Source, "env ")
+	l.report.Add(Problem{File: file, Line: at.Line, Column: at.Column, Key: key, Message: message, Remedy: remedy})
 }

@@ -1,9 +1,11 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/secret"
 )
 
 // reference matches a reference to a variable or a file.
@@ -28,8 +30,11 @@ func (c *checker) expand(p place, text string) string {
 	})
 }
 
+// expandEnv returns the value of a variable. A project's file may use a variable with the name of a secret only where the value requires approval
+// or is sent only to the user's addresses, see foreign.
 func (c *checker) expandEnv(p place, name string) string {
-	if !c.mayBorrowEnv(p, name) {
+	if c.src.layer == LayerProject && !holdsSecrets(p.Schema) && secret.Named(name) {
+		c.Bad(p, fmt.Sprintf("{env:%s} is a secret by its name, which a file of the project may not put here", name), "put the value into your own configuration")
 		return ""
 	}
 	value, ok := c.env[envName(name)]
@@ -39,8 +44,10 @@ func (c *checker) expandEnv(p place, name string) string {
 	return value
 }
 
+// expandFile returns the content of a file. A project's file may use only files of the project.
 func (c *checker) expandFile(p place, name string) string {
-	if !c.mayBorrowFile(p, name) {
+	if c.src.layer == LayerProject && !c.inProject(name, c.src.dir) {
+		c.Bad(p, fmt.Sprintf("file %q is outside of the project, where a file of the project may not read", name), "put the value into your own configuration")
 		return ""
 	}
 	text, err := c.readFile(c.src.layer, c.absolute(name, c.src.dir))

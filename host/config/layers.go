@@ -132,8 +132,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (l *loader) variables() []*source {
-	var out []*source
+// variables returns the sources of single variables.
+func (l *loader) variables() (out []*source) {
 	for _, v := range variables() {
 		name, key := v[0], v[1]
 		value := l.env[name]
@@ -141,23 +141,17 @@ func (l *loader) variables() []*source {
 			continue
 		}
 		s := &source{Source: checked.Source{Name: name}, layer: LayerEnvironment, origin: "env " + name, dir: l.opts.Directory}
-		if key != "permission" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz") == "" {
-			s.root = nest(key, &checked.Node{Kind: checked.String, Text: value})
-			out = append(out, s)
-			continue
+		node := &checked.Node{Kind: checked.String, Text: value}
+		if key == "permission" && strings.Trim(value, "abcdefghijklmnopqrstuvwxyz") != "" {
+			if !s.parse([]byte(value), &l.report) {
+				continue
+			}
+			node = s.root
 		}
-		if !s.parse([]byte(value), &l.report) {
-			continue
-		}
-		s.root = nest(key, s.root)
+		s.root = &checked.Node{Kind: checked.Object, Members: []checked.Member{{Name: key, Value: *node}}}
 		out = append(out, s)
 	}
 	return out
-}
-
-// nest returns an object with one member.
-func nest(name string, value *checked.Node) *checked.Node {
-	return &checked.Node{Kind: checked.Object, Members: []checked.Member{{Name: name, Value: *value}}}
 }
 
 // absolute returns the absolute form of a path that begins with ~/ or is relative to dir.

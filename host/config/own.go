@@ -2,7 +2,6 @@ package config
 
 import (
 	"github.com/tenonhq/tenon/internal/value"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // receiverKeys are the keys that determine who receives the conversation.
@@ -17,15 +16,4 @@ func receivers(layer tree) tree {
 		}
 	}
 	return out
-}
-
-// merged returns the configuration of these layers alone.
-func merged(layers []tree) (*sdk.Config, error) {
-	m := newMerger()
-	for _, layer := range layers {
-		if err := m.add(layer, nil); err != nil {
-			return nil, err
-		}
-	}
-	return m.config()
 }

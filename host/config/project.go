@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/requestfield"
-	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,12 +18,13 @@ const projectHooks = "hooks.project"
 // user's commands, files elsewhere, and settings that weaken other plugins' hooks. Entries that name code to run are approved elsewhere.
 func (c *checker) restrictProject(layer tree) {
 	left := func(key, why, remedy string) {
+		delete(layer, key)
 		c.Report.Warn(c.problem(key, firstUnder(c.origins, key), why, remedy))
 		maps.DeleteFunc(c.origins, func(k string, _ Origin) bool { return under(k, key) })
 	}
 	remedy := "put it into your own configuration, in " + c.opts.ConfigDir
-	if shell, ok := layer["shell"].(string); ok && !slices.Contains(shells(), shell) {
-		delete(layer, "shell")
+	known := []string{"bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "pwsh", "powershell", "cmd"} // the user's PATH determines the program
+	if shell, ok := layer["shell"].(string); ok && !slices.Contains(known, shell) {
 		left("shell", "ignored: a project's file may choose only the name of a known shell, such as bash", remedy)
 	}
 	for _, field := range []struct{ key, must string }{
@@ -34,7 +33,6 @@ func (c *checker) restrictProject(layer tree) {
 		{"catalog", "choose the source of prices and limits"},
 	} {
 		if _, ok := layer[field.key]; ok {
-			delete(layer, field.key)
 			left(field.key, "ignored: a project's file must not "+field.must, remedy)
 		}
 	}
@@ -103,31 +101,7 @@ func (c *checker) restrictPaths(object map[string]any, name, key string, dirs []
 	object[name] = kept
 }
 
-// shells returns the names of shells that a project may choose. The user's PATH determines the program.
-func shells() []string {
-	return []string{"bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "pwsh", "powershell", "cmd"}
-}
-
 // inProject reports whether a path or pattern relative to dir is inside the project after links are resolved.
 func (c *checker) inProject(path, dir string) bool {
 	return !strings.HasPrefix(path, "~") && c.inside.Holds(projectfs.Real(c.absolute(path, dir)))
-}
-
-// mayBorrowEnv reports whether a value of this source may contain the variable. A project's file may use a variable with the name of a secret only
-// where the value requires approval or is sent only to the user's addresses, see foreign.
-func (c *checker) mayBorrowEnv(p place, name string) bool {
-	if c.src.layer != LayerProject || holdsSecrets(p.Schema) || !secret.Named(name) {
-		return true
-	}
-	c.Bad(p, fmt.Sprintf("{env:%s} is a secret by its name, which a file of the project may not put here", name), "put the value into your own configuration")
-	return false
-}
-
-// mayBorrowFile reports whether a value of this source may contain the file. A project's file may use only files of the project.
-func (c *checker) mayBorrowFile(p place, name string) bool {
-	if c.src.layer != LayerProject || c.inProject(name, c.src.dir) {
-		return true
-	}
-	c.Bad(p, fmt.Sprintf("file %q is outside of the project, where a file of the project may not read", name), "put the value into your own configuration")
-	return false
 }

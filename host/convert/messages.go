@@ -26,11 +26,7 @@ const (
 
 // Messages turns stored messages into the model's. Every tool call gets exactly one result.
 func Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
-	out := make([]sdk.ModelMessage, 0, len(messages)*2)
-	for i := range messages {
-		out = append(out, modelMessage(&messages[i], model)...)
-	}
-	return out
+	return new(Cache).Messages(messages, model)
 }
 
 func modelMessage(m *sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
@@ -149,22 +145,33 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 	same := info.ProviderID == model.ProviderID && info.ModelID == model.ID
 	var out []sdk.ModelMessage
 	var said, results []sdk.ModelContent
+	// Metadata is for the same provider and model only. Another model gets reasoning as plain text. An empty text can carry a signature.
+	say := func(c sdk.ModelContent) {
+		if !same {
+			c.Metadata = nil
+		}
+		if !same && c.Type == sdk.ContentReasoning {
+			c.Type = sdk.ContentText
+		}
+		if c.Type == sdk.ContentToolCall || c.Text != "" || len(c.Metadata) > 0 {
+			said = append(said, c)
+		}
+	}
 	for _, p := range parts {
 		if live.Ignored(p) {
 			continue
 		}
 		switch p := p.(type) {
 		case *sdk.TextPart:
-			metadata := metadataFor(same, p.Metadata)
-			if p.Text != "" || len(metadata) > 0 { // an empty text can carry a signature
-				said = append(said, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: metadata})
-			}
+			say(sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: p.Metadata})
 		case *sdk.ReasoningPart:
-			if c, ok := reasoningContent(p, same); ok {
-				said = append(said, c)
-			}
+			say(sdk.ModelContent{Type: sdk.ContentReasoning, Text: p.Text, Metadata: p.Metadata})
 		case *sdk.ToolPart:
-			said = append(said, toolCallContent(p, same))
+			args := p.State.Input
+			if len(args) == 0 || args[0] != '{' {
+				args = json.RawMessage("{}")
+			}
+			say(sdk.ModelContent{Type: sdk.ContentToolCall, CallID: p.CallID, Tool: p.Tool, Args: args, Metadata: p.Metadata})
 			results = append(results, toolResultContent(p, model))
 		}
 	}
@@ -175,33 +182,6 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 		out = append(out, sdk.ModelMessage{Role: sdk.RoleTool, Content: results})
 	}
 	return out
-}
-
-// metadataFor returns the provider's metadata, for the same provider and model only.
-func metadataFor(same bool, metadata sdk.Object) sdk.Object {
-	if !same {
-		return nil
-	}
-	return metadata
-}
-
-// reasoningContent returns reasoning for the model it came from; another model gets it as plain text.
-func reasoningContent(p *sdk.ReasoningPart, same bool) (sdk.ModelContent, bool) {
-	if p.Text == "" && len(p.Metadata) == 0 {
-		return sdk.ModelContent{}, false
-	}
-	if same {
-		return sdk.ModelContent{Type: sdk.ContentReasoning, Text: p.Text, Metadata: p.Metadata}, true
-	}
-	return sdk.ModelContent{Type: sdk.ContentText, Text: p.Text}, p.Text != ""
-}
-
-func toolCallContent(p *sdk.ToolPart, same bool) sdk.ModelContent {
-	args := p.State.Input
-	if len(args) == 0 || args[0] != '{' {
-		args = json.RawMessage("{}")
-	}
-	return sdk.ModelContent{Type: sdk.ContentToolCall, CallID: p.CallID, Tool: p.Tool, Args: args, Metadata: metadataFor(same, p.Metadata)}
 }
 
 func toolResultContent(p *sdk.ToolPart, model *sdk.Model) sdk.ModelContent {

@@ -26,29 +26,21 @@ func (g *Set) Agents() []sdk.Agent {
 // agentInfos is Agents with the places that the agents come from.
 func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	var out []AgentInfo
-	at := func(name string) int {
-		return slices.IndexFunc(out, func(a AgentInfo) bool { return a.Name == name })
-	}
 	each(ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) {
-		i := at(a.Name)
-		if i < 0 {
-			out = append(out, AgentInfo{Agent: a, Plugin: l.Manifest.Name})
-			return
-		}
-		out[i] = AgentInfo{Agent: a, Plugin: l.Manifest.Name}
+		out = replace(out, AgentInfo{Agent: a, Plugin: l.Manifest.Name}, func(o AgentInfo) bool { return o.Name == a.Name })
 	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
-		c := g.Config.Agent[name]
-		i := at(name)
-		switch {
-		case c.Disable && i >= 0:
-			out = slices.Delete(out, i, i+1)
-		case c.Disable:
-		case i >= 0:
-			out[i].Agent, out[i].Configured = configureAgent(out[i].Agent, c), true
-		default:
-			out = append(out, AgentInfo{Agent: configureAgent(sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: sdk.OriginConfiguration}, c), Configured: true})
+		c, same := g.Config.Agent[name], func(a AgentInfo) bool { return a.Name == name }
+		if c.Disable {
+			out = slices.DeleteFunc(out, same)
+			continue
 		}
+		a := AgentInfo{Agent: sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: sdk.OriginConfiguration}}
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			a = out[i]
+		}
+		a.Agent, a.Configured = configureAgent(a.Agent, c), true
+		out = replace(out, a, same)
 	}
 	return out
 }

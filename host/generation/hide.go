@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
@@ -13,10 +12,3 @@ func (g *Set) Hide(text string) string { return secret.Hide(text, g.r.o.Secrets)
 
 // WireError turns an error into its form on the wire, bounded and without secrets.
 func (g *Set) WireError(err error) *sdk.NamedError { return model.WireError(err, g.Hide) }
-
-// HideEntries removes secrets from the texts of hooks, in place.
-func (g *Set) HideEntries(entries []hooks.Entry) {
-	for i := range entries {
-		entries[i].Error, entries[i].Reason = g.Hide(entries[i].Error), g.Hide(entries[i].Reason)
-	}
-}

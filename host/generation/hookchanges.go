@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/envname"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
@@ -62,10 +63,7 @@ func guardMessage(before, after *sdk.UserMessage) error {
 }
 
 func guardEnv(listed []string, before, after map[string]string) error {
-	all := map[string]string{}
-	maps.Copy(all, before)
-	maps.Copy(all, after)
-	for _, name := range slices.Sorted(maps.Keys(all)) {
+	for _, name := range slices.Sorted(maps.Keys(model.Merged(before, after))) {
 		old, had := before[name]
 		now, has := after[name]
 		switch {

@@ -36,9 +36,7 @@ func (n Inventory) Config() *sdk.Config {
 }
 
 // Agents lists the agents.
-func (n Inventory) Agents() []sdk.Agent {
-	return use(n, func(g *Set) []sdk.Agent { return g.Agents() })
-}
+func (n Inventory) Agents() []sdk.Agent { return use(n, (*Set).Agents) }
 
 // AgentInfo is an agent and where it came from.
 type AgentInfo struct {
@@ -74,20 +72,15 @@ func (n Inventory) CommandInfos(ctx context.Context) []Command {
 func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) []string {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
+	var list []string
 	for _, c := range g.Commands(ctx) {
-		completer, ok := c.Owner.Value.(sdk.CommandCompleter)
-		if c.Name != name || !ok {
-			continue
+		if completer, ok := c.Owner.Value.(sdk.CommandCompleter); c.Name == name && ok {
+			list, _ = WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
+				return completer.CompleteCommand(ctx, name, arguments)
+			}) // after an error, the user types on
 		}
-		list, err := WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
-			return completer.CompleteCommand(ctx, name, arguments)
-		})
-		if err != nil {
-			return nil // the user types on
-		}
-		return list
 	}
-	return nil
+	return list
 }
 
 // completeTimeout limits the wait for suggestions: the user is typing.
@@ -102,12 +95,7 @@ func (n Inventory) SkillInfos(ctx context.Context) []SkillInfo {
 func (g *Set) Skills(ctx context.Context) []SkillInfo {
 	var out []SkillInfo
 	each(ctx, g, "skills", sdk.SkillSource.Skills, func(l *Plugin, s sdk.Skill) {
-		i := slices.IndexFunc(out, func(o SkillInfo) bool { return o.Name == s.Name })
-		if i < 0 {
-			out = append(out, SkillInfo{s, l.Manifest.Name})
-			return
-		}
-		out[i] = SkillInfo{s, l.Manifest.Name}
+		out = replace(out, SkillInfo{s, l.Manifest.Name}, func(o SkillInfo) bool { return o.Name == s.Name })
 	})
 	return out
 }
@@ -184,13 +172,16 @@ func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
 func (g *Set) Commands(ctx context.Context) []Command {
 	var out []Command
 	each(ctx, g, "commands", sdk.CommandSource.Commands, func(l *Plugin, one sdk.Command) {
-		c := Command{Command: one, Plugin: l.Manifest.Name, Owner: l}
-		i := slices.IndexFunc(out, func(o Command) bool { return o.Name == c.Name })
-		if i < 0 {
-			out = append(out, c)
-			return
-		}
-		out[i] = c
+		out = replace(out, Command{Command: one, Plugin: l.Manifest.Name, Owner: l}, func(o Command) bool { return o.Name == one.Name })
 	})
 	return out
+}
+
+// replace puts an element in the place of the one that is the same, or appends it.
+func replace[T any](list []T, one T, same func(T) bool) []T {
+	if i := slices.IndexFunc(list, same); i >= 0 {
+		list[i] = one
+		return list
+	}
+	return append(list, one)
 }

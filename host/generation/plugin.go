@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -21,7 +22,7 @@ type Plugin struct {
 	Value    sdk.Plugin
 	Manifest sdk.Manifest
 	host     *pluginHost
-	holders  int // generations that have it, under Registry.mu; it is closed with the last
+	holders  atomic.Int32 // generations that have it; it is closed with the last
 
 	// err is written by the goroutine that starts it, before started is closed.
 	started chan struct{} // nil before start
@@ -47,24 +48,17 @@ type contribution struct {
 // load reads the manifest of a plugin and makes its host.
 func (r *Registry) load(p sdk.Plugin) *Plugin {
 	l := &Plugin{r: r, Value: p}
-	if l.Manifest, l.failure = manifestOf(p); l.failure != nil {
+	l.Manifest, l.failure = hooks.RecoverPanic(r.ctx, r.o.Logger, func(context.Context) (sdk.Manifest, error) {
+		m := p.Manifest()
+		return m, m.Validate()
+	})
+	if l.failure != nil {
 		l.started = make(chan struct{})
 		close(l.started) // it is not started
 	}
 	l.host = &pluginHost{plugin: l, log: r.o.Logger.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
 	l.host.open, l.host.end = context.WithCancel(context.WithoutCancel(r.ctx))
 	return l
-}
-
-// manifestOf returns the manifest of a plugin; a panic is an error of the plugin.
-func manifestOf(p sdk.Plugin) (m sdk.Manifest, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("manifest: panic: %v", r)
-		}
-	}()
-	m = p.Manifest()
-	return m, m.Validate()
 }
 
 // optionsOf returns the plugin's own part of the configuration.

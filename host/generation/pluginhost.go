@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -91,21 +90,20 @@ func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionReques
 		return errors.New("permission request: want a permission and at least one pattern")
 	}
 	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
-	return p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		return t.Permit(ctx, p.plugin.Manifest, req)
+	_, err := visit(ctx, p, req.SessionID, func(ctx context.Context, t Turn) (struct{}, error) {
+		return struct{}{}, t.Permit(ctx, p.plugin.Manifest, req)
 	})
+	return err
 }
 
 // AskUser asks the user questions. Errors: ErrNoTurn, sdk.ErrHeadless, *sdk.Refusal.
-func (p *pluginHost) AskUser(ctx context.Context, sessionID string, questions []sdk.Question) (answers [][]string, err error) {
+func (p *pluginHost) AskUser(ctx context.Context, sessionID string, questions []sdk.Question) ([][]string, error) {
 	if len(questions) == 0 {
 		return nil, errors.New("ask the user: no question")
 	}
-	err = p.visit(ctx, sessionID, func(ctx context.Context, t Turn) (err error) {
-		answers, err = t.Question(ctx, sdk.QuestionRequest{SessionID: sessionID, Questions: questions})
-		return err
+	return visit(ctx, p, sessionID, func(ctx context.Context, t Turn) ([][]string, error) {
+		return t.Question(ctx, sdk.QuestionRequest{SessionID: sessionID, Questions: questions})
 	})
-	return answers, err
 }
 
 // Events streams the events from now on, until ctx ends or the plugin or the host is closed. At most size wait (default 256);
@@ -114,7 +112,7 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	if size <= 0 {
 		size = defaultEvents
 	}
-	s := p.plugin.r.bus.Subscribe(min(size, maxEvents), live.KeepNewest)
+	s := p.plugin.r.bus.Subscribe(min(size, maxEvents), false)
 	forget := context.AfterFunc(p.open, s.Close)
 	context.AfterFunc(ctx, func() {
 		forget()
@@ -125,12 +123,10 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 
 // CallTool calls a tool on behalf of a session, on the path of every call. The call is in the ledger and published, but not in the
 // conversation, because the model did not make it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
-func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
-	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		result, err = t.CallTool(ctx, p.plugin, req)
-		return err
+func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
+	return visit(ctx, p, req.SessionID, func(ctx context.Context, t Turn) (*sdk.ToolResult, error) {
+		return t.CallTool(ctx, p.plugin, req)
 	})
-	return result, err
 }
 
 // Sample asks the session's model, or its small one, for an answer, once the user gave permission. The session must have a turn that runs; it
@@ -142,20 +138,22 @@ func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result 
 	if req.Messages, err = sampleMessages(req.Messages); err != nil {
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}
-	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		result, err = t.Sample(ctx, p.plugin.Manifest, req)
-		return err
+	return visit(ctx, p, req.SessionID, func(ctx context.Context, t Turn) (*sdk.SampleResult, error) {
+		return t.Sample(ctx, p.plugin.Manifest, req)
 	})
-	return result, err
 }
 
 // visit runs f on the running turn of a session.
-func (p *pluginHost) visit(ctx context.Context, session string, f func(context.Context, Turn) error) error {
-	if err := ctx.Err(); err != nil {
+func visit[T any](ctx context.Context, p *pluginHost, session string, f func(context.Context, Turn) (T, error)) (result T, err error) {
+	switch {
+	case ctx.Err() != nil:
+		return result, ctx.Err()
+	case session == "":
+		return result, fmt.Errorf("%w: the request names no session", ErrNoTurn)
+	}
+	err = p.plugin.r.turns.Visit(ctx, session, func(ctx context.Context, t Turn) error {
+		result, err = f(ctx, t)
 		return err
-	}
-	if session == "" {
-		return fmt.Errorf("%w: the request names no session", ErrNoTurn)
-	}
-	return p.plugin.r.turns.Visit(ctx, session, f)
+	})
+	return result, err
 }

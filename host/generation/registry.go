@@ -91,21 +91,6 @@ func (r *Registry) Release(g *Set) {
 	}
 }
 
-// retainPlugin counts one more generation that has the plugin.
-func (r *Registry) retainPlugin(l *Plugin) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l.holders++
-}
-
-// releasePlugin counts one less, and reports whether it was the last.
-func (r *Registry) releasePlugin(l *Plugin) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l.holders--
-	return l.holders == 0
-}
-
 // closeGrace bounds how long closing waits for plugins.
 const closeGrace = 5 * time.Second
 

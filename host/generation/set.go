@@ -41,7 +41,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	}
 	err := g.start(ctx, old)
 	if err == nil {
-		err = g.contributions(ctx, old)
+		err = g.makeEngine(old)
 	}
 	if err == nil {
 		err = g.transformConfig(ctx)
@@ -80,7 +80,7 @@ func compiledIn[T any](g *Set) (out []T) {
 	return out
 }
 
-// start starts the plugins in parallel. Plugins of the old generation continue.
+// start starts the plugins in parallel and keeps those that work. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
 	names := map[string]bool{}
 	for _, p := range g.made.Plugins {
@@ -88,7 +88,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 		if l == nil {
 			l = g.r.load(p)
 		}
-		g.r.retainPlugin(l)
+		l.holders.Add(1)
 		g.held = append(g.held, l)
 		if name := l.Manifest.Name; l.failure == nil {
 			if names[name] {
@@ -100,12 +100,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 			l.start(ctx)
 		}
 	}
-	return g.await(ctx)
-}
-
-// await keeps the plugins that started in time. Those of the old generation have the same time again.
-func (g *Set) await(ctx context.Context) error {
-	limit, cancel := context.WithTimeout(ctx, startTimeout)
+	limit, cancel := context.WithTimeout(ctx, startTimeout) // plugins of the old generation have the same time again
 	defer cancel()
 	var problems []error
 	for _, l := range g.held {
@@ -113,10 +108,19 @@ func (g *Set) await(ctx context.Context) error {
 		case <-l.started:
 		case <-limit.Done():
 		}
+		err := l.startError()
+		if err == nil {
+			err = l.contribute(ctx)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := l.startError(); err != nil {
+		if err == nil {
+			if err = g.addProtocols(l); err != nil && l.Builtin() { // two compiled-in plugins conflict
+				return err
+			}
+		}
+		if err != nil {
 			problems = append(problems, g.drop(l, err))
 			continue
 		}
@@ -134,26 +138,10 @@ func (g *Set) drop(l *Plugin, err error) error {
 	return nil
 }
 
-// contributions builds the hook engine and the table of protocols.
-func (g *Set) contributions(ctx context.Context, old *Set) error {
+// makeEngine makes the hook engine.
+func (g *Set) makeEngine(old *Set) (err error) {
 	var list []hooks.Plugin
-	kept := g.Plugins
-	g.Plugins = nil
-	for _, l := range kept {
-		err := l.contribute(ctx)
-		if err == nil {
-			err = g.addProtocols(l)
-		}
-		if err != nil {
-			if l.Builtin() && l.failure == nil { // two compiled-in plugins conflict
-				return err
-			}
-			if err := g.drop(l, err); err != nil {
-				return err
-			}
-			continue
-		}
-		g.Plugins = append(g.Plugins, l)
+	for _, l := range g.Plugins {
 		hooked := l.asHooks()
 		hooked.Required = g.made.Required[l.Manifest.Name]
 		list = append(list, hooked)
@@ -162,11 +150,10 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 		n.Message = g.Hide(n.Message)
 		g.r.notice(n)
 	}
-	engine, err := hooks.New(hooks.Options{
+	g.Engine, err = hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Logger,
 		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: g.made.Quarantine,
 	})
-	g.Engine = engine
 	return err
 }
 
@@ -186,14 +173,10 @@ func (g *Set) addProtocols(l *Plugin) error {
 // quarantined returns the plugins that start quarantined. Plugins of the old generation keep their state.
 func (g *Set) quarantined(old *Set) map[string]string {
 	out := map[string]string{}
-	var before map[string]string
-	if old != nil {
-		before = old.Engine.Quarantined()
-	}
 	for _, l := range g.Plugins {
 		state := g.made.Quarantined
 		if old.find(l.Value) != nil {
-			state = before
+			state = old.Engine.Quarantined()
 		}
 		if reason := state[l.Manifest.Name]; reason != "" {
 			out[l.Manifest.Name] = reason
@@ -262,7 +245,7 @@ func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
 		errs = append(errs, g.Engine.Close(ctx))
 	}
 	for _, l := range slices.Backward(g.held) {
-		if r.releasePlugin(l) {
+		if l.holders.Add(-1) == 0 {
 			errs = append(errs, l.close(ctx))
 		}
 	}

@@ -12,25 +12,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Command is a called command with its arguments.
+// Command is a called command with its arguments. A prompt that calls none is a command without a name, whose template is the text of the user.
 type Command struct {
 	generation.Command
 	rendered bool    // its plugin writes the prompt
 	pieces   []piece // of its template with the arguments in place; nil when rendered
-	line     bool    // see ShellLine
+	line     bool    // the prompt is a shell command of the user, and its output
 }
 
-// ShellLine returns the command of a prompt that is a shell command of the user: the prompt is the line, and its output.
-func ShellLine(line string) *Command {
-	user := &generation.Plugin{Manifest: sdk.Manifest{Name: "user", Carrier: sdk.CarrierBuiltin}}
-	return &Command{
-		Command: generation.Command{Owner: user},
-		pieces:  []piece{{kind: pieceShell, text: line}},
-		line:    true,
-	}
-}
-
-// IsShellLine reports whether the command was made by ShellLine.
+// IsShellLine reports whether the prompt is a shell command of the user.
 func (c *Command) IsShellLine() bool { return c.line }
 
 // Label names the command and the origin of its template.
@@ -41,25 +31,32 @@ func (c *Command) Label() string {
 	return fmt.Sprintf("/%s (%s)", c.Name, cmp.Or(c.Origin, "plugin "+c.Owner.Manifest.Name))
 }
 
-// Chooses reports whether the command chooses the agent and the model of its turn. The user's choices override it. c may be nil.
+// Chooses reports whether the command chooses the agent and the model of its turn. The user's choices override it.
 func (c *Command) Chooses(agent, model string) (itsAgent, itsModel bool) {
-	if c == nil {
-		return false, false
-	}
 	itsAgent = agent == "" && c.Agent != ""
 	return itsAgent, model == "" && (c.Model != "" || c.Variant != "" || itsAgent)
 }
 
-// runs reports whether the template runs shell commands.
-func (c *Command) runs() bool {
-	return slices.ContainsFunc(c.pieces, func(p piece) bool { return p.kind == pieceShell })
+// shells returns the shell commands of the template.
+func (c *Command) shells() (out []*piece) {
+	for i := range c.pieces {
+		if c.pieces[i].kind == pieceShell {
+			out = append(out, &c.pieces[i])
+		}
+	}
+	return out
 }
 
-// Expand finds a command by its name and fills its template; nil without a name. The templates of a plugin that
-// renders its commands itself are only for display; Resolver.Parts calls it later.
-func Expand(ctx context.Context, set *generation.Set, name, arguments string) (*Command, error) {
-	if name == "" {
-		return nil, nil
+// Expand finds a command by its name and fills its template. Without a name, the arguments are the prompt or, with shell, a shell command. The
+// templates of a plugin that renders its commands itself are only for display; Resolver.Parts calls it later.
+func Expand(ctx context.Context, set *generation.Set, name, arguments string, shell bool) (*Command, error) {
+	if name == "" || shell {
+		user := &generation.Plugin{Manifest: sdk.Manifest{Name: "user", Carrier: sdk.CarrierBuiltin}}
+		typed := piece{kind: pieceArgument, text: arguments}
+		if shell {
+			typed.kind = pieceShell
+		}
+		return &Command{Command: generation.Command{Owner: user}, pieces: []piece{typed}, line: shell}, nil
 	}
 	list := set.Commands(ctx)
 	i := slices.IndexFunc(list, func(c generation.Command) bool { return c.Name == name })
@@ -79,14 +76,16 @@ func Expand(ctx context.Context, set *generation.Set, name, arguments string) (*
 }
 
 // ByOthers reports whether the user did not write all of the prompt: a plugin, another author or shell commands did.
-func (c *Command) ByOthers(by Author) bool { return c.rendered || c.runs() || by != AuthorUser }
+func (c *Command) ByOthers(by Author) bool {
+	return c.rendered || len(c.shells()) > 0 || by != AuthorUser
+}
 
 // Delegates reports whether the command's prompt goes to a subagent. a is the command's agent.
 func (c *Command) Delegates(a *sdk.Agent) bool {
 	if c.Command.Subtask != nil {
 		return *c.Command.Subtask
 	}
-	return a.Mode == sdk.ModeSubagent
+	return c.Name != "" && a.Mode == sdk.ModeSubagent
 }
 
 // Subtask turns the prompt of a command that belongs to a subagent into a subtask. References in the prompt are resolved in

@@ -40,8 +40,7 @@ type Resolver struct {
 	references references
 }
 
-// Parts returns the parts of a prompt: the parts of text, or of the command c with text as its arguments, and the given parts, resolved. c may be
-// nil.
+// Parts returns the parts of a prompt: the parts of the command c, with text as its arguments, and the given parts, resolved.
 func (r *Resolver) Parts(ctx context.Context, text string, c *Command, given sdk.Parts) (sdk.Parts, error) {
 	parts, err := r.prompt(ctx, text, c)
 	if err != nil {
@@ -53,7 +52,7 @@ func (r *Resolver) Parts(ctx context.Context, text string, c *Command, given sdk
 	if r.err != nil {
 		return nil, r.err
 	}
-	if c == nil && len(parts) == 0 {
+	if c.Name == "" && len(parts) == 0 {
 		return nil, errors.New("the prompt is empty: nothing to answer")
 	}
 	return parts, nil
@@ -61,10 +60,7 @@ func (r *Resolver) Parts(ctx context.Context, text string, c *Command, given sdk
 
 // prompt returns the parts of the prompt that the user typed or a command makes.
 func (r *Resolver) prompt(ctx context.Context, text string, c *Command) (sdk.Parts, error) {
-	switch {
-	case c == nil:
-		return r.text(ctx, text, spans{}), nil
-	case c.rendered:
+	if c.rendered {
 		return c.render(ctx, r.Log, text)
 	}
 	if err := r.runTemplate(ctx, c); err != nil {

@@ -20,12 +20,7 @@ const (
 // runTemplate runs the shell commands of a command's template, one after the other, and keeps their output.
 // The output of a failing command is output like any other; a command that may not run, or is ended, fails the prompt.
 func (r *Resolver) runTemplate(ctx context.Context, c *Command) error {
-	var shells []*piece
-	for i := range c.pieces {
-		if c.pieces[i].kind == pieceShell {
-			shells = append(shells, &c.pieces[i])
-		}
-	}
+	shells := c.shells()
 	switch {
 	case len(shells) == 0:
 		return nil

@@ -10,21 +10,12 @@ import (
 
 // Subscription receives the events of a host.
 type Subscription struct {
-	bus    *Bus
-	events chan sdk.Event
-	full   WhenFull
-	done   chan struct{} // closed by Close
-	once   sync.Once
+	bus      *Bus
+	events   chan sdk.Event
+	lossless bool
+	done     chan struct{} // closed by Close
+	once     sync.Once
 }
-
-// WhenFull selects what happens to a subscriber that does not keep up.
-type WhenFull uint8
-
-const (
-	EndSubscription WhenFull = iota // so that a client knows to read the store again
-	WaitForRoom                     // publishers wait
-	KeepNewest                      // it misses the oldest events
-)
 
 // Bus hands events to subscribers in the order they are published.
 type Bus struct {
@@ -33,9 +24,10 @@ type Bus struct {
 	closed bool
 }
 
-// Subscribe adds a subscriber with room for size events.
-func (b *Bus) Subscribe(size int, full WhenFull) *Subscription {
-	s := &Subscription{bus: b, events: make(chan sdk.Event, size), full: full, done: make(chan struct{})}
+// Subscribe adds a subscriber with room for size events. If it does not keep up, publishers wait for it if it is lossless; else it misses the
+// oldest events.
+func (b *Bus) Subscribe(size int, lossless bool) *Subscription {
+	s := &Subscription{bus: b, events: make(chan sdk.Event, max(size, 1)), lossless: lossless, done: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -71,10 +63,7 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 		return true
 	default:
 	}
-	switch s.full {
-	case EndSubscription:
-		return false
-	case KeepNewest:
+	if !s.lossless {
 		select {
 		case <-s.events:
 		default: // the subscriber read it meanwhile
@@ -103,8 +92,7 @@ func (b *Bus) Close() {
 	b.subs = nil
 }
 
-// Events returns the channel of events. It is closed when the host is, when the subscription was closed,
-// and when a subscriber that is not lossless fell behind.
+// Events returns the channel of events. It is closed when the host is, and when the subscription was closed.
 func (s *Subscription) Events() <-chan sdk.Event { return s.events }
 
 // Close ends the subscription and closes its channel; events that are still in it may be read. Safe twice.

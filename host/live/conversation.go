@@ -66,22 +66,15 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 		if len(got) > 0 {
 			page.Before = got[0].Info.Head().ID
 		} else {
-			page.Before = oldestDamaged(rows)
+			page.Before = "" // a damaged part may belong to a message that is not in the store
+			if i := slices.IndexFunc(rows, func(row store.Damage) bool { return row.Type == store.DamagedMessage && row.ID != "" }); i >= 0 {
+				page.Before = rows[i].ID
+			}
 		}
 		if len(got)+len(rows) < loadPage || page.Before == "" || reachesSummary(out) {
 			return out, damaged, nil
 		}
 	}
-}
-
-// oldestDamaged returns the ID of the oldest damaged message, or "". A damaged part may belong to a message that is not in the store.
-func oldestDamaged(rows []store.Damage) string {
-	for _, row := range rows {
-		if row.Type == store.DamagedMessage && row.ID != "" {
-			return row.ID
-		}
-	}
-	return ""
 }
 
 // CloseInterrupted closes messages and parts that an earlier process left open, and returns the changes: parts keep the content received so far,

@@ -12,30 +12,29 @@ import (
 func CopyMessage(m sdk.Message) sdk.Message {
 	switch m := m.(type) {
 	case *sdk.UserMessage:
-		c := *m
-		return &c
+		return shallow(m)
 	case *sdk.AssistantMessage:
-		c := *m
-		return &c
+		return shallow(m)
 	}
 	return m
+}
+
+func shallow[T any](p *T) *T {
+	c := *p
+	return &c
 }
 
 // CopyPart returns a shallow copy of the kinds of parts that change after they were made.
 func CopyPart(p sdk.Part) sdk.Part {
 	switch p := p.(type) {
 	case *sdk.TextPart:
-		c := *p
-		return &c
+		return shallow(p)
 	case *sdk.ReasoningPart:
-		c := *p
-		return &c
+		return shallow(p)
 	case *sdk.ToolPart:
-		c := *p
-		return &c
+		return shallow(p)
 	case *sdk.CompactionPart:
-		c := *p
-		return &c
+		return shallow(p)
 	}
 	return p
 }
@@ -85,15 +84,9 @@ func ClosePart(p sdk.Part, why Interruption) bool {
 		if p.State.Status == sdk.ToolPending {
 			text = why.Pending
 		}
-		metadata := p.State.Metadata.Clone()
-		if metadata == nil {
-			metadata = sdk.Object{}
-		}
-		metadata["interrupted"] = true
-		start := cmp.Or(p.State.Time.Start, Now())
 		p.State = sdk.ToolState{
-			Status: sdk.ToolError, Input: p.State.Input, Error: text, Metadata: metadata,
-			Time: sdk.ToolTime{Start: start, End: Now()},
+			Status: sdk.ToolError, Input: p.State.Input, Error: text, Metadata: WithKey(p.State.Metadata, "interrupted", true),
+			Time: sdk.ToolTime{Start: cmp.Or(p.State.Time.Start, Now()), End: Now()},
 		}
 		return true
 	}

@@ -69,15 +69,10 @@ func Active(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
 }
 
 func withoutCompactions(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
-	out := make([]sdk.MessageWithParts, 0, len(messages))
-	for _, m := range messages {
+	return slices.DeleteFunc(slices.Clone(messages), func(m sdk.MessageWithParts) bool {
 		a, ok := m.Info.(*sdk.AssistantMessage)
-		if CompactionPart(m.Parts) != nil || ok && a.Summary {
-			continue
-		}
-		out = append(out, m)
-	}
-	return out
+		return CompactionPart(m.Parts) != nil || ok && a.Summary
+	})
 }
 
 func HasResults(parts sdk.Parts) bool {

@@ -47,11 +47,14 @@ func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
 // configureModels applies the rules and the configuration to the models of a provider.
 func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[string]sdk.Model {
 	info, c := &p.info, m.o.Config.Provider[p.info.ID]
-	out := map[string]sdk.Model{}
-	for id, model := range models {
-		if !listed(&c, id) {
-			continue
+	out := maps.Clone(models)
+	for id := range c.Models {
+		if _, known := out[id]; !known {
+			out[id] = undescribed(info, id)
 		}
+	}
+	maps.DeleteFunc(out, func(id string, _ sdk.Model) bool { return !listed(&c, id) })
+	for id, model := range out {
 		model = complete(model, info.ID, id)
 		if p.addressed {
 			model.BaseURL = "" // the user's address is for all models
@@ -59,17 +62,7 @@ func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[s
 		if c.NPM != "" || c.Protocol != "" {
 			model.NPM, model.Protocol = "", ""
 		}
-		if mc, ok := c.Models[id]; ok {
-			model = configureModel(m.ruled(info, configureServer(model, mc)), mc)
-		} else {
-			model = m.ruled(info, model)
-		}
-		out[id] = model
-	}
-	for id, mc := range c.Models {
-		if _, known := models[id]; !known && listed(&c, id) {
-			out[id] = configureModel(m.ruled(info, configureServer(undescribed(info, id), mc)), mc)
-		}
+		out[id] = configureModel(m.ruled(info, configureServer(model, c.Models[id])), c.Models[id])
 	}
 	return out
 }
@@ -77,11 +70,6 @@ func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[s
 // undescribed returns a model that no catalog describes: the server decides what it can do.
 func undescribed(info *sdk.ProviderInfo, id string) sdk.Model {
 	return complete(sdk.Model{ToolCall: true, Temperature: true, Attachment: true}, info.ID, id)
-}
-
-// unknown returns a model that neither a catalog nor the configuration has.
-func (m *Models) unknown(info *sdk.ProviderInfo, id string) sdk.Model {
-	return m.ruled(info, undescribed(info, id))
 }
 
 // ruled applies the rules of the plugins to a model.

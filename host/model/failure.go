@@ -48,8 +48,18 @@ func namedError(err error) *sdk.NamedError {
 	if named, ok := errors.AsType[*sdk.NamedError](err); ok {
 		return named
 	}
-	if pe, ok := errors.AsType[*sdk.ProviderError](err); ok {
-		return providerNamed(pe)
+	pe, ok := errors.AsType[*sdk.ProviderError](err)
+	switch {
+	case !ok:
+	case Classify(pe) == classAuth:
+		return &sdk.NamedError{Name: sdk.ErrorProviderAuth, Data: sdk.ErrorData{ProviderID: pe.ProviderID, Message: pe.Error()}}
+	case Classify(pe) == ClassOverflow:
+		return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: pe.Error(), ResponseBody: pe.Body}}
+	default:
+		return &sdk.NamedError{Name: sdk.ErrorAPI, Data: sdk.ErrorData{
+			Message: pe.Error(), StatusCode: pe.StatusCode, IsRetryable: Classify(pe) == ClassRetry,
+			ResponseHeaders: pe.Headers, ResponseBody: pe.Body,
+		}}
 	}
 	return &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: fmt.Sprint(err)}}
 }

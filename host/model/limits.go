@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +60,7 @@ func limitsOf(p *sdk.ProviderInfo) (answer, whole time.Duration, err error) {
 		silence = 0
 	}
 	answer, whole = read("answerTimeout", answerFactor*silence), read("totalTimeout", whole)
-	return answer, whole, err
+	return cmp.Or(answer, longestTimeout), cmp.Or(whole, longestTimeout), err
 }
 
 // Stream asks the model once and bounds its answer, for every protocol and purpose: sdk.MaxModelAnswerBytes, the time without a
@@ -75,18 +76,14 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	if req.Purpose == sdk.PurposeTitle {
 		count.limit = maxTitleAnswer
 	}
-	if whole > 0 {
-		timer := time.AfterFunc(whole, func() {
-			cancel(count.exceeded(sdk.ErrAnswerLimit, "the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", whole))
-		})
-		defer timer.Stop()
-	}
-	if answer > 0 {
-		count.answer, count.timer = answer, time.AfterFunc(answer, func() {
-			cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", answer))
-		})
-		defer count.timer.Stop()
-	}
+	timer := time.AfterFunc(whole, func() {
+		cancel(count.exceeded(sdk.ErrAnswerLimit, "the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", whole))
+	})
+	defer timer.Stop()
+	count.answer, count.timer = answer, time.AfterFunc(answer, func() {
+		cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", answer))
+	})
+	defer count.timer.Stop()
 	err = m.client.Stream(limited, req, count.take)
 	if !Unreachable(err) {
 		m.provider.answered.Store(true)
@@ -134,7 +131,7 @@ type meter struct {
 	begins   func() // is called with the first event; nil: no callback
 	block    string // key of the latest block of text or reasoning
 	answer   time.Duration
-	timer    *time.Timer // nil without a limit
+	timer    *time.Timer
 }
 
 // take passes on an event within the limits.
@@ -151,7 +148,7 @@ func (m *meter) take(e sdk.StreamEvent) error {
 		}
 		cost += len(data)
 	}
-	if cost > 0 && m.timer != nil {
+	if cost > 0 {
 		m.timer.Reset(m.answer)
 	}
 	if spoken := e.Type == sdk.StreamText || e.Type == sdk.StreamReasoning; spoken && cost > 0 && m.block != e.Type+e.ID {

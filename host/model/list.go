@@ -45,57 +45,50 @@ func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error
 		}
 	}
 	asked.Wait()
-	for i, list := range lists {
-		p := m.providers[m.order[i]]
-		slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Model.ID, b.Model.ID) })
-		for _, info := range list {
-			info.Model, info.Source = complete(info.Model, p.info.ID, info.Model.ID), p.source()
-			switch {
-			case info.Source != "":
-			case p.info.PublicKey != "" && p.free(info.Model.ID):
-				info.Source = "free, without a key"
-			case len(p.info.Env) > 0:
-				info.Source = "needs " + strings.Join(p.info.Env, " or ")
-			}
-			out = append(out, info)
-		}
-	}
-	return out, errors.Join(errs...)
+	return slices.Concat(lists...), errors.Join(errs...)
 }
 
 // listOf lists the models of one provider.
 func (m *Models) listOf(ctx context.Context, id string, o ListOptions) (out []Info, err error) {
 	p := m.providers[id]
-	if p.info.Local && !p.configured {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		for _, model := range m.local[id] {
-			out = append(out, Info{Model: model})
+	add := func(model sdk.Model, served bool) {
+		info := Info{complete(model, id, model.ID), p.source(), served}
+		switch {
+		case info.Source != "":
+		case p.info.PublicKey != "" && p.free(model.ID):
+			info.Source = "free, without a key"
+		case len(p.info.Env) > 0:
+			info.Source = "needs " + strings.Join(p.info.Env, " or ")
 		}
-		return out, nil
+		out = append(out, info)
 	}
 	known := p.models()
 	refresh := o.Refresh && p.source() != ""
 	var served []sdk.Model
-	if refresh || o.Configured && p.addressed {
-		if !refresh {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, configuredTimeout)
-			defer cancel()
-		}
+	switch local := p.info.Local && !p.configured; {
+	case local:
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		served, known = m.local[id], nil
+	case refresh:
 		served, err = m.served(ctx, id)
+	case o.Configured && p.addressed:
+		limited, cancel := context.WithTimeout(ctx, configuredTimeout)
+		defer cancel()
+		served, err = m.served(limited, id)
 	}
 	c := m.o.Config.Provider[id]
 	for _, model := range served {
 		if _, ok := known[model.ID]; (!ok || refresh) && listed(&c, model.ID) {
-			out = append(out, Info{Model: model, Served: !ok})
+			add(model, !ok && known != nil)
 		}
 	}
-	if (!refresh || len(served) == 0) && (!p.info.Local || p.configured) {
+	if !refresh || len(served) == 0 {
 		for _, model := range known {
-			out = append(out, Info{Model: model})
+			add(model, false)
 		}
 	}
+	slices.SortFunc(out, func(a, b Info) int { return strings.Compare(a.Model.ID, b.Model.ID) })
 	return out, err
 }
 

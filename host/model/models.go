@@ -107,15 +107,11 @@ func makeModels(o Options, r *receivers) *Models {
 		m.refresh = sync.OnceFunc(o.Refresh)
 	}
 	for _, info := range o.Providers {
-		if _, known := m.providers[info.ID]; !known {
-			m.order = append(m.order, info.ID)
-		}
-		m.providers[info.ID] = m.newProvider(info)
+		m.add(info)
 	}
 	for _, id := range slices.Sorted(maps.Keys(o.Config.Provider)) {
-		if _, known := m.providers[id]; !known {
-			m.order = append(m.order, id)
-			m.providers[id] = m.newProvider(sdk.ProviderInfo{ID: id, Name: id})
+		if m.providers[id] == nil {
+			m.add(sdk.ProviderInfo{ID: id, Name: id})
 		}
 		p := m.providers[id]
 		p.configured = true
@@ -129,13 +125,16 @@ func makeModels(o Options, r *receivers) *Models {
 	return m
 }
 
-// newProvider returns a provider whose models are read when they are first needed.
-func (m *Models) newProvider(info sdk.ProviderInfo) *provider {
+// add adds a provider, or replaces it. Its models are read when they are first needed.
+func (m *Models) add(info sdk.ProviderInfo) {
+	if m.providers[info.ID] == nil {
+		m.order = append(m.order, info.ID)
+	}
 	p := &provider{info: info, base: info.Models, account: account{asking: make(chan struct{}, 1)}}
 	p.info.Models = nil
 	p.described = sync.OnceValue(func() map[string]sdk.Model { return m.readModels(p) })
 	p.models = sync.OnceValue(func() map[string]sdk.Model { return m.configureModels(p, p.described()) })
-	return p
+	m.providers[info.ID] = p
 }
 
 // readModels joins the models of the plugin and of the catalogs.
@@ -285,7 +284,7 @@ func (m *Models) known(providerID, id string) sdk.Model {
 	p := m.providers[providerID]
 	model, ok := p.models()[id]
 	if !ok {
-		model = m.unknown(&p.info, id)
+		model = m.ruled(&p.info, undescribed(&p.info, id)) // neither a catalog nor the configuration has it
 	}
 	return complete(model, providerID, id)
 }
@@ -397,30 +396,26 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 
 // open is Open without requests to the server.
 func (m *Models) open(ctx context.Context, name string, byRepository bool) (*Model, error) {
-	var out Model
+	var choice Picked
 	var err error
 	if name != "" {
-		out.Model, err = m.Resolve(name)
+		choice.Model, err = m.Resolve(name)
 	} else {
-		var choice Picked
 		choice, err = m.Choose(ctx)
-		out.Model = choice.Model
 	}
 	if err == nil && byRepository {
-		err = m.receivers.check(ctx, m, out.ProviderID, true)
+		err = m.receivers.check(ctx, m, choice.Model.ProviderID, true)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p := m.providers[out.ProviderID]
-	out.Provider, out.provider = p.info, p
+	p := m.providers[choice.Model.ProviderID]
+	out := &Model{Model: choice.Model, Provider: p.info, provider: p}
 	if p.catalogued && !p.addressed {
 		out.begins = m.refresh
 	}
-	if out.client, err = m.client(ctx, out.ProviderID, &out.Model); err != nil {
-		return nil, err
-	}
-	return &out, nil
+	out.client, err = m.client(ctx, out.ProviderID, &out.Model)
+	return out, err
 }
 
 // Environ returns the environment of a command: the user's without keys and secrets, with the variables given in addition.

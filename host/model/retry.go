@@ -104,48 +104,38 @@ func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
 	return &out
 }
 
-// longestWait is the longest result of retryAfter.
+// longestWait is the longest result of requestedWait.
 const longestWait = 10_000 * time.Hour
-
-// retryAfter returns the wait that the server requests, at most longestWait: retry-after-ms, or retry-after in seconds or as a date
-// (RFC 9110, 10.2.3). Other values count as absent.
-func retryAfter(headers map[string]string, now time.Time) (time.Duration, bool) {
-	if d, ok := waitOf(headers["retry-after-ms"], time.Millisecond); ok {
-		return d, true
-	}
-	v := headers["retry-after"]
-	if v == "" {
-		return 0, false
-	}
-	if d, ok := waitOf(v, time.Second); ok {
-		return d, true
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		return min(max(0, at.Sub(now)), longestWait), true
-	}
-	return 0, false
-}
 
 // retryDelay finds the wait in the body of Google's servers, such as "retryDelay": "34.4s", see
 // https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo).
 var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
 
-// retryInfo returns the wait that the body of a refusal requests.
-func retryInfo(body string) (time.Duration, bool) {
-	m := retryDelay().FindStringSubmatch(body)
-	if m == nil {
-		return 0, false
+// requestedWait returns the wait that the server requests, at most longestWait: retry-after-ms, or retry-after in seconds or as a date
+// (RFC 9110, 10.2.3), or in the body. Other values count as absent; 0, too, because it would use up all retries within a moment.
+func requestedWait(pe *sdk.ProviderError) time.Duration {
+	after := pe.Headers["retry-after"]
+	wait := cmp.Or(waitOf(pe.Headers["retry-after-ms"], time.Millisecond), waitOf(after, time.Second))
+	if at, err := http.ParseTime(after); err == nil && wait == 0 {
+		now, err := http.ParseTime(pe.Headers["date"]) // a date is one of the server's clock
+		if err != nil {
+			now = time.Now()
+		}
+		wait = min(max(0, at.Sub(now)), longestWait)
 	}
-	return waitOf(m[1], time.Second)
+	if m := retryDelay().FindStringSubmatch(pe.Body); m != nil && wait == 0 {
+		wait = waitOf(m[1], time.Second)
+	}
+	return wait
 }
 
-// waitOf reads a number of units; a number too large for a float64 is the longest wait.
-func waitOf(v string, unit time.Duration) (time.Duration, bool) {
+// waitOf reads a number of units, else 0; a number too large for a float64 is the longest wait.
+func waitOf(v string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || !(n >= 0) { // NaN is not a number to wait for
-		return 0, false
+		return 0
 	}
-	return time.Duration(min(n, float64(longestWait/unit)) * float64(unit)), true
+	return time.Duration(min(n, float64(longestWait/unit)) * float64(unit))
 }
 
 // Backoff returns the delay before retry n, from 1: base, doubled each time, with up to a quarter of jitter.
@@ -182,34 +172,11 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 		return 0, err
 	}
 	if pe, ok := errors.AsType[*sdk.ProviderError](err); ok {
-		now, err := http.ParseTime(pe.Headers["date"]) // a date is one of the server's clock
-		if err != nil {
-			now = time.Now()
-		}
-		d, ok := retryAfter(pe.Headers, now)
-		if !ok {
-			d, ok = retryInfo(pe.Body)
-		}
-		if ok && d > 0 { // 0 would use up all retries within a moment
-			if d > maxRetryAfter {
-				return 0, tooLongToWait(pe, d)
-			}
+		if d := requestedWait(pe); d > maxRetryAfter {
+			return 0, tooLongToWait(pe, d)
+		} else if d > 0 {
 			return d, nil
 		}
 	}
 	return Backoff(base, retries+1), nil
-}
-
-// providerNamed turns a provider's error into its form on the wire.
-func providerNamed(pe *sdk.ProviderError) *sdk.NamedError {
-	switch Classify(pe) {
-	case classAuth:
-		return &sdk.NamedError{Name: sdk.ErrorProviderAuth, Data: sdk.ErrorData{ProviderID: pe.ProviderID, Message: pe.Error()}}
-	case ClassOverflow:
-		return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: pe.Error(), ResponseBody: pe.Body}}
-	}
-	return &sdk.NamedError{Name: sdk.ErrorAPI, Data: sdk.ErrorData{
-		Message: pe.Error(), StatusCode: pe.StatusCode, IsRetryable: Classify(pe) == ClassRetry,
-		ResponseHeaders: pe.Headers, ResponseBody: pe.Body,
-	}}
 }

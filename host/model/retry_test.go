@@ -11,34 +11,32 @@ import (
 
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	cases := map[string]struct {
 		headers map[string]string
 		want    time.Duration
-		ok      bool
 	}{
-		"seconds":                  {map[string]string{"retry-after": "7"}, 7 * time.Second, true},
-		"fraction of a second":     {map[string]string{"retry-after": "0.5"}, 500 * time.Millisecond, true},
-		"date":                     {map[string]string{"retry-after": "Sat, 21 Nov 2026 12:00:09 GMT"}, 9 * time.Second, true},
-		"date in the past":         {map[string]string{"retry-after": "Sat, 21 Nov 2026 11:00:00 GMT"}, 0, true},
-		"milliseconds":             {map[string]string{"retry-after-ms": "1500"}, 1500 * time.Millisecond, true},
-		"milliseconds win":         {map[string]string{"retry-after-ms": "20", "retry-after": "9"}, 20 * time.Millisecond, true},
-		"bad milliseconds":         {map[string]string{"retry-after-ms": "soon", "retry-after": "2"}, 2 * time.Second, true},
-		"negative":                 {map[string]string{"retry-after": "-1"}, 0, false},
-		"absurd":                   {map[string]string{"retry-after": "1e300"}, longestWait, true},
-		"beyond any number":        {map[string]string{"retry-after": "1e999"}, longestWait, true},
-		"thirty years":             {map[string]string{"retry-after": "1000000000"}, longestWait, true},
-		"thirty years in ms":       {map[string]string{"retry-after-ms": "1e12"}, longestWait, true},
-		"a date far away":          {map[string]string{"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, longestWait, true},
-		"an hour":                  {map[string]string{"retry-after": "3600"}, time.Hour, true},
-		"garbage":                  {map[string]string{"retry-after": "tomorrow"}, 0, false},
-		"no header":                {nil, 0, false},
-		"not a number, though one": {map[string]string{"retry-after-ms": "NaN"}, 0, false},
+		"seconds":                  {map[string]string{"retry-after": "7"}, 7 * time.Second},
+		"fraction of a second":     {map[string]string{"retry-after": "0.5"}, 500 * time.Millisecond},
+		"date":                     {map[string]string{"retry-after": "Sat, 21 Nov 2026 12:00:09 GMT"}, 9 * time.Second},
+		"date in the past":         {map[string]string{"retry-after": "Sat, 21 Nov 2026 11:00:00 GMT"}, 0},
+		"milliseconds":             {map[string]string{"retry-after-ms": "1500"}, 1500 * time.Millisecond},
+		"milliseconds win":         {map[string]string{"retry-after-ms": "20", "retry-after": "9"}, 20 * time.Millisecond},
+		"bad milliseconds":         {map[string]string{"retry-after-ms": "soon", "retry-after": "2"}, 2 * time.Second},
+		"negative":                 {map[string]string{"retry-after": "-1"}, 0},
+		"absurd":                   {map[string]string{"retry-after": "1e300"}, longestWait},
+		"beyond any number":        {map[string]string{"retry-after": "1e999"}, longestWait},
+		"thirty years":             {map[string]string{"retry-after": "1000000000"}, longestWait},
+		"thirty years in ms":       {map[string]string{"retry-after-ms": "1e12"}, longestWait},
+		"a date far away":          {map[string]string{"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, longestWait},
+		"an hour":                  {map[string]string{"retry-after": "3600"}, time.Hour},
+		"garbage":                  {map[string]string{"retry-after": "tomorrow"}, 0},
+		"no header":                {nil, 0},
+		"not a number, though one": {map[string]string{"retry-after-ms": "NaN"}, 0},
 	}
 	for name, c := range cases {
-		got, ok := retryAfter(c.headers, at)
-		if got != c.want || ok != c.ok {
-			t.Errorf("%s: retryAfter(%v) = %v, %v, want %v, %v", name, c.headers, got, ok, c.want, c.ok)
+		headers := Merged(map[string]string{"date": "Sat, 21 Nov 2026 12:00:00 GMT"}, c.headers)
+		if got := requestedWait(&sdk.ProviderError{Headers: headers}); got != c.want {
+			t.Errorf("%s: requestedWait(%v) = %v, want %v", name, c.headers, got, c.want)
 		}
 	}
 }

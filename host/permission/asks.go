@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,48 +12,62 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Asks holds the permission requests and questions that wait for the user. Safe for use from many goroutines.
+// Asks holds the permission requests and questions that wait for the user, and receives the answers. Safe for use from many goroutines.
 type Asks struct {
+	ctx       context.Context
+	approvals *Approvals
+
 	mu          sync.Mutex
 	permissions map[string]*pendingPermission
-	questions   map[string]*pendingQuestion
+	questions   map[string]*pending[sdk.QuestionRequest, [][]string] // nil answers: dismissed
 }
 
-type pendingPermission struct {
-	request sdk.PermissionRequest
+// pending is a request that waits for its answer.
+type pending[R, A any] struct {
+	request R
 	asked   bool // no approval answers it
-	reply   chan permissionReply
+	answer  chan A
 }
+
+type pendingPermission = pending[sdk.PermissionRequest, permissionReply]
 
 type permissionReply struct {
 	reply   sdk.Reply
 	message string
 }
 
-// NewAsks returns an empty set of requests.
-func NewAsks() *Asks {
-	return &Asks{permissions: map[string]*pendingPermission{}, questions: map[string]*pendingQuestion{}}
+// NewAsks returns an empty set of requests. ctx ends with the host. The user's answers may add approvals.
+func NewAsks(ctx context.Context, approvals *Approvals) *Asks {
+	return &Asks{
+		ctx: ctx, approvals: approvals, permissions: map[string]*pendingPermission{},
+		questions: map[string]*pending[sdk.QuestionRequest, [][]string]{},
+	}
 }
 
-// Permission publishes a request and waits for the answer until ctx ends. asked reports that approvals do not count. A rejection without a
-// message halts the turn if halt is set.
-func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, halt bool, publish func(sdk.Event)) error {
-	p := &pendingPermission{request: r, asked: asked, reply: make(chan permissionReply, 1)}
+// wait adds a request to open, which it publishes, and waits for the answer; it is zero if ctx ends first.
+func wait[R, A any](ctx context.Context, a *Asks, open map[string]*pending[R, A], id string, p *pending[R, A], publish func()) (answer A) {
+	p.answer = make(chan A, 1)
 	a.mu.Lock()
-	a.permissions[r.ID] = p
+	open[id] = p
 	a.mu.Unlock()
-	publish(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r})
-	var answer permissionReply
+	publish()
 	select {
-	case answer = <-p.reply:
+	case answer = <-p.answer:
 	case <-ctx.Done():
 		a.mu.Lock()
-		delete(a.permissions, r.ID)
+		delete(open, id)
 		a.mu.Unlock()
-		answer = permissionReply{reply: sdk.ReplyReject}
 	}
+	return answer
+}
+
+// AskPermission publishes a request and waits for the answer until ctx ends. asked reports that approvals do not count. A rejection without a
+// message halts the turn if halt is set.
+func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, asked, halt bool, publish func(sdk.Event)) error {
+	p := &pendingPermission{request: r, asked: asked}
+	answer := wait(ctx, a, a.permissions, r.ID, p, func() { publish(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r}) })
 	publish(sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
-		SessionID: r.SessionID, RequestID: r.ID, Reply: answer.reply,
+		SessionID: r.SessionID, RequestID: r.ID, Reply: cmp.Or(answer.reply, sdk.ReplyReject),
 	}})
 	switch {
 	case ctx.Err() != nil:
@@ -63,6 +78,99 @@ func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, h
 		return &sdk.Refusal{By: "user", Reason: answer.message}
 	}
 	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: halt}
+}
+
+// AskQuestions publishes questions, which have an identifier, and waits for the answers until ctx ends.
+func AskQuestions(ctx context.Context, a *Asks, r sdk.QuestionRequest, publish func(sdk.Event)) ([][]string, error) {
+	q := &pending[sdk.QuestionRequest, [][]string]{request: r}
+	answers := wait(ctx, a, a.questions, r.ID, q, func() { publish(sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r}) })
+	reply := &sdk.QuestionReplied{SessionID: r.SessionID, RequestID: r.ID, Answers: answers}
+	if answers == nil {
+		publish(sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
+		return nil, errors.Join(ctx.Err(), &sdk.Refusal{By: "user", Reason: "the question was dismissed"})
+	}
+	publish(sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
+	return answers, nil
+}
+
+// Permissions lists the waiting requests.
+func (a *Asks) Permissions() []sdk.PermissionRequest {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := make([]sdk.PermissionRequest, 0, len(a.permissions))
+	for _, p := range a.permissions {
+		out = append(out, p.request)
+	}
+	return out
+}
+
+// ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project from then on, and grants
+// waiting requests that they allow; ReplyReject rejects all waiting requests of the session. A rejection with a message goes to the model; one
+// without a message ends the turn. Errors: ErrNotFound if the request does not wait, and errors of the store: then an "always" counts once.
+func (a *Asks) ReplyPermission(id string, reply sdk.Reply, message string) error {
+	if reply != sdk.ReplyAlways {
+		return a.reply(id, reply, message)
+	}
+	r, err := a.waiting(id)
+	if err != nil {
+		return err
+	}
+	rules, kept := a.approvals.Keep(a.ctx, r) // before the call continues: the next one may ask the same
+	if err := a.reply(id, reply, message); err != nil {
+		return err
+	}
+	if kept == nil {
+		a.grant(rules.Approve)
+	}
+	return kept
+}
+
+// AllowInSession grants a permission request, and allows its Always patterns in the session and its subagents until the process ends. It also
+// grants waiting requests of the session that they allow. Errors: ErrNotFound if the request does not wait.
+func (a *Asks) AllowInSession(id string) error {
+	r, err := a.waiting(id)
+	if err != nil {
+		return err
+	}
+	root, rootErr := a.approvals.Root(a.ctx, r.SessionID)
+	if rootErr == nil {
+		a.approvals.allow(root, r.Permission, r.Always...) // before the call continues, too
+	}
+	if err := errors.Join(a.reply(id, sdk.ReplyOnce, ""), rootErr); err != nil {
+		return err
+	}
+	a.grantIn(root)
+	return nil
+}
+
+// AcceptEdits sets whether files may be edited in a session and its subagents without asking, until the process ends. Guarded files, and edits
+// that rules deny, are not affected.
+func (a *Asks) AcceptEdits(session string, on bool) {
+	if !on {
+		a.approvals.revoke(session, "edit", "*")
+		return
+	}
+	a.approvals.allow(session, "edit", "*")
+	a.grantIn(session)
+}
+
+// grantIn grants waiting requests that are allowed in a session now.
+func (a *Asks) grantIn(root string) {
+	a.grant(func(r *sdk.PermissionRequest) bool {
+		owner, err := a.approvals.Root(a.ctx, r.SessionID)
+		return err == nil && owner == root && a.approvals.covers(root, r)
+	})
+}
+
+// grant grants the waiting requests for which passes returns true, except requests that the user must answer.
+func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, other := range a.permissions {
+		if !other.asked && passes(&other.request) {
+			a.resolve(other, permissionReply{reply: sdk.ReplyOnce})
+		}
+	}
 }
 
 // waiting returns a waiting request. Errors: ErrNotFound.
@@ -76,23 +184,12 @@ func (a *Asks) waiting(id string) (*sdk.PermissionRequest, error) {
 	return &p.request, nil
 }
 
-// find returns a waiting request. The caller holds mu.
+// find returns a waiting request; a.mu is held. Errors: ErrNotFound.
 func (a *Asks) find(id string) (*pendingPermission, error) {
 	if p := a.permissions[id]; p != nil {
 		return p, nil
 	}
 	return nil, fmt.Errorf("permission request %q: %w", id, live.ErrNotFound)
-}
-
-// grant grants the waiting requests for which passes returns true, except requests that the user must answer.
-func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, other := range a.permissions {
-		if !other.asked && passes(&other.request) {
-			a.resolve(other, permissionReply{reply: sdk.ReplyOnce})
-		}
-	}
 }
 
 // reply answers a request; ReplyReject rejects all waiting requests of the session. Errors: ErrNotFound.
@@ -107,64 +204,22 @@ func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
 		return err
 	}
 	a.resolve(p, permissionReply{reply, message})
-	if reply != sdk.ReplyReject {
-		return nil
-	}
 	for _, other := range a.permissions {
-		if other.request.SessionID == p.request.SessionID {
+		if reply == sdk.ReplyReject && other.request.SessionID == p.request.SessionID {
 			a.resolve(other, permissionReply{reply: sdk.ReplyReject})
 		}
 	}
 	return nil
 }
 
-// Permissions lists the waiting requests.
-func (a *Asks) Permissions() []sdk.PermissionRequest {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	out := make([]sdk.PermissionRequest, 0, len(a.permissions))
-	for _, p := range a.permissions {
-		out = append(out, p.request)
-	}
-	return out
-}
-
 // resolve answers a request; a.mu is held.
 func (a *Asks) resolve(p *pendingPermission, r permissionReply) {
 	delete(a.permissions, p.request.ID)
-	p.reply <- r
+	p.answer <- r
 }
 
-type pendingQuestion struct {
-	request sdk.QuestionRequest
-	answers chan [][]string // nil answers: dismissed
-}
-
-// Question publishes questions, which have an identifier, and waits for the answers until ctx ends.
-func (a *Asks) Question(ctx context.Context, r sdk.QuestionRequest, publish func(sdk.Event)) ([][]string, error) {
-	q := &pendingQuestion{request: r, answers: make(chan [][]string, 1)}
-	a.mu.Lock()
-	a.questions[r.ID] = q
-	a.mu.Unlock()
-	publish(sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r})
-	var answers [][]string
-	select {
-	case answers = <-q.answers:
-	case <-ctx.Done():
-		a.mu.Lock()
-		delete(a.questions, r.ID)
-		a.mu.Unlock()
-	}
-	reply := &sdk.QuestionReplied{SessionID: r.SessionID, RequestID: r.ID, Answers: answers}
-	if answers == nil {
-		publish(sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
-		return nil, errors.Join(ctx.Err(), &sdk.Refusal{By: "user", Reason: "the question was dismissed"})
-	}
-	publish(sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
-	return answers, nil
-}
-
-// ReplyQuestion implements Answers.ReplyQuestion.
+// ReplyQuestion answers a question request, for each question with the chosen labels or the free text. Nil dismisses the request; an empty list
+// declines a form. Errors: ErrNotFound if no call waits for it.
 func (a *Asks) ReplyQuestion(id string, answers [][]string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -178,6 +233,6 @@ func (a *Asks) ReplyQuestion(id string, answers [][]string) error {
 		return fmt.Errorf("question %q: %d answers for %d questions", id, len(answers), len(q.request.Questions))
 	}
 	delete(a.questions, id)
-	q.answers <- answers
+	q.answer <- answers
 	return nil
 }

@@ -11,22 +11,19 @@ const Sampling = "sampling"
 // Defaults returns the rules before all others. Tools that only read inside the project are allowed. Files that usually hold secrets, and
 // everything that changes, runs or fetches something, ask; so do all tools of third-party plugins and MCP servers.
 func Defaults() sdk.PermissionRules {
-	all := func(action sdk.Action, permissions ...string) sdk.PermissionRules {
-		var rules sdk.PermissionRules
+	var rules sdk.PermissionRules
+	add := func(action sdk.Action, pattern string, permissions ...string) {
 		for _, p := range permissions {
-			rules = append(rules, sdk.PermissionRule{Permission: p, Pattern: "*", Action: action, Origin: defaultOrigin})
+			rules = append(rules, sdk.PermissionRule{Permission: p, Pattern: pattern, Action: action, Origin: defaultOrigin})
 		}
-		return rules
 	}
-	rules := all(sdk.ActionAsk, "*")
-	rules = append(rules, all(sdk.ActionAllow, "read")...)
-	for _, env := range []struct {
-		pattern string
-		action  sdk.Action
-	}{{"*.env", sdk.ActionAsk}, {"*.env.*", sdk.ActionAsk}, {"*.env.example", sdk.ActionAllow}} {
-		rules = append(rules, sdk.PermissionRule{Permission: "read", Pattern: env.pattern, Action: env.action, Origin: defaultOrigin})
-	}
+	add(sdk.ActionAsk, "*", "*")
+	add(sdk.ActionAllow, "*", "read")
+	add(sdk.ActionAsk, "*.env", "read")
+	add(sdk.ActionAsk, "*.env.*", "read")
+	add(sdk.ActionAllow, "*.env.example", "read")
 	// A subagent is bounded by its own rules and its parent's, so starting one requires no permission.
-	rules = append(rules, all(sdk.ActionAllow, "glob", "grep", "list", "skill", "todowrite", "task", "question", "tool_search")...)
-	return append(rules, all(sdk.ActionAsk, "edit", "bash", "webfetch", Sampling, sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop, sdk.PermissionUnconfined)...)
+	add(sdk.ActionAllow, "*", "glob", "grep", "list", "skill", "todowrite", "task", "question", "tool_search")
+	add(sdk.ActionAsk, "*", "edit", "bash", "webfetch", Sampling, sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop, sdk.PermissionUnconfined)
+	return rules
 }

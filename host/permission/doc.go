@@ -2,7 +2,7 @@
 //
 //	Policy (policy.go): which rules count ─► Rules (rules.go, request.go, wildcard.go, guard.go): the decision about a request
 //	Approvals (approvals.go): earlier answers of the user, for the session or, in the store, for the project
-//	Asks (asks.go): requests and questions that wait for the user ◄─ Answers (answers.go)
+//	Asks (asks.go): requests and questions that wait for the user, and the answers
 //	refusal.go: the texts of refusals with their remedies; lint.go: rules that never apply
 //
 // The laws are opencode's:

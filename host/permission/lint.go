@@ -14,15 +14,13 @@ type Shadow struct {
 
 // Shadowed returns the rules of a list that can never decide, except the defaults, which are meant to be replaced. home is as in Compile.
 func Shadowed(home string, list sdk.PermissionRules) []Shadow {
-	r := Compile(home, list)
+	rules := Compile(home, list).lists[0].rules
 	var out []Shadow
-	for i := range r.rules {
-		a := &r.rules[i]
+	for i, a := range rules {
 		if a.Origin == defaultOrigin {
 			continue
 		}
-		for j := i + 1; j < len(r.rules); j++ {
-			b := &r.rules[j]
+		for _, b := range rules[i+1:] {
 			if namesSource(a.Permission) == namesSource(b.Permission) && covers(&b.permission, a.Permission) && covers(&b.pattern, expandHome(a.Pattern, home)) {
 				out = append(out, Shadow{a.PermissionRule, b.PermissionRule})
 				break

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -50,7 +51,7 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 		case !s.Matched:
 		case strictness(s.Action) > strictness(all.Action):
 			all = s
-		case q.Permission == q.Tool && s.Depth == all.Depth && s.Index > all.Index && !all.Final && r.parent.allows(q):
+		case q.Permission == q.Tool && s.Depth == all.Depth && s.Index > all.Index && !all.Final && r.parentsAllow(q):
 			all = s
 		}
 	}
@@ -60,7 +61,7 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 	for _, i := range q.Implied {
 		d := r.Decide(i.Permission, i.Pattern)
 		d.Implied = true
-		byName := d.Action == sdk.ActionAsk && (d.Matched && d.Rule.Pattern != "*" || d.Guarded != "")
+		byName := d.asksByName() || d.Guarded != ""
 		switch {
 		case i.Maybe && (d.Action == sdk.ActionDeny || i.Pattern == sdk.AnyFile && r.names(i.Permission, sdk.ActionDeny)):
 			d.Action, byName = sdk.ActionAsk, true
@@ -83,15 +84,10 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 // AllowsVerbatim reports whether the rules may allow a text of which not all is known: the last rule for the permission whose pattern is *
 // allows, and no rule denies or asks for anything by name, which the text could hide.
 func (r *Rules) AllowsVerbatim(permission string) bool {
-	permission = normal(permission)
-	allowed := false
-	for _, rule := range r.candidates(permission) {
-		if rule.pattern.anything {
-			allowed = rule.Action == sdk.ActionAllow
-			break
-		}
-	}
-	return allowed && !r.NamesOthers(permission) && (r.parent == nil || r.parent.AllowsVerbatim(permission))
+	return !r.NamesOthers(permission) && !slices.ContainsFunc(r.lists, func(l list) bool {
+		all := l.decide(normal(permission), func(one *rule) bool { return one.pattern.anything() })
+		return !l.bound && all.Action != sdk.ActionAllow
+	})
 }
 
 // NamesOthers reports whether a rule for the permission denies or asks for something by name, by a pattern other than *, or, for shell
@@ -100,44 +96,30 @@ func (r *Rules) NamesOthers(permission string) bool {
 	return r.names(permission, sdk.ActionDeny) || r.names(permission, sdk.ActionAsk) || permission == "bash" && r.names("edit", sdk.ActionDeny)
 }
 
-// names reports whether a rule of these lists, which may be nil, has the action for something by name.
+// names reports whether a rule has the action for something by name.
 func (r *Rules) names(permission string, action sdk.Action) bool {
-	if r == nil {
-		return false
-	}
-	for _, rule := range r.candidates(normal(permission)) {
-		if rule.Action == action && !rule.Held && !rule.pattern.anything {
-			return true
-		}
-	}
-	return r.parent.names(permission, action) || r.bound.names(permission, action)
+	return slices.ContainsFunc(r.lists, func(l list) bool {
+		return l.decide(normal(permission), func(one *rule) bool { return one.Action == action && !one.Held && !one.pattern.anything() }).Matched
+	})
 }
 
-// allows reports whether rules allow a call; nil rules allow all.
-func (r *Rules) allows(q *Request) bool {
-	return r == nil || r.DecideRequest(q).Action == sdk.ActionAllow
+// parentsAllow reports whether the rules of a subagent's parent allow a call; true without a parent.
+func (r *Rules) parentsAllow(q *Request) bool {
+	own := r.lists[0].depth
+	parents := slices.DeleteFunc(slices.Clone(r.lists), func(l list) bool { return l.depth == own })
+	return len(parents) == 0 || (&Rules{parents}).DecideRequest(q).Action == sdk.ActionAllow
 }
 
-// decideSource returns the decision of rules whose key names a source; for a subagent, the stricter of the decisions by its rules and by its parent's.
+// decideSource returns the strictest decision of rules whose key names a source.
 func (r *Rules) decideSource(key, tool string) Decision {
-	d := Decision{Action: sdk.ActionAsk, Index: -1}
-	for i, rule := range r.candidates(key) {
-		if namesSource(rule.Permission) && rule.pattern.match(tool) {
-			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i}
-			break
+	all := Decision{Action: sdk.ActionAllow}
+	for _, l := range r.lists {
+		d := l.decide(key, func(one *rule) bool { return namesSource(one.PermissionRule.Permission) && one.pattern.match(tool) })
+		if d.Matched && (d.overrides(&all) || !all.Matched && !d.Final) {
+			all = d
 		}
 	}
-	for _, above := range []*Rules{r.parent, r.bound} {
-		if above == nil {
-			continue
-		}
-		p := above.decideSource(key, tool)
-		p.Depth, p.Final = p.Depth+1, p.Final || above == r.bound
-		if p.Matched && (!d.Matched || strictness(p.Action) > strictness(d.Action)) {
-			d = p
-		}
-	}
-	return d
+	return all
 }
 
 func namesSource(key string) bool {

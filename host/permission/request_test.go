@@ -135,3 +135,16 @@ func BenchmarkDecide1000(b *testing.B) {
 		}
 	})
 }
+
+// TestImpliedBelowAParent: a subagent asks for what a command includes if its parent has to ask for it by name.
+func TestImpliedBelowAParent(t *testing.T) {
+	t.Parallel()
+	q := &permission.Request{Permission: "bash", Patterns: []string{"tee secret"}, Implied: []sdk.ImpliedPermission{{Permission: "edit", Pattern: "secret"}}}
+	parent := permission.Compile("", rules("bash", "*", "allow", "edit", "*", "ask", "edit", "secret*", "ask"))
+	child := permission.Compile("", rules("bash", "*", "allow", "edit", "*", "ask"))
+	for name, r := range map[string]*permission.Rules{"the parent": parent, "its subagent": permission.Child(parent, child)} {
+		if got := r.DecideRequest(q); got.Action != ask || !got.Implied {
+			t.Errorf("%s: %+v, want ask, by the rule about the file", name, got)
+		}
+	}
+}

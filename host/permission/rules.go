@@ -1,19 +1,23 @@
 package permission
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Rules is a compiled list of rules. It does not change and may be used from many goroutines. The zero value asks for
-// everything.
+// Rules are compiled lists of rules; the strictest decision of the lists holds. They do not change and may be used from many goroutines. The
+// zero value asks for everything.
 type Rules struct {
-	rules  []rule
-	parent *Rules // of a subagent: rules that hold as well
-	bound  *Rules // of an administrator: their denials and questions hold
+	lists []list // first the agent's own, then those of its parents and of administrators
+}
+
+// list is one list of rules. The last rule that matches decides.
+type list struct {
+	rules []*rule
+	depth int  // 0: the agent's own, 1: its parent's, and so on
+	bound bool // an administrator's: its denials and questions hold, and it allows nothing
 }
 
 type rule struct {
@@ -24,36 +28,36 @@ type rule struct {
 
 // Compile joins rule sets in their order: later ones win. home replaces ~ and $HOME at the start of a pattern, unless it is empty.
 func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
-	r := &Rules{}
-	for _, rs := range rulesets {
-		r.rules = slices.Grow(r.rules, len(rs))
-		for _, pr := range rs {
-			r.rules = append(r.rules, rule{PermissionRule: pr, permission: compilePattern(pr.Permission), pattern: compilePattern(expandHome(pr.Pattern, home))})
-		}
+	var own list
+	for _, pr := range slices.Concat(rulesets...) {
+		own.rules = append(own.rules, &rule{PermissionRule: pr, permission: compilePattern(pr.Permission), pattern: compilePattern(expandHome(pr.Pattern, home))})
 	}
-	return r
+	return &Rules{[]list{own}}
 }
 
 // Child returns the rules of a subagent: of the decisions by its rules and by its parent's, the stricter holds. So a subagent never does anything that
 // its parent may not do, or must ask for, without asking.
 func Child(parent, child *Rules) *Rules {
-	c := *child
-	if c.parent != nil {
-		parent = Child(parent, c.parent)
+	lists, above := slices.Clone(child.lists), 1
+	for _, l := range child.lists {
+		above = max(above, l.depth+1)
 	}
-	c.parent = parent
-	return &c
+	for _, l := range parent.lists {
+		l.depth += above
+		lists = append(lists, l)
+	}
+	return &Rules{lists}
 }
 
 // Within returns the rules bound by others, such as an administrator's: denials and questions of bound hold, whatever r decides. r decides about
 // the requests that bound allows. Earlier bounds hold, too.
 func (r *Rules) Within(bound *Rules) *Rules {
-	if bound == nil || len(bound.rules) == 0 {
-		return r
+	lists := slices.Clone(r.lists)
+	for _, l := range bound.lists {
+		l.bound = true
+		lists = append(lists, l)
 	}
-	c := *r
-	c.bound = bound.Within(r.bound)
-	return &c
+	return &Rules{lists}
 }
 
 // Decision is the judgement of the rules.
@@ -83,46 +87,45 @@ func (r *Rules) Decide(permission, pattern string) Decision {
 }
 
 func (r *Rules) decide(permission, pattern string) Decision {
-	d := Decision{Action: sdk.ActionAsk, Index: -1}
-	for i, rule := range r.candidates(permission) {
-		if rule.pattern.match(pattern) && rule.applies(permission) {
-			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i, by: rule}
-			break
+	all := Decision{Action: sdk.ActionAsk, Index: -1}
+	for i, l := range r.lists {
+		d := l.decide(permission, func(one *rule) bool { return one.pattern.match(pattern) && one.applies(permission) })
+		if i == 0 || d.overrides(&all) {
+			all = d
 		}
 	}
-	if r.parent != nil {
-		p := r.parent.decide(permission, pattern)
-		p.Depth++
-		if strictness(p.Action) > strictness(d.Action) || p.Final && p.Action == d.Action {
-			d = p
+	return all
+}
+
+// decide returns the decision of the last rule for the permission that fits.
+func (l *list) decide(permission string, fits func(*rule) bool) Decision {
+	for i, one := range slices.Backward(l.rules) {
+		if one.permission.match(permission) && fits(one) {
+			return Decision{Action: one.Action, Matched: true, Rule: one.PermissionRule, Index: i, Depth: l.depth, Final: l.bound, by: one}
 		}
 	}
-	if r.bound == nil {
-		return d
+	return Decision{Action: sdk.ActionAsk, Index: -1, Depth: l.depth, Final: l.bound}
+}
+
+// overrides reports whether a decision holds instead of the one of earlier lists. Of two questions, the one by an administrator does, else the one
+// about something by name.
+func (d *Decision) overrides(before *Decision) bool {
+	more := strictness(d.Action) - strictness(before.Action)
+	if d.Final {
+		return d.Matched && d.Action != sdk.ActionAllow && more >= 0
 	}
-	b := r.bound.decide(permission, pattern)
-	b.Final = true
-	if b.Matched && b.Action != sdk.ActionAllow && strictness(b.Action) >= strictness(d.Action) {
-		return b
-	}
-	return d
+	return more > 0 || more == 0 && d.asksByName() && !before.asksByName() && !before.Final
+}
+
+// asksByName reports whether a rule asks for something by name, by a pattern other than *.
+func (d *Decision) asksByName() bool {
+	return d.Action == sdk.ActionAsk && d.Matched && d.Rule.Pattern != "*"
 }
 
 // applies reports whether the rule may decide about a permission that it matches. A wildcard does not allow commands to leave the sandbox: only
 // a rule with the name of that permission does.
 func (r *rule) applies(permission string) bool {
 	return r.permission.literal || r.Action != sdk.ActionAllow || permission != sdk.PermissionUnconfined
-}
-
-// candidates yields the rules whose permission matches with their indices, last first.
-func (r *Rules) candidates(permission string) iter.Seq2[int, *rule] {
-	return func(yield func(int, *rule) bool) {
-		for i := len(r.rules) - 1; i >= 0; i-- {
-			if one := &r.rules[i]; one.permission.match(permission) && !yield(i, one) {
-				return
-			}
-		}
-	}
 }
 
 // DecideAll returns the decision about a call with several patterns: the first denial, else the first question, else the last permission.
@@ -143,16 +146,10 @@ func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 
 // Combine joins the actions of several patterns by the same law.
 func Combine(actions ...sdk.Action) sdk.Action {
-	all := sdk.ActionAllow
-	for _, a := range actions {
-		if strictness(a) > strictness(all) {
-			all = a
-		}
-	}
 	if len(actions) == 0 {
 		return sdk.ActionAsk
 	}
-	return all
+	return slices.MaxFunc(actions, func(a, b sdk.Action) int { return strictness(a) - strictness(b) })
 }
 
 // Step is one rule that matches, as an explanation for users.
@@ -165,24 +162,18 @@ type Step struct {
 
 // Explain returns all matching rules in the order of reading: the parent's after the subagent's own, an administrator's after the list that they
 // bound.
-func (r *Rules) Explain(permission, pattern string) []Step {
+func (r *Rules) Explain(permission, pattern string) (steps []Step) {
 	permission, pattern = normal(permission), normal(pattern)
-	return r.explain(permission, pattern, 0, r.decide(permission, pattern).by)
-}
-
-func (r *Rules) explain(permission, pattern string, depth int, winner *rule) []Step {
-	var steps []Step
-	for i := range r.rules {
-		rule := &r.rules[i]
-		if rule.permission.match(permission) && rule.pattern.match(pattern) && rule.applies(permission) {
-			steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: depth, Wins: rule == winner})
+	winner := r.decide(permission, pattern).by
+	for _, l := range r.lists {
+		if l.bound {
+			l.depth = -1
 		}
-	}
-	if r.parent != nil {
-		steps = append(steps, r.parent.explain(permission, pattern, depth+1, winner)...)
-	}
-	if r.bound != nil {
-		steps = append(steps, r.bound.explain(permission, pattern, -1, winner)...)
+		for i, rule := range l.rules {
+			if rule.permission.match(permission) && rule.pattern.match(pattern) && rule.applies(permission) {
+				steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: l.depth, Wins: rule == winner})
+			}
+		}
 	}
 	return steps
 }
@@ -190,23 +181,18 @@ func (r *Rules) explain(permission, pattern string, depth int, winner *rule) []S
 // Removed reports whether the tool is hidden from the model: the last rule for its permission denies
 // everything, so that asking for it would be a wasted step.
 func (r *Rules) Removed(tool string) bool {
-	if r == nil {
-		return false
-	}
-	for _, rule := range r.candidates(normal(Key(tool))) {
-		if rule.Action == sdk.ActionDeny && rule.pattern.anything {
-			return true
-		}
-		break // only the last one counts
-	}
-	return r.parent.Removed(tool) || r.bound.Removed(tool)
+	key := normal(Key(tool))
+	return slices.ContainsFunc(r.lists, func(l list) bool {
+		last := l.decide(key, func(*rule) bool { return true })
+		return last.Action == sdk.ActionDeny && last.by.pattern.anything()
+	})
 }
 
 // Rules returns the list as it was written, without a parent's. It is the caller's.
 func (r *Rules) Rules() sdk.PermissionRules {
-	out := make(sdk.PermissionRules, 0, len(r.rules))
-	for i := range r.rules {
-		out = append(out, r.rules[i].PermissionRule)
+	out := sdk.PermissionRules{}
+	for _, one := range r.lists[0].rules {
+		out = append(out, one.PermissionRule)
 	}
 	return out
 }

@@ -11,40 +11,34 @@ const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // wildcard is a pattern in normal form.
 type wildcard struct {
-	prefix string // the text before the first wildcard; all texts that match begin with it
-	rest   string // from the first wildcard on
-	// short is the pattern without its tail " *", which matches, too; nil without such a tail.
-	short    *wildcard
-	literal  bool // no wildcard at all
-	anything bool // the pattern is *
+	pattern string
+	prefix  string // all texts that match begin with it
+	literal bool   // no wildcard at all
 	// server and path are the two parts of the pattern of an address, https://*.example.com/* for one: a wildcard in the server must
-	// not take a /, or the pattern would allow https://evil/x.example.com/. Nil for other patterns.
-	server, path *wildcard
+	// not take a /, or the pattern would allow https://evil/x.example.com/. path is nil for other patterns.
+	server string
+	path   *wildcard
 }
 
 func compilePattern(pattern string) wildcard {
-	pattern = normal(pattern)
-	w := split(pattern)
-	w.anything = pattern == "*"
-	if end := serverEnd(pattern, "/"); end >= 0 && isAddress(pattern) {
-		server, path := split(pattern[:end]), compilePath(pattern[end:], pattern[end-1] == '*')
-		w.server, w.path = &server, &path
-		return w
+	w := wildcard{pattern: normal(pattern)}
+	w.prefix, w.literal = w.pattern, true
+	if i := strings.IndexAny(w.pattern, "*?"); i >= 0 {
+		w.prefix, w.literal = strings.TrimSuffix(w.pattern[:i], " "), false
 	}
-	if short, ok := strings.CutSuffix(pattern, " *"); ok {
-		s := split(short)
-		w.short = &s
+	if end := serverEnd(w.pattern, "/"); end >= 0 && isAddress(w.pattern) {
+		path := w.pattern[end:]
+		if path == "" && strings.HasSuffix(w.pattern, "*") { // it matches all paths, as in https://*
+			path = "*"
+		}
+		compiled := compilePattern(path)
+		w.server, w.path = w.pattern[:end], &compiled
 	}
 	return w
 }
 
-// compilePath returns the pattern of the path in an address. Without a path, a * at the end matches all paths, as in https://*.
-func compilePath(pattern string, open bool) wildcard {
-	if pattern == "" && open {
-		pattern = "*"
-	}
-	return compilePattern(pattern)
-}
+// anything reports whether the pattern is *.
+func (w *wildcard) anything() bool { return w.pattern == "*" }
 
 // serverEnd returns where the server of an address ends, at one of the characters or at the end of the text; -1 for other texts.
 func serverEnd(s, stops string) int {
@@ -66,39 +60,22 @@ func isAddress(pattern string) bool {
 	return scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.*?") == ""
 }
 
-func split(pattern string) wildcard {
-	i := strings.IndexAny(pattern, "*?")
-	if i < 0 {
-		return wildcard{prefix: pattern, literal: true}
-	}
-	return wildcard{prefix: pattern[:i], rest: pattern[i:]}
-}
-
-// match reports whether text, in normal form, matches.
+// match reports whether text, in normal form, matches. A tail " *" is optional.
 func (w *wildcard) match(text string) bool {
-	if w.anything {
-		return true
-	}
-	if w.server != nil {
-		end := serverEnd(text, "/?#") // in a pattern, ? is a wildcard
-		return end >= 0 && w.server.match(text[:end]) && w.path.match(text[end:])
-	}
-	if w.short != nil && w.short.match(text) {
-		return true
-	}
 	if !strings.HasPrefix(text, w.prefix) {
 		return false
 	}
-	text = text[len(w.prefix):]
-	if w.literal {
-		return text == ""
+	if w.path != nil {
+		end := serverEnd(text, "/?#") // in a pattern, ? is a wildcard
+		return end >= 0 && matches(w.server, text[:end]) && w.path.match(text[end:])
 	}
-	return matchRest(w.rest, text)
+	short, tail := strings.CutSuffix(w.pattern, " *")
+	return matches(w.pattern, text) || tail && matches(short, text)
 }
 
-// matchRest matches with one point to return to: when what follows a * does not fit, the * takes one character more.
+// matches matches with one point to return to: when what follows a * does not fit, the * takes one character more.
 // An earlier * never needs to take more than it did, so the cost is at most the product of the lengths.
-func matchRest(pattern, text string) bool {
+func matches(pattern, text string) bool {
 	p, t := 0, 0
 	star, from := -1, 0
 	for t < len(text) {

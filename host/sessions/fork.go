@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -86,7 +87,7 @@ func forkTitle(title string) string {
 type forking struct {
 	newID   func(prefix string) string
 	session *sdk.Session
-	ids     map[string]string // of messages: the copy's by the original's
+	ids     map[string]string // of messages: the copy's by the original's; a message that was not copied keeps its identifier, which refers to nothing
 }
 
 // adopt gives the messages, which it owns, new identifiers.
@@ -97,13 +98,13 @@ func (f *forking) adopt(list []sdk.MessageWithParts) {
 	for _, m := range list {
 		*m.Info.Head() = sdk.MessageHead{ID: f.ids[m.Info.Head().ID], SessionID: f.session.ID}
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
-			a.ParentID = f.renamed(a.ParentID)
+			a.ParentID = cmp.Or(f.ids[a.ParentID], a.ParentID)
 		}
 		for _, p := range m.Parts {
 			*p.Head() = f.newPart(m.Info)
 			switch p := p.(type) {
 			case *sdk.CompactionPart:
-				p.TailStartID = f.renamed(p.TailStartID)
+				p.TailStartID = cmp.Or(f.ids[p.TailStartID], p.TailStartID)
 			case *sdk.ToolPart:
 				for _, file := range p.State.Attachments {
 					file.PartHead = f.newPart(m.Info)
@@ -115,12 +116,4 @@ func (f *forking) adopt(list []sdk.MessageWithParts) {
 
 func (f *forking) newPart(m sdk.Message) sdk.PartHead {
 	return sdk.PartHead{ID: f.newID(sdk.PrefixPart), SessionID: f.session.ID, MessageID: m.Head().ID}
-}
-
-// renamed returns the copy's identifier of a message. The identifier of a message that was not copied stays, and refers to nothing.
-func (f *forking) renamed(id string) string {
-	if to, ok := f.ids[id]; ok {
-		return to
-	}
-	return id
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -42,26 +43,12 @@ func (w *Doom) add(tool string, args []byte) int {
 		w.calls = w.calls[extra:]
 	}
 	for period := 1; period <= doomPeriod; period++ {
-		if w.cycles(period) {
+		n := period * doomRepeats
+		if last := w.calls[max(0, len(w.calls)-n):]; len(last) == n && slices.Equal(last[period:], last[:n-period]) {
 			return period
 		}
 	}
 	return 0
-}
-
-// cycles reports whether the latest calls are doomRepeats runs of one cycle of the given length.
-func (w *Doom) cycles(period int) bool {
-	n := period * doomRepeats
-	if len(w.calls) < n {
-		return false
-	}
-	last := w.calls[len(w.calls)-n:]
-	for i := period; i < n; i++ {
-		if last[i] != last[i-period] {
-			return false
-		}
-	}
-	return true
 }
 
 // Watch asks the user whether a repeated call may run, or fail, again: calls of unknown tools, with wrong arguments, or that a hook denies

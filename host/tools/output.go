@@ -45,14 +45,7 @@ func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object,
 
 // OutputLimits returns the maximum lines and bytes of a tool's output in the conversation.
 func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
-	lines, size = defaultOutputLines, defaultOutputBytes
-	if cfg.MaxLines > 0 {
-		lines = cfg.MaxLines
-	}
-	if cfg.MaxBytes > 0 {
-		size = cfg.MaxBytes
-	}
-	return lines, size
+	return cmp.Or(max(cfg.MaxLines, 0), defaultOutputLines), cmp.Or(max(cfg.MaxBytes, 0), defaultOutputBytes)
 }
 
 // CutOutput returns at most so many lines and bytes of s, from its start or its end: whole lines, unless the first one is too long.

@@ -65,7 +65,11 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 			hidden = append(hidden, one)
 		}
 	}
-	s.tools[searchTool] = ofHost(&toolSearch{hidden: hidden, present: s.present})
+	s.tools[searchTool] = ofHost(sdk.ToolDefinition{ // stays the same when tools were found
+		ID: searchTool, Description: searchDescription + listing(hidden), Parameters: json.RawMessage(searchParameters),
+	}, func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+		return s.search(ctx, hidden, call)
+	})
 }
 
 func (one *Tool) builtin() bool { return one.Origin.Carrier == sdk.CarrierBuiltin }
@@ -113,20 +117,6 @@ func originName(o sdk.Origin) string {
 	return fmt.Sprintf("%s (%s)", cmp.Or(o.Server, o.Plugin), o.Carrier)
 }
 
-// toolSearch is the tool that finds tools.
-type toolSearch struct {
-	hidden  []*Tool // in the order of their plugins
-	present func(context.Context, *Tool) (string, error)
-}
-
-// Definition lists the names of all hidden tools. It stays the same when tools were found.
-func (s *toolSearch) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{
-		ID: searchTool, Description: searchDescription + s.listing(),
-		Parameters: json.RawMessage(searchParameters),
-	}
-}
-
 const (
 	searchDescription = "Finds further tools, which are not listed with their definitions to save room. Search with words for what is to be done, " +
 		"or with select:name1,name2 for tools whose names you know. The tools found can be called in the next step. The tools are:"
@@ -136,13 +126,13 @@ const (
 		`},"required":["query"],"additionalProperties":false}`
 )
 
-// listing names the tools by plugin, up to maxListing.
-func (s *toolSearch) listing() string {
+// listing names hidden tools, which are in the order of their plugins, by plugin, up to maxListing.
+func listing(hidden []*Tool) string {
 	var out strings.Builder
 	var last sdk.Origin
-	for i, one := range s.hidden {
+	for i, one := range hidden {
 		if out.Len() > maxListing {
-			fmt.Fprintf(&out, " and %d more, which a search finds too", len(s.hidden)-i)
+			fmt.Fprintf(&out, " and %d more, which a search finds too", len(hidden)-i)
 			break
 		}
 		if one.Origin == last {
@@ -155,13 +145,8 @@ func (s *toolSearch) listing() string {
 	return out.String()
 }
 
-// Prepare requests nothing: a search for tools requires no permission.
-func (s *toolSearch) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	return nil, nil
-}
-
-// Execute returns the definitions of the tools found.
-func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+// search returns the definitions of the tools found.
+func (s *Set) search(ctx context.Context, hidden []*Tool, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var args struct {
 		Query string `json:"query"`
 		Max   int    `json:"max_results"`
@@ -169,7 +154,7 @@ func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.Tool
 	if err := json.Unmarshal(call.Args, &args); err != nil {
 		return nil, err
 	}
-	found, unknown := s.find(args.Query, args.Max)
+	found, unknown := find(hidden, args.Query, args.Max)
 	ids, texts := []string{}, []string{}
 	for _, one := range found {
 		text, err := s.present(ctx, one)
@@ -193,20 +178,20 @@ func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.Tool
 }
 
 // find returns the tools that match a query, the best first, and the unknown names that it selects.
-func (s *toolSearch) find(query string, most int) (found []*Tool, unknown []string) {
+func find(hidden []*Tool, query string, most int) (found []*Tool, unknown []string) {
 	if names, ok := strings.CutPrefix(strings.TrimSpace(query), selectPrefix); ok {
 		for name := range strings.SplitSeq(names, ",") {
 			name = strings.TrimSpace(name)
-			i := slices.IndexFunc(s.hidden, func(one *Tool) bool { return one.Def.ID == name })
-			if i >= 0 && !slices.Contains(found, s.hidden[i]) {
-				found = append(found, s.hidden[i])
+			i := slices.IndexFunc(hidden, func(one *Tool) bool { return one.Def.ID == name })
+			if i >= 0 && !slices.Contains(found, hidden[i]) {
+				found = append(found, hidden[i])
 			} else if i < 0 && name != "" {
 				unknown = append(unknown, fmt.Sprintf("%q", name))
 			}
 		}
 		return found, unknown
 	}
-	found = rank(s.hidden, query)
+	found = rank(hidden, query)
 	if most <= 0 {
 		most = defaultFound
 	}

@@ -60,7 +60,13 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 		s.hide(s.gather(ctx), messages)
 	}
 	if s.Schema != nil {
-		s.tools[Structured] = ofHost(&structuredOutput{s.Schema, s.Accept})
+		s.tools[Structured] = ofHost(sdk.ToolDefinition{
+			ID: Structured, Parameters: s.Schema, // the check of every call's arguments does the work
+			Description: "Give the final answer through this tool, exactly once, when all the work is done. Its arguments are the answer.",
+		}, func(_ context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+			s.Accept(call.Args)
+			return &sdk.ToolResult{Title: "Structured output", Output: "The answer was accepted.", Metadata: sdk.Object{"valid": true}}, nil
+		})
 	}
 	for _, one := range s.tools {
 		if !one.Hidden {
@@ -107,10 +113,24 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 	return slices.DeleteFunc(all, func(one *Tool) bool { return s.tools[one.Def.ID] != one })
 }
 
-// ofHost returns a tool of the host itself.
-func ofHost(one sdk.Tool) *Tool {
-	def := one.Definition()
-	return &Tool{Tool: one, Def: def, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}, permission: def.ID}
+// hostTool is a tool of the host itself. Its calls require no permission.
+type hostTool struct {
+	def sdk.ToolDefinition
+	run func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error)
+}
+
+func (t *hostTool) Definition() sdk.ToolDefinition { return t.def }
+
+func (t *hostTool) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	return nil, nil
+}
+
+func (t *hostTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	return t.run(ctx, call)
+}
+
+func ofHost(def sdk.ToolDefinition, run func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error)) *Tool {
+	return &Tool{Tool: &hostTool{def, run}, Def: def, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}, permission: def.ID}
 }
 
 // offeredBy asks a plugin for the tools that are available to a model and an agent.

@@ -39,7 +39,7 @@ type probe struct {
 type outcome struct {
 	Value   any
 	Result  hooks.Result
-	Gate    hooks.GateResult
+	Gate    hooks.Result
 	Err     string
 	Entries []hooks.Entry
 	Notices []sdk.PluginNotice

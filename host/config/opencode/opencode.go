@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -18,7 +17,6 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // ErrSyntax is wrapped by errors about texts that are not configurations.
@@ -130,13 +128,4 @@ func (t *translator) take(key string, v *hujson.Value) {
 			return !t.stays(e.StartOffset, checked.Index(key, at), &e)
 		})
 	}
-}
-
-// fieldOf returns the type of a field by its name in JSON. Other fields of an open struct have any type.
-func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
-	fields := checked.FieldsOf(t)
-	if field, ok := fields.Types[name]; ok {
-		return field, true
-	}
-	return reflect.TypeFor[sdk.Object](), fields.Open
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -50,11 +51,12 @@ func rewriteModes(root *hujson.Value) {
 		if !ok {
 			continue
 		}
+		fields := checked.FieldsOf(reflect.TypeFor[sdk.AgentConfig]())
 		var own []hujson.ObjectMember
 		kept := agent.Members[:0]
 		for _, member := range agent.Members {
 			name := nameOf(&member)
-			if _, known := fieldOf(reflect.TypeFor[sdk.AgentConfig](), name); known || name == "name" {
+			if _, known := fields.Types[name]; known || name == "name" {
 				kept = append(kept, member)
 			} else {
 				own = append(own, member)

