@@ -186,7 +186,7 @@ func (l *link) get(ctx context.Context) (*connection, error) {
 		state, c, reason, changed, failures := l.state, l.conn, l.reason, l.changed, l.failures
 		l.mu.Unlock()
 		switch {
-		case c != nil && !c.IsLost():
+		case c != nil && c.Cause() == nil:
 			return c, nil
 		case state == stateClosed:
 			return nil, errClosed

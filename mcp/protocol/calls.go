@@ -91,7 +91,7 @@ func (c *Conn) respond(ctx context.Context, method string, params json.RawMessag
 	if method == string(mcp.MethodPing) {
 		return struct{}{}, nil
 	}
-	return c.answer(ctx, c.calls.of(ctx), method, params)
+	return c.dialer.Answer(ctx, c.calls.of(ctx), method, params)
 }
 
 // progress displays a call's progress. It is called on a reading goroutine.
@@ -251,7 +251,7 @@ func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationPara
 		if err != nil {
 			return false
 		}
-		answer, err := c.answer(ctx, on, string(mcp.MethodElicitationCreate), params)
+		answer, err := c.dialer.Answer(ctx, on, string(mcp.MethodElicitationCreate), params)
 		if result, ok := answer.(*mcp.ElicitationResult); err != nil || !ok || result.Action != mcp.ElicitationResponseActionAccept {
 			return false
 		}

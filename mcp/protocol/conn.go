@@ -20,15 +20,13 @@ const (
 
 // Conn is one connection. It is safe for concurrent use.
 type Conn struct {
-	carrier      carrier
-	next         atomic.Int64 // number of the last request
-	calls        calls
-	answer       Answer
-	notified     func(method string, params map[string]any)
-	info         mcp.Implementation // of tenon
-	capabilities mcp.ClientCapabilities
+	carrier carrier
+	next    atomic.Int64 // number of the last request
+	calls   calls
+	dialer  *Dialer
 
-	loss
+	life context.Context         // ends when the connection is lost
+	fail context.CancelCauseFunc // marks the connection as lost; the first cause is kept
 
 	version atomic.Value // string; the revision of the protocol, set by the handshake
 	hello   *Hello       // set by the handshake

@@ -96,13 +96,10 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 }
 
 // refusal is the error of a server that refuses the handshake.
-type refusal struct{ err error }
-
-// Error returns the server's error.
-func (r *refusal) Error() string { return r.err.Error() }
+type refusal struct{ error }
 
 // Unwrap returns the server's error.
-func (r *refusal) Unwrap() error { return r.err }
+func (r *refusal) Unwrap() error { return r.error }
 
 func (d *Dialer) stdio(b *base) (carrier, error) { return newStdio(d.Command, b) }
 
@@ -118,10 +115,8 @@ func (d *Dialer) sse(b *base) (carrier, error) {
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
 func (d *Dialer) open(ctx context.Context, carry func(*base) (carrier, error), legacy bool) (c *Conn, err error) {
-	c = &Conn{
-		answer: d.Answer, notified: d.Notified, info: d.Info, capabilities: d.Capabilities, loss: loss{lost: make(chan struct{})},
-		subscriptions: make(chan string),
-	}
+	c = &Conn{dialer: d, subscriptions: make(chan string)}
+	c.life, c.fail = context.WithCancelCause(context.WithoutCancel(ctx))
 	if c.carrier, err = carry(newBase(ctx, c, d.Log)); err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (c *Conn) discover(ctx context.Context) error {
 // initialize performs the handshake, see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle ("Initialization").
 func (c *Conn) initialize(ctx context.Context) error {
 	raw, err := c.Request(ctx, string(mcp.MethodInitialize), map[string]any{
-		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION, "clientInfo": c.info, "capabilities": c.capabilities,
+		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION, "clientInfo": c.dialer.Info, "capabilities": c.dialer.Capabilities,
 	})
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *Conn) Request(ctx context.Context, method string, params map[string]any
 // complete adds the fields that the stateless revision requires in each request.
 func (c *Conn) complete(params map[string]any) map[string]any {
 	meta := map[string]any{
-		mcp.MetaKeyProtocolVersion: c.revision(), mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
+		mcp.MetaKeyProtocolVersion: c.revision(), mcp.MetaKeyClientInfo: c.dialer.Info, mcp.MetaKeyClientCapabilities: c.dialer.Capabilities,
 	}
 	if level := c.logLevel.Load(); level != nil {
 		meta[mcp.MetaKeyLogLevel] = *level
@@ -203,7 +203,7 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 		}
 		answers := map[string]any{}
 		for _, id := range slices.Sorted(maps.Keys(asked.Requests)) {
-			if answers[id], err = c.answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
+			if answers[id], err = c.dialer.Answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
 				return nil, fmt.Errorf("answer its question: %w", err)
 			}
 		}
