@@ -36,44 +36,46 @@ const (
 	TransportSSE   Transport = "sse"  // the predecessor of streamable HTTP
 )
 
-// Server is the configuration of one server, with all variables replaced.
+// Server is the configuration of one server, with all variables replaced. Its JSON is what determines which program runs or where data is
+// sent; see Definition.
 type Server struct {
-	Name      string
-	Transport Transport
+	Name      string    `json:"name"`
+	Transport Transport `json:"transport"`
 
 	// For a local server. Env is its environment in addition to PATH, HOME, the locale and similar variables.
-	Command string
-	Args    []string
-	Env     map[string]string
-	Cwd     string // default: the folder of Origin, else (Own) the directory where tenon was started
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"` // default: the folder of Origin, else (Own) the directory where tenon was started
 
 	// For a remote server. Headers are sent only to the origin of URL.
-	URL     string
-	Headers map[string]string
-	OAuth   auth.Config
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	OAuth   auth.Config       `json:"oauth,omitzero"`
+
+	// Hooks lists tools of the server that are called at hook points.
+	Hooks []sdk.MCPHookConfig `json:"hooks,omitempty"`
 
 	// Timeout limits each request, and the wait for a starting server. Zero means DefaultTimeout. Progress of a call restarts it.
-	Timeout time.Duration
-	// Hooks lists tools of the server that are called at hook points.
-	Hooks []sdk.MCPHookConfig
-
+	Timeout time.Duration `json:"-"`
 	// Origin is the file with the server's configuration, for messages.
-	Origin string
+	Origin string `json:"-"`
 	// Own reports whether the user configured the server: its first definition counts as approved.
-	Own bool
+	Own bool `json:"-"`
 	// Disabled reports whether the configuration switches the server off.
-	Disabled bool
+	Disabled bool `json:"-"`
 	// Root and Data are the directories of the plugin package that the server is part of, PLUGIN_ROOT and PLUGIN_DATA in its environment. See
 	// Place.
-	Root, Data string
+	Root string `json:"-"`
+	Data string `json:"-"`
 
 	written *Server // before variables were replaced; nil if there were none
 }
 
-// Validate checks the configuration. Errors wrap ErrConfig and name the server and the field.
+// Validate checks the configuration, unless the server is disabled. Errors wrap ErrConfig and name the server and the field.
 func (s *Server) Validate() error {
 	problem := s.problem()
-	if problem == nil {
+	if problem == nil || s.Disabled {
 		return nil
 	}
 	where := ""
@@ -169,20 +171,6 @@ var (
 	dots            = lazyregexp.New(`\.{2,}`)
 )
 
-// definition contains everything that determines which program runs or where data is sent.
-type definition struct {
-	Name      string              `json:"name"`
-	Transport Transport           `json:"transport"`
-	Command   string              `json:"command,omitempty"`
-	Args      []string            `json:"args,omitempty"`
-	Env       map[string]string   `json:"env,omitempty"`
-	Cwd       string              `json:"cwd,omitempty"`
-	URL       string              `json:"url,omitempty"`
-	Headers   map[string]string   `json:"headers,omitempty"`
-	OAuth     any                 `json:"oauth,omitempty"`
-	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
-}
-
 // Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by them, except in
 // Command, Cwd and URL, which were approved verbatim; the error names a variable that is missing. They are not part of the server's
 // definition: they may be secrets, and change.
@@ -219,12 +207,7 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 // names of variables (${TOKEN}), not their values; other text is unchanged. The content of files on the command line is not
 // part of it: for a server of a project, the caller adds that.
 func (s *Server) Definition() []byte {
-	w := s.Written()
-	d := definition{
-		Name: w.Name, Transport: w.Transport, Command: w.Command, Args: w.Args, Env: w.Env, Cwd: w.Cwd,
-		URL: w.URL, Headers: w.Headers, OAuth: w.OAuth.Definition(), Hooks: w.Hooks,
-	}
-	text, _ := json.Marshal(d) // strings and numbers always encode
+	text, _ := json.Marshal(s.Written()) // strings and numbers always encode
 	return text
 }
 
