@@ -37,7 +37,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 		hooks = append(hooks, h)
 	}
 	if p.pin != nil {
-		hooks = append(hooks, interceptor.Hooks(p.offer.interceptors, p.interceptors())...)
+		hooks = append(hooks, interceptor.Hooks(p.offer.Interceptors, p.interceptors())...)
 	}
 	return hooks
 }
@@ -58,15 +58,12 @@ func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.
 		"name": in.Name, "event": in.Event, "phase": in.Phase, "payload": in.Payload, "timeoutMs": max(left.Milliseconds(), 1),
 		"context": map[string]any{"sessionId": request.Session, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)},
 	}
-	var raw json.RawMessage
-	err := p.ask(ctx, true, func(c *connection) (err error) {
+	return p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
 		if err := p.mayCall(c, "interceptor", in.Name); err != nil {
-			return err
+			return nil, err
 		}
-		raw, err = c.Extension(ctx, request, limit, "interceptor/invoke", params)
-		return err
+		return c.Extension(ctx, request, limit, "interceptor/invoke", params)
 	})
-	return raw, err
 }
 
 // hookCall returns a request on behalf of a hook, for the session in the hook's input.
@@ -81,7 +78,7 @@ func hookCall(c *sdk.RemoteCall) *protocol.Call {
 // addInstructions adds the approved instructions of the server to the system prompt.
 func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	p.mu.Lock()
-	text, outdated := strings.TrimSpace(p.offer.instructions), p.outdated()
+	text, outdated := strings.TrimSpace(p.offer.Instructions), p.outdated()
 	p.mu.Unlock()
 	if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
 		return nil

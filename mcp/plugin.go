@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -39,24 +40,12 @@ type Options struct {
 	Version string
 }
 
-func (o *Options) version() string {
-	return cmp.Or(o.Version, "dev")
-}
-
-// withDefaults sets the defaults.
-func (o Options) withDefaults(project sdk.Project) Options {
-	o.Dir = cmp.Or(o.Dir, filepath.Join(project.DataDir, "mcp"))
-	if o.Environ == nil {
-		o.Environ = os.Environ()
-	}
-	return o
-}
-
 // Plugin is one server as a plugin. It is safe for concurrent use.
 type Plugin struct {
 	server  Server
 	options Options
-	host    sdk.Host
+	host    sdk.Host // nil while the server is only probed
+	project sdk.Project
 	logger  *slog.Logger
 	log     *serverLog
 	link    *link
@@ -68,6 +57,8 @@ type Plugin struct {
 	last     *Check      // before this start; nil if there was none
 	reported sync.Once   // that the server does not work
 	used     atomic.Bool // a turn asked for its tools
+
+	errors atomic.Int32 // number of the errors that the server reported
 
 	mu      sync.Mutex
 	pin     *Pin              // nil if nothing is approved
@@ -91,7 +82,20 @@ var (
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
-	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), named: map[withheld]bool{}, read: map[string]bool{}, offer: &offer{}}
+	return &Plugin{
+		server: s, options: o, logger: slog.New(slog.DiscardHandler), news: make(chan struct{}, 1), named: map[withheld]bool{},
+		read: map[string]bool{}, offer: &offer{},
+	}
+}
+
+// prepare sets what a connection needs.
+func (p *Plugin) prepare(project sdk.Project) {
+	p.project = project
+	p.options.Dir = cmp.Or(p.options.Dir, filepath.Join(project.DataDir, "mcp"))
+	if p.options.Environ == nil {
+		p.options.Environ = os.Environ()
+	}
+	p.log = newServerLog(LogPath(p.options.Dir, p.server), p.server)
 }
 
 // Manifest names the plugin after its server.
@@ -109,17 +113,15 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 		return err
 	}
 	p.host, p.logger = h, h.Logger()
-	p.options = p.options.withDefaults(h.Project())
-	p.log = newServerLog(LogPath(p.options.Dir, p.server), p.server)
+	p.prepare(h.Project())
 	pin, err := p.pins().Load(p.server)
 	if err != nil {
 		return err
 	}
 	p.pin, p.stamp = pin, p.pins().Stamp(p.server)
 	p.update(nil)
-	d := p.dialer()
 	p.last = LastCheck(p.options.Dir, p.server)
-	p.link = newLink(d.dial, p.connected, p.report)
+	p.link = newLink(p)
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
 	p.running.Go(func() { p.link.run(life, p.startsIn()) }) // both end when Close cancels life
@@ -129,13 +131,6 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 }
 
 func (p *Plugin) pins() FilePins { return FilePins(p.options.Dir) }
-
-func (p *Plugin) dialer() *dialer {
-	return &dialer{
-		server: p.server, options: &p.options, project: p.host.Project(), log: p.log, logger: p.logger, host: p.host,
-		changed: p.listsChanged, updated: p.resourceUpdated,
-	}
-}
 
 // listsChanged makes follow request the lists again.
 func (p *Plugin) listsChanged() {
@@ -168,17 +163,15 @@ func (p *Plugin) report(err error) {
 // reportUnstarted reports a server that was not available during the run: its start took too long, or an earlier start failed. A run that offered the
 // approved tools and called none of them lacked nothing.
 func (p *Plugin) reportUnstarted() {
-	p.link.mu.Lock()
-	state, starts := p.link.state, p.link.starts
-	p.link.mu.Unlock()
+	now := p.link.now()
 	p.mu.Lock()
 	known := p.pin != nil
 	p.mu.Unlock()
 	switch {
-	case starts > 0 || !p.used.Load():
+	case now.starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
 		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
-	case state != stateIdle && !known:
+	case now.state != stateIdle && !known:
 		p.report(errors.New("it had not started when the run ended"))
 	}
 }
@@ -211,7 +204,7 @@ func (p *Plugin) calledByHooks() bool {
 
 // connected updates the offer after a new connection.
 func (p *Plugin) connected(ctx context.Context, c *connection) {
-	p.update(c.definition())
+	p.update(c.definition.Load())
 	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
 }
 
@@ -226,19 +219,17 @@ func (p *Plugin) follow(ctx context.Context) {
 			return
 		case <-p.news:
 		}
-		p.link.mu.Lock()
-		c, linkChanged := p.link.conn, p.link.changed
-		p.link.mu.Unlock()
-		if c == nil { // the lists may have changed while they were first read
+		now := p.link.now()
+		if now.conn == nil { // the lists may have changed while they were first read
 			p.listsChanged()
 			select {
-			case <-linkChanged:
+			case <-now.changed:
 			case <-ctx.Done():
 			}
 			continue
 		}
 		ask, cancel := context.WithTimeout(ctx, p.server.Limit())
-		def, err := c.refresh(ask)
+		def, err := now.conn.refresh(ask)
 		cancel()
 		if err != nil {
 			p.logger.Warn("the changed lists of an MCP server could not be read", "server", p.server.Name, "err", err)
@@ -284,20 +275,21 @@ func (p *Plugin) Tools() []sdk.Tool {
 
 // ask waits for the server's connection and runs a request. It repeats a request once if it cannot have reached the server, or if it
 // is read-only and the connection broke.
-func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) error) error {
+func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) (json.RawMessage, error)) (json.RawMessage, error) {
 	for again := true; ; again = false {
 		c, err := p.connection(ctx)
+		var answer json.RawMessage
 		if err == nil {
-			err = f(c)
+			answer, err = f(c)
 		}
 		if err == nil {
-			p.link.worked()
-			return nil
+			p.link.used.Store(true)
+			return answer, nil
 		}
 		if c != nil && again && ctx.Err() == nil && (protocol.Unsent(err) || readOnly && protocol.Broken(err)) {
 			continue
 		}
-		return p.explain(ctx, err)
+		return nil, p.explain(ctx, err)
 	}
 }
 

@@ -47,22 +47,19 @@ type listed struct {
 	MimeType    string `json:"mimeType"`
 }
 
-func decodeListed(raw json.RawMessage) (listed, error) {
-	var l listed
-	err := json.Unmarshal(raw, &l)
-	return l, err
-}
-
 func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var resources, templates []listed
-	err := p.ask(ctx, true, func(c *connection) (err error) {
+	_, err := p.ask(ctx, true, func(c *connection) (_ json.RawMessage, err error) {
 		ctx, cancel := context.WithTimeout(ctx, p.server.Limit())
 		defer cancel()
-		if resources, err = readList(ctx, c, "resources", decodeListed); err != nil {
-			return err
+		if resources, err = readList[listed](c.List(ctx, "resources")); err != nil {
+			return nil, err
 		}
-		templates, err = listTemplates(ctx, c)
-		return err
+		templates, err = readList[listed](c.ListOf(ctx, "resources/templates/list", "resourceTemplates"))
+		if err != nil && !protocol.Broken(err) && ctx.Err() == nil {
+			err = nil // the server has no such list
+		}
+		return nil, err
 	})
 	if err != nil {
 		return nil, err
@@ -75,18 +72,6 @@ func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolR
 		b.text("The server has no resources.")
 	}
 	return &sdk.ToolResult{Title: fmt.Sprintf("%d resources", len(resources)), Output: strings.ReplaceAll(b.String(), "\n\n", "\n")}, nil
-}
-
-// listTemplates returns the templates, or none if the server has no such list.
-func listTemplates(ctx context.Context, c *connection) ([]listed, error) {
-	elements, err := c.ListOf(ctx, "resources/templates/list", "resourceTemplates")
-	if err != nil {
-		if protocol.Broken(err) || ctx.Err() != nil {
-			return nil, err
-		}
-		return nil, nil
-	}
-	return decodeList(elements, decodeListed), nil
 }
 
 func (l *listed) line() string {
@@ -116,12 +101,12 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 
 // resource reads a resource.
 func (p *Plugin) resource(ctx context.Context, uri string, on *protocol.Call) (*builder, error) {
-	var raw json.RawMessage
-	err := p.ask(ctx, true, func(c *connection) (err error) {
-		if raw, err = c.ReadResource(ctx, on, p.server.Limit(), uri); err == nil {
+	raw, err := p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
+		raw, err := c.ReadResource(ctx, on, p.server.Limit(), uri)
+		if err == nil {
 			p.subscribe(ctx, c, uri)
 		}
-		return err
+		return raw, err
 	})
 	if err != nil {
 		return nil, err
@@ -154,16 +139,16 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 		return nil, false, nil
 	}
 	p.mu.Lock()
-	offered, known := p.offer.resources, p.pin != nil || p.offer.current != nil
+	offered, known := p.offer.Resources, p.pin != nil || p.offer.current != nil
 	p.mu.Unlock()
 	if !known { // the prompt names a server that is still starting
 		c, err := p.connection(ctx)
 		if err != nil {
 			return nil, true, p.explain(ctx, err)
 		}
-		p.update(c.definition())
+		p.update(c.definition.Load())
 		p.mu.Lock()
-		offered = p.offer.resources
+		offered = p.offer.Resources
 		p.mu.Unlock()
 	}
 	if !offered {
@@ -193,7 +178,7 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []sdk.Command
-	for _, prompt := range p.offer.prompts {
+	for _, prompt := range p.offer.Prompts {
 		description := cmp.Or(prompt.Description, prompt.Title)
 		out = append(out, sdk.Command{
 			Name: p.commandName(prompt.Name), Description: visible.Bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
@@ -233,10 +218,8 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 	if err != nil {
 		return nil, fmt.Errorf("%w; want %s", err, usage(&prompt))
 	}
-	var raw json.RawMessage
-	err = p.ask(ctx, true, func(c *connection) (err error) {
-		raw, err = c.GetPrompt(ctx, &protocol.Call{}, p.server.Limit(), prompt.Name, args)
-		return err
+	raw, err := p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
+		return c.GetPrompt(ctx, &protocol.Call{}, p.server.Limit(), prompt.Name, args)
 	})
 	if err != nil {
 		return nil, err
@@ -272,7 +255,7 @@ func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([
 func (p *Plugin) promptOf(command string) (Prompt, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, prompt := range p.offer.prompts {
+	for _, prompt := range p.offer.Prompts {
 		if p.commandName(prompt.Name) == command {
 			return prompt, true
 		}
