@@ -111,13 +111,11 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 	if err != nil {
 		return sdk.Answer{}, err
 	}
-	p.mu.Lock()
-	t := Tool{Name: h.name}
-	if p.pin != nil {
-		t, _ = p.pin.Definition.tool(h.name)
-		t.Name = h.name
+	var t Tool
+	if _, pin := p.approved(); pin != nil {
+		t, _ = pin.Definition.tool(h.name)
 	}
-	p.mu.Unlock()
+	t.Name = h.name
 	raw, err := p.callTool(ctx, t, args, hookCall(call))
 	if err != nil {
 		return sdk.Answer{}, err
@@ -131,20 +129,12 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 
 // decodeHookAnswer decodes the answer of a tool that is used as a hook.
 func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, error) {
-	var r callResult
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return sdk.Answer{}, fmt.Errorf("invalid result: %w", err)
+	b, text, err := collect(raw)
+	if err != nil {
+		return sdk.Answer{}, err
 	}
-	var b builder
-	for _, one := range r.Content {
-		b.add(one)
-	}
-	text := []byte(b.String())
-	if r.IsError {
-		return sdk.Answer{}, toolError(visible.Cut(b.String(), 4<<10, " …"))
-	}
-	if len(r.Structured) > 0 && !bytes.Equal(r.Structured, []byte("null")) {
-		text = r.Structured
+	if len(text) == 0 {
+		text = json.RawMessage(b.String())
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return sdk.Answer{}, nil
@@ -165,7 +155,6 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	if len(value) == 0 {
 		return sdk.Answer{}, errors.New("its answer has a value, but the hook point has none")
 	}
-	var err error
 	answer.Changes, err = interceptor.DiffValue(point, value, answer.Value)
 	return answer.Answer, err
 }

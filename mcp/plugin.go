@@ -164,14 +164,12 @@ func (p *Plugin) report(err error) {
 // approved tools and called none of them lacked nothing.
 func (p *Plugin) reportUnstarted() {
 	now := p.link.now()
-	p.mu.Lock()
-	known := p.pin != nil
-	p.mu.Unlock()
+	_, pin := p.approved()
 	switch {
 	case now.starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
 		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
-	case now.state != stateIdle && !known:
+	case now.state != stateIdle && pin == nil:
 		p.report(errors.New("it had not started when the run ended"))
 	}
 }
@@ -268,9 +266,15 @@ func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 func (p *Plugin) Tools() []sdk.Tool {
 	p.used.Store(true)
 	p.reload()
+	o, _ := p.approved()
+	return o.tools
+}
+
+// approved returns the current offer, and the approval; nil if nothing is approved.
+func (p *Plugin) approved() (*offer, *Pin) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.offer.tools
+	return p.offer, p.pin
 }
 
 // ask waits for the server's connection and runs a request. It repeats a request once if it cannot have reached the server, or if it

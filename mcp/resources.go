@@ -138,20 +138,14 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 	if !ok || uri == "" {
 		return nil, false, nil
 	}
-	p.mu.Lock()
-	offered, known := p.offer.Resources, p.pin != nil || p.offer.current != nil
-	p.mu.Unlock()
-	if !known { // the prompt names a server that is still starting
+	if o, pin := p.approved(); pin == nil && o.current == nil { // the prompt names a server that is still starting
 		c, err := p.connection(ctx)
 		if err != nil {
 			return nil, true, p.explain(ctx, err)
 		}
 		p.update(c.definition.Load())
-		p.mu.Lock()
-		offered = p.offer.Resources
-		p.mu.Unlock()
 	}
-	if !offered {
+	if o, _ := p.approved(); !o.Resources {
 		return nil, false, nil
 	}
 	b, err := p.resource(ctx, uri, &protocol.Call{})
@@ -175,10 +169,9 @@ func (b *builder) parts() sdk.Parts {
 
 // Commands returns the server's known prompts.
 func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	var out []sdk.Command
-	for _, prompt := range p.offer.Prompts {
+	o, _ := p.approved()
+	for _, prompt := range o.Prompts {
 		description := cmp.Or(prompt.Description, prompt.Title)
 		out = append(out, sdk.Command{
 			Name: p.commandName(prompt.Name), Description: visible.Bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
@@ -194,18 +187,13 @@ func (p *Plugin) commandName(prompt string) string {
 
 // usage returns the syntax of a prompt's command.
 func usage(p *Prompt) string {
-	var b strings.Builder
-	for _, a := range p.Arguments {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		if a.Required {
-			b.WriteString(a.Name + "=…")
-		} else {
-			b.WriteString("[" + a.Name + "=…]")
+	words := make([]string, len(p.Arguments))
+	for i, a := range p.Arguments {
+		if words[i] = a.Name + "=…"; !a.Required {
+			words[i] = "[" + words[i] + "]"
 		}
 	}
-	return visible.Strip(b.String())
+	return visible.Strip(strings.Join(words, " "))
 }
 
 // RenderCommand requests the text of a prompt from the server.
@@ -253,9 +241,8 @@ func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([
 }
 
 func (p *Plugin) promptOf(command string) (Prompt, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, prompt := range p.offer.Prompts {
+	o, _ := p.approved()
+	for _, prompt := range o.Prompts {
 		if p.commandName(prompt.Name) == command {
 			return prompt, true
 		}
