@@ -27,7 +27,7 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		call := &sdk.RemoteCall{Input: json.RawMessage(`{"tool":"t","sessionID":"s","outcome":"ok","model":{}}`)}
-		for _, at := range interceptions() {
+		for _, at := range interceptions(&toolNames{}) {
 			if at.changes == nil {
 				continue
 			}
@@ -37,11 +37,10 @@ func FuzzAnswers(f *testing.F) {
 				t.Fatal(err)
 			}
 			call.Value = selected
-			before, err := at.payload(nil, call)
-			if err != nil {
+			if _, err := at.payload(call); err != nil {
 				t.Fatalf("%s: %v", at.point, err)
 			}
-			changes, err := at.changes(call, before, payload)
+			changes, err := at.changes(call, payload)
 			if err != nil {
 				continue
 			}
