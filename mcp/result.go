@@ -66,7 +66,7 @@ func decodeResult(raw json.RawMessage, t *Tool) (*sdk.ToolResult, error) {
 	return &sdk.ToolResult{Output: b.String(), Attachments: b.files}, nil
 }
 
-// collect returns the contents of a tool's answer and its structured content, which is the text if there is no other. It returns the error
+// collect returns the contents of a tool's answer and its structured content, which is the text if the contents are empty. It returns the error
 // that the tool reported.
 func collect(raw json.RawMessage) (*builder, json.RawMessage, error) {
 	var r struct {

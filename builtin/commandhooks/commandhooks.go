@@ -134,9 +134,6 @@ func (p *Plugin) Close(ctx context.Context) error {
 	return p.running.Wait(context.WithoutCancel(ctx)) // without a limit: they were ended
 }
 
-// callsPriority puts the hook that records tool calls before all others: it must see every call that requests permission.
-const callsPriority = -1 << 20
-
 // Hooks returns a hook for each command, in their order, and the hooks for what commands have in common.
 func (p *Plugin) Hooks() []sdk.Hook {
 	var list []sdk.Hook
@@ -161,11 +158,6 @@ func (p *Plugin) Hooks() []sdk.Hook {
 	}
 	if p.has(postCompact) {
 		add(sdk.OnEvent(p.compacted), postCompact, p.total(postCompact))
-	}
-	if p.has(preToolUse, permissionRequest) {
-		h := sdk.OnToolBefore(p.record).Reading().Writing()
-		h.Priority = callsPriority
-		add(h, "calls", 0)
 	}
 	if p.has(preToolUse) {
 		add(sdk.OnPermissionAsk(p.decided), preToolUse, 0)

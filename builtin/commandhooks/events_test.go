@@ -184,7 +184,7 @@ func TestOrder(t *testing.T) {
 		outcomes = append(outcomes, e.Hook+" "+string(e.Outcome))
 	}
 	want := []string{
-		"calls unchanged", "PreToolUse[0].hooks[0] changed", "PreToolUse[0].hooks[1] changed", "PreToolUse[1].hooks[0] unchanged", "PreToolUse[2].hooks[0] changed",
+		"PreToolUse[0].hooks[0] changed", "PreToolUse[0].hooks[1] changed", "PreToolUse[1].hooks[0] unchanged", "PreToolUse[2].hooks[0] changed",
 	}
 	if diff := cmp.Diff(want, outcomes); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)

@@ -12,15 +12,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// record records a tool call.
-func (p *Plugin) record(_ context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
-	p.calls.update(in, func(*call) {})
-	return nil
-}
-
 // decided returns what the commands at PreToolUse decided about a call: they run once, at tool.execute.before.
 func (p *Plugin) decided(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
-	call, _ := p.calls.find(in)
+	call := p.calls.find(in)
 	return call.decision(in), nil
 }
 
@@ -85,9 +79,9 @@ func (e *entry) remember(in *sdk.ToolInput, v *sdk.ToolBeforeValue, r *reply) er
 
 // permission runs a command at PermissionRequest.
 func (e *entry) permission(ctx context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
-	call, known := e.plugin.calls.find(in)
-	if !known { // a request outside a tool call: only the permission is known
-		call.tool, call.origin = in.Permission, sdk.Origin{Carrier: sdk.CarrierBuiltin}
+	tool := &sdk.ToolInput{Tool: in.Permission, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin}, SessionID: in.SessionID} // outside a call
+	if in.Tool != nil && in.Tool.ID != "" {
+		tool.Tool, tool.Origin = in.Tool.ID, in.Tool.Origin
 	}
 	var args sdk.Object
 	if len(in.Args) > 0 {
@@ -95,11 +89,11 @@ func (e *entry) permission(ctx context.Context, in *sdk.PermissionRequest) (sdk.
 			return sdk.Decision{}, err
 		}
 	}
-	more := map[string]any{"tenon": map[string]any{"tool": call.tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}}
+	more := map[string]any{"tenon": map[string]any{"tool": tool.Tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}}
 	if in.Tool != nil {
 		more["tool_use_id"] = in.Tool.CallID
 	}
-	replies, _, err := e.callTool(ctx, &sdk.ToolInput{Tool: call.tool, Origin: call.origin, SessionID: in.SessionID}, args, more)
+	replies, _, err := e.callTool(ctx, tool, args, more)
 	if err != nil {
 		return sdk.Decision{}, err
 	}

@@ -27,7 +27,7 @@ func FuzzAnswers(f *testing.F) {
 			return
 		}
 		call := &sdk.RemoteCall{Input: json.RawMessage(`{"tool":"t","sessionID":"s","outcome":"ok","model":{}}`)}
-		for _, at := range interceptions(&toolNames{}) {
+		for _, at := range interceptions() {
 			if at.changes == nil {
 				continue
 			}

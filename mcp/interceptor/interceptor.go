@@ -30,9 +30,8 @@ type Invocation struct {
 // Hooks returns one hook for each hook point with interceptors. Its priority is the lowest of its interceptors.
 func Hooks(list []Spec, server *Server) []sdk.Hook {
 	var hooks []sdk.Hook
-	names := &toolNames{}
 	called := map[string]bool{}
-	for _, at := range interceptions(names) {
+	for _, at := range interceptions() {
 		c := &chain{server, at, at.inOrder(list)}
 		if len(c.specs) == 0 {
 			continue
@@ -44,9 +43,6 @@ func Hooks(list []Spec, server *Server) []sdk.Hook {
 			Point: at.point, Name: "interceptors " + at.event, Reads: at.reads, Writes: at.writes,
 			OnError: at.onError(c.mustNotFail()), Priority: c.specs[0].priority(at.phase), Remote: c,
 		})
-		if at.point == sdk.PointPermissionAsk {
-			hooks = append(hooks, sdk.Hook{Point: sdk.PointToolBefore, Name: "interceptors note", Remote: names})
-		}
 	}
 	for _, i := range list {
 		if !called[i.Name] {
@@ -54,16 +50,4 @@ func Hooks(list []Spec, server *Server) []sdk.Hook {
 		}
 	}
 	return hooks
-}
-
-var _ sdk.RemoteHandler = (*toolNames)(nil)
-
-// HandleRemote records the tool of a call.
-func (n *toolNames) HandleRemote(_ context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
-	var c namedCall
-	err := json.Unmarshal(call.Input, &c)
-	if err == nil {
-		n.note(c)
-	}
-	return sdk.Answer{}, err
 }

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -40,7 +38,7 @@ type mapping struct {
 }
 
 // interceptions returns the mappings of the protocol's events, and one of tenon's own event for every hook point.
-func interceptions(names *toolNames) []*interception {
+func interceptions() []*interception {
 	both := []string{mutation, validation}
 	messages := []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"}
 	params := []string{"/temperature", "/topP", "/maxOutputTokens"}
@@ -50,7 +48,7 @@ func interceptions(names *toolNames) []*interception {
 			reads: []string{"/args"}, writes: []string{"/args"}, mapping: mapped(callPayload, setArguments),
 		}, {
 			point: sdk.PointPermissionAsk, event: eventToolCall, phase: phaseRequest, kinds: []string{validation},
-			mapping: mapping{payload: names.permissionPayload},
+			mapping: mapping{payload: permissionPayload},
 		}, {
 			point: sdk.PointToolAfter, event: eventToolCall, phase: phaseResponse, kinds: both, withheldOutput: "/output",
 			reads: []string{"/output"}, writes: []string{"/output", "/attachments"}, mapping: mapped(resultPayload, setResult),
@@ -141,51 +139,22 @@ func (i *interception) onError(mustNotFail bool) sdk.OnError {
 	return sdk.OnErrorStop
 }
 
-// toolNames records the tools of calls, because permission requests contain only the permission's key. It is safe for concurrent use.
-type toolNames struct {
-	mu    sync.Mutex
-	calls []namedCall // oldest first
-}
-
-type namedCall struct {
-	Tool   string `json:"tool"`
-	CallID string `json:"callID"`
-}
-
-// maxNamedCalls is the maximum number of recorded calls, more than a few concurrent steps have.
-const maxNamedCalls = 256
-
-func (n *toolNames) note(c namedCall) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.calls) == maxNamedCalls {
-		n.calls = n.calls[1:]
-	}
-	n.calls = append(n.calls, c)
-}
-
-func (n *toolNames) of(id string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, c := range slices.Backward(n.calls) {
-		if c.CallID == id {
-			return c.Tool
-		}
-	}
-	return ""
-}
-
 // toolPayload is the payload of tools/call.
 type toolPayload struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func callPayload(call *sdk.RemoteCall, in *namedCall, _ *sdk.ToolBeforeValue) *toolPayload {
+// called is the part of sdk.ToolInput that is sent.
+type called struct {
+	Tool string `json:"tool"`
+}
+
+func callPayload(call *sdk.RemoteCall, in *called, _ *sdk.ToolBeforeValue) *toolPayload {
 	return &toolPayload{in.Tool, jsontext.Field(call.Value, "args")} // with their exact numbers
 }
 
-func setArguments(in *namedCall, v *sdk.ToolBeforeValue, p *toolPayload) error {
+func setArguments(in *called, v *sdk.ToolBeforeValue, p *toolPayload) error {
 	if in.Tool != p.Name {
 		return fmt.Errorf("the tool cannot be replaced by another (%.100q instead of %q)", p.Name, in.Tool)
 	}
@@ -193,7 +162,7 @@ func setArguments(in *namedCall, v *sdk.ToolBeforeValue, p *toolPayload) error {
 	return json.Unmarshal(p.Arguments, &v.Args)
 }
 
-func (n *toolNames) permissionPayload(call *sdk.RemoteCall) (json.RawMessage, error) {
+func permissionPayload(call *sdk.RemoteCall) (json.RawMessage, error) {
 	var in sdk.PermissionRequest
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return nil, err
@@ -204,7 +173,7 @@ func (n *toolNames) permissionPayload(call *sdk.RemoteCall) (json.RawMessage, er
 	if len(in.Args) == 0 {
 		in.Args = json.RawMessage("{}")
 	}
-	return json.Marshal(toolPayload{cmp.Or(n.of(in.Tool.CallID), in.Permission), in.Args})
+	return json.Marshal(toolPayload{cmp.Or(in.Tool.ID, in.Permission), in.Args})
 }
 
 // toolResult is the payload of a response to tools/call.

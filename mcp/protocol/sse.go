@@ -85,7 +85,7 @@ func (s *httpSSE) read(events *sse.Reader) error {
 		if kind != "message" {
 			continue
 		}
-		_ = s.receive(s.Life(), data, s.waiting.pass) // what is no message is logged
+		_ = s.receive(s.Life(), data, s.waiting.pass) // other output is logged
 	}
 }
 

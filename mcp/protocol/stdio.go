@@ -149,7 +149,7 @@ func (t *stdio) read(out io.ReadCloser) {
 	lines := sse.Lines(out, maxMessageBytes)
 	for lines.Scan() {
 		if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 {
-			_ = t.receive(t.Life(), text, t.waiting.pass) // what is no message is logged
+			_ = t.receive(t.Life(), text, t.waiting.pass) // other output is logged
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause

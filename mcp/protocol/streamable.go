@@ -217,7 +217,7 @@ func (s *streamable) drain(ctx context.Context, r *outgoing, events *sse.Reader)
 		case err != nil:
 			return nil, err
 		}
-		if answer, _ := s.take(ctx, r, data); answer != nil { // what is no message is logged
+		if answer, _ := s.take(ctx, r, data); answer != nil { // other output is logged
 			return answer, nil
 		}
 	}
