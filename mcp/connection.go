@@ -106,27 +106,11 @@ func (p *Plugin) dialer(responder *input.Responder) *protocol.Dialer {
 	return d
 }
 
-// offersInterceptors reports whether the server's first answer contains the extension. Libraries without extensions put it into experimental.
-func offersInterceptors(raw json.RawMessage) bool {
-	var answer struct {
-		Capabilities struct {
-			Extensions   map[string]json.RawMessage `json:"extensions"`
-			Experimental map[string]json.RawMessage `json:"experimental"`
-		} `json:"capabilities"`
-	}
-	if json.Unmarshal(raw, &answer) != nil {
-		return false
-	}
-	_, extension := answer.Capabilities.Extensions[interceptorExtension]
-	_, experimental := answer.Capabilities.Experimental[interceptorExtension]
-	return extension || experimental
-}
-
 // refresh requests the server's lists, and returns its definition.
 func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	hello := c.Hello()
 	def := &Definition{
-		Title: strings.TrimSpace(visible.Strip(hello.Name + " " + hello.Version)), Protocol: hello.Protocol,
+		Title: strings.TrimSpace(visible.Strip(hello.ServerInfo.Name + " " + hello.ServerInfo.Version)), Protocol: hello.ProtocolVersion,
 		Instructions: visible.Bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
 	}
 	var err error
@@ -146,7 +130,9 @@ func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 			t.OutputSchema = nil
 		}
 	}
-	if offersInterceptors(hello.Raw) {
+	_, extension := hello.Capabilities.Extensions[interceptorExtension]
+	_, experimental := hello.Capabilities.Experimental[interceptorExtension] // of libraries without extensions
+	if extension || experimental {
 		elements, err := c.List(ctx, "interceptors")
 		if err != nil {
 			return nil, err

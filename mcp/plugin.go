@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/protocol"
@@ -50,9 +51,8 @@ type Plugin struct {
 	log     *serverLog
 	link    *link
 	hooks   []sdk.Hook
-	stop    context.CancelFunc
-	news    chan struct{} // signals changed lists of the server
-	running sync.WaitGroup
+	news    chan struct{}       // signals changed lists of the server
+	running *ongoing.Operations // nil before Start
 
 	last     *Check      // before this start; nil if there was none
 	reported sync.Once   // that the server does not work
@@ -122,10 +122,9 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.update(nil)
 	p.last = LastCheck(p.options.Dir, p.server)
 	p.link = newLink(p)
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p.stop = stop
-	p.running.Go(func() { p.link.run(life, p.startsIn()) }) // both end when Close cancels life
-	p.running.Go(func() { p.follow(life) })
+	p.running = ongoing.New(ctx)
+	p.running.Go(func() { p.link.run(p.running.Life(), p.startsIn()) }) // both end with Close
+	p.running.Go(func() { p.follow(p.running.Life()) })
 	p.hooks = p.makeHooks()
 	return nil
 }
@@ -240,23 +239,16 @@ func (p *Plugin) follow(ctx context.Context) {
 
 // Close ends the server and waits for its processes, at most until ctx ends.
 func (p *Plugin) Close(ctx context.Context) error {
-	if p.stop == nil {
+	if p.running == nil {
 		return nil
 	}
 	p.reportUnstarted()
-	p.stop()
-	done := make(chan struct{})
-	go func() { // ends with the goroutines of the plugin, each of which has a limit
-		p.running.Wait()
-		p.log.close()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("MCP server %q: shutdown timed out: %w", p.server.Name, ctx.Err())
+	p.running.Close()
+	if err := p.running.Wait(ctx); err != nil {
+		return fmt.Errorf("MCP server %q: shutdown timed out: %w", p.server.Name, err)
 	}
+	p.log.close()
+	return nil
 }
 
 // Hooks returns the server's interceptors, the tools configured as hooks, and the hook that adds the server's instructions.

@@ -66,9 +66,9 @@ func (c *Conn) discover(ctx context.Context) error {
 		c.version.Store("")
 		return err
 	}
-	c.hello = &Hello{Protocol: c.revision(), Capabilities: found.Capabilities, Instructions: found.Instructions, Raw: raw}
+	c.hello = &mcp.InitializeResult{ProtocolVersion: c.revision(), Capabilities: found.Capabilities, Instructions: found.Instructions}
 	if info := found.GetResultMeta().ServerInfo(); info != nil {
-		c.hello.Name, c.hello.Version = info.Name, info.Version
+		c.hello.ServerInfo = *info
 	}
 	return nil
 }
@@ -88,10 +88,7 @@ func (c *Conn) initialize(ctx context.Context) error {
 	if !mcp.IsValidProtocolVersion(hello.ProtocolVersion) {
 		return mcp.UnsupportedProtocolVersionError{Version: hello.ProtocolVersion}
 	}
-	c.hello = &Hello{
-		Name: hello.ServerInfo.Name, Version: hello.ServerInfo.Version, Protocol: hello.ProtocolVersion,
-		Instructions: hello.Instructions, Capabilities: hello.Capabilities, Raw: raw,
-	}
+	c.hello = &hello
 	c.version.Store(hello.ProtocolVersion)
 	if err := c.notify(ctx, string(mcp.MethodNotificationInitialized), nil); err != nil {
 		return &carrierError{err}
