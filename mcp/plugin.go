@@ -146,7 +146,7 @@ func (p *Plugin) startsIn() time.Duration {
 	switch {
 	case p.last != nil && p.last.Error != "":
 		return max(0, retryAfter-time.Since(p.last.At).Abs()) // the clock may have been ahead
-	case p.pin == nil || time.Since(p.pin.Checked).Abs() > freshFor || p.calledByHooks():
+	case p.pin == nil || time.Since(p.pin.Checked).Abs() > freshFor || len(p.server.Hooks)+len(p.pin.Definition.Interceptors) > 0:
 		return 0
 	}
 	return -1
@@ -176,28 +176,18 @@ func (p *Plugin) reportUnstarted() {
 // fix returns the remedy for a server that does not work.
 func (p *Plugin) fix(err error) string {
 	switch {
+	case needsSignIn(err) && p.options.Authorizer == nil:
+		return "put a token into its headers"
 	case needsSignIn(err):
-		return p.signIn()
+		return "run tenon mcp login " + p.server.Name
 	case p.server.Transport == TransportStdio:
 		return "tenon mcp logs " + p.server.Name + " shows its output"
 	}
 	return "check its address; tenon mcp list --check tries again"
 }
 
-// signIn returns the remedy for a server that requires sign-in.
-func (p *Plugin) signIn() string {
-	if p.options.Authorizer == nil {
-		return "put a token into its headers"
-	}
-	return "run tenon mcp login " + p.server.Name
-}
-
 // needsSignIn reports whether a server refused to work without sign-in.
 func needsSignIn(err error) bool { return errors.As(err, new(*protocol.AuthError)) }
-
-func (p *Plugin) calledByHooks() bool {
-	return len(p.server.Hooks) > 0 || p.pin != nil && len(p.pin.Definition.Interceptors) > 0
-}
 
 // connected updates the offer after a new connection.
 func (p *Plugin) connected(ctx context.Context, c *connection) {

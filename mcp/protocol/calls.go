@@ -118,15 +118,11 @@ func (l *calls) progress(params map[string]any) {
 		}
 	}
 	title, _ := params["message"].(string)
-	title = cmp.Or(visible.Bound(title, maxTitle), progressTitle(meta))
-	c.Host.Progress(title, meta)
-}
-
-func progressTitle(meta sdk.Object) string {
+	done := fmt.Sprint(meta["progress"])
 	if total, ok := meta["total"]; ok {
-		return fmt.Sprintf("%v of %v", meta["progress"], total)
+		done += fmt.Sprint(" of ", total)
 	}
-	return fmt.Sprint(meta["progress"])
+	c.Host.Progress(cmp.Or(visible.Bound(title, maxTitle), done), meta)
 }
 
 // touch restarts the call's time limit.
@@ -193,14 +189,6 @@ func (c *Conn) do(ctx context.Context, on *Call, limit time.Duration, f func(ctx
 		return nil, errors.New("its answer is empty")
 	}
 	return raw, err
-}
-
-// wantsInput reports whether a result is a request for input, in the stateless revision.
-func wantsInput(raw json.RawMessage) bool {
-	var r struct {
-		ResultType string `json:"resultType"`
-	}
-	return json.Unmarshal(raw, &r) == nil && r.ResultType == "input_required"
 }
 
 // CallTool calls a tool, as a task if the server requires it. limit is the time without progress.

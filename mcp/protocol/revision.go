@@ -182,14 +182,18 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 	empty := 0
 	for range maxRounds {
 		raw, err := c.Request(ctx, method, params)
-		if err != nil || !wantsInput(raw) {
-			return raw, err
+		if err != nil {
+			return nil, err
 		}
 		var asked struct {
+			Type     string                  `json:"resultType"`
 			Requests map[string]inputRequest `json:"inputRequests"`
 			State    string                  `json:"requestState"`
 		}
-		if err := json.Unmarshal(raw, &asked); err != nil {
+		switch err := json.Unmarshal(raw, &asked); {
+		case asked.Type != "input_required":
+			return raw, nil
+		case err != nil:
 			return nil, fmt.Errorf("invalid request for input: %w", err)
 		}
 		if empty++; len(asked.Requests) > 0 {
