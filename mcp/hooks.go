@@ -49,10 +49,9 @@ func (p *Plugin) interceptors() *interceptor.Server {
 
 // invoke calls one interceptor. Interceptors have no side effects, so a call whose connection broke is repeated.
 func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.Invocation) (json.RawMessage, error) {
-	limit, request := p.server.Limit(), hookCall(on)
-	left := limit
+	request, left := hookCall(on), p.server.Limit()
 	if end, ok := ctx.Deadline(); ok {
-		left = min(limit, time.Until(end))
+		left = min(left, time.Until(end))
 	}
 	params := map[string]any{
 		"name": in.Name, "event": in.Event, "phase": in.Phase, "payload": in.Payload, "timeoutMs": max(left.Milliseconds(), 1),
@@ -62,7 +61,7 @@ func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.
 		if err := p.mayCall(c, "interceptor", in.Name); err != nil {
 			return nil, err
 		}
-		return c.Extension(ctx, request, limit, "interceptor/invoke", params)
+		return c.Extension(ctx, request, "interceptor/invoke", params)
 	})
 }
 

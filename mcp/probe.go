@@ -26,7 +26,7 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 		if !ok {
 			return fmt.Errorf("tool %q not found", name)
 		}
-		raw, err := c.CallTool(ctx, &protocol.Call{}, s.Limit(), t.Name, t.asTask(), args)
+		raw, err := c.CallTool(ctx, &protocol.Call{}, t.Name, t.asTask(), args)
 		if err == nil {
 			result, err = decodeResult(raw, &t)
 		}

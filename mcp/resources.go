@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
@@ -102,7 +104,7 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 // resource reads a resource.
 func (p *Plugin) resource(ctx context.Context, uri string, on *protocol.Call) (*builder, error) {
 	raw, err := p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
-		raw, err := c.ReadResource(ctx, on, p.server.Limit(), uri)
+		raw, err := c.Ask(ctx, on, mcp.MethodResourcesRead, map[string]any{"uri": uri})
 		if err == nil {
 			p.subscribe(ctx, c, uri)
 		}
@@ -206,8 +208,12 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 	if err != nil {
 		return nil, fmt.Errorf("%w; want %s", err, usage(&prompt))
 	}
+	params := map[string]any{"name": prompt.Name}
+	if len(args) > 0 {
+		params["arguments"] = args
+	}
 	raw, err := p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
-		return c.GetPrompt(ctx, &protocol.Call{}, p.server.Limit(), prompt.Name, args)
+		return c.Ask(ctx, &protocol.Call{}, mcp.MethodPromptsGet, params)
 	})
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on 
 		if err := p.mayCall(c, "tool", t.Name); err != nil {
 			return nil, err
 		}
-		return c.CallTool(ctx, on, p.server.Limit(), t.Name, t.asTask(), t.arguments(args))
+		return c.CallTool(ctx, on, t.Name, t.asTask(), t.arguments(args))
 	})
 }
 

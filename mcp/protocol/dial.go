@@ -20,7 +20,7 @@ type Dialer struct {
 	Command *Command
 	// Remote is the address of a remote server.
 	Remote *Remote
-	// Timeout limits each way to connect, in total.
+	// Timeout limits each way to connect, in total, and then each call, without progress.
 	Timeout time.Duration
 	// Info names tenon to the server.
 	Info mcp.Implementation

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,18 +105,13 @@ func lookPath(command, dir string, env []string) (string, error) {
 		}
 		return path, nil
 	}
-	for _, v := range env {
-		list, ok := strings.CutPrefix(v, "PATH=")
-		if !ok {
-			continue
+	list, _ := child.Lookup(env, "PATH")
+	for _, folder := range filepath.SplitList(list) {
+		if !filepath.IsAbs(folder) {
+			continue // never run a file of the project by accident
 		}
-		for _, folder := range filepath.SplitList(list) {
-			if !filepath.IsAbs(folder) {
-				continue // never run a file of the project by accident
-			}
-			if path, err := exec.LookPath(filepath.Join(folder, command)); err == nil {
-				return path, nil
-			}
+		if path, err := exec.LookPath(filepath.Join(folder, command)); err == nil {
+			return path, nil
 		}
 	}
 	return "", fmt.Errorf("command %q is not in PATH; install it, or give its full path", command)
