@@ -95,7 +95,8 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 // server adds a server, unless an earlier one has its name, or one whose plugin would have the same name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
 	taken := func(c *Candidate) bool {
-		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (&mcp.Server{Name: c.Name}).PluginName() == server.PluginName()
+		similar := !server.Disabled && (&mcp.Server{Name: c.Name}).PluginName() == server.PluginName()
+		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || similar)
 	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
 		why := " has a server with the same name"
