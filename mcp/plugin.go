@@ -48,7 +48,7 @@ type Plugin struct {
 	host    sdk.Host // nil while the server is only probed
 	project sdk.Project
 	logger  *slog.Logger
-	log     *serverLog
+	log     *protocol.Log
 	link    *link
 	hooks   []sdk.Hook
 	news    chan struct{}       // signals changed lists of the server
@@ -95,7 +95,7 @@ func (p *Plugin) prepare(project sdk.Project) {
 	if p.options.Environ == nil {
 		p.options.Environ = os.Environ()
 	}
-	p.log = newServerLog(LogPath(p.options.Dir, p.server), p.server)
+	p.log = protocol.NewLog(LogPath(p.options.Dir, p.server), p.server.secrets())
 }
 
 // Manifest names the plugin after its server.
@@ -237,7 +237,7 @@ func (p *Plugin) Close(ctx context.Context) error {
 	if err := p.running.Wait(ctx); err != nil {
 		return fmt.Errorf("MCP server %q: shutdown timed out: %w", p.server.Name, err)
 	}
-	p.log.close()
+	p.log.Close()
 	return nil
 }
 

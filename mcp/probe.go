@@ -39,7 +39,7 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 func once(ctx context.Context, s Server, project sdk.Project, o Options, use func(*connection) error) error {
 	p := New(s, o)
 	p.prepare(project)
-	defer p.log.close()
+	defer p.log.Close()
 	c, err := p.dial(ctx)
 	if err == nil {
 		err = use(c)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -261,6 +262,27 @@ func (s *Server) keepWritten() {
 
 // Limit returns the timeout of the server's start and of each request.
 func (s *Server) Limit() time.Duration { return cmp.Or(s.Timeout, DefaultTimeout) }
+
+// Mask returns text with the secrets in the server's configuration masked.
+func (s *Server) Mask(text string) string { return secret.Hide(text, s.secrets()) }
+
+// secrets returns the secrets: values of variables and headers, and secrets in the arguments and the URL;
+// longest first.
+func (s *Server) secrets() []string {
+	all := append(secret.InArgs(s.Args), secret.InURL(s.URL)...)
+	all = slices.AppendSeq(all, maps.Values(s.Env))
+	for _, value := range s.Headers {
+		_, credential, _ := strings.Cut(value, " ")
+		all = append(all, value, credential)
+	}
+	all = slices.DeleteFunc(all, func(v string) bool { return len(v) < secret.MinLength || filepath.IsAbs(v) })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(all)
+}
+
+// LogPath returns the log of a server: its standard error, and the invalid lines of its output. dir is
+// Options.Dir. The previous part has the same name with the suffix ".1".
+func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginName()+".log") }
 
 // shortHash returns a short hash for names.
 func shortHash(text []byte) string {

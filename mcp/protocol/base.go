@@ -17,7 +17,6 @@ const maxIncoming = 16
 // base is the common part of the carriers: the messages of a server, and the goroutines of a connection.
 type base struct {
 	conn *Conn
-	log  Log
 
 	*ongoing.Operations // goroutines, streams, and answers to the server
 
@@ -26,8 +25,8 @@ type base struct {
 }
 
 // newBase returns a base whose life does not end with ctx.
-func newBase(ctx context.Context, c *Conn, log Log) *base {
-	return &base{conn: c, log: log, Operations: ongoing.New(ctx), incoming: make(chan struct{}, maxIncoming)}
+func newBase(ctx context.Context, c *Conn) *base {
+	return &base{conn: c, Operations: ongoing.New(ctx), incoming: make(chan struct{}, maxIncoming)}
 }
 
 // receive handles the messages of a line or an event, which belong to the call in ctx. It calls take with each answer, which
@@ -35,7 +34,7 @@ func newBase(ctx context.Context, c *Conn, log Log) *base {
 func (b *base) receive(ctx context.Context, raw []byte, take func(m *message) bool) error {
 	messages, err := decodeMessages(raw)
 	if err != nil {
-		b.log.Print("output that is not a message", raw)
+		b.conn.dialer.Log.Print("output that is not a message", raw)
 		return err
 	}
 	b.received.Add(int64(len(messages)))
@@ -43,7 +42,7 @@ func (b *base) receive(ctx context.Context, raw []byte, take func(m *message) bo
 		if m := &messages[i]; !m.isAnswer() {
 			b.serve(ctx, m)
 		} else if !take(m) {
-			b.log.Print("unexpected answer", raw)
+			b.conn.dialer.Log.Print("unexpected answer", raw)
 		}
 	}
 	return nil
@@ -54,7 +53,7 @@ func (b *base) serve(ctx context.Context, m *message) {
 	if m.isNotification() {
 		var params map[string]any
 		if len(m.Params) > 0 && json.Unmarshal(m.Params, &params) != nil {
-			b.log.Print("a notification that cannot be read", m.Params)
+			b.conn.dialer.Log.Print("a notification that cannot be read", m.Params)
 			return
 		}
 		if m.Method == "notifications/progress" {

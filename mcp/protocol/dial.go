@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -27,7 +26,7 @@ type Dialer struct {
 	// Capabilities lists the requests that Answer supports.
 	Capabilities mcp.ClientCapabilities
 	// Log receives the server's output outside the protocol.
-	Log Log
+	Log *Log
 	// Answer answers the server's requests, except ping.
 	Answer Answer
 	// Notified is called for notifications except those of progress, on a reading goroutine. It must not block.
@@ -43,15 +42,6 @@ type Remote struct {
 	Headers map[string]string
 	// Authorizer signs requests in; nil without sign-in.
 	Authorizer Authorizer
-}
-
-// Log is the log of a server. It is safe for concurrent use.
-type Log interface {
-	io.Writer // for the standard error of a local server
-	// Print writes a line about a message of the server.
-	Print(what string, raw []byte)
-	// LastWords returns the last output of a server that ended, as the end of an error.
-	LastWords() string
 }
 
 // Dial connects and performs the handshake.
@@ -117,7 +107,7 @@ func (d *Dialer) sse(b *base) (carrier, error) {
 func (d *Dialer) open(ctx context.Context, carry func(*base) (carrier, error), legacy bool) (c *Conn, err error) {
 	c = &Conn{dialer: d, subscriptions: make(chan string)}
 	c.life, c.fail = context.WithCancelCause(context.WithoutCancel(ctx))
-	if c.carrier, err = carry(newBase(ctx, c, d.Log)); err != nil {
+	if c.carrier, err = carry(newBase(ctx, c)); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)

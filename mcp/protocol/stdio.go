@@ -132,7 +132,7 @@ func (t *stdio) start(context.Context) error {
 	}
 	t.in = pipes.Stdin
 	t.output.Go(func() { t.read(pipes.Stdout) })
-	t.output.Go(func() { _, _ = io.Copy(t.log, pipes.Stderr) })
+	t.output.Go(func() { _, _ = io.Copy(t.conn.dialer.Log, pipes.Stderr) })
 	t.Go(t.write)
 	t.Go(func() { t.wait(pipes) })
 	return nil
@@ -174,7 +174,7 @@ func (t *stdio) wait(pipes *child.Pipes) {
 	t.Close() // no answer can reach it, so none keeps read from its last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
-		_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
+		_, _ = fmt.Fprintln(t.conn.dialer.Log, "tenon: temporary files of the server stay:", err)
 	}
 	// Its last answers and its last words may still be in the pipes, which a process that left the group may hold open.
 	late := time.AfterFunc(drainGrace, pipes.Close)
@@ -184,7 +184,7 @@ func (t *stdio) wait(pipes *child.Pipes) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		state = "it ended with " + exit.Error()
 	}
-	t.conn.fail(fmt.Errorf("%w: %s%s", errLost, state, t.log.LastWords()))
+	t.conn.fail(fmt.Errorf("%w: %s%s", errLost, state, t.conn.dialer.Log.LastWords()))
 	close(t.exited)
 	pipes.Close()
 }

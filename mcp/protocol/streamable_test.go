@@ -22,7 +22,7 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 		fmt.Fprint(w, "retry: 1\nid: e\n\n")
 	}))
 	defer server.Close()
-	web, err := newWeb(&Remote{URL: server.URL}, newBase(t.Context(), &Conn{}, nil))
+	web, err := newWeb(&Remote{URL: server.URL}, newBase(t.Context(), &Conn{}))
 	if err != nil {
 		t.Fatal(err)
 	}

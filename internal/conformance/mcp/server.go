@@ -76,6 +76,9 @@ func (s *server) cancel(id uint64) {
 	}
 }
 
+// errorLog writes to the standard error.
+func errorLog() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
+
 func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	switch m.Method {
 	case "initialize":
@@ -92,7 +95,7 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	case "tools/list":
 		return map[string]any{"tools": s.toolList()}, nil
 	case "tools/call":
-		output, err := guest.Guard(slog.Default, func() (string, error) { return s.callTool(ctx, m.Params) })
+		output, err := guest.Guard(errorLog, func() (string, error) { return s.callTool(ctx, m.Params) })
 		if err != nil {
 			output = err.Error() // as the protocol requires, errors are results
 		}
@@ -100,7 +103,7 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	case "interceptors/list":
 		return map[string]any{"interceptors": s.interceptorList()}, nil
 	case "interceptor/invoke":
-		return guest.Guard(slog.Default, func() (any, error) { return s.invoke(ctx, m.Params) })
+		return guest.Guard(errorLog, func() (any, error) { return s.invoke(ctx, m.Params) })
 	}
 	return nil, &jsonline.Error{Code: jsonline.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }
