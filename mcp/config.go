@@ -105,7 +105,7 @@ func readEntry(name string, raw json.RawMessage, path string, lookup func(string
 	if written.Transport, err = written.transport(e.Type); err != nil {
 		return bad(err)
 	}
-	if s, err = written.expand(lookup); err != nil && !e.Disabled { // variables of a disabled server may be missing
+	if s, err = written.expand(lookup, true); err != nil && !e.Disabled { // variables of a disabled server may be missing
 		return bad(err)
 	}
 	s.written = &written
@@ -133,8 +133,8 @@ func (s *Server) transport(kind string) (Transport, error) {
 	return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", kind)
 }
 
-// expand returns the server with its variables replaced.
-func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
+// expand returns the server with its variables replaced; with all, also those of what is started or contacted.
+func (s Server) expand(lookup func(string) (string, bool), all bool) (Server, error) {
 	var problems []error
 	expand := func(field, text string) string {
 		out, err := expandText(text, lookup)
@@ -153,7 +153,9 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 		}
 		return out
 	}
-	s.Command, s.Cwd, s.URL = expand("command", s.Command), expand("cwd", s.Cwd), expand("url", s.URL)
+	if all {
+		s.Command, s.Cwd, s.URL = expand("command", s.Command), expand("cwd", s.Cwd), expand("url", s.URL)
+	}
 	args := make([]string, len(s.Args))
 	for i, a := range s.Args {
 		args[i] = expand(fmt.Sprintf("args[%d]", i), a)

@@ -181,19 +181,16 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 	}
 	s.keepWritten()
 	if expand {
-		values := *s
-		values.Command, values.Cwd, values.URL = "", "", ""
-		expanded, err := values.expand(func(name string) (string, bool) {
+		expanded, err := s.expand(func(name string) (string, bool) {
 			if name == "PLUGIN_ROOT" || name == "PLUGIN_DATA" {
 				return "${" + name + "}", true // replaced before Place
 			}
 			value, ok := env[name]
 			return value, ok
-		})
+		}, false)
 		if err != nil {
 			return err
 		}
-		expanded.Command, expanded.Cwd, expanded.URL = s.Command, s.Cwd, s.URL
 		*s = expanded
 	}
 	s.Env = maps.Clone(s.Env)
