@@ -78,7 +78,7 @@ func (e *entry) callFile(ctx context.Context, in *sdk.ToolInput, args *sdk.Objec
 	if err != nil {
 		return nil, e.wrap(err)
 	}
-	*args = fromDialect(in.Tool, in.Origin, updated)
+	*args = translate(in.Tool, in.Origin, updated, true)
 	if path != "" {
 		delete(*args, "filePath")
 	}

@@ -24,7 +24,7 @@ func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) map[
 	if args == nil {
 		args = sdk.Object{}
 	}
-	input := toDialect(tool, origin, args)
+	input := translate(tool, origin, args, false)
 	if file, ok := input["file_path"].(string); ok && isOurs(origin) && !(tool == "read" && strings.HasPrefix(file, files.OutputPrefix)) {
 		if path, err := paths.Resolve(&sdk.ToolCall{Directory: p.project.Directory, Worktree: p.project.Worktree}, file); err == nil {
 			input["file_path"] = path
