@@ -60,7 +60,7 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.SessionID = h.turn.runner.session
 	r.Agent = h.turn.Agent.Name
 	r.Args = h.call.args
-	r.Tool = &sdk.CallRef{MessageID: h.call.part.MessageID, CallID: h.call.part.CallID}
+	r.Tool = &sdk.CallRef{MessageID: h.call.part.MessageID, CallID: h.call.part.CallID, ID: h.call.part.Tool}
 	plugin := ""
 	if h.call.byPlugin != nil {
 		plugin = h.call.byPlugin.Manifest.Name
@@ -69,6 +69,7 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	if h.call.tool == nil { // a repeated call of an unknown tool
 		return h.turn.permit(ctx, r, h.call.part.Tool, sdk.Origin{})
 	}
+	r.Tool.ID, r.Tool.Origin = h.call.tool.Def.ID, h.call.tool.Origin
 	return h.turn.permit(ctx, r, h.call.tool.Def.ID, h.call.tool.Origin)
 }
 

@@ -285,7 +285,8 @@ func TestRequestShowsWhatRuns(t *testing.T) {
 	id, _ := k.prompt("go")
 	part := k.toolParts(id)[0]
 	asked()
-	if seen.SessionID != id || seen.Agent != "build" || string(seen.Args) != `{"path":"a"}` || seen.Tool == nil || seen.Tool.CallID != part.CallID || seen.Tool.MessageID != part.MessageID {
+	if seen.SessionID != id || seen.Agent != "build" || string(seen.Args) != `{"path":"a"}` || seen.Tool == nil || seen.Tool.CallID != part.CallID || seen.Tool.MessageID != part.MessageID ||
+		seen.Tool.ID != part.Tool || seen.Tool.Origin.Carrier != sdk.CarrierBuiltin {
 		t.Errorf("request = %+v, want session, agent, arguments and the call", seen)
 	}
 	if !strings.HasPrefix(seen.ID, "per_") || seen.Metadata == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -64,7 +63,10 @@ func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	if len(differences) == 0 || p.options.MayApprove != nil && p.options.MayApprove(def) != nil {
 		return
 	}
-	text := approvalText(p.server.Name, differences)
+	text := fmt.Sprintf("MCP server %s now offers something that you have not approved:\n", visible.Strip(p.server.Name))
+	for _, d := range differences {
+		text += d.String()
+	}
 	if len(text) > maxShown {
 		return
 	}
@@ -84,15 +86,6 @@ func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 
 // maxShown is the maximum size of the differences in a question, in bytes. Larger ones must be approved with tenon mcp trust.
 const maxShown = 16 << 10
-
-func approvalText(server string, differences []Difference) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "MCP server %s now offers something that you have not approved:\n", visible.Strip(server))
-	for _, d := range differences {
-		b.WriteString(d.String())
-	}
-	return b.String()
-}
 
 // withApproved adds the approved tools that a server does not offer at the moment: they may come back as they were.
 func withApproved(def, approved *Definition) *Definition {

@@ -46,21 +46,21 @@ func LastCheck(dir string, s Server) *Check {
 }
 
 // record stores the outcome of a start.
-func (d *dialer) record(def *Definition, err error) {
+func (p *Plugin) record(def *Definition, err error) {
 	c := Check{At: time.Now()}
 	if err != nil {
-		c.Error, c.SignIn = visible.Bound(d.server.Mask(err.Error()), 1<<10), needsSignIn(err)
+		c.Error, c.SignIn = visible.Bound(p.server.Mask(err.Error()), 1<<10), needsSignIn(err)
 	} else {
-		pin, _ := FilePins(d.options.Dir).Load(d.server) // the plugin reports the error
+		pin, _ := FilePins(p.options.Dir).Load(p.server) // the plugin reports the error
 		tools, _ := Available(pin, def)
 		c.Title, c.Tools = def.Title, len(tools)
 	}
-	old := LastCheck(d.options.Dir, d.server)
+	old := LastCheck(p.options.Dir, p.server)
 	if err == nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {
 		return
 	}
 	c.Declined = c.SignIn && old != nil && old.Declined
-	c.write(d.options.Dir, &d.server)
+	c.write(p.options.Dir, &p.server)
 }
 
 // Decline records that the user does not want to sign in to a server now. dir is Options.Dir.

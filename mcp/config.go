@@ -16,81 +16,28 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FromConfig converts the servers of tenon's configuration, sorted by name. The caller sets
-// Origin and Own. It omits invalid servers; the error, which wraps ErrConfig, names them.
-func FromConfig(configured map[string]sdk.MCPConfig) ([]Server, error) {
-	var servers []Server
-	var problems []error
-	for _, name := range slices.Sorted(maps.Keys(configured)) {
-		c := configured[name]
-		s := Server{
-			Name: name, Cwd: c.Cwd, Env: c.Environment, URL: c.URL, Headers: c.Headers, Hooks: c.Hooks,
-			Timeout: time.Duration(c.Timeout) * time.Millisecond, Disabled: c.Enabled != nil && !*c.Enabled,
-		}
-		switch c.Type {
-		case "local":
-			s.Transport = TransportStdio
-			if len(c.Command) > 0 {
-				s.Command, s.Args = c.Command[0], c.Command[1:]
-			}
-		case "remote":
-			s.Transport = TransportHTTP
-			var err error
-			if s.OAuth, err = auth.ParseConfig(c.OAuth); err != nil {
-				problems = append(problems, fmt.Errorf("%w: mcp.%s.%w", ErrConfig, name, err))
-				continue
-			}
-		default:
-			if s.Disabled { // it may be only the switch
-				break
-			}
-			problems = append(problems, fmt.Errorf("%w: mcp.%s.type: %q is neither local nor remote", ErrConfig, name, c.Type))
-			continue
-		}
-		if err := s.Validate(); err != nil && !s.Disabled {
-			problems = append(problems, err)
-			continue
-		}
-		servers = append(servers, s)
+// FromConfig converts a server of tenon's configuration. The caller sets Origin and Own. Errors wrap ErrConfig.
+func FromConfig(name string, c *sdk.MCPConfig) (Server, error) {
+	s := Server{
+		Name: name, Cwd: c.Cwd, Env: c.Environment, URL: c.URL, Headers: c.Headers, Hooks: c.Hooks,
+		Timeout: time.Duration(c.Timeout) * time.Millisecond, Disabled: c.Enabled != nil && !*c.Enabled,
 	}
-	servers, err := distinct(servers)
-	return servers, errors.Join(append(problems, err)...)
-}
-
-// distinct removes servers whose plugin would have the name of an earlier one.
-func distinct(servers []Server) ([]Server, error) {
-	var problems []error
-	seen := map[string]string{}
-	out := servers[:0]
-	for _, s := range servers {
-		name := s.PluginName()
-		if s.Disabled {
-			out = append(out, s)
-			continue
+	switch {
+	case c.Type == "local":
+		s.Transport = TransportStdio
+		if len(c.Command) > 0 {
+			s.Command, s.Args = c.Command[0], c.Command[1:]
 		}
-		if other, taken := seen[name]; taken {
-			problems = append(problems, fmt.Errorf("%w: servers %q and %q have names that are too similar (both %s); rename one", ErrConfig, other, s.Name, name))
-			continue
+	case c.Type == "remote":
+		s.Transport = TransportHTTP
+		var err error
+		if s.OAuth, err = auth.ParseConfig(c.OAuth); err != nil {
+			return s, fmt.Errorf("%w: mcp.%s.%w", ErrConfig, name, err)
 		}
-		seen[name] = s.Name
-		out = append(out, s)
+	case !s.Disabled: // otherwise it may be only the switch
+		return s, fmt.Errorf("%w: mcp.%s.type: %q is neither local nor remote", ErrConfig, name, c.Type)
 	}
-	return out, errors.Join(problems...)
-}
-
-// entry is one server of a .mcp.json.
-type entry struct {
-	Type     string              `json:"type"`
-	Command  string              `json:"command"`
-	Args     []string            `json:"args"`
-	Env      map[string]string   `json:"env"`
-	Cwd      string              `json:"cwd"`
-	URL      string              `json:"url"`
-	Headers  map[string]string   `json:"headers"`
-	OAuth    json.RawMessage     `json:"oauth"`
-	Timeout  int64               `json:"timeout"` // milliseconds
-	Disabled bool                `json:"disabled"`
-	Hooks    []sdk.MCPHookConfig `json:"hooks"`
+	return s, s.Validate()
 }
 
 // ReadConfig reads the servers of a .mcp.json, sorted by name. It replaces ${VAR} and ${VAR:-default} by values of lookupEnv.
@@ -123,8 +70,7 @@ func ReadConfig(data []byte, path string, lookupEnv func(name string) (string, b
 		}
 		servers = append(servers, s)
 	}
-	servers, err = distinct(servers)
-	return servers, warnings, errors.Join(append(problems, err)...)
+	return servers, warnings, errors.Join(problems...)
 }
 
 func readEntry(name string, raw json.RawMessage, path string, lookup func(string) (string, bool)) (s Server, unknown []string, err error) {
@@ -141,57 +87,54 @@ func readEntry(name string, raw json.RawMessage, path string, lookup func(string
 			unknown = append(unknown, key)
 		}
 	}
-	var e entry
+	written := Server{}
+	e := struct {
+		*Server
+		Type     string `json:"type"`
+		Timeout  int64  `json:"timeout"` // milliseconds
+		Disabled bool   `json:"disabled"`
+	}{Server: &written}
 	if err := json.Unmarshal(raw, &e); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-			return bad(fmt.Errorf("%s: is a %s, want %s", wrong.Field, wrong.Value, wrong.Type))
+			return bad(fmt.Errorf("%s: is a %s, want %s", strings.TrimPrefix(wrong.Field, "Server."), wrong.Value, wrong.Type))
 		}
 		return bad(err)
 	}
-	written := Server{
-		Name: name, Command: e.Command, Args: e.Args, Env: e.Env, Cwd: e.Cwd, URL: e.URL, Headers: e.Headers,
-		Timeout: time.Duration(e.Timeout) * time.Millisecond, Hooks: e.Hooks, Origin: path, Disabled: e.Disabled,
-	}
-	if written.OAuth, err = auth.ParseConfig(e.OAuth); err != nil {
+	written.Name, written.Origin, written.Disabled = name, path, e.Disabled
+	written.Timeout = time.Duration(e.Timeout) * time.Millisecond
+	if written.Transport, err = written.transport(e.Type); err != nil {
 		return bad(err)
 	}
-	if written.Transport, err = transportOf(&e); err != nil {
-		return bad(err)
-	}
-	if s, err = written.expand(lookup); err != nil && !e.Disabled { // variables of a disabled server may be missing
+	if s, err = written.expand(lookup, true); err != nil && !e.Disabled { // variables of a disabled server may be missing
 		return bad(err)
 	}
 	s.written = &written
-	if s.Disabled {
-		return s, unknown, nil
-	}
 	return s, unknown, s.Validate()
 }
 
-func transportOf(e *entry) (Transport, error) {
-	switch e.Type {
+// transport returns the transport for the type in a .mcp.json.
+func (s *Server) transport(kind string) (Transport, error) {
+	switch kind {
 	case "":
 		switch {
-		case e.Command != "" && e.URL != "":
+		case s.Command != "" && s.URL != "":
 			return "", errors.New("has both command and url; set type")
-		case e.URL != "":
+		case s.URL != "":
 			return TransportHTTP, nil
-		case e.Command == "":
+		case s.Command == "":
 			return "", errors.New("has neither command nor url")
 		}
 		return TransportStdio, nil
-	case "stdio":
-		return TransportStdio, nil
+	case "stdio", "sse":
+		return Transport(kind), nil
 	case "http", "streamable-http", "streamableHttp":
 		return TransportHTTP, nil
-	case "sse":
-		return TransportSSE, nil
 	}
-	return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", e.Type)
+	return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", kind)
 }
 
-// expand returns the server with its variables replaced.
-func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
+// expand returns the server with its variables replaced; with all, also those of what is started or contacted.
+func (s Server) expand(lookup func(string) (string, bool), all bool) (Server, error) {
 	var problems []error
 	expand := func(field, text string) string {
 		out, err := expandText(text, lookup)
@@ -210,7 +153,9 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 		}
 		return out
 	}
-	s.Command, s.Cwd, s.URL = expand("command", s.Command), expand("cwd", s.Cwd), expand("url", s.URL)
+	if all {
+		s.Command, s.Cwd, s.URL = expand("command", s.Command), expand("cwd", s.Cwd), expand("url", s.URL)
+	}
 	args := make([]string, len(s.Args))
 	for i, a := range s.Args {
 		args[i] = expand(fmt.Sprintf("args[%d]", i), a)

@@ -88,18 +88,30 @@ func TestReadConfigErrors(t *testing.T) {
 func TestFromConfig(t *testing.T) {
 	t.Parallel()
 	off := false
-	servers, err := mcp.FromConfig(map[string]sdk.MCPConfig{
-		"a":   {Type: "local", Command: []string{"node", "s.js"}, Environment: map[string]string{"A": "b"}, Timeout: 500},
-		"b":   {Type: "remote", URL: "https://x/y", Headers: map[string]string{"H": "v"}},
-		"off": {Enabled: &off},
-		"bad": {Type: "nearby"},
-		"A":   {Type: "local", Command: []string{"other"}},
-	})
-	if err == nil || !strings.Contains(err.Error(), `mcp.bad.type: "nearby"`) || !strings.Contains(err.Error(), `"A" and "a"`) {
-		t.Errorf("error = %v", err)
-	}
-	if len(servers) != 3 || servers[0].Name != "A" || servers[1].URL != "https://x/y" || !servers[2].Disabled {
-		t.Errorf("servers = %+v", servers)
+	for name, test := range map[string]struct {
+		config sdk.MCPConfig
+		want   mcp.Server
+		err    string
+	}{
+		"local": {
+			sdk.MCPConfig{Type: "local", Command: []string{"node", "s.js"}, Environment: map[string]string{"A": "b"}, Timeout: 500},
+			mcp.Server{Transport: mcp.TransportStdio, Command: "node", Args: []string{"s.js"}, Env: map[string]string{"A": "b"}, Timeout: 500 * time.Millisecond}, "",
+		},
+		"remote": {
+			sdk.MCPConfig{Type: "remote", URL: "https://x/y", Headers: map[string]string{"H": "v"}},
+			mcp.Server{Transport: mcp.TransportHTTP, URL: "https://x/y", Headers: map[string]string{"H": "v"}}, "",
+		},
+		"off": {sdk.MCPConfig{Enabled: &off}, mcp.Server{Disabled: true}, ""},
+		"bad": {sdk.MCPConfig{Type: "nearby"}, mcp.Server{}, `mcp.bad.type: "nearby"`},
+	} {
+		test.want.Name = name
+		got, err := mcp.FromConfig(name, &test.config)
+		if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
+			t.Errorf("%s: error = %v", name, err)
+		}
+		if diff := cmp.Diff(test.want, got, cmpopts.IgnoreUnexported(mcp.Server{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -1,23 +1,24 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/input"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/mcp/protocol"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
@@ -30,54 +31,35 @@ const (
 // connection is a connection with the definition of its server.
 type connection struct {
 	*protocol.Conn
-	interceptors bool // the server has some
-
-	mu  sync.Mutex
-	def *Definition // the current one; replaced by refresh
+	definition atomic.Pointer[Definition] // the current one; replaced by refresh
 }
 
-// dialer makes connections to one server.
-type dialer struct {
-	server  Server
-	options *Options
-	project sdk.Project
-	log     *serverLog
-	logger  *slog.Logger
-	host    sdk.Host // nil while a server is only probed
-	// changed is called when the server's lists have changed. It must not block.
-	changed func()
-	// updated is called when a resource that was subscribed to has changed. It must not block.
-	updated func(uri string)
-
-	errors atomic.Int32 // number of the errors that the server reported
-}
-
-// dial connects and requests the server's lists. Each way to connect, and the lists, have the server's timeout.
-func (d *dialer) dial(ctx context.Context) (*connection, error) {
-	c, err := d.connect(ctx)
+// dial connects, requests the server's lists and records the outcome. Each way to connect, and the lists, have the server's timeout.
+func (p *Plugin) dial(ctx context.Context) (*connection, error) {
+	c, err := p.connect(ctx)
 	switch {
 	case err == nil:
-		d.record(c.definition(), nil)
+		p.record(c.definition.Load(), nil)
 	case !errors.Is(ctx.Err(), context.Canceled):
-		d.record(nil, err)
+		p.record(nil, err)
 	}
 	return c, err
 }
 
-func (d *dialer) connect(ctx context.Context) (*connection, error) {
-	if err := d.server.Validate(); err != nil {
+func (p *Plugin) connect(ctx context.Context) (*connection, error) {
+	if err := p.server.Validate(); err != nil {
 		return nil, err
 	}
-	responder := &input.Responder{Server: d.server.Name, Host: d.host}
-	conn, err := d.protocol(responder).Dial(ctx)
+	responder := &input.Responder{Server: p.server.Name, Host: p.host}
+	conn, err := p.dialer(responder).Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{Conn: conn, interceptors: offersInterceptors(conn.Hello().Raw)}
-	ctx, cancel := context.WithTimeout(ctx, d.server.Limit())
+	c := &connection{Conn: conn}
+	ctx, cancel := context.WithTimeout(ctx, p.server.Limit())
 	defer cancel()
 	level := "info"
-	if d.logger.Enabled(ctx, slog.LevelDebug) {
+	if p.logger.Enabled(ctx, slog.LevelDebug) {
 		level = "debug"
 	}
 	c.SetLogLevel(ctx, level)
@@ -87,7 +69,7 @@ func (d *dialer) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		c.Close()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("its tools were not listed within %s; raise its timeout if it needs longer: %w", d.server.Limit(), context.DeadlineExceeded)
+			err = fmt.Errorf("its tools were not listed within %s; raise its timeout if it needs longer: %w", p.server.Limit(), context.DeadlineExceeded)
 		}
 		return nil, err
 	}
@@ -102,70 +84,55 @@ func (c *connection) takeRoots(ctx context.Context) error {
 	if _, err := c.Request(ctx, string(mcp.MethodPing), nil); protocol.Broken(err) { // an answer shows that the roots were read
 		return err
 	}
-	select {
-	case <-time.After(rootsGrace):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause.For(ctx, rootsGrace)
 }
 
-// protocol returns the way to the server.
-func (d *dialer) protocol(responder *input.Responder) *protocol.Dialer {
+// dialer returns the way to the server.
+func (p *Plugin) dialer(responder *input.Responder) *protocol.Dialer {
+	s := &p.server
 	capabilities := input.Capabilities()
 	capabilities.Extensions = map[string]any{interceptorExtension: map[string]any{}}
-	p := &protocol.Dialer{
-		Timeout: d.server.Limit(), Info: mcp.Implementation{Name: "tenon", Version: d.options.version()},
-		Capabilities: capabilities, Log: d.log, Answer: responder.Answer, Notified: d.notified,
+	d := &protocol.Dialer{
+		Timeout: s.Limit(), Info: mcp.Implementation{Name: "tenon", Version: cmp.Or(p.options.Version, "dev")},
+		Capabilities: capabilities, Log: p.log, Answer: responder.Answer, Notified: p.notified,
 	}
-	if d.server.Transport != TransportStdio {
-		p.Remote = &protocol.Remote{
-			URL: d.server.URL, SSE: d.server.Transport == TransportSSE, Headers: d.server.Headers, Authorizer: d.options.Authorizer,
+	if s.Transport == TransportStdio {
+		d.Command = &protocol.Command{
+			Name: s.Command, Args: s.Args, Environ: p.options.Environ, Env: s.Env, Dir: s.Directory(p.project.Directory), Confine: p.options.Confine,
 		}
-		return p
+	} else {
+		d.Remote = &protocol.Remote{URL: s.URL, SSE: s.Transport == TransportSSE, Headers: s.Headers, Authorizer: p.options.Authorizer}
 	}
-	s := &d.server
-	p.Command = &protocol.Command{
-		Name: s.Command, Args: s.Args, Environ: d.options.Environ, Env: s.Env, Dir: s.Directory(d.project.Directory), Confine: d.options.Confine,
-	}
-	return p
-}
-
-// offersInterceptors reports whether the server's first answer contains the extension. Libraries without extensions put it into experimental.
-func offersInterceptors(raw json.RawMessage) bool {
-	var answer struct {
-		Capabilities struct {
-			Extensions   map[string]json.RawMessage `json:"extensions"`
-			Experimental map[string]json.RawMessage `json:"experimental"`
-		} `json:"capabilities"`
-	}
-	if json.Unmarshal(raw, &answer) != nil {
-		return false
-	}
-	_, extension := answer.Capabilities.Extensions[interceptorExtension]
-	_, experimental := answer.Capabilities.Experimental[interceptorExtension]
-	return extension || experimental
+	return d
 }
 
 // refresh requests the server's lists, and returns its definition.
 func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	hello := c.Hello()
 	def := &Definition{
-		Title: strings.TrimSpace(visible.Strip(hello.Name + " " + hello.Version)), Protocol: hello.Protocol,
+		Title: strings.TrimSpace(visible.Strip(hello.ServerInfo.Name + " " + hello.ServerInfo.Version)), Protocol: hello.ProtocolVersion,
 		Instructions: visible.Bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
 	}
 	var err error
 	if hello.Capabilities.Tools != nil {
-		if def.Tools, err = readList(ctx, c, "tools", decodeTool); err != nil {
-			return nil, err
+		def.Tools, err = readList[Tool](c.List(ctx, "tools"))
+	}
+	if err == nil && hello.Capabilities.Prompts != nil {
+		def.Prompts, err = readList[Prompt](c.List(ctx, "prompts"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	def.Tools = slices.DeleteFunc(def.Tools, func(t Tool) bool { return t.Name == "" })
+	def.Prompts = slices.DeleteFunc(def.Prompts, func(p Prompt) bool { return p.Name == "" })
+	for i := range def.Tools {
+		if t := &def.Tools[i]; string(t.OutputSchema) == "null" {
+			t.OutputSchema = nil
 		}
 	}
-	if hello.Capabilities.Prompts != nil {
-		if def.Prompts, err = readList(ctx, c, "prompts", decodePrompt); err != nil {
-			return nil, err
-		}
-	}
-	if c.interceptors {
+	_, extension := hello.Capabilities.Extensions[interceptorExtension]
+	_, experimental := hello.Capabilities.Experimental[interceptorExtension] // of libraries without extensions
+	if extension || experimental {
 		elements, err := c.List(ctx, "interceptors")
 		if err != nil {
 			return nil, err
@@ -178,43 +145,18 @@ func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 			def.Interceptors = append(def.Interceptors, spec)
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.def = def
+	c.definition.Store(def)
 	return def, nil
 }
 
-func (c *connection) definition() *Definition {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.def
-}
-
-// readList reads all pages of a list.
-func readList[T any](ctx context.Context, c *connection, what string, decode func(json.RawMessage) (T, error)) ([]T, error) {
-	elements, err := c.List(ctx, what)
-	return decodeList(elements, decode), err
-}
-
-// decodeList decodes the elements of a list. It omits invalid ones, so that they do not hide the others.
-func decodeList[T any](elements []json.RawMessage, decode func(json.RawMessage) (T, error)) []T {
+// readList decodes the elements of a list. It omits invalid ones, so that they do not hide the others.
+func readList[T any](elements []json.RawMessage, err error) ([]T, error) {
 	var out []T
 	for _, e := range elements {
-		if one, err := decode(e); err == nil {
+		var one T
+		if json.Unmarshal(e, &one) == nil {
 			out = append(out, one)
 		}
 	}
-	return out
-}
-
-// decodePrompt decodes one element of a list of prompts.
-func decodePrompt(raw json.RawMessage) (Prompt, error) {
-	var p Prompt
-	if err := json.Unmarshal(raw, &p); err != nil {
-		return Prompt{}, err
-	}
-	if p.Name == "" {
-		return Prompt{}, errors.New("it has no name")
-	}
-	return p, nil
+	return out, err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -74,29 +75,21 @@ type PromptArgument struct {
 
 // tool returns the tool of that name.
 func (d *Definition) tool(name string) (Tool, bool) {
-	if d != nil {
-		for _, t := range d.Tools {
-			if t.Name == name {
-				return t, true
-			}
+	for _, t := range d.Tools {
+		if t.Name == name {
+			return t, true
 		}
 	}
 	return Tool{}, false
 }
 
-// decodeTool decodes one element of a list of tools.
-func decodeTool(raw json.RawMessage) (Tool, error) {
-	var t Tool
-	if err := json.Unmarshal(raw, &t); err != nil {
-		return Tool{}, err
+// has reports whether there is a tool or an interceptor of that name.
+func (d *Definition) has(kind, name string) bool {
+	if kind == "interceptor" {
+		return slices.ContainsFunc(d.Interceptors, func(i interceptor.Spec) bool { return i.Name == name })
 	}
-	if t.Name == "" {
-		return Tool{}, errors.New("it has no name")
-	}
-	if len(t.OutputSchema) > 0 && string(t.OutputSchema) == "null" {
-		t.OutputSchema = nil
-	}
-	return t, nil
+	_, ok := d.tool(name)
+	return ok
 }
 
 // usable returns an error if a tool cannot be offered.
@@ -155,19 +148,18 @@ type Difference struct {
 
 // String describes the difference in a few lines.
 func (d Difference) String() string {
-	what := d.Kind
-	if d.Name != "" {
-		what += " " + visible.Strip(d.Name)
-	}
 	state := " changed"
 	if d.New {
 		state = " is new"
 	}
-	return what + state + ":\n" + d.Diff
+	return strings.TrimSpace(d.Kind+" "+visible.Strip(d.Name)) + state + ":\n" + d.Diff
 }
 
 // Compare returns the differences of current from approved. Items that are no longer offered are not differences: they need no approval.
 func Compare(approved, current *Definition) []Difference {
+	if approved == current {
+		return nil
+	}
 	var out []Difference
 	if approved.Instructions != current.Instructions && current.Instructions != "" {
 		out = append(out, Difference{"instructions", "", approved.Instructions == "", diffText(approved.Instructions, current.Instructions)})

@@ -38,11 +38,11 @@ func TestHookOfTheGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "guard.mjs"), script)
-	servers, err := mcp.FromConfig(config.MCP)
-	if err != nil || len(servers) != 1 {
-		t.Fatalf("servers %v, %v", servers, err)
+	guard := config.MCP["guard"]
+	s, err := mcp.FromConfig("guard", &guard)
+	if err != nil || len(config.MCP) != 1 {
+		t.Fatalf("servers %v, %v", config.MCP, err)
 	}
-	s := servers[0]
 	if s.Command, err = exec.LookPath("node"); err != nil {
 		t.Fatalf("the tests need node: %v", err)
 	}

@@ -12,12 +12,11 @@ type Status struct {
 // Status returns the current state of the server.
 func (p *Plugin) Status() Status {
 	var s Status
-	p.link.mu.Lock()
-	s.State, s.Starts = string(p.link.state), p.link.starts
-	if p.link.reason != nil {
-		s.Reason = p.link.reason.Error()
+	now := p.link.now()
+	s.State, s.Starts = string(now.state), now.starts
+	if now.reason != nil {
+		s.Reason = now.reason.Error()
 	}
-	p.link.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.Tools, s.Withheld = len(p.offer.tools), p.offer.withheld

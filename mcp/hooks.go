@@ -37,36 +37,27 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 		hooks = append(hooks, h)
 	}
 	if p.pin != nil {
-		hooks = append(hooks, interceptor.Hooks(p.offer.interceptors, p.interceptors())...)
+		hooks = append(hooks, interceptor.Hooks(p.offer.Interceptors, &interceptor.Server{Name: p.server.Name, Logger: p.logger, Invoke: p.invoke})...)
 	}
 	return hooks
 }
 
-// interceptors returns the server for its interceptors.
-func (p *Plugin) interceptors() *interceptor.Server {
-	return &interceptor.Server{Name: p.server.Name, Logger: p.logger, Invoke: p.invoke}
-}
-
 // invoke calls one interceptor. Interceptors have no side effects, so a call whose connection broke is repeated.
 func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.Invocation) (json.RawMessage, error) {
-	limit, request := p.server.Limit(), hookCall(on)
-	left := limit
+	request, left := hookCall(on), p.server.Limit()
 	if end, ok := ctx.Deadline(); ok {
-		left = min(limit, time.Until(end))
+		left = min(left, time.Until(end))
 	}
 	params := map[string]any{
 		"name": in.Name, "event": in.Event, "phase": in.Phase, "payload": in.Payload, "timeoutMs": max(left.Milliseconds(), 1),
 		"context": map[string]any{"sessionId": request.Session, "timestamp": time.Now().UTC().Format(time.RFC3339Nano)},
 	}
-	var raw json.RawMessage
-	err := p.ask(ctx, true, func(c *connection) (err error) {
+	return p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
 		if err := p.mayCall(c, "interceptor", in.Name); err != nil {
-			return err
+			return nil, err
 		}
-		raw, err = c.Extension(ctx, request, limit, "interceptor/invoke", params)
-		return err
+		return c.Extension(ctx, request, "interceptor/invoke", params)
 	})
-	return raw, err
 }
 
 // hookCall returns a request on behalf of a hook, for the session in the hook's input.
@@ -81,7 +72,7 @@ func hookCall(c *sdk.RemoteCall) *protocol.Call {
 // addInstructions adds the approved instructions of the server to the system prompt.
 func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	p.mu.Lock()
-	text, outdated := strings.TrimSpace(p.offer.instructions), p.outdated()
+	text, outdated := strings.TrimSpace(p.offer.Instructions), p.outdated()
 	p.mu.Unlock()
 	if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
 		return nil
@@ -114,13 +105,11 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 	if err != nil {
 		return sdk.Answer{}, err
 	}
-	p.mu.Lock()
-	t := Tool{Name: h.name}
-	if p.pin != nil {
-		t, _ = p.pin.Definition.tool(h.name)
-		t.Name = h.name
+	var t Tool
+	if _, pin := p.approved(); pin != nil {
+		t, _ = pin.Definition.tool(h.name)
 	}
-	p.mu.Unlock()
+	t.Name = h.name
 	raw, err := p.callTool(ctx, t, args, hookCall(call))
 	if err != nil {
 		return sdk.Answer{}, err
@@ -134,20 +123,12 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 
 // decodeHookAnswer decodes the answer of a tool that is used as a hook.
 func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, error) {
-	var r callResult
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return sdk.Answer{}, fmt.Errorf("invalid result: %w", err)
+	b, text, err := collect(raw)
+	if err != nil {
+		return sdk.Answer{}, err
 	}
-	var b builder
-	for _, one := range r.Content {
-		b.add(one)
-	}
-	text := []byte(b.String())
-	if r.IsError {
-		return sdk.Answer{}, toolError(visible.Cut(b.String(), 4<<10, " …"))
-	}
-	if len(r.Structured) > 0 && !bytes.Equal(r.Structured, []byte("null")) {
-		text = r.Structured
+	if len(text) == 0 {
+		text = json.RawMessage(b.String())
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return sdk.Answer{}, nil
@@ -168,7 +149,6 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	if len(value) == 0 {
 		return sdk.Answer{}, errors.New("its answer has a value, but the hook point has none")
 	}
-	var err error
 	answer.Changes, err = interceptor.DiffValue(point, value, answer.Value)
 	return answer.Answer, err
 }

@@ -69,7 +69,7 @@ func after(t testing.TB, e *hooks.Engine, output string) (*sdk.ToolAfterValue, e
 func permit(t testing.TB, e *hooks.Engine, args string) (hooks.Result, error) {
 	t.Helper()
 	return e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{
-		SessionID: "ses_1", Permission: "key", Args: json.RawMessage(args), Tool: &sdk.CallRef{MessageID: "m", CallID: "call_1"},
+		SessionID: "ses_1", Permission: "key", Args: json.RawMessage(args), Tool: &sdk.CallRef{MessageID: "m", CallID: "call_1", ID: "echo"},
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -36,56 +37,66 @@ var errClosed = errors.New("the server was closed")
 
 // link keeps one server connected. One goroutine, run, owns the connection; others get it with get.
 type link struct {
-	dial func(ctx context.Context) (*connection, error)
-	// ready is called with every new connection, before get returns it.
-	ready func(ctx context.Context, c *connection)
-	// failure is called after each start that failed.
-	failure func(err error)
-
+	plugin *Plugin
 	wanted chan struct{} // the server is needed now
+	used   atomic.Bool   // a request succeeded since the server was connected: a lost connection is then replaced immediately
 
-	mu       sync.Mutex
-	state    state
-	reason   error       // of stateFailed and stateRestarting
-	conn     *connection // of stateReady
-	changed  chan struct{}
-	failures int // consecutive failed attempts
-	failed   time.Time
-	starts   int // number of connections
-	used     bool
+	mu sync.Mutex
+	condition
 }
 
-func newLink(dial func(context.Context) (*connection, error), ready func(context.Context, *connection), failure func(error)) *link {
-	return &link{
-		dial: dial, ready: ready, failure: failure, state: stateIdle,
-		wanted: make(chan struct{}, 1), changed: make(chan struct{}),
+// condition is the condition of a link at one moment.
+type condition struct {
+	state    state
+	reason   error         // of stateFailed and stateRestarting
+	conn     *connection   // of stateReady
+	changed  chan struct{} // closed when the condition changes
+	failures int           // failed starts
+	failed   time.Time     // the last of them
+	starts   int           // number of connections
+}
+
+func newLink(p *Plugin) *link {
+	return &link{plugin: p, wanted: make(chan struct{}, 1), condition: condition{state: stateIdle, changed: make(chan struct{})}}
+}
+
+// now returns the current condition.
+func (l *link) now() condition {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.condition
+}
+
+func (l *link) set(now state, c *connection, reason error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch now {
+	case stateReady:
+		l.starts++
+	case stateFailed:
+		l.failures++
+		l.failed = time.Now()
 	}
+	l.state, l.conn, l.reason = now, c, reason
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 // run connects repeatedly until ctx ends: first after a delay, or when the server is needed; a negative delay waits only for the latter.
 func (l *link) run(ctx context.Context, delay time.Duration) {
 	defer l.set(stateClosed, nil, errClosed)
-	inRow := 0
-	for due := l.await(ctx, delay); due; due = l.await(ctx, backoff(inRow)) {
-		if inRow == 0 && l.stateNow() == stateIdle {
+	for inRow := 0; l.await(ctx, delay); delay = backoff(inRow) {
+		if l.now().state == stateIdle {
 			l.set(stateStarting, nil, nil)
 		}
-		c, err := l.dial(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				return
-			}
-			inRow++
-			l.fail(err)
-			continue
-		}
-		if l.serve(ctx, c) {
+		c, err := l.plugin.dial(ctx)
+		inRow++
+		switch {
+		case err == nil && l.serve(ctx, c):
 			inRow = 0
-		} else {
-			inRow++
-		}
-		if ctx.Err() != nil {
-			return
+		case err != nil && ctx.Err() == nil:
+			l.set(stateFailed, nil, err)
+			l.plugin.report(err)
 		}
 	}
 }
@@ -95,7 +106,7 @@ func (l *link) serve(ctx context.Context, c *connection) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	var listening sync.WaitGroup
 	listening.Go(func() { c.Listen(ctx) }) // ends with ctx
-	l.ready(ctx, c)
+	l.plugin.connected(ctx, c)             // before get returns it
 	l.set(stateReady, c, nil)
 	select {
 	case <-c.Lost():
@@ -106,11 +117,7 @@ func (l *link) serve(ctx context.Context, c *connection) bool {
 	cancel()
 	c.Close()
 	listening.Wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	used := l.used
-	l.used = false
-	return used
+	return l.used.Swap(false)
 }
 
 // await waits until the next attempt: after d, or when the server is needed. If d is negative, it waits only until the server is
@@ -124,13 +131,12 @@ func (l *link) await(ctx context.Context, d time.Duration) bool {
 	case <-due:
 	case <-l.wanted:
 	case <-ctx.Done():
-		return false
 	}
 	select { // an earlier need is met by this attempt
 	case <-l.wanted:
 	default:
 	}
-	return true
+	return ctx.Err() == nil
 }
 
 // backoff returns the wait after a number of consecutive failures: none at first, a negative one after too many.
@@ -145,71 +151,33 @@ func backoff(inRow int) time.Duration {
 	return d + rand.N(d/4+1) // spread the restarts
 }
 
-func (l *link) set(now state, c *connection, reason error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c != nil {
-		l.starts++
-	}
-	l.state, l.conn, l.reason = now, c, reason
-	close(l.changed)
-	l.changed = make(chan struct{})
-}
-
-func (l *link) fail(err error) {
-	l.mu.Lock()
-	l.failures++
-	l.failed = time.Now()
-	l.mu.Unlock()
-	l.set(stateFailed, nil, err)
-	l.failure(err)
-}
-
-func (l *link) stateNow() state {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state
-}
-
 // get returns the connection and starts the server if necessary. It waits at most until ctx ends, and not at all for a
 // server whose start has just failed.
 func (l *link) get(ctx context.Context) (*connection, error) {
-	l.mu.Lock()
-	before, reason := l.failures, l.reason
-	justFailed := l.state == stateFailed && time.Since(l.failed) < retryGap
-	l.mu.Unlock()
-	if justFailed {
-		return nil, reason
+	before := l.now()
+	if before.state == stateFailed && time.Since(before.failed) < retryGap {
+		return nil, before.reason
 	}
 	for {
-		l.mu.Lock()
-		state, c, reason, changed, failures := l.state, l.conn, l.reason, l.changed, l.failures
-		l.mu.Unlock()
+		now := l.now()
 		switch {
-		case c != nil && !c.IsLost():
-			return c, nil
-		case state == stateClosed:
+		case now.conn != nil && now.conn.Cause() == nil:
+			return now.conn, nil
+		case now.state == stateClosed:
 			return nil, errClosed
-		case state == stateFailed && failures > before:
-			return nil, reason
+		case now.state == stateFailed && now.failures > before.failures:
+			return nil, now.reason
 		}
-		if state != stateStarting && c == nil {
+		if now.state != stateStarting && now.conn == nil {
 			select {
 			case l.wanted <- struct{}{}:
 			default:
 			}
 		}
 		select {
-		case <-changed:
+		case <-now.changed:
 		case <-ctx.Done():
-			return nil, errors.Join(fmt.Errorf("the server is not ready yet (%s)", state), context.Cause(ctx))
+			return nil, errors.Join(fmt.Errorf("the server is not ready yet (%s)", now.state), context.Cause(ctx))
 		}
 	}
-}
-
-// worked records a successful request: a lost connection is then replaced immediately.
-func (l *link) worked() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.used = true
 }

@@ -9,16 +9,16 @@ import (
 )
 
 // notified handles a notification of the server. It is called on a reading goroutine and does not block.
-func (d *dialer) notified(method string, fields map[string]any) {
+func (p *Plugin) notified(method string, fields map[string]any) {
 	switch method {
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged), "notifications/interceptors/list_changed":
-		d.changed()
+		p.listsChanged()
 	case string(mcp.MethodNotificationResourceUpdated):
 		if uri, ok := fields["uri"].(string); ok {
-			d.updated(uri)
+			p.resourceUpdated(uri)
 		}
 	case "notifications/message":
-		d.message(fields)
+		p.message(fields)
 	}
 }
 
@@ -26,22 +26,22 @@ func (d *dialer) notified(method string, fields map[string]any) {
 const maxErrors = 10
 
 // message writes a log message of the server to its log, and the first serious ones also to tenon's log.
-func (d *dialer) message(fields map[string]any) {
+func (p *Plugin) message(fields map[string]any) {
 	raw, _ := json.Marshal(fields["data"]) // it was JSON
 	if text, ok := fields["data"].(string); ok {
 		raw = []byte(text)
 	}
 	level, _ := fields["level"].(string)
-	d.log.Print("message, "+visible.Strip(level), raw)
-	log := d.logger.Debug
+	p.log.Print("message, "+visible.Strip(level), raw)
+	log := p.logger.Debug
 	switch level {
 	case "error", "critical", "alert", "emergency":
-		switch n := d.errors.Add(1); {
+		switch n := p.errors.Add(1); {
 		case n < maxErrors:
-			log = d.logger.Warn
+			log = p.logger.Warn
 		case n == maxErrors:
-			d.logger.Warn("an MCP server reports many errors; further ones are only in its log", "server", d.server.Name, "fix", "tenon mcp logs "+d.server.Name)
+			p.logger.Warn("an MCP server reports many errors; further ones are only in its log", "server", p.server.Name, "fix", "tenon mcp logs "+p.server.Name)
 		}
 	}
-	log("message of an MCP server", "server", d.server.Name, "level", visible.Strip(level), "text", visible.Bound(string(raw), 1<<10))
+	log("message of an MCP server", "server", p.server.Name, "level", visible.Strip(level), "text", visible.Bound(string(raw), 1<<10))
 }

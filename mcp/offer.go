@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -12,14 +14,10 @@ import (
 
 // offer is the part of a server's definition that is offered to the host.
 type offer struct {
-	current      *Definition // nil: not connected yet
-	tools        []sdk.Tool
-	prompts      []Prompt
-	instructions string
-	resources    bool
-	interceptors []interceptor.Spec
-	withheld     []withheld
-	approved     map[string]bool // "tool NAME" and "interceptor NAME": may be called
+	Definition             // what may be used; empty if nothing is approved
+	current    *Definition // of the server; nil: not connected yet
+	tools      []sdk.Tool
+	withheld   []withheld
 }
 
 // withheld is an item of a server that is not offered to the host.
@@ -41,118 +39,63 @@ func (p *Plugin) update(current *Definition) {
 
 // rebuild makes the offer from the approval and the definition. p.mu must be held.
 func (p *Plugin) rebuild(current *Definition) {
-	next := p.makeOffer(current)
-	p.logWithheld(next.withheld)
+	next := &offer{current: current}
+	switch {
+	case p.pin != nil:
+		next.Definition, next.withheld = p.pin.offered(cmp.Or(current, &p.pin.Definition), p.remedy())
+	case current != nil:
+		next.withheld = []withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
+	}
 	p.offer = next
+	var names []string
+	for _, t := range next.Tools {
+		names = append(names, t.Name)
+	}
+	ids := toolIDs(p.server.Name, append(names, listResources, readResource))
+	for i, t := range next.Tools {
+		next.tools = append(next.tools, &tool{plugin: p, tool: t, id: ids[i]})
+	}
+	if next.Resources {
+		next.tools = append(next.tools, p.resourceTools(ids[len(ids)-2], ids[len(ids)-1])...)
+	}
+	p.logWithheld()
 }
 
-func (p *Plugin) makeOffer(current *Definition) *offer {
-	next := &offer{current: current, approved: map[string]bool{}}
-	from := current
-	if p.pin == nil {
-		if current != nil {
-			next.withheld = []withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
-		}
-		return next
-	}
-	var differences []Difference
-	if from == nil {
-		from = &p.pin.Definition
-	} else {
-		differences = Compare(&p.pin.Definition, from)
-	}
+// offered returns the part of a definition that may be used, and the rest: what differs from the approved definition, and tools that are
+// unusable. remedy is the command that approves the former.
+func (p *Pin) offered(from *Definition, remedy string) (Definition, []withheld) {
+	var rest []withheld
 	differs := map[string]bool{}
-	for _, d := range differences {
+	for _, d := range Compare(&p.Definition, from) {
 		differs[d.Kind+" "+d.Name] = true
 		reason := "changed since it was approved"
 		if d.New {
 			reason = "is not part of the approved definition"
 		}
-		next.withheld = append(next.withheld, withheld{d.Kind, d.Name, reason + "; approve it with " + p.remedy(), d.Diff})
+		rest = append(rest, withheld{d.Kind, d.Name, reason + "; approve it with " + remedy, d.Diff})
 	}
-	next.resources, next.instructions = from.Resources, from.Instructions
+	out := *from
 	if differs["instructions "] {
-		next.instructions = p.pin.Definition.Instructions
+		out.Instructions = p.Definition.Instructions
 	}
-	for _, prompt := range from.Prompts {
-		if !differs["prompt "+prompt.Name] {
-			next.prompts = append(next.prompts, prompt)
-		}
-	}
-	for _, i := range from.Interceptors {
-		if !differs["interceptor "+i.Name] {
-			next.interceptors = append(next.interceptors, i)
-			next.approved["interceptor "+i.Name] = true
-		}
-	}
-	p.offerTools(next, from, differs)
-	return next
-}
-
-// mayCall returns an error unless the current definition of the item is the approved one, which the model saw.
-func (p *Plugin) mayCall(c *connection, kind, name string) error {
-	now := c.definition()
-	p.reload()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.offer.current != now {
-		p.approve(now)
-		p.rebuild(now)
-	}
-	switch {
-	case p.offer.approved[kind+" "+name]:
-		return nil
-	case p.pin == nil:
-		return errors.New("the server is not approved; approve it with " + p.remedy())
-	}
-	if _, there := now.tool(name); kind == "tool" && !there {
-		return fmt.Errorf("the server no longer has a tool %q", name)
-	}
-	return fmt.Errorf("the %s %q is not what was approved; approve it again with %s", kind, name, p.remedy())
-}
-
-func (p *Plugin) remedy() string {
-	return fmt.Sprintf("\"tenon mcp trust %s\"", p.server.Name)
-}
-
-// offerTools adds the approved tools and those for the server's resources.
-func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bool) {
-	approved, unusable := p.pin.available(from, differs)
-	next.withheld = append(next.withheld, unusable...)
-	names := make([]string, 0, len(approved)+2)
-	for _, t := range approved {
-		names = append(names, t.Name)
-		next.approved["tool "+t.Name] = true
-	}
-	ids := toolIDs(p.server.Name, append(names, listResources, readResource))
-	for i, t := range approved {
-		next.tools = append(next.tools, &tool{plugin: p, tool: t, id: ids[i]})
-	}
-	if next.resources {
-		next.tools = append(next.tools, p.resourceTools(ids[len(ids)-2], ids[len(ids)-1])...)
-	}
-}
-
-// available returns the tools of a definition that are offered, and those of the others that are what was approved, but unusable.
-func (p *Pin) available(from *Definition, differs map[string]bool) (tools []Tool, unusable []withheld) {
-	seen := map[string]bool{}
+	out.Prompts = slices.DeleteFunc(slices.Clone(from.Prompts), func(o Prompt) bool { return differs["prompt "+o.Name] })
+	out.Interceptors = slices.DeleteFunc(slices.Clone(from.Interceptors), func(i interceptor.Spec) bool { return differs["interceptor "+i.Name] })
+	out.Tools = nil
 	for _, t := range from.Tools {
-		if differs["tool "+t.Name] || seen[t.Name] {
+		if differs["tool "+t.Name] {
 			continue
 		}
-		seen[t.Name] = true
+		differs["tool "+t.Name] = true           // the first of a name counts
 		if why, bad := p.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
-			unusable = append(unusable, withheld{Kind: "tool", Name: visible.Strip(t.Name), Reason: why})
+			rest = append(rest, withheld{Kind: "tool", Name: t.Name, Reason: why})
 			continue
 		}
-		parameters, err := t.parameters()
-		if err != nil {
-			continue // unusable
+		var err error
+		if t.InputSchema, err = t.parameters(); err == nil {
+			out.Tools = append(out.Tools, t)
 		}
-		t.InputSchema = parameters
-		tools = append(tools, t)
 	}
-	return tools, unusable
+	return out, rest
 }
 
 // Available returns the tools of a definition that a run offers, and the names of unusable ones with the reasons. Others differ from the
@@ -161,29 +104,49 @@ func Available(pin *Pin, from *Definition) (tools []Tool, unusable map[string]st
 	if pin == nil {
 		pin = newPin(from)
 	}
-	differs := map[string]bool{}
-	for _, d := range Compare(&pin.Definition, from) {
-		differs[d.Kind+" "+d.Name] = true
-	}
-	tools, list := pin.available(from, differs)
+	out, rest := pin.offered(from, "")
 	unusable = map[string]string{}
-	for _, w := range list {
-		unusable[w.Name] = w.Reason
+	for _, w := range rest {
+		if why, bad := pin.Unusable[w.Name]; bad && w.Kind == "tool" && w.Reason == why {
+			unusable[visible.Strip(w.Name)] = why
+		}
 	}
-	return tools, unusable
+	return out.Tools, unusable
+}
+
+// mayCall returns an error unless the current definition of the item is the approved one, which the model saw.
+func (p *Plugin) mayCall(c *connection, kind, name string) error {
+	now := c.definition.Load()
+	p.reload()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.offer.current != now {
+		p.approve(now)
+		p.rebuild(now)
+	}
+	switch {
+	case p.offer.has(kind, name):
+		return nil
+	case p.pin == nil:
+		return errors.New("the server is not approved; approve it with " + p.remedy())
+	case !now.has(kind, name):
+		return fmt.Errorf("the server no longer has the %s %q", kind, name)
+	}
+	return fmt.Errorf("the %s %q is not what was approved; approve it again with %s", kind, name, p.remedy())
+}
+
+func (p *Plugin) remedy() string {
+	return fmt.Sprintf("\"tenon mcp trust %s\"", p.server.Name)
 }
 
 // logWithheld logs the items that are not offered, and why, each once. p.mu must be held.
-func (p *Plugin) logWithheld(list []withheld) {
-	for _, w := range list {
+func (p *Plugin) logWithheld() {
+	for _, w := range p.offer.withheld {
 		if p.named[w] {
 			continue
 		}
 		p.named[w] = true
-		what := w.Kind
-		if w.Name != "" {
-			what += " " + visible.Strip(w.Name)
-		}
+		what := strings.TrimSpace(w.Kind + " " + visible.Strip(w.Name))
 		args := []any{"server", p.server.Name, "what", what, "reason", w.Reason}
 		if w.Diff != "" {
 			args = append(args, "diff", strings.TrimRight(w.Diff, "\n"))

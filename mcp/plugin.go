@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/protocol"
@@ -39,35 +41,24 @@ type Options struct {
 	Version string
 }
 
-func (o *Options) version() string {
-	return cmp.Or(o.Version, "dev")
-}
-
-// withDefaults sets the defaults.
-func (o Options) withDefaults(project sdk.Project) Options {
-	o.Dir = cmp.Or(o.Dir, filepath.Join(project.DataDir, "mcp"))
-	if o.Environ == nil {
-		o.Environ = os.Environ()
-	}
-	return o
-}
-
 // Plugin is one server as a plugin. It is safe for concurrent use.
 type Plugin struct {
 	server  Server
 	options Options
-	host    sdk.Host
+	host    sdk.Host // nil while the server is only probed
+	project sdk.Project
 	logger  *slog.Logger
-	log     *serverLog
+	log     *protocol.Log
 	link    *link
 	hooks   []sdk.Hook
-	stop    context.CancelFunc
-	news    chan struct{} // signals changed lists of the server
-	running sync.WaitGroup
+	news    chan struct{}       // signals changed lists of the server
+	running *ongoing.Operations // nil before Start
 
 	last     *Check      // before this start; nil if there was none
 	reported sync.Once   // that the server does not work
 	used     atomic.Bool // a turn asked for its tools
+
+	errors atomic.Int32 // number of the errors that the server reported
 
 	mu      sync.Mutex
 	pin     *Pin              // nil if nothing is approved
@@ -91,7 +82,20 @@ var (
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
-	return &Plugin{server: s, options: o, news: make(chan struct{}, 1), named: map[withheld]bool{}, read: map[string]bool{}, offer: &offer{}}
+	return &Plugin{
+		server: s, options: o, logger: slog.New(slog.DiscardHandler), news: make(chan struct{}, 1), named: map[withheld]bool{},
+		read: map[string]bool{}, offer: &offer{},
+	}
+}
+
+// prepare sets what a connection needs.
+func (p *Plugin) prepare(project sdk.Project) {
+	p.project = project
+	p.options.Dir = cmp.Or(p.options.Dir, filepath.Join(project.DataDir, "mcp"))
+	if p.options.Environ == nil {
+		p.options.Environ = os.Environ()
+	}
+	p.log = protocol.NewLog(LogPath(p.options.Dir, p.server), p.server.secrets())
 }
 
 // Manifest names the plugin after its server.
@@ -109,33 +113,23 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 		return err
 	}
 	p.host, p.logger = h, h.Logger()
-	p.options = p.options.withDefaults(h.Project())
-	p.log = newServerLog(LogPath(p.options.Dir, p.server), p.server)
+	p.prepare(h.Project())
 	pin, err := p.pins().Load(p.server)
 	if err != nil {
 		return err
 	}
 	p.pin, p.stamp = pin, p.pins().Stamp(p.server)
 	p.update(nil)
-	d := p.dialer()
 	p.last = LastCheck(p.options.Dir, p.server)
-	p.link = newLink(d.dial, p.connected, p.report)
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	p.stop = stop
-	p.running.Go(func() { p.link.run(life, p.startsIn()) }) // both end when Close cancels life
-	p.running.Go(func() { p.follow(life) })
+	p.link = newLink(p)
+	p.running = ongoing.New(ctx)
+	p.running.Go(func() { p.link.run(p.running.Life(), p.startsIn()) }) // both end with Close
+	p.running.Go(func() { p.follow(p.running.Life()) })
 	p.hooks = p.makeHooks()
 	return nil
 }
 
 func (p *Plugin) pins() FilePins { return FilePins(p.options.Dir) }
-
-func (p *Plugin) dialer() *dialer {
-	return &dialer{
-		server: p.server, options: &p.options, project: p.host.Project(), log: p.log, logger: p.logger, host: p.host,
-		changed: p.listsChanged, updated: p.resourceUpdated,
-	}
-}
 
 // listsChanged makes follow request the lists again.
 func (p *Plugin) listsChanged() {
@@ -152,7 +146,7 @@ func (p *Plugin) startsIn() time.Duration {
 	switch {
 	case p.last != nil && p.last.Error != "":
 		return max(0, retryAfter-time.Since(p.last.At).Abs()) // the clock may have been ahead
-	case p.pin == nil || time.Since(p.pin.Checked).Abs() > freshFor || p.calledByHooks():
+	case p.pin == nil || time.Since(p.pin.Checked).Abs() > freshFor || len(p.server.Hooks)+len(p.pin.Definition.Interceptors) > 0:
 		return 0
 	}
 	return -1
@@ -168,17 +162,13 @@ func (p *Plugin) report(err error) {
 // reportUnstarted reports a server that was not available during the run: its start took too long, or an earlier start failed. A run that offered the
 // approved tools and called none of them lacked nothing.
 func (p *Plugin) reportUnstarted() {
-	p.link.mu.Lock()
-	state, starts := p.link.state, p.link.starts
-	p.link.mu.Unlock()
-	p.mu.Lock()
-	known := p.pin != nil
-	p.mu.Unlock()
+	now := p.link.now()
+	_, pin := p.approved()
 	switch {
-	case starts > 0 || !p.used.Load():
+	case now.starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
 		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
-	case state != stateIdle && !known:
+	case now.state != stateIdle && pin == nil:
 		p.report(errors.New("it had not started when the run ended"))
 	}
 }
@@ -186,32 +176,22 @@ func (p *Plugin) reportUnstarted() {
 // fix returns the remedy for a server that does not work.
 func (p *Plugin) fix(err error) string {
 	switch {
+	case needsSignIn(err) && p.options.Authorizer == nil:
+		return "put a token into its headers"
 	case needsSignIn(err):
-		return p.signIn()
+		return "run tenon mcp login " + p.server.Name
 	case p.server.Transport == TransportStdio:
 		return "tenon mcp logs " + p.server.Name + " shows its output"
 	}
 	return "check its address; tenon mcp list --check tries again"
 }
 
-// signIn returns the remedy for a server that requires sign-in.
-func (p *Plugin) signIn() string {
-	if p.options.Authorizer == nil {
-		return "put a token into its headers"
-	}
-	return "run tenon mcp login " + p.server.Name
-}
-
 // needsSignIn reports whether a server refused to work without sign-in.
 func needsSignIn(err error) bool { return errors.As(err, new(*protocol.AuthError)) }
 
-func (p *Plugin) calledByHooks() bool {
-	return len(p.server.Hooks) > 0 || p.pin != nil && len(p.pin.Definition.Interceptors) > 0
-}
-
 // connected updates the offer after a new connection.
 func (p *Plugin) connected(ctx context.Context, c *connection) {
-	p.update(c.definition())
+	p.update(c.definition.Load())
 	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
 }
 
@@ -226,19 +206,17 @@ func (p *Plugin) follow(ctx context.Context) {
 			return
 		case <-p.news:
 		}
-		p.link.mu.Lock()
-		c, linkChanged := p.link.conn, p.link.changed
-		p.link.mu.Unlock()
-		if c == nil { // the lists may have changed while they were first read
+		now := p.link.now()
+		if now.conn == nil { // the lists may have changed while they were first read
 			p.listsChanged()
 			select {
-			case <-linkChanged:
+			case <-now.changed:
 			case <-ctx.Done():
 			}
 			continue
 		}
 		ask, cancel := context.WithTimeout(ctx, p.server.Limit())
-		def, err := c.refresh(ask)
+		def, err := now.conn.refresh(ask)
 		cancel()
 		if err != nil {
 			p.logger.Warn("the changed lists of an MCP server could not be read", "server", p.server.Name, "err", err)
@@ -251,23 +229,16 @@ func (p *Plugin) follow(ctx context.Context) {
 
 // Close ends the server and waits for its processes, at most until ctx ends.
 func (p *Plugin) Close(ctx context.Context) error {
-	if p.stop == nil {
+	if p.running == nil {
 		return nil
 	}
 	p.reportUnstarted()
-	p.stop()
-	done := make(chan struct{})
-	go func() { // ends with the goroutines of the plugin, each of which has a limit
-		p.running.Wait()
-		p.log.close()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("MCP server %q: shutdown timed out: %w", p.server.Name, ctx.Err())
+	p.running.Close()
+	if err := p.running.Wait(ctx); err != nil {
+		return fmt.Errorf("MCP server %q: shutdown timed out: %w", p.server.Name, err)
 	}
+	p.log.Close()
+	return nil
 }
 
 // Hooks returns the server's interceptors, the tools configured as hooks, and the hook that adds the server's instructions.
@@ -277,27 +248,34 @@ func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 func (p *Plugin) Tools() []sdk.Tool {
 	p.used.Store(true)
 	p.reload()
+	o, _ := p.approved()
+	return o.tools
+}
+
+// approved returns the current offer, and the approval; nil if nothing is approved.
+func (p *Plugin) approved() (*offer, *Pin) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.offer.tools
+	return p.offer, p.pin
 }
 
 // ask waits for the server's connection and runs a request. It repeats a request once if it cannot have reached the server, or if it
 // is read-only and the connection broke.
-func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) error) error {
+func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) (json.RawMessage, error)) (json.RawMessage, error) {
 	for again := true; ; again = false {
 		c, err := p.connection(ctx)
+		var answer json.RawMessage
 		if err == nil {
-			err = f(c)
+			answer, err = f(c)
 		}
 		if err == nil {
-			p.link.worked()
-			return nil
+			p.link.used.Store(true)
+			return answer, nil
 		}
 		if c != nil && again && ctx.Err() == nil && (protocol.Unsent(err) || readOnly && protocol.Broken(err)) {
 			continue
 		}
-		return p.explain(ctx, err)
+		return nil, p.explain(ctx, err)
 	}
 }
 

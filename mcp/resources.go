@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
@@ -47,22 +49,19 @@ type listed struct {
 	MimeType    string `json:"mimeType"`
 }
 
-func decodeListed(raw json.RawMessage) (listed, error) {
-	var l listed
-	err := json.Unmarshal(raw, &l)
-	return l, err
-}
-
 func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var resources, templates []listed
-	err := p.ask(ctx, true, func(c *connection) (err error) {
+	_, err := p.ask(ctx, true, func(c *connection) (_ json.RawMessage, err error) {
 		ctx, cancel := context.WithTimeout(ctx, p.server.Limit())
 		defer cancel()
-		if resources, err = readList(ctx, c, "resources", decodeListed); err != nil {
-			return err
+		if resources, err = readList[listed](c.List(ctx, "resources")); err != nil {
+			return nil, err
 		}
-		templates, err = listTemplates(ctx, c)
-		return err
+		templates, err = readList[listed](c.ListOf(ctx, "resources/templates/list", "resourceTemplates"))
+		if err != nil && !protocol.Broken(err) && ctx.Err() == nil {
+			err = nil // the server has no such list
+		}
+		return nil, err
 	})
 	if err != nil {
 		return nil, err
@@ -75,18 +74,6 @@ func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolR
 		b.text("The server has no resources.")
 	}
 	return &sdk.ToolResult{Title: fmt.Sprintf("%d resources", len(resources)), Output: strings.ReplaceAll(b.String(), "\n\n", "\n")}, nil
-}
-
-// listTemplates returns the templates, or none if the server has no such list.
-func listTemplates(ctx context.Context, c *connection) ([]listed, error) {
-	elements, err := c.ListOf(ctx, "resources/templates/list", "resourceTemplates")
-	if err != nil {
-		if protocol.Broken(err) || ctx.Err() != nil {
-			return nil, err
-		}
-		return nil, nil
-	}
-	return decodeList(elements, decodeListed), nil
 }
 
 func (l *listed) line() string {
@@ -116,12 +103,12 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 
 // resource reads a resource.
 func (p *Plugin) resource(ctx context.Context, uri string, on *protocol.Call) (*builder, error) {
-	var raw json.RawMessage
-	err := p.ask(ctx, true, func(c *connection) (err error) {
-		if raw, err = c.ReadResource(ctx, on, p.server.Limit(), uri); err == nil {
+	raw, err := p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
+		raw, err := c.Ask(ctx, on, mcp.MethodResourcesRead, map[string]any{"uri": uri})
+		if err == nil {
 			p.subscribe(ctx, c, uri)
 		}
-		return err
+		return raw, err
 	})
 	if err != nil {
 		return nil, err
@@ -153,20 +140,14 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 	if !ok || uri == "" {
 		return nil, false, nil
 	}
-	p.mu.Lock()
-	offered, known := p.offer.resources, p.pin != nil || p.offer.current != nil
-	p.mu.Unlock()
-	if !known { // the prompt names a server that is still starting
+	if o, pin := p.approved(); pin == nil && o.current == nil { // the prompt names a server that is still starting
 		c, err := p.connection(ctx)
 		if err != nil {
 			return nil, true, p.explain(ctx, err)
 		}
-		p.update(c.definition())
-		p.mu.Lock()
-		offered = p.offer.resources
-		p.mu.Unlock()
+		p.update(c.definition.Load())
 	}
-	if !offered {
+	if o, _ := p.approved(); !o.Resources {
 		return nil, false, nil
 	}
 	b, err := p.resource(ctx, uri, &protocol.Call{})
@@ -190,10 +171,9 @@ func (b *builder) parts() sdk.Parts {
 
 // Commands returns the server's known prompts.
 func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	var out []sdk.Command
-	for _, prompt := range p.offer.prompts {
+	o, _ := p.approved()
+	for _, prompt := range o.Prompts {
 		description := cmp.Or(prompt.Description, prompt.Title)
 		out = append(out, sdk.Command{
 			Name: p.commandName(prompt.Name), Description: visible.Bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
@@ -209,18 +189,13 @@ func (p *Plugin) commandName(prompt string) string {
 
 // usage returns the syntax of a prompt's command.
 func usage(p *Prompt) string {
-	var b strings.Builder
-	for _, a := range p.Arguments {
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		if a.Required {
-			b.WriteString(a.Name + "=…")
-		} else {
-			b.WriteString("[" + a.Name + "=…]")
+	words := make([]string, len(p.Arguments))
+	for i, a := range p.Arguments {
+		if words[i] = a.Name + "=…"; !a.Required {
+			words[i] = "[" + words[i] + "]"
 		}
 	}
-	return visible.Strip(b.String())
+	return visible.Strip(strings.Join(words, " "))
 }
 
 // RenderCommand requests the text of a prompt from the server.
@@ -233,10 +208,12 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 	if err != nil {
 		return nil, fmt.Errorf("%w; want %s", err, usage(&prompt))
 	}
-	var raw json.RawMessage
-	err = p.ask(ctx, true, func(c *connection) (err error) {
-		raw, err = c.GetPrompt(ctx, &protocol.Call{}, p.server.Limit(), prompt.Name, args)
-		return err
+	params := map[string]any{"name": prompt.Name}
+	if len(args) > 0 {
+		params["arguments"] = args
+	}
+	raw, err := p.ask(ctx, true, func(c *connection) (json.RawMessage, error) {
+		return c.Ask(ctx, &protocol.Call{}, mcp.MethodPromptsGet, params)
 	})
 	if err != nil {
 		return nil, err
@@ -270,9 +247,8 @@ func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([
 }
 
 func (p *Plugin) promptOf(command string) (Prompt, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, prompt := range p.offer.prompts {
+	o, _ := p.approved()
+	for _, prompt := range o.Prompts {
 		if p.commandName(prompt.Name) == command {
 			return prompt, true
 		}

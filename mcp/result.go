@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -30,13 +30,6 @@ const (
 
 // errTool is wrapped by errors that a tool reported.
 var errTool = errors.New("the tool failed")
-
-// callResult is the result of tools/call.
-type callResult struct {
-	Content    []json.RawMessage `json:"content"`
-	Structured json.RawMessage   `json:"structuredContent"`
-	IsError    bool              `json:"isError"`
-}
 
 // content is one element of a result or of a prompt's message.
 type content struct {
@@ -61,31 +54,46 @@ type resourceText struct {
 
 // decodeResult converts a tool's answer to a result, or to an error if the tool reported one.
 func decodeResult(raw json.RawMessage, t *Tool) (*sdk.ToolResult, error) {
-	var r callResult
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, fmt.Errorf("invalid result of %q: %w", t.Name, err)
+	b, structured, err := collect(raw)
+	if err != nil {
+		return nil, err
 	}
-	var b builder
-	for _, one := range r.Content {
-		b.add(one)
-	}
-	hasStructured := len(r.Structured) > 0 && !bytes.Equal(r.Structured, []byte("null"))
-	if hasStructured && b.empty() {
-		b.text(string(bytes.ToValidUTF8(r.Structured, []byte("\uFFFD"))))
-	}
-	if r.IsError {
-		text := b.String()
-		if strings.TrimSpace(text) == "" {
-			return nil, errTool
-		}
-		return nil, toolError(text)
-	}
-	if hasStructured && len(t.OutputSchema) > 0 {
-		if err := checkOutput(t.OutputSchema, r.Structured); err != nil {
+	if len(structured) > 0 && len(t.OutputSchema) > 0 {
+		if err := checkOutput(t.OutputSchema, structured); err != nil {
 			return nil, fmt.Errorf("%q ran, but its result violates its own outputSchema (%w); result: %s", t.Name, err, visible.Bound(b.String(), 2<<10))
 		}
 	}
 	return &sdk.ToolResult{Output: b.String(), Attachments: b.files}, nil
+}
+
+// collect returns the contents of a tool's answer and its structured content, which is the text if the contents are empty. It returns the error
+// that the tool reported.
+func collect(raw json.RawMessage) (*builder, json.RawMessage, error) {
+	var r struct {
+		Content    []json.RawMessage `json:"content"`
+		Structured json.RawMessage   `json:"structuredContent"`
+		IsError    bool              `json:"isError"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return nil, nil, fmt.Errorf("invalid result: %w", err)
+	}
+	if jsontext.IsNull(r.Structured) {
+		r.Structured = nil
+	}
+	b := &builder{}
+	for _, one := range r.Content {
+		b.add(one)
+	}
+	if b.empty() {
+		b.text(strings.ToValidUTF8(string(r.Structured), "\uFFFD"))
+	}
+	switch {
+	case !r.IsError:
+		return b, r.Structured, nil
+	case strings.TrimSpace(b.String()) == "":
+		return nil, nil, errTool
+	}
+	return nil, nil, toolError(b.String())
 }
 
 // toolError is a tool's description of its failure.

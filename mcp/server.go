@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -36,44 +37,46 @@ const (
 	TransportSSE   Transport = "sse"  // the predecessor of streamable HTTP
 )
 
-// Server is the configuration of one server, with all variables replaced.
+// Server is the configuration of one server, with all variables replaced. Its JSON is what determines which program runs or where data is
+// sent; see Definition.
 type Server struct {
-	Name      string
-	Transport Transport
+	Name      string    `json:"name"`
+	Transport Transport `json:"transport"`
 
 	// For a local server. Env is its environment in addition to PATH, HOME, the locale and similar variables.
-	Command string
-	Args    []string
-	Env     map[string]string
-	Cwd     string // default: the folder of Origin, else (Own) the directory where tenon was started
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"` // default: the folder of Origin, else (Own) the directory where tenon was started
 
 	// For a remote server. Headers are sent only to the origin of URL.
-	URL     string
-	Headers map[string]string
-	OAuth   auth.Config
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	OAuth   auth.Config       `json:"oauth,omitzero"`
+
+	// Hooks lists tools of the server that are called at hook points.
+	Hooks []sdk.MCPHookConfig `json:"hooks,omitempty"`
 
 	// Timeout limits each request, and the wait for a starting server. Zero means DefaultTimeout. Progress of a call restarts it.
-	Timeout time.Duration
-	// Hooks lists tools of the server that are called at hook points.
-	Hooks []sdk.MCPHookConfig
-
+	Timeout time.Duration `json:"-"`
 	// Origin is the file with the server's configuration, for messages.
-	Origin string
+	Origin string `json:"-"`
 	// Own reports whether the user configured the server: its first definition counts as approved.
-	Own bool
+	Own bool `json:"-"`
 	// Disabled reports whether the configuration switches the server off.
-	Disabled bool
+	Disabled bool `json:"-"`
 	// Root and Data are the directories of the plugin package that the server is part of, PLUGIN_ROOT and PLUGIN_DATA in its environment. See
 	// Place.
-	Root, Data string
+	Root string `json:"-"`
+	Data string `json:"-"`
 
 	written *Server // before variables were replaced; nil if there were none
 }
 
-// Validate checks the configuration. Errors wrap ErrConfig and name the server and the field.
+// Validate checks the configuration, unless the server is disabled. Errors wrap ErrConfig and name the server and the field.
 func (s *Server) Validate() error {
 	problem := s.problem()
-	if problem == nil {
+	if problem == nil || s.Disabled {
 		return nil
 	}
 	where := ""
@@ -169,20 +172,6 @@ var (
 	dots            = lazyregexp.New(`\.{2,}`)
 )
 
-// definition contains everything that determines which program runs or where data is sent.
-type definition struct {
-	Name      string              `json:"name"`
-	Transport Transport           `json:"transport"`
-	Command   string              `json:"command,omitempty"`
-	Args      []string            `json:"args,omitempty"`
-	Env       map[string]string   `json:"env,omitempty"`
-	Cwd       string              `json:"cwd,omitempty"`
-	URL       string              `json:"url,omitempty"`
-	Headers   map[string]string   `json:"headers,omitempty"`
-	OAuth     any                 `json:"oauth,omitempty"`
-	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
-}
-
 // Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by them, except in
 // Command, Cwd and URL, which were approved verbatim; the error names a variable that is missing. They are not part of the server's
 // definition: they may be secrets, and change.
@@ -192,19 +181,16 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 	}
 	s.keepWritten()
 	if expand {
-		values := *s
-		values.Command, values.Cwd, values.URL = "", "", ""
-		expanded, err := values.expand(func(name string) (string, bool) {
+		expanded, err := s.expand(func(name string) (string, bool) {
 			if name == "PLUGIN_ROOT" || name == "PLUGIN_DATA" {
 				return "${" + name + "}", true // replaced before Place
 			}
 			value, ok := env[name]
 			return value, ok
-		})
+		}, false)
 		if err != nil {
 			return err
 		}
-		expanded.Command, expanded.Cwd, expanded.URL = s.Command, s.Cwd, s.URL
 		*s = expanded
 	}
 	s.Env = maps.Clone(s.Env)
@@ -219,12 +205,7 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 // names of variables (${TOKEN}), not their values; other text is unchanged. The content of files on the command line is not
 // part of it: for a server of a project, the caller adds that.
 func (s *Server) Definition() []byte {
-	w := s.Written()
-	d := definition{
-		Name: w.Name, Transport: w.Transport, Command: w.Command, Args: w.Args, Env: w.Env, Cwd: w.Cwd,
-		URL: w.URL, Headers: w.Headers, OAuth: w.OAuth.Definition(), Hooks: w.Hooks,
-	}
-	text, _ := json.Marshal(d) // strings and numbers always encode
+	text, _ := json.Marshal(s.Written()) // strings and numbers always encode
 	return text
 }
 
@@ -278,6 +259,27 @@ func (s *Server) keepWritten() {
 
 // Limit returns the timeout of the server's start and of each request.
 func (s *Server) Limit() time.Duration { return cmp.Or(s.Timeout, DefaultTimeout) }
+
+// Mask returns text with the secrets in the server's configuration masked.
+func (s *Server) Mask(text string) string { return secret.Hide(text, s.secrets()) }
+
+// secrets returns the secrets: values of variables and headers, and secrets in the arguments and the URL;
+// longest first.
+func (s *Server) secrets() []string {
+	all := append(secret.InArgs(s.Args), secret.InURL(s.URL)...)
+	all = slices.AppendSeq(all, maps.Values(s.Env))
+	for _, value := range s.Headers {
+		_, credential, _ := strings.Cut(value, " ")
+		all = append(all, value, credential)
+	}
+	all = slices.DeleteFunc(all, func(v string) bool { return len(v) < secret.MinLength || filepath.IsAbs(v) })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	return slices.Compact(all)
+}
+
+// LogPath returns the log of a server: its standard error, and the invalid lines of its output. dir is
+// Options.Dir. The previous part has the same name with the suffix ".1".
+func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginName()+".log") }
 
 // shortHash returns a short hash for names.
 func shortHash(text []byte) string {

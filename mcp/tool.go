@@ -56,15 +56,12 @@ func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on 
 	p.mu.Lock()
 	p.session = on.Session
 	p.mu.Unlock()
-	var raw json.RawMessage
-	err := p.ask(ctx, t.Annotations.ReadOnly, func(c *connection) (err error) {
+	return p.ask(ctx, t.Annotations.ReadOnly, func(c *connection) (json.RawMessage, error) {
 		if err := p.mayCall(c, "tool", t.Name); err != nil {
-			return err
+			return nil, err
 		}
-		raw, err = c.CallTool(ctx, on, p.server.Limit(), t.Name, t.asTask(), t.arguments(args))
-		return err
+		return c.CallTool(ctx, on, t.Name, t.asTask(), t.arguments(args))
 	})
-	return raw, err
 }
 
 // arguments returns the arguments of a call without nulls that the tool's schema does not allow: servers refuse them.

@@ -152,6 +152,9 @@ type ImpliedPermission struct {
 type CallRef struct {
 	MessageID string `json:"messageID"`
 	CallID    string `json:"callID"`
+	// ID and Origin are those of the tool, in a permission request. Origin is empty for an unknown tool.
+	ID     string `json:"id,omitempty"`
+	Origin Origin `json:"origin,omitzero"`
 }
 
 // Reply is the user's answer to a permission request.

@@ -22,8 +22,6 @@ type callKey struct{ session, message, call string }
 
 // call is a tool call between tool.execute.before and its permissions.
 type call struct {
-	tool    string
-	origin  sdk.Origin
 	ask     string          // reason to ask the user; empty if no command requested it
 	allowed json.RawMessage // the arguments that a command allowed; nil if none did
 	reason  string          // reason of allowed
@@ -40,22 +38,20 @@ func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
 			delete(c.byKey, c.order[0])
 			c.order = c.order[1:]
 		}
-		found = call{tool: in.Tool, origin: in.Origin}
 		c.order = append(c.order, key)
 	}
 	change(&found)
 	c.byKey[key] = found
 }
 
-// find returns the call of a permission request.
-func (c *calls) find(r *sdk.PermissionRequest) (call, bool) {
+// find returns the call of a permission request; the zero value if nothing was decided about it.
+func (c *calls) find(r *sdk.PermissionRequest) call {
 	if r.Tool == nil {
-		return call{}, false
+		return call{}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, ok := c.byKey[callKey{r.SessionID, r.Tool.MessageID, r.Tool.CallID}]
-	return found, ok
+	return c.byKey[callKey{r.SessionID, r.Tool.MessageID, r.Tool.CallID}]
 }
 
 // decision returns the decision of the commands at PreToolUse. It allows only the arguments that they saw: later hooks can have

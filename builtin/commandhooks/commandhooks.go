@@ -12,9 +12,9 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/child"
@@ -89,6 +89,9 @@ func New(s Source) (*Plugin, error) {
 		source: s, file: f, sessions: sessions{byID: map[string]*session{}}, calls: calls{byKey: map[callKey]call{}},
 		log: slog.New(slog.DiscardHandler), slots: make(chan struct{}, maxAsync),
 	}
+	for _, e := range f.entries {
+		e.plugin = p
+	}
 	m := p.Manifest()
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSource, s.Where, err)
@@ -131,14 +134,59 @@ func (p *Plugin) Close(ctx context.Context) error {
 	return p.running.Wait(context.WithoutCancel(ctx)) // without a limit: they were ended
 }
 
-// Hooks returns a hook for each command, in their order, and the hooks that apply a command's answer at a later point.
+// Hooks returns a hook for each command, in their order, and the hooks for what commands have in common.
 func (p *Plugin) Hooks() []sdk.Hook {
-	list := slices.Concat(p.sessionHooks(), p.promptHooks(), p.toolHooks(), p.compactionHooks(), p.stopHooks())
-	for i := range list {
-		// A command that fails is skipped, even at gates, unless the user configures another policy.
-		list[i].OnError = sdk.OnErrorSkip
+	var list []sdk.Hook
+	add := func(h sdk.Hook, name string, timeout time.Duration) {
+		h.Name, h.Timeout = name, min(timeout, sdk.MaxHookTimeout)
+		h.OnError = sdk.OnErrorSkip // even at gates, unless the user configures another policy
+		list = append(list, h)
+	}
+	starts := p.has(sessionStart, subagentStart)
+	if starts || p.has(userPromptSubmit, stop, subagentStop) {
+		// A separate hook, so that one session's start does not wait for the commands of another.
+		add(sdk.OnSessionStart(p.announce), "sessions", 0)
+	}
+	if starts {
+		wait := max(p.total(sessionStart), p.total(subagentStart))
+		add(sdk.OnSessionStart(p.start), sessionStart, wait)
+		// The commands have their own deadlines; the prompt waits slightly longer.
+		add(sdk.OnChatMessage(p.addStart).Reading("/parts").Writing("/parts"), sessionStart, wait+time.Second)
+	}
+	if p.has(sessionEnd) {
+		add(sdk.OnSessionEnd(p.end), sessionEnd, p.total(sessionEnd))
+	}
+	if p.has(postCompact) {
+		add(sdk.OnEvent(p.compacted), postCompact, p.total(postCompact))
+	}
+	if p.has(preToolUse) {
+		add(sdk.OnPermissionAsk(p.decided), preToolUse, 0)
+	}
+	for _, e := range p.file.entries {
+		if h, ok := e.hook(); ok {
+			add(h, e.where, e.timeout)
+		}
 	}
 	return list
+}
+
+// hook returns the hook of a command, unless one hook runs all commands at its event.
+func (e *entry) hook() (h sdk.Hook, ok bool) {
+	switch e.event {
+	case userPromptSubmit:
+		return sdk.OnChatMessage(e.prompt).Reading("/parts").Writing("/parts"), true
+	case preToolUse:
+		return sdk.OnToolBefore(e.before).Reading("/args").Writing("/args"), true
+	case permissionRequest:
+		return sdk.OnPermissionAsk(e.permission), true
+	case postToolUse, postToolUseFailure:
+		return sdk.OnToolAfter(e.after).Reading("/title", "/output", "/metadata").Writing("/output"), true
+	case preCompact:
+		return sdk.OnCompacting(e.compacting).Reading("/context").Writing("/context"), true
+	case stop, subagentStop:
+		return sdk.OnTurnStop(e.stop), true
+	}
+	return sdk.Hook{}, false
 }
 
 // entries returns the commands at an event, in order.
@@ -151,77 +199,30 @@ func (p *Plugin) has(events ...string) bool {
 	return slices.ContainsFunc(p.file.entries, func(e *entry) bool { return slices.Contains(events, e.event) })
 }
 
-// call runs one command with the input and returns its answer. Errors name the command's position in its source.
-func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[string]any) (*reply, error) {
-	input["session_id"] = session
-	input["cwd"] = p.project.Directory
-	input["hook_event_name"] = e.event
-	input["permission_mode"] = "default"
-	if e.async {
-		return &reply{}, p.background(ctx, e, input)
+// total adds the timeouts of the commands at an event.
+func (p *Plugin) total(event string) time.Duration {
+	var sum time.Duration
+	for _, e := range p.entries(event) {
+		sum += e.timeout
 	}
-	return p.answer(ctx, e, input)
+	return sum
 }
 
-// answer runs one command and returns its answer.
-func (p *Plugin) answer(ctx context.Context, e *entry, input any) (*reply, error) {
-	var r *reply
-	out, err := p.run(ctx, e, input)
-	if err == nil {
-		r, err = out.reply(e)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
-	}
-	if r.system != "" {
-		p.log.Warn("message of a command hook: "+r.system, "source", p.source.Where, "hook", e.where)
-	}
-	return r, nil
-}
-
-// run starts the command, unless the plugin is closed.
-func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) {
-	if !p.running.Begin() {
-		return nil, errors.New("not run: tenon is shutting down")
-	}
-	defer p.running.End()
-	ctx, release := p.running.Bound(ctx)
-	defer release()
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	cmd := p.command(ctx, e)
-	if p.source.Confine == nil {
-		return run(ctx, cmd, input, nil)
-	}
-	p.git.Enter(ctx)
-	out, err := run(ctx, cmd, input, p.source.Confine)
-	for _, note := range p.git.Leave(context.WithoutCancel(ctx), true) {
-		p.log.Warn("programs that git runs automatically were changed while a command hook ran", "source", p.source.Where, "hook", e.where, "change", note)
-	}
-	return out, err
-}
-
-// command returns the command of an entry.
-func (p *Plugin) command(ctx context.Context, e *entry) *exec.Cmd {
-	cmd := shell(ctx, e.command, p.project.Worktree)
-	if e.args != nil {
-		var variables []string
-		for _, entry := range p.environ {
-			name, value, _ := strings.Cut(entry, "=")
-			variables = append(variables, "${"+name+"}", value)
+// callAll runs the commands at an event that match the name, one after the other, and returns their texts for the model. All of them
+// run, even if one fails.
+func (p *Plugin) callAll(ctx context.Context, event, name, session string, input map[string]any) ([]string, error) {
+	var texts []string
+	var problems []error
+	for _, e := range p.entries(event) {
+		if !e.matcher.any(name) {
+			continue
 		}
-		expand := strings.NewReplacer(variables...).Replace
-		cmd = exec.CommandContext(ctx, expand(e.command))
-		for _, arg := range e.args {
-			cmd.Args = append(cmd.Args, expand(arg))
+		r, err := e.call(ctx, session, input)
+		if err != nil {
+			problems = append(problems, err)
+		} else if r.context != "" {
+			texts = append(texts, r.context)
 		}
 	}
-	cmd.Dir, cmd.Env = p.project.Directory, p.environ
-	return cmd
-}
-
-// hook sets the name and the deadline of a hook to those of the command.
-func (e *entry) hook(h sdk.Hook) sdk.Hook {
-	h.Name, h.Timeout = e.where, min(e.timeout, sdk.MaxHookTimeout)
-	return h
+	return texts, errors.Join(problems...)
 }

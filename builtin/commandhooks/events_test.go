@@ -38,10 +38,19 @@ func TestPreToolUseInput(t *testing.T) {
 	}
 }
 
-// A path is absolute, except the name of a stored output: an answer with it as updatedInput must name the same text.
+// A path is absolute, except the name of a stored output: an answer with it as updatedInput must name the same text. An argument with the
+// dialect's name, which the tool does not read, does not hide the path.
 func TestFilePath(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", "cat > in"))
+	for range 20 {
+		in := bashCall("call_1")
+		in.Tool = "write"
+		r.before(in, sdk.Object{"filePath": "secret", "file_path": "harmless"})
+		if diff := cmp.Diff(map[string]any{"file_path": filepath.Join(r.dir, "secret")}, r.input("in")["tool_input"]); diff != "" {
+			t.Fatalf("two names (-want +got):\n%s", diff)
+		}
+	}
 	for _, c := range []struct{ tool, path, want string }{
 		{"read", "tool-output/a", "tool-output/a"},
 		{"write", "tool-output/a", filepath.Join(r.dir, "tool-output", "a")},
@@ -184,7 +193,7 @@ func TestOrder(t *testing.T) {
 		outcomes = append(outcomes, e.Hook+" "+string(e.Outcome))
 	}
 	want := []string{
-		"calls unchanged", "PreToolUse[0].hooks[0] changed", "PreToolUse[0].hooks[1] changed", "PreToolUse[1].hooks[0] unchanged", "PreToolUse[2].hooks[0] changed",
+		"PreToolUse[0].hooks[0] changed", "PreToolUse[0].hooks[1] changed", "PreToolUse[1].hooks[0] unchanged", "PreToolUse[2].hooks[0] changed",
 	}
 	if diff := cmp.Diff(want, outcomes); diff != "" {
 		t.Errorf("ledger (-want +got):\n%s", diff)

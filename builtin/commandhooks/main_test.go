@@ -212,7 +212,7 @@ func (r *rig) ask(req *sdk.PermissionRequest) hooks.Result {
 func request(in *sdk.ToolInput, permission, args string) *sdk.PermissionRequest {
 	return &sdk.PermissionRequest{
 		SessionID: in.SessionID, Permission: permission, Patterns: []string{"ls"}, Agent: in.Agent, Args: json.RawMessage(args),
-		Tool: &sdk.CallRef{MessageID: in.MessageID, CallID: in.CallID},
+		Tool: &sdk.CallRef{MessageID: in.MessageID, CallID: in.CallID, ID: in.Tool, Origin: in.Origin},
 	}
 }
 

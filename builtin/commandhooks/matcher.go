@@ -104,5 +104,5 @@ func (e *entry) selects(tool string, origin sdk.Origin, args sdk.Object) bool {
 		return true
 	}
 	named := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, e.rule.tool) })
-	return named && e.rule.matches(toDialect(tool, origin, args))
+	return named && e.rule.matches(translate(tool, origin, args, false))
 }

@@ -48,6 +48,7 @@ type file struct {
 
 // entry is one command at one event.
 type entry struct {
+	plugin  *Plugin // that runs it; set by New
 	event   string
 	matcher matcher
 	rule    *rule // nil: none

@@ -3,7 +3,6 @@ package commandhooks
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -18,7 +17,7 @@ const refusalTime = time.Second
 // callTool runs a command for a tool call that it selects, once for each file of a patch. It returns the answers, and the arguments with the
 // changes of answers at PreToolUse. Before the call, the first refusal is the only answer. A refusal must not depend on the other files:
 // errors are returned after all runs, and a patch that takes too long is refused.
-func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args sdk.Object, more map[string]any) ([]*reply, sdk.Object, error) {
+func (e *entry) callTool(ctx context.Context, in *sdk.ToolInput, args sdk.Object, more map[string]any) ([]*reply, sdk.Object, error) {
 	paths := patchPaths(e.event, in, args)
 	several, decides := len(paths) > 1, e.event == preToolUse || e.event == permissionRequest
 	if deadline, ok := ctx.Deadline(); ok && several {
@@ -29,7 +28,7 @@ func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args
 	var replies []*reply
 	var failed error
 	for _, path := range paths {
-		r, err := p.callFile(ctx, e, in, &args, path, more)
+		r, err := e.callFile(ctx, in, &args, path, more)
 		if err != nil && several && decides && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			r, err = &reply{block: true, reason: "no time left for the command hook " + e.where + "; change fewer files at a time"}, nil
 		}
@@ -52,14 +51,14 @@ func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args
 	// An error of the hook would discard the answers of the other runs.
 	says := func(r *reply) bool { return r.block || r.halt || r.ask || !decides && r.context != "" }
 	if failed != nil && slices.ContainsFunc(replies, says) {
-		p.log.Warn("command hook failed", "err", failed)
+		e.plugin.log.Warn("command hook failed", "err", failed)
 		failed = nil
 	}
 	return replies, args, failed
 }
 
 // callFile runs the command once. path names a file of a patch or is empty.
-func (p *Plugin) callFile(ctx context.Context, e *entry, in *sdk.ToolInput, args *sdk.Object, path string, more map[string]any) (*reply, error) {
+func (e *entry) callFile(ctx context.Context, in *sdk.ToolInput, args *sdk.Object, path string, more map[string]any) (*reply, error) {
 	given := *args
 	if path != "" {
 		given = maps.Clone(given)
@@ -69,17 +68,17 @@ func (p *Plugin) callFile(ctx context.Context, e *entry, in *sdk.ToolInput, args
 	if !e.selects(in.Tool, in.Origin, given) {
 		return &reply{}, nil
 	}
-	input := p.toolInput(in.Tool, in.Origin, given)
+	input := e.plugin.toolInput(in.Tool, in.Origin, given)
 	maps.Copy(input, more)
-	r, err := p.call(ctx, e, in.SessionID, input)
+	r, err := e.call(ctx, in.SessionID, input)
 	if err != nil || r.newInput == nil || e.event != preToolUse || r.block || r.halt {
 		return r, err
 	}
 	updated, err := r.args()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
+		return nil, e.wrap(err)
 	}
-	*args = fromDialect(in.Tool, in.Origin, updated)
+	*args = translate(in.Tool, in.Origin, updated, true)
 	if path != "" {
 		delete(*args, "filePath")
 	}

@@ -9,11 +9,17 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+)
+
+const (
+	maxAsync     = 16               // commands of a source at a time
+	maxAsyncTime = 10 * time.Minute // of a command; the dialect's default timeout
 )
 
 // maxOutput is the maximum size of each output of a command in bytes. A command that writes more is killed.
@@ -29,13 +35,109 @@ type output struct {
 	code           int
 }
 
-// run runs a command, which ctx ends. in is sent to its standard input as JSON; confine is that of Source. When run returns, the command
-// and its process group have ended.
-func run(ctx context.Context, cmd *exec.Cmd, in any, confine func() (confine.Policy, error)) (*output, error) {
-	input, err := json.Marshal(in)
+// call runs the command with the input and returns its answer. Errors name the command's position in its source.
+func (e *entry) call(ctx context.Context, session string, input map[string]any) (*reply, error) {
+	input["session_id"] = session
+	input["cwd"] = e.plugin.project.Directory
+	input["hook_event_name"] = e.event
+	input["permission_mode"] = "default"
+	data, err := json.Marshal(input) // the caller uses the input again
 	if err != nil {
-		return nil, fmt.Errorf("encode the input: %w", err)
+		return nil, e.wrap(err)
 	}
+	if e.async {
+		e.background(ctx, data)
+		return &reply{}, nil
+	}
+	return e.answer(ctx, data)
+}
+
+// wrap adds the command's position to an error.
+func (e *entry) wrap(err error) error {
+	return fmt.Errorf("%s: %s: %w", e.plugin.source.Where, e.where, err)
+}
+
+// background runs the command and does not wait for it. Its answer decides nothing.
+func (e *entry) background(ctx context.Context, input []byte) {
+	p := e.plugin
+	select {
+	case p.slots <- struct{}{}:
+	default:
+		p.log.Warn("async command hook not run: too many are running", "source", p.source.Where, "hook", e.where)
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	if !p.running.Go(func() { // ends with the command, by its timeout or by Close
+		defer func() { <-p.slots }()
+		if _, err := e.answer(ctx, input); err != nil && p.running.Life().Err() == nil {
+			p.log.Warn("async command hook failed", "err", err)
+		}
+	}) {
+		<-p.slots
+	}
+}
+
+// answer runs the command and returns its answer.
+func (e *entry) answer(ctx context.Context, input []byte) (*reply, error) {
+	var r *reply
+	out, err := e.run(ctx, input)
+	if err == nil {
+		r, err = out.reply(e)
+	}
+	if err != nil {
+		return nil, e.wrap(err)
+	}
+	if r.system != "" {
+		e.plugin.log.Warn("message of a command hook: "+r.system, "source", e.plugin.source.Where, "hook", e.where)
+	}
+	return r, nil
+}
+
+// run starts the command, unless the plugin is closed.
+func (e *entry) run(ctx context.Context, input []byte) (*output, error) {
+	p := e.plugin
+	if !p.running.Begin() {
+		return nil, errors.New("not run: tenon is shutting down")
+	}
+	defer p.running.End()
+	ctx, release := p.running.Bound(ctx)
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	if p.source.Confine == nil {
+		return run(ctx, e.process(ctx), input, nil)
+	}
+	p.git.Enter(ctx)
+	out, err := run(ctx, e.process(ctx), input, p.source.Confine)
+	for _, note := range p.git.Leave(context.WithoutCancel(ctx), true) {
+		p.log.Warn("programs that git runs automatically were changed while a command hook ran", "source", p.source.Where, "hook", e.where, "change", note)
+	}
+	return out, err
+}
+
+// process returns the process of the command.
+func (e *entry) process(ctx context.Context) *exec.Cmd {
+	p := e.plugin
+	cmd := shell(ctx, e.command, p.project.Worktree)
+	if e.args != nil {
+		var variables []string
+		for _, variable := range p.environ {
+			name, value, _ := strings.Cut(variable, "=")
+			variables = append(variables, "${"+name+"}", value)
+		}
+		expand := strings.NewReplacer(variables...).Replace
+		cmd = exec.CommandContext(ctx, expand(e.command))
+		for _, arg := range e.args {
+			cmd.Args = append(cmd.Args, expand(arg))
+		}
+	}
+	cmd.Dir, cmd.Env = p.project.Directory, p.environ
+	return cmd
+}
+
+// run runs a command, which ctx ends. input is sent to its standard input; confine is that of Source. When run returns, the command
+// and its process group have ended.
+func run(ctx context.Context, cmd *exec.Cmd, input []byte, confine func() (confine.Policy, error)) (*output, error) {
 	child.Prepare(cmd)
 	pipes, err := child.Connect(cmd)
 	if err != nil {

@@ -2,73 +2,18 @@ package commandhooks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// sessionHooks returns the hooks of SessionStart, SubagentStart and SessionEnd. The host does not wait for hooks at these points;
-// the first prompt waits for the commands at the start instead and includes their texts.
-func (p *Plugin) sessionHooks() []sdk.Hook {
-	var list []sdk.Hook
-	if p.has(sessionStart, subagentStart, userPromptSubmit, stop, subagentStop) {
-		// A separate hook, so that one session's start does not wait for the commands of another.
-		h := sdk.OnSessionStart(p.announce)
-		h.Name = "sessions"
-		list = append(list, h)
-	}
-	if p.has(sessionStart, subagentStart) {
-		h := sdk.OnSessionStart(p.start)
-		h.Name, h.Timeout = sessionStart, p.startTimeout()
-		list = append(list, h)
-	}
-	if p.has(sessionEnd) {
-		h := sdk.OnSessionEnd(p.end)
-		h.Name, h.Timeout = sessionEnd, p.total(sessionEnd)
-		list = append(list, h)
-	}
-	return list
-}
+// The host does not wait for hooks at the start and the end of a session; the first prompt waits for the commands at the start instead and
+// includes their texts.
 
 func (p *Plugin) announce(_ context.Context, in *sdk.SessionInput) error {
 	p.sessions.get(in.SessionID).announce(in.Session.ParentID != "")
 	return nil
-}
-
-// startTimeout is the deadline of all commands at the start of a session together.
-func (p *Plugin) startTimeout() time.Duration {
-	return max(p.total(sessionStart), p.total(subagentStart))
-}
-
-// total adds the timeouts of the commands at an event.
-func (p *Plugin) total(event string) time.Duration {
-	var sum time.Duration
-	for _, e := range p.entries(event) {
-		sum += e.timeout
-	}
-	return min(sum, sdk.MaxHookTimeout)
-}
-
-// callAll runs the commands at an event that match the name, one after the other, and returns their texts for the model. All of them
-// run, even if one fails.
-func (p *Plugin) callAll(ctx context.Context, event, name, session string, input map[string]any) ([]string, error) {
-	var texts []string
-	var problems []error
-	for _, e := range p.entries(event) {
-		if !e.matcher.any(name) {
-			continue
-		}
-		r, err := p.call(ctx, e, session, input)
-		if err != nil {
-			problems = append(problems, err)
-		} else if r.context != "" {
-			texts = append(texts, r.context)
-		}
-	}
-	return texts, errors.Join(problems...)
 }
 
 // start runs the commands at the start of a session.
@@ -102,26 +47,6 @@ func (p *Plugin) end(ctx context.Context, in *sdk.SessionInput) error {
 	return err
 }
 
-// promptHooks returns the hooks of UserPromptSubmit, and the hook that adds the texts from the start of the session.
-func (p *Plugin) promptHooks() []sdk.Hook {
-	var list []sdk.Hook
-	if p.has(sessionStart, subagentStart) {
-		h := sdk.OnChatMessage(p.addStart)
-		// The commands have their own deadlines; the prompt waits slightly longer.
-		h.Name, h.Timeout = sessionStart, min(p.startTimeout()+time.Second, sdk.MaxHookTimeout)
-		h.Reads, h.Writes = []string{"/parts"}, []string{"/parts"}
-		list = append(list, h)
-	}
-	for _, e := range p.entries(userPromptSubmit) {
-		h := e.hook(sdk.OnChatMessage(func(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-			return p.prompt(ctx, e, in, v)
-		}))
-		h.Reads, h.Writes = []string{"/parts"}, []string{"/parts"}
-		list = append(list, h)
-	}
-	return list
-}
-
 // addStart adds the texts of the commands at the session's start.
 func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
 	s := p.sessions.get(in.SessionID)
@@ -137,20 +62,20 @@ func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.
 }
 
 // prompt runs a command for a prompt of the user.
-func (p *Plugin) prompt(ctx context.Context, e *entry, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-	if p.sessions.get(in.SessionID).isChild(ctx) {
+func (e *entry) prompt(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
+	if e.plugin.sessions.get(in.SessionID).isChild(ctx) {
 		return nil // written by an agent
 	}
-	r, err := p.call(ctx, e, in.SessionID, map[string]any{"prompt": typed(v.Parts), "agent_type": in.Agent})
+	r, err := e.call(ctx, in.SessionID, map[string]any{"prompt": typed(v.Parts), "agent_type": in.Agent})
 	if err != nil {
 		return err
 	}
 	if r.block || r.halt {
-		v.Parts = sdk.Parts{p.note(in, "The user's prompt was withheld by a hook, and you do not get to see it. Do nothing but tell the user so, with this reason: "+r.because(e))}
+		v.Parts = sdk.Parts{e.plugin.note(in, "The user's prompt was withheld by a hook, and you do not get to see it. Do nothing but tell the user so, with this reason: "+r.because(e))}
 		return nil
 	}
 	if r.context != "" {
-		v.Parts = append(v.Parts, p.note(in, r.context))
+		v.Parts = append(v.Parts, e.plugin.note(in, r.context))
 	}
 	return nil
 }

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -12,51 +12,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// callsPriority puts the hook that records tool calls before all others: it must see every call that requests permission.
-const callsPriority = -1 << 20
-
-// toolHooks returns the hooks of the events around a tool call. A command at PreToolUse runs once, at tool.execute.before; if it
-// allows the call or wants the user to be asked, the gate at permission.ask returns that.
-func (p *Plugin) toolHooks() []sdk.Hook {
-	var list []sdk.Hook
-	if p.has(preToolUse, permissionRequest) {
-		h := sdk.OnToolBefore(func(_ context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
-			p.calls.update(in, func(*call) {})
-			return nil
-		})
-		h.Name, h.Priority, h.Reads, h.Writes = "calls", callsPriority, nil, nil
-		list = append(list, h)
-	}
-	for _, e := range p.entries(preToolUse) {
-		h := e.hook(sdk.OnToolBefore(func(ctx context.Context, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
-			return p.before(ctx, e, in, v)
-		}))
-		h.Reads, h.Writes = []string{"/args"}, []string{"/args"}
-		list = append(list, h)
-	}
-	if p.has(preToolUse) {
-		h := sdk.OnPermissionAsk(func(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
-			call, _ := p.calls.find(in)
-			return call.decision(in), nil
-		})
-		h.Name = preToolUse
-		list = append(list, h)
-	}
-	for _, e := range p.entries(permissionRequest) {
-		list = append(list, e.hook(sdk.OnPermissionAsk(func(ctx context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
-			return p.permission(ctx, e, in)
-		})))
-	}
-	for _, event := range []string{postToolUse, postToolUseFailure} {
-		for _, e := range p.entries(event) {
-			h := e.hook(sdk.OnToolAfter(func(ctx context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
-				return p.after(ctx, e, in, v)
-			}))
-			h.Reads, h.Writes = []string{"/title", "/output", "/metadata"}, []string{"/output"}
-			list = append(list, h)
-		}
-	}
-	return list
+// decided returns what the commands at PreToolUse decided about a call: they run once, at tool.execute.before.
+func (p *Plugin) decided(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+	call := p.calls.find(in)
+	return call.decision(in), nil
 }
 
 // toolInput returns the common input of the events of a tool call. A file has its absolute path, as in the dialect: guards compare it with */.env or the
@@ -65,7 +24,7 @@ func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) map[
 	if args == nil {
 		args = sdk.Object{}
 	}
-	input := toDialect(tool, origin, args)
+	input := translate(tool, origin, args, false)
 	if file, ok := input["file_path"].(string); ok && isOurs(origin) && !(tool == "read" && strings.HasPrefix(file, files.OutputPrefix)) {
 		if path, err := paths.Resolve(&sdk.ToolCall{Directory: p.project.Directory, Worktree: p.project.Worktree}, file); err == nil {
 			input["file_path"] = path
@@ -82,8 +41,8 @@ func details(in *sdk.ToolInput) map[string]any {
 }
 
 // before runs a command at PreToolUse.
-func (p *Plugin) before(ctx context.Context, e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
-	replies, args, err := p.callTool(ctx, e, in, v.Args, map[string]any{"tool_use_id": in.CallID, "tenon": details(in)})
+func (e *entry) before(ctx context.Context, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
+	replies, args, err := e.callTool(ctx, in, v.Args, map[string]any{"tool_use_id": in.CallID, "tenon": details(in)})
 	if err != nil {
 		return err
 	}
@@ -95,11 +54,11 @@ func (p *Plugin) before(ctx context.Context, e *entry, in *sdk.ToolInput, v *sdk
 		return sdk.Deny(r.because(e))
 	}
 	v.Args = args
-	return p.remember(e, in, v, r)
+	return e.remember(in, v, r)
 }
 
 // remember stores the decision until the call requests permission.
-func (p *Plugin) remember(e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue, r *reply) error {
+func (e *entry) remember(in *sdk.ToolInput, v *sdk.ToolBeforeValue, r *reply) error {
 	if !r.ask && !r.allow {
 		return nil
 	}
@@ -108,7 +67,7 @@ func (p *Plugin) remember(e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue, r
 		return err
 	}
 	reason := cmp.Or(r.reason, "command hook "+e.where)
-	p.calls.update(in, func(c *call) {
+	e.plugin.calls.update(in, func(c *call) {
 		if r.ask {
 			c.ask = reason
 			return
@@ -119,10 +78,10 @@ func (p *Plugin) remember(e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue, r
 }
 
 // permission runs a command at PermissionRequest.
-func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionRequest) (sdk.Decision, error) {
-	call, known := p.calls.find(in)
-	if !known { // a request outside a tool call: only the permission is known
-		call.tool, call.origin = in.Permission, sdk.Origin{Carrier: sdk.CarrierBuiltin}
+func (e *entry) permission(ctx context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+	tool := &sdk.ToolInput{Tool: in.Permission, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin}, SessionID: in.SessionID} // outside a call
+	if in.Tool != nil && in.Tool.ID != "" {
+		tool.Tool, tool.Origin = in.Tool.ID, in.Tool.Origin
 	}
 	var args sdk.Object
 	if len(in.Args) > 0 {
@@ -130,11 +89,11 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 			return sdk.Decision{}, err
 		}
 	}
-	more := map[string]any{"tenon": map[string]any{"tool": call.tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}}
+	more := map[string]any{"tenon": map[string]any{"tool": tool.Tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}}
 	if in.Tool != nil {
 		more["tool_use_id"] = in.Tool.CallID
 	}
-	replies, _, err := p.callTool(ctx, e, &sdk.ToolInput{Tool: call.tool, Origin: call.origin, SessionID: in.SessionID}, args, more)
+	replies, _, err := e.callTool(ctx, tool, args, more)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
@@ -147,7 +106,7 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 	case r.ask:
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: r.reason}, nil
 	case r.allow && r.newInput != nil:
-		return sdk.Decision{}, fmt.Errorf("%s: %s: updatedInput has no effect at PermissionRequest, which allows the final arguments; change them at PreToolUse", p.source.Where, e.where)
+		return sdk.Decision{}, e.wrap(errors.New("updatedInput has no effect at PermissionRequest, which allows the final arguments; change them at PreToolUse"))
 	case r.allow && !sdk.Deliberate(in.Permission): // allowing a tool does not allow it to repeat itself or to run unconfined
 		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: r.reason}, nil
 	}
@@ -155,7 +114,7 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 }
 
 // after runs a command at PostToolUse or PostToolUseFailure. A denied call did not run, so neither event applies.
-func (p *Plugin) after(ctx context.Context, e *entry, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
+func (e *entry) after(ctx context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
 	event := ""
 	switch in.Outcome {
 	case sdk.OutcomeOK:
@@ -176,7 +135,7 @@ func (p *Plugin) after(ctx context.Context, e *entry, in *sdk.ToolAfterInput, v 
 	} else {
 		more["error"], more["is_interrupt"] = v.Output, in.Outcome == sdk.OutcomeAborted
 	}
-	replies, _, err := p.callTool(ctx, e, &in.ToolInput, args, more)
+	replies, _, err := e.callTool(ctx, &in.ToolInput, args, more)
 	for _, r := range replies {
 		if r.block || r.halt {
 			v.Output += "\n\nA hook objects: " + r.because(e)

@@ -1,7 +1,7 @@
 package commandhooks
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -60,27 +60,18 @@ func clean(server string) string {
 	}, server)
 }
 
-// toDialect renames arguments for a command.
-func toDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
-	return rename(args, origin, dialectTools()[tool].args)
-}
-
-// fromDialect renames the arguments of a command's answer. It accepts tenon's names too.
-func fromDialect(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
-	names := map[string]string{}
-	for ours, theirs := range dialectTools()[tool].args {
-		names[theirs] = ours
-	}
-	return rename(args, origin, names)
-}
-
-func rename(args sdk.Object, origin sdk.Origin, names map[string]string) sdk.Object {
-	if !isOurs(origin) {
-		return args
-	}
-	out := sdk.Object{}
-	for name, value := range args {
-		out[cmp.Or(names[name], name)] = value
+// translate renames arguments: for a command, or (ours) those of a command's answer, which may have tenon's names too. A name that is to be
+// replaced wins over an argument that has the other name already: the tool reads only the former, so a guard must see it.
+func translate(tool string, origin sdk.Origin, args sdk.Object, ours bool) sdk.Object {
+	out := maps.Clone(args)
+	for from, to := range dialectTools()[tool].args {
+		if ours {
+			from, to = to, from
+		}
+		if value, ok := args[from]; ok && isOurs(origin) {
+			delete(out, from)
+			out[to] = value
+		}
 	}
 	return out
 }

@@ -105,7 +105,7 @@ func TestMCPLoginOfProject(t *testing.T) {
 	expectOutput(t, p, 0, "hello from the docs", "mcp", "call", "docs", "greet")
 }
 
-// Removing a server removes its token, which no command would find afterwards, unless the server is not removed.
+// Removing a server removes its token, which no command would find afterwards, unless the server is not removed or another one uses it.
 func TestMCPRemoveSignsOut(t *testing.T) {
 	t.Parallel()
 	s, p := docsServer(t)
@@ -120,6 +120,12 @@ func TestMCPRemoveSignsOut(t *testing.T) {
 			t.Error("the token is removed, but the server is not")
 		}
 	}
+	expectOutput(t, p, 0, "removed copy", "mcp", "remove", "copy")
+	expectOutput(t, p, 0, "hello from the docs", "mcp", "call", "docs", "greet")
+	expectOutput(t, p, 0, "added copy", "mcp", "add", "copy", s.Address())
+	expectOutput(t, p, 0, "signed out of docs, copy", "mcp", "logout", "docs")
+	expectOutput(t, p, 0, "signed in to copy", "mcp", "login", "copy")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`) // without docs
 	expectOutput(t, p, 0, "signed out of copy", "mcp", "remove", "copy")
 	if hasToken(t, p) {
 		t.Error("the token is still stored")

@@ -112,7 +112,7 @@ func places() []place {
 			"builtin/internal/gitkeep": "sets changed hooks aside",
 			"host/snapshot":            "renames inside the worktree, which links must not leave",
 			"host/store/sqlite":        "SQLite writes the copy of a database",
-			"mcp":                      "rotates logs",
+			"mcp/protocol":             "rotates logs",
 			"plugins/install":          "moves a directory",
 			"plugins/source":           "gives a complete download its digest as its name",
 			"plugins/trust":            "moves a directory",

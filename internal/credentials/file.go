@@ -29,69 +29,42 @@ type content struct {
 	leftovers map[string]bool // credentials whose entries in the keyring are removed after the file is written
 }
 
-// readFile returns an empty content if the file does not exist.
+// readFile returns an empty content if the file does not exist. Only the user may be able to read it. Its errors contain no part of it: it
+// holds secrets.
 func readFile(path string) (*content, error) {
-	empty := &content{Version: fileVersion, Credentials: map[string]json.RawMessage{}}
-	data, err := readPrivate(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return empty, nil
+	bad := func(format string, args ...any) (*content, error) {
+		return nil, fmt.Errorf("%w: "+format, append([]any{ErrFile}, args...)...)
 	}
-	if err != nil {
-		return nil, err
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%w: %s: empty; remove it and sign in again", ErrFile, path)
-	}
-	c, err := decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
-	}
-	return c, nil
-}
-
-// readPrivate reads a file that only the user can read.
-func readPrivate(path string) ([]byte, error) {
+	c := &content{Version: fileVersion, Credentials: map[string]json.RawMessage{}}
 	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return c, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return bad("%s: not a regular file", path)
+	case info.Size() > maxFile:
+		return bad("%s: larger than %d bytes", path, maxFile)
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		return bad("insecure permissions %#o (others can read or write it); run: chmod 600 %s", info.Mode().Perm(), path)
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	switch mode := info.Mode(); {
-	case !mode.IsRegular():
-		return nil, fmt.Errorf("%w: %s: not a regular file", ErrFile, path)
-	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%w: %s: larger than %d bytes", ErrFile, path, maxFile)
-	case runtime.GOOS != "windows" && mode.Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%w: insecure permissions %#o (others can read or write it); run: chmod 600 %s", ErrFile, mode.Perm(), path)
-	}
-	return os.ReadFile(path)
-}
-
-// decode decodes the file. Its errors contain no part of it: it holds secrets.
-func decode(data []byte) (*content, error) {
-	c := &content{}
-	if err := json.Unmarshal(data, c); err != nil {
-		return nil, plain(err)
-	}
-	switch {
+	c.Version = 0
+	switch err := json.Unmarshal(data, c); {
+	case len(bytes.TrimSpace(data)) == 0:
+		return bad("%s: empty; remove it and sign in again", path)
+	case err != nil:
+		return bad("%s: %w", path, plain(err))
 	case c.Version > fileVersion:
-		return nil, fmt.Errorf("version %d was written by a newer tenon; update tenon", c.Version)
+		return bad("%s: version %d was written by a newer tenon; update tenon", path, c.Version)
 	case c.Version != fileVersion:
-		return nil, fmt.Errorf("version %d: want %d", c.Version, fileVersion)
-	}
-	if c.Credentials == nil {
+		return bad("%s: version %d: want %d", path, c.Version, fileVersion)
+	case c.Credentials == nil: // null
 		c.Credentials = map[string]json.RawMessage{}
-	}
-	return c, nil
-}
-
-// decodeCredential decodes one credential.
-func decodeCredential(raw json.RawMessage) (*Credential, error) {
-	c := &Credential{}
-	if err := json.Unmarshal(raw, c); err != nil {
-		return nil, plain(err)
-	}
-	if err := c.check(); err != nil {
-		return nil, err
 	}
 	return c, nil
 }

@@ -44,9 +44,19 @@ func Opencode(home string, lookup func(name string) string, now time.Time) (map[
 			return nil, fmt.Errorf("%w: %s: %w", ErrFile, where, err)
 		}
 	}
-	out, err := decodeOpencode(text, now)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrFile, where, err)
+	var entries map[string]json.RawMessage
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrFile, where, plain(err))
+	}
+	out := map[string]*Credential{}
+	for provider, raw := range entries {
+		var e opencodeEntry
+		if json.Unmarshal(raw, &e) != nil || e.Access == opencodeDummy {
+			continue // opencode skips the former too
+		}
+		if c := e.credential(); c.check() == nil && !c.Expired(now) {
+			out[strings.TrimRight(provider, "/")] = c
+		}
 	}
 	return out, nil
 }
@@ -62,35 +72,21 @@ type opencodeEntry struct {
 	Metadata      map[string]string `json:"metadata"`
 }
 
-func decodeOpencode(data []byte, now time.Time) (map[string]*Credential, error) {
-	var entries map[string]json.RawMessage
-	if err := json.Unmarshal(data, &entries); err != nil {
-		return nil, plain(err)
+func (e *opencodeEntry) credential() *Credential {
+	c := &Credential{Type: Type(e.Type), Key: e.Key, Access: e.Access, Metadata: e.Metadata, Source: OpencodeSource}
+	if e.Expires > 0 && e.Expires < 1<<53 {
+		c.Expires = int64(e.Expires)
 	}
-	out := map[string]*Credential{}
-	for provider, raw := range entries {
-		var e opencodeEntry
-		if json.Unmarshal(raw, &e) != nil || e.Access == opencodeDummy {
-			continue // opencode skips the former too
-		}
-		c := &Credential{Type: Type(e.Type), Key: e.Key, Access: e.Access, Metadata: e.Metadata, Source: OpencodeSource}
-		if e.Expires > 0 && e.Expires < 1<<53 {
-			c.Expires = int64(e.Expires)
-		}
-		for name, value := range map[string]string{MetadataAccount: e.AccountID, MetadataEnterprise: e.EnterpriseURL} {
-			if value == "" {
-				continue
-			}
-			if c.Metadata == nil {
-				c.Metadata = map[string]string{}
-			}
-			c.Metadata[name] = value
-		}
-		if c.check() == nil && !c.Expired(now) {
-			out[strings.TrimRight(provider, "/")] = c
-		}
+	if c.Metadata == nil && e.AccountID+e.EnterpriseURL != "" {
+		c.Metadata = map[string]string{}
 	}
-	return out, nil
+	if e.AccountID != "" {
+		c.Metadata[MetadataAccount] = e.AccountID
+	}
+	if e.EnterpriseURL != "" {
+		c.Metadata[MetadataEnterprise] = e.EnterpriseURL
+	}
+	return c
 }
 
 // Names of values in Credential.Metadata, as in opencode.

@@ -110,11 +110,16 @@ func (s *Store) credential(c *content, name string) (*Credential, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", name, ErrNotFound)
 	}
-	found, err := decodeCredential(raw)
+	found := &Credential{Source: s.path}
+	err := json.Unmarshal(raw, found)
+	if err != nil {
+		err = plain(err)
+	} else {
+		err = found.check()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %s: %w", ErrFile, s.path, name, err)
 	}
-	found.Source = s.path
 	return found, nil
 }
 

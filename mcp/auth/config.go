@@ -27,6 +27,23 @@ type Config struct {
 	RedirectURI string `json:"redirectUri,omitempty"`
 }
 
+// MarshalJSON returns the form that ParseConfig decodes.
+func (c Config) MarshalJSON() ([]byte, error) {
+	if c.Off {
+		return []byte("false"), nil
+	}
+	return json.Marshal(fields(c))
+}
+
+// UnmarshalJSON is ParseConfig.
+func (c *Config) UnmarshalJSON(raw []byte) (err error) {
+	*c, err = ParseConfig(raw)
+	return err
+}
+
+// fields is a Config that is decoded as an object.
+type fields Config
+
 // ParseConfig decodes mcp.NAME.oauth: an object, or false. Nil means the zero value.
 func ParseConfig(raw json.RawMessage) (Config, error) {
 	raw = bytes.TrimSpace(raw)
@@ -39,7 +56,7 @@ func ParseConfig(raw json.RawMessage) (Config, error) {
 	var c Config
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&c); err != nil {
+	if err := decoder.Decode((*fields)(&c)); err != nil {
 		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 			return Config{}, fmt.Errorf("oauth.%s: want %s", wrong.Field, wrong.Type)
 		}
@@ -88,14 +105,3 @@ func (c *Config) metadataDocument() bool { return strings.HasPrefix(c.ClientID, 
 
 // registered reports whether the user registered the client.
 func (c *Config) registered() bool { return c.ClientID != "" && !c.metadataDocument() }
-
-// Definition returns the form of the configuration, for approvals: an object, false, or nil for the zero value.
-func (c *Config) Definition() any {
-	switch {
-	case c.Off:
-		return false
-	case *c == Config{}:
-		return nil
-	}
-	return c
-}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -28,11 +29,7 @@ const (
 )
 
 // form is a server's request for input: a flat object of simple values.
-type form struct {
-	fields []field
-
-	message, url string // the address to open instead of fields; may be empty
-}
+type form []field
 
 // field is one value of a form.
 type field struct {
@@ -56,6 +53,9 @@ type field struct {
 	MinItems  *int     `json:"minItems"`
 	MaxItems  *int     `json:"maxItems"`
 	required  bool
+
+	answer  []string // the last one
+	problem string   // why it is invalid
 }
 
 // choice is an allowed value of a field, and its label.
@@ -65,7 +65,7 @@ type choice struct {
 }
 
 // readForm reads the schema of a form. The fields keep the order of the schema.
-func readForm(schema json.RawMessage) (*form, error) {
+func readForm(schema json.RawMessage) (form, error) {
 	var s struct {
 		Properties json.RawMessage `json:"properties"`
 		Required   []string        `json:"required"`
@@ -76,7 +76,7 @@ func readForm(schema json.RawMessage) (*form, error) {
 	if len(s.Properties) > 0 && !jsontext.IsObject(s.Properties) {
 		return nil, errors.New("invalid form: properties: want an object")
 	}
-	f := &form{}
+	var f form
 	var problem error
 	jsontext.EachField(s.Properties, func(key, schema []byte) bool {
 		one := field{name: jsontext.Name(key)}
@@ -95,25 +95,25 @@ func (f *form) add(one field, schema []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(f.fields, func(o field) bool { return o.name == one.name }):
+	case slices.ContainsFunc(*f, func(o field) bool { return o.name == one.name }):
 		return errors.New("duplicate name")
-	case len(f.fields) == maxFields:
+	case len(*f) == maxFields:
 		return fmt.Errorf("want at most %d fields", maxFields)
 	case one.Type == "array" && one.Items == nil:
 		return errors.New("missing choices")
 	case !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, one.Type):
 		return fmt.Errorf("unsupported type %q", one.Type)
 	}
-	f.fields = append(f.fields, one)
+	*f = append(*f, one)
 	return nil
 }
 
-// fill asks until the answers are valid. A nil map means that the user declined.
-func (f *form) fill(ask func([]sdk.Question) ([][]string, error), message string) (map[string]any, error) {
-	if len(f.fields) == 0 {
+// fill asks until the answers are valid; a form without fields only asks for a confirmation, after a visit to link. A nil map means that the
+// user declined.
+func (f form) fill(ask func([]sdk.Question) ([][]string, error), message string, link *sdk.FormField) (map[string]any, error) {
+	if len(f) == 0 {
 		answers, err := ask([]sdk.Question{{
-			Question: message, Header: "Confirm", Custom: new(bool),
-			Options: []sdk.QuestionOption{{Label: "Yes"}, {Label: "No"}}, Form: f.link(),
+			Question: message, Header: "Confirm", Custom: new(bool), Options: []sdk.QuestionOption{{Label: "Yes"}, {Label: "No"}}, Form: link,
 		}})
 		if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{"Yes"}) {
 			return nil, err
@@ -121,58 +121,38 @@ func (f *form) fill(ask func([]sdk.Question) ([][]string, error), message string
 		return map[string]any{}, nil
 	}
 	hint := ""
-	var answers [][]string
-	problems := make([]string, len(f.fields))
 	for range formTries {
-		questions := make([]sdk.Question, len(f.fields))
-		for i := range f.fields {
-			questions[i] = f.fields[i].question(message + hint)
-			questions[i].Form = &sdk.FormField{Message: message, Label: f.fields[i].label(), Note: f.fields[i].note(), Problem: problems[i]}
-			if i < len(answers) {
-				questions[i].Form.Answer = answers[i]
-			}
+		questions := make([]sdk.Question, len(f))
+		for i := range f {
+			questions[i] = f[i].question(message, hint)
 		}
-		var err error
-		if answers, err = ask(questions); err != nil || answers != nil && len(answers) == 0 {
+		answers, err := ask(questions)
+		if err != nil || answers != nil && len(answers) == 0 {
 			return nil, err
 		}
-		content, invalid := f.read(answers, problems)
-		if invalid == nil {
+		content := map[string]any{}
+		hint = ""
+		for i := range f {
+			one := &f[i]
+			one.answer, one.problem = nil, ""
+			if i < len(answers) {
+				one.answer = answers[i]
+			}
+			if err := one.read(content); err != nil {
+				one.problem = err.Error()
+				hint = cmp.Or(hint, "\n("+one.label()+": "+one.problem+")")
+			}
+		}
+		if hint == "" {
 			return content, nil
 		}
-		hint = "\n(" + invalid.Error() + ")"
 	}
 	return nil, nil
 }
 
-// link returns the address to open; nil if the form only asks for a confirmation.
-func (f *form) link() *sdk.FormField {
-	if f.url == "" {
-		return nil
-	}
-	return &sdk.FormField{Message: f.message, URL: f.url}
-}
-
-// read returns the content for answers, and the first problem with them. It sets the problem of each field.
-func (f *form) read(answers [][]string, problems []string) (content map[string]any, first error) {
-	content = map[string]any{}
-	for i := range f.fields {
-		var given []string
-		if i < len(answers) {
-			given = answers[i]
-		}
-		problems[i] = ""
-		if err := f.fields[i].read(given, content); err != nil {
-			problems[i] = err.Error()
-			first = cmp.Or(first, fmt.Errorf("%s: %w", f.fields[i].label(), err))
-		}
-	}
-	return content, first
-}
-
-// read adds the value of an answer to the content. An empty answer means the default, an empty text no value.
-func (f *field) read(answer []string, content map[string]any) error {
-	given := slices.DeleteFunc(slices.Clone(answer), func(s string) bool { return s == "" })
+// read adds the value of the answer to the content. An empty answer means the default, an empty text no value.
+func (f *field) read(content map[string]any) error {
+	given := slices.DeleteFunc(slices.Clone(f.answer), func(s string) bool { return s == "" })
 	switch {
 	case len(given) > 0:
 		value, err := f.value(given)
@@ -180,7 +160,7 @@ func (f *field) read(answer []string, content map[string]any) error {
 			content[f.name] = value
 		}
 		return err
-	case f.Default != nil && len(answer) == 0:
+	case f.Default != nil && len(f.answer) == 0:
 		content[f.name] = f.Default
 	case f.required:
 		return errors.New("a value is required")
@@ -188,50 +168,39 @@ func (f *field) read(answer []string, content map[string]any) error {
 	return nil
 }
 
-func (f *field) label() string {
-	if f.Title != "" {
-		return visible.Bound(f.Title, 100)
-	}
-	return visible.Bound(f.name, 100)
-}
+func (f *field) label() string { return visible.Bound(cmp.Or(f.Title, f.name), 100) }
 
-// note describes a field and its valid values.
+// note describes a field's valid values.
 func (f *field) note() string {
-	var notes []string
-	if f.Description != "" {
-		notes = append(notes, visible.Bound(f.Description, 500))
-	}
 	kind := map[string]string{"number": "a number", "integer": "an integer"}[f.Type]
 	if f.Format != "" {
 		kind = visible.Bound(f.Format, 100)
 	}
 	if f.Minimum != nil {
-		kind = strings.TrimSpace(kind + " from " + decimal(*f.Minimum))
+		kind += " from " + decimal(*f.Minimum)
 	}
 	if f.Maximum != nil {
-		kind = strings.TrimSpace(kind + " up to " + decimal(*f.Maximum))
+		kind += " up to " + decimal(*f.Maximum)
 	}
-	if kind != "" {
-		notes = append(notes, kind)
-	}
-	return strings.Join(notes, " · ")
+	return strings.TrimSpace(kind)
 }
 
-func (f *field) question(message string) sdk.Question {
-	text := message + "\n" + f.label()
-	if f.Description != "" {
-		text += ": " + visible.Bound(f.Description, 500)
+func (f *field) question(message, hint string) sdk.Question {
+	text, note, description := message+hint+"\n"+f.label(), f.note(), visible.Bound(f.Description, 500)
+	if description != "" {
+		text += ": " + description
+		note = strings.TrimSuffix(description+" · "+note, " · ")
 	}
 	header := []rune(f.label())
 	q := sdk.Question{
 		Question: text, Header: string(header[:min(len(header), maxHeader)]), Multiple: f.Type == "array", Options: []sdk.QuestionOption{},
 		Optional: !f.required, Default: f.given(),
+		Form: &sdk.FormField{Message: message, Label: f.label(), Note: note, Problem: f.problem, Answer: f.answer},
 	}
 	for _, c := range f.choices() {
 		q.Options = append(q.Options, sdk.QuestionOption{Label: c.Title})
 	}
-	custom := len(q.Options) == 0
-	q.Custom = &custom
+	q.Custom = new(len(q.Options) == 0)
 	return q
 }
 
@@ -287,19 +256,18 @@ func (f *field) choices() []choice {
 // value parses an answer.
 func (f *field) value(given []string) (any, error) {
 	choices := f.choices()
-	if len(choices) > 0 {
-		for i, g := range given {
-			at := slices.IndexFunc(choices, func(c choice) bool { return c.Title == g })
-			if at < 0 {
-				return nil, fmt.Errorf("%q is not one of the choices", g)
-			}
+	for i, g := range given {
+		at := slices.IndexFunc(choices, func(c choice) bool { return c.Title == g })
+		switch {
+		case at >= 0:
 			given[i] = choices[at].Const
+		case len(choices) > 0:
+			return nil, fmt.Errorf("%q is not one of the choices", g)
 		}
 	}
-	if f.Type == "array" {
-		return given, f.checkCount(len(given))
-	}
 	switch f.Type {
+	case "array":
+		return given, within(len(given), f.MinItems, f.MaxItems, "choose at least %d", "choose at most %d")
 	case "boolean":
 		return given[0] == "true", nil
 	case "number", "integer":
@@ -308,12 +276,13 @@ func (f *field) value(given []string) (any, error) {
 	return given[0], f.checkText(given[0])
 }
 
-func (f *field) checkCount(n int) error {
+// within returns an error with one of the texts for a number outside the limits that are set.
+func within(n int, least, most *int, few, many string) error {
 	switch {
-	case f.MinItems != nil && n < *f.MinItems:
-		return fmt.Errorf("choose at least %d", *f.MinItems)
-	case f.MaxItems != nil && n > *f.MaxItems:
-		return fmt.Errorf("choose at most %d", *f.MaxItems)
+	case least != nil && n < *least:
+		return fmt.Errorf(few, *least)
+	case most != nil && n > *most:
+		return fmt.Errorf(many, *most)
 	}
 	return nil
 }
@@ -341,14 +310,10 @@ func (f *field) number(text string) (any, error) {
 func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func (f *field) checkText(text string) error {
-	length := len([]rune(text))
-	switch {
-	case f.MinLength != nil && length < *f.MinLength:
-		return fmt.Errorf("want at least %d characters", *f.MinLength)
-	case f.MaxLength != nil && length > *f.MaxLength:
-		return fmt.Errorf("want at most %d characters", *f.MaxLength)
+	err := within(utf8.RuneCountInString(text), f.MinLength, f.MaxLength, "want at least %d characters", "want at most %d characters")
+	if err != nil {
+		return err
 	}
-	var err error
 	switch f.Format {
 	case "email":
 		_, err = mail.ParseAddress(text)

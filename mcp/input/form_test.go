@@ -23,7 +23,7 @@ func FuzzForm(f *testing.F) {
 				}
 			}
 			return answers, nil
-		}, "m")
+		}, "m", nil)
 	})
 }
 

@@ -93,14 +93,15 @@ type elicitation struct {
 
 // elicit asks the user. Without a user, or if the user declines, the answer to the server says so.
 func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitation) (*mcp.ElicitationResult, error) {
-	var f *form
-	var err error
 	message := fmt.Sprintf("MCP server %s: %s", visible.Strip(r.Server), visible.Bound(p.Message, 2<<10))
+	var f form
+	var link *sdk.FormField
+	var err error
 	switch p.Mode {
 	case "", mcp.ElicitationModeForm:
 		f, err = readForm(p.RequestedSchema)
 	case mcp.ElicitationModeURL:
-		f, message, err = visit(p.URL, message)
+		message, link, err = visit(p.URL, message)
 	default:
 		err = fmt.Errorf("elicitation mode %q is not supported", p.Mode)
 	}
@@ -111,9 +112,7 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitatio
 		return nil, errNoCall
 	}
 	defer on.Pause()()
-	content, err := f.fill(func(questions []sdk.Question) ([][]string, error) {
-		return r.question(ctx, on, questions)
-	}, message)
+	content, err := f.fill(func(questions []sdk.Question) ([][]string, error) { return r.question(ctx, on, questions) }, message, link)
 	result := &mcp.ElicitationResult{}
 	switch {
 	case err == nil && content == nil, errors.Is(err, sdk.ErrHeadless), errors.Is(err, errors.ErrUnsupported):
@@ -133,14 +132,14 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitatio
 
 // visit asks the user to open an address. tenon opens none for a server: the user sees the whole address and its host first, see
 // https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation ("URL Mode").
-func visit(address, message string) (*form, string, error) {
+func visit(address, message string) (text string, link *sdk.FormField, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, "", errors.New("url: want an absolute http or https address without a user")
+		return "", nil, errors.New("url: want an absolute http or https address without a user")
 	}
-	text := fmt.Sprintf("%s\nIt asks you to open this address of %s in your browser:\n%s\nContinue after you have opened it?",
+	text = fmt.Sprintf("%s\nIt asks you to open this address of %s in your browser:\n%s\nContinue after you have opened it?",
 		message, visible.Bound(u.Host, 253), visible.Bound(u.String(), 2<<10))
-	return &form{message: message, url: u.String()}, text, nil
+	return text, &sdk.FormField{Message: message, URL: u.String()}, nil
 }
 
 // question asks on behalf of a call: through the call itself, or through the host.

@@ -37,11 +37,10 @@ func FuzzAnswers(f *testing.F) {
 				t.Fatal(err)
 			}
 			call.Value = selected
-			before, err := at.payload(nil, call)
-			if err != nil {
+			if _, err := at.payload(call); err != nil {
 				t.Fatalf("%s: %v", at.point, err)
 			}
-			changes, err := at.changes(call, before, payload)
+			changes, err := at.changes(call, payload)
 			if err != nil {
 				continue
 			}

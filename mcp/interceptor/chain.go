@@ -16,11 +16,9 @@ import (
 // chain contains the interceptors of a server at a hook point. For the engine they are one hook, so that a failed mutation also
 // reverts the previous ones.
 type chain struct {
-	server      *Server
-	names       *toolNames
-	point       *interception
-	mutations   []Spec // in order
-	validations []Spec
+	server *Server
+	point  *interception
+	specs  []Spec // in order
 }
 
 var _ sdk.RemoteHandler = (*chain)(nil)
@@ -33,7 +31,7 @@ func (r *refused) Error() string { return r.reason }
 
 // HandleRemote calls the interceptors: for a request first the mutations, for a response first the validations.
 func (c *chain) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
-	payload, err := c.point.payload(c.names, call)
+	payload, err := c.point.payload(call)
 	if err != nil || payload == nil {
 		return sdk.Answer{}, err
 	}
@@ -56,7 +54,7 @@ func (c *chain) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Ans
 	if c.point.changes == nil || bytes.Equal(payload, after) {
 		return sdk.Answer{}, nil
 	}
-	changes, err := c.point.changes(call, payload, after)
+	changes, err := c.point.changes(call, after)
 	if err != nil {
 		return sdk.Answer{}, fmt.Errorf("the interceptors of MCP server %q returned an invalid payload: %w", c.server.Name, err)
 	}
@@ -65,8 +63,11 @@ func (c *chain) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Ans
 
 // mutate calls the mutations one after the other, each with the payload of the previous one.
 func (c *chain) mutate(ctx context.Context, call *sdk.RemoteCall, payload json.RawMessage) (json.RawMessage, error) {
-	for n := range c.mutations {
-		i := &c.mutations[n]
+	for n := range c.specs {
+		i := &c.specs[n]
+		if i.Type != mutation {
+			continue
+		}
 		changed, err := invoke(ctx, c, call, i, payload, decodeMutation)
 		if err != nil {
 			return nil, err
@@ -80,22 +81,19 @@ func (c *chain) mutate(ctx context.Context, call *sdk.RemoteCall, payload json.R
 
 // validate calls the validations in parallel and joins their refusals.
 func (c *chain) validate(ctx context.Context, call *sdk.RemoteCall, payload json.RawMessage) error {
-	verdicts := make([]verdict, len(c.validations))
-	problems := make([]error, len(c.validations))
+	verdicts := make([]verdict, len(c.specs))
+	problems := make([]error, len(c.specs))
 	var running sync.WaitGroup
-	for n := range c.validations {
-		one := func() { verdicts[n], problems[n] = c.judge(ctx, call, &c.validations[n], payload) }
-		if n == len(c.validations)-1 {
-			one() // the last one needs no goroutine
-			break
+	for n := range c.specs {
+		if i := &c.specs[n]; i.Type == validation {
+			running.Go(func() { verdicts[n], problems[n] = c.judge(ctx, call, i, payload) }) // bounded by ctx, waited for below
 		}
-		running.Go(one) // bounded by ctx, waited for below
 	}
 	running.Wait()
 	var reasons []string
 	for n, v := range verdicts {
 		if v.blocks {
-			reasons = append(reasons, c.validations[n].Name+": "+v.reason)
+			reasons = append(reasons, c.specs[n].Name+": "+v.reason)
 		}
 	}
 	if len(reasons) > 0 {
@@ -116,12 +114,9 @@ func (c *chain) judge(ctx context.Context, call *sdk.RemoteCall, i *Spec, payloa
 	return v, err
 }
 
-// all returns the interceptors of the chain.
-func (c *chain) all() []Spec { return slices.Concat(c.mutations, c.validations) }
-
 // mustNotFail reports whether the failure of one of the interceptors cannot be ignored.
 func (c *chain) mustNotFail() bool {
-	return slices.ContainsFunc(c.all(), func(i Spec) bool { return !i.FailOpen && !i.Audit })
+	return slices.ContainsFunc(c.specs, func(i Spec) bool { return !i.FailOpen && !i.Audit })
 }
 
 // invoke calls an interceptor and decodes its answer, the zero value after a failure. Failures that count for nothing are not returned.

@@ -1,11 +1,8 @@
 package interceptor
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 
-	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,46 +30,36 @@ type completionResponse struct {
 	Message completionMessage `json:"message"`
 }
 
-func newRequest(call *sdk.RemoteCall) (*completionRequest, error) {
-	var in struct {
-		Model struct {
-			ID         string `json:"id"`
-			ProviderID string `json:"providerID"`
-		} `json:"model"`
-		Purpose string `json:"purpose"`
-		Agent   string `json:"agent"`
-	}
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return nil, err
-	}
+// completionInput is the part of sdk.ChatInput that is sent.
+type completionInput struct {
+	Model struct {
+		ID         string `json:"id"`
+		ProviderID string `json:"providerID"`
+	} `json:"model"`
+	Purpose string `json:"purpose"`
+	Agent   string `json:"agent"`
+}
+
+func (in *completionInput) request() *completionRequest {
 	return &completionRequest{
 		Model: in.Model.ProviderID + "/" + in.Model.ID, Metadata: map[string]string{"purpose": in.Purpose, "agent": in.Agent},
-	}, nil
+	}
 }
 
-func systemPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
-	var value sdk.ChatSystemValue
-	r, err := newRequest(call)
-	if err := errors.Join(err, json.Unmarshal(call.Value, &value)); err != nil {
-		return nil, err
-	}
-	for _, text := range value.System {
+func systemPayload(_ *sdk.RemoteCall, in *completionInput, v *sdk.ChatSystemValue) *completionRequest {
+	r := in.request()
+	for _, text := range v.System {
 		r.Messages = append(r.Messages, completionMessage{"system", text})
 	}
-	return json.Marshal(r)
+	return r
 }
 
-func systemChanges(_ *sdk.RemoteCall, a, b *completionRequest) ([]sdk.Change, error) {
-	old, now := sdk.ChatSystemValue{System: contents(a.Messages)}, sdk.ChatSystemValue{System: contents(b.Messages)}
-	return value.Diff[sdk.Change](&old, &now)
-}
-
-func contents(list []completionMessage) []string {
-	out := make([]string, len(list))
-	for i, m := range list {
-		out[i] = m.Content
+func setSystem(_ *completionInput, v *sdk.ChatSystemValue, r *completionRequest) error {
+	v.System = make([]string, len(r.Messages))
+	for i, m := range r.Messages {
+		v.System[i] = m.Content
 	}
-	return out
+	return nil
 }
 
 // sentMessages is the part of the messages that is sent: texts and tool outputs.
@@ -90,82 +77,62 @@ type sentMessages struct {
 	} `json:"messages"`
 }
 
-// texts calls f for each text with its pointer.
-func (s *sentMessages) texts(f func(pointer, role, text string)) {
-	for i, m := range s.Messages {
-		for j, p := range m.Parts {
-			at := fmt.Sprintf("/messages/%d/parts/%d", i, j)
+// texts calls f for each text with its role.
+func (s *sentMessages) texts(f func(role string, text *string)) {
+	for _, m := range s.Messages {
+		for _, p := range m.Parts {
 			if p.Text != nil {
-				f(at+"/text", m.Info.Role, *p.Text)
+				f(m.Info.Role, p.Text)
 			}
 			if p.State != nil && p.State.Output != nil {
-				f(at+"/state/output", "tool", *p.State.Output)
+				f("tool", p.State.Output)
 			}
 		}
 	}
 }
 
-func messagesPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
-	var sent sentMessages
-	r, err := newRequest(call)
-	if err := errors.Join(err, json.Unmarshal(call.Value, &sent)); err != nil {
-		return nil, err
-	}
-	sent.texts(func(_, role, text string) { r.Messages = append(r.Messages, completionMessage{role, text}) })
-	return json.Marshal(r)
+func messagesPayload(_ *sdk.RemoteCall, in *completionInput, v *sentMessages) *completionRequest {
+	r := in.request()
+	v.texts(func(role string, text *string) { r.Messages = append(r.Messages, completionMessage{role, *text}) })
+	return r
 }
 
-func messagesChanges(call *sdk.RemoteCall, a, b *completionRequest) (changes []sdk.Change, err error) {
-	if len(a.Messages) != len(b.Messages) {
-		return nil, fmt.Errorf("%d messages instead of %d: the number of messages must not change", len(b.Messages), len(a.Messages))
-	}
-	var sent sentMessages
-	if err := json.Unmarshal(call.Value, &sent); err != nil {
-		return nil, err
-	}
+func setMessages(_ *completionInput, v *sentMessages, r *completionRequest) error {
 	n := 0
-	sent.texts(func(pointer, _, text string) {
-		change, problem := changeText(pointer, text, b.Messages[n].Content)
-		changes, err = append(changes, change...), errors.Join(err, problem)
+	v.texts(func(_ string, text *string) {
+		if n < len(r.Messages) {
+			*text = r.Messages[n].Content
+		}
 		n++
 	})
-	return changes, err
-}
-
-func paramsPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
-	var value sdk.ChatParams
-	r, err := newRequest(call)
-	if err := errors.Join(err, json.Unmarshal(call.Value, &value)); err != nil {
-		return nil, err
+	if n != len(r.Messages) {
+		return fmt.Errorf("%d messages instead of %d: the number of messages must not change", len(r.Messages), n)
 	}
-	r.Temperature, r.TopP = value.Temperature, value.TopP
-	if value.MaxOutputTokens != 0 {
-		r.MaxTokens = &value.MaxOutputTokens
+	return nil
+}
+
+func paramsPayload(_ *sdk.RemoteCall, in *completionInput, v *sdk.ChatParams) *completionRequest {
+	r := in.request()
+	r.Temperature, r.TopP = v.Temperature, v.TopP
+	if v.MaxOutputTokens != 0 {
+		r.MaxTokens = &v.MaxOutputTokens
 	}
-	return json.Marshal(r)
+	return r
 }
 
-func paramsChanges(_ *sdk.RemoteCall, a, b *completionRequest) ([]sdk.Change, error) {
-	old, now := a.params(), b.params()
-	return value.Diff[sdk.Change](&old, &now)
-}
-
-func (r *completionRequest) params() sdk.ChatParams {
-	p := sdk.ChatParams{Temperature: r.Temperature, TopP: r.TopP}
+func setParams(_ *completionInput, v *sdk.ChatParams, r *completionRequest) error {
+	v.Temperature, v.TopP, v.MaxOutputTokens = r.Temperature, r.TopP, 0
 	if r.MaxTokens != nil {
-		p.MaxOutputTokens = *r.MaxTokens
+		v.MaxOutputTokens = *r.MaxTokens
 	}
-	return p
+	return nil
 }
 
-func textPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
-	var value sdk.TextCompleteValue
-	if err := json.Unmarshal(call.Value, &value); err != nil {
-		return nil, err
-	}
-	return json.Marshal(completionResponse{completionMessage{sdk.RoleAssistant, value.Text}})
+func textPayload(_ *sdk.RemoteCall, _ *struct{}, v *sdk.TextCompleteValue) *completionResponse {
+	return &completionResponse{completionMessage{sdk.RoleAssistant, v.Text}}
 }
 
-func textChanges(_ *sdk.RemoteCall, a, b *completionResponse) ([]sdk.Change, error) {
-	return changeText("/text", a.Message.Content, b.Message.Content)
+func setText(_ *struct{}, v *sdk.TextCompleteValue, r *completionResponse) error {
+	v.Text = r.Message.Content
+	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"slices"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -31,32 +30,19 @@ type Invocation struct {
 // Hooks returns one hook for each hook point with interceptors. Its priority is the lowest of its interceptors.
 func Hooks(list []Spec, server *Server) []sdk.Hook {
 	var hooks []sdk.Hook
-	names := &toolNames{}
 	called := map[string]bool{}
 	for _, at := range interceptions() {
-		c := &chain{server: server, names: names, point: at}
-		if slices.Contains(at.kinds, mutation) {
-			c.mutations = inOrder(list, mutation, at.event, at.phase)
-		}
-		if slices.Contains(at.kinds, validation) {
-			c.validations = inOrder(list, validation, at.event, at.phase)
-		}
-		all := c.all()
-		if len(all) == 0 {
+		c := &chain{server, at, at.inOrder(list)}
+		if len(c.specs) == 0 {
 			continue
 		}
-		h := sdk.Hook{
-			Point: at.point, Name: "interceptors " + at.event, Reads: at.reads, Writes: at.writes,
-			OnError: at.onError(c.mustNotFail()), Priority: all[0].priority(at.phase), Remote: c,
-		}
-		for _, i := range all {
-			h.Priority = min(h.Priority, i.priority(at.phase))
+		for _, i := range c.specs {
 			called[i.Name] = true
 		}
-		hooks = append(hooks, h)
-		if at.point == sdk.PointPermissionAsk {
-			hooks = append(hooks, sdk.Hook{Point: sdk.PointToolBefore, Name: "interceptors note", Remote: names})
-		}
+		hooks = append(hooks, sdk.Hook{
+			Point: at.point, Name: "interceptors " + at.event, Reads: at.reads, Writes: at.writes,
+			OnError: at.onError(c.mustNotFail()), Priority: c.specs[0].priority(at.phase), Remote: c,
+		})
 	}
 	for _, i := range list {
 		if !called[i.Name] {
@@ -64,19 +50,4 @@ func Hooks(list []Spec, server *Server) []sdk.Hook {
 		}
 	}
 	return hooks
-}
-
-var _ sdk.RemoteHandler = (*toolNames)(nil)
-
-// HandleRemote records the tool of a call.
-func (n *toolNames) HandleRemote(_ context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
-	var in struct {
-		Tool   string `json:"tool"`
-		CallID string `json:"callID"`
-	}
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return sdk.Answer{}, err
-	}
-	n.note(in.CallID, in.Tool)
-	return sdk.Answer{}, nil
 }

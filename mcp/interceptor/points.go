@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -26,62 +26,85 @@ type interception struct {
 	kinds          []string // types of interceptors called at the point
 	reads, writes  []string
 	withheldOutput string // pointer of the text that replaces a refused one; "" if a refusal denies or stops
+	mapping
+}
 
+// mapping converts between the value of a hook and the payload of an event.
+type mapping struct {
 	// payload returns the event's payload, or nil if no interceptor is to be called. It may be called concurrently.
-	payload func(names *toolNames, call *sdk.RemoteCall) (json.RawMessage, error)
+	payload func(call *sdk.RemoteCall) (json.RawMessage, error)
 	// changes converts a changed payload to changes of the hook's value. If nil, the point has nothing to change.
-	changes func(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error)
+	changes func(call *sdk.RemoteCall, after json.RawMessage) ([]sdk.Change, error)
 }
 
 // interceptions returns the mappings of the protocol's events, and one of tenon's own event for every hook point.
 func interceptions() []*interception {
 	both := []string{mutation, validation}
+	messages := []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"}
+	params := []string{"/temperature", "/topP", "/maxOutputTokens"}
 	list := []*interception{
 		{
 			point: sdk.PointToolBefore, event: eventToolCall, phase: phaseRequest, kinds: []string{mutation},
-			reads: []string{"/args"}, writes: []string{"/args"}, payload: toolCallPayload, changes: decoding(toolCallChanges),
+			reads: []string{"/args"}, writes: []string{"/args"}, mapping: mapped(callPayload, setArguments),
 		}, {
-			point: sdk.PointPermissionAsk, event: eventToolCall, phase: phaseRequest, kinds: []string{validation}, payload: permissionPayload,
+			point: sdk.PointPermissionAsk, event: eventToolCall, phase: phaseRequest, kinds: []string{validation},
+			mapping: mapping{payload: permissionPayload},
 		}, {
 			point: sdk.PointToolAfter, event: eventToolCall, phase: phaseResponse, kinds: both, withheldOutput: "/output",
-			reads: []string{"/output"}, writes: []string{"/output", "/attachments"}, payload: toolResultPayload, changes: decoding(toolResultChanges),
+			reads: []string{"/output"}, writes: []string{"/output", "/attachments"}, mapping: mapped(resultPayload, setResult),
 		}, {
 			point: sdk.PointChatSystem, event: eventCompletion, phase: phaseRequest, kinds: both,
-			reads: []string{"/system"}, writes: []string{"/system"}, payload: systemPayload, changes: decoding(systemChanges),
+			reads: []string{"/system"}, writes: []string{"/system"}, mapping: mapped(systemPayload, setSystem),
 		}, {
 			point: sdk.PointChatMessages, event: eventCompletion, phase: phaseRequest, kinds: both,
-			reads:   []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"},
-			writes:  []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"},
-			payload: messagesPayload, changes: decoding(messagesChanges),
+			reads: messages, writes: messages, mapping: mapped(messagesPayload, setMessages),
 		}, {
 			point: sdk.PointChatParams, event: eventCompletion, phase: phaseRequest, kinds: both,
-			reads: []string{"/temperature", "/topP", "/maxOutputTokens"}, writes: []string{"/temperature", "/topP", "/maxOutputTokens"},
-			payload: paramsPayload, changes: decoding(paramsChanges),
+			reads: params, writes: params, mapping: mapped(paramsPayload, setParams),
 		}, {
 			point: sdk.PointTextComplete, event: eventCompletion, phase: phaseResponse, kinds: both, withheldOutput: "/text",
-			reads: []string{"/text"}, writes: []string{"/text"}, payload: textPayload, changes: decoding(textChanges),
+			reads: []string{"/text"}, writes: []string{"/text"}, mapping: mapped(textPayload, setText),
 		},
 	}
 	for _, info := range hookpoint.All() {
 		i := &interception{
-			point: info.Point, event: ownEvent + string(info.Point), phase: phaseRequest, kinds: both, payload: ownPayload,
+			point: info.Point, event: ownEvent + string(info.Point), phase: phaseRequest, kinds: both, mapping: mapping{payload: ownPayload},
 		}
 		if info.NewValue != nil {
-			i.reads, i.writes, i.changes = []string{""}, []string{""}, decoding(ownChanges)
+			i.reads, i.writes, i.changes = []string{""}, []string{""}, ownChanges
 		}
 		list = append(list, i)
 	}
 	return list
 }
 
-// decoding returns a function that decodes both payloads for changes.
-func decoding[T any](changes func(call *sdk.RemoteCall, before, after *T) ([]sdk.Change, error)) func(*sdk.RemoteCall, json.RawMessage, json.RawMessage) ([]sdk.Change, error) {
-	return func(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-		var a, b T
-		if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
-			return nil, err
-		}
-		return changes(call, &a, &b)
+// mapped returns the mapping of an event whose payload is made of the input and the value of a hook; set changes the value to that of a
+// payload that interceptors returned.
+func mapped[I, V, P any](payload func(call *sdk.RemoteCall, in *I, v *V) *P, set func(in *I, v *V, p *P) error) mapping {
+	decode := func(call *sdk.RemoteCall) (*I, *V, error) {
+		in, v := new(I), new(V)
+		return in, v, errors.Join(json.Unmarshal(call.Input, in), json.Unmarshal(call.Value, v))
+	}
+	return mapping{
+		payload: func(call *sdk.RemoteCall) (json.RawMessage, error) {
+			in, v, err := decode(call)
+			if err != nil {
+				return nil, err
+			}
+			return json.Marshal(payload(call, in, v))
+		},
+		changes: func(call *sdk.RemoteCall, after json.RawMessage) ([]sdk.Change, error) {
+			_, before, err := decode(call)
+			in, v, _ := decode(call)
+			p := new(P)
+			if err = errors.Join(err, json.Unmarshal(after, p)); err == nil {
+				err = set(in, v, p)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return value.Diff[sdk.Change](before, v)
+		},
 	}
 }
 
@@ -97,11 +120,7 @@ func (i *interception) block(reason string) (sdk.Answer, error) {
 	case i.withheldOutput == "":
 		return sdk.Answer{}, &refused{"refused: " + reason}
 	}
-	text, err := json.Marshal("[withheld: " + reason + "]")
-	if err != nil {
-		return sdk.Answer{}, err
-	}
-	changes := []sdk.Change{{Pointer: i.withheldOutput, Value: text}}
+	changes := []sdk.Change{{Pointer: i.withheldOutput, Value: jsontext.Quote("[withheld: " + reason + "]")}}
 	if i.point == sdk.PointToolAfter {
 		changes = append(changes, sdk.Change{Pointer: "/attachments", Value: json.RawMessage("[]")})
 	}
@@ -120,68 +139,30 @@ func (i *interception) onError(mustNotFail bool) sdk.OnError {
 	return sdk.OnErrorStop
 }
 
-// toolNames records the tools of calls, because permission requests contain only the permission's key. It is safe for concurrent use.
-type toolNames struct {
-	mu    sync.Mutex
-	calls []namedCall // oldest first
-}
-
-type namedCall struct{ id, tool string }
-
-// maxNamedCalls is the maximum number of recorded calls, more than a few concurrent steps have.
-const maxNamedCalls = 256
-
-func (n *toolNames) note(id, tool string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.calls) == maxNamedCalls {
-		n.calls = n.calls[1:]
-	}
-	n.calls = append(n.calls, namedCall{id, tool})
-}
-
-func (n *toolNames) of(id string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for i := len(n.calls) - 1; i >= 0; i-- {
-		if n.calls[i].id == id {
-			return n.calls[i].tool
-		}
-	}
-	return ""
-}
-
 // toolPayload is the payload of tools/call.
 type toolPayload struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func toolCallPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
-	var in struct {
-		Tool string `json:"tool"`
-	}
-	var value struct {
-		Args json.RawMessage `json:"args"`
-	}
-	if err := errors.Join(json.Unmarshal(call.Input, &in), json.Unmarshal(call.Value, &value)); err != nil {
-		return nil, err
-	}
-	return json.Marshal(toolPayload{in.Tool, value.Args})
+// called is the part of sdk.ToolInput that is sent.
+type called struct {
+	Tool string `json:"tool"`
 }
 
-func toolCallChanges(_ *sdk.RemoteCall, a, b *toolPayload) ([]sdk.Change, error) {
-	var old, now sdk.ToolBeforeValue
-	if err := errors.Join(json.Unmarshal(a.Arguments, &old.Args), json.Unmarshal(b.Arguments, &now.Args)); err != nil {
-		return nil, err
-	}
-	if a.Name != b.Name {
-		return nil, fmt.Errorf("the tool cannot be replaced by another (%.100q instead of %q)", b.Name, a.Name)
-	}
-	return value.Diff[sdk.Change](&old, &now)
+func callPayload(call *sdk.RemoteCall, in *called, _ *sdk.ToolBeforeValue) *toolPayload {
+	return &toolPayload{in.Tool, jsontext.Field(call.Value, "args")} // with their exact numbers
 }
 
-func permissionPayload(names *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
+func setArguments(in *called, v *sdk.ToolBeforeValue, p *toolPayload) error {
+	if in.Tool != p.Name {
+		return fmt.Errorf("the tool cannot be replaced by another (%.100q instead of %q)", p.Name, in.Tool)
+	}
+	v.Args = nil
+	return json.Unmarshal(p.Arguments, &v.Args)
+}
+
+func permissionPayload(call *sdk.RemoteCall) (json.RawMessage, error) {
 	var in sdk.PermissionRequest
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		return nil, err
@@ -189,16 +170,14 @@ func permissionPayload(names *toolNames, call *sdk.RemoteCall) (json.RawMessage,
 	if in.Tool == nil {
 		return nil, nil // not about a tool call
 	}
-	name := names.of(in.Tool.CallID)
-	name = cmp.Or(name, in.Permission)
 	if len(in.Args) == 0 {
 		in.Args = json.RawMessage("{}")
 	}
-	return json.Marshal(toolPayload{name, in.Args})
+	return json.Marshal(toolPayload{cmp.Or(in.Tool.ID, in.Permission), in.Args})
 }
 
-// resultPayload is the payload of a response to tools/call.
-type resultPayload struct {
+// toolResult is the payload of a response to tools/call.
+type toolResult struct {
 	Content []textContent `json:"content"`
 	IsError bool          `json:"isError"`
 }
@@ -208,41 +187,27 @@ type textContent struct {
 	Text string `json:"text"`
 }
 
-func toolResultPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
-	var in struct {
-		Outcome sdk.Outcome `json:"outcome"`
-	}
-	var value struct {
-		Output string `json:"output"`
-	}
-	if err := errors.Join(json.Unmarshal(call.Input, &in), json.Unmarshal(call.Value, &value)); err != nil {
-		return nil, err
-	}
-	return json.Marshal(resultPayload{[]textContent{{"text", value.Output}}, in.Outcome != sdk.OutcomeOK})
+// outcome is the part of sdk.ToolAfterInput that is sent.
+type outcome struct {
+	Outcome sdk.Outcome `json:"outcome"`
 }
 
-func toolResultChanges(_ *sdk.RemoteCall, a, b *resultPayload) ([]sdk.Change, error) {
-	return changeText("/output", a.text(), b.text())
+// output is the part of sdk.ToolAfterValue that is sent.
+type output struct {
+	Output string `json:"output"`
 }
 
-func (r *resultPayload) text() string {
-	texts := make([]string, len(r.Content))
-	for i, c := range r.Content {
+func resultPayload(_ *sdk.RemoteCall, in *outcome, v *output) *toolResult {
+	return &toolResult{[]textContent{{"text", v.Output}}, in.Outcome != sdk.OutcomeOK}
+}
+
+func setResult(_ *outcome, v *output, p *toolResult) error {
+	texts := make([]string, len(p.Content))
+	for i, c := range p.Content {
 		texts[i] = c.Text
 	}
-	return strings.Join(texts, "\n\n")
-}
-
-// changeText returns the change of one text, or none if the texts are equal.
-func changeText(pointer, before, after string) ([]sdk.Change, error) {
-	if before == after {
-		return nil, nil
-	}
-	text, err := json.Marshal(after)
-	if err != nil {
-		return nil, err
-	}
-	return []sdk.Change{{Pointer: pointer, Value: text}}, nil
+	v.Output = strings.Join(texts, "\n\n")
+	return nil
 }
 
 // ownValue is the payload of one of tenon's own events.
@@ -251,15 +216,19 @@ type ownValue struct {
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-func ownPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
+func ownPayload(call *sdk.RemoteCall) (json.RawMessage, error) {
 	return json.Marshal(ownValue{call.Input, call.Value})
 }
 
-func ownChanges(call *sdk.RemoteCall, a, b *ownValue) ([]sdk.Change, error) {
-	if len(b.Value) == 0 {
+func ownChanges(call *sdk.RemoteCall, after json.RawMessage) ([]sdk.Change, error) {
+	var p ownValue
+	if err := json.Unmarshal(after, &p); err != nil {
+		return nil, err
+	}
+	if len(p.Value) == 0 {
 		return nil, errors.New("the payload lacks its value")
 	}
-	return DiffValue(call.Point, a.Value, b.Value)
+	return DiffValue(call.Point, call.Value, p.Value)
 }
 
 // DiffValue returns the changes between two values of a hook point that has values.

@@ -27,14 +27,19 @@ const (
 
 // Spec is a server's description of an interceptor. Its JSON is part of the stored approvals.
 type Spec struct {
-	Name        string   `json:"name"`
-	Version     string   `json:"version,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Type        string   `json:"type"`               // validation or mutation
-	Hooks       []Hook   `json:"hooks"`              // one; stored approvals contain a list
-	Audit       bool     `json:"audit,omitempty"`    // its verdicts and changes are logged but have no effect
-	FailOpen    bool     `json:"failOpen,omitempty"` // its failures are ignored
-	Priority    Priority `json:"priority"`
+	named
+	Hooks    []Hook   `json:"hooks"`           // one; stored approvals contain a list
+	Audit    bool     `json:"audit,omitempty"` // its verdicts and changes are logged but have no effect
+	Priority Priority `json:"priority"`
+}
+
+// named is the part of a Spec that has the same form on the wire.
+type named struct {
+	Name        string `json:"name"`
+	Version     string `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+	Type        string `json:"type"`               // validation or mutation
+	FailOpen    bool   `json:"failOpen,omitempty"` // its failures are ignored
 }
 
 // Hook lists events at which an interceptor is called.
@@ -49,29 +54,22 @@ type Priority struct {
 	Response int `json:"response"`
 }
 
-// wireSpec is an interceptor on the wire.
-type wireSpec struct {
-	Name         string          `json:"name"`
-	Version      string          `json:"version"`
-	Description  string          `json:"description"`
-	Type         string          `json:"type"`
-	Hook         Hook            `json:"hook"`
-	Mode         string          `json:"mode"`
-	FailOpen     bool            `json:"failOpen"`
-	PriorityHint json.RawMessage `json:"priorityHint"`
-}
-
 // Decode decodes one element of a server's list of interceptors. It returns an error for an unknown type, mode or phase: ignoring
 // the interceptor would disable a check.
 func Decode(raw json.RawMessage) (Spec, error) {
-	var d wireSpec
+	var d struct {
+		named
+		Hook         Hook            `json:"hook"`
+		Mode         string          `json:"mode"`
+		PriorityHint json.RawMessage `json:"priorityHint"`
+	}
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return Spec{}, err
 	}
 	bad := func(format string, args ...any) (Spec, error) {
 		return Spec{}, fmt.Errorf("interceptor %q: "+format, append([]any{d.Name}, args...)...)
 	}
-	i := Spec{Name: d.Name, Version: d.Version, Description: d.Description, Type: d.Type, Hooks: []Hook{d.Hook}, FailOpen: d.FailOpen}
+	i := Spec{named: d.named, Hooks: []Hook{d.Hook}}
 	switch {
 	case d.Name == "":
 		return Spec{}, errors.New("an interceptor has no name")
@@ -151,16 +149,16 @@ func (i *Spec) listensTo(event, phase string) bool {
 	return false
 }
 
-// inOrder returns the interceptors of a type at an event, in the order of their calls.
-func inOrder(list []Spec, kind, event, phase string) []Spec {
+// inOrder returns the interceptors that are called, in the order of the calls of each type.
+func (at *interception) inOrder(list []Spec) []Spec {
 	var out []Spec
 	for _, i := range list {
-		if i.Type == kind && i.listensTo(event, phase) {
+		if slices.Contains(at.kinds, i.Type) && i.listensTo(at.event, at.phase) {
 			out = append(out, i)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Spec) int {
-		return cmp.Or(cmp.Compare(a.priority(phase), b.priority(phase)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.priority(at.phase), b.priority(at.phase)), cmp.Compare(a.Name, b.Name))
 	})
 	return out
 }

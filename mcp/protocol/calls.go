@@ -91,7 +91,7 @@ func (c *Conn) respond(ctx context.Context, method string, params json.RawMessag
 	if method == string(mcp.MethodPing) {
 		return struct{}{}, nil
 	}
-	return c.answer(ctx, c.calls.of(ctx), method, params)
+	return c.dialer.Answer(ctx, c.calls.of(ctx), method, params)
 }
 
 // progress displays a call's progress. It is called on a reading goroutine.
@@ -118,15 +118,11 @@ func (l *calls) progress(params map[string]any) {
 		}
 	}
 	title, _ := params["message"].(string)
-	title = cmp.Or(visible.Bound(title, maxTitle), progressTitle(meta))
-	c.Host.Progress(title, meta)
-}
-
-func progressTitle(meta sdk.Object) string {
+	done := fmt.Sprint(meta["progress"])
 	if total, ok := meta["total"]; ok {
-		return fmt.Sprintf("%v of %v", meta["progress"], total)
+		done += fmt.Sprint(" of ", total)
 	}
-	return fmt.Sprint(meta["progress"])
+	c.Host.Progress(cmp.Or(visible.Bound(title, maxTitle), done), meta)
 }
 
 // touch restarts the call's time limit.
@@ -179,58 +175,36 @@ func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
 	}
 }
 
-// do runs f, which sends the requests of a call, and returns the raw result.
-func (c *Conn) do(ctx context.Context, on *Call, limit time.Duration, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
-	ctx, done := c.calls.begin(ctx, on, limit)
+// do runs f, which sends the requests of a call, and returns the raw result. The server's timeout is the time without progress.
+func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
+	ctx, done := c.calls.begin(ctx, on, c.dialer.Timeout)
 	defer done()
 	ended := c.watch(ctx)
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})
 	ended(err)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errNoAnswer):
-		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", limit, errNoAnswer)
+		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", c.dialer.Timeout, errNoAnswer)
 	case err == nil && (len(raw) == 0 || string(raw) == "null"):
 		return nil, errors.New("its answer is empty")
 	}
 	return raw, err
 }
 
-// wantsInput reports whether a result is a request for input, in the stateless revision.
-func wantsInput(raw json.RawMessage) bool {
-	var r struct {
-		ResultType string `json:"resultType"`
-	}
-	return json.Unmarshal(raw, &r) == nil && r.ResultType == "input_required"
-}
-
-// CallTool calls a tool, as a task if the server requires it. limit is the time without progress.
-func (c *Conn) CallTool(ctx context.Context, on *Call, limit time.Duration, name string, asTask bool, args json.RawMessage) (json.RawMessage, error) {
+// CallTool calls a tool, as a task if the server requires it.
+func (c *Conn) CallTool(ctx context.Context, on *Call, name string, asTask bool, args json.RawMessage) (json.RawMessage, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
 	if asTask {
-		return c.callTask(ctx, on, limit, name, args)
+		return c.callTask(ctx, on, name, args)
 	}
-	return c.ask(ctx, on, limit, mcp.MethodToolsCall, map[string]any{"name": name, "arguments": args})
+	return c.Ask(ctx, on, mcp.MethodToolsCall, map[string]any{"name": name, "arguments": args})
 }
 
-// ReadResource reads a resource.
-func (c *Conn) ReadResource(ctx context.Context, on *Call, limit time.Duration, uri string) (json.RawMessage, error) {
-	return c.ask(ctx, on, limit, mcp.MethodResourcesRead, map[string]any{"uri": uri})
-}
-
-// GetPrompt renders a prompt.
-func (c *Conn) GetPrompt(ctx context.Context, on *Call, limit time.Duration, name string, args map[string]string) (json.RawMessage, error) {
-	params := map[string]any{"name": name}
-	if len(args) > 0 {
-		params["arguments"] = args
-	}
-	return c.ask(ctx, on, limit, mcp.MethodPromptsGet, params)
-}
-
-// ask sends a request that the server may answer with questions.
-func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mcp.MCPMethod, params map[string]any) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
+// Ask sends a request for a call, which the server may answer with questions.
+func (c *Conn) Ask(ctx context.Context, on *Call, method mcp.MCPMethod, params map[string]any) (json.RawMessage, error) {
+	return c.do(ctx, on, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
 		params["_meta"] = meta
 		raw, err := c.rounds(ctx, on, string(method), params)
 		var first mcp.URLElicitationRequiredError
@@ -251,7 +225,7 @@ func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationPara
 		if err != nil {
 			return false
 		}
-		answer, err := c.answer(ctx, on, string(mcp.MethodElicitationCreate), params)
+		answer, err := c.dialer.Answer(ctx, on, string(mcp.MethodElicitationCreate), params)
 		if result, ok := answer.(*mcp.ElicitationResult); err != nil || !ok || result.Action != mcp.ElicitationResponseActionAccept {
 			return false
 		}
@@ -260,8 +234,8 @@ func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationPara
 }
 
 // Extension sends a request of an extension for a call.
-func (c *Conn) Extension(ctx context.Context, on *Call, limit time.Duration, method string, params map[string]any) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, _ map[string]any) (json.RawMessage, error) {
+func (c *Conn) Extension(ctx context.Context, on *Call, method string, params map[string]any) (json.RawMessage, error) {
+	return c.do(ctx, on, func(ctx context.Context, _ map[string]any) (json.RawMessage, error) {
 		return c.Request(ctx, method, params)
 	})
 }

@@ -20,18 +20,16 @@ const (
 
 // Conn is one connection. It is safe for concurrent use.
 type Conn struct {
-	carrier      carrier
-	next         atomic.Int64 // number of the last request
-	calls        calls
-	answer       Answer
-	notified     func(method string, params map[string]any)
-	info         mcp.Implementation // of tenon
-	capabilities mcp.ClientCapabilities
+	carrier carrier
+	next    atomic.Int64 // number of the last request
+	calls   calls
+	dialer  *Dialer
 
-	loss
+	life context.Context         // ends when the connection is lost
+	fail context.CancelCauseFunc // marks the connection as lost; the first cause is kept
 
-	version atomic.Value // string; the revision of the protocol, set by the handshake
-	hello   *Hello       // set by the handshake
+	version atomic.Value          // string; the revision of the protocol, set by the handshake
+	hello   *mcp.InitializeResult // set by the handshake
 
 	subscriptions chan string            // resources for Listen
 	logLevel      atomic.Pointer[string] // for each request of the stateless revision
@@ -40,21 +38,12 @@ type Conn struct {
 	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
 }
 
-// Hello is a server's description of itself in the handshake.
-type Hello struct {
-	Name, Version string
-	Protocol      string // the agreed revision
-	Instructions  string
-	Capabilities  mcp.ServerCapabilities
-	Raw           json.RawMessage // the whole answer, for extensions
-}
-
 // Answer answers a request of the server, which belongs to the call on; nil if it belongs to none. Errors: ErrNoMethod for an
 // unknown method.
 type Answer func(ctx context.Context, on *Call, method string, params json.RawMessage) (any, error)
 
-// Hello returns the server's part of the handshake.
-func (c *Conn) Hello() *Hello { return c.hello }
+// Hello returns the server's part of the handshake: its description of itself, and the agreed revision.
+func (c *Conn) Hello() *mcp.InitializeResult { return c.hello }
 
 // Close ends the connection and waits for its goroutines and processes. It may be called twice.
 func (c *Conn) Close() {

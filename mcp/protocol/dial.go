@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -20,14 +19,14 @@ type Dialer struct {
 	Command *Command
 	// Remote is the address of a remote server.
 	Remote *Remote
-	// Timeout limits each way to connect, in total.
+	// Timeout limits each way to connect, in total, and then each call, without progress.
 	Timeout time.Duration
 	// Info names tenon to the server.
 	Info mcp.Implementation
 	// Capabilities lists the requests that Answer supports.
 	Capabilities mcp.ClientCapabilities
 	// Log receives the server's output outside the protocol.
-	Log Log
+	Log *Log
 	// Answer answers the server's requests, except ping.
 	Answer Answer
 	// Notified is called for notifications except those of progress, on a reading goroutine. It must not block.
@@ -43,15 +42,6 @@ type Remote struct {
 	Headers map[string]string
 	// Authorizer signs requests in; nil without sign-in.
 	Authorizer Authorizer
-}
-
-// Log is the log of a server. It is safe for concurrent use.
-type Log interface {
-	io.Writer // for the standard error of a local server
-	// Print writes a line about a message of the server.
-	Print(what string, raw []byte)
-	// LastWords returns the last output of a server that ended, as the end of an error.
-	LastWords() string
 }
 
 // Dial connects and performs the handshake.
@@ -96,13 +86,10 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 }
 
 // refusal is the error of a server that refuses the handshake.
-type refusal struct{ err error }
-
-// Error returns the server's error.
-func (r *refusal) Error() string { return r.err.Error() }
+type refusal struct{ error }
 
 // Unwrap returns the server's error.
-func (r *refusal) Unwrap() error { return r.err }
+func (r *refusal) Unwrap() error { return r.error }
 
 func (d *Dialer) stdio(b *base) (carrier, error) { return newStdio(d.Command, b) }
 
@@ -118,11 +105,9 @@ func (d *Dialer) sse(b *base) (carrier, error) {
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
 func (d *Dialer) open(ctx context.Context, carry func(*base) (carrier, error), legacy bool) (c *Conn, err error) {
-	c = &Conn{
-		answer: d.Answer, notified: d.Notified, info: d.Info, capabilities: d.Capabilities, loss: loss{lost: make(chan struct{})},
-		subscriptions: make(chan string),
-	}
-	if c.carrier, err = carry(newBase(ctx, c, d.Log)); err != nil {
+	c = &Conn{dialer: d, subscriptions: make(chan string)}
+	c.life, c.fail = context.WithCancelCause(context.WithoutCancel(ctx))
+	if c.carrier, err = carry(newBase(ctx, c)); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)

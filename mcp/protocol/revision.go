@@ -66,9 +66,9 @@ func (c *Conn) discover(ctx context.Context) error {
 		c.version.Store("")
 		return err
 	}
-	c.hello = &Hello{Protocol: c.revision(), Capabilities: found.Capabilities, Instructions: found.Instructions, Raw: raw}
+	c.hello = &mcp.InitializeResult{ProtocolVersion: c.revision(), Capabilities: found.Capabilities, Instructions: found.Instructions}
 	if info := found.GetResultMeta().ServerInfo(); info != nil {
-		c.hello.Name, c.hello.Version = info.Name, info.Version
+		c.hello.ServerInfo = *info
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (c *Conn) discover(ctx context.Context) error {
 // initialize performs the handshake, see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle ("Initialization").
 func (c *Conn) initialize(ctx context.Context) error {
 	raw, err := c.Request(ctx, string(mcp.MethodInitialize), map[string]any{
-		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION, "clientInfo": c.info, "capabilities": c.capabilities,
+		"protocolVersion": mcp.LATEST_LEGACY_PROTOCOL_VERSION, "clientInfo": c.dialer.Info, "capabilities": c.dialer.Capabilities,
 	})
 	if err != nil {
 		return err
@@ -88,10 +88,7 @@ func (c *Conn) initialize(ctx context.Context) error {
 	if !mcp.IsValidProtocolVersion(hello.ProtocolVersion) {
 		return mcp.UnsupportedProtocolVersionError{Version: hello.ProtocolVersion}
 	}
-	c.hello = &Hello{
-		Name: hello.ServerInfo.Name, Version: hello.ServerInfo.Version, Protocol: hello.ProtocolVersion,
-		Instructions: hello.Instructions, Capabilities: hello.Capabilities, Raw: raw,
-	}
+	c.hello = &hello
 	c.version.Store(hello.ProtocolVersion)
 	if err := c.notify(ctx, string(mcp.MethodNotificationInitialized), nil); err != nil {
 		return &carrierError{err}
@@ -124,7 +121,7 @@ func (c *Conn) Request(ctx context.Context, method string, params map[string]any
 // complete adds the fields that the stateless revision requires in each request.
 func (c *Conn) complete(params map[string]any) map[string]any {
 	meta := map[string]any{
-		mcp.MetaKeyProtocolVersion: c.revision(), mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
+		mcp.MetaKeyProtocolVersion: c.revision(), mcp.MetaKeyClientInfo: c.dialer.Info, mcp.MetaKeyClientCapabilities: c.dialer.Capabilities,
 	}
 	if level := c.logLevel.Load(); level != nil {
 		meta[mcp.MetaKeyLogLevel] = *level
@@ -185,14 +182,18 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 	empty := 0
 	for range maxRounds {
 		raw, err := c.Request(ctx, method, params)
-		if err != nil || !wantsInput(raw) {
-			return raw, err
+		if err != nil {
+			return nil, err
 		}
 		var asked struct {
+			Type     string                  `json:"resultType"`
 			Requests map[string]inputRequest `json:"inputRequests"`
 			State    string                  `json:"requestState"`
 		}
-		if err := json.Unmarshal(raw, &asked); err != nil {
+		switch err := json.Unmarshal(raw, &asked); {
+		case asked.Type != "input_required":
+			return raw, nil
+		case err != nil:
 			return nil, fmt.Errorf("invalid request for input: %w", err)
 		}
 		if empty++; len(asked.Requests) > 0 {
@@ -203,7 +204,7 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 		}
 		answers := map[string]any{}
 		for _, id := range slices.Sorted(maps.Keys(asked.Requests)) {
-			if answers[id], err = c.answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
+			if answers[id], err = c.dialer.Answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
 				return nil, fmt.Errorf("answer its question: %w", err)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -19,21 +18,15 @@ const maxMessageBytes = 16 << 20
 // errTooLong is returned if a message of a server is too large.
 var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", maxMessageBytes>>20)
 
-// request is a request to the server, or, without an ID, a notification.
-type request struct {
-	JSONRPC string         `json:"jsonrpc"`
-	ID      int64          `json:"id,omitempty"`
-	Method  string         `json:"method"`
-	Params  map[string]any `json:"params,omitzero"`
-	header  http.Header    // of the HTTP request
-}
-
-// response is the answer to a request of the server.
-type response struct {
+// outgoing is a message to the server: a request; without an ID, a notification; without a method, the answer to a request.
+type outgoing struct {
 	JSONRPC string                   `json:"jsonrpc"`
-	ID      json.RawMessage          `json:"id"`
+	ID      json.RawMessage          `json:"id,omitempty"`
+	Method  string                   `json:"method,omitempty"`
+	Params  map[string]any           `json:"params,omitzero"`
 	Result  any                      `json:"result,omitempty"`
 	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
+	header  http.Header              // of the HTTP request
 }
 
 // message is any message of the server: an answer has no method, a notification no ID.
@@ -49,11 +42,9 @@ func (m *message) isAnswer() bool { return m.Method == "" }
 
 // answers reports whether the message is the answer to a request. Some servers return its ID as a string; an error about a message that the
 // server could not read has no ID.
-func (m *message) answers(id int64) bool {
-	return m.isAnswer() && (m.hasID(id) || m.Error != nil && (m.hasNoID() || string(m.ID) == `""`))
+func (m *message) answers(r *outgoing) bool {
+	return m.isAnswer() && (m.key() == string(r.ID) || m.Error != nil && (m.hasNoID() || string(m.ID) == `""`))
 }
-
-func (m *message) hasID(id int64) bool { return m.key() == strconv.FormatInt(id, 10) }
 
 // key returns the ID of a request that the message answers.
 func (m *message) key() string { return strings.Trim(string(m.ID), `"`) }
@@ -80,16 +71,12 @@ type carrier interface {
 	// start connects, once. ctx limits only the connecting.
 	start(ctx context.Context) error
 	// request sends a request and waits for its answer, at most until ctx ends.
-	request(ctx context.Context, r *request) (*message, error)
-	notify(ctx context.Context, n *request) error
+	request(ctx context.Context, r *outgoing) (*message, error)
+	// put sends a notification or an answer.
+	put(ctx context.Context, m *outgoing) error
 	// close ends the connection and waits for its goroutines. It may be called without start, and twice.
 	close()
 }
 
 // ErrNoMethod is the answer to a request with an unknown method.
 var ErrNoMethod = errors.New("method not found")
-
-// refusing returns an error response.
-func refusing(m *message, code int, text string) *response {
-	return &response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID, Error: &mcp.JSONRPCErrorDetails{Code: code, Message: text}}
-}

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,9 @@ type httpSSE struct {
 func (s *httpSSE) start(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.Close)
 	defer stop()
-	resp, err := s.send(s.Life(), http.MethodGet, s.url, mediaEvents, nil)
+	resp, err := s.send(s.Life(), http.MethodGet, s.url, mediaEvents, nil, nil)
 	if err != nil {
-		return startFailed(ctx, err)
+		return cmp.Or(ctx.Err(), err)
 	}
 	if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
 		defer discard(resp)
@@ -35,7 +36,7 @@ func (s *httpSSE) start(ctx context.Context) error {
 	events := sse.NewReader(resp.Body, maxMessageBytes)
 	if s.endpoint, err = s.address(events); err != nil {
 		_ = resp.Body.Close()
-		return startFailed(ctx, err)
+		return cmp.Or(ctx.Err(), err)
 	}
 	if !s.Go(func() {
 		defer resp.Body.Close()
@@ -47,14 +48,6 @@ func (s *httpSSE) start(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
-}
-
-// startFailed returns the cause of the context's end, if it ended, else err.
-func startFailed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
 }
 
 // address reads the events up to the one with the URL for messages. The client refuses other origins.
@@ -92,49 +85,31 @@ func (s *httpSSE) read(events *sse.Reader) error {
 		if kind != "message" {
 			continue
 		}
-		messages, err := decodeMessages(data)
-		if err != nil {
-			s.log.Print("an event that is not a message", data)
-		}
-		for i := range messages {
-			if m := &messages[i]; m.isAnswer() {
-				s.waiting.pass(m) // an unexpected one is dropped
-			} else {
-				s.serve(s.Life(), m, s.reply)
-			}
-		}
+		_ = s.receive(s.Life(), data, s.waiting.pass) // other output is logged
 	}
 }
 
 // request sends a request and waits for its answer on the stream.
-func (s *httpSSE) request(ctx context.Context, r *request) (*message, error) {
+func (s *httpSSE) request(ctx context.Context, r *outgoing) (*message, error) {
 	bound, cancel := s.Bound(ctx)
 	defer cancel()
-	m, err := s.waiting.exchange(bound, r.ID, nil, func() error { return s.post(bound, r) })
+	m, err := s.waiting.exchange(bound, r, nil, func() error { return s.put(bound, r) })
 	return m, s.failed(ctx, err)
 }
 
-// post sends a message.
-func (s *httpSSE) post(ctx context.Context, body any) error {
-	resp, err := s.send(ctx, http.MethodPost, s.endpoint, mediaJSON, body)
+// put sends a message.
+func (s *httpSSE) put(ctx context.Context, m *outgoing) error {
+	bound, cancel := s.Bound(ctx)
+	defer cancel()
+	resp, err := s.send(bound, http.MethodPost, s.endpoint, mediaJSON, m, nil)
 	if err != nil {
-		return err
+		return s.failed(ctx, err)
 	}
 	defer discard(resp)
 	if resp.StatusCode/100 != 2 {
 		return unexpected(resp)
 	}
 	return nil
-}
-
-// reply sends an answer to the server. If it is lost, the server's own timeout applies.
-func (s *httpSSE) reply(ctx context.Context, r *response) { _ = s.post(ctx, r) }
-
-// notify sends a notification.
-func (s *httpSSE) notify(ctx context.Context, n *request) error {
-	bound, cancel := s.Bound(ctx)
-	defer cancel()
-	return s.failed(ctx, s.post(bound, n))
 }
 
 // close ends the stream.

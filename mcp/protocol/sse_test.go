@@ -3,19 +3,12 @@ package protocol
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 )
-
-// silent is a log that drops everything.
-type silent struct{ io.Writer }
-
-func (silent) Print(string, []byte) {}
-func (silent) LastWords() string    { return "" }
 
 // A message that is too long ends the connection, and the reason says so.
 func TestLongMessageOverSSE(t *testing.T) {
@@ -38,7 +31,7 @@ func TestLongMessageOverSSE(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	d := &Dialer{
-		Remote: &Remote{URL: server.URL, SSE: true}, Timeout: 10 * time.Second, Log: silent{io.Discard}, Notified: func(string, map[string]any) {},
+		Remote: &Remote{URL: server.URL, SSE: true}, Timeout: 10 * time.Second, Log: NewLog("", nil), Notified: func(string, map[string]any) {},
 	}
 	c, err := d.Dial(t.Context())
 	if err != nil {

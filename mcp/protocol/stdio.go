@@ -43,26 +43,24 @@ const (
 // server. All end with the process; close waits for them.
 type stdio struct {
 	*base
-	*loss // of the connection
-	cmd   *exec.Cmd
-	path  string // the command's path, for errors
+	cmd  *exec.Cmd
+	path string // the command's path, for errors
 
 	confine func() (confine.Policy, error) // nil: unconfined
 	leave   func() error                   // cleans up after the process; set by start
 
 	in  io.WriteCloser
-	out chan *outgoing
+	out chan *line
 
 	waiting   waiting
-	received  atomic.Int64  // number of the server's messages
 	exited    chan struct{} // the process is gone
 	output    sync.WaitGroup
 	closeOnce sync.Once
 }
 
-// outgoing is a line for the server.
-type outgoing struct {
-	line  []byte
+// line is a message for the server.
+type line struct {
+	text  []byte
 	taken atomic.Bool // the server may have read it
 }
 
@@ -91,7 +89,7 @@ func newStdio(c *Command, b *base) (*stdio, error) {
 	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
 	child.Prepare(cmd)
 	return &stdio{
-		base: b, loss: &b.conn.loss, cmd: cmd, path: path, confine: c.Confine, out: make(chan *outgoing, maxWaiting), exited: make(chan struct{}),
+		base: b, cmd: cmd, path: path, confine: c.Confine, out: make(chan *line, maxWaiting), exited: make(chan struct{}),
 	}, nil
 }
 
@@ -128,7 +126,7 @@ func (t *stdio) start(context.Context) error {
 	}
 	t.in = pipes.Stdin
 	t.output.Go(func() { t.read(pipes.Stdout) })
-	t.output.Go(func() { _, _ = io.Copy(t.log, pipes.Stderr) })
+	t.output.Go(func() { _, _ = io.Copy(t.conn.dialer.Log, pipes.Stderr) })
 	t.Go(t.write)
 	t.Go(func() { t.wait(pipes) })
 	return nil
@@ -138,43 +136,13 @@ func (t *stdio) start(context.Context) error {
 func (t *stdio) read(out io.ReadCloser) {
 	lines := sse.Lines(out, maxMessageBytes)
 	for lines.Scan() {
-		t.receive(bytes.TrimSpace(lines.Bytes()))
-	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause
-		t.fail(fmt.Errorf("%w: %w", errLost, errTooLong))
-		_ = child.Kill(t.cmd)
-	}
-}
-
-// receive handles one line of the server.
-func (t *stdio) receive(line []byte) {
-	if len(line) == 0 {
-		return
-	}
-	messages, err := decodeMessages(line)
-	if err != nil {
-		t.log.Print("output that is not a message", line)
-		return
-	}
-	t.received.Add(int64(len(messages)))
-	for i := range messages {
-		if m := &messages[i]; !m.isAnswer() {
-			t.serve(t.Life(), m, t.reply)
-		} else if !t.waiting.pass(m) {
-			t.log.Print("unexpected answer", line)
+		if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 {
+			_ = t.receive(t.Life(), text, t.waiting.pass) // other output is logged
 		}
 	}
-}
-
-// reply sends an answer to the server.
-func (t *stdio) reply(_ context.Context, r *response) {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return
-	}
-	select {
-	case t.out <- &outgoing{line: append(line, '\n')}:
-	case <-t.Life().Done():
+	if errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause
+		t.conn.fail(fmt.Errorf("%w: %w", errLost, errTooLong))
+		_ = child.Kill(t.cmd)
 	}
 }
 
@@ -182,13 +150,13 @@ func (t *stdio) reply(_ context.Context, r *response) {
 func (t *stdio) write() {
 	for {
 		select {
-		case o := <-t.out:
-			o.taken.Store(true)
-			if _, err := t.in.Write(o.line); err != nil {
-				o.taken.Store(false) // the server did not get all of it
+		case l := <-t.out:
+			l.taken.Store(true)
+			if _, err := t.in.Write(l.text); err != nil {
+				l.taken.Store(false) // the server did not get all of it
 				return               // the end of the process has the cause
 			}
-		case <-t.lost:
+		case <-t.conn.Lost():
 			return
 		}
 	}
@@ -200,7 +168,7 @@ func (t *stdio) wait(pipes *child.Pipes) {
 	t.Close() // no answer can reach it, so none keeps read from its last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
-		_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
+		_, _ = fmt.Fprintln(t.conn.dialer.Log, "tenon: temporary files of the server stay:", err)
 	}
 	// Its last answers and its last words may still be in the pipes, which a process that left the group may hold open.
 	late := time.AfterFunc(drainGrace, pipes.Close)
@@ -210,49 +178,45 @@ func (t *stdio) wait(pipes *child.Pipes) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		state = "it ended with " + exit.Error()
 	}
-	t.fail(fmt.Errorf("%w: %s%s", errLost, state, t.log.LastWords()))
+	t.conn.fail(fmt.Errorf("%w: %s%s", errLost, state, t.conn.dialer.Log.LastWords()))
 	close(t.exited)
 	pipes.Close()
 }
 
 // request sends a request and waits for its answer, or until the connection is lost.
-func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
-	line, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	if t.IsLost() {
-		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
-	}
-	o := &outgoing{line: append(line, '\n')}
-	m, err := t.waiting.exchange(ctx, r.ID, t.lost, func() error { return t.send(ctx, o) })
+func (t *stdio) request(ctx context.Context, r *outgoing) (*message, error) {
+	var l line
+	m, err := t.waiting.exchange(ctx, r, t.conn.Lost(), func() error { return t.send(ctx, r, &l) })
 	switch {
 	case m != nil || err != nil:
 		return m, err
-	case !o.taken.Load():
-		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
+	case !l.taken.Load():
+		return nil, fmt.Errorf("%w: %w", errUnsent, t.conn.Cause())
 	}
-	return nil, t.cause
+	return nil, t.conn.Cause()
 }
 
-func (t *stdio) send(ctx context.Context, o *outgoing) error {
+// put sends a notification or an answer.
+func (t *stdio) put(ctx context.Context, m *outgoing) error { return t.send(ctx, m, new(line)) }
+
+// send queues a message as the line l.
+func (t *stdio) send(ctx context.Context, m *outgoing, l *line) error {
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = t.conn.Cause()
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnsent, err)
+	}
+	l.text = append(text, '\n')
 	select {
-	case t.out <- o:
+	case t.out <- l:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-t.lost:
-		return fmt.Errorf("%w: %w", errUnsent, t.cause)
+	case <-t.conn.Lost():
+		return fmt.Errorf("%w: %w", errUnsent, t.conn.Cause())
 	}
-}
-
-// notify sends a notification.
-func (t *stdio) notify(ctx context.Context, n *request) error {
-	line, err := json.Marshal(n)
-	if err != nil {
-		return err
-	}
-	return t.send(ctx, &outgoing{line: append(line, '\n')})
 }
 
 // close ends the server: it closes its input, then sends SIGTERM, then kills it. When close returns, its process group has ended.

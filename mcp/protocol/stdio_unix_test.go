@@ -5,7 +5,6 @@ package protocol
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"os"
 	"testing"
 	"time"
@@ -21,7 +20,7 @@ i=0
 while [ $i -lt 1500 ]; do i=$((i+1)); echo "{\"jsonrpc\":\"2.0\",\"id\":$i,\"method\":\"m\"}"; done`
 	d := &Dialer{
 		Command: &Command{Name: "sh", Args: []string{"-c", script}, Environ: os.Environ(), Dir: t.TempDir()},
-		Timeout: 10 * time.Second, Log: silent{io.Discard}, Notified: func(string, map[string]any) {},
+		Timeout: 10 * time.Second, Log: NewLog("", nil), Notified: func(string, map[string]any) {},
 		Answer: func(ctx context.Context, _ *Call, _ string, _ json.RawMessage) (any, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

@@ -20,7 +20,7 @@ func TestDecodeMessages(t *testing.T) {
 			t.Errorf("decodeMessages(%s) = %d messages, %v; want %d", raw, len(messages), err, want)
 		}
 		for _, m := range messages {
-			if raw == "null" && m.answers(1) {
+			if raw == "null" && m.answers(&outgoing{ID: []byte("1")}) {
 				t.Error("null answers a request")
 			}
 		}

@@ -52,32 +52,43 @@ func (s *streamable) sessionID() string {
 	return id
 }
 
-// exchange sends an HTTP request in the session.
-func (s *streamable) exchange(ctx context.Context, method, accept string, body any, headers ...http.Header) (*http.Response, error) {
-	if id := s.sessionID(); id != "" {
-		headers = append(headers, http.Header{headerSession: {id}})
+// post sends a message in the session. Requests and notifications have the header with their method: the stateless revision requires it,
+// even in the handshake of the older ones with a server that answered the discovery too late, and older servers ignore it.
+func (s *streamable) post(ctx context.Context, m *outgoing) (*http.Response, error) {
+	header := s.header()
+	if m.Method != "" {
+		header.Set(mcp.HeaderMethod, m.Method)
 	}
-	return s.send(ctx, method, s.url, accept, body, headers...)
+	return s.send(ctx, http.MethodPost, s.url, mediaJSON+", "+mediaEvents, m, header)
 }
 
-// post sends a request or notification. Each has the header with its method: the stateless revision requires it, even in the handshake of
-// the older ones with a server that answered the discovery too late, and older servers ignore it.
-func (s *streamable) post(ctx context.Context, r *request) (*http.Response, error) {
-	return s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, r.header, http.Header{mcp.HeaderMethod: {r.Method}})
+// stream requests a stream of events in the session, after the event with an ID if it is not empty.
+func (s *streamable) stream(ctx context.Context, after string) (*http.Response, error) {
+	header := s.header()
+	if after != "" {
+		header.Set(headerLastEvent, after)
+	}
+	return s.send(ctx, http.MethodGet, s.url, mediaEvents, nil, header)
+}
+
+// header returns the header of the session.
+func (s *streamable) header() http.Header {
+	header := http.Header{}
+	if id := s.sessionID(); id != "" {
+		header.Set(headerSession, id)
+	}
+	return header
 }
 
 // request sends a request and waits for its answer.
-func (s *streamable) request(ctx context.Context, r *request) (*message, error) {
+func (s *streamable) request(ctx context.Context, r *outgoing) (*message, error) {
 	bound, cancel := s.Bound(ctx)
 	defer cancel()
 	answer, err := s.ask(bound, r)
-	if err != nil {
-		return nil, s.failed(ctx, err)
-	}
-	return answer, nil
+	return answer, s.failed(ctx, err)
 }
 
-func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
+func (s *streamable) ask(ctx context.Context, r *outgoing) (*message, error) {
 	first := r.Method == string(mcp.MethodInitialize)
 	resp, err := s.post(ctx, r)
 	if err != nil {
@@ -90,28 +101,28 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	case status == http.StatusNotFound:
 		return nil, errSessionEnded
 	case status/100 != 2:
-		return s.refused(resp, r.ID)
+		return s.refused(resp, r)
 	}
 	if first {
 		s.session.Store(resp.Header.Get(headerSession))
 	}
 	switch mediaType(resp) {
 	case mediaJSON:
-		return s.whole(ctx, r.ID, resp.Body)
+		return s.whole(ctx, r, resp.Body)
 	case mediaEvents:
-		return s.follow(ctx, r.ID, resp.Body)
+		return s.follow(ctx, r, resp.Body)
 	}
 	return nil, unexpected(resp)
 }
 
 // refused returns the error that a server answered a request with. One with the request's ID is never about the session.
-func (s *streamable) refused(resp *http.Response, id int64) (*message, error) {
+func (s *streamable) refused(resp *http.Response, r *outgoing) (*message, error) {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
 	isError := json.Unmarshal(body, &m) == nil && m.Error != nil
 	text := strings.TrimSpace(visible.Bound(string(body), maxErrorBody))
 	switch {
-	case isError && m.hasID(id):
+	case isError && m.key() == string(r.ID):
 		return &m, nil
 	case s.forgotten(resp.StatusCode, body):
 		return nil, fmt.Errorf("%w (HTTP status %d): %s", errSessionEnded, resp.StatusCode, text)
@@ -132,7 +143,7 @@ func (s *streamable) forgotten(status int, body []byte) bool {
 }
 
 // whole reads an answer that is not a stream.
-func (s *streamable) whole(ctx context.Context, id int64, body io.Reader) (*message, error) {
+func (s *streamable) whole(ctx context.Context, r *outgoing, body io.Reader) (*message, error) {
 	raw, err := httpx.ReadAll(body, maxMessageBytes)
 	switch {
 	case errors.Is(err, httpx.ErrTooLarge):
@@ -140,7 +151,7 @@ func (s *streamable) whole(ctx context.Context, id int64, body io.Reader) (*mess
 	case err != nil:
 		return nil, err
 	}
-	answer, err := s.take(ctx, id, raw)
+	answer, err := s.take(ctx, r, raw)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("invalid answer of the server: %w", err)
@@ -152,12 +163,12 @@ func (s *streamable) whole(ctx context.Context, id int64, body io.Reader) (*mess
 
 // follow reads the event stream of a request, up to the answer. If the stream ends or breaks earlier, after an event with an ID, follow
 // requests the rest from a server of the older revisions.
-func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*message, error) {
+func (s *streamable) follow(ctx context.Context, r *outgoing, body io.Reader) (*message, error) {
 	events := sse.NewReader(body, maxMessageBytes)
 	rest := io.NopCloser(body)
 	defer func() { _ = rest.Close() }()
 	for {
-		answer, err := s.drain(ctx, id, events)
+		answer, err := s.drain(ctx, r, events)
 		if answer != nil {
 			return answer, nil
 		}
@@ -170,7 +181,7 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 		if pause.For(ctx, reconnectDelay(events)) != nil {
 			return nil, ctx.Err()
 		}
-		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.LastID}})
+		resp, err := s.stream(ctx, events.LastID)
 		if err != nil {
 			return nil, cutShort(err)
 		}
@@ -197,7 +208,7 @@ func cutShort(cause error) error {
 }
 
 // drain reads events up to the answer or the end.
-func (s *streamable) drain(ctx context.Context, id int64, events *sse.Reader) (*message, error) {
+func (s *streamable) drain(ctx context.Context, r *outgoing, events *sse.Reader) (*message, error) {
 	for {
 		_, data, err := events.Next()
 		switch {
@@ -206,47 +217,29 @@ func (s *streamable) drain(ctx context.Context, id int64, events *sse.Reader) (*
 		case err != nil:
 			return nil, err
 		}
-		answer, err := s.take(ctx, id, data)
-		if err != nil {
-			s.log.Print("an event that is not a message", data)
-		}
-		if answer != nil {
+		if answer, _ := s.take(ctx, r, data); answer != nil { // other output is logged
 			return answer, nil
 		}
 	}
 }
 
 // take handles the messages of one event, and returns the answer to the request if they contain it.
-func (s *streamable) take(ctx context.Context, id int64, raw []byte) (answer *message, err error) {
-	messages, err := decodeMessages(raw)
-	if err != nil {
-		return nil, err
-	}
-	for i := range messages {
-		switch m := &messages[i]; {
-		case m.answers(id):
-			answer = m
-		case m.isAnswer():
-			s.log.Print("an answer to another request", raw)
-		default:
-			s.serve(ctx, m, s.reply)
+func (s *streamable) take(ctx context.Context, r *outgoing, raw []byte) (answer *message, err error) {
+	err = s.receive(ctx, raw, func(m *message) bool {
+		if !m.answers(r) {
+			return false
 		}
-	}
-	return answer, nil
+		answer = m
+		return true
+	})
+	return answer, err
 }
 
-// reply sends an answer to the server. If it is lost, the server's own timeout applies.
-func (s *streamable) reply(ctx context.Context, r *response) {
-	if resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r); err == nil {
-		discard(resp)
-	}
-}
-
-// notify sends a notification.
-func (s *streamable) notify(ctx context.Context, n *request) error {
+// put sends a notification or an answer.
+func (s *streamable) put(ctx context.Context, m *outgoing) error {
 	bound, cancel := s.Bound(ctx)
 	defer cancel()
-	resp, err := s.post(bound, n)
+	resp, err := s.post(bound, m)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
@@ -274,11 +267,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 	events := sse.NewReader(nil, maxMessageBytes)
 	wasOpen := false
 	for {
-		header := http.Header{}
-		if events.LastID != "" {
-			header.Set(headerLastEvent, events.LastID)
-		}
-		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, header)
+		resp, err := s.stream(ctx, events.LastID)
 		switch {
 		case err != nil:
 		case resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents:
@@ -292,7 +281,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 			opened()
 			events.Resume(resp.Body)
 			for err == nil {
-				_, err = s.drain(ctx, 0, events) // this stream has no answers
+				_, err = s.drain(ctx, &outgoing{}, events) // this stream has no answers
 			}
 			_ = resp.Body.Close()
 		}

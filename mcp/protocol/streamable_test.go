@@ -22,7 +22,7 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 		fmt.Fprint(w, "retry: 1\nid: e\n\n")
 	}))
 	defer server.Close()
-	web, err := newWeb(&Remote{URL: server.URL}, newBase(t.Context(), &Conn{}, nil))
+	web, err := newWeb(&Remote{URL: server.URL}, newBase(t.Context(), &Conn{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 	}
 	s := &streamable{web: web}
 	defer s.close()
-	_, err = s.request(t.Context(), &request{JSONRPC: mcp.JSONRPC_VERSION, ID: 1, Method: string(mcp.MethodToolsCall)})
+	_, err = s.request(t.Context(), &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: []byte("1"), Method: string(mcp.MethodToolsCall)})
 	if !errors.Is(err, errCutShort) || Unsent(err) || dials.Load() != 2 {
 		t.Errorf("after %d dials: %v, may be repeated: %v", dials.Load(), err, Unsent(err))
 	}

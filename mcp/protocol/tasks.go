@@ -17,8 +17,8 @@ const taskPoll = time.Second
 
 // callTask calls a tool as a task: the server immediately returns the task's name and keeps the result until it is requested. For the
 // host it is a normal call.
-func (c *Conn) callTask(ctx context.Context, on *Call, limit time.Duration, name string, args json.RawMessage) (json.RawMessage, error) {
-	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
+func (c *Conn) callTask(ctx context.Context, on *Call, name string, args json.RawMessage) (json.RawMessage, error) {
+	return c.do(ctx, on, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
 		task, err := c.createTask(ctx, map[string]any{
 			"name": name, "arguments": args, "_meta": meta, "task": map[string]any{"ttl": MaxCallTime.Milliseconds()},
 		})

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"context"
-	"strconv"
 	"sync"
 )
 
@@ -14,8 +13,8 @@ type waiting struct {
 
 // exchange returns the answer to the request that send sends. It waits until ctx ends, or until lost is closed, for which both results are
 // nil.
-func (w *waiting) exchange(ctx context.Context, id int64, lost <-chan struct{}, send func() error) (*message, error) {
-	key, answer := strconv.FormatInt(id, 10), make(chan *message, 1)
+func (w *waiting) exchange(ctx context.Context, r *outgoing, lost <-chan struct{}, send func() error) (*message, error) {
+	key, answer := string(r.ID), make(chan *message, 1)
 	w.mu.Lock()
 	if w.answers == nil {
 		w.answers = map[string]chan *message{}

@@ -45,10 +45,10 @@ func newWeb(remote *Remote, b *base) (*web, error) {
 }
 
 // send sends an HTTP request. The caller closes the answer's body.
-func (w *web) send(ctx context.Context, method, address, accept string, body any, headers ...http.Header) (*http.Response, error) {
+func (w *web) send(ctx context.Context, method, address, accept string, m *outgoing, header http.Header) (*http.Response, error) {
 	var content io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
+	if m != nil {
+		encoded, err := json.Marshal(m)
 		if err != nil {
 			return nil, err
 		}
@@ -58,10 +58,9 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 	if err != nil {
 		return nil, err
 	}
-	for _, header := range headers {
-		maps.Copy(req.Header, header)
-	}
-	if body != nil {
+	maps.Copy(req.Header, header)
+	if m != nil {
+		maps.Copy(req.Header, m.header)
 		req.Header.Set("Content-Type", mediaJSON)
 	}
 	req.Header.Set("Accept", accept)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync"
+	"strconv"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -17,7 +17,9 @@ func (c *Conn) exchange(ctx context.Context, method string, params map[string]an
 	if err := ctx.Err(); err != nil {
 		return nil, &carrierError{err}
 	}
-	r := &request{JSONRPC: mcp.JSONRPC_VERSION, ID: c.next.Add(1), Method: method, Params: params, header: header}
+	r := &outgoing{
+		JSONRPC: mcp.JSONRPC_VERSION, ID: strconv.AppendInt(nil, c.next.Add(1), 10), Method: method, Params: params, header: header,
+	}
 	answer, err := c.carrier.request(ctx, r)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -36,12 +38,12 @@ func (c *Conn) exchange(ctx context.Context, method string, params map[string]an
 
 // notify sends a notification.
 func (c *Conn) notify(ctx context.Context, method string, params map[string]any) error {
-	return c.carrier.notify(ctx, &request{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+	return c.carrier.put(ctx, &outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 }
 
 // cancelled notifies the server of a canceled request in the background. The first message must not be canceled. Without a session over
 // HTTP the end of the stream cancels the request.
-func (c *Conn) cancelled(ctx context.Context, r *request) {
+func (c *Conn) cancelled(ctx context.Context, r *outgoing) {
 	if r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
 		return
 	}
@@ -55,45 +57,17 @@ func (c *Conn) cancelled(ctx context.Context, r *request) {
 	}()
 }
 
-// loss is the end of a connection.
-type loss struct {
-	once  sync.Once
-	lost  chan struct{}
-	cause error // set before lost is closed
-}
-
-// fail marks the connection as lost. It keeps the first cause.
-func (l *loss) fail(cause error) {
-	l.once.Do(func() {
-		l.cause = cause
-		close(l.lost)
-	})
-}
-
 // Lost is closed when the connection is lost; Cause then returns the reason.
-func (l *loss) Lost() <-chan struct{} { return l.lost }
+func (c *Conn) Lost() <-chan struct{} { return c.life.Done() }
 
-// Cause returns why the connection was lost. It may be called only after Lost is closed.
-func (l *loss) Cause() error { return l.cause }
-
-// IsLost reports whether the connection is lost.
-func (l *loss) IsLost() bool {
-	select {
-	case <-l.lost:
-		return true
-	default:
-		return false
-	}
-}
+// Cause returns why the connection was lost; nil if it is not.
+func (c *Conn) Cause() error { return context.Cause(c.life) }
 
 // carrierError is the error of a request without an answer.
-type carrierError struct{ err error }
-
-// Error returns the cause.
-func (e *carrierError) Error() string { return e.err.Error() }
+type carrierError struct{ error }
 
 // Unwrap returns the cause.
-func (e *carrierError) Unwrap() error { return e.err }
+func (e *carrierError) Unwrap() error { return e.error }
 
 // Unsent reports whether a request that failed cannot have reached the server's tools.
 func Unsent(err error) bool {

@@ -48,7 +48,7 @@ func (h *Host) CallWith(ctx context.Context, call *sdk.ToolCall) (result *sdk.To
 	}
 	for _, req := range requests {
 		req.SessionID, req.Agent, req.Args = call.SessionID, call.Agent, call.Args
-		req.Tool = &sdk.CallRef{MessageID: call.MessageID, CallID: call.CallID}
+		req.Tool = &sdk.CallRef{MessageID: call.MessageID, CallID: call.CallID, ID: call.Tool}
 		if err := h.AskPermission(ctx, req); err != nil {
 			return nil, err
 		}

@@ -34,27 +34,8 @@ func (s *server) toolList() []map[string]any {
 	return out
 }
 
-// result is the result of a tool call.
-type result struct {
-	Content []map[string]any `json:"content"`
-	IsError bool             `json:"isError,omitempty"`
-}
-
-func text(text string) result {
-	return result{Content: []map[string]any{{"type": "text", "text": text}}}
-}
-
-// callTool runs a hook or a tool. As the protocol requires, errors become results.
-func (s *server) callTool(ctx context.Context, params json.RawMessage) (r result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		if err != nil {
-			r, err = text(err.Error()), nil
-			r.IsError = true
-		}
-	}()
+// callTool runs a hook or a tool.
+func (s *server) callTool(ctx context.Context, params json.RawMessage) (output string, err error) {
 	var call struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -63,36 +44,38 @@ func (s *server) callTool(ctx context.Context, params json.RawMessage) (r result
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(params, &call); err != nil {
-		return result{}, err
+		return "", err
 	}
-	if number, ok := strings.CutPrefix(call.Name, hookTool); ok {
-		return s.callHook(ctx, number, call.Arguments)
+	if strings.HasPrefix(call.Name, hookTool) {
+		_, answer, err := s.hook(ctx, call.Name, call.Arguments)
+		if err != nil {
+			return "", err
+		}
+		body, err := value.AppendJSON(nil, answer)
+		return string(body), err
 	}
 	for i, t := range s.plugin.Tools() {
-		if t.Definition().ID != call.Name {
-			continue
+		if t.Definition().ID == call.Name {
+			host := &toolHost{s, call.Meta.ProgressToken, 0}
+			out, err := s.guest.Tool(ctx, i, &sdk.ToolCall{Tool: call.Name, Args: call.Arguments, Host: host})
+			if err != nil {
+				return "", err
+			}
+			return out.Output, nil
 		}
-		host := &toolHost{s, call.Meta.ProgressToken, 0}
-		out, err := s.guest.Tool(ctx, i, &sdk.ToolCall{Tool: call.Name, Args: call.Arguments, Host: host})
-		if err != nil {
-			return result{}, err
-		}
-		return text(out.Output), nil
 	}
-	return result{}, fmt.Errorf("tool %q not found", call.Name)
+	return "", fmt.Errorf("tool %q not found", call.Name)
 }
 
-func (s *server) callHook(ctx context.Context, number string, args json.RawMessage) (result, error) {
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return result{}, err
+// hook runs the hook of a tool or an interceptor.
+func (s *server) hook(ctx context.Context, name string, args json.RawMessage) (hookpoint.Info, sdk.Answer, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(name, hookTool))
+	if err != nil || n < 0 || n >= len(s.Hooks) {
+		return hookpoint.Info{}, sdk.Answer{}, fmt.Errorf("hook %q not found", name)
 	}
+	info, _ := hookpoint.Of(string(s.Hooks[n].Point))
 	answer, err := s.guest.Hook(ctx, n, args)
-	if err != nil {
-		return result{}, err
-	}
-	body, err := value.AppendJSON(nil, answer)
-	return text(string(body)), err
+	return info, answer, err
 }
 
 // toolHost is the host of a tool call. MCP supports only progress.
@@ -140,39 +123,27 @@ func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error
 	if err := json.Unmarshal(params, &call); err != nil {
 		return nil, err
 	}
-	n, err := strconv.Atoi(strings.TrimPrefix(call.Name, hookTool))
-	if err != nil || n < 0 || n >= len(s.Hooks) {
-		return nil, fmt.Errorf("interceptor %q not found", call.Name)
-	}
-	answer, err := s.guest.Hook(ctx, n, call.Payload)
+	info, answer, err := s.hook(ctx, call.Name, call.Payload)
 	if err != nil {
 		return nil, err
 	}
-	info, _ := hookpoint.Of(string(s.Hooks[n].Point))
 	if info.NewValue == nil {
-		refuses := answer.Verdict == sdk.VerdictDeny || answer.Verdict == sdk.VerdictHalt
-		messages := []map[string]string{}
-		if refuses {
-			messages = append(messages, map[string]string{"message": answer.Reason, "severity": "error"})
+		if answer.Verdict == sdk.VerdictDeny || answer.Verdict == sdk.VerdictHalt {
+			return map[string]any{"valid": false, "severity": "error", "messages": []map[string]string{{"message": answer.Reason}}}, nil
 		}
-		return map[string]any{"valid": !refuses, "severity": map[bool]string{true: "error", false: "info"}[refuses], "messages": messages}, nil
+		return map[string]any{"valid": true}, nil
 	}
 	var payload guest.HookRequest
-	if err := json.Unmarshal(call.Payload, &payload); err != nil {
-		return nil, err
-	}
+	err = json.Unmarshal(call.Payload, &payload)
 	v := info.NewValue()
-	if err := value.Decode(payload.Value, v); err != nil {
-		return nil, err
+	if err == nil {
+		err = value.Decode(payload.Value, v)
 	}
-	if err := value.Apply(v, answer.Changes); err != nil {
-		return nil, err
+	if err == nil {
+		err = value.Apply(v, answer.Changes)
 	}
-	changed, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		payload.Value, err = json.Marshal(v)
 	}
-	return map[string]any{
-		"modified": len(answer.Changes) > 0, "payload": guest.HookRequest{Input: payload.Input, Value: changed},
-	}, nil
+	return map[string]any{"modified": len(answer.Changes) > 0, "payload": payload}, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -75,12 +76,10 @@ func (s *server) cancel(id uint64) {
 	}
 }
 
-func (s *server) answer(ctx context.Context, m *jsonline.Message) (result any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+// errorLog writes to the standard error.
+func errorLog() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
+
+func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	switch m.Method {
 	case "initialize":
 		capabilities := map[string]any{"tools": struct{}{}}
@@ -96,11 +95,15 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (result any, e
 	case "tools/list":
 		return map[string]any{"tools": s.toolList()}, nil
 	case "tools/call":
-		return s.callTool(ctx, m.Params)
+		output, err := guest.Guard(errorLog, func() (string, error) { return s.callTool(ctx, m.Params) })
+		if err != nil {
+			output = err.Error() // as the protocol requires, errors are results
+		}
+		return map[string]any{"content": []map[string]string{{"type": "text", "text": output}}, "isError": err != nil}, nil
 	case "interceptors/list":
 		return map[string]any{"interceptors": s.interceptorList()}, nil
 	case "interceptor/invoke":
-		return s.invoke(ctx, m.Params)
+		return guest.Guard(errorLog, func() (any, error) { return s.invoke(ctx, m.Params) })
 	}
 	return nil, &jsonline.Error{Code: jsonline.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -37,11 +38,10 @@ type Service struct {
 	Scopes   []string          // of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
 
-	mu        sync.Mutex
-	codes     map[string]grant
-	access    map[string]grant
-	refreshes map[string]grant
-	log       []string // of the authorization server's endpoints
+	mu     sync.Mutex
+	grants map[string]grant // by code, access token or refresh token
+	counts map[string]int   // of requests, by the authorization server's endpoint
+	issued int              // number of the last code or token
 }
 
 // grant is what a code or token stands for.
@@ -51,7 +51,8 @@ type grant struct{ client, challenge, redirect, scope, resource string }
 func New(t testing.TB) *Service {
 	t.Helper()
 	s := &Service{
-		t: t, Lifetime: 3600, Methods: []string{"none", "client_secret_basic"}, Clients: map[string]string{}, codes: map[string]grant{}, access: map[string]grant{}, refreshes: map[string]grant{},
+		t: t, Lifetime: 3600, Methods: []string{"none", "client_secret_basic"}, Clients: map[string]string{},
+		grants: map[string]grant{}, counts: map[string]int{},
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") }),
 	}
 	mux := http.NewServeMux()
@@ -82,24 +83,26 @@ func (s *Service) json(w http.ResponseWriter, status int, v any) {
 	}
 }
 
-// note logs a request and locks the service.
+// note counts a request and locks the service.
 func (s *Service) note(what string) func() {
 	s.mu.Lock()
-	s.log = append(s.log, what)
+	s.counts[what]++
 	return s.mu.Unlock
+}
+
+// issue returns a new code or token for a grant.
+func (s *Service) issue(kind string, g grant) string {
+	s.issued++
+	token := fmt.Sprintf("%s-%d", kind, s.issued)
+	s.grants[token] = g
+	return token
 }
 
 // Count returns the number of requests to an endpoint.
 func (s *Service) Count(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
-	for _, one := range s.log {
-		if one == what {
-			n++
-		}
-	}
-	return n
+	return s.counts[what]
 }
 
 func (s *Service) mcp(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +116,7 @@ func (s *Service) admit(w http.ResponseWriter, r *http.Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	g, known := s.access[token]
+	g, known := s.grants[token]
 	if !known {
 		challenge := "Bearer"
 		if s.Named != nil {
@@ -165,9 +168,8 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {
 		answer.Set("error", "access_denied")
 		answer.Set("error_description", "not\x1b[31m you")
 	} else {
-		code := fmt.Sprintf("code-%d", len(s.log))
-		s.codes[code] = grant{q.Get("client_id"), q.Get("code_challenge"), q.Get("redirect_uri"), q.Get("scope"), q.Get("resource")}
-		answer.Set("code", code)
+		g := grant{q.Get("client_id"), q.Get("code_challenge"), q.Get("redirect_uri"), q.Get("scope"), q.Get("resource")}
+		answer.Set("code", s.issue("code", g))
 	}
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+answer.Encode(), http.StatusFound)
 }
@@ -188,43 +190,32 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) {
 		s.json(w, http.StatusUnauthorized, map[string]string{"error": "invalid_client"})
 		return
 	}
-	var g grant
-	var ok bool
-	switch r.Form.Get("grant_type") {
-	case "authorization_code":
-		g, ok = s.codes[r.Form.Get("code")]
-		delete(s.codes, r.Form.Get("code"))
+	once := r.Form.Get("code") + r.Form.Get("refresh_token") // one of the two
+	g, ok := s.grants[once]
+	delete(s.grants, once)
+	if r.Form.Get("grant_type") == "authorization_code" {
 		sum := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
 		g.scope = strings.TrimSpace(strings.ReplaceAll(" "+g.scope+" ", " "+s.Withheld+" ", " "))
 		ok = ok && !s.Forget && g.challenge == base64.RawURLEncoding.EncodeToString(sum[:]) && g.redirect == r.Form.Get("redirect_uri")
-	case "refresh_token":
-		g, ok = s.refreshes[r.Form.Get("refresh_token")]
-		delete(s.refreshes, r.Form.Get("refresh_token"))
 	}
 	if want, known := s.Clients[client]; !ok || !known || secret != want || g.client != client || g.resource != r.Form.Get("resource") {
 		s.json(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant", "error_description": "unknown"})
 		return
 	}
-	n := len(s.log)
-	access, refresh := fmt.Sprintf("access-%d", n), fmt.Sprintf("refresh-%d", n)
-	s.access[access], s.refreshes[refresh] = g, g
 	s.json(w, http.StatusOK, map[string]any{
-		"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": s.Lifetime, "scope": g.scope,
+		"access_token": s.issue("access", g), "refresh_token": s.issue("refresh", g), "token_type": "Bearer", "expires_in": s.Lifetime, "scope": g.scope,
 	})
 }
 
 // Revoke ends all access tokens.
 func (s *Service) Revoke() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.access = map[string]grant{}
+	s.Change(func() {
+		maps.DeleteFunc(s.grants, func(token string, _ grant) bool { return strings.HasPrefix(token, "access-") })
+	})
 }
 
 // RevokeAll ends all tokens.
-func (s *Service) RevokeAll() {
-	s.Revoke()
-	s.Change(func() { clear(s.refreshes) })
-}
+func (s *Service) RevokeAll() { s.Change(func() { clear(s.grants) }) }
 
 // Change calls f, which may change the fields of the service.
 func (s *Service) Change(f func()) {

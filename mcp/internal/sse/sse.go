@@ -98,14 +98,7 @@ func (s *splitter) split(data []byte, atEOF bool) (advance int, line []byte, err
 		start = 1
 	}
 	from := max(start, s.searched)
-	rest := data[from:]
-	end := bytes.IndexByte(rest, '\n')
-	if end >= 0 {
-		rest = rest[:end]
-	}
-	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
-		end = i
-	}
+	end := bytes.IndexAny(data[from:], "\r\n")
 	s.searched = 0
 	switch {
 	case end >= 0:

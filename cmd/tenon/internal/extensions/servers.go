@@ -33,18 +33,17 @@ const (
 func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 	for _, name := range slices.Sorted(maps.Keys(s.opts.Config.Config.MCP)) {
 		origin := s.opts.Config.ServerOrigin(name)
-		list, err := mcp.FromConfig(map[string]sdk.MCPConfig{name: s.opts.Config.Config.MCP[name]})
+		configured := s.opts.Config.Config.MCP[name]
+		server, err := mcp.FromConfig(name, &configured)
 		project := origin.Layer == config.LayerProject
 		if err != nil {
 			s.reject(&Candidate{Kind: trust.KindServer, Name: name, Carrier: sdk.CarrierMCP, From: origin.Source, Project: project}, err)
 			continue
 		}
-		for i := range list {
-			list[i].Origin = origin.Source
-			list[i].Timeout = cmp.Or(list[i].Timeout, time.Duration(s.opts.Config.Config.Experimental.MCPTimeout)*time.Millisecond)
-			if err := s.server(ctx, list[i], project); err != nil {
-				return err
-			}
+		server.Origin = origin.Source
+		server.Timeout = cmp.Or(server.Timeout, time.Duration(s.opts.Config.Config.Experimental.MCPTimeout)*time.Millisecond)
+		if err := s.server(ctx, server, project); err != nil {
+			return err
 		}
 	}
 	if err := s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false); err != nil {
@@ -93,13 +92,18 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 	return nil
 }
 
-// server adds a server, unless an earlier one has its name.
+// server adds a server, unless an earlier one has its name, or one whose plugin would have the same name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
 	taken := func(c *Candidate) bool {
-		return c.Kind == trust.KindServer && c.Name == server.Name && (c.Server == nil || !c.Server.Disabled)
+		similar := !server.Disabled && (&mcp.Server{Name: c.Name}).PluginName() == server.PluginName()
+		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || similar)
 	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
-		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+" has a server with the same name")
+		why := " has a server with the same name"
+		if other := s.Candidates[i].Name; other != server.Name {
+			why = fmt.Sprintf(" has the server %q, whose name is too similar; rename one", other)
+		}
+		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+why)
 		return nil
 	}
 	server.Own = !project

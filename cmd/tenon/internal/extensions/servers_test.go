@@ -289,3 +289,23 @@ func TestMeetNamesOnlyWaiting(t *testing.T) {
 		t.Errorf("waiting for %q, want only the server that hangs", got)
 	}
 }
+
+// TestSimilarNames: of two servers whose plugins would have one name, the first is loaded, because the host refuses two.
+func TestSimilarNames(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	off := false
+	s.opts.Config.Config.MCP = map[string]sdk.MCPConfig{
+		"docs-1": {Type: "remote", URL: "https://a.example/mcp"}, "docs_1": {Type: "remote", URL: "https://b.example/mcp"},
+		"other": {Enabled: &off}, "Other": {Type: "remote", URL: "https://c.example/mcp"},
+	}
+	if err := s.servers(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Plugins) != 2 || s.Plugins[0].Manifest().Name != "mcp.other" || s.Plugins[1].Manifest().Name != "mcp.docs-1" {
+		t.Errorf("%d plugins of the candidates %v", len(s.Plugins), s.Candidates)
+	}
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], `has the server "docs-1", whose name is too similar`) {
+		t.Errorf("warnings %q", s.Warnings)
+	}
+}

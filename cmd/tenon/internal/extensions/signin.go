@@ -99,6 +99,17 @@ func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	return s.credentials().Delete(ctx, name)
 }
 
+// Sharing returns the other servers that use the stored token of a server: those of the user with the same address and client.
+func (s *Set) Sharing(c *Candidate) (names []string, err error) {
+	token, err := s.tokenName(c)
+	for _, other := range s.Candidates {
+		if name, _ := s.tokenName(other); other != c && name == token && name != "" {
+			names = append(names, other.Name)
+		}
+	}
+	return names, err
+}
+
 // tokenName returns the name of a server's stored token; empty without one.
 func (s *Set) tokenName(c *Candidate) (string, error) {
 	a := s.tokens(c, false)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,12 +52,15 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 
 func mcpLogoutCommand(a *cli.App) *cobra.Command {
 	return serverCommand(a, "logout", "Remove the stored token of an MCP server", func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		err := s.Logout(ctx, c)
+		also, err := s.Sharing(c)
+		if err == nil {
+			err = s.Logout(ctx, c)
+		}
 		if errors.Is(err, credentials.ErrNotFound) {
 			return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
 		}
 		if err == nil {
-			a.Say("signed out of %s", c.Name)
+			a.Say("signed out of %s", strings.Join(append([]string{c.Name}, also...), ", "))
 		}
 		return err
 	})

@@ -94,11 +94,14 @@ func removeServer(ctx context.Context, w *cli.Workspace, name string, project bo
 	})
 }
 
-// forget signs out of a server that was removed from a file: no command finds its token afterwards.
+// forget signs out of a server that was removed from a file: no command finds its token afterwards, unless another server uses it.
 func forget(ctx context.Context, a *cli.App, before *extensions.Set, name, path string) error {
 	i := slices.IndexFunc(before.Candidates, func(c *extensions.Candidate) bool { return c.Server != nil && c.Name == name && c.From == path })
 	if i < 0 {
 		return nil
+	}
+	if users, err := before.Sharing(before.Candidates[i]); err != nil || len(users) > 0 {
+		return err
 	}
 	err := before.Logout(ctx, before.Candidates[i])
 	if errors.Is(err, credentials.ErrNotFound) {

@@ -1,13 +1,10 @@
-package mcp
+package protocol
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,13 +22,10 @@ const (
 	tailBytes = 512
 )
 
-// LogPath returns the log of a server: its standard error, and the invalid lines of its output. dir is
-// Options.Dir. The previous part has the same name with the suffix ".1".
-func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginName()+".log") }
-
-// serverLog is the log of one server, of limited size. It is safe for concurrent use. Write errors are ignored:
+// Log is the log of a server, of limited size: its standard error, and the invalid lines of its output. It is rotated: the previous part
+// has the same name with the suffix ".1". It is safe for concurrent use. Write errors are ignored:
 // a full disk must not stop a server.
-type serverLog struct {
+type Log struct {
 	path    string
 	secrets []string
 
@@ -42,30 +36,11 @@ type serverLog struct {
 	tail []byte
 }
 
-// newServerLog returns the log of a server at path. It masks the secrets in the server's configuration.
-func newServerLog(path string, s Server) *serverLog {
-	return &serverLog{path: path, secrets: s.secrets()}
-}
-
-// Mask returns text with the secrets in the server's configuration masked.
-func (s *Server) Mask(text string) string { return secret.Hide(text, s.secrets()) }
-
-// secrets returns the secrets: values of variables and headers, and secrets in the arguments and the URL;
-// longest first.
-func (s *Server) secrets() []string {
-	all := append(secret.InArgs(s.Args), secret.InURL(s.URL)...)
-	all = slices.AppendSeq(all, maps.Values(s.Env))
-	for _, value := range s.Headers {
-		_, credential, _ := strings.Cut(value, " ")
-		all = append(all, value, credential)
-	}
-	all = slices.DeleteFunc(all, func(v string) bool { return len(v) < secret.MinLength || filepath.IsAbs(v) })
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	return slices.Compact(all)
-}
+// NewLog returns the log at path. It masks the secrets, the longest of which come first.
+func NewLog(path string, secrets []string) *Log { return &Log{path: path, secrets: secrets} }
 
 // Write logs the server's standard error.
-func (l *serverLog) Write(p []byte) (int, error) {
+func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tail = []byte(secret.Hide(string(append(l.tail, p...)), l.secrets)) // before it is cut
@@ -87,14 +62,14 @@ func (l *serverLog) Write(p []byte) (int, error) {
 }
 
 // Print writes a line of tenon about a message of the server.
-func (l *serverLog) Print(what string, raw []byte) {
+func (l *Log) Print(what string, raw []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.put(fmt.Appendf(nil, "[tenon] %s: %s", what, raw[:min(len(raw), maxLogLine)]))
 }
 
 // put appends a line; l.mu is held.
-func (l *serverLog) put(line []byte) {
+func (l *Log) put(line []byte) {
 	if l.file == nil || l.size > maxLogBytes {
 		l.open()
 	}
@@ -105,12 +80,9 @@ func (l *serverLog) put(line []byte) {
 	l.size += int64(n)
 }
 
-// open opens the log and rotates it if it is full.
-func (l *serverLog) open() {
-	if l.file != nil {
-		_ = l.file.Close()
-		l.file = nil
-	}
+// open opens the log and rotates it if it is full; l.mu is held.
+func (l *Log) open() {
+	l.shut()
 	_ = os.MkdirAll(filepath.Dir(l.path), 0o700) // without the directory the file cannot be opened either
 	if info, err := os.Stat(l.path); err == nil && info.Size() > maxLogBytes {
 		_ = os.Rename(l.path, l.path+".1")
@@ -126,7 +98,7 @@ func (l *serverLog) open() {
 }
 
 // LastWords returns the server's last output as the end of an error, and clears it.
-func (l *serverLog) LastWords() string {
+func (l *Log) LastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := strings.TrimSpace(visible.Strip(string(l.tail)))
@@ -137,10 +109,14 @@ func (l *serverLog) LastWords() string {
 	return "; its output: " + text
 }
 
-// close closes the file; a later line opens it again.
-func (l *serverLog) close() {
+// Close closes the file; a later line opens it again.
+func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.shut()
+}
+
+func (l *Log) shut() {
 	if l.file != nil {
 		_ = l.file.Close()
 		l.file = nil
