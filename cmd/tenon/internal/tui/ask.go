@@ -14,30 +14,28 @@ import (
 )
 
 // askEvent queues questions and removes answered ones.
-func (m *model) askEvent(e *sdk.Event) tea.Cmd {
+func (m *model) askEvent(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.PermissionRequest:
 		if m.threads[p.SessionID] != nil {
-			return m.ask(asked{m.permission(p), p.ID, p.SessionID})
+			m.ask(asked{m.permission(p), p.ID, p.SessionID})
 		}
 	case *sdk.QuestionRequest:
 		if m.threads[p.SessionID] != nil {
-			return m.ask(asked{m.questions(p), p.ID, p.SessionID})
+			m.ask(asked{m.questions(p), p.ID, p.SessionID})
 		}
 	case *sdk.PermissionReplied:
 		m.answered(p.RequestID)
 	case *sdk.QuestionReplied:
 		m.answered(p.RequestID)
 	}
-	return nil
 }
 
 // ask queues a question, and notifies a user who is away of the first one.
-func (m *model) ask(a asked) tea.Cmd {
-	if m.asks = append(m.asks, a); len(m.asks) > 1 || !m.blurred && m.now().Sub(m.pressed) < longTurn {
-		return nil
+func (m *model) ask(a asked) {
+	if m.asks = append(m.asks, a); len(m.asks) == 1 && (m.blurred || m.now().Sub(m.pressed) >= longTurn) {
+		m.notify("waits for your answer")
 	}
-	return m.notify("waits for your answer")
 }
 
 // asker returns the title of the session that asks the visible question; empty for the current session and its subagents.
@@ -60,22 +58,21 @@ func (m *model) answered(id string) {
 }
 
 // faced notices a new visible question, and schedules a redraw for when keys begin to answer it.
-func (m *model) faced() tea.Cmd {
+func (m *model) faced() {
 	front := m.top()
 	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
 		front = nil // the user opened it
 	}
-	if front == m.front {
-		return nil
+	if front != m.front {
+		m.front = front
+		m.startle()
 	}
-	m.front = front
-	return m.startle()
 }
 
 // startle makes the visible question ignore keys for a moment.
-func (m *model) startle() tea.Cmd {
+func (m *model) startle() {
 	m.frontAt = m.now()
-	return tea.Tick(startled, func(time.Time) tea.Msg { return redraw{} })
+	m.start(tea.Tick(startled, func(time.Time) tea.Msg { return redraw{} }))
 }
 
 // calm reports whether keys answer the visible question.
@@ -93,8 +90,8 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
 	if t := m.threads[r.SessionID]; t.Info.ParentID != "" {
 		asked.Notes = append([]string{"requested in the subagent's session " + terminal.OneLine(t.Info.Title)}, asked.Notes...)
 	}
-	send := func(d dialog.Decision) tea.Cmd {
-		return m.do(func(context.Context) (then, error) {
+	send := func(d dialog.Decision) {
+		m.do(func(context.Context) (then, error) {
 			if d.Session {
 				return nil, m.host.AllowInSession(r.ID)
 			}
@@ -106,18 +103,18 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
 
 // questions shows questions of the model, or the form of an MCP server.
 func (m *model) questions(r *sdk.QuestionRequest) dialog.Dialog {
-	send := func(answers [][]string) tea.Cmd {
-		return m.do(func(context.Context) (then, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
+	send := func(answers [][]string) {
+		m.do(func(context.Context) (then, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
 	}
 	if form := r.Questions[0].Form; form != nil && form.URL != "" && len(r.Questions) == 1 {
-		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(form.URL) }, m.open)
+		return dialog.NewLink(r, send, func() { m.browse(form.URL) }, m.open)
 	}
 	return dialog.NewQuestions(r, send)
 }
 
 // browse opens an address in the user's browser.
-func (m *model) browse(address string) tea.Cmd {
-	return m.do(func(context.Context) (then, error) {
+func (m *model) browse(address string) {
+	m.do(func(context.Context) (then, error) {
 		opened, err := m.o.browse(address)
 		if err == nil && !opened {
 			return m.note("no browser on this machine; open the address on another one: " + terminal.OneLine(address)), nil
@@ -127,8 +124,8 @@ func (m *model) browse(address string) tea.Cmd {
 }
 
 // conflictQuestion asks whether undo may overwrite files that changed since.
-func (m *model) conflictQuestion(err error, force func() tea.Cmd) dialog.Dialog {
-	keep := func() tea.Cmd { return nil }
+func (m *model) conflictQuestion(err error, force func()) dialog.Dialog {
+	keep := func() {}
 	return dialog.NewChoice(view.Asked{
 		Question: "Overwrite files that changed after the session wrote them?", Body: terminal.OneLine(err.Error()),
 	}, []dialog.Option{

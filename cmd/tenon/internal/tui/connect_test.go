@@ -95,10 +95,12 @@ func TestEndOfASignIn(t *testing.T) {
 			h.reload = func() error { step("reload"); return c.reload }
 			h.try = func() { step("try") }
 			var plugin sdk.AuthUser
-			signIn := m.store("mine", func(_ context.Context, user sdk.AuthUser) error {
-				plugin = user
-				step("store")
-				return c.store
+			signIn := m.startedBy(func() {
+				m.store("mine", func(_ context.Context, user sdk.AuthUser) error {
+					plugin = user
+					step("store")
+					return c.store
+				})
 			})
 			m.Update(signIn())
 			for range 20 {

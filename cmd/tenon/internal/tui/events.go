@@ -18,22 +18,13 @@ import (
 // for as long.
 const longTurn = 30 * time.Second
 
-// events handles events of the host.
-func (m *model) events(list []sdk.Event) tea.Cmd {
-	var cmds []tea.Cmd
-	for i := range list {
-		cmds = append(cmds, m.event(&list[i]))
-	}
-	return tea.Batch(cmds...)
-}
-
 // event handles an event of the host. Events of sessions outside this conversation have no effect.
-func (m *model) event(e *sdk.Event) tea.Cmd {
+func (m *model) event(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.SessionInfo:
-		return m.sessionEvent(e.Type, p)
+		m.sessionEvent(e.Type, p)
 	case *sdk.SessionStatusInfo:
-		return m.status(p)
+		m.status(p)
 	case *sdk.SessionErrorInfo:
 		if p.Error != nil && p.Error.Name != sdk.ErrorAborted {
 			m.threadOf(p.SessionID).Failed(p.Error)
@@ -57,65 +48,59 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 			m.threadOf(p.SessionID).Notice(transcript.Faint, "the conversation was summarized; older messages stay visible here, but the model sees only the summary")
 		}
 	default:
-		return m.askEvent(e)
+		m.askEvent(e)
 	}
-	return nil
 }
 
 // sessionEvent tracks the sessions of the conversation: the root and its subagents.
-func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) tea.Cmd {
+func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) {
 	t := m.threads[p.Info.ID]
 	switch {
 	case t != nil:
 		undone := (t.Info.Revert == nil) != (p.Info.Revert == nil) || t.Info.Revert != nil && *t.Info.Revert != *p.Info.Revert
 		t.Info = p.Info
 		if undone && typ == sdk.EventSessionUpdated && !t.Busy() { // a turn deletes undone messages, which are not on the screen
-			return m.load(p.Info.ID)
+			m.load(p.Info.ID)
 		}
 	case p.Info.ParentID == "" || m.threads[p.Info.ParentID] == nil || typ == sdk.EventSessionDeleted:
 	case typ == sdk.EventSessionCreated:
 		m.threads[p.Info.ID] = transcript.New(&p.Info, &m.look)
 	default: // a subagent from before the start is resumed
-		return m.loadChild(p.Info.ID, p.Info.ParentID)
+		m.loadChild(p.Info.ID, p.Info.ParentID)
 	}
-	return nil
 }
 
 // status follows the turns.
-func (m *model) status(p *sdk.SessionStatusInfo) tea.Cmd {
+func (m *model) status(p *sdk.SessionStatusInfo) {
 	t := m.threads[p.SessionID]
 	if t == nil {
-		return nil
+		return
 	}
 	was := t.Busy()
 	t.Status = p.Status
 	switch {
 	case !was && t.Busy():
 		t.Begin(m.now())
-		return m.nextTick()
-	case was && !t.Busy():
-		return m.turnEnded(t)
+		m.nextTick()
+	case was && !t.Busy() && t.Info.ID == m.root:
+		m.turnEnded(t)
 	}
-	return nil
 }
 
 // turnEnded shows the figures of a turn, and announces the end of a long one.
-func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
+func (m *model) turnEnded(t *transcript.Thread) {
 	took := m.now().Sub(t.Begun)
-	if t.Info.ID != m.root {
-		return nil
-	}
 	t.End(took)
-	cmds := []tea.Cmd{m.loadBranch(), m.loadFiles()}
+	m.loadBranch()
+	m.loadFiles()
 	if m.blurred || took >= longTurn {
-		cmds = append(cmds, m.notify("is done after "+view.Duration(took.Round(time.Second))))
+		m.notify("is done after " + view.Duration(took.Round(time.Second)))
 	}
-	return tea.Batch(cmds...)
 }
 
 // notify sends a desktop notification about the conversation through the terminal.
-func (m *model) notify(text string) tea.Cmd {
-	return tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a")
+func (m *model) notify(text string) {
+	m.start(tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a"))
 }
 
 // childText describes the activity of a subagent's session.
@@ -124,28 +109,26 @@ func (m *model) childText(session string) string {
 }
 
 // loadChild reads the session of a subagent, unless events have delivered it from its start.
-func (m *model) loadChild(session, parent string) tea.Cmd {
-	if m.threads[session] != nil {
-		return nil
+func (m *model) loadChild(session, parent string) {
+	if m.threads[session] == nil {
+		m.threads[session] = transcript.New(&sdk.Session{ID: session, ParentID: parent}, &m.look)
+		m.load(session)
 	}
-	m.threads[session] = transcript.New(&sdk.Session{ID: session, ParentID: parent}, &m.look)
-	return m.load(session)
 }
 
 // enter shows the session of the latest subagent.
-func (m *model) enter() tea.Cmd {
+func (m *model) enter() {
 	list := m.thread().Children()
 	if len(list) == 0 {
 		m.say("this session has no subagents")
-		return nil
+		return
 	}
-	return m.showChild(list[len(list)-1], m.shown)
+	m.showChild(list[len(list)-1], m.shown)
 }
 
-func (m *model) showChild(session, parent string) tea.Cmd {
-	load := m.loadChild(session, parent)
+func (m *model) showChild(session, parent string) {
+	m.loadChild(session, parent)
 	m.shown = session
-	return load
 }
 
 // leave shows the parent session.
@@ -165,17 +148,15 @@ func (m *model) above() *transcript.Thread {
 }
 
 // sibling shows another subagent of the same session.
-func (m *model) sibling(by int) tea.Cmd {
+func (m *model) sibling(by int) {
 	if m.thread().Info.ParentID == "" {
-		return nil
+		return
 	}
 	parent := m.above()
 	list := parent.Children()
-	i := slices.Index(list, m.shown)
-	if i < 0 {
-		return nil
+	if i := slices.Index(list, m.shown); i >= 0 {
+		m.showChild(list[(i+by+len(list))%len(list)], parent.Info.ID)
 	}
-	return m.showChild(list[(i+by+len(list))%len(list)], parent.Info.ID)
 }
 
 // title returns the title of the terminal window.

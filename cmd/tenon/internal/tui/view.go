@@ -293,7 +293,7 @@ func (m *model) waitingLines() []string {
 			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(waiting)-i)))
 			break
 		}
-		out = append(out, draw.Sides(terminal.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
+		out = append(out, draw.Sides(terminal.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(typed(&waiting[i].Input)), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
 	}
 	return out
 }

@@ -18,14 +18,14 @@ import (
 // Choice is a question with a few answers, and a preview of what it is about.
 type Choice struct {
 	asked   view.Asked
-	cancel  func() tea.Cmd
-	show    func(Dialog) tea.Cmd
+	cancel  func()
+	show    func(Dialog)
 	all     []Option
 	options []Option // those on the screen
 	at      int
 	top     int // first visible line of the preview
 	reason  *edit.Editor
-	reject  func(reason string) tea.Cmd
+	reject  func(reason string)
 }
 
 // Decision is the user's answer to a permission request.
@@ -39,15 +39,15 @@ type Decision struct {
 const keySession, keyAlways = "s", "a"
 
 // NewChoice asks a question. cancel is called when the user closes it without an answer; show opens another dialog.
-func NewChoice(asked view.Asked, options []Option, cancel func() tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
+func NewChoice(asked view.Asked, options []Option, cancel func(), show func(Dialog)) *Choice {
 	return &Choice{asked: asked, all: options, options: options, cancel: cancel, show: show}
 }
 
 // NewPermission asks whether a call may run. send passes the decision to the host.
-func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
-	q := NewChoice(asked, nil, func() tea.Cmd { return send(Decision{Reply: sdk.ReplyReject}) }, show)
-	q.reject = func(reason string) tea.Cmd { return send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
-	reply := func(d Decision) func() tea.Cmd { return func() tea.Cmd { return send(d) } }
+func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Choice {
+	q := NewChoice(asked, nil, func() { send(Decision{Reply: sdk.ReplyReject}) }, show)
+	q.reject = func(reason string) { send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
+	reply := func(d Decision) func() { return func() { send(d) } }
 	q.all = append(q.all, Option{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})})
 	if rule := terminal.OneLine(asked.Always); rule != "" {
 		q.all = append(q.all,
@@ -63,26 +63,27 @@ func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dial
 
 // NewLink asks whether to open the address in the only field of a form. send passes the answer to the host, nil if the user cancels; browse
 // opens a browser.
-func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, browse func() tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
+func NewLink(r *sdk.QuestionRequest, send func(answers [][]string), browse func(), show func(Dialog)) *Choice {
 	field := r.Questions[0].Form
 	host := ""
 	if u, err := url.Parse(field.URL); err == nil {
 		host = terminal.OneLine(u.Host)
 	}
 	asked := view.Asked{Question: "Open an address of " + host + " in your browser?", Body: terminal.OneLine(field.URL), Notes: []string{terminal.OneLine(field.Message)}}
-	reply := func(label string) tea.Cmd { return send([][]string{{label}}) }
+	reply := func(label string) { send([][]string{{label}}) }
+	open := func() {
+		browse()
+		reply("Yes")
+	}
 	return NewChoice(asked, []Option{
-		{Key: "o", Label: "Yes, open it", Run: func() tea.Cmd { return tea.Batch(browse(), reply("Yes")) }},
-		{Key: "y", Label: "Yes, I have opened it", Run: func() tea.Cmd { return reply("Yes") }},
-		{Key: "n", Label: "No", Run: func() tea.Cmd { return reply("No") }},
-	}, func() tea.Cmd { return send(nil) }, show)
+		{Key: "o", Label: "Yes, open it", Run: open},
+		{Key: "y", Label: "Yes, I have opened it", Run: func() { reply("Yes") }},
+		{Key: "n", Label: "No", Run: func() { reply("No") }},
+	}, func() { send(nil) }, show)
 }
 
 // explain opens the input for the reason of a rejection.
-func (q *Choice) explain() tea.Cmd {
-	q.reason = &edit.Editor{}
-	return nil
-}
+func (q *Choice) explain() { q.reason = &edit.Editor{} }
 
 // Meant reports whether a key may be an answer. Any other letter is the beginning of a text that was meant for the prompt.
 func (q *Choice) Meant(k tea.KeyPressMsg) bool {
@@ -90,7 +91,7 @@ func (q *Choice) Meant(k tea.KeyPressMsg) bool {
 }
 
 // Key implements Dialog.
-func (q *Choice) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+func (q *Choice) Key(k tea.KeyPressMsg) bool {
 	if q.reason != nil {
 		return q.reasonKey(k)
 	}
@@ -100,31 +101,33 @@ func (q *Choice) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	case "pgdown":
 		q.top += 5
 	case "ctrl+f":
-		return false, q.show(q.FullScreen())
+		q.show(q.FullScreen())
 	case "ctrl+c", "esc":
-		return true, q.cancel()
+		q.cancel()
+		return true
 	default:
 		if i := optionKey(name, q.options, &q.at); i >= 0 {
-			cmd := q.options[i].Run()
-			return q.reason == nil, cmd
+			q.options[i].Run()
+			return q.reason == nil
 		}
 	}
-	return false, nil
+	return false
 }
 
-func (q *Choice) reasonKey(k tea.KeyPressMsg) (bool, tea.Cmd) {
+func (q *Choice) reasonKey(k tea.KeyPressMsg) bool {
 	switch name := k.String(); name {
 	case "esc", "ctrl+c":
 		q.reason = nil
 	case "enter":
 		text, _ := q.reason.Text()
 		if text = strings.TrimSpace(text); text != "" {
-			return true, q.reject(text)
+			q.reject(text)
+			return true
 		}
 	default:
 		q.reason.Type(name, k.Text)
 	}
-	return false, nil
+	return false
 }
 
 // Paste implements Dialog.

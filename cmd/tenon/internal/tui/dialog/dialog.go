@@ -1,5 +1,5 @@
 // Package dialog implements the dialogs of the terminal UI: lists, questions, long texts. A dialog handles keys and draws itself. It knows neither
-// the screen nor the host: it passes the user's choice to a function of its owner, which returns the command that carries it out.
+// the screen nor the host: it passes the user's choice to a function of its owner, which carries it out.
 package dialog
 
 import (
@@ -14,7 +14,7 @@ import (
 // Dialog occupies the lower part of the screen; a *Pager, all of it. It receives all keys while it is open.
 type Dialog interface {
 	// Key handles a key; done closes the dialog.
-	Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
+	Key(k tea.KeyPressMsg) (done bool)
 	// Paste handles pasted text.
 	Paste(text string)
 	// View draws the dialog. A nil caret is not shown; its position is relative to the first line.

@@ -16,24 +16,24 @@ type Line struct {
 	Title  string
 	Input  edit.Editor
 	Secret bool // the text is not shown
-	Done   func(text string) tea.Cmd
+	Done   func(text string)
 }
 
 // Key implements Dialog.
-func (l *Line) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+func (l *Line) Key(k tea.KeyPressMsg) bool {
 	switch name := k.String(); name {
 	case "esc", "ctrl+c":
-		return true, nil
+		return true
 	case "enter":
 		text, _ := l.Input.Text()
-		if text = strings.TrimSpace(text); text == "" {
-			return false, nil
+		if text = strings.TrimSpace(text); text != "" {
+			l.Done(text)
+			return true
 		}
-		return true, l.Done(text)
 	default:
 		l.Input.Type(name, k.Text)
 	}
-	return false, nil
+	return false
 }
 
 // Paste implements Dialog.
@@ -63,8 +63,9 @@ func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]stri
 // Wait shows the progress of a sign-in. It accepts a line of text if Enter is set.
 type Wait struct {
 	Title   string
-	Lines   []string          // safe text
-	Address string            // ctrl+y copies it; may be empty
+	Lines   []string // safe text
+	Address string   // ctrl+y passes it to Copy; may be empty
+	Copy    func(address string)
 	Enter   func(text string) // must not block; the dialog stays open
 	Cancel  func()            // called when the user closes the dialog
 	Prompt  string            // describes the text for Enter
@@ -73,13 +74,13 @@ type Wait struct {
 }
 
 // Key implements Dialog.
-func (w *Wait) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+func (w *Wait) Key(k tea.KeyPressMsg) bool {
 	switch name := k.String(); {
 	case name == "esc" || name == "ctrl+c":
 		w.Cancel()
-		return true, nil
+		return true
 	case name == "ctrl+y" && w.Address != "":
-		return false, tea.SetClipboard(w.Address)
+		w.Copy(w.Address)
 	case w.Enter == nil:
 	case name == "enter":
 		if text, _ := w.input.Text(); strings.TrimSpace(text) != "" {
@@ -89,7 +90,7 @@ func (w *Wait) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	default:
 		w.input.Type(name, k.Text)
 	}
-	return false, nil
+	return false
 }
 
 // Paste implements Dialog.

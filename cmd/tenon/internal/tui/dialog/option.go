@@ -3,8 +3,6 @@ package dialog
 import (
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
@@ -12,7 +10,7 @@ import (
 // Option is an answer of a Choice. Its key chooses it directly.
 type Option struct {
 	Key, Label string
-	Run        func() tea.Cmd
+	Run        func()
 }
 
 // optionKey moves between answers, and returns the index of the chosen one or -1.

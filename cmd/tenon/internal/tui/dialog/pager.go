@@ -32,10 +32,10 @@ type Pager struct {
 func (p *Pager) Scroll(by int) { p.top = max(0, min(p.top+by, len(p.lines)-p.height)) }
 
 // Key implements Dialog.
-func (p *Pager) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+func (p *Pager) Key(k tea.KeyPressMsg) bool {
 	switch k.String() {
 	case "esc", "q", "ctrl+c", "ctrl+f", "enter":
-		return true, nil
+		return true
 	case "up", "k":
 		p.Scroll(-1)
 	case "down", "j":
@@ -57,7 +57,7 @@ func (p *Pager) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 			p.split, p.lines, p.top = !p.split, nil, 0
 		}
 	}
-	return false, nil
+	return false
 }
 
 // jump goes to the next or previous section.

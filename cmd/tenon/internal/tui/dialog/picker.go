@@ -20,9 +20,9 @@ type Picker struct {
 	Empty string // shown instead of rows
 	Hint  string // keys other than enter and esc
 	// Choose is called with the chosen row, and the picker closes.
-	Choose func(r Row) tea.Cmd
+	Choose func(r Row)
 	// Keys are more keys for the current row. Returning true closes the picker.
-	Keys map[string]func(r Row) (done bool, cmd tea.Cmd)
+	Keys map[string]func(r Row) (done bool)
 
 	filter edit.Editor
 	found  []int // indexes of the rows that match
@@ -62,18 +62,16 @@ func (p *Picker) row() (Row, bool) {
 }
 
 // Key implements Dialog.
-func (p *Picker) Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
+func (p *Picker) Key(k tea.KeyPressMsg) (done bool) {
 	n, name := len(p.search()), k.String()
+	r, ok := p.row()
 	if f := p.Keys[name]; f != nil {
-		if r, ok := p.row(); ok {
-			return f(r)
-		}
-		return false, nil
+		return ok && f(r)
 	}
 	p.armed = ""
 	switch name {
 	case "esc", "ctrl+c":
-		return true, nil
+		return true
 	case "up", "ctrl+p":
 		p.at = (p.at + n - 1) % max(n, 1)
 	case "down", "ctrl+n":
@@ -87,14 +85,15 @@ func (p *Picker) Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
 	case "end":
 		p.at = max(0, n-1)
 	case "enter":
-		if r, ok := p.row(); ok {
-			return true, p.Choose(r)
+		if ok {
+			p.Choose(r)
 		}
+		return ok
 	default:
 		p.filter.Type(name, k.Text)
 		p.ready = false
 	}
-	return false, nil
+	return false
 }
 
 // Paste implements Dialog.

@@ -17,7 +17,7 @@ import (
 // Questions asks the questions of the model, or the fields of an MCP server's form, one after another.
 type Questions struct {
 	request *sdk.QuestionRequest
-	send    func(answers [][]string) tea.Cmd
+	send    func(answers [][]string)
 	answers [][]string // to the first questions; more than now after the user went back
 	now     int        // index of the current question
 	at      int        // current row: an option, or the text below the options
@@ -28,7 +28,7 @@ type Questions struct {
 }
 
 // NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions, and an empty list declines a form.
-func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Questions {
+func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string)) *Questions {
 	q := &Questions{request: r, send: send}
 	q.begin()
 	return q
@@ -93,7 +93,7 @@ func (q *Questions) skips() bool {
 func (q *Questions) writing() bool { return q.free() && q.at == len(q.question().Options) }
 
 // Key implements Dialog.
-func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+func (q *Questions) Key(k tea.KeyPressMsg) bool {
 	one, name := q.question(), k.String()
 	q.problem = ""
 	rows := len(one.Options)
@@ -102,20 +102,22 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	}
 	switch name {
 	case "esc", "ctrl+c":
-		return true, q.send(nil)
+		q.send(nil)
+		return true
 	case "shift+tab":
 		q.back()
-		return false, nil
+		return false
 	case "ctrl+d":
 		if one.Form != nil {
-			return true, q.send([][]string{})
+			q.send([][]string{})
+			return true
 		}
 	case "up":
 		q.at = (q.at + rows - 1) % rows
-		return false, nil
+		return false
 	case "down", "tab":
 		q.at = (q.at + 1) % rows
-		return false, nil
+		return false
 	case "pgup":
 		q.top -= 5
 	case "pgdown":
@@ -131,17 +133,17 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && int(name[0]-'1') < len(one.Options):
 		if q.at = int(name[0] - '1'); one.Multiple {
 			q.chosen[q.at] = !q.chosen[q.at]
-			return false, nil
+			return false
 		}
 		return q.enter()
 	case q.free() && strings.TrimSpace(k.Text) != "":
 		q.Paste(k.Text)
 	}
-	return false, nil
+	return false
 }
 
 // enter stores the answer to a question and asks the next one.
-func (q *Questions) enter() (bool, tea.Cmd) {
+func (q *Questions) enter() bool {
 	one := q.question()
 	var answer []string
 	text, _ := q.text.Text()
@@ -174,7 +176,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	if len(answer) == 0 {
 		if !one.Optional && len(one.Default) == 0 {
 			q.problem = "this question needs an answer; esc dismisses it"
-			return false, nil
+			return false
 		}
 		answer = []string{}
 	}
@@ -183,10 +185,11 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	}
 	q.answers[q.now] = answer
 	if q.now++; q.now == len(q.request.Questions) {
-		return true, q.send(q.answers)
+		q.send(q.answers)
+		return true
 	}
 	q.begin()
-	return false, nil
+	return false
 }
 
 // Paste implements Dialog. The text becomes the user's own answer.
