@@ -10,22 +10,22 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Choice is a question with a few answers, and a preview of what it is about.
 type Choice struct {
-	asked   view.Asked
-	cancel  func()
-	show    func(Dialog)
-	all     []Option
-	options []Option // those on the screen
-	at      int
-	top     int // first visible line of the preview
-	reason  *edit.Editor
-	reject  func(reason string)
+	asked    view.Asked
+	cancel   func()
+	show     func(Dialog)
+	all      []Option
+	options  []Option // those on the screen
+	at       int
+	top      int // first visible line of the preview
+	reason   *Line
+	reject   func(reason string)
+	rejected bool // with a reason
 }
 
 // Decision is the user's answer to a permission request.
@@ -83,7 +83,12 @@ func NewLink(r *sdk.QuestionRequest, send func(answers [][]string), browse func(
 }
 
 // explain opens the input for the reason of a rejection.
-func (q *Choice) explain() { q.reason = &edit.Editor{} }
+func (q *Choice) explain() {
+	q.reason = &Line{Title: "What should the model do instead?", Hint: "enter send · esc back", Done: func(text string) {
+		q.reject(text)
+		q.rejected = true
+	}}
+}
 
 // Meant reports whether a key may be an answer. Any other letter is the beginning of a text that was meant for the prompt.
 func (q *Choice) Meant(k tea.KeyPressMsg) bool {
@@ -93,7 +98,10 @@ func (q *Choice) Meant(k tea.KeyPressMsg) bool {
 // Key implements Dialog.
 func (q *Choice) Key(k tea.KeyPressMsg) bool {
 	if q.reason != nil {
-		return q.reasonKey(k)
+		if q.reason.Key(k) {
+			q.reason = nil
+		}
+		return q.rejected
 	}
 	switch name := k.String(); name {
 	case "pgup":
@@ -114,26 +122,10 @@ func (q *Choice) Key(k tea.KeyPressMsg) bool {
 	return false
 }
 
-func (q *Choice) reasonKey(k tea.KeyPressMsg) bool {
-	switch name := k.String(); name {
-	case "esc", "ctrl+c":
-		q.reason = nil
-	case "enter":
-		text, _ := q.reason.Text()
-		if text = strings.TrimSpace(text); text != "" {
-			q.reject(text)
-			return true
-		}
-	default:
-		q.reason.Type(name, k.Text)
-	}
-	return false
-}
-
 // Paste implements Dialog.
 func (q *Choice) Paste(text string) {
 	if q.reason != nil {
-		q.reason.Insert(text)
+		q.reason.Input.Insert(text)
 	}
 }
 
@@ -212,7 +204,7 @@ func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
 // answers draws the options in at most room lines, or the input for the reason.
 func (q *Choice) answers(c Canvas, room int) ([]string, *tea.Position) {
 	if q.reason != nil {
-		return inputLines(c, "What should the model do instead?", q.reason, "enter send · esc back")
+		return q.reason.View(c)
 	}
 	q.offer(c.Width, room)
 	at := q.at

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +16,8 @@ import (
 type Line struct {
 	Title  string
 	Input  edit.Editor
-	Secret bool // the text is not shown
+	Secret bool   // the text is not shown
+	Hint   string // the keys; empty: those for saving
 	Done   func(text string)
 }
 
@@ -47,7 +49,7 @@ func (l *Line) View(c Canvas) ([]string, *tea.Position) {
 		shown = &edit.Editor{}
 		shown.Insert(strings.Repeat("•", min(utf8.RuneCountInString(text), c.Width-8)))
 	}
-	return inputLines(c, draw.Paint("1", l.Title), shown, "enter save · esc cancel")
+	return inputLines(c, draw.Paint("1", l.Title), shown, cmp.Or(l.Hint, "enter save · esc cancel"))
 }
 
 // inputLines draws a title, an input and a hint.

@@ -33,21 +33,9 @@ func (p *Pager) Scroll(by int) { p.top = max(0, min(p.top+by, len(p.lines)-p.hei
 
 // Key implements Dialog.
 func (p *Pager) Key(k tea.KeyPressMsg) bool {
-	switch k.String() {
+	switch name := k.String(); name {
 	case "esc", "q", "ctrl+c", "ctrl+f", "enter":
 		return true
-	case "up", "k":
-		p.Scroll(-1)
-	case "down", "j":
-		p.Scroll(1)
-	case "pgup", "b":
-		p.Scroll(-p.height + 2)
-	case "pgdown", "space", " ", "f":
-		p.Scroll(p.height - 2)
-	case "home", "g":
-		p.top = 0
-	case "end", "G":
-		p.Scroll(len(p.lines))
 	case "]", "n":
 		p.jump(1)
 	case "[", "p":
@@ -56,6 +44,13 @@ func (p *Pager) Key(k tea.KeyPressMsg) bool {
 		if p.Diff != "" {
 			p.split, p.lines, p.top = !p.split, nil, 0
 		}
+	default:
+		page := p.height - 2
+		p.Scroll(map[string]int{
+			"up": -1, "k": -1, "down": 1, "j": 1,
+			"pgup": -page, "b": -page, "pgdown": page, "space": page, " ": page, "f": page,
+			"home": -len(p.lines), "g": -len(p.lines), "end": len(p.lines), "G": len(p.lines),
+		}[name])
 	}
 	return false
 }

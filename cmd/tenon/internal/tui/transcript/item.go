@@ -66,12 +66,6 @@ type promptItem struct {
 	parts sdk.Parts
 }
 
-func newPromptItem(k *Look, message string) *promptItem {
-	p := &promptItem{item: item{message: message, look: k}}
-	p.draw = p.render
-	return p
-}
-
 // set adds or replaces a part.
 func (p *promptItem) set(part sdk.Part) {
 	if i := slices.IndexFunc(p.parts, func(o sdk.Part) bool { return o.Head().ID == part.Head().ID }); i >= 0 {
@@ -121,15 +115,10 @@ func (p *promptItem) render(width int) []string {
 
 // noticeItem returns a line about the session itself.
 func noticeItem(k *Look, style func(*draw.Theme) string, text string) *item {
-	i := &item{look: k}
-	i.draw = func(width int) []string {
+	return &item{look: k, draw: func(width int) []string {
 		lines := draw.Wrap(visible.Text(text), width-2*len(margin))
-		for n := range lines {
-			lines[n] = margin + draw.Paint(style(k.Theme), lines[n])
-		}
-		return append([]string{""}, lines...)
-	}
-	return i
+		return append([]string{""}, draw.Indent(margin, draw.PaintAll(style(k.Theme), lines))...)
+	}}
 }
 
 // Faint, Warn and Fail are the looks of notices.

@@ -9,7 +9,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/markdown"
 	"github.com/tenonhq/tenon/internal/visible"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // textItem is text of the model, which grows with append.
@@ -26,12 +25,6 @@ type textItem struct {
 	streamTheme *draw.Theme
 	fed         int      // number of bytes written to the stream
 	blocks      []string // lines of the finished blocks
-}
-
-func newTextItem(k *Look, h *sdk.PartHead, reasoning bool) *textItem {
-	t := &textItem{item: item{id: h.ID, message: h.MessageID, look: k, folds: reasoning}, faint: reasoning}
-	t.draw = t.render
-	return t
 }
 
 // set replaces the text; ended means that it will not grow further.
