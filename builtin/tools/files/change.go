@@ -10,7 +10,6 @@ import (
 	"maps"
 	"unicode/utf8"
 
-	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -27,6 +26,7 @@ type change struct {
 	diff    diff
 	written fs.FileInfo // the new file, once it is in place
 	extra   sdk.Object  // further metadata
+	report  string      // for the model
 }
 
 // current is a file on disk.
@@ -87,18 +87,8 @@ func (c *change) compare(call *sdk.ToolCall) (err error) {
 	return err
 }
 
-// permissions returns the permission requests of the change.
-func (c *change) permissions(ctx context.Context, call *sdk.ToolCall) []sdk.PermissionRequest {
-	return append(externals(call, c.target), sdk.PermissionRequest{
-		Permission: permissionEdit,
-		Patterns:   gitkeep.EditPatterns(ctx, call, c.abs),
-		Always:     []string{"*"},
-		Metadata:   sdk.Object{metaPath: c.abs, "diff": c.diff.text},
-	})
-}
-
 // store writes the changes and records that the model knows the new contents.
-func (p *plugin) store(call *sdk.ToolCall, changes ...*change) error {
+func (p *plugin) store(call *sdk.ToolCall, changes []*change) error {
 	if err := commit(call, changes); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func New() sdk.Plugin {
 	p := &plugin{history: newHistory()}
 	return tool.Plugin{
 		Name: "files", Description: "Reads, lists, writes, edits and patches files.",
-		List: []sdk.Tool{p.read(), list(), p.write(), p.edit(), p.patch()},
+		List: []sdk.Tool{p.read(), list(), p.fileTool(writeID), p.fileTool(editID), p.changer(patchID, readPatch)},
 	}
 }
 
@@ -31,23 +31,6 @@ type plugin struct {
 	history *history
 	locks   locks
 }
-
-// changer is a tool that changes files.
-type changer struct {
-	tool.Prepared
-	available func(*sdk.Model) bool
-}
-
-var (
-	_ sdk.ToolPermission   = changer{}
-	_ sdk.ToolAvailability = changer{}
-)
-
-// Permission is edit, as for all tools that change files.
-func (changer) Permission() string { return permissionEdit }
-
-// Available reports whether the model uses the tool.
-func (c changer) Available(model *sdk.Model, _ *sdk.Agent) bool { return c.available(model) }
 
 // target is a file in the arguments of a call.
 type target struct {

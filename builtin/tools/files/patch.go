@@ -1,69 +1,23 @@
 package files
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 
-	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// patchModel reports whether the model was trained on apply_patch, which it uses instead of edit and write. The rule is opencode's.
-func patchModel(model *sdk.Model) bool {
-	return model != nil && strings.Contains(model.ID, "gpt-") &&
-		!strings.Contains(model.ID, "gpt-4") && !strings.Contains(model.ID, "oss")
-}
+// The names of the tools that change files.
+const (
+	writeID = "write"
+	editID  = "edit"
+	patchID = "apply_patch"
+)
 
-func (p *plugin) patch() sdk.Tool {
-	spec := tool.Spec[[]patchOp]{
-		ID: "apply_patch", Texts: texts, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
-	}
-	return changer{spec.Tool().(tool.Prepared), patchModel}
-}
-
-// preparePatch checks that the whole patch applies and requests permission for it with its diff.
-func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]sdk.PermissionRequest, error) {
-	changes, err := p.plan(ctx, call, ops)
-	if err != nil {
-		return nil, err
-	}
-	var targets []target
-	edit := sdk.PermissionRequest{Permission: permissionEdit, Always: []string{"*"}}
-	var names []string
-	for _, c := range changes {
-		targets = append(targets, c.target)
-		names = append(names, c.abs)
-	}
-	edit.Patterns = gitkeep.EditPatterns(ctx, call, names...)
-	edit.Metadata = sdk.Object{metaPath: strings.Join(names, ", "), "diff": joinDiffs(changes), "files": names}
-	return append(externals(call, targets...), edit), nil
-}
-
-// runPatch applies the patch to the current files.
-func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) (*sdk.ToolResult, error) {
-	var real []string
-	for _, op := range ops {
-		real = append(real, op.target.real)
-		if op.moveTo != "" {
-			real = append(real, op.moved.real)
-		}
-	}
-	defer p.locks.lock(real...)()
-	changes, err := p.plan(ctx, call, ops)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.store(call, changes...); err != nil {
-		return nil, err
-	}
-	return patchResult(call, changes), nil
-}
-
-func readPatch(call *sdk.ToolCall) ([]patchOp, error) {
+func readPatch(call *sdk.ToolCall) ([]operation, error) {
 	args, err := tool.Args[struct {
 		PatchText string `json:"patchText"`
 	}](call)
@@ -75,7 +29,7 @@ func readPatch(call *sdk.ToolCall) ([]patchOp, error) {
 		return nil, err
 	}
 	for i, op := range ops {
-		if ops[i].target, err = newTarget(call, op.path); err != nil {
+		if ops[i].target, err = newTarget(call, op.FilePath); err != nil {
 			return nil, err
 		}
 		if op.moveTo == "" {
@@ -94,11 +48,11 @@ func PatchPaths(text string) (kept, removed []string, err error) {
 	for _, op := range ops {
 		switch {
 		case op.moveTo != "":
-			kept, removed = append(kept, op.moveTo), append(removed, op.path)
+			kept, removed = append(kept, op.moveTo), append(removed, op.FilePath)
 		case op.kind == patchDelete:
-			removed = append(removed, op.path)
+			removed = append(removed, op.FilePath)
 		default:
-			kept = append(kept, op.path)
+			kept = append(kept, op.FilePath)
 		}
 	}
 	return kept, removed, err
@@ -108,7 +62,6 @@ func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 	var report strings.Builder
 	report.WriteString("Patch applied:")
 	hashes := map[string]any{}
-	files := make([]string, 0, len(changes))
 	additions, deletions := 0, 0
 	for _, c := range changes {
 		sign := "M"
@@ -122,7 +75,6 @@ func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 		if !c.remove {
 			hashes[c.abs] = c.hash()
 		}
-		files = append(files, c.abs)
 		additions += c.diff.additions
 		deletions += c.diff.deletions
 	}
@@ -134,16 +86,8 @@ func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 		Title:  title,
 		Output: report.String(),
 		Metadata: sdk.Object{
-			"diff": joinDiffs(changes), "files": files, metaHashes: hashes,
+			"diff": joinDiffs(changes), "files": changed(changes), metaHashes: hashes,
 			"additions": additions, "deletions": deletions,
 		},
 	}
-}
-
-func joinDiffs(changes []*change) string {
-	var b strings.Builder
-	for _, c := range changes {
-		b.WriteString(c.diff.text)
-	}
-	return cutLines(b.String(), maxDiffBytes)
 }

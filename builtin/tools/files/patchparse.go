@@ -21,15 +21,14 @@ const (
 	patchEOF    = "*** End of File"
 )
 
-// patchOp is the operation of a patch on one file.
-type patchOp struct {
-	kind    string // patchAdd, patchDelete or patchUpdate
-	path    string
-	moveTo  string
-	content string // of an added file
-	hunks   []hunk
+// operation is what a call does with one file.
+type operation struct {
+	kind     string // writeID, editID, patchAdd, patchDelete or patchUpdate
+	fileArgs        // as given; an operation of a patch has only a path and, for an added file, its content
+	moveTo   string
+	hunks    []hunk
 
-	target target // of path; set by readPatch, like moved
+	target        // set by readPatch, like moved
 	moved  target // of moveTo
 }
 
@@ -61,13 +60,13 @@ func (h *hunk) old() []string {
 var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // parsePatch reads a patch. Errors wrap errPatch and name the line.
-func parsePatch(text string) ([]patchOp, error) {
+func parsePatch(text string) ([]operation, error) {
 	p := &patchParser{lines: strings.Split(strings.Trim(toLF(text), " \t\n"), "\n")}
 	p.unwrap()
 	if strings.TrimSpace(p.lines[0]) != patchBegin {
 		return nil, fmt.Errorf("%w: the first line must be %q", errPatch, patchBegin)
 	}
-	var ops []patchOp
+	var ops []operation
 	for p.at = 1; p.at < len(p.lines); {
 		line := p.lines[p.at]
 		switch strings.TrimSpace(line) {
@@ -103,26 +102,26 @@ func (p *patchParser) fail(format string, args ...any) error {
 }
 
 // op parses the operation on one file; line is its first.
-func (p *patchParser) op(line string) (patchOp, error) {
+func (p *patchParser) op(line string) (operation, error) {
 	for _, kind := range []string{patchAdd, patchDelete, patchUpdate} {
 		path, ok := strings.CutPrefix(line, kind)
 		if !ok {
 			continue
 		}
-		op := patchOp{kind: kind, path: strings.TrimSpace(path)}
-		if op.path == "" {
+		op := operation{kind: kind, fileArgs: fileArgs{FilePath: strings.TrimSpace(path)}}
+		if op.FilePath == "" {
 			return op, p.fail("missing path after %q", strings.TrimSpace(kind))
 		}
 		p.at++
 		switch kind {
 		case patchAdd:
-			op.content = p.added()
+			op.Content = p.added()
 		case patchUpdate:
 			return op, p.update(&op)
 		}
 		return op, nil
 	}
-	return patchOp{}, p.fail("%.80q; expected %q, %q, %q or %q (every line of an added file starts with +)",
+	return operation{}, p.fail("%.80q; expected %q, %q, %q or %q (every line of an added file starts with +)",
 		line, patchAdd, patchUpdate, patchDelete, patchEnd)
 }
 
@@ -140,7 +139,7 @@ func (p *patchParser) added() string {
 }
 
 // update parses the hunks of a file.
-func (p *patchParser) update(op *patchOp) error {
+func (p *patchParser) update(op *operation) error {
 	if p.at < len(p.lines) {
 		if path, ok := strings.CutPrefix(p.lines[p.at], patchMove); ok {
 			if op.moveTo = strings.TrimSpace(path); op.moveTo == "" {
@@ -157,7 +156,7 @@ func (p *patchParser) update(op *patchOp) error {
 		op.hunks = append(op.hunks, h)
 	}
 	if len(op.hunks) == 0 && op.moveTo == "" {
-		return p.fail("the update of %q changes nothing", op.path)
+		return p.fail("the update of %q changes nothing", op.FilePath)
 	}
 	return nil
 }
