@@ -5,6 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/tenonhq/tenon/internal/media"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // edit replaces a text in a file, or creates a file.
@@ -57,4 +62,35 @@ func editReport(t target, text string, f found) string {
 		report += fmt.Sprintf(" oldString was matched %s: check the result.", f.how)
 	}
 	return report
+}
+
+// write creates or replaces a file. It keeps the byte order mark and the line endings of an existing file, unless the content has its own: models
+// write \n.
+func (s *planning) write(ctx context.Context, t target, content string) (*change, error) {
+	now, err := load(t)
+	if err != nil {
+		return nil, err
+	}
+	c := &change{target: t, old: now.info, before: now.content, extra: sdk.Object{"exists": now.info != nil}}
+	lines := plural(countLines(content), "line")
+	if now.info == nil {
+		c.after = unsafe.Slice(unsafe.StringData(content), len(content)) // not copied: contents do not change
+		c.report = fmt.Sprintf("Created %s: %s.", t.name, lines)
+		return c, nil
+	}
+	if isBinary(t.real, now.content) && media.Detect(now.content) == "" {
+		return nil, fmt.Errorf("%q is a binary file, which cannot be read first; delete it if you want to replace it", t.name)
+	}
+	if err := s.history.check(ctx, s.call, t, now.hash); err != nil {
+		return nil, err
+	}
+	doc := newDocument(now.content)
+	if !strings.Contains(content, "\r\n") {
+		content = strings.ReplaceAll(content, "\n", doc.ending)
+	}
+	if doc.bom && !strings.HasPrefix(content, bom) {
+		content = bom + content
+	}
+	c.after, c.report = []byte(content), fmt.Sprintf("Replaced the content of %s: %s.", t.name, lines)
+	return c, nil
 }

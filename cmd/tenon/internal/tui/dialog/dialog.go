@@ -3,12 +3,16 @@
 package dialog
 
 import (
+	"cmp"
+	"strings"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 )
 
 // Dialog occupies the lower part of the screen; a *Pager, all of it. It receives all keys while it is open.
@@ -55,4 +59,115 @@ func marked(c Canvas, text string, current bool) string {
 		return draw.Paint(c.Theme.Accent, "› ") + draw.Paint("1", text)
 	}
 	return "  " + text
+}
+
+// Line asks for one line of text.
+type Line struct {
+	Title  string
+	Input  edit.Editor
+	Secret bool   // the text is not shown
+	Hint   string // the keys; empty: those for saving
+	Done   func(text string)
+}
+
+// Key implements Dialog.
+func (l *Line) Key(k tea.KeyPressMsg) bool {
+	switch name := k.String(); name {
+	case "esc", "ctrl+c":
+		return true
+	case "enter":
+		text, _ := l.Input.Text()
+		if text = strings.TrimSpace(text); text != "" {
+			l.Done(text)
+			return true
+		}
+	default:
+		l.Input.Type(name, k.Text)
+	}
+	return false
+}
+
+// Paste implements Dialog.
+func (l *Line) Paste(text string) { l.Input.Insert(strings.Join(strings.Fields(text), " ")) }
+
+// View implements Dialog.
+func (l *Line) View(c Canvas) ([]string, *tea.Position) {
+	shown := &l.Input
+	if l.Secret {
+		text, _ := l.Input.Text()
+		shown = &edit.Editor{}
+		shown.Insert(strings.Repeat("•", min(utf8.RuneCountInString(text), c.Width-8)))
+	}
+	return inputLines(c, draw.Paint("1", l.Title), shown, cmp.Or(l.Hint, "enter save · esc cancel"))
+}
+
+// inputLines draws a title, an input and a hint.
+func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]string, *tea.Position) {
+	rows, row, column := input.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
+	out := []string{terminal.Fit(" "+title, c.Width)}
+	for _, r := range rows {
+		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)
+	}
+	return append(out, " "+draw.Paint(c.Theme.Faint, hint)), &tea.Position{X: 4 + column, Y: 1 + row}
+}
+
+// Wait shows the progress of a sign-in. It accepts a line of text if Enter is set.
+type Wait struct {
+	Title   string
+	Lines   []string // safe text
+	Address string   // ctrl+y passes it to Copy; may be empty
+	Copy    func(address string)
+	Enter   func(text string) // must not block; the dialog stays open
+	Cancel  func()            // called when the user closes the dialog
+	Prompt  string            // describes the text for Enter
+
+	input edit.Editor
+}
+
+// Key implements Dialog.
+func (w *Wait) Key(k tea.KeyPressMsg) bool {
+	switch name := k.String(); {
+	case name == "esc" || name == "ctrl+c":
+		w.Cancel()
+		return true
+	case name == "ctrl+y" && w.Address != "":
+		w.Copy(w.Address)
+	case w.Enter == nil:
+	case name == "enter":
+		if text, _ := w.input.Text(); strings.TrimSpace(text) != "" {
+			w.Enter(strings.TrimSpace(text))
+			w.input.Set("")
+		}
+	default:
+		w.input.Type(name, k.Text)
+	}
+	return false
+}
+
+// Paste implements Dialog.
+func (w *Wait) Paste(text string) {
+	if w.Enter != nil {
+		w.input.Insert(strings.Join(strings.Fields(text), ""))
+	}
+}
+
+// View implements Dialog.
+func (w *Wait) View(c Canvas) ([]string, *tea.Position) {
+	out := []string{terminal.Fit(" "+draw.Paint("1", w.Title), c.Width)}
+	for _, line := range w.Lines {
+		out = append(out, draw.Indent("   ", draw.Wrap(line, c.Width-4))...)
+	}
+	hint := "esc cancel"
+	if w.Address != "" {
+		hint = "ctrl+y copy the address · " + hint
+	}
+	tail, at := []string{terminal.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}, (*tea.Position)(nil)
+	if w.Enter != nil {
+		tail, at = inputLines(c, w.Prompt, &w.input, hint)
+	}
+	out = out[:min(len(out), max(1, c.Height-len(tail)))]
+	if at != nil {
+		at.Y += len(out)
+	}
+	return append(out, tail...), at
 }

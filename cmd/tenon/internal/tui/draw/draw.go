@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/markdown"
 )
 
 // Paint returns text in a look.
@@ -79,4 +80,99 @@ func Separate(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// Theme holds the looks of the screen as SGR parameters. The renderer reduces colors to those of the terminal.
+type Theme struct {
+	Name                                string
+	Accent, User, Ok, Warn, Fail, Faint string
+	Selected                            string // of the current row of a list
+	Text                                markdown.Style
+}
+
+// Themes lists the themes in the order of the picker. The first two suit the background of the terminal.
+func Themes(dark bool) []Theme {
+	basic := Theme{
+		Name: "terminal", Accent: "36", User: "1;36", Ok: "32", Warn: "33", Fail: "31", Faint: "2", Selected: "7", Text: markdown.Basic(),
+	}
+	rich := func(name string, dark bool) Theme {
+		t := Theme{Name: name, Faint: "2", Text: markdown.True(dark)}
+		if dark {
+			t.Accent, t.User, t.Selected = "38;2;125;207;255", "1;38;2;125;207;255", "48;2;54;58;79"
+			t.Ok, t.Warn, t.Fail = "38;2;166;218;149", "38;2;238;212;159", "38;2;237;135;150"
+			return t
+		}
+		t.Accent, t.User, t.Selected = "38;2;4;93;141", "1;38;2;4;93;141", "48;2;220;224;232"
+		t.Ok, t.Warn, t.Fail = "38;2;20;105;50", "38;2;150;90;0", "38;2;179;29;40"
+		return t
+	}
+	return []Theme{
+		basic, rich("auto", dark), rich("dark", true), rich("light", false),
+		{Name: "plain", Accent: "1", User: "1", Warn: "1", Fail: "1", Faint: "", Selected: "7"},
+	}
+}
+
+// WrapDiff breaks lines of a diff, each painted in one look. It keeps every character, so that spaces cannot hide the text after them.
+func WrapDiff(lines []string, width int) []string {
+	var out []string
+	for _, line := range lines {
+		plain := terminal.StripSGR(line)
+		before, after, _ := strings.Cut(line, plain)
+		for i, part := range breakLines(plain, max(width-2, 4)) {
+			if i > 0 {
+				part = "  " + part
+			}
+			out = append(out, before+part+after)
+		}
+	}
+	return out
+}
+
+// SplitDiff returns a unified diff in two columns, old and new.
+func SplitDiff(k *Theme, diff string, width int) []string {
+	half := max(8, (width-3)/2)
+	var out, old, fresh []string
+	flush := func() {
+		for i := range max(len(old), len(fresh)) {
+			var left, right []string
+			if i < len(old) {
+				left = WrapDiff(old[i:i+1], half)
+			}
+			if i < len(fresh) {
+				right = WrapDiff(fresh[i:i+1], half)
+			}
+			for row := range max(len(left), len(right)) {
+				out = append(out, Pad(at(left, row), half)+Paint(k.Faint, " │ ")+at(right, row))
+			}
+		}
+		old, fresh = nil, nil
+	}
+	for _, text := range k.Text.Diff(diff) {
+		switch plain := terminal.StripSGR(text); {
+		case strings.HasPrefix(plain, "--- "), strings.HasPrefix(plain, "+++ "), strings.HasPrefix(plain, "@@"), strings.HasPrefix(plain, "diff "):
+			flush()
+			out = append(out, WrapDiff([]string{text}, width)...)
+		case strings.HasPrefix(plain, "-"):
+			if len(fresh) > 0 {
+				flush()
+			}
+			old = append(old, text)
+		case strings.HasPrefix(plain, "+"):
+			fresh = append(fresh, text)
+		default:
+			flush()
+			old, fresh = []string{text}, []string{text}
+			flush()
+		}
+	}
+	flush()
+	return out
+}
+
+// at returns a line, or "" after the last one.
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
 }
