@@ -75,14 +75,6 @@ func (m *model) commandList() []command {
 	return out
 }
 
-func (m *model) commandNames() []string {
-	var out []string
-	for _, c := range m.commandList() {
-		out = append(out, c.name)
-	}
-	return out
-}
-
 // find returns the command with a name or alias, or nil.
 func find(list []command, name string) *command {
 	for i := range list {

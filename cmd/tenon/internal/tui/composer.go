@@ -103,26 +103,14 @@ func (m *model) meant(name string) string {
 	if shell := elsewhere[first]; shell != "" {
 		return "in a shell, run: tenon " + shell + "."
 	}
-	if near := nearest.Name(first, m.commandNames()); near != "" {
+	var names []string
+	for _, c := range m.commandList() {
+		names = append(names, c.name)
+	}
+	if near := nearest.Name(first, names); near != "" {
 		return "did you mean /" + near + "?"
 	}
 	return "/help lists the commands."
-}
-
-// pasteLabel describes a long paste.
-func pasteLabel(lines, size int) string {
-	if lines > 1 {
-		return "[Pasted " + view.Plural(lines, "line") + "]"
-	}
-	return fmt.Sprintf("[Pasted %d characters]", size)
-}
-
-func fileLabel(path string) string {
-	name := view.Clip(terminal.OneLine(filepath.Base(path)), 40)
-	if edit.IsImage(path) {
-		return "Image " + name
-	}
-	return "File " + name
 }
 
 // clipboardTools read an image from the clipboard: Wayland, X11, macOS.
@@ -160,7 +148,11 @@ func (m *model) pasteImage() {
 // attach inserts files into an editor.
 func attach(e *edit.Editor, files ...string) {
 	for _, path := range files {
-		e.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+		kind := "File "
+		if edit.IsImage(path) {
+			kind = "Image "
+		}
+		e.InsertChip(edit.Chip{Label: "[" + kind + view.Clip(terminal.OneLine(filepath.Base(path)), 40) + "]", File: path})
 	}
 }
 

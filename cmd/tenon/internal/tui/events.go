@@ -105,11 +105,6 @@ func (m *model) notify(text string) {
 	m.start(tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a"))
 }
 
-// childText describes the activity of a subagent's session.
-func (m *model) childText(session string) string {
-	return m.threadOf(session).Doing()
-}
-
 // loadChild reads the session of a subagent, unless events have delivered it from its start.
 func (m *model) loadChild(session, parent string) {
 	if m.threads[session] == nil {

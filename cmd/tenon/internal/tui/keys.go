@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
 const (
@@ -29,7 +31,7 @@ func (m *model) key(k tea.KeyPressMsg) {
 		m.armed = ""
 	}
 	m.toast, m.pressed = toast{}, now
-	top := m.top()
+	top, screen := m.top(), screenKeys()[name]
 	switch {
 	case name == "ctrl+z":
 		m.start(tea.Suspend)
@@ -38,7 +40,9 @@ func (m *model) key(k tea.KeyPressMsg) {
 		m.leaderKey(name)
 	case top != nil:
 		m.topKey(top, k)
-	case m.menuKey(name) || m.screenKey(name):
+	case m.menuKey(name):
+	case screen != nil:
+		screen(m)
 	case m.thread().Info.ParentID != "":
 		m.say("this is a subagent's session; ctrl+x ↑ returns")
 	default:
@@ -98,15 +102,6 @@ func screenKeys() map[string]func(*model) {
 		"ctrl+alt+g": end,
 		"ctrl+end":   end,
 	}
-}
-
-// screenKey handles keys that do not edit the prompt.
-func (m *model) screenKey(name string) bool {
-	f := screenKeys()[name]
-	if f != nil {
-		f(m)
-	}
-	return f != nil
 }
 
 // ctrlC clears the prompt, interrupts the turn or leaves.
@@ -241,7 +236,11 @@ func (m *model) paste(text string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
 	if lines > pasteLines || len(text) > pasteBytes {
-		m.input.InsertChip(edit.Chip{Label: pasteLabel(lines, len(text)), Text: text})
+		label := fmt.Sprintf("[Pasted %d characters]", len(text))
+		if lines > 1 {
+			label = "[Pasted " + view.Plural(lines, "line") + "]"
+		}
+		m.input.InsertChip(edit.Chip{Label: label, Text: text})
 	} else {
 		m.input.Insert(text)
 	}
@@ -265,5 +264,9 @@ func (m *model) click(c tea.MouseClickMsg) {
 	if c.Button != tea.MouseLeft || len(m.dialogs) > 0 {
 		return
 	}
-	m.thread().Toggle(m.thread().List.At(c.Y - m.listTop()))
+	t, row := m.thread(), c.Y
+	if t.Info.ParentID != "" {
+		row-- // below the title
+	}
+	t.Toggle(t.List.At(row))
 }

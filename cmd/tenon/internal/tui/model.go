@@ -116,7 +116,7 @@ func newModel(ctx context.Context, h frontend.Host, o options) *model {
 		settings: o.settings, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
 		pressed: time.Now(),
 	}
-	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
+	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: func(session string) string { return m.threadOf(session).Doing() }}
 	m.setTheme()
 	m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
 	return m

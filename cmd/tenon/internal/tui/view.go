@@ -93,14 +93,6 @@ func (m *model) transcript(height int) []string {
 	return append(head, t.List.View(m.width, max(0, height-len(head)))...)
 }
 
-// listTop returns the row of the screen where the list begins.
-func (m *model) listTop() int {
-	if m.thread().Info.ParentID != "" {
-		return 1
-	}
-	return 0
-}
-
 // welcome fills the screen before the first prompt.
 func (m *model) welcome(height int) []string {
 	k := m.look.Theme
