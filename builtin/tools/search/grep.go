@@ -137,11 +137,7 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	if o.withheld > 0 {
 		fmt.Fprintf(&b, "\n(%d files such as .env were left out; name one with path to search it)", o.withheld)
 	}
-	return &sdk.ToolResult{
-		Title:    pattern,
-		Output:   b.String(),
-		Metadata: sdk.Object{"matches": shown, "truncated": truncated},
-	}
+	return &sdk.ToolResult{Title: pattern, Output: b.String(), Metadata: sdk.Object{"matches": shown, "truncated": truncated}}
 }
 
 // searchFile searches and closes one file. err is the error of opening it.
