@@ -41,7 +41,11 @@ func New() sdk.Plugin {
 	p := &plugin{history: newHistory()}
 	return tool.Plugin{
 		Name: "files", Description: "Reads, lists, writes, edits and patches files.",
-		List: []sdk.Tool{p.read(), list(), p.fileTool(writeID), p.fileTool(editID), p.changer(patchID, readPatch)},
+		List: []sdk.Tool{
+			tool.Spec[readArgs]{ID: "read", Texts: texts, Run: p.runRead}.Tool(),
+			tool.Spec[listArgs]{ID: "list", Texts: texts, Run: runList}.Tool(),
+			p.fileTool(writeID), p.fileTool(editID), p.changer(patchID, readPatch),
+		},
 	}
 }
 

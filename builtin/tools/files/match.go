@@ -22,7 +22,7 @@ type found struct {
 // decides. Unless all is set, it must find exactly one. Errors describe the places found instead; name is the file's.
 func locate(name, text, old string, all bool) (found, error) {
 	m := &matching{text: text, old: old}
-	for i, level := range levels() {
+	for i, level := range levels {
 		if i == 1 { // the first level, which usually succeeds, needs no lines
 			m.split()
 			if strings.TrimSpace(old) == "" {
@@ -54,18 +54,16 @@ type level struct {
 	likely bool // the result only resembles oldString, so it is never replaced in several places
 }
 
-// levels returns the ways in their order. opencode's level for a common indentation is part
+// levels are the ways in their order. opencode's level for a common indentation is part
 // of ignoringIndentation, which it can only narrow; its last one repeats the first.
-func levels() []level {
-	return []level{
-		{"", exactly, false},
-		{"ignoring indentation", ignoringIndentation, false},
-		{"by its first and last line", byAnchors, true},
-		{"ignoring the amount of white space", ignoringSpace, false},
-		{"after unescaping", unescaped, false},
-		{"without the white space around it", trimmed, false},
-		{"by its first and last line and half of those between", byContext, true},
-	}
+var levels = []level{
+	{"", exactly, false},
+	{"ignoring indentation", ignoringIndentation, false},
+	{"by its first and last line", byAnchors, true},
+	{"ignoring the amount of white space", ignoringSpace, false},
+	{"after unescaping", unescaped, false},
+	{"without the white space around it", trimmed, false},
+	{"by its first and last line and half of those between", byContext, true},
 }
 
 // matching is a search for old in text, with data used by several levels.

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -37,31 +36,21 @@ type readArgs struct {
 	target
 }
 
-func (p *plugin) read() sdk.Tool {
-	return tool.Spec[readArgs]{
-		ID: "read", Texts: texts, Read: newReadArgs, Prepare: prepareRead, Run: p.runRead,
-	}.Tool()
+// Resolve implements tool.Resolver.
+func (a *readArgs) Resolve(call *sdk.ToolCall) (err error) {
+	a.Offset, a.Limit = cmp.Or(a.Offset, 1), cmp.Or(a.Limit, defaultLimit)
+	if a.stored = strings.HasPrefix(a.FilePath, OutputPrefix); !a.stored {
+		a.target, err = newTarget(call, a.FilePath)
+	}
+	return err
 }
 
-func newReadArgs(call *sdk.ToolCall) (readArgs, error) {
-	args, err := tool.Args[readArgs](call)
-	if err != nil {
-		return args, err
-	}
-	args.Offset, args.Limit = cmp.Or(args.Offset, 1), cmp.Or(args.Limit, defaultLimit)
-	if args.stored = strings.HasPrefix(args.FilePath, OutputPrefix); args.stored {
-		return args, nil
-	}
-	args.target, err = newTarget(call, args.FilePath)
-	return args, err
-}
-
-// prepareRead requests the permission read with the file. A stored output requires none: the session itself produced it.
-func prepareRead(_ context.Context, call *sdk.ToolCall, args readArgs) ([]sdk.PermissionRequest, error) {
-	if args.stored {
+// Requests requests the permission read with the file. A stored output requires none: the session itself produced it.
+func (a *readArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	if a.stored {
 		return nil, nil
 	}
-	return args.target.permissions(call, "read", metaPath), nil
+	return a.permissions(call, "read", metaPath), nil
 }
 
 func (p *plugin) runRead(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.ToolResult, error) {

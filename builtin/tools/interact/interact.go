@@ -24,7 +24,12 @@ var texts embed.FS
 func New() sdk.Plugin {
 	return tool.Plugin{
 		Name: "interact", Description: "task list, subagents, skills and questions to the user",
-		List: []sdk.Tool{todowrite(), task(), skill(), question()},
+		List: []sdk.Tool{
+			tool.Spec[todoArgs]{ID: "todowrite", Texts: texts, Run: storeTodos}.Tool(),
+			tool.Spec[taskArgs]{ID: "task", Texts: texts, Run: runTask}.Tool(),
+			tool.Spec[skillArgs]{ID: "skill", Texts: texts, Run: loadSkill}.Tool(),
+			tool.Spec[questionArgs]{ID: "question", Texts: texts, Run: askUser}.Tool(),
+		},
 	}
 }
 
@@ -41,12 +46,7 @@ type todoArgs struct {
 	Todos []sdk.Todo `json:"todos"`
 }
 
-// todowrite replaces the task list of the session.
-func todowrite() sdk.Tool {
-	return tool.Spec[todoArgs]{ID: "todowrite", Texts: texts, Run: storeTodos}.Tool()
-}
-
-// storeTodos stores the list and returns it, so that the conversation contains it.
+// storeTodos replaces the task list of the session, and returns it, so that the conversation contains it.
 func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.ToolResult, error) {
 	keeper, err := ability[sdk.TodoKeeper](call, "sdk.TodoKeeper")
 	if err != nil {
@@ -77,12 +77,7 @@ type questionArgs struct {
 	Questions []sdk.Question `json:"questions"`
 }
 
-// question asks the user.
-func question() sdk.Tool {
-	return tool.Spec[questionArgs]{ID: "question", Texts: texts, Run: askUser}.Tool()
-}
-
-// askUser asks and waits for the answers.
+// askUser asks the user and waits for the answers.
 func askUser(ctx context.Context, call *sdk.ToolCall, args questionArgs) (*sdk.ToolResult, error) {
 	asker, err := ability[sdk.Questioner](call, "sdk.Questioner")
 	if err != nil {
@@ -118,15 +113,8 @@ type taskArgs struct {
 	Command     string `json:"command"`
 }
 
-// task runs a subagent. Its description lists the built-in agents; for an unknown agent the answer lists all.
-func task() sdk.Tool {
-	return tool.Spec[taskArgs]{
-		ID: "task", Texts: texts, Prepare: prepareTask, Run: runTask,
-	}.Tool()
-}
-
-// prepareTask requests the permission task with the agent.
-func prepareTask(_ context.Context, _ *sdk.ToolCall, args taskArgs) ([]sdk.PermissionRequest, error) {
+// Requests requests the permission task with the agent.
+func (args *taskArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	switch {
 	case strings.TrimSpace(args.Prompt) == "":
 		return nil, errors.New("task: prompt is empty")
@@ -141,7 +129,7 @@ func prepareTask(_ context.Context, _ *sdk.ToolCall, args taskArgs) ([]sdk.Permi
 	}}, nil
 }
 
-// runTask runs the subagent and waits for its answer.
+// runTask runs a subagent and waits for its answer. The tool's description lists the built-in agents; for an unknown agent the answer lists all.
 func runTask(ctx context.Context, call *sdk.ToolCall, args taskArgs) (*sdk.ToolResult, error) {
 	tasker, err := ability[sdk.Subtasker](call, "sdk.Subtasker")
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -25,40 +24,31 @@ type grepArgs struct {
 	matcher *matcher
 }
 
-// grep finds lines.
-func grep() sdk.Tool {
-	return tool.Spec[grepArgs]{
-		ID: "grep", Texts: texts, Read: readGrepArgs, Prepare: prepareGrep, Run: findLines,
-	}.Tool()
+// Resolve implements tool.Resolver.
+func (a *grepArgs) Resolve(call *sdk.ToolCall) (err error) {
+	if a.matcher, err = newMatcher(a.Pattern); err != nil {
+		return err
+	}
+	if a.scope, err = newScope(call, a.Path, a.Include); err != nil {
+		return fmt.Errorf("include: %w", err)
+	}
+	return nil
 }
 
-func readGrepArgs(call *sdk.ToolCall) (grepArgs, error) {
-	args, err := tool.Args[grepArgs](call)
-	if err != nil {
-		return args, err
-	}
-	if args.matcher, err = newMatcher(args.Pattern); err != nil {
-		return args, err
-	}
-	if args.scope, err = newScope(call, args.Path, args.Include); err != nil {
-		return args, fmt.Errorf("include: %w", err)
-	}
-	return args, nil
-}
-
-// prepareGrep requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
+// Requests requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
 // the permission to search does not include showing secrets.
-func prepareGrep(_ context.Context, call *sdk.ToolCall, args grepArgs) ([]sdk.PermissionRequest, error) {
-	requests := args.permissions(call, "grep", args.Pattern)
-	if paths.HoldsSecrets(args.root) {
+func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	requests := a.permissions(call, "grep", a.Pattern)
+	if paths.HoldsSecrets(a.root) {
 		requests = append(requests, sdk.PermissionRequest{
-			Permission: "read", Patterns: paths.Patterns(call, args.root), Always: []string{"*"},
-			Metadata: sdk.Object{"filepath": args.root},
+			Permission: "read", Patterns: paths.Patterns(call, a.root), Always: []string{"*"},
+			Metadata: sdk.Object{"filepath": a.root},
 		})
 	}
 	return requests, nil
 }
 
+// findLines finds lines.
 func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolResult, error) {
 	var out grepOutput
 	dir, err := s.dir(call)

@@ -38,7 +38,10 @@ var texts embed.FS
 func New() sdk.Plugin {
 	return tool.Plugin{
 		Name: "search", Description: "Finds files by name (glob) and lines by regular expression (grep).",
-		List: []sdk.Tool{glob(), grep()},
+		List: []sdk.Tool{
+			tool.Spec[globArgs]{ID: "glob", Texts: texts, Run: findFiles}.Tool(),
+			tool.Spec[grepArgs]{ID: "grep", Texts: texts, Run: findLines}.Tool(),
+		},
 	}
 }
 

@@ -60,7 +60,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 		return nil, err
 	}
 	req.Header.Set("User-Agent", "Mozilla/5.0 (compatible; tenon)")
-	req.Header.Set("Accept", accept(format))
+	req.Header.Set("Accept", accepts[format])
 	req.Header.Set("Accept-Language", "en;q=0.9, *;q=0.5")
 	resp, err := t.client().Do(req)
 	if err != nil {
@@ -80,14 +80,11 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	return &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: body}, nil
 }
 
-func accept(format string) string {
-	switch format {
-	case "markdown":
-		return "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5"
-	case "text":
-		return "text/plain, text/html;q=0.9, */*;q=0.5"
-	}
-	return "text/html, */*;q=0.5"
+// accepts lists the wanted media types by format.
+var accepts = map[string]string{
+	"markdown": "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5",
+	"text":     "text/plain, text/html;q=0.9, */*;q=0.5",
+	"html":     "text/html, */*;q=0.5",
 }
 
 // sameHost reports whether a redirect stays on the same server, or goes from plain http to https at their usual ports.
