@@ -85,7 +85,10 @@ func (m *matcher) lines(block []byte, found func(start, end int) bool) {
 			}
 		}
 		start := bytes.LastIndexByte(block[pos:at], '\n') + 1 + pos
-		end := lineEnd(block, at)
+		end := len(block)
+		if i := bytes.IndexByte(block[at:], '\n'); i >= 0 {
+			end = at + i
+		}
 		if m.matchLine(block[start:end]) && !found(start, end) {
 			return
 		}
@@ -120,13 +123,6 @@ func (m *matcher) matchLine(line []byte) bool {
 	}
 	text, hadCR := bytes.CutSuffix(line, []byte{'\r'})
 	return hadCR && m.re.Match(text)
-}
-
-func lineEnd(block []byte, at int) int {
-	if i := bytes.IndexByte(block[at:], '\n'); i >= 0 {
-		return at + i
-	}
-	return len(block)
 }
 
 // maxLiterals is the number of alternatives above which searching each one costs more than it saves.

@@ -64,7 +64,7 @@ func (m *model) signIn(provider, method string) {
 	}})
 }
 
-// store stores credentials, reloads the providers and sends a test request. A dialog shows the progress.
+// store stores credentials, reloads the providers and sends a test request. A dialog shows the progress; the result is shown at the end.
 func (m *model) store(provider string, store func(context.Context, sdk.AuthUser) error) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	u := &signingIn{browse: m.o.browse, post: m.post, pasted: make(chan string, 1)}
@@ -83,7 +83,15 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 		case ctx.Err() != nil:
 			err = nil
 		}
-		return then(func() { m.connected(u.dialog, provider, result, err) })
+		return then(func() {
+			if m.close(u.dialog); err != nil {
+				m.problem(m.o.explain(err))
+			} else {
+				m.say(provider + ": " + result)
+			}
+			m.loadInventory()
+			m.loadFallback()
+		})
 	})
 }
 
@@ -97,18 +105,6 @@ func (m *model) tryStored(ctx context.Context, provider string) (string, error) 
 		return "stored, not tested", nil
 	}
 	return result + " · /model chooses a model", err
-}
-
-// connected shows the result of a sign-in.
-func (m *model) connected(shown *dialog.Wait, provider, result string, err error) {
-	m.close(shown)
-	if err != nil {
-		m.problem(m.o.explain(err))
-	} else {
-		m.say(provider + ": " + result)
-	}
-	m.loadInventory()
-	m.loadFallback()
 }
 
 // signingIn implements sdk.AuthUser for a sign-in that runs in a command. It shows each step in a dialog.
