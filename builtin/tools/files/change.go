@@ -117,7 +117,7 @@ func (c *change) metadata() sdk.Object {
 	m := sdk.Object{
 		metaPath: c.abs,
 		metaHash: c.hash(),
-		"diff":   c.diff.text,
+		"diff":   joinDiffs([]*change{c}),
 		"filediff": map[string]any{
 			"file": c.abs, "additions": c.diff.additions, "deletions": c.diff.deletions,
 		},
@@ -133,6 +133,7 @@ const maxDiffBytes = 32 << 10
 // diff is the difference between two contents of a file.
 type diff struct {
 	text                 string // unified, cut at maxDiffBytes
+	more                 int    // lines that are missing in text
 	additions, deletions int    // lines
 }
 
@@ -157,17 +158,17 @@ func comparison(name string, before, after []byte) (diff, error) {
 	if err != nil {
 		return diff{}, fmt.Errorf("diff of %q: %w", name, err)
 	}
-	d.text = cutLines(text, maxDiffBytes)
+	d.text, d.more = cutLines(text, maxDiffBytes)
 	return d, nil
 }
 
 // created returns the diff of a new file whose content is longer than a diff. It reads only the lines that are shown.
 func created(name string, content []byte) diff {
-	d := diff{additions: bytes.Count(content, []byte("\n"))}
-	more := d.additions
+	lines := bytes.Count(content, []byte("\n"))
+	d := diff{additions: lines, more: lines}
 	if !bytes.HasSuffix(content, []byte("\n")) {
 		d.additions++
-		more += 2 // with the line that says that a newline is missing
+		d.more += 2 // with the line that says that a newline is missing
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "--- %s\n+++ %s\n@@ -0,0 +1,%d @@\n", name, name, d.additions)
@@ -176,9 +177,8 @@ func created(name string, content []byte) diff {
 			break
 		}
 		text.WriteString("+" + line)
-		more--
+		d.more--
 	}
-	fmt.Fprintf(&text, "… %d more lines\n", more)
 	d.text = text.String()
 	return d
 }
@@ -201,11 +201,11 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// cutLines shortens text to whole lines of at most limit bytes and adds the number of missing lines.
-func cutLines(text string, limit int) string {
+// cutLines shortens text to whole lines of at most limit bytes, and returns the number of missing lines.
+func cutLines(text string, limit int) (shown string, more int) {
 	if len(text) <= limit {
-		return text
+		return text, 0
 	}
 	end := strings.LastIndexByte(text[:limit], '\n') + 1
-	return fmt.Sprintf("%s… %d more lines\n", text[:end], countLines(text[end:]))
+	return text[:end], countLines(text[end:])
 }

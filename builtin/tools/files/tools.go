@@ -3,6 +3,7 @@ package files
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
@@ -109,14 +110,21 @@ func changed(changes []*change) (names []string) {
 	return names
 }
 
-// joinDiffs returns the diffs of changes, cut at maxDiffBytes.
+// joinDiffs returns the diffs of changes, at most maxDiffBytes of them, and the number of missing lines.
 func joinDiffs(changes []*change) string {
-	if len(changes) == 1 {
-		return changes[0].diff.text // cut already
-	}
 	var b strings.Builder
+	more := 0
 	for _, c := range changes {
-		b.WriteString(c.diff.text)
+		room := maxDiffBytes - b.Len()
+		if more > 0 {
+			room = 0 // nothing follows the place where a diff was cut
+		}
+		shown, left := cutLines(c.diff.text, room)
+		b.WriteString(shown)
+		more += left + c.diff.more
 	}
-	return cutLines(b.String(), maxDiffBytes)
+	if more > 0 {
+		fmt.Fprintf(&b, "… %d more lines\n", more)
+	}
+	return b.String()
 }
