@@ -30,14 +30,12 @@ func readPatch(call *sdk.ToolCall) ([]operation, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, op := range ops {
-		if ops[i].target, err = newTarget(call, op.FilePath); err != nil {
-			return nil, err
+	for i := range ops {
+		op := &ops[i]
+		if op.target, err = newTarget(call, op.FilePath); err == nil && op.moveTo != "" {
+			op.moved, err = newTarget(call, op.moveTo)
 		}
-		if op.moveTo == "" {
-			continue
-		}
-		if ops[i].moved, err = newTarget(call, op.moveTo); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -100,9 +100,7 @@ func (p *Pager) View(c Canvas) ([]string, *tea.Position) {
 	for i := p.top; i < min(len(p.lines), p.top+p.height); i++ {
 		out = append(out, terminal.Fit(p.lines[i], width))
 	}
-	for len(out) < c.Height-1 {
-		out = append(out, "")
-	}
+	out = append(out, make([]string, max(0, c.Height-1-len(out)))...)
 	hint := "esc close · ↑ ↓ pgup pgdn"
 	if p.Diff != "" {
 		hint += " · ] [ hunks · v one or two columns"

@@ -246,10 +246,7 @@ func (q *Questions) ask(c Canvas, text string) []string {
 		q.top = max(0, min(q.top, all-room))
 		lines = lines[q.top : q.top+room]
 	}
-	var out []string
-	for _, l := range lines {
-		out = append(out, " "+draw.Paint("1", l))
-	}
+	out := draw.Indent(" ", draw.PaintAll("1", lines))
 	if all > room {
 		out = append(out, " "+draw.Paint(c.Theme.Faint, fmt.Sprintf("lines %d-%d of %d · pgup pgdn", q.top+1, q.top+room, all)))
 	}
