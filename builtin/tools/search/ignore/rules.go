@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -16,29 +17,24 @@ import (
 // maxFileBytes is the maximum size of an ignore file; the rest is not read.
 const maxFileBytes = 1 << 20
 
-// rules are the rules that apply in one directory: its own and, through parent, those above it.
-type rules struct {
-	parent  *rules
-	path    string // of the directory, with slashes but none at the end
-	ignore  []pattern
-	git     []pattern
-	exclude []pattern // from .git/info/exclude
-	gitRoot bool      // has a .git, so .gitignore files above do not apply
-}
+// rules are the patterns that apply in one directory: its own and those of the directories above it. The last one that matches decides; those of
+// .ignore files come before all others.
+type rules struct{ ignore, git []pattern }
 
-// newRules reads the ignore files among the entries of the directory at path. read returns the content of a file in it.
-func newRules(parent *rules, path string, entries []fs.DirEntry, read func(name string) []byte) *rules {
-	r := &rules{parent: parent, path: strings.TrimSuffix(filepath.ToSlash(path), "/")}
+// newRules adds the patterns in the ignore files among the entries of the directory at path, which are sorted. read returns the content of a file
+// in it.
+func newRules(above rules, path string, entries []fs.DirEntry, read func(name string) []byte) rules {
+	below := len(strings.TrimSuffix(filepath.ToSlash(path), "/")) + 1
+	r := rules{slices.Clip(above.ignore), slices.Clip(above.git)}
 	for _, e := range entries {
 		switch name := e.Name(); {
-		case name == ".git":
-			r.gitRoot = true
-			r.exclude = parse(read(".git/info/exclude")) // none in a linked working tree, where .git is a file
+		case name == ".git": // .gitignore files above do not apply
+			r.git = parse(below, read(".git/info/exclude")) // none in a linked working tree, where .git is a file
 		case !e.Type().IsRegular():
 		case name == ".gitignore":
-			r.git = parse(read(name))
+			r.git = append(r.git, parse(below, read(name))...)
 		case name == ".ignore":
-			r.ignore = parse(read(name))
+			r.ignore = append(r.ignore, parse(below, read(name))...)
 		}
 	}
 	return r
@@ -46,7 +42,7 @@ func newRules(parent *rules, path string, entries []fs.DirEntry, read func(name 
 
 // rulesAbove reads the rules of the directories above root, beginning at top. If root is not below top, they begin at the
 // repository that contains root, if any.
-func rulesAbove(root, top string) *rules {
+func rulesAbove(root, top string) rules {
 	var above []string // nearest first
 	for dir := root; dir != top; {
 		parent := filepath.Dir(dir)
@@ -57,7 +53,7 @@ func rulesAbove(root, top string) *rules {
 		dir = parent
 		above = append(above, dir)
 	}
-	var r *rules
+	var r rules
 	files := projectfs.New([]string{top}, nil)
 	for i := len(above) - 1; i >= 0; i-- {
 		var entries []fs.DirEntry
@@ -86,24 +82,14 @@ func repository(root string, above []string) int {
 
 // ignored reports whether the rules ignore path, an absolute path with slashes below all of
 // their directories. It does not check whether a directory above it is ignored.
-func (r *rules) ignored(path string, isDir bool) bool {
+func (r rules) ignored(path string, isDir bool) bool {
 	base := strings.LastIndexByte(path, '/') + 1
-	for d := r; d != nil; d = d.parent {
-		below := len(d.path) + 1
-		if ignored, decided := decide(d.ignore, path[below:], base-below, isDir); decided {
-			return ignored
+	for _, patterns := range [][]pattern{r.ignore, r.git} {
+		for i := len(patterns) - 1; i >= 0; i-- {
+			if patterns[i].match(path, base, isDir) {
+				return !patterns[i].negated
+			}
 		}
-	}
-	for d := r; d != nil; d = d.parent {
-		below := len(d.path) + 1
-		if ignored, decided := decide(d.git, path[below:], base-below, isDir); decided {
-			return ignored
-		}
-		if !d.gitRoot {
-			continue
-		}
-		ignored, _ := decide(d.exclude, path[below:], base-below, isDir)
-		return ignored
 	}
 	return false
 }
@@ -127,11 +113,12 @@ type pattern struct {
 	dirOnly bool
 	base    bool   // has no slash, so it is compared with the last component of a path
 	glob    string // for package doublestar
+	below   int    // where a path begins that is relative to the directory of the file
 }
 
-// parse parses the content of an ignore file. It returns no errors: an invalid line matches
+// parse parses the content of an ignore file; see pattern.below. It returns no errors: an invalid line matches
 // nothing.
-func parse(content []byte) []pattern {
+func parse(below int, content []byte) []pattern {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	var patterns []pattern
 	for line := range strings.Lines(string(content)) {
@@ -139,7 +126,9 @@ func parse(content []byte) []pattern {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		patterns = append(patterns, newPattern(trimSpaces(line)))
+		p := newPattern(trimSpaces(line))
+		p.below = below
+		patterns = append(patterns, p)
 	}
 	return patterns
 }
@@ -181,24 +170,13 @@ func trimSpaces(line string) string {
 	return line[:end]
 }
 
-// match reports whether the pattern matches rel, a path below the directory of its file. base is the
-// index of rel's last component.
-func (p *pattern) match(rel string, base int, isDir bool) bool {
+// match reports whether the pattern matches an absolute path, whose last component begins at base.
+func (p *pattern) match(path string, base int, isDir bool) bool {
 	if p.dirOnly && !isDir {
 		return false
 	}
-	if p.base {
-		rel = rel[base:]
+	if !p.base {
+		base = p.below
 	}
-	return doublestar.MatchUnvalidated(p.glob, rel)
-}
-
-// decide returns the decision of the last pattern that matches.
-func decide(patterns []pattern, rel string, base int, isDir bool) (ignored, decided bool) {
-	for i := len(patterns) - 1; i >= 0; i-- {
-		if patterns[i].match(rel, base, isDir) {
-			return !patterns[i].negated, true
-		}
-	}
-	return false, false
+	return doublestar.MatchUnvalidated(p.glob, path[base:])
 }

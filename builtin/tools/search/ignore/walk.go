@@ -56,11 +56,11 @@ type walker struct {
 // listing is the content of one directory without ignored entries.
 type listing struct {
 	entries []fs.DirEntry
-	rules   *rules
+	rules   rules
 }
 
 // read lists the directory at path; rel is its path below the root.
-func (w *walker) read(path, rel string, above *rules) (listing, error) {
+func (w *walker) read(path, rel string, above rules) (listing, error) {
 	entries, err := w.dir.ReadDirBelow(rel)
 	if err != nil {
 		return listing{}, err
