@@ -18,22 +18,28 @@ import (
 
 // commit applies changes. Everything likely to fail (no space, no permission) happens before the first file changes. If a later step fails, the
 // error names the files that have changed; each file has its old or its new content.
-func commit(call *sdk.ToolCall, changes []*change) error {
-	var staged []*staged
+func commit(call *sdk.ToolCall, changes []*change) (err error) {
+	var all []*staged
+	defer func() {
+		for _, s := range all {
+			err = errors.Join(err, s.file.Discard()) // does nothing after Commit
+			_ = s.dir.Close()                        // only names in it change
+		}
+	}()
 	for _, c := range changes {
 		if c.remove {
 			continue
 		}
 		s, err := c.stage()
 		if err != nil {
-			return errors.Join(err, discard(staged))
+			return err
 		}
-		staged = append(staged, s)
+		all = append(all, s)
 	}
 	var done []string
-	for i, s := range staged {
-		if err := s.commit(); err != nil {
-			return errors.Join(partial(call, err, done), discard(staged[i+1:]))
+	for _, s := range all {
+		if err := s.file.Commit(); err != nil {
+			return partial(call, explain(s.path, err), done)
 		}
 		done = append(done, s.path)
 	}
@@ -115,7 +121,7 @@ func (t target) directory() (*projectfs.Dir, error) {
 
 // stage writes the new content to a temporary file. commit renames it, so that the file always has the complete old or new content. An existing
 // file keeps its mode and, if the system allows it, its owner; its other names (hard links) keep the old content. After an error the old content
-// is unchanged and no temporary file is left. The caller calls commit or discard.
+// is unchanged and no temporary file is left.
 func (c *change) stage() (*staged, error) {
 	dir, err := c.directory()
 	if err != nil {
@@ -147,23 +153,6 @@ func (c *change) stage() (*staged, error) {
 		return nil, errors.Join(explain(c.real, err), dir.Close())
 	}
 	return s, nil
-}
-
-// commit renames the file to its name.
-func (s *staged) commit() error {
-	if err := s.file.Commit(); err != nil {
-		return errors.Join(explain(s.path, err), s.dir.Close())
-	}
-	return s.dir.Close()
-}
-
-// discard removes temporary files.
-func discard(all []*staged) error {
-	var err error
-	for _, s := range all {
-		err = errors.Join(err, s.file.Discard(), s.dir.Close())
-	}
-	return err
 }
 
 // checkWritable returns an error if the existing file may not be written, which a rename does not check.
