@@ -223,9 +223,9 @@ func (m *model) promptInput(text string, files []string) host.PromptInput {
 	if _, in.Variant = m.modelOf(); m.mode == modePlan || m.leftPlan() {
 		in.Agent = m.agentName()
 	}
-	for _, path := range files {
-		in.Parts = append(in.Parts, &sdk.FilePart{Filename: filepath.Base(path), URL: input.FileURL(path)})
-	}
+	in.Parts = mapped(files, func(path *string) sdk.Part {
+		return &sdk.FilePart{Filename: filepath.Base(*path), URL: input.FileURL(*path)}
+	})
 	return in
 }
 

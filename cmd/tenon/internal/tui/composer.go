@@ -103,10 +103,7 @@ func (m *model) meant(name string) string {
 	if shell := elsewhere[first]; shell != "" {
 		return "in a shell, run: tenon " + shell + "."
 	}
-	var names []string
-	for _, c := range m.commandList() {
-		names = append(names, c.name)
-	}
+	names := mapped(m.commandList(), func(c *command) string { return c.name })
 	if near := nearest.Name(first, names); near != "" {
 		return "did you mean /" + near + "?"
 	}

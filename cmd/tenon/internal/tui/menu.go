@@ -75,10 +75,8 @@ func (n *menu) offer(m *model, before string, words []string) {
 	if m.input.Before() != before {
 		return
 	}
-	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
-	for _, word := range words {
-		n.rows = append(n.rows, menuRow{insert: word + " ", label: word})
-	}
+	rows := mapped(words, func(word *string) menuRow { return menuRow{insert: *word + " ", label: *word} })
+	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1, rows: rows}
 	switch len(n.rows) {
 	case 0:
 		m.say("no suggestions")

@@ -18,11 +18,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// rows returns a row of a picker for each entry of a list.
-func rows[T any](list []T, row func(*T) dialog.Row) []dialog.Row {
-	out := make([]dialog.Row, len(list))
+// mapped returns the results of a function for the entries of a list.
+func mapped[T, U any](list []T, f func(*T) U) []U {
+	var out []U
 	for i := range list {
-		out[i] = row(&list[i])
+		out = append(out, f(&list[i]))
 	}
 	return out
 }
@@ -39,7 +39,7 @@ func (m *model) palette() dialog.Dialog {
 				m.execute(c, "")
 			}
 		},
-		Rows: rows(m.commandList(), func(c *command) dialog.Row {
+		Rows: mapped(m.commandList(), func(c *command) dialog.Row {
 			note := keysOf(c)
 			if toComplete(c) {
 				note = "…"
@@ -86,7 +86,7 @@ func (m *model) chooseModel(args string) {
 // listModels fills a picker with the models.
 func (m *model) listModels(p *dialog.Picker) {
 	current, _ := m.modelOf()
-	p.Fill(rows(m.inventory.models, func(info *host.ModelInfo) dialog.Row {
+	p.Fill(mapped(m.inventory.models, func(info *host.ModelInfo) dialog.Row {
 		name, note := info.Model.Ref().String(), "from the server"
 		if !info.Served {
 			note = view.Limit(info.Model.Limit.Context) + " context"
@@ -102,7 +102,7 @@ func (m *model) chooseAgent() {
 			m.agent, m.mode = r.ID, modeAsk
 			m.acceptEdits()
 		},
-		Rows: rows(m.primaries(), func(a *sdk.Agent) dialog.Row {
+		Rows: mapped(m.primaries(), func(a *sdk.Agent) dialog.Row {
 			return dialog.Row{ID: a.Name, Label: a.Name, Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()}
 		}),
 	})
@@ -122,7 +122,7 @@ func (m *model) chooseEffort() {
 	m.open(&dialog.Picker{
 		Title: "Reasoning effort", Empty: "this model has only one reasoning effort",
 		Choose: func(r dialog.Row) { m.effort = r.ID },
-		Rows: rows(m.efforts(), func(name *string) dialog.Row {
+		Rows: mapped(m.efforts(), func(name *string) dialog.Row {
 			return dialog.Row{ID: *name, Label: *name, Current: *name == current}
 		}),
 	})
@@ -135,7 +135,7 @@ func (m *model) chooseTheme() {
 			m.keep(func(s *settings.Settings) { s.Theme = r.ID })
 			m.setTheme()
 		},
-		Rows: rows(draw.Themes(m.dark), func(t *draw.Theme) dialog.Row {
+		Rows: mapped(draw.Themes(m.dark), func(t *draw.Theme) dialog.Row {
 			return dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name}
 		}),
 	})
@@ -156,7 +156,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 	p := &dialog.Picker{
 		Title: "Sessions", Empty: "no sessions here yet", Hint: "ctrl+r rename · ctrl+d delete · ctrl+f fork · ctrl+t pin",
 		Choose: func(r dialog.Row) { m.switchTo(r.ID) },
-		Rows: m.pinnedFirst(rows(all, func(s *store.Listed) dialog.Row {
+		Rows: m.pinnedFirst(mapped(all, func(s *store.Listed) dialog.Row {
 			return dialog.Row{ID: s.ID, Label: cmp.Or(s.Title, s.ID), Note: view.Ago(s.Updated, m.now()), Current: s.ID == m.root}
 		})),
 	}
@@ -248,7 +248,7 @@ func (m *model) openTimeline() {
 				return true
 			},
 		},
-		Rows: rows(prompts, func(p *transcript.Prompt) dialog.Row {
+		Rows: mapped(prompts, func(p *transcript.Prompt) dialog.Row {
 			return dialog.Row{ID: p.ID, Label: view.Clip(terminal.OneLine(p.Text), 200), Current: p == &prompts[len(prompts)-1]}
 		}),
 	})
@@ -263,7 +263,7 @@ func (m *model) openQueue() {
 			i := slices.IndexFunc(waiting, func(w host.Waiting) bool { return w.ID == r.ID })
 			m.editWaiting(waiting[i])
 		},
-		Rows: rows(waiting, func(w *host.Waiting) dialog.Row {
+		Rows: mapped(waiting, func(w *host.Waiting) dialog.Row {
 			return dialog.Row{ID: w.ID, Label: view.Clip(terminal.OneLine(typed(&w.Input)), 200)}
 		}),
 	}
