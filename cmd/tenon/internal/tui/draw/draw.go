@@ -130,15 +130,12 @@ func WrapDiff(lines []string, width int) []string {
 func SplitDiff(k *Theme, diff string, width int) []string {
 	half := max(8, (width-3)/2)
 	var out, old, fresh []string
+	wrapped := func(lines []string, i int) []string {
+		return WrapDiff(lines[min(i, len(lines)):min(i+1, len(lines))], half)
+	}
 	flush := func() {
 		for i := range max(len(old), len(fresh)) {
-			var left, right []string
-			if i < len(old) {
-				left = WrapDiff(old[i:i+1], half)
-			}
-			if i < len(fresh) {
-				right = WrapDiff(fresh[i:i+1], half)
-			}
+			left, right := wrapped(old, i), wrapped(fresh, i)
 			for row := range max(len(left), len(right)) {
 				out = append(out, Pad(at(left, row), half)+Paint(k.Faint, " │ ")+at(right, row))
 			}
