@@ -37,19 +37,15 @@ func TestWaitingPromptComesBackAsItWas(t *testing.T) {
 		{in: host.PromptInput{Text: "look", Parts: sdk.Parts{&sdk.FilePart{URL: input.FileURL(file)}}}, text: "look", files: []string{file}},
 	} {
 		m, h := testModel(t, 80, 24)
-		m.history.File = &past.File{}
+		m.history = &past.History{}
 		m.input.Set("draft")
 		cmd := m.startedBy(func() { m.editWaiting(host.Waiting{ID: "one", Input: c.in}) })
-		_, save := m.Update(cmd())
-		if save == nil {
-			t.Fatal("the draft was not stored")
-		}
-		run(save)
+		m.Update(cmd())
 		text, files := m.input.Text()
 		if diff := cmp.Diff([]any{c.text, c.files}, []any{text, files}); diff != "" {
 			t.Errorf("-want +have:\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
+		if diff := cmp.Diff([]string{"draft"}, m.history.Entries); diff != "" {
 			t.Errorf("history (-want +have):\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{"withdraw one"}, h.list); diff != "" {
@@ -559,22 +555,22 @@ func TestDraftStaysInTheHistory(t *testing.T) {
 		"earlier":  func() { m.historyPicker().(*dialog.Picker).Choose(dialog.Row{ID: "earlier"}) },
 		"/deploy ": func() { m.palette().(*dialog.Picker).Choose(dialog.Row{ID: "deploy", Note: "…"}) },
 	} {
-		m.history.File = &past.File{}
+		m.history = &past.History{}
 		m.input.Set("draft")
 		attach(&m.input, "/a b.png")
 		run(m.startedBy(choose))
 		if text, _ := m.input.Text(); text != want {
 			t.Errorf("the input has %q, want %q", text, want)
 		}
-		if diff := cmp.Diff([]string{`draft @"/a b.png"`}, m.history.File.Entries()); diff != "" {
+		if diff := cmp.Diff([]string{`draft @"/a b.png"`}, m.history.Entries); diff != "" {
 			t.Errorf("%q: history (-want +have):\n%s", want, diff)
 		}
 	}
-	m.history.File = &past.File{}
+	m.history = &past.History{}
 	m.input.Set("")
 	attach(&m.input, "/a.png")
 	run(m.startedBy(func() { m.replace(&host.PromptInput{Text: "earlier"}) }))
-	if diff := cmp.Diff([]string{"@/a.png"}, m.history.File.Entries()); diff != "" {
+	if diff := cmp.Diff([]string{"@/a.png"}, m.history.Entries); diff != "" {
 		t.Errorf("only a file: history (-want +have):\n%s", diff)
 	}
 }

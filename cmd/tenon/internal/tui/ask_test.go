@@ -54,7 +54,7 @@ func (a *answers) Config() *sdk.Config { return &sdk.Config{} }
 func testModel(t *testing.T, width, height int) (*model, *answers) {
 	t.Helper()
 	h := &answers{}
-	m := newModel(t.Context(), h, options{directory: "/p", past: &past.File{}})
+	m := newModel(t.Context(), h, options{directory: "/p", past: &past.History{}})
 	m.post = func(msg tea.Msg) { m.Update(msg) }
 	m.threads["ses_1"] = transcript.New(&sdk.Session{ID: "ses_1"}, &m.look)
 	m.root, m.shown = "ses_1", "ses_1"

@@ -25,8 +25,12 @@ func (m *model) remember(text string) tea.Cmd {
 	if m.mayHoldKey(text) {
 		return nil
 	}
+	store := m.history.Add(text)
+	if store == nil {
+		return nil
+	}
 	return func() tea.Msg {
-		if err := m.history.File.Add(text); err != nil {
+		if err := store(); err != nil {
 			return then(func() { m.forgot(err) })
 		}
 		return nil

@@ -46,7 +46,7 @@ type model struct {
 	input    edit.Editor
 	stash    edit.Editor       // draft put aside with ctrl+s
 	undone   transcript.Prompt // prompt that undo put into the input
-	history  past.Recall
+	history  *past.History
 	menu     menu
 	dialogs  []dialog.Dialog // the last one receives keys
 	asks     []asked         // pending questions of the host; the first one is on the screen
@@ -113,7 +113,7 @@ type (
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
-		settings: o.settings, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		settings: o.settings, dark: true, history: o.past, agent: o.agent, modelName: o.model, effort: o.effort,
 		pressed: time.Now(),
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: func(session string) string { return m.threadOf(session).Doing() }}

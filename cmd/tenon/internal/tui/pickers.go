@@ -284,7 +284,7 @@ func (m *model) historyPicker() dialog.Dialog {
 	p := &dialog.Picker{Title: "Earlier prompts", Empty: "no prompts yet", Choose: func(r dialog.Row) {
 		m.replace(&host.PromptInput{Text: r.ID})
 	}}
-	for _, text := range slices.Backward(m.history.File.Entries()) {
+	for _, text := range slices.Backward(m.history.Entries) {
 		p.Rows = append(p.Rows, dialog.Row{ID: text, Label: text})
 	}
 	return p
