@@ -69,8 +69,7 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 	ctx, cancel := context.WithCancel(m.ctx)
 	u := &signingIn{browse: m.o.browse, post: m.post, pasted: make(chan string, 1)}
 	u.dialog = &dialog.Wait{
-		Title: "Connecting to " + terminal.OneLine(provider), Cancel: cancel, Prompt: "If the browser cannot load the last page, paste its address here:",
-		Copy: func(address string) { m.start(tea.SetClipboard(address)) },
+		Title: "Connecting to " + terminal.OneLine(provider), Cancel: cancel, Copy: func(address string) { m.start(tea.SetClipboard(address)) },
 	}
 	m.open(u.dialog)
 	m.start(func() tea.Msg {
@@ -152,7 +151,9 @@ func (u *signingIn) Visit(ctx context.Context, address string) (string, error) {
 		line = "opened your browser to sign in; if nothing appears, open this address: "
 	}
 	u.show(line+terminal.OneLine(address), address)
-	u.post(then(func() { u.dialog.Enter = u.enter }))
+	u.post(then(func() {
+		u.dialog.Ask = &dialog.Line{Title: "If the browser cannot load the last page, paste its address here:", Done: u.enter}
+	}))
 	select {
 	case text := <-u.pasted:
 		return text, nil

@@ -98,30 +98,23 @@ func (l *Line) View(c Canvas) ([]string, *tea.Position) {
 		shown = &edit.Editor{}
 		shown.Insert(strings.Repeat("•", min(utf8.RuneCountInString(text), c.Width-8)))
 	}
-	return inputLines(c, draw.Paint("1", l.Title), shown, cmp.Or(l.Hint, "enter save · esc cancel"))
-}
-
-// inputLines draws a title, an input and a hint.
-func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]string, *tea.Position) {
-	rows, row, column := input.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
-	out := []string{terminal.Fit(" "+title, c.Width)}
+	rows, row, column := shown.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
+	out := []string{terminal.Fit(" "+draw.Paint("1", l.Title), c.Width)}
 	for _, r := range rows {
 		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)
 	}
-	return append(out, " "+draw.Paint(c.Theme.Faint, hint)), &tea.Position{X: 4 + column, Y: 1 + row}
+	hint := draw.Paint(c.Theme.Faint, cmp.Or(l.Hint, "enter save · esc cancel"))
+	return append(out, " "+hint), &tea.Position{X: 4 + column, Y: 1 + row}
 }
 
-// Wait shows the progress of a sign-in. It accepts a line of text if Enter is set.
+// Wait shows the progress of a sign-in.
 type Wait struct {
 	Title   string
 	Lines   []string // safe text
 	Address string   // ctrl+y passes it to Copy; may be empty
 	Copy    func(address string)
-	Enter   func(text string) // must not block; the dialog stays open
-	Cancel  func()            // called when the user closes the dialog
-	Prompt  string            // describes the text for Enter
-
-	input edit.Editor
+	Cancel  func() // called when the user closes the dialog
+	Ask     *Line  // asks for a text in the meantime; nil: none. Its Done must not block; the dialog stays open
 }
 
 // Key implements Dialog.
@@ -132,22 +125,16 @@ func (w *Wait) Key(k tea.KeyPressMsg) bool {
 		return true
 	case name == "ctrl+y" && w.Address != "":
 		w.Copy(w.Address)
-	case w.Enter == nil:
-	case name == "enter":
-		if text, _ := w.input.Text(); strings.TrimSpace(text) != "" {
-			w.Enter(strings.TrimSpace(text))
-			w.input.Set("")
-		}
-	default:
-		w.input.Type(name, k.Text)
+	case w.Ask != nil && w.Ask.Key(k):
+		w.Ask.Input.Set("")
 	}
 	return false
 }
 
 // Paste implements Dialog.
 func (w *Wait) Paste(text string) {
-	if w.Enter != nil {
-		w.input.Insert(strings.Join(strings.Fields(text), ""))
+	if w.Ask != nil {
+		w.Ask.Input.Insert(strings.Join(strings.Fields(text), ""))
 	}
 }
 
@@ -162,8 +149,9 @@ func (w *Wait) View(c Canvas) ([]string, *tea.Position) {
 		hint = "ctrl+y copy the address · " + hint
 	}
 	tail, at := []string{terminal.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}, (*tea.Position)(nil)
-	if w.Enter != nil {
-		tail, at = inputLines(c, w.Prompt, &w.input, hint)
+	if w.Ask != nil {
+		w.Ask.Hint = hint
+		tail, at = w.Ask.View(c)
 	}
 	out = out[:min(len(out), max(1, c.Height-len(tail)))]
 	if at != nil {
