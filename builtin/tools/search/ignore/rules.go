@@ -42,42 +42,38 @@ func newRules(above rules, path string, entries []fs.DirEntry, read func(name st
 
 // rulesAbove reads the rules of the directories above root, beginning at top. If root is not below top, they begin at the
 // repository that contains root, if any.
-func rulesAbove(root, top string) rules {
-	var above []string // nearest first
-	for dir := root; dir != top; {
-		parent := filepath.Dir(dir)
-		if parent == dir { // root is not below top
-			above = above[:repository(root, above)]
-			break
-		}
-		dir = parent
-		above = append(above, dir)
+func rulesAbove(root, top string) (r rules) {
+	from := top
+	if !projectfs.Inside(top, root) {
+		from = repository(root)
 	}
-	var r rules
 	files := projectfs.New([]string{top}, nil)
-	for i := len(above) - 1; i >= 0; i-- {
+	above := projectfs.Upward(root, from)
+	for _, dir := range above[:max(0, len(above)-1)] {
 		var entries []fs.DirEntry
 		for _, name := range []string{".git", ".gitignore", ".ignore"} {
-			if info, err := os.Lstat(filepath.Join(above[i], name)); err == nil {
+			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 				entries = append(entries, fs.FileInfoToDirEntry(info))
 			}
 		}
-		r = newRules(r, above[i], entries, func(name string) []byte {
-			f, _, err := files.Open(filepath.Join(above[i], name))
+		r = newRules(r, dir, entries, func(name string) []byte {
+			f, _, err := files.Open(filepath.Join(dir, name))
 			return readFile(f, err)
 		})
 	}
 	return r
 }
 
-// repository returns how many of the directories above root belong to the repository that contains root.
-func repository(root string, above []string) int {
-	for i, dir := range append([]string{root}, above...) {
+// repository returns the root of the repository that contains a directory, or the directory itself if none does.
+func repository(root string) string {
+	for dir := root; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return i
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return root
 		}
 	}
-	return 0
 }
 
 // ignored reports whether the rules ignore path, an absolute path with slashes below all of
