@@ -160,8 +160,9 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			return dialog.Row{ID: s.ID, Label: cmp.Or(s.Title, s.ID), Note: view.Ago(s.Updated, m.now()), Current: s.ID == m.root}
 		})),
 	}
-	p.Keys = map[string]func(dialog.Row) bool{
-		"ctrl+r": func(r dialog.Row) bool {
+	p.Keys = map[string]func(dialog.Row){"ctrl+f": func(r dialog.Row) { m.forkOf(r.ID, "") }}
+	p.Acts = map[string]func(dialog.Row){
+		"ctrl+r": func(r dialog.Row) {
 			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) {
 				m.do(func(ctx context.Context) (then, error) {
 					return func() { p.Relabel(r.ID, title) }, m.host.SetTitle(ctx, r.ID, title)
@@ -169,24 +170,17 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			}}
 			ask.Input.Set(r.Label)
 			m.open(ask)
-			return false
 		},
-		"ctrl+d": func(r dialog.Row) bool {
+		"ctrl+d": func(r dialog.Row) {
 			if p.Confirm(r) {
 				m.do(func(ctx context.Context) (then, error) {
 					return func() { m.deleted(p, r.ID) }, m.host.DeleteSession(ctx, r.ID)
 				})
 			}
-			return false
 		},
-		"ctrl+t": func(r dialog.Row) bool {
+		"ctrl+t": func(r dialog.Row) {
 			m.pin(r.ID, !slices.Contains(m.settings.Pinned, r.ID))
 			p.Fill(m.pinnedFirst(p.Rows))
-			return false
-		},
-		"ctrl+f": func(r dialog.Row) bool {
-			m.forkOf(r.ID, "")
-			return true
 		},
 	}
 	return p
@@ -238,15 +232,9 @@ func (m *model) openTimeline() {
 	m.open(&dialog.Picker{
 		Title: "Timeline", Empty: "no prompts yet", Hint: "ctrl+u undo from here on · ctrl+f fork before it",
 		Choose: func(r dialog.Row) { m.main().Show(r.ID) },
-		Keys: map[string]func(dialog.Row) bool{
-			"ctrl+u": func(r dialog.Row) bool {
-				m.revert(host.RevertOptions{MessageID: r.ID})
-				return true
-			},
-			"ctrl+f": func(r dialog.Row) bool {
-				m.forkOf(m.root, r.ID)
-				return true
-			},
+		Keys: map[string]func(dialog.Row){
+			"ctrl+u": func(r dialog.Row) { m.revert(host.RevertOptions{MessageID: r.ID}) },
+			"ctrl+f": func(r dialog.Row) { m.forkOf(m.root, r.ID) },
 		},
 		Rows: mapped(prompts, func(p *transcript.Prompt) dialog.Row {
 			return dialog.Row{ID: p.ID, Label: view.Clip(terminal.OneLine(p.Text), 200), Current: p == &prompts[len(prompts)-1]}
@@ -267,15 +255,12 @@ func (m *model) openQueue() {
 			return dialog.Row{ID: w.ID, Label: view.Clip(terminal.OneLine(typed(&w.Input)), 200)}
 		}),
 	}
-	p.Keys = map[string]func(dialog.Row) bool{
-		"ctrl+d": func(r dialog.Row) bool {
-			session := m.root
-			m.do(func(context.Context) (then, error) {
-				return func() { p.Remove(r.ID) }, m.host.Withdraw(session, r.ID)
-			})
-			return false
-		},
-	}
+	p.Acts = map[string]func(dialog.Row){"ctrl+d": func(r dialog.Row) {
+		session := m.root
+		m.do(func(context.Context) (then, error) {
+			return func() { p.Remove(r.ID) }, m.host.Withdraw(session, r.ID)
+		})
+	}}
 	m.open(p)
 }
 

@@ -103,23 +103,30 @@ func (q *Choice) Key(k tea.KeyPressMsg) bool {
 		}
 		return q.rejected
 	}
-	switch name := k.String(); name {
+	name := k.String()
+	chosen := slices.IndexFunc(q.options, func(o Option) bool { return o.Key == name })
+	switch n := len(q.options); name {
 	case "pgup":
 		q.top = max(0, q.top-5)
 	case "pgdown":
 		q.top += 5
+	case "up", "left":
+		q.at = (q.at + n - 1) % n
+	case "down", "right", "tab":
+		q.at = (q.at + 1) % n
 	case "ctrl+f":
 		q.show(q.FullScreen())
 	case "ctrl+c", "esc":
 		q.cancel()
 		return true
-	default:
-		if i := optionKey(name, q.options, &q.at); i >= 0 {
-			q.options[i].Run()
-			return q.reason == nil
-		}
+	case "enter":
+		chosen = q.at
 	}
-	return false
+	if chosen < 0 {
+		return false
+	}
+	q.options[chosen].Run()
+	return q.reason == nil
 }
 
 // Paste implements Dialog.
@@ -207,11 +214,7 @@ func (q *Choice) answers(c Canvas, room int) ([]string, *tea.Position) {
 		return q.reason.View(c)
 	}
 	q.offer(c.Width, room)
-	at := q.at
-	if !c.Ready {
-		at = -1 // the mark would suggest that keys answer
-	}
-	return optionLines(c.Theme, q.options, at, c.Width, room), nil
+	return q.optionLines(c, room), nil
 }
 
 // FullScreen shows the whole question with its command or diff.
@@ -227,49 +230,26 @@ type Option struct {
 	Run        func()
 }
 
-// optionKey moves between answers, and returns the index of the chosen one or -1.
-func optionKey(name string, options []Option, at *int) int {
-	switch name {
-	case "up", "left":
-		*at = (*at + len(options) - 1) % len(options)
-	case "down", "right", "tab":
-		*at = (*at + 1) % len(options)
-	case "enter":
-		return *at
-	default:
-		for i := range options {
-			if options[i].Key == name {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-// optionLines draws answers below each other, or only the current one if there is too little room. No answer is marked if at is -1.
-func optionLines(k *draw.Theme, options []Option, at, width, room int) []string {
-	if room < optionRows(options, width) {
+// optionLines draws the options below each other, or only the current one if there is too little room. None is marked before keys answer: the mark
+// would suggest that they do.
+func (q *Choice) optionLines(c Canvas, room int) []string {
+	k, width := c.Theme, c.Width
+	if room < optionRows(q.options, width) {
 		mark, keys := " ", []string(nil)
-		if at >= 0 {
+		if c.Ready {
 			mark = "› "
 		}
-		for i := range options {
-			keys = append(keys, options[i].Key)
+		for _, o := range q.options {
+			keys = append(keys, o.Key)
 		}
-		return []string{terminal.Fit(" "+draw.Paint(k.Selected, mark+options[max(at, 0)].Label+" ")+draw.Paint(k.Faint, " ← → · "+strings.Join(keys, " ")), width)}
+		return []string{terminal.Fit(" "+draw.Paint(k.Selected, mark+q.options[q.at].Label+" ")+draw.Paint(k.Faint, " ← → · "+strings.Join(keys, " ")), width)}
 	}
 	var out []string
-	for i := range options {
-		for row, label := range draw.Wrap(options[i].Label, width-9) {
-			text, key := "  "+label, ""
-			if i == at {
-				text = "  " + draw.Paint("1", label)
-			}
-			if row == 0 {
-				key = draw.Paint(k.Faint, options[i].Key) + "  "
-				if i == at {
-					text = draw.Paint(k.Accent, "› ") + draw.Paint("1", label)
-				}
+	for i, o := range q.options {
+		for row, label := range draw.Wrap(o.Label, width-9) {
+			text, key := marked(c, label, i == q.at), draw.Paint(k.Faint, o.Key)+"  "
+			if row > 0 {
+				text, key = strings.Replace(text, "›", " ", 1), ""
 			}
 			out = append(out, draw.Sides(terminal.Fit(" "+text, width-6), key, width))
 		}

@@ -21,8 +21,8 @@ type Picker struct {
 	Hint  string // keys other than enter and esc
 	// Choose is called with the chosen row, and the picker closes.
 	Choose func(r Row)
-	// Keys are more keys for the current row. Returning true closes the picker.
-	Keys map[string]func(r Row) (done bool)
+	// Keys and Acts are more keys for the current row. Keys close the picker.
+	Keys, Acts map[string]func(r Row)
 
 	filter edit.Editor
 	found  []int // indexes of the rows that match
@@ -65,8 +65,15 @@ func (p *Picker) row() (Row, bool) {
 func (p *Picker) Key(k tea.KeyPressMsg) (done bool) {
 	n, name := len(p.search()), k.String()
 	r, ok := p.row()
-	if f := p.Keys[name]; f != nil {
-		return ok && f(r)
+	f, closes := p.Keys[name]
+	if f == nil {
+		f = p.Acts[name]
+	}
+	if f != nil {
+		if ok {
+			f(r)
+		}
+		return ok && closes
 	}
 	p.armed = ""
 	switch name {
