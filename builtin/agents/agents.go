@@ -92,9 +92,9 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	apply(a, config, doc.Body)
 	a.Origin = sources.Shorten(p.Project, doc.Path)
 	// Rules carry the full path of their file: a repository's rules may need the user's approval.
-	more := slices.Concat(toolRules(config.Tools, doc.Path), withOrigin(config.Permission, doc.Path))
+	more := slices.Concat(toolRules(config.Tools), config.Permission)
 	for i := range more {
-		more[i].Digest = doc.Digest
+		more[i].Origin, more[i].Digest = cmp.Or(more[i].Origin, doc.Path), doc.Digest
 	}
 	if a.Permission = slices.Concat(own, more); a.Strict && !sources.Users(p.Project, doc.Path) {
 		a.Permission = slices.Concat(more, own) // a repository cannot allow anything that a strict agent denies
@@ -160,10 +160,10 @@ func apply(a *sdk.Agent, c *sdk.AgentConfig, prompt string) {
 }
 
 // toolRules converts the older form, a switch per tool, into rules.
-func toolRules(tools map[string]bool, origin string) sdk.PermissionRules {
+func toolRules(tools map[string]bool) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
-		rule := sdk.PermissionRule{Permission: name, Pattern: "*", Action: sdk.ActionDeny, Origin: origin}
+		rule := sdk.PermissionRule{Permission: name, Pattern: "*", Action: sdk.ActionDeny}
 		if tools[name] {
 			rule.Action = sdk.ActionAllow
 		}
@@ -174,15 +174,6 @@ func toolRules(tools map[string]bool, origin string) sdk.PermissionRules {
 		out = append(out, rule)
 	}
 	return out
-}
-
-func withOrigin(rules sdk.PermissionRules, origin string) sdk.PermissionRules {
-	for i := range rules {
-		if rules[i].Origin == "" {
-			rules[i].Origin = origin
-		}
-	}
-	return rules
 }
 
 // Hooks returns the hook that reminds the model of its mode. It only changes the prompt: the cost of a hook
