@@ -92,9 +92,9 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	apply(a, config, doc.Body)
 	a.Origin = sources.Shorten(p.Project, doc.Path)
 	// Rules carry the full path of their file: a repository's rules may need the user's approval.
-	more := slices.Concat(toolRules(config.Tools, doc.Path), withOrigin(config.Permission, doc.Path))
+	more := slices.Concat(toolRules(config.Tools), config.Permission)
 	for i := range more {
-		more[i].Digest = doc.Digest
+		more[i].Origin, more[i].Digest = cmp.Or(more[i].Origin, doc.Path), doc.Digest
 	}
 	if a.Permission = slices.Concat(own, more); a.Strict && !sources.Users(p.Project, doc.Path) {
 		a.Permission = slices.Concat(more, own) // a repository cannot allow anything that a strict agent denies
@@ -160,10 +160,10 @@ func apply(a *sdk.Agent, c *sdk.AgentConfig, prompt string) {
 }
 
 // toolRules converts the older form, a switch per tool, into rules.
-func toolRules(tools map[string]bool, origin string) sdk.PermissionRules {
+func toolRules(tools map[string]bool) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
-		rule := sdk.PermissionRule{Permission: name, Pattern: "*", Action: sdk.ActionDeny, Origin: origin}
+		rule := sdk.PermissionRule{Permission: name, Pattern: "*", Action: sdk.ActionDeny}
 		if tools[name] {
 			rule.Action = sdk.ActionAllow
 		}
@@ -176,11 +176,39 @@ func toolRules(tools map[string]bool, origin string) sdk.PermissionRules {
 	return out
 }
 
-func withOrigin(rules sdk.PermissionRules, origin string) sdk.PermissionRules {
-	for i := range rules {
-		if rules[i].Origin == "" {
-			rules[i].Origin = origin
+// Hooks returns the hook that reminds the model of its mode. It only changes the prompt: the cost of a hook
+// over all messages of each request would grow with the conversation.
+func (p *Plugin) Hooks() []sdk.Hook {
+	h := sdk.OnChatMessage(p.remind)
+	h.Name = "mode"
+	h.Reads, h.Writes = []string{"/parts"}, []string{"/parts"}
+	return []sdk.Hook{h}
+}
+
+// remind adds a note to each prompt for plan that changes are forbidden, and to the next prompt for another agent that
+// they are allowed again.
+func (p *Plugin) remind(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
+	reminder := agentPlan
+	if in.Agent != agentPlan {
+		if planned, err := p.planned(ctx, in); err != nil || !planned {
+			return err
+		}
+		reminder = "build-switch"
+	}
+	v.Parts = append(v.Parts, &sdk.TextPart{Text: prompt(reminder), Synthetic: true})
+	return nil
+}
+
+// planned reports whether the prompt before this one was for plan.
+func (p *Plugin) planned(ctx context.Context, in *sdk.ChatMessageInput) (bool, error) {
+	if p.sessions == nil {
+		return false, nil
+	}
+	messages, err := p.sessions.SessionMessages(ctx, in.SessionID)
+	for i := len(messages) - 1; i >= 0; i-- {
+		if u, ok := messages[i].Info.(*sdk.UserMessage); ok && u.ID != in.MessageID {
+			return u.Agent == agentPlan, nil
 		}
 	}
-	return rules
+	return false, err
 }

@@ -222,7 +222,8 @@ func TestTUIShell(t *testing.T) {
 	x.shows("› Yes, once")
 	x.enter("y")
 	x.shows("marker-42")
-	x.enter("\x18u") // the line is given back, not its output
+	x.hides("working") // undo needs the end of the turn, which may come later than its output
+	x.enter("\x18u")   // the line is given back, not its output
 	x.shows("› !echo marker-$((40+2))")
 	x.hides("marker-42")
 	x.enter("\x18r")

@@ -2,6 +2,7 @@ package highlight
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -61,12 +62,12 @@ func (l *Language) property(name string, values []string) {
 	switch name {
 	case "comment":
 		l.comments = values
-	case "block":
-		l.pair(Comment, values, false)
-	case "long":
-		l.pair(String, values, true)
-	case "raw":
-		l.pair(String, values, false)
+	case "block", "long", "raw":
+		p := map[string]pair{"block": {kind: Comment}, "long": {kind: String, escapes: true}, "raw": {kind: String}}[name]
+		for marks := range slices.Chunk(values, 2) {
+			p.start, p.end = marks[0], marks[1]
+			l.pairs = append(l.pairs, p)
+		}
 	case "string":
 		for _, v := range values {
 			if char, ok := strings.CutPrefix(v, "char:"); ok {
@@ -80,11 +81,5 @@ func (l *Language) property(name string, values []string) {
 			l.words[v] = true
 		}
 		l.nocase = l.words["nocase"]
-	}
-}
-
-func (l *Language) pair(kind Kind, values []string, escapes bool) {
-	for i := 0; i+1 < len(values); i += 2 {
-		l.pairs = append(l.pairs, pair{kind, values[i], values[i+1], escapes})
 	}
 }

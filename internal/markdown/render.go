@@ -30,6 +30,9 @@ type renderer struct {
 	source []byte
 	// number is the number of the first item if the text begins with an ordered list that continues another one; 0 if it does not.
 	number int
+	// coder has the state of the last block of code. The first block continues an earlier one if it is continued.
+	coder     coder
+	continued ast.Node
 }
 
 // parse returns the blocks of a text without control characters.
@@ -149,11 +152,13 @@ func (r *renderer) list(n *ast.List, width int) []row {
 
 // code renders a block of code.
 func (r *renderer) code(n ast.Node, language string, width int) []row {
-	c := newCoder(r.style, language)
+	if n != r.continued {
+		r.coder = coder{style: r.style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
+	}
 	var rows []row
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
-		rows = append(rows, c.line(strings.TrimSuffix(string(segment.Value(r.source)), "\n"), width)...)
+		rows = append(rows, r.coder.line(strings.TrimSuffix(string(segment.Value(r.source)), "\n"), width)...)
 	}
 	return rows
 }
@@ -164,10 +169,6 @@ type coder struct {
 	language *highlight.Language
 	diff     bool
 	state    highlight.State
-}
-
-func newCoder(style *Style, language string) coder {
-	return coder{style: style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
 }
 
 func (c *coder) line(text string, width int) []row {

@@ -37,7 +37,9 @@ type Stream struct {
 	source  []byte   // complete lines that are not in closed, from the beginning of a block or a list item on
 	added   bool     // lines have been added to source since the last split
 	spaced  bool     // a blank line precedes source
-	fence   *fence   // not nil: open fenced code, whose lines are in closed
+	fenced  bool     // source begins with the first line of fenced code that is open; its other lines so far are in closed
+	begun   bool     // there are such lines
+	coder   coder    // of that code
 
 	// the last rendered block
 	above  gap  // whether a blank line must follow
@@ -53,14 +55,6 @@ const (
 	gapAsked            // if the source has one
 	gapAlways
 )
-
-// fence is open fenced code.
-type fence struct {
-	mark   string // opening characters; at least as many end it
-	indent int    // indent of the first line, which is removed from the others
-	begun  bool   // a line of it is in closed
-	coder  coder
-}
 
 // NewStream returns a stream of lines with this width in columns, at least 10.
 func NewStream(width int, style Style) *Stream {
@@ -101,7 +95,6 @@ func (s *Stream) Close() {
 		s.partial = nil
 	}
 	s.end(len(s.source))
-	s.fence = nil
 }
 
 // Take returns the lines of the blocks that have ended since the last call. They never change.
@@ -114,17 +107,9 @@ func (s *Stream) Take() []string {
 
 // Open returns the lines of the open block as it is now, to show below the lines that Take returned.
 func (s *Stream) Open() []string {
-	partial := clean(string(s.partial))
 	trial := *s // rendering changes no bytes that the two share
 	trial.closed = nil
-	switch {
-	case s.fence == nil:
-		trial.render(string(s.source) + partial)
-	case partial != "":
-		f := *s.fence
-		trial.fence = &f
-		trial.code(partial)
-	}
+	trial.render(string(s.source) + clean(string(s.partial)))
 	return trial.closed
 }
 
@@ -133,11 +118,7 @@ func clean(line string) string { return visible.Prose(strings.TrimSuffix(line, "
 
 // line takes a line.
 func (s *Stream) line(text string) {
-	if text = clean(text); s.fence != nil {
-		s.fenced(text)
-		return
-	}
-	if strings.Trim(text, " \t") == "" {
+	if text = clean(text); strings.Trim(text, " \t") == "" {
 		text = ""
 	}
 	s.source, s.added = append(append(s.source, text...), '\n'), true
@@ -145,35 +126,6 @@ func (s *Stream) line(text string) {
 		if s.split(); len(s.source) > maxBlock {
 			s.end(len(s.source))
 		}
-	}
-}
-
-// fenced takes a line of fenced code.
-func (s *Stream) fenced(text string) {
-	mark := strings.Trim(text, " \t")
-	if len(text)-len(strings.TrimLeft(text, " ")) < tabStop && strings.HasPrefix(mark, s.fence.mark) && strings.Trim(mark, s.fence.mark[:1]) == "" {
-		if !s.fence.begun {
-			s.empty(true)
-		}
-		s.fence = nil
-		return
-	}
-	s.code(text)
-}
-
-// code renders a line of the open fenced code.
-func (s *Stream) code(line string) {
-	if !s.fence.begun {
-		s.fence.begun = true
-		s.separate(gapAlways)
-	}
-	s.emit(s.fence.coder.line(unindent(line, s.fence.indent), s.width))
-}
-
-// empty ends blocks without lines. After code, a blank line follows nevertheless, unless it would be the first line.
-func (s *Stream) empty(code bool) {
-	if s.marker = 0; code && s.above != gapNever {
-		s.above = gapAlways
 	}
 }
 
@@ -194,7 +146,9 @@ func (s *Stream) split() {
 	switch {
 	case fenced && open(code, data):
 		s.end(start(code, data))
-		s.openFence(string(code.Language(data)))
+		head := bytes.IndexByte(s.source, '\n') + 1
+		s.render(string(s.source))
+		s.source, s.fenced = s.source[:head], true
 	case fenced || ended(last, bytes.HasSuffix(data, []byte("\n\n"))):
 		s.end(len(data))
 	case last.Kind() == ast.KindList:
@@ -225,18 +179,6 @@ func open(code *ast.FencedCodeBlock, data []byte) bool {
 	return end == len(data)
 }
 
-// openFence renders the lines of open fenced code, of which the source consists.
-func (s *Stream) openFence(language string) {
-	head, body, _ := strings.Cut(string(s.source), "\n")
-	mark := strings.TrimLeft(head, " ")
-	s.fence = &fence{indent: len(head) - len(mark), coder: newCoder(&s.style, language)}
-	s.fence.mark = mark[:len(mark)-len(strings.TrimLeft(mark, mark[:1]))]
-	for line := range strings.Lines(body) {
-		s.code(strings.TrimSuffix(line, "\n"))
-	}
-	s.source, s.marker, s.spaced = s.source[:0], 0, false
-}
-
 // start returns the offset of the line in which a block begins.
 func start(n ast.Node, data []byte) int { return bytes.LastIndexByte(data[:n.Pos()], '\n') + 1 }
 
@@ -254,7 +196,7 @@ func (s *Stream) end(n int) {
 	if n > 0 {
 		spaced := blankBefore(s.source, n)
 		s.render(string(s.source[:n]))
-		s.source, s.spaced = append(s.source[:0], s.source[n:]...), spaced
+		s.source, s.spaced, s.fenced, s.begun = append(s.source[:0], s.source[n:]...), spaced, false, false
 	}
 }
 
@@ -265,14 +207,20 @@ func (s *Stream) render(source string) {
 	if first == nil {
 		return
 	}
-	r := renderer{style: &s.style, source: data}
+	r := renderer{style: &s.style, source: data, coder: s.coder}
+	if s.fenced {
+		r.continued = first
+	}
 	list, ok := first.(*ast.List)
 	if ok && list.Marker == s.marker {
 		r.number = s.number
 	}
 	rows := r.blocks(doc, s.width)
-	if len(rows) == 0 {
-		s.empty(stands(last))
+	s.coder, s.marker = r.coder, 0
+	if len(rows) == 0 { // after code, a blank line follows nevertheless, unless it would be the first line
+		if stands(last) && s.above != gapNever {
+			s.above = gapAlways
+		}
 		return
 	}
 	wants := gapAsked
@@ -280,12 +228,16 @@ func (s *Stream) render(source string) {
 		wants = gapAlways
 	}
 	s.spaced = s.spaced || source[0] == '\n'
-	s.separate(wants)
-	s.emit(rows)
+	if !s.begun {
+		s.separate(wants)
+	}
+	s.begun = true
+	for _, row := range rows {
+		s.closed = append(s.closed, row.text)
+	}
 	if s.above = gapAsked; stands(last) {
 		s.above = gapAlways
 	}
-	s.marker = 0
 	if list, ok := last.(*ast.List); ok {
 		s.marker, s.number = list.Marker, list.Start+list.ChildCount()
 		if last == first && r.number > 0 {
@@ -300,23 +252,4 @@ func (s *Stream) separate(below gap) {
 		s.closed = append(s.closed, "")
 	}
 	s.above = below
-}
-
-func (s *Stream) emit(rows []row) { s.closed = append(s.closed, texts(rows)...) }
-
-func texts(rows []row) []string {
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		out[i] = r.text
-	}
-	return out
-}
-
-// unindent removes up to n columns of white space.
-func unindent(line string, n int) string {
-	for n > 0 && strings.HasPrefix(line, " ") {
-		line = line[1:]
-		n--
-	}
-	return line
 }

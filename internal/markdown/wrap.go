@@ -17,6 +17,7 @@ type row struct {
 type wrapper struct {
 	width    int
 	overflow bool
+	chops    bool // lines break at any character, and spaces are like others
 
 	rows    []row
 	line    painter
@@ -29,7 +30,15 @@ type wrapper struct {
 
 // wrap returns the rows of spans; at least one.
 func wrap(spans []span, width int, overflow bool) []row {
-	w := wrapper{width: width, overflow: overflow}
+	return wrapper{width: width, overflow: overflow}.all(spans)
+}
+
+// chop is wrap for text that may break at any character, and that keeps its white space.
+func chop(spans []span, width int, overflow bool) []row {
+	return wrapper{width: width, overflow: overflow, chops: true}.all(spans)
+}
+
+func (w wrapper) all(spans []span) []row {
 	for _, s := range spans {
 		w.span(s)
 	}
@@ -54,6 +63,13 @@ func (w *wrapper) span(s span) {
 			w.endWord()
 			w.endLine()
 			start = i + 1
+		case w.chops:
+			if w.letters+columns > w.width && !w.overflow {
+				flush(i)
+				w.endWord()
+				w.endLine()
+			}
+			w.letters += columns
 		case c == " ":
 			flush(i)
 			w.endWord()
@@ -97,28 +113,6 @@ func (w *wrapper) endWord() {
 func (w *wrapper) endLine() {
 	w.rows = append(w.rows, row{w.line.take(), w.columns})
 	w.columns, w.space, w.blanks = 0, w.space[:0], 0
-}
-
-// chop breaks spans into rows at any character. White space stays.
-func chop(spans []span, width int, overflow bool) []row {
-	var rows []row
-	var line painter
-	columns := 0
-	for _, s := range spans {
-		start := 0
-		for i := 0; i < len(s.text); {
-			c, n := cluster(s.text[i:])
-			if columns+n > width && !overflow {
-				line.add(span{s.text[start:i], s.look})
-				rows = append(rows, row{line.take(), columns})
-				columns, start = 0, i
-			}
-			columns += n
-			i += len(c)
-		}
-		line.add(span{s.text[start:], s.look})
-	}
-	return append(rows, row{line.take(), columns})
 }
 
 // cluster returns the first grapheme cluster of text and its width in columns. Terminals disagree about joined emoji, so it assumes the larger

@@ -41,10 +41,7 @@ func Shorten(project sdk.Project, path string) string {
 }
 
 // Users reports whether a path is in the user's configuration folder.
-func Users(project sdk.Project, path string) bool {
-	_, ok := below(project.ConfigDir, path)
-	return ok
-}
+func Users(project sdk.Project, path string) bool { return projectfs.Inside(project.ConfigDir, path) }
 
 func below(dir, path string) (rel string, ok bool) {
 	rel, err := filepath.Rel(dir, path)

@@ -19,15 +19,29 @@ type Spec[T any] struct {
 	Texts fs.FS
 	// Read decodes and checks the arguments, before Prepare and again before Run. If nil, Args.
 	Read func(call *sdk.ToolCall) (T, error)
-	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, the tool requires its ID with the pattern *.
+	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, those of a Requester; if T is none, the tool
+	// requires its ID with the pattern *.
 	Prepare func(ctx context.Context, call *sdk.ToolCall, in T) ([]sdk.PermissionRequest, error)
 	Run     func(ctx context.Context, call *sdk.ToolCall, in T) (*sdk.ToolResult, error)
 }
 
-// Args decodes the arguments of a call.
+// Resolver is implemented by arguments that check and complete themselves after they were decoded.
+type Resolver interface {
+	Resolve(call *sdk.ToolCall) error
+}
+
+// Requester is implemented by arguments that know which permissions their call requires; see Spec.Prepare.
+type Requester interface {
+	Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
+}
+
+// Args decodes and resolves the arguments of a call.
 func Args[T any](call *sdk.ToolCall) (args T, err error) {
 	if err = value.Decode(call.Args, &args); err != nil {
-		err = fmt.Errorf("arguments of %s: %w", call.Tool, err)
+		return args, fmt.Errorf("arguments of %s: %w", call.Tool, err)
+	}
+	if r, ok := any(&args).(Resolver); ok {
+		err = r.Resolve(call)
 	}
 	return args, err
 }
@@ -38,7 +52,7 @@ type Prepared interface {
 	sdk.ToolPreparer
 }
 
-// Tool returns the tool. It is a Prepared if the Spec has Prepare.
+// Tool returns the tool. It is a Prepared if it lists its permissions.
 func (s Spec[T]) Tool() sdk.Tool {
 	if s.Read == nil {
 		s.Read = Args[T]
@@ -48,7 +62,12 @@ func (s Spec[T]) Tool() sdk.Tool {
 		return strings.TrimSpace(string(data))
 	}
 	t := simple[T]{s, sdk.ToolDefinition{ID: s.ID, Description: text(".md"), Parameters: json.RawMessage(text(".json"))}}
-	if s.Prepare == nil {
+	if _, ok := any(new(T)).(Requester); ok && s.Prepare == nil {
+		t.spec.Prepare = func(_ context.Context, call *sdk.ToolCall, in T) ([]sdk.PermissionRequest, error) {
+			return any(&in).(Requester).Requests(call)
+		}
+	}
+	if t.spec.Prepare == nil {
 		return t
 	}
 	return prepared[T]{t}

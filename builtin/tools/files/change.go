@@ -8,9 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"strings"
 	"unicode/utf8"
 
-	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
+	"github.com/aymanbagabas/go-udiff"
+
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -27,6 +29,7 @@ type change struct {
 	diff    diff
 	written fs.FileInfo // the new file, once it is in place
 	extra   sdk.Object  // further metadata
+	report  string      // for the model
 }
 
 // current is a file on disk.
@@ -87,18 +90,8 @@ func (c *change) compare(call *sdk.ToolCall) (err error) {
 	return err
 }
 
-// permissions returns the permission requests of the change.
-func (c *change) permissions(ctx context.Context, call *sdk.ToolCall) []sdk.PermissionRequest {
-	return append(externals(call, c.target), sdk.PermissionRequest{
-		Permission: permissionEdit,
-		Patterns:   gitkeep.EditPatterns(ctx, call, c.abs),
-		Always:     []string{"*"},
-		Metadata:   sdk.Object{metaPath: c.abs, "diff": c.diff.text},
-	})
-}
-
 // store writes the changes and records that the model knows the new contents.
-func (p *plugin) store(call *sdk.ToolCall, changes ...*change) error {
+func (p *plugin) store(call *sdk.ToolCall, changes []*change) error {
 	if err := commit(call, changes); err != nil {
 		return err
 	}
@@ -124,7 +117,7 @@ func (c *change) metadata() sdk.Object {
 	m := sdk.Object{
 		metaPath: c.abs,
 		metaHash: c.hash(),
-		"diff":   c.diff.text,
+		"diff":   joinDiffs([]*change{c}),
 		"filediff": map[string]any{
 			"file": c.abs, "additions": c.diff.additions, "deletions": c.diff.deletions,
 		},
@@ -132,4 +125,87 @@ func (c *change) metadata() sdk.Object {
 	}
 	maps.Copy(m, c.extra)
 	return m
+}
+
+// maxDiffBytes is the maximum size of a diff in metadata, which is stored with the session.
+const maxDiffBytes = 32 << 10
+
+// diff is the difference between two contents of a file.
+type diff struct {
+	text                 string // unified, cut at maxDiffBytes
+	more                 int    // lines that are missing in text
+	additions, deletions int    // lines
+}
+
+// newDiff compares two contents by lines and ignores line endings. before or after is empty for a created or deleted
+// file.
+func newDiff(name string, before, after []byte) (diff, error) {
+	if len(before) == 0 && len(after) > maxDiffBytes {
+		return created(name, after), nil
+	}
+	return comparison(name, before, after)
+}
+
+func comparison(name string, before, after []byte) (diff, error) {
+	old, new := diffText(before), diffText(after)
+	edits := udiff.Lines(old, new)
+	var d diff
+	for _, e := range edits {
+		d.deletions += countLines(old[e.Start:e.End])
+		d.additions += countLines(e.New)
+	}
+	text, err := udiff.ToUnified(name, name, old, edits, udiff.DefaultContextLines)
+	if err != nil {
+		return diff{}, fmt.Errorf("diff of %q: %w", name, err)
+	}
+	d.text, d.more = cutLines(text, maxDiffBytes)
+	return d, nil
+}
+
+// created returns the diff of a new file whose content is longer than a diff. It reads only the lines that are shown.
+func created(name string, content []byte) diff {
+	lines := bytes.Count(content, []byte("\n"))
+	d := diff{additions: lines, more: lines}
+	if !bytes.HasSuffix(content, []byte("\n")) {
+		d.additions++
+		d.more += 2 // with the line that says that a newline is missing
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "--- %s\n+++ %s\n@@ -0,0 +1,%d @@\n", name, name, d.additions)
+	for line := range strings.Lines(diffText(content[:maxDiffBytes])) {
+		if !strings.HasSuffix(line, "\n") || text.Len()+1+len(line) > maxDiffBytes {
+			break
+		}
+		text.WriteString("+" + line)
+		d.more--
+	}
+	d.text = text.String()
+	return d
+}
+
+func diffText(content []byte) string { return strings.ToValidUTF8(toLF(string(content)), "\ufffd") }
+
+func countLines(s string) int {
+	n := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		n++
+	}
+	return n
+}
+
+// plural returns a count: "1 line", "2 lines".
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// cutLines shortens text to whole lines of at most limit bytes, and returns the number of missing lines.
+func cutLines(text string, limit int) (shown string, more int) {
+	if len(text) <= limit {
+		return text, 0
+	}
+	end := strings.LastIndexByte(text[:limit], '\n') + 1
+	return text[:end], countLines(text[end:])
 }

@@ -3,32 +3,43 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // commit applies changes. Everything likely to fail (no space, no permission) happens before the first file changes. If a later step fails, the
 // error names the files that have changed; each file has its old or its new content.
-func commit(call *sdk.ToolCall, changes []*change) error {
-	var staged []*staged
+func commit(call *sdk.ToolCall, changes []*change) (err error) {
+	var all []*staged
+	defer func() {
+		for _, s := range all {
+			err = errors.Join(err, s.file.Discard()) // does nothing after Commit
+			_ = s.dir.Close()                        // only names in it change
+		}
+	}()
 	for _, c := range changes {
 		if c.remove {
 			continue
 		}
 		s, err := c.stage()
 		if err != nil {
-			return errors.Join(err, discard(staged))
+			return err
 		}
-		staged = append(staged, s)
+		all = append(all, s)
 	}
 	var done []string
-	for i, s := range staged {
-		if err := s.commit(); err != nil {
-			return errors.Join(partial(call, err, done), discard(staged[i+1:]))
+	for _, s := range all {
+		if err := s.file.Commit(); err != nil {
+			return partial(call, explain(s.path, err), done)
 		}
 		done = append(done, s.path)
 	}
@@ -73,4 +84,97 @@ func (c *change) delete(changes []*change) error {
 		}
 	}
 	return dir.Remove(name)
+}
+
+// errReadOnly is wrapped by the error for a file without write permission.
+var errReadOnly = errors.New("file is read-only")
+
+// staged is the new content of a file, in a temporary file in the same directory. The directory is open: later changes of its path cannot
+// redirect the write.
+type staged struct {
+	path string // for messages
+	dir  *projectfs.Dir
+	file *atomicfile.Staged
+}
+
+// directory opens the directory of the target, and creates it and missing ones above it.
+func (t target) directory() (*projectfs.Dir, error) {
+	path := filepath.Dir(t.real)
+	var missing []string // deepest first
+	dir, err := projectfs.OpenDir(t.trusted, path)
+	for errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
+		missing, path = append(missing, filepath.Base(path)), filepath.Dir(path)
+		dir, err = projectfs.OpenDir(t.trusted, path)
+	}
+	for _, name := range slices.Backward(missing) {
+		if err != nil {
+			break
+		}
+		above := dir
+		if err = above.Mkdir(name, 0o777); err == nil || errors.Is(err, fs.ErrExist) { // another program has just created it
+			dir, err = above.Dir(name)
+		}
+		_ = above.Close() // a new directory is complete without it
+	}
+	return dir, err
+}
+
+// stage writes the new content to a temporary file. commit renames it, so that the file always has the complete old or new content. An existing
+// file keeps its mode and, if the system allows it, its owner; its other names (hard links) keep the old content. After an error the old content
+// is unchanged and no temporary file is left.
+func (c *change) stage() (*staged, error) {
+	dir, err := c.directory()
+	if err != nil {
+		return nil, explain(c.real, err)
+	}
+	name := filepath.Base(c.real)
+	o := atomicfile.Options{Mode: 0o666, Sync: true} // less the umask
+	if c.old != nil {
+		err = checkWritable(dir, name, c.old)
+		o.Mode = 0o600 // until it has the content's own mode
+	}
+	o.Prepare = func(f *os.File) (err error) {
+		if c.old != nil {
+			err = takeAfter(f, c.old)
+		}
+		if err == nil && c.mode != nil {
+			err = f.Chmod(c.mode.Mode())
+		}
+		if err == nil {
+			c.written, err = f.Stat()
+		}
+		return err
+	}
+	s := &staged{path: c.real, dir: dir}
+	if err == nil {
+		s.file, err = dir.Stage(name, c.after, o)
+	}
+	if err != nil {
+		return nil, errors.Join(explain(c.real, err), dir.Close())
+	}
+	return s, nil
+}
+
+// checkWritable returns an error if the existing file may not be written, which a rename does not check.
+func checkWritable(dir *projectfs.Dir, name string, info fs.FileInfo) error {
+	if info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("%w (mode %s); make it writable first", errReadOnly, info.Mode())
+	}
+	f, _, err := dir.OpenForWriting(name)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// explain adds the consequence and the remedy to the error of a failed write.
+func explain(path string, err error) error {
+	remedy := ""
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		remedy = "the disk is full, free some space; "
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "check the owner and mode of the file and its directory; "
+	}
+	return fmt.Errorf("write %q: %sthe file is unchanged: %w", filepath.ToSlash(path), remedy, err)
 }

@@ -1,11 +1,30 @@
+// Package files is the built-in plugin "files": the tools read, list, write, edit and apply_patch.
+//
+// # Rules for changes
+//
+// The model must have seen the content it changes: an existing file can be changed only if its current
+// content was read or written in the same session (history). Only one call at a time uses a file (locks).
+// A change is computed in memory and then put in place with a rename, so that no file is ever half
+// written (commit.go); byte order mark, line endings and mode are preserved (document).
+//
+//	write, edit, apply_patch ─► operations ─► plan in memory: load ─► history.check ─► match ─► change ─► diff ─► permission
+//	                         ─► lock ─► plan again ─► commit ─► history.note
 package files
 
 import (
 	"embed"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
+	"github.com/tenonhq/tenon/internal/media"
+	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -22,7 +41,11 @@ func New() sdk.Plugin {
 	p := &plugin{history: newHistory()}
 	return tool.Plugin{
 		Name: "files", Description: "Reads, lists, writes, edits and patches files.",
-		List: []sdk.Tool{p.read(), list(), p.write(), p.edit(), p.patch()},
+		List: []sdk.Tool{
+			tool.Spec[readArgs]{ID: "read", Texts: texts, Run: p.runRead}.Tool(),
+			tool.Spec[listArgs]{ID: "list", Texts: texts, Run: runList}.Tool(),
+			p.fileTool(writeID), p.fileTool(editID), p.changer(patchID, readPatch),
+		},
 	}
 }
 
@@ -31,23 +54,6 @@ type plugin struct {
 	history *history
 	locks   locks
 }
-
-// changer is a tool that changes files.
-type changer struct {
-	tool.Prepared
-	available func(*sdk.Model) bool
-}
-
-var (
-	_ sdk.ToolPermission   = changer{}
-	_ sdk.ToolAvailability = changer{}
-)
-
-// Permission is edit, as for all tools that change files.
-func (changer) Permission() string { return permissionEdit }
-
-// Available reports whether the model uses the tool.
-func (c changer) Available(model *sdk.Model, _ *sdk.Agent) bool { return c.available(model) }
 
 // target is a file in the arguments of a call.
 type target struct {
@@ -94,4 +100,62 @@ func (t target) permissions(call *sdk.ToolCall, key, metaKey string) []sdk.Permi
 	return append(externals(call, t), sdk.PermissionRequest{
 		Permission: key, Patterns: paths.Patterns(call, t.abs), Always: []string{"*"}, Metadata: sdk.Object{metaKey: t.abs},
 	})
+}
+
+// sniffBytes is the number of bytes that determine the type of a file.
+const sniffBytes = 4096
+
+// binaryExtensions are the extensions of files that are never text, separated by spaces.
+const binaryExtensions = " .zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .exe .dll .so .dylib .a .lib .o .obj .class .jar .war " +
+	".pyc .pyo .wasm .bin .dat .db .sqlite .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .mp3 .mp4 .mov .avi .mkv .wav " +
+	".flac .ogg .ico .bmp .tiff .woff .woff2 .ttf .otf .eot "
+
+// isBinary reports whether a file is not text, by the extension of its name and its beginning.
+func isBinary(name string, head []byte) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext != "" && strings.Contains(binaryExtensions, " "+ext+" ") || media.Binary(head[:min(len(head), sniffBytes)])
+}
+
+// maxCandidates is the maximum number of names in a directory that are compared.
+const maxCandidates = 10_000
+
+// notFound returns the error for a file that does not exist, with a similar name in its directory. It wraps fs.ErrNotExist.
+func notFound(call *sdk.ToolCall, t target) error {
+	entries, err := projectfs.ReadDir(t.trusted, filepath.Dir(t.real))
+	if err != nil {
+		return fmt.Errorf("%q: %w, nor does its directory; look for it with glob", t.name, fs.ErrNotExist)
+	}
+	names := make([]string, min(len(entries), maxCandidates))
+	for i := range names {
+		names[i] = entries[i].Name()
+	}
+	if name := nearest.Name(filepath.Base(t.real), names); name != "" {
+		return fmt.Errorf("%q: %w; did you mean %q?", t.name, fs.ErrNotExist, paths.Display(call, filepath.Join(filepath.Dir(t.abs), name)))
+	}
+	return fmt.Errorf("%q: %w; look for it with glob", t.name, fs.ErrNotExist)
+}
+
+// locks lets only one call at a time use a file. The zero value is ready.
+type locks struct {
+	files sync.Map // *sync.Mutex by path in lower case: names that differ only in case are one file on some systems
+}
+
+// lock locks files with these real paths. unlock must be called once.
+func (l *locks) lock(files ...string) (unlock func()) {
+	keys := make([]string, len(files))
+	for i, file := range files {
+		keys[i] = strings.ToLower(file)
+	}
+	slices.Sort(keys) // one order for all callers prevents deadlocks
+	var held []*sync.Mutex
+	for _, key := range slices.Compact(keys) {
+		file, _ := l.files.LoadOrStore(key, &sync.Mutex{})
+		file.(*sync.Mutex).Lock()
+		held = append(held, file.(*sync.Mutex))
+	}
+	return func() {
+		for _, file := range held {
+			file.Unlock()
+		}
+	}
 }

@@ -165,7 +165,7 @@ func FuzzPatch(f *testing.F) {
 			return
 		}
 		for _, op := range ops {
-			if op.path == "" {
+			if op.FilePath == "" {
 				t.Fatal("an operation without a file")
 			}
 			after, err := patched("f", []byte(content), op.hunks)

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -21,25 +20,24 @@ import (
 // maxListed is the maximum number of entries, as in opencode.
 const maxListed = 100
 
-func list() sdk.Tool {
-	return tool.Spec[target]{
-		ID: "list", Texts: texts, Run: runList,
-		Read: func(call *sdk.ToolCall) (target, error) {
-			args, err := tool.Args[struct {
-				Path string `json:"path"`
-			}](call)
-			if err != nil {
-				return target{}, err
-			}
-			return newTarget(call, cmp.Or(args.Path, "."))
-		},
-		Prepare: func(_ context.Context, call *sdk.ToolCall, t target) ([]sdk.PermissionRequest, error) {
-			return t.permissions(call, "list", "path"), nil
-		},
-	}.Tool()
+type listArgs struct {
+	Path string `json:"path"`
+	target
 }
 
-func runList(ctx context.Context, call *sdk.ToolCall, t target) (*sdk.ToolResult, error) {
+// Resolve implements tool.Resolver.
+func (a *listArgs) Resolve(call *sdk.ToolCall) (err error) {
+	a.target, err = newTarget(call, cmp.Or(a.Path, "."))
+	return err
+}
+
+// Requests implements tool.Requester.
+func (a *listArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	return a.permissions(call, "list", "path"), nil
+}
+
+func runList(ctx context.Context, call *sdk.ToolCall, args listArgs) (*sdk.ToolResult, error) {
+	t := args.target
 	dir, err := projectfs.OpenDir(t.trusted, t.real)
 	switch {
 	case errors.Is(err, syscall.ENOTDIR):

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,7 +22,7 @@ type found struct {
 // decides. Unless all is set, it must find exactly one. Errors describe the places found instead; name is the file's.
 func locate(name, text, old string, all bool) (found, error) {
 	m := &matching{text: text, old: old}
-	for i, level := range levels() {
+	for i, level := range levels {
 		if i == 1 { // the first level, which usually succeeds, needs no lines
 			m.split()
 			if strings.TrimSpace(old) == "" {
@@ -53,18 +54,16 @@ type level struct {
 	likely bool // the result only resembles oldString, so it is never replaced in several places
 }
 
-// levels returns the ways in their order. opencode's level for a common indentation is part
+// levels are the ways in their order. opencode's level for a common indentation is part
 // of ignoringIndentation, which it can only narrow; its last one repeats the first.
-func levels() []level {
-	return []level{
-		{"", exactly, false},
-		{"ignoring indentation", ignoringIndentation, false},
-		{"by its first and last line", byAnchors, true},
-		{"ignoring the amount of white space", ignoringSpace, false},
-		{"after unescaping", unescaped, false},
-		{"without the white space around it", trimmed, false},
-		{"by its first and last line and half of those between", byContext, true},
-	}
+var levels = []level{
+	{"", exactly, false},
+	{"ignoring indentation", ignoringIndentation, false},
+	{"by its first and last line", byAnchors, true},
+	{"ignoring the amount of white space", ignoringSpace, false},
+	{"after unescaping", unescaped, false},
+	{"without the white space around it", trimmed, false},
+	{"by its first and last line and half of those between", byContext, true},
 }
 
 // matching is a search for old in text, with data used by several levels.
@@ -202,4 +201,150 @@ func ambiguous(name, text string, spans []span, how string) error {
 	}
 	return fmt.Errorf("oldString is in %q %d times%s, at lines %s; add lines around it until it is unique, or set replaceAll",
 		name, len(spans), how, strings.Join(at, ", "))
+}
+
+const (
+	// minSimilarity is the minimum average similarity of the lines between two anchors; opencode's figure.
+	minSimilarity = 0.65
+	// minLead is the minimum lead of the best place over the next one.
+	minLead = 0.1
+	// maxCompared is the maximum work of a search for anchors, in pairs of compared bytes.
+	maxCompared = 200 << 20
+)
+
+// place is a block of lines that may be the intended one.
+type place struct {
+	first, n int
+	score    float64
+}
+
+// byAnchors finds blocks with the first and last line of old and similar lines between them, at most a quarter longer or
+// shorter.
+func byAnchors(m *matching) []span {
+	budget := maxCompared
+	spans := m.anchored(max(1, len(m.want)/4), minSimilarity, func(have, want string) (float64, bool) {
+		if budget -= len(have)*len(want) + 1; budget < 0 {
+			return 0, true
+		}
+		return similarity(have, want), true
+	})
+	if budget < 0 {
+		return nil // too many places
+	}
+	return spans
+}
+
+// byContext finds blocks of the same length with the first and last line of old and at least half of its other nonblank
+// lines.
+func byContext(m *matching) []span {
+	return m.anchored(0, 0.5, func(have, want string) (float64, bool) {
+		if have == want {
+			return 1, have != ""
+		}
+		return 0, true
+	})
+}
+
+// lineComparison returns the similarity of two lines, from 0 to 1, and whether they count.
+type lineComparison func(have, want string) (score float64, counts bool)
+
+// anchored finds blocks with the first and last line of old that have at most slack lines more or less, and whose inner lines have an average
+// similarity of at least least. Of the blocks that begin at one line it takes the most similar one.
+func (m *matching) anchored(slack int, least float64, compare lineComparison) []span {
+	n := len(m.want)
+	if n < 3 || m.want[0] == "" || m.want[n-1] == "" {
+		return nil
+	}
+	var places []place
+	for i := range m.lines {
+		if m.lines[i] != m.want[0] {
+			continue
+		}
+		best := place{score: -1}
+		for size := max(n-slack, 3); size <= n+slack && i+size <= len(m.lines); size++ {
+			if m.lines[i+size-1] != m.want[n-1] {
+				continue
+			}
+			if score := m.between(i, size, least, compare); score >= least && score > best.score {
+				best = place{i, size, score}
+			}
+		}
+		if best.n > 0 {
+			places = append(places, best)
+		}
+	}
+	return m.best(places)
+}
+
+// between returns the average similarity of the inner lines of a block and of old, or less than least. The longer one determines the number of
+// lines.
+func (m *matching) between(i, size int, least float64, compare lineComparison) float64 {
+	have, want := m.lines[i+1:i+size-1], m.want[1:len(m.want)-1]
+	longest := max(len(have), len(want))
+	missing := float64(longest - min(len(have), len(want)))
+	for k := range min(len(have), len(want)) {
+		score, counts := compare(have[k], want[k])
+		if !counts {
+			longest--
+			continue
+		}
+		if missing += 1 - score; missing > (1-least)*float64(longest) {
+			return 0 // the rest cannot compensate
+		}
+	}
+	return 1 - missing/float64(max(longest, 1))
+}
+
+// best returns the spans of the best place and of all places with a similar score.
+func (m *matching) best(places []place) []span {
+	if len(places) == 0 {
+		return nil
+	}
+	top := slices.MaxFunc(places, func(a, b place) int { return cmp.Compare(a.score, b.score) }).score
+	var spans []span
+	for _, p := range places {
+		s := m.block(p.first, p.n)
+		if p.score > top-minLead && (len(spans) == 0 || spans[len(spans)-1].end <= s.start) {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+// similarity returns the similarity of two lines from 0 to 1: one minus their edit distance divided by
+// the longer length.
+func similarity(a, b string) float64 {
+	longest := max(len(a), len(b))
+	if a == b {
+		return 1
+	}
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return 1 - float64(distance(a, b))/float64(longest)
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(diagonal+cost, above+1, row[j]+1)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
 }

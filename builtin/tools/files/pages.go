@@ -71,23 +71,19 @@ func (p *page) add(number int, text []byte) {
 
 // note tells the model which lines the page contains and how to continue.
 func (p *page) note() string {
-	last := p.next - 1
+	last, of := p.next-1, ""
+	if p.total >= 0 {
+		of = fmt.Sprintf(" of %d", p.total)
+	}
 	switch {
 	case p.total == 0:
 		return "(The file is empty.)"
 	case p.total >= 0 && last == p.total:
 		return fmt.Sprintf("(End of file: %s.)", plural(p.total, "line"))
 	case p.capped:
-		return fmt.Sprintf("(Output capped at 50 KB: lines %d-%d%s. Use offset=%d to continue.)", p.offset, last, p.of(), p.next)
+		return fmt.Sprintf("(Output capped at 50 KB: lines %d-%d%s. Use offset=%d to continue.)", p.offset, last, of, p.next)
 	}
-	return fmt.Sprintf("(Lines %d-%d%s. Use offset=%d to continue.)", p.offset, last, p.of(), p.next)
-}
-
-func (p *page) of() string {
-	if p.total < 0 {
-		return ""
-	}
-	return fmt.Sprintf(" of %d", p.total)
+	return fmt.Sprintf("(Lines %d-%d%s. Use offset=%d to continue.)", p.offset, last, of, p.next)
 }
 
 // partial reports whether the text has more lines after the page.

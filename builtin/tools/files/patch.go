@@ -1,69 +1,25 @@
 package files
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
-	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// patchModel reports whether the model was trained on apply_patch, which it uses instead of edit and write. The rule is opencode's.
-func patchModel(model *sdk.Model) bool {
-	return model != nil && strings.Contains(model.ID, "gpt-") &&
-		!strings.Contains(model.ID, "gpt-4") && !strings.Contains(model.ID, "oss")
-}
+// The names of the tools that change files.
+const (
+	writeID = "write"
+	editID  = "edit"
+	patchID = "apply_patch"
+)
 
-func (p *plugin) patch() sdk.Tool {
-	spec := tool.Spec[[]patchOp]{
-		ID: "apply_patch", Texts: texts, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
-	}
-	return changer{spec.Tool().(tool.Prepared), patchModel}
-}
-
-// preparePatch checks that the whole patch applies and requests permission for it with its diff.
-func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]sdk.PermissionRequest, error) {
-	changes, err := p.plan(ctx, call, ops)
-	if err != nil {
-		return nil, err
-	}
-	var targets []target
-	edit := sdk.PermissionRequest{Permission: permissionEdit, Always: []string{"*"}}
-	var names []string
-	for _, c := range changes {
-		targets = append(targets, c.target)
-		names = append(names, c.abs)
-	}
-	edit.Patterns = gitkeep.EditPatterns(ctx, call, names...)
-	edit.Metadata = sdk.Object{metaPath: strings.Join(names, ", "), "diff": joinDiffs(changes), "files": names}
-	return append(externals(call, targets...), edit), nil
-}
-
-// runPatch applies the patch to the current files.
-func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) (*sdk.ToolResult, error) {
-	var real []string
-	for _, op := range ops {
-		real = append(real, op.target.real)
-		if op.moveTo != "" {
-			real = append(real, op.moved.real)
-		}
-	}
-	defer p.locks.lock(real...)()
-	changes, err := p.plan(ctx, call, ops)
-	if err != nil {
-		return nil, err
-	}
-	if err := p.store(call, changes...); err != nil {
-		return nil, err
-	}
-	return patchResult(call, changes), nil
-}
-
-func readPatch(call *sdk.ToolCall) ([]patchOp, error) {
+func readPatch(call *sdk.ToolCall) ([]operation, error) {
 	args, err := tool.Args[struct {
 		PatchText string `json:"patchText"`
 	}](call)
@@ -74,14 +30,12 @@ func readPatch(call *sdk.ToolCall) ([]patchOp, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, op := range ops {
-		if ops[i].target, err = newTarget(call, op.path); err != nil {
-			return nil, err
+	for i := range ops {
+		op := &ops[i]
+		if op.target, err = newTarget(call, op.FilePath); err == nil && op.moveTo != "" {
+			op.moved, err = newTarget(call, op.moveTo)
 		}
-		if op.moveTo == "" {
-			continue
-		}
-		if ops[i].moved, err = newTarget(call, op.moveTo); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -94,11 +48,11 @@ func PatchPaths(text string) (kept, removed []string, err error) {
 	for _, op := range ops {
 		switch {
 		case op.moveTo != "":
-			kept, removed = append(kept, op.moveTo), append(removed, op.path)
+			kept, removed = append(kept, op.moveTo), append(removed, op.FilePath)
 		case op.kind == patchDelete:
-			removed = append(removed, op.path)
+			removed = append(removed, op.FilePath)
 		default:
-			kept = append(kept, op.path)
+			kept = append(kept, op.FilePath)
 		}
 	}
 	return kept, removed, err
@@ -108,7 +62,6 @@ func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 	var report strings.Builder
 	report.WriteString("Patch applied:")
 	hashes := map[string]any{}
-	files := make([]string, 0, len(changes))
 	additions, deletions := 0, 0
 	for _, c := range changes {
 		sign := "M"
@@ -122,7 +75,6 @@ func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 		if !c.remove {
 			hashes[c.abs] = c.hash()
 		}
-		files = append(files, c.abs)
 		additions += c.diff.additions
 		deletions += c.diff.deletions
 	}
@@ -134,16 +86,201 @@ func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 		Title:  title,
 		Output: report.String(),
 		Metadata: sdk.Object{
-			"diff": joinDiffs(changes), "files": files, metaHashes: hashes,
+			"diff": joinDiffs(changes), "files": changed(changes), metaHashes: hashes,
 			"additions": additions, "deletions": deletions,
 		},
 	}
 }
 
-func joinDiffs(changes []*change) string {
-	var b strings.Builder
-	for _, c := range changes {
-		b.WriteString(c.diff.text)
+// errPatch is wrapped by every error about a patch text.
+var errPatch = errors.New("bad patch")
+
+// The lines that structure a patch; see https://github.com/openai/codex, apply_patch_tool_instructions.md.
+const (
+	patchBegin  = "*** Begin Patch"
+	patchEnd    = "*** End Patch"
+	patchAdd    = "*** Add File: "
+	patchDelete = "*** Delete File: "
+	patchUpdate = "*** Update File: "
+	patchMove   = "*** Move to: "
+	patchEOF    = "*** End of File"
+)
+
+// operation is what a call does with one file.
+type operation struct {
+	kind     string // writeID, editID, patchAdd, patchDelete or patchUpdate
+	fileArgs        // as given; an operation of a patch has only a path and, for an added file, its content
+	moveTo   string
+	hunks    []hunk
+
+	target        // set by readPatch, like moved
+	moved  target // of moveTo
+}
+
+// hunk is one change within a file.
+type hunk struct {
+	context []string // lines before it, in order
+	lines   []hunkLine
+	atEnd   bool // at the end of the file
+}
+
+// hunkLine is a line of a hunk; kind is ' ', '-' or '+'.
+type hunkLine struct {
+	kind byte
+	text string
+}
+
+// old returns the lines of the file that the hunk expects.
+func (h *hunk) old() []string {
+	var lines []string
+	for _, l := range h.lines {
+		if l.kind != '+' {
+			lines = append(lines, l.text)
+		}
 	}
-	return cutLines(b.String(), maxDiffBytes)
+	return lines
+}
+
+// gitHeader matches a hunk header of a unified diff, which models sometimes write; its numbers are ignored.
+var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
+
+// parsePatch reads a patch. Errors wrap errPatch and name the line.
+func parsePatch(text string) ([]operation, error) {
+	p := &patchParser{lines: strings.Split(strings.Trim(toLF(text), " \t\n"), "\n")}
+	p.unwrap()
+	if strings.TrimSpace(p.lines[0]) != patchBegin {
+		return nil, fmt.Errorf("%w: the first line must be %q", errPatch, patchBegin)
+	}
+	var ops []operation
+	for p.at = 1; p.at < len(p.lines); {
+		line := p.lines[p.at]
+		switch strings.TrimSpace(line) {
+		case "":
+			p.at++
+			continue
+		case patchEnd:
+			return ops, nil
+		}
+		op, err := p.op(line)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	return nil, fmt.Errorf("%w: the last line must be %q", errPatch, patchEnd)
+}
+
+type patchParser struct {
+	lines []string
+	at    int // the next line
+}
+
+// unwrap removes the shell command around a patch: apply_patch <<'EOF' … EOF.
+func (p *patchParser) unwrap() {
+	if n := len(p.lines); n >= 3 && strings.Contains(p.lines[0], "<<") {
+		p.lines = p.lines[1 : n-1]
+	}
+}
+
+func (p *patchParser) fail(format string, args ...any) error {
+	return fmt.Errorf("%w: line %d: %s", errPatch, p.at+1, fmt.Sprintf(format, args...))
+}
+
+// op parses the operation on one file; line is its first.
+func (p *patchParser) op(line string) (operation, error) {
+	for _, kind := range []string{patchAdd, patchDelete, patchUpdate} {
+		path, ok := strings.CutPrefix(line, kind)
+		if !ok {
+			continue
+		}
+		op := operation{kind: kind, fileArgs: fileArgs{FilePath: strings.TrimSpace(path)}}
+		if op.FilePath == "" {
+			return op, p.fail("missing path after %q", strings.TrimSpace(kind))
+		}
+		p.at++
+		switch kind {
+		case patchAdd:
+			op.Content = p.added()
+		case patchUpdate:
+			return op, p.update(&op)
+		}
+		return op, nil
+	}
+	return operation{}, p.fail("%.80q; expected %q, %q, %q or %q (every line of an added file starts with +)",
+		line, patchAdd, patchUpdate, patchDelete, patchEnd)
+}
+
+// added parses the content of an added file.
+func (p *patchParser) added() string {
+	var b strings.Builder
+	for ; p.at < len(p.lines); p.at++ {
+		text, ok := strings.CutPrefix(p.lines[p.at], "+")
+		if !ok {
+			break
+		}
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}
+
+// update parses the hunks of a file.
+func (p *patchParser) update(op *operation) error {
+	if p.at < len(p.lines) {
+		if path, ok := strings.CutPrefix(p.lines[p.at], patchMove); ok {
+			if op.moveTo = strings.TrimSpace(path); op.moveTo == "" {
+				return p.fail("missing path after %q", strings.TrimSpace(patchMove))
+			}
+			p.at++
+		}
+	}
+	for p.at < len(p.lines) && !strings.HasPrefix(p.lines[p.at], "*** ") {
+		h, err := p.hunk()
+		if err != nil {
+			return err
+		}
+		op.hunks = append(op.hunks, h)
+	}
+	if len(op.hunks) == 0 && op.moveTo == "" {
+		return p.fail("the update of %q changes nothing", op.FilePath)
+	}
+	return nil
+}
+
+// hunk parses one hunk: lines that start with @@, then the changed and unchanged lines.
+func (p *patchParser) hunk() (hunk, error) {
+	var h hunk
+	for ; p.at < len(p.lines); p.at++ {
+		text, ok := strings.CutPrefix(p.lines[p.at], "@@")
+		if !ok {
+			break
+		}
+		text = gitHeader.ReplaceAllString(strings.TrimPrefix(text, " "), "")
+		if strings.TrimSpace(text) != "" {
+			h.context = append(h.context, text)
+		}
+	}
+	changes := false
+	for ; p.at < len(p.lines); p.at++ {
+		line := p.lines[p.at]
+		if strings.TrimRight(line, " ") == patchEOF {
+			h.atEnd = true
+			p.at++
+			break
+		}
+		if line == "" { // a model has omitted the space of an empty line
+			line = " "
+		}
+		if strings.HasPrefix(line, "@@") || strings.HasPrefix(line, "*** ") {
+			break
+		}
+		if !strings.ContainsRune(" -+", rune(line[0])) {
+			return h, p.fail(`%.80q; every line of a hunk starts with a space, - or +`, line)
+		}
+		h.lines = append(h.lines, hunkLine{line[0], line[1:]})
+		changes = changes || line[0] != ' '
+	}
+	if !changes {
+		return h, p.fail("a hunk without any line that starts with + or -")
+	}
+	return h, nil
 }

@@ -1,6 +1,7 @@
 package files_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -181,4 +182,29 @@ func TestPatchLink(t *testing.T) {
 	b.must("apply_patch", patch("*** Delete File: link"))
 	b.wantNames("real")
 	b.want("real", "a\n")
+}
+
+// The user reads how much of a patch the question does not show.
+func TestPatchDiffSaysHowMuchIsMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const lines = 5000
+	for name, args := range map[string]sdk.Object{
+		"one file":  patch("*** Add File: a", strings.Repeat("+some line\n", lines-1)+"+some line"),
+		"two files": patch("*** Add File: a", strings.Repeat("+some line\n", lines-1)+"+some line", "*** Add File: b", "+x"),
+	} {
+		requests, err := b.tool("apply_patch").(sdk.ToolPreparer).Prepare(t.Context(), b.call("apply_patch", args))
+		if err != nil {
+			t.Fatal(err)
+		}
+		diff := requests[0].Metadata["diff"].(string)
+		shown, note, _ := strings.Cut(diff, "… ")
+		want := lines + 3 - strings.Count(shown, "\n")
+		if name == "two files" {
+			want += 4
+		}
+		if note != fmt.Sprintf("%d more lines\n", want) {
+			t.Errorf("%s: the diff ends with %q, want %d more lines", name, note, want)
+		}
+	}
 }

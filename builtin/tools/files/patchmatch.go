@@ -27,19 +27,14 @@ func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
 	return after, nil
 }
 
-// endsBlank reports whether the last line of the hunk is unchanged and empty.
-func (h *hunk) endsBlank() bool {
-	return len(h.lines) > 0 && h.lines[len(h.lines)-1] == hunkLine{' ', ""}
-}
-
 // applyHunks returns the replacements of all hunks in the file name.
 func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error) {
 	f := &patchFile{textLines: splitLines(doc.text), name: name}
 	var all []replacement
 	for i, h := range hunks {
 		at, err := f.find(i+1, h)
-		for err != nil && h.endsBlank() {
-			// Often this is not a line of the file but an empty line between two parts of the patch.
+		// Often an empty line at the end is not a line of the file but separates two parts of the patch.
+		for err != nil && len(h.lines) > 0 && h.lines[len(h.lines)-1] == (hunkLine{' ', ""}) {
 			h.lines = h.lines[:len(h.lines)-1]
 			if again, found := f.find(i+1, h); found == nil {
 				at, err = again, nil
@@ -120,13 +115,11 @@ func (f *patchFile) replace(at int, h hunk) []replacement {
 }
 
 // forms are the forms in which lines are compared, strict ones first.
-func forms() []func(string) string {
-	return []func(string) string{nil, func(s string) string { return strings.TrimRight(s, " \t\r") }, strings.TrimSpace, plain}
-}
+var forms = []func(string) string{nil, func(s string) string { return strings.TrimRight(s, " \t\r") }, strings.TrimSpace, plain}
 
 // seek returns the first line at or after from where the lines match, compared less and less strictly, or -1.
 func (f *patchFile) seek(want []string, from int) int {
-	for _, form := range forms() {
+	for _, form := range forms {
 		for at := range blocks(inForm(f.lines, form), inForm(want, form), from) {
 			return at
 		}

@@ -10,13 +10,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,31 +36,21 @@ type readArgs struct {
 	target
 }
 
-func (p *plugin) read() sdk.Tool {
-	return tool.Spec[readArgs]{
-		ID: "read", Texts: texts, Read: newReadArgs, Prepare: prepareRead, Run: p.runRead,
-	}.Tool()
+// Resolve implements tool.Resolver.
+func (a *readArgs) Resolve(call *sdk.ToolCall) (err error) {
+	a.Offset, a.Limit = cmp.Or(a.Offset, 1), cmp.Or(a.Limit, defaultLimit)
+	if a.stored = strings.HasPrefix(a.FilePath, OutputPrefix); !a.stored {
+		a.target, err = newTarget(call, a.FilePath)
+	}
+	return err
 }
 
-func newReadArgs(call *sdk.ToolCall) (readArgs, error) {
-	args, err := tool.Args[readArgs](call)
-	if err != nil {
-		return args, err
-	}
-	args.Offset, args.Limit = cmp.Or(args.Offset, 1), cmp.Or(args.Limit, defaultLimit)
-	if args.stored = strings.HasPrefix(args.FilePath, OutputPrefix); args.stored {
-		return args, nil
-	}
-	args.target, err = newTarget(call, args.FilePath)
-	return args, err
-}
-
-// prepareRead requests the permission read with the file. A stored output requires none: the session itself produced it.
-func prepareRead(_ context.Context, call *sdk.ToolCall, args readArgs) ([]sdk.PermissionRequest, error) {
-	if args.stored {
+// Requests requests the permission read with the file. A stored output requires none: the session itself produced it.
+func (a *readArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	if a.stored {
 		return nil, nil
 	}
-	return args.target.permissions(call, "read", metaPath), nil
+	return a.permissions(call, "read", metaPath), nil
 }
 
 func (p *plugin) runRead(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.ToolResult, error) {
@@ -195,4 +187,43 @@ func readDirectory(call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
 		Output:   b.String(),
 		Metadata: sdk.Object{"truncated": last < len(entries)},
 	}, nil
+}
+
+// Limits of the note about instruction files, whose directories a repository chooses: the number of files, the nearest first, and the
+// characters of a path.
+const (
+	maxNamed = 3
+	maxPath  = 300
+)
+
+// instructions returns a note about instruction files that the session has not read: one per directory, from the directory of the file up to
+// the working directory. The system prompt contains those of the working directory and above. Hidden directories and dependencies have none.
+func (p *plugin) instructions(call *sdk.ToolCall, t target) string {
+	var out strings.Builder
+	top := paths.Real(call.Directory)
+	below, err := filepath.Rel(top, t.real)
+	if err != nil || !filepath.IsLocal(below) || slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), foreign) {
+		return ""
+	}
+	shown := func(path string) string { return visible.Clean(paths.Display(call, path), maxPath) }
+	named := 0
+	for dir := filepath.Dir(t.real); named < maxNamed && dir != top && projectfs.Inside(top, dir); dir = filepath.Dir(dir) {
+		for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+			path := filepath.Join(dir, name)
+			info, err := os.Lstat(path)
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			if !p.history.has(call.SessionID, path) {
+				fmt.Fprintf(&out, "\nInstructions for %s are in %s. Read them before you change files there.", shown(dir), shown(path))
+				named++
+			}
+			break
+		}
+	}
+	return out.String()
+}
+
+func foreign(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
 }

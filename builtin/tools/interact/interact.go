@@ -3,8 +3,13 @@
 package interact
 
 import (
+	"cmp"
+	"context"
 	"embed"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
@@ -19,7 +24,12 @@ var texts embed.FS
 func New() sdk.Plugin {
 	return tool.Plugin{
 		Name: "interact", Description: "task list, subagents, skills and questions to the user",
-		List: []sdk.Tool{todowrite(), task(), skill(), question()},
+		List: []sdk.Tool{
+			tool.Spec[todoArgs]{ID: "todowrite", Texts: texts, Run: storeTodos}.Tool(),
+			tool.Spec[taskArgs]{ID: "task", Texts: texts, Run: runTask}.Tool(),
+			tool.Spec[skillArgs]{ID: "skill", Texts: texts, Run: loadSkill}.Tool(),
+			tool.Spec[questionArgs]{ID: "question", Texts: texts, Run: askUser}.Tool(),
+		},
 	}
 }
 
@@ -30,4 +40,110 @@ func ability[T any](call *sdk.ToolCall, name string) (T, error) {
 		return host, fmt.Errorf("%s: not supported by this host (%s)", call.Tool, name)
 	}
 	return host, nil
+}
+
+type todoArgs struct {
+	Todos []sdk.Todo `json:"todos"`
+}
+
+// storeTodos replaces the task list of the session, and returns it, so that the conversation contains it.
+func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.ToolResult, error) {
+	keeper, err := ability[sdk.TodoKeeper](call, "sdk.TodoKeeper")
+	if err != nil {
+		return nil, err
+	}
+	open := 0
+	for i := range args.Todos {
+		args.Todos[i].Priority = cmp.Or(args.Todos[i].Priority, "medium")
+		if status := args.Todos[i].Status; status != "completed" && status != "cancelled" {
+			open++
+		}
+	}
+	if err := keeper.SetTodos(ctx, args.Todos); err != nil {
+		return nil, fmt.Errorf("todowrite: %w", err)
+	}
+	list, err := json.Marshal(args.Todos)
+	if err != nil {
+		return nil, fmt.Errorf("todowrite: %w", err)
+	}
+	return &sdk.ToolResult{
+		Title:    fmt.Sprintf("%d open", open),
+		Output:   string(list),
+		Metadata: sdk.Object{"todos": args.Todos},
+	}, nil
+}
+
+type questionArgs struct {
+	Questions []sdk.Question `json:"questions"`
+}
+
+// askUser asks the user and waits for the answers.
+func askUser(ctx context.Context, call *sdk.ToolCall, args questionArgs) (*sdk.ToolResult, error) {
+	asker, err := ability[sdk.Questioner](call, "sdk.Questioner")
+	if err != nil {
+		return nil, err
+	}
+	answers, err := asker.Question(ctx, args.Questions)
+	if errors.Is(err, sdk.ErrHeadless) {
+		return nil, fmt.Errorf("question: no user to ask, the run is not interactive (%w). Decide yourself, choose the safest option, and state your assumptions in your answer", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("question: %w", err)
+	}
+	var out strings.Builder
+	for i, q := range args.Questions {
+		answer := "not answered"
+		if i < len(answers) && len(answers[i]) > 0 {
+			answer = strings.Join(answers[i], ", ")
+		}
+		fmt.Fprintf(&out, "%s\n-> %s\n", q.Question, answer)
+	}
+	return &sdk.ToolResult{
+		Title:    fmt.Sprintf("%d answered", len(answers)),
+		Output:   "The user answered:\n" + strings.TrimSpace(out.String()),
+		Metadata: sdk.Object{"answers": answers},
+	}, nil
+}
+
+type taskArgs struct {
+	Description string `json:"description"`
+	Prompt      string `json:"prompt"`
+	Agent       string `json:"subagent_type"`
+	Resume      string `json:"task_id"`
+	Command     string `json:"command"`
+}
+
+// Requests requests the permission task with the agent.
+func (args *taskArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	switch {
+	case strings.TrimSpace(args.Prompt) == "":
+		return nil, errors.New("task: prompt is empty")
+	case args.Agent == "":
+		return nil, errors.New("task: subagent_type is empty")
+	}
+	return []sdk.PermissionRequest{{
+		Permission: "task",
+		Patterns:   []string{args.Agent},
+		Always:     []string{"*"},
+		Metadata:   sdk.Object{"description": args.Description, "subagent_type": args.Agent},
+	}}, nil
+}
+
+// runTask runs a subagent and waits for its answer. The tool's description lists the built-in agents; for an unknown agent the answer lists all.
+func runTask(ctx context.Context, call *sdk.ToolCall, args taskArgs) (*sdk.ToolResult, error) {
+	tasker, err := ability[sdk.Subtasker](call, "sdk.Subtasker")
+	if err != nil {
+		return nil, err
+	}
+	result, err := tasker.Subtask(ctx, sdk.Subtask{
+		Agent: args.Agent, Description: args.Description, Prompt: args.Prompt, Command: args.Command, Resume: args.Resume,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	return &sdk.ToolResult{
+		Title:    args.Description,
+		Output:   fmt.Sprintf("<task id=%q state=\"completed\">\n%s\n</task>", result.SessionID, result.Text),
+		Metadata: sdk.Object{"sessionId": result.SessionID, "agent": args.Agent},
+	}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
-	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,15 +19,10 @@ type skillArgs struct {
 	Name string `json:"name"`
 }
 
-// skill returns the instructions of a skill.
-func skill() sdk.Tool {
-	return tool.Spec[skillArgs]{
-		ID: "skill", Texts: texts, Run: loadSkill,
-		Prepare: func(_ context.Context, _ *sdk.ToolCall, args skillArgs) ([]sdk.PermissionRequest, error) {
-			name := []string{args.Name}
-			return []sdk.PermissionRequest{{Permission: "skill", Patterns: name, Always: name, Metadata: sdk.Object{"name": args.Name}}}, nil
-		},
-	}.Tool()
+// Requests implements tool.Requester.
+func (a *skillArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	name := []string{a.Name}
+	return []sdk.PermissionRequest{{Permission: "skill", Patterns: name, Always: name, Metadata: sdk.Object{"name": a.Name}}}, nil
 }
 
 // loadSkill returns the instructions and the location of their files.

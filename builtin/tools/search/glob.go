@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -23,23 +22,18 @@ type globArgs struct {
 	scope
 }
 
-// glob finds files by name.
-func glob() sdk.Tool {
-	return tool.Spec[globArgs]{
-		ID: "glob", Texts: texts, Run: findFiles,
-		Read: func(call *sdk.ToolCall) (globArgs, error) {
-			args, err := tool.Args[globArgs](call)
-			if err == nil {
-				args.scope, err = newScope(call, args.Path, args.Pattern)
-			}
-			return args, err
-		},
-		Prepare: func(_ context.Context, call *sdk.ToolCall, args globArgs) ([]sdk.PermissionRequest, error) {
-			return args.permissions(call, "glob", args.Pattern), nil
-		},
-	}.Tool()
+// Resolve implements tool.Resolver.
+func (a *globArgs) Resolve(call *sdk.ToolCall) (err error) {
+	a.scope, err = newScope(call, a.Path, a.Pattern)
+	return err
 }
 
+// Requests implements tool.Requester.
+func (a *globArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	return a.permissions(call, "glob", a.Pattern), nil
+}
+
+// findFiles finds files by name.
 func findFiles(ctx context.Context, call *sdk.ToolCall, s globArgs) (*sdk.ToolResult, error) {
 	dir, err := s.dir(call)
 	if errors.Is(err, errFile) {

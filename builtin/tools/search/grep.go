@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/builtin/internal/tool"
+	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -21,40 +24,31 @@ type grepArgs struct {
 	matcher *matcher
 }
 
-// grep finds lines.
-func grep() sdk.Tool {
-	return tool.Spec[grepArgs]{
-		ID: "grep", Texts: texts, Read: readGrepArgs, Prepare: prepareGrep, Run: findLines,
-	}.Tool()
+// Resolve implements tool.Resolver.
+func (a *grepArgs) Resolve(call *sdk.ToolCall) (err error) {
+	if a.matcher, err = newMatcher(a.Pattern); err != nil {
+		return err
+	}
+	if a.scope, err = newScope(call, a.Path, a.Include); err != nil {
+		return fmt.Errorf("include: %w", err)
+	}
+	return nil
 }
 
-func readGrepArgs(call *sdk.ToolCall) (grepArgs, error) {
-	args, err := tool.Args[grepArgs](call)
-	if err != nil {
-		return args, err
-	}
-	if args.matcher, err = newMatcher(args.Pattern); err != nil {
-		return args, err
-	}
-	if args.scope, err = newScope(call, args.Path, args.Include); err != nil {
-		return args, fmt.Errorf("include: %w", err)
-	}
-	return args, nil
-}
-
-// prepareGrep requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
+// Requests requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
 // the permission to search does not include showing secrets.
-func prepareGrep(_ context.Context, call *sdk.ToolCall, args grepArgs) ([]sdk.PermissionRequest, error) {
-	requests := args.permissions(call, "grep", args.Pattern)
-	if paths.HoldsSecrets(args.root) {
+func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	requests := a.permissions(call, "grep", a.Pattern)
+	if paths.HoldsSecrets(a.root) {
 		requests = append(requests, sdk.PermissionRequest{
-			Permission: "read", Patterns: paths.Patterns(call, args.root), Always: []string{"*"},
-			Metadata: sdk.Object{"filepath": args.root},
+			Permission: "read", Patterns: paths.Patterns(call, a.root), Always: []string{"*"},
+			Metadata: sdk.Object{"filepath": a.root},
 		})
 	}
 	return requests, nil
 }
 
+// findLines finds lines.
 func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolResult, error) {
 	var out grepOutput
 	dir, err := s.dir(call)
@@ -133,11 +127,7 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	if o.withheld > 0 {
 		fmt.Fprintf(&b, "\n(%d files such as .env were left out; name one with path to search it)", o.withheld)
 	}
-	return &sdk.ToolResult{
-		Title:    pattern,
-		Output:   b.String(),
-		Metadata: sdk.Object{"matches": shown, "truncated": truncated},
-	}
+	return &sdk.ToolResult{Title: pattern, Output: b.String(), Metadata: sdk.Object{"matches": shown, "truncated": truncated}}
 }
 
 // searchFile searches and closes one file. err is the error of opening it.
@@ -148,4 +138,100 @@ func searchFile(ctx context.Context, s *scanner, path string, f *os.File, err er
 	defer f.Close() // only read: an error of Close tells nothing
 	found, err := s.scan(ctx, f, maxResults+1)
 	return fileMatches{path: path, matches: found, err: err}
+}
+
+const (
+	// maxWorkers is the maximum number of files searched concurrently; more would only wait for the disk.
+	maxWorkers = 8
+	// queued is the maximum number of files waiting for a worker or for the output.
+	queued = 256
+)
+
+// job is the search of one file.
+type job struct {
+	path string
+	rel  string           // below the searched directory
+	done chan fileMatches // buffered, so that a worker never waits
+}
+
+// searchTree searches the files below the directory, the scope's root, in parallel and adds their matches to out in the
+// order of their paths, until out is full. No goroutine runs after it has returned.
+func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, m *matcher, out *grepOutput) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+
+	work := make(chan job, queued)
+	inOrder := make(chan job, queued)
+	for range min(runtime.GOMAXPROCS(0), maxWorkers) {
+		running.Go(func() {
+			scanner := newScanner(m)
+			for j := range work {
+				f, _, err := dir.OpenBelow(j.rel)
+				j.done <- searchFile(ctx, scanner, j.path, f, err)
+			}
+		})
+	}
+	var walked error // written before inOrder is closed, read after
+	var unreadable, withheld int
+	running.Go(func() {
+		defer close(inOrder)
+		defer close(work)
+		unreadable, walked = walkFiles(ctx, call, dir, s, func(e ignore.Entry) error {
+			switch {
+			case !e.Type().IsRegular(): // the target of a link is searched at its own path if it is in the project
+				return nil
+			case paths.HoldsSecrets(e.Path):
+				withheld++
+				return nil
+			}
+			j := job{e.Path, e.Rel, make(chan fileMatches, 1)}
+			for _, queue := range []chan<- job{inOrder, work} {
+				select {
+				case queue <- j:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		})
+	})
+	full, err := collect(ctx, inOrder, out)
+	if full || err != nil {
+		return err
+	}
+	out.unreadable += unreadable
+	out.withheld += withheld
+	return walked
+}
+
+// collect adds the results of the jobs to out in their order, until out is full or inOrder is closed.
+func collect(ctx context.Context, inOrder <-chan job, out *grepOutput) (full bool, err error) {
+	for j := range inOrder {
+		select {
+		case r := <-j.done:
+			if out.add(r) {
+				return true, nil
+			}
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return false, ctx.Err()
+}
+
+// walkFiles calls visit with each name of the scope that is not a directory.
+func walkFiles(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, visit func(ignore.Entry) error) (unreadable int, err error) {
+	return ignore.Walk(ctx, dir, s.root, call.Worktree, func(e ignore.Entry) error {
+		switch {
+		case e.IsDir():
+			if s.tooDeep(e.Rel) {
+				return fs.SkipDir
+			}
+		case s.match(e.Rel):
+			return visit(e)
+		}
+		return nil
+	})
 }

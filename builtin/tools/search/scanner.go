@@ -27,6 +27,12 @@ type match struct {
 type scanner struct {
 	m   *matcher
 	buf []byte
+
+	// the file being scanned
+	line   int // of the start of the block
+	limit  int
+	found  []match
+	binary bool
 }
 
 func newScanner(m *matcher) *scanner {
@@ -35,7 +41,7 @@ func newScanner(m *matcher) *scanner {
 
 // scan returns at most limit matching lines of r, or none if it is binary.
 func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, error) {
-	p := &progress{m: s.m, line: 1, limit: limit}
+	s.line, s.limit, s.found, s.binary = 1, limit, nil, false
 	for used, first := 0, true; ; first = false {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -58,43 +64,33 @@ func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, er
 			}
 			whole = cmp.Or(whole, used)
 		}
-		if p.block(s.buf[:whole]); p.binary {
+		if s.block(s.buf[:whole]); s.binary {
 			return nil, nil
 		}
-		if last || len(p.found) == limit {
-			return p.found, nil
+		if last || len(s.found) == limit {
+			return s.found, nil
 		}
 		used = copy(s.buf, s.buf[whole:used])
 	}
 }
 
-// progress is the state of the scan of one file.
-type progress struct {
-	m      *matcher
-	line   int // of the start of the block
-	limit  int
-	found  []match
-	binary bool
-}
-
 // block searches complete lines, or a piece of a line that is too long.
-func (p *progress) block(block []byte) {
+func (s *scanner) block(block []byte) {
 	counted := 0
-	p.m.lines(block, func(start, end int) bool {
-		p.line += bytes.Count(block[counted:start], []byte{'\n'})
+	s.m.lines(block, func(start, end int) bool {
+		s.line += bytes.Count(block[counted:start], []byte{'\n'})
 		counted = start
 		line := block[start:end]
-		if bytes.IndexByte(line, 0) >= 0 {
-			p.binary = true
+		if s.binary = bytes.IndexByte(line, 0) >= 0; s.binary {
 			return false
 		}
-		if n := len(p.found); n > 0 && p.found[n-1].line == p.line {
+		if n := len(s.found); n > 0 && s.found[n-1].line == s.line {
 			return true // another piece of a long line
 		}
-		p.found = append(p.found, match{p.line, show(line)})
-		return len(p.found) < p.limit
+		s.found = append(s.found, match{s.line, show(line)})
+		return len(s.found) < s.limit
 	})
-	p.line += bytes.Count(block[counted:], []byte{'\n'})
+	s.line += bytes.Count(block[counted:], []byte{'\n'})
 }
 
 // show returns a matching line for the output, or the beginning of a long one.

@@ -1,3 +1,9 @@
+// Package search is the built-in plugin "search": the tools glob, which finds files by name, and grep,
+// which finds lines by regular expression. Both skip ignored files (see package ignore)
+// and need no installed program.
+//
+//	glob ─► scope ─► ignore.Walk ─► newest 100 names
+//	grep ─► scope ─► ignore.Walk ─► workers: scanner + matcher ─► first 100 lines, in path order
 package search
 
 import (
@@ -32,7 +38,10 @@ var texts embed.FS
 func New() sdk.Plugin {
 	return tool.Plugin{
 		Name: "search", Description: "Finds files by name (glob) and lines by regular expression (grep).",
-		List: []sdk.Tool{glob(), grep()},
+		List: []sdk.Tool{
+			tool.Spec[globArgs]{ID: "glob", Texts: texts, Run: findFiles}.Tool(),
+			tool.Spec[grepArgs]{ID: "grep", Texts: texts, Run: findLines}.Tool(),
+		},
 	}
 }
 

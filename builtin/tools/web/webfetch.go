@@ -1,3 +1,4 @@
+// Package web is the plugin that fetches pages for the model: the tool webfetch.
 package web
 
 import (
@@ -13,6 +14,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
@@ -48,13 +50,9 @@ type fetchArgs struct {
 	address *url.URL
 }
 
-func (t *webfetch) tool() sdk.Tool {
-	return tool.Spec[fetchArgs]{
-		ID: "webfetch", Texts: texts, Read: readArgs, Run: t.run,
-		Prepare: func(_ context.Context, _ *sdk.ToolCall, args fetchArgs) ([]sdk.PermissionRequest, error) {
-			return []sdk.PermissionRequest{permission(args.address, args.Format)}, nil
-		},
-	}.Tool()
+// Requests implements tool.Requester.
+func (a *fetchArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	return []sdk.PermissionRequest{permission(a.address, a.Format)}, nil
 }
 
 // permission returns the request for fetching a URL; "always" allows its host. A server may treat /a//b, /c/../a/b or /a%2Fb like /a/b, so the rules must allow
@@ -116,20 +114,16 @@ func (c *clock) run(ctx context.Context, f func(context.Context) error) error {
 	return err
 }
 
-// readArgs returns the arguments with the URL in canonical form, which rules are matched with.
-func readArgs(call *sdk.ToolCall) (fetchArgs, error) {
-	args, err := tool.Args[fetchArgs](call)
-	if err != nil {
-		return args, err
+// Resolve sets the URL in canonical form, which rules are matched with.
+func (a *fetchArgs) Resolve(*sdk.ToolCall) (err error) {
+	a.Format = cmp.Or(a.Format, "markdown")
+	if a.address, err = url.Parse(strings.TrimSpace(a.URL)); err != nil {
+		return fmt.Errorf("webfetch: %w: %w", ErrURL, err)
 	}
-	args.Format = cmp.Or(args.Format, "markdown")
-	if args.address, err = url.Parse(strings.TrimSpace(args.URL)); err != nil {
-		return args, fmt.Errorf("webfetch: %w: %w", ErrURL, err)
+	if err := canonical(a.address); err != nil {
+		return fmt.Errorf("webfetch: %w: %q %w", ErrURL, a.URL, err)
 	}
-	if err := canonical(args.address); err != nil {
-		return args, fmt.Errorf("webfetch: %w: %q %w", ErrURL, args.URL, err)
-	}
-	return args, nil
+	return nil
 }
 
 // canonical converts a URL to the form that rules are matched with.
@@ -184,11 +178,12 @@ func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.Tool
 	title := fmt.Sprintf("%s (%s)", p.url, p.kind())
 	metadata := sdk.Object{"url": p.url.String(), "contentType": p.contentType, "bytes": float64(len(p.body))}
 	if mime := p.kind(); isImage(mime) {
+		_, name := path.Split(p.url.Path)
 		return &sdk.ToolResult{
 			Title:       title,
 			Output:      fmt.Sprintf("The image is attached (%s, %d bytes).", mime, len(p.body)),
 			Metadata:    metadata,
-			Attachments: []*sdk.FilePart{{Mime: mime, Filename: fileName(p.url), URL: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(p.body)}},
+			Attachments: []*sdk.FilePart{{Mime: mime, Filename: name, URL: "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString(p.body)}},
 		}, nil
 	}
 	if !p.isText() {
@@ -215,6 +210,27 @@ func isImage(mime string) bool {
 	return strings.HasPrefix(mime, "image/") && media.Attachable(mime)
 }
 
-func fileName(u *url.URL) string {
-	return u.Path[strings.LastIndexByte(u.Path, '/')+1:]
+// Plugin is the web plugin.
+type Plugin struct {
+	tool.Plugin
+	fetcher *webfetch
+}
+
+// New returns the plugin. Like net/http, it uses the proxy variables of the environment.
+func New() *Plugin {
+	f := &webfetch{client: sync.OnceValue(newClient)}
+	return &Plugin{tool.Plugin{Name: "web", Description: "fetches web pages", List: []sdk.Tool{tool.Spec[fetchArgs]{ID: "webfetch", Texts: texts, Run: f.run}.Tool()}}, f}
+}
+
+// Close ends idle connections.
+func (p *Plugin) Close(context.Context) error {
+	p.fetcher.client().CloseIdleConnections()
+	return nil
+}
+
+// newClient returns a client that does not follow redirects; see follow.
+func newClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = 256 << 10
+	return &http.Client{Transport: httpx.Proxied{Transport: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

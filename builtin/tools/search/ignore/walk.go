@@ -1,3 +1,13 @@
+// Package ignore walks directory trees without ignored files: it applies the .gitignore files
+// at every level, .git/info/exclude and .ignore files, and skips every .git directory.
+//
+// Rules have the same meaning as in git (see gitignore(5)); a test compares them with git on random trees. Patterns are matched
+// by doublestar: it compares characters, not bytes, it knows no classes such as [[:alpha:]] and no ] at the start of a set, and a
+// set such as [!a] matches a slash.
+//
+// In addition, like in ripgrep: .ignore files have the same syntax and override .gitignore; .gitignore rules do not apply to
+// repositories below their directory; the root of a walk may be an ignored directory. Unlike in ripgrep, .gitignore files also
+// apply outside repositories. The user's global excludes, and info/exclude of a linked working tree, are not read.
 package ignore
 
 import (
@@ -46,11 +56,11 @@ type walker struct {
 // listing is the content of one directory without ignored entries.
 type listing struct {
 	entries []fs.DirEntry
-	rules   *rules
+	rules   rules
 }
 
 // read lists the directory at path; rel is its path below the root.
-func (w *walker) read(path, rel string, above *rules) (listing, error) {
+func (w *walker) read(path, rel string, above rules) (listing, error) {
 	entries, err := w.dir.ReadDirBelow(rel)
 	if err != nil {
 		return listing{}, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,27 +27,29 @@ import (
 )
 
 // then is a message with the work that follows a command. The program's goroutine runs it, so it may use the model.
-type then func() tea.Cmd
-
-// set returns a message that only changes the model.
-func set(change func()) then {
-	return func() tea.Cmd {
-		change()
-		return nil
-	}
-}
+type then func()
 
 // note returns a message that shows a text.
-func (m *model) note(text string) then { return set(func() { m.say(text) }) }
+func (m *model) note(text string) then { return func() { m.say(text) } }
 
 // failed returns a message that shows an error.
-func (m *model) failed(err error) then { return set(func() { m.problem(m.o.explain(err)) }) }
+func (m *model) failed(err error) then { return func() { m.problem(m.o.explain(err)) } }
 
 // opens returns a message that opens a dialog.
-func (m *model) opens(d dialog.Dialog) then { return func() tea.Cmd { return m.open(d) } }
+func (m *model) opens(d dialog.Dialog) then { return func() { m.open(d) } }
 
-// do runs f as a command and then the function it returns, if any. f must not use state that the model changes. Errors are shown.
-func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
+// start starts a command after the current message.
+func (m *model) start(cmd tea.Cmd) { m.cmds = append(m.cmds, cmd) }
+
+// started returns the commands to start.
+func (m *model) started() tea.Cmd {
+	cmds := m.cmds
+	m.cmds = nil
+	return tea.Batch(cmds...)
+}
+
+// command returns a command that runs f, and then the function it returns, if any. f must not use state that the model changes. Errors are shown.
+func (m *model) command(f func(ctx context.Context) (then, error)) tea.Cmd {
 	ctx := m.ctx
 	return func() tea.Msg {
 		next, err := f(ctx)
@@ -60,56 +63,59 @@ func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 	}
 }
 
-// load reads a stored session and shows it. Events are shown in the meantime.
-func (m *model) load(session string) tea.Cmd {
-	t := m.threadOf(session)
-	m.threads[session] = t
-	fill := t.Read()
-	return m.do(func(ctx context.Context) (then, error) {
-		h, err := m.host.History(ctx, session)
-		return set(func() { fill(h) }), err
+// do starts a command; see command.
+func (m *model) do(f func(ctx context.Context) (then, error)) { m.start(m.command(f)) }
+
+// fetch starts a command that requests a value, which use receives afterwards.
+func fetch[T any](m *model, request func(ctx context.Context) (T, error), use func(T)) {
+	m.do(func(ctx context.Context) (then, error) {
+		value, err := request(ctx)
+		return func() { use(value) }, err
 	})
 }
 
-// refresh reloads the session if another process, such as a second terminal, has changed it.
+// load reads a stored session and shows it. Events are shown in the meantime.
+func (m *model) load(session string) {
+	t := m.threadOf(session)
+	m.threads[session] = t
+	fetch(m, func(ctx context.Context) (*frontend.History, error) { return m.host.History(ctx, session) }, t.Read())
+}
+
+// refresh returns a command that reloads the session if another process, such as a second terminal, has changed it.
 func (m *model) refresh() tea.Cmd {
 	session, shown := m.root, m.main().Info.Time.Updated
 	if session == "" || shown == 0 || m.main().Busy() { // 0: the session is being read
 		return nil
 	}
-	return m.do(func(ctx context.Context) (then, error) {
+	return m.command(func(ctx context.Context) (then, error) {
 		s, err := m.host.Session(ctx, session)
 		if err != nil || s.Time.Updated == shown {
 			return nil, err
 		}
-		return func() tea.Cmd { return m.load(session) }, nil
+		return func() { m.load(session) }, nil
 	})
 }
 
-func (m *model) loadInventory() tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
-		found := inventory{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}
-		return set(func() { m.inventory = found }), nil
-	})
+func (m *model) loadInventory() {
+	fetch(m, func(ctx context.Context) (inventory, error) {
+		return inventory{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}, nil
+	}, func(found inventory) { m.inventory = found })
 }
 
 // loadCommands reloads the commands: an MCP server's are known only once it has started.
-func (m *model) loadCommands() tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
+func (m *model) loadCommands() {
+	m.do(func(ctx context.Context) (then, error) {
 		list := m.host.CommandInfos(ctx)
-		return set(func() {
+		return func() {
 			if m.inventory.commands = list; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
 				m.menu.update(m)
 			}
-		}), nil
+		}, nil
 	})
 }
 
-func (m *model) loadFiles() tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
-		list, err := m.host.Files(ctx)
-		return set(func() { m.files = list }), err
-	})
+func (m *model) loadFiles() {
+	fetch(m, m.host.Files, func(list []string) { m.files = list })
 }
 
 // waiting returns the waiting prompts of a busy session. In an idle one, the turn of the first prompt is about to begin.
@@ -120,21 +126,17 @@ func (m *model) waiting() []host.Waiting {
 	return m.host.Waiting(m.root)
 }
 
-func (m *model) loadFallback() tea.Cmd {
+func (m *model) loadFallback() {
 	agent := m.agentName()
-	return m.do(func(ctx context.Context) (then, error) {
+	m.do(func(ctx context.Context) (then, error) {
 		name, reason, err := frontend.Model(ctx, m.host, agent)
-		return set(func() { m.fallback, m.reason = name, reason }), err
+		return func() { m.fallback, m.reason = name, reason }, err
 	})
 }
 
 // loadBranch reads the branch of the working tree.
-func (m *model) loadBranch() tea.Cmd {
-	worktree := m.o.worktree
-	return func() tea.Msg {
-		branch := branchOf(worktree)
-		return set(func() { m.branch = branch })
-	}
+func (m *model) loadBranch() {
+	fetch(m, func(context.Context) (string, error) { return branchOf(m.o.worktree), nil }, func(branch string) { m.branch = branch })
 }
 
 // branchOf returns the checked-out branch or commit; empty outside a repository.
@@ -221,42 +223,37 @@ func (m *model) promptInput(text string, files []string) host.PromptInput {
 	if _, in.Variant = m.modelOf(); m.mode == modePlan || m.leftPlan() {
 		in.Agent = m.agentName()
 	}
-	for _, path := range files {
-		in.Parts = append(in.Parts, &sdk.FilePart{Filename: filepath.Base(path), URL: input.FileURL(path)})
-	}
+	in.Parts = mapped(files, func(path *string) sdk.Part {
+		return &sdk.FilePart{Filename: filepath.Base(*path), URL: input.FileURL(*path)}
+	})
 	return in
 }
 
 // submit sends a prompt. Without a session, it creates one first.
-func (m *model) submit(text string, files []string) tea.Cmd {
-	return m.send(m.promptInput(text, files))
-}
+func (m *model) submit(text string, files []string) { m.send(m.promptInput(text, files)) }
 
-func (m *model) send(in host.PromptInput) tea.Cmd {
+func (m *model) send(in host.PromptInput) {
 	m.shown = m.root
 	m.thread().List.End()
 	if m.root != "" {
-		return tea.Sequence(m.refresh(), m.prompt(in))
+		m.start(tea.Sequence(m.refresh(), m.prompt(in)))
+		return
 	}
 	m.creating = true
-	return m.do(func(ctx context.Context) (then, error) {
+	m.do(func(ctx context.Context) (then, error) {
 		s, err := m.host.CreateSession(ctx, host.NewSession{Title: m.o.title})
-		if err != nil {
-			return set(func() { m.createFailed(in, err) }), nil
-		}
-		return func() tea.Cmd {
+		return func() {
+			if m.creating = false; err != nil {
+				m.problem(m.o.explain(err))
+				m.giveBack(in)
+				return
+			}
 			m.begin(s)
+			m.acceptEdits()
 			in.SessionID = s.ID
-			return tea.Sequence(m.acceptEdits(), m.prompt(in))
+			m.start(m.prompt(in))
 		}, nil
 	})
-}
-
-// createFailed returns a prompt to the input after its session could not be created.
-func (m *model) createFailed(in host.PromptInput, err error) {
-	m.creating = false
-	m.problem(m.o.explain(err))
-	m.giveBack(in)
 }
 
 // giveBack returns a prompt that was not stored in its session to the input. If the user is writing another one or has left the session, it puts
@@ -274,17 +271,18 @@ func (m *model) giveBack(in host.PromptInput) {
 	m.threadOf(in.SessionID).Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+"; "+place)
 }
 
-// prompt submits a prompt to its session and waits for the answer.
+// prompt returns a command that submits a prompt to its session and waits for the answer.
 func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
 		var message *sdk.MessageWithParts
 		m.loadApproved()
+		m.edits.send(m.host) // the command of acceptEdits may run later
 		wait, err := m.host.Submit(m.ctx, in)
 		if err == nil {
 			m.post(redraw{}) // the prompt is waiting now
 			message, err = wait(m.ctx)
 		}
-		return set(func() { m.prompted(in, message, err) })
+		return then(func() { m.prompted(in, message, err) })
 	}
 }
 
@@ -307,18 +305,17 @@ func (m *model) begin(s *sdk.Session) {
 		t.List.Items = m.threads[""].List.Items // earlier notices
 		m.threads[s.ID] = t
 	}
-	m.root, m.creating = s.ID, false
-	m.shown = s.ID
+	m.root, m.shown = s.ID, s.ID
 }
 
 // acceptEdits passes the mode of the current session to the host.
-func (m *model) acceptEdits() tea.Cmd {
+func (m *model) acceptEdits() {
 	session := ""
 	if m.mode == modeEdits {
 		session = m.root
 	}
 	m.edits.wanted.Store(&session)
-	return m.do(func(context.Context) (then, error) {
+	m.do(func(context.Context) (then, error) {
 		m.edits.send(m.host)
 		return nil, nil
 	})
@@ -334,17 +331,16 @@ type edits struct {
 func (e *edits) send(h frontend.Host) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	session := *e.wanted.Load()
-	if session == e.sent {
+	wanted := e.wanted.Load()
+	if wanted == nil || *wanted == e.sent {
 		return
 	}
 	if e.sent != "" {
 		h.AcceptEdits(e.sent, false)
 	}
-	if session != "" {
-		h.AcceptEdits(session, true)
+	if e.sent = *wanted; e.sent != "" {
+		h.AcceptEdits(e.sent, true)
 	}
-	e.sent = session
 }
 
 // prompted handles the end of a turn. last is its last message; nil means that the prompt was not stored in the session. An event has shown the
@@ -387,23 +383,22 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 }
 
 // switchTo continues another session.
-func (m *model) switchTo(session string) tea.Cmd {
-	m.root, m.agent, m.modelName, m.effort, m.left = session, "", "", "", false
-	m.shown = session
-	if session == "" {
+func (m *model) switchTo(session string) {
+	m.root, m.shown, m.agent, m.modelName, m.effort, m.left = session, session, "", "", "", false
+	m.acceptEdits()
+	switch t := m.threads[session]; {
+	case session == "":
 		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
-		return tea.Batch(m.acceptEdits(), m.loadFallback())
+		m.loadFallback()
+	case t == nil || !t.Busy():
+		m.load(session)
 	}
-	if t := m.threads[session]; t != nil && t.Busy() {
-		return m.acceptEdits()
-	}
-	return tea.Batch(m.acceptEdits(), m.load(session))
 }
 
 // interrupt ends the turn.
-func (m *model) interrupt() tea.Cmd {
+func (m *model) interrupt() {
 	session := m.root
-	return m.do(func(context.Context) (then, error) {
+	m.do(func(context.Context) (then, error) {
 		if !m.host.Abort(session) {
 			return nil, nil
 		}
@@ -412,42 +407,49 @@ func (m *model) interrupt() tea.Cmd {
 }
 
 // editWaiting withdraws a waiting prompt and puts it into the input.
-func (m *model) editWaiting(w host.Waiting) tea.Cmd {
+func (m *model) editWaiting(w host.Waiting) {
 	session := m.root
-	return m.do(func(context.Context) (then, error) {
+	m.do(func(context.Context) (then, error) {
 		if err := m.host.Withdraw(session, w.ID); err != nil {
 			return m.note("this prompt was sent already"), nil
 		}
-		return func() tea.Cmd { return m.replace(&w.Input) }, nil
+		return func() { m.replace(&w.Input) }, nil
 	})
 }
 
 // replace puts a prompt into the input as the user entered it. The previous draft goes to the history.
-func (m *model) replace(in *host.PromptInput) tea.Cmd {
-	var save tea.Cmd
+func (m *model) replace(in *host.PromptInput) {
 	if draft := m.draft(); draft != "" {
-		save = m.remember(draft)
+		m.start(m.remember(draft))
 	}
 	fill(&m.input, in)
-	return save
 }
 
 // fill writes a prompt into an editor as the user entered it.
 func fill(e *edit.Editor, in *host.PromptInput) {
-	e.Set(waitingText(&host.Waiting{Input: *in}))
+	e.Set(typed(in))
 	for _, part := range in.Parts {
-		f, ok := part.(*sdk.FilePart)
-		if !ok || !strings.HasPrefix(f.URL, "file:") {
-			continue
-		}
-		if path, err := input.FilePath(f.URL); err == nil {
-			e.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+		if f, ok := part.(*sdk.FilePart); ok && strings.HasPrefix(f.URL, "file:") {
+			if path, err := input.FilePath(f.URL); err == nil {
+				attach(e, path)
+			}
 		}
 	}
 }
 
+// typed returns the text of a prompt as the user entered it.
+func typed(in *host.PromptInput) string {
+	switch {
+	case in.Shell:
+		return "!" + in.Text
+	case in.Command != "":
+		return fmt.Sprintf("/%s %s", in.Command, in.Text)
+	}
+	return in.Text
+}
+
 // nextMode switches to the next mode: ask, accept edits, plan.
-func (m *model) nextMode() tea.Cmd {
+func (m *model) nextMode() {
 	m.mode = (m.mode + 1) % 3
 	if m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
 		m.mode = modeAsk
@@ -457,7 +459,7 @@ func (m *model) nextMode() tea.Cmd {
 			m.agent = ""
 		}
 	}
-	return m.acceptEdits()
+	m.acceptEdits()
 }
 
 // nextAgent chooses the next primary agent.

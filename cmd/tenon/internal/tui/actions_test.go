@@ -37,19 +37,15 @@ func TestWaitingPromptComesBackAsItWas(t *testing.T) {
 		{in: host.PromptInput{Text: "look", Parts: sdk.Parts{&sdk.FilePart{URL: input.FileURL(file)}}}, text: "look", files: []string{file}},
 	} {
 		m, h := testModel(t, 80, 24)
-		m.history.File = &past.File{}
+		m.history = &past.History{}
 		m.input.Set("draft")
-		cmd := m.editWaiting(host.Waiting{ID: "one", Input: c.in})
-		_, save := m.Update(cmd())
-		if save == nil {
-			t.Fatal("the draft was not stored")
-		}
-		run(save)
+		cmd := m.startedBy(func() { m.editWaiting(host.Waiting{ID: "one", Input: c.in}) })
+		m.Update(cmd())
 		text, files := m.input.Text()
 		if diff := cmp.Diff([]any{c.text, c.files}, []any{text, files}); diff != "" {
 			t.Errorf("-want +have:\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
+		if diff := cmp.Diff([]string{"draft"}, m.history.Entries); diff != "" {
 			t.Errorf("history (-want +have):\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{"withdraw one"}, h.list); diff != "" {
@@ -123,16 +119,16 @@ func TestNoPromptThatFailedIsLost(t *testing.T) {
 func TestEditsAreAcceptedInOneSession(t *testing.T) {
 	t.Parallel()
 	m, h := testModel(t, 80, 24)
-	on := m.nextMode()
+	on := m.startedBy(m.nextMode)
 	m.mode = modeAsk
-	off := m.acceptEdits()
+	off := m.startedBy(m.acceptEdits)
 	off() // the commands run in another order
 	on()
 	if diff := cmp.Diff([]string(nil), h.list); diff != "" {
 		t.Errorf("after on and off (-want +have):\n%s", diff)
 	}
 	m.mode = modeEdits
-	m.acceptEdits()()
+	m.startedBy(m.acceptEdits)()
 	m.switchTo("")
 	m.edits.send(h)
 	if diff := cmp.Diff([]string{"ses_1 true", "ses_1 false"}, h.list); diff != "" {
@@ -187,7 +183,7 @@ func TestPickerOfModelsAsksServers(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
 	m.o.clean = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
-	for _, msg := range messages(m.chooseModel("")) {
+	for _, msg := range messages(m.startedBy(func() { m.chooseModel("") })) {
 		m.Update(msg)
 	}
 	if screen := m.plain(); !strings.Contains(screen, "mine/m1") || !strings.Contains(screen, "from the server") {
@@ -205,7 +201,7 @@ func TestInterruptedTurnInHistory(t *testing.T) {
 	h.stored = &frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.AssistantMessage{Error: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}}},
 	}}
-	m.Update(m.load("ses_1")())
+	m.Update(m.startedBy(func() { m.load("ses_1") })())
 	if screen := m.plain(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "error:") {
 		t.Errorf("screen:\n%s", screen)
 	}
@@ -225,7 +221,7 @@ func (a *answers) History(_ context.Context, session string) (*frontend.History,
 func TestEventsWhileSessionIsRead(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
-	read := m.load("ses_1")()
+	read := m.startedBy(func() { m.load("ses_1") })()
 	m.Update(eventsMsg{
 		{Properties: &sdk.MessageInfo{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_2", SessionID: "ses_1"}}, SessionID: "ses_1"}},
 		{Properties: &sdk.PartInfo{Part: &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_2", MessageID: "msg_2"}, Text: "the new prompt"}, SessionID: "ses_1"}},
@@ -304,9 +300,9 @@ func TestTurnWhileSessionIsRead(t *testing.T) {
 			for arrived := begin; arrived <= len(events); arrived++ {
 				m, h := testModel(t, 80, 24)
 				m.now = func() time.Time { return time.Unix(1, 0) }
-				m.Update(m.load("ses_1")())
+				m.Update(m.startedBy(func() { m.load("ses_1") })())
 				m.Update(eventsMsg(events[:begin]))
-				load := m.load("ses_1")
+				load := m.startedBy(func() { m.load("ses_1") })
 				h.stored = storedAfter(t, events[:read])
 				loaded := load()
 				m.Update(eventsMsg(events[begin:arrived]))
@@ -367,7 +363,7 @@ func TestLedgerIsMasked(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
 	m.o.clean = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
-	m.Update(m.openLedger()())
+	m.Update(m.startedBy(m.openLedger)())
 	if screen := m.plain(); strings.Contains(screen, "s3cret") || !strings.Contains(screen, "the key is ***") {
 		t.Errorf("the ledger shows a secret:\n%s", screen)
 	}
@@ -424,7 +420,7 @@ func TestOutputOfAShellLine(t *testing.T) {
 	h.stored = &frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "$ make\n10 %\r100 %\r\n\x1b[32mok\x1b[0m\x1b]0;title\a"}}},
 	}}
-	m.Update(m.load("ses_1")())
+	m.Update(m.startedBy(func() { m.load("ses_1") })())
 	if screen := m.plain(); !strings.Contains(screen, "┃ $ make\n┃ 100 %\n┃ ok\\u{1b}]0;title\\u{7}\n") {
 		t.Errorf("screen:\n%s", screen)
 	}
@@ -503,8 +499,7 @@ func TestLeavingThePlanMode(t *testing.T) {
 		if have := m.promptInput("", nil).Agent; have != want[0] || m.agentName() != want[0] {
 			t.Errorf("chosen %q: the prompt goes to %q, the screen shows %q, want %q", chosen, have, m.agentName(), want[0])
 		}
-		cmd, _ := m.runCommand("review", "", nil)
-		run(cmd)
+		run(m.startedBy(func() { m.runCommand("review", "", nil) }))
 		if sent := "by " + want[1] + ":  to ses_1 with effort "; !slices.Contains(h.list, sent) {
 			t.Errorf("chosen %q: calls %q, want %q", chosen, h.list, sent)
 		}
@@ -518,8 +513,8 @@ func TestCommandsWithFiles(t *testing.T) {
 		m, h := testModel(t, 80, 24)
 		m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "review"}}}
 		m.input.Set(text)
-		m.attach("/a.png")
-		run(m.enterPrompt())
+		attach(&m.input, "/a.png")
+		run(m.startedBy(m.enterPrompt))
 		_, files := m.input.Text()
 		if slices.Contains(h.list, "/review with a.png") != sent || !sent && (len(h.list) > 0 || !slices.Equal(files, []string{"/a.png"})) {
 			t.Errorf("%s: calls %q, the input keeps %q", text, h.list, files)
@@ -556,26 +551,26 @@ func TestUndoGivesFilesBack(t *testing.T) {
 func TestDraftStaysInTheHistory(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
-	for want, choose := range map[string]func() tea.Cmd{
-		"earlier":  func() tea.Cmd { return m.historyPicker().(*dialog.Picker).Choose(dialog.Row{ID: "earlier"}) },
-		"/deploy ": func() tea.Cmd { return m.palette().(*dialog.Picker).Choose(dialog.Row{ID: "deploy", Note: "…"}) },
+	for want, choose := range map[string]func(){
+		"earlier":  func() { m.historyPicker().(*dialog.Picker).Choose(dialog.Row{ID: "earlier"}) },
+		"/deploy ": func() { m.palette().(*dialog.Picker).Choose(dialog.Row{ID: "deploy", Note: "…"}) },
 	} {
-		m.history.File = &past.File{}
+		m.history = &past.History{}
 		m.input.Set("draft")
-		m.attach("/a b.png")
-		run(choose())
+		attach(&m.input, "/a b.png")
+		run(m.startedBy(choose))
 		if text, _ := m.input.Text(); text != want {
 			t.Errorf("the input has %q, want %q", text, want)
 		}
-		if diff := cmp.Diff([]string{`draft @"/a b.png"`}, m.history.File.Entries()); diff != "" {
+		if diff := cmp.Diff([]string{`draft @"/a b.png"`}, m.history.Entries); diff != "" {
 			t.Errorf("%q: history (-want +have):\n%s", want, diff)
 		}
 	}
-	m.history.File = &past.File{}
+	m.history = &past.History{}
 	m.input.Set("")
-	m.attach("/a.png")
-	run(m.replace(&host.PromptInput{Text: "earlier"}))
-	if diff := cmp.Diff([]string{"@/a.png"}, m.history.File.Entries()); diff != "" {
+	attach(&m.input, "/a.png")
+	run(m.startedBy(func() { m.replace(&host.PromptInput{Text: "earlier"}) }))
+	if diff := cmp.Diff([]string{"@/a.png"}, m.history.Entries); diff != "" {
 		t.Errorf("only a file: history (-want +have):\n%s", diff)
 	}
 }

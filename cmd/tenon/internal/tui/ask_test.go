@@ -54,7 +54,7 @@ func (a *answers) Config() *sdk.Config { return &sdk.Config{} }
 func testModel(t *testing.T, width, height int) (*model, *answers) {
 	t.Helper()
 	h := &answers{}
-	m := newModel(t.Context(), h, options{directory: "/p", past: &past.File{}})
+	m := newModel(t.Context(), h, options{directory: "/p", past: &past.History{}})
 	m.post = func(msg tea.Msg) { m.Update(msg) }
 	m.threads["ses_1"] = transcript.New(&sdk.Session{ID: "ses_1"}, &m.look)
 	m.root, m.shown = "ses_1", "ses_1"
@@ -196,10 +196,7 @@ func TestBackInAForm(t *testing.T) {
 	problem := "the value does not match the pattern ^[A-Z]{3}-[0-9]{4}$"
 	f := dialog.NewQuestions(&sdk.QuestionRequest{ID: "que_1", Questions: []sdk.Question{
 		{Form: &sdk.FormField{Label: "Name", Problem: problem}}, {Default: []string{"7"}, Form: &sdk.FormField{Label: "Count"}}, {Form: &sdk.FormField{Label: "Place"}},
-	}}, func(answers [][]string) tea.Cmd {
-		sent = answers
-		return nil
-	})
+	}}, func(answers [][]string) { sent = answers })
 	lines, _ := f.View(dialog.Canvas{Width: 30, Height: 20, Theme: &draw.Themes(true)[0], Method: ansi.GraphemeWidth})
 	if screen := strings.Join(strings.Fields(ansi.Strip(strings.Join(lines, " "))), " "); !strings.Contains(screen, "[0-9]{4}$") {
 		t.Errorf("screen %q", screen)
@@ -231,10 +228,7 @@ func TestFormOfQuestions(t *testing.T) {
 		{Optional: true, Default: []string{"7"}, Form: &sdk.FormField{Answer: []string{"10"}}},
 		{Options: []sdk.QuestionOption{{Label: "Red"}}, Optional: true, Custom: &fixed, Form: &sdk.FormField{}},
 		{Options: []sdk.QuestionOption{{Label: "Apple"}}, Optional: true, Multiple: true, Custom: &fixed, Default: []string{"Apple"}, Form: &sdk.FormField{}},
-	}}, func(answers [][]string) tea.Cmd {
-		sent = answers
-		return nil
-	})
+	}}, func(answers [][]string) { sent = answers })
 	keys := []rune{tea.KeyEnter, tea.KeyTab, tea.KeyUp, tea.KeyEnter, tea.KeyBackspace, tea.KeyBackspace, tea.KeyEnter, tea.KeyEnter, tea.KeySpace, tea.KeyEnter}
 	for _, code := range keys {
 		k := tea.KeyPressMsg{Code: code}
@@ -260,7 +254,7 @@ func (a *answers) Revert(_ context.Context, o host.RevertOptions) (*host.Reverte
 func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	t.Parallel()
 	m, now, press := yesModel(t)
-	m.Update(m.revert(host.RevertOptions{})())
+	m.Update(m.startedBy(func() { m.revert(host.RevertOptions{}) })())
 	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› No") {
 		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
 	}
@@ -271,6 +265,12 @@ func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(1, "revert false")
 	press(startled, "revert false, revert true")
+}
+
+// startedBy returns the commands that a function starts.
+func (m *model) startedBy(f func()) tea.Cmd {
+	f()
+	return m.started()
 }
 
 // run runs a command and those in it, except for timers.

@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // command is a slash command, also listed in the palette. Its aliases are its names in other agents.
@@ -27,37 +28,37 @@ type command struct {
 	keys    string // keys with the same effect
 	leader  string // key after ctrl+x
 	session bool   // it needs a session
-	run     func(m *model, args string) tea.Cmd
+	run     func(m *model, args string)
 }
 
 // commands lists the commands in the order of help.
 func commands() []command {
 	return []command{
-		{name: "help", aliases: []string{"?"}, short: "keys and commands", keys: "f1", leader: "?", run: func(m *model, _ string) tea.Cmd { return m.open(m.helpScreen()) }},
-		{name: "new", aliases: []string{"clear"}, short: "start a new session", leader: "n", run: func(m *model, _ string) tea.Cmd { return m.switchTo("") }},
-		{name: "sessions", aliases: []string{"resume", "continue"}, short: "continue, rename, delete or fork a session", leader: "l", run: func(m *model, _ string) tea.Cmd { return m.openSessions() }},
+		{name: "help", aliases: []string{"?"}, short: "keys and commands", keys: "f1", leader: "?", run: func(m *model, _ string) { m.open(m.helpScreen()) }},
+		{name: "new", aliases: []string{"clear"}, short: "start a new session", leader: "n", run: func(m *model, _ string) { m.switchTo("") }},
+		{name: "sessions", aliases: []string{"resume", "continue"}, short: "continue, rename, delete or fork a session", leader: "l", run: func(m *model, _ string) { m.openSessions() }},
 		{name: "model", aliases: []string{"models"}, args: "[model]", short: "choose the model", leader: "m", run: (*model).chooseModel},
-		{name: "agent", aliases: []string{"agents"}, short: "choose the agent", keys: "tab", leader: "a", run: func(m *model, _ string) tea.Cmd { return m.open(m.agentPicker()) }},
-		{name: "effort", aliases: []string{"variant"}, short: "choose the reasoning effort", keys: "ctrl+t", run: func(m *model, _ string) tea.Cmd { return m.open(m.effortPicker()) }},
-		{name: "mode", short: "change the mode: ask, accept edits, plan", keys: "shift+tab", run: func(m *model, _ string) tea.Cmd { return m.nextMode() }},
-		{name: "theme", aliases: []string{"themes"}, short: "choose the theme", leader: "t", run: func(m *model, _ string) tea.Cmd { return m.open(m.themePicker()) }},
-		{name: "undo", session: true, short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{}) }},
-		{name: "redo", session: true, short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{Redo: true}) }},
-		{name: "timeline", session: true, aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
-		{name: "fork", session: true, short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.forkOf(m.root, "") }},
-		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
+		{name: "agent", aliases: []string{"agents"}, short: "choose the agent", keys: "tab", leader: "a", run: func(m *model, _ string) { m.chooseAgent() }},
+		{name: "effort", aliases: []string{"variant"}, short: "choose the reasoning effort", keys: "ctrl+t", run: func(m *model, _ string) { m.chooseEffort() }},
+		{name: "mode", short: "change the mode: ask, accept edits, plan", keys: "shift+tab", run: func(m *model, _ string) { m.nextMode() }},
+		{name: "theme", aliases: []string{"themes"}, short: "choose the theme", leader: "t", run: func(m *model, _ string) { m.chooseTheme() }},
+		{name: "undo", session: true, short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) { m.revert(host.RevertOptions{}) }},
+		{name: "redo", session: true, short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) { m.revert(host.RevertOptions{Redo: true}) }},
+		{name: "timeline", session: true, aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) { m.openTimeline() }},
+		{name: "fork", session: true, short: "continue in a copy of the session", run: func(m *model, _ string) { m.forkOf(m.root, "") }},
+		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) { m.compact() }},
 		{name: "rename", session: true, args: "title", short: "change the title of the session", run: (*model).rename},
-		{name: "diff", session: true, short: "show the file changes of the session", leader: "d", run: func(m *model, _ string) tea.Cmd { return m.openDiff() }},
-		{name: "hooks", session: true, aliases: []string{"ledger", "explain"}, short: "show what plugins changed in each step", leader: "h", run: func(m *model, _ string) tea.Cmd { return m.openLedger() }},
-		{name: "queue", short: "edit or remove waiting prompts", leader: "w", run: func(m *model, _ string) tea.Cmd { return m.openQueue() }},
-		{name: "status", aliases: []string{"cost", "usage", "context"}, short: "model, context, tokens and cost", leader: "s", run: func(m *model, _ string) tea.Cmd { return m.open(m.statusScreen()) }},
-		{name: "editor", short: "write the prompt in your editor", leader: "e", run: func(m *model, _ string) tea.Cmd { return m.editExternally() }},
-		{name: "copy", short: "copy the last answer", leader: "y", run: func(m *model, _ string) tea.Cmd { return m.copyAnswer() }},
-		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) tea.Cmd { m.thread().UnfoldAll(); return nil }},
-		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) tea.Cmd { return m.toggleMouse() }},
+		{name: "diff", session: true, short: "show the file changes of the session", leader: "d", run: func(m *model, _ string) { m.openDiff() }},
+		{name: "hooks", session: true, aliases: []string{"ledger", "explain"}, short: "show what plugins changed in each step", leader: "h", run: func(m *model, _ string) { m.openLedger() }},
+		{name: "queue", short: "edit or remove waiting prompts", leader: "w", run: func(m *model, _ string) { m.openQueue() }},
+		{name: "status", aliases: []string{"cost", "usage", "context"}, short: "model, context, tokens and cost", leader: "s", run: func(m *model, _ string) { m.open(m.statusScreen()) }},
+		{name: "editor", short: "write the prompt in your editor", leader: "e", run: func(m *model, _ string) { m.editExternally() }},
+		{name: "copy", short: "copy the last answer", leader: "y", run: func(m *model, _ string) { m.copyAnswer() }},
+		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) { m.thread().UnfoldAll() }},
+		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) { m.toggleMouse() }},
 		{name: "connect", aliases: []string{"login"}, args: "[provider]", short: "store the key of a provider, or sign in to it", run: (*model).connect},
-		{name: "log", short: "show warnings from this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
-		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", keys: "ctrl+d", leader: "q", run: func(*model, string) tea.Cmd { return tea.Quit }},
+		{name: "log", short: "show warnings from this process", run: func(m *model, _ string) { m.open(m.logScreen()) }},
+		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", keys: "ctrl+d", leader: "q", run: func(m *model, _ string) { m.start(tea.Quit) }},
 	}
 }
 
@@ -70,14 +71,6 @@ func (m *model) commandList() []command {
 		if c := &m.inventory.commands[i]; find(own, c.Name) == nil {
 			out = append(out, command{name: terminal.OneLine(c.Name), args: "[arguments]", short: terminal.OneLine(c.Description)})
 		}
-	}
-	return out
-}
-
-func (m *model) commandNames() []string {
-	var out []string
-	for _, c := range m.commandList() {
-		out = append(out, c.name)
 	}
 	return out
 }
@@ -126,77 +119,75 @@ func (m *model) custom(name string) *host.CommandInfo {
 	return nil
 }
 
-// runCommand runs a command; ok is false if the name is unknown. Files attached to a built-in command stay attached.
-func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok bool) {
+// runCommand runs a command, and returns false if the name is unknown. Files attached to a built-in command stay attached.
+func (m *model) runCommand(name, args string, files []string) bool {
 	if c := find(commands(), name); c != nil {
-		m.attach(files...)
-		if args != "" && c.args == "" {
+		if attach(&m.input, files...); args != "" && c.args == "" {
 			m.problem(fmt.Sprintf("/%s takes no argument", name))
-			return nil, true
+		} else {
+			m.execute(c, args)
 		}
-		return m.execute(c, args), true
+		return true
 	}
 	c := m.custom(name)
 	if c == nil {
-		return nil, false
+		return false
 	}
 	in := m.promptInput(args, files)
 	if c.Agent != "" && m.mode != modePlan {
 		in.Agent = m.agent
 	}
 	in.Command, in.Variant = name, m.effort // the command's own variant overrides the session's
-	return m.send(in), true
+	m.send(in)
+	return true
 }
 
 // leaderKey runs the command of a key after ctrl+x.
-func (m *model) leaderKey(name string) tea.Cmd {
-	switch name {
-	case "down":
-		return m.enter()
-	case "up":
+func (m *model) leaderKey(name string) {
+	list := commands()
+	i := slices.IndexFunc(list, func(c command) bool { return c.leader == name })
+	switch {
+	case name == "down":
+		m.enter()
+	case name == "up":
 		m.leave()
-		return nil
-	case "left":
-		return m.sibling(-1)
-	case "right":
-		return m.sibling(1)
-	case "esc", "ctrl+x":
-		return nil
+	case name == "left":
+		m.sibling(-1)
+	case name == "right":
+		m.sibling(1)
+	case name == "esc" || name == "ctrl+x":
+	case i >= 0:
+		m.execute(&list[i], "")
+	default:
+		m.problem("ctrl+x " + name + " is not a command; ctrl+x ? lists the keys")
 	}
-	for _, c := range commands() {
-		if c.leader == name {
-			return m.execute(&c, "")
-		}
-	}
-	m.problem("ctrl+x " + name + " is not a command; ctrl+x ? lists the keys")
-	return nil
 }
 
 // execute runs a built-in command, if it has the session that it needs.
-func (m *model) execute(c *command, args string) tea.Cmd {
+func (m *model) execute(c *command, args string) {
 	if c.session && m.root == "" {
 		m.say("the session is empty; send a prompt first")
-		return nil
+		return
 	}
-	return c.run(m, args)
+	c.run(m, args)
 }
 
 // revert undoes the latest prompt, or all prompts from a message on, or restores a prompt.
-func (m *model) revert(o host.RevertOptions) tea.Cmd {
+func (m *model) revert(o host.RevertOptions) {
 	o.SessionID = cmp.Or(o.SessionID, m.root)
 	prompts := m.main().Prompts()
-	return m.do(func(ctx context.Context) (then, error) {
+	m.do(func(ctx context.Context) (then, error) {
 		r, err := m.host.Revert(ctx, o)
 		if errors.As(err, new(*host.ConflictError)) {
 			o.Force = true
-			return m.opens(m.conflictQuestion(err, func() tea.Cmd { return m.revert(o) })), nil
+			return m.opens(m.conflictQuestion(err, func() { m.revert(o) })), nil
 		}
-		return func() tea.Cmd { return m.reverted(o, r, prompts) }, err
+		return func() { m.reverted(o, r, prompts) }, err
 	})
 }
 
 // reverted reports the result of undo or redo, reloads the session, and puts the undone prompt into the input or removes it from there.
-func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []transcript.Prompt) tea.Cmd {
+func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []transcript.Prompt) {
 	done := view.Plural(len(r.Files), "file")
 	if r.Messages > 0 {
 		done = view.Plural(r.Messages, "message") + " and " + done
@@ -217,56 +208,50 @@ func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []trans
 	if text, files := m.input.Text(); m.input.Empty() || text == m.undone.Text && slices.Equal(files, m.undone.Files) {
 		m.undone = prompt
 		m.input.Set(prompt.Text)
-		m.attach(prompt.Files...)
+		attach(&m.input, prompt.Files...)
 	}
-	return m.load(o.SessionID)
+	m.load(o.SessionID)
 }
 
 // forkOf continues in a copy of a session up to a message; empty: all of it.
-func (m *model) forkOf(session, message string) tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
-		s, err := m.host.Fork(ctx, session, message)
-		return func() tea.Cmd {
-			m.say("continuing in a copy; the original session and all files are unchanged")
-			return m.switchTo(s.ID)
-		}, err
+func (m *model) forkOf(session, message string) {
+	fetch(m, func(ctx context.Context) (*sdk.Session, error) { return m.host.Fork(ctx, session, message) }, func(s *sdk.Session) {
+		m.say("continuing in a copy; the original session and all files are unchanged")
+		m.switchTo(s.ID)
 	})
 }
 
-func (m *model) compact() tea.Cmd {
+func (m *model) compact() {
 	session, name := m.root, m.modelName
-	return m.do(func(ctx context.Context) (then, error) {
-		if err := m.host.Compact(ctx, session, name); err != nil {
-			return nil, err
-		}
-		return func() tea.Cmd { return m.load(session) }, nil
+	m.do(func(ctx context.Context) (then, error) {
+		return func() { m.load(session) }, m.host.Compact(ctx, session, name)
 	})
 }
 
-func (m *model) rename(title string) tea.Cmd {
+func (m *model) rename(title string) {
 	if title == "" {
 		m.problem("write the title after /rename")
-		return nil
+		return
 	}
 	session := m.root
-	return m.do(func(ctx context.Context) (then, error) {
+	m.do(func(ctx context.Context) (then, error) {
 		return m.note("renamed"), m.host.SetTitle(ctx, session, title)
 	})
 }
 
 // toggleMouse switches the mouse on or off. While it is off, the terminal itself selects and scrolls.
-func (m *model) toggleMouse() tea.Cmd {
+func (m *model) toggleMouse() {
 	off := !m.settings.NoMouse
 	m.say("mouse " + map[bool]string{true: "off: the terminal selects text", false: "on: the wheel scrolls, a click shows details"}[off])
-	return m.keep(func(s *settings.Settings) { s.NoMouse = off })
+	m.keep(func(s *settings.Settings) { s.NoMouse = off })
 }
 
-func (m *model) copyAnswer() tea.Cmd {
+func (m *model) copyAnswer() {
 	text := m.thread().Answer()
 	if text == "" {
 		m.say("no answer yet")
-		return nil
+		return
 	}
 	m.say("copied the last answer")
-	return tea.SetClipboard(text)
+	m.start(tea.SetClipboard(text))
 }

@@ -19,26 +19,31 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// remember stores a prompt in the history, unless it may contain a key.
+// remember returns a command that stores a prompt in the history, unless it may contain a key.
 func (m *model) remember(text string) tea.Cmd {
 	m.history.Sent()
 	if m.mayHoldKey(text) {
 		return nil
 	}
+	store := m.history.Add(text)
+	if store == nil {
+		return nil
+	}
 	return func() tea.Msg {
-		if err := m.history.File.Add(text); err != nil {
-			return set(func() { m.forgot(err) })
+		if err := store(); err != nil {
+			return then(func() { m.forgot(err) })
 		}
 		return nil
 	}
 }
 
 // quit ends the program at a signal, and stores a draft in the history.
-func (m *model) quit() tea.Cmd {
+func (m *model) quit() {
+	var save tea.Cmd
 	if draft := m.draft(); draft != "" {
-		return tea.Sequence(m.remember(draft), tea.Quit)
+		save = m.remember(draft)
 	}
-	return tea.Quit
+	m.start(tea.Sequence(save, tea.Quit))
 }
 
 // draft returns the input as text for the history, with mentions of attached files at the end; empty if the input is blank.
@@ -70,27 +75,25 @@ func (m *model) forgot(err error) {
 }
 
 // run runs a command or a shell line, or sends a prompt to the model.
-func (m *model) run(text string, files []string) tea.Cmd {
-	switch line := strings.TrimSpace(text); {
+func (m *model) run(text string, files []string) {
+	line := strings.TrimSpace(text)
+	word, args, _ := strings.Cut(text, " ")
+	name, slash := strings.CutPrefix(word, "/")
+	switch {
 	case strings.HasPrefix(text, "!") && len(line) > 1:
 		in := m.promptInput(strings.TrimSpace(text[1:]), nil)
 		in.Shell, in.NoReply = true, true
-		return m.send(in)
-	case strings.HasPrefix(text, "/"):
-		name, args, _ := strings.Cut(text[1:], " ")
-		if cmd, ok := m.runCommand(strings.TrimSpace(name), strings.TrimSpace(args), files); ok {
-			return cmd
-		}
-		if !isPath(name) {
-			m.input.Set(text)
-			m.attach(files...)
-			m.problem("unknown command /" + terminal.OneLine(name) + "; " + m.meant(name) + ` To send it as a prompt, put a space before the "/"`)
-			return nil
-		}
+		m.send(in)
+	case slash && m.runCommand(strings.TrimSpace(name), strings.TrimSpace(args), files):
+	case slash && !isPath(name):
+		m.input.Set(text)
+		attach(&m.input, files...)
+		m.problem("unknown command /" + terminal.OneLine(name) + "; " + m.meant(name) + ` To send it as a prompt, put a space before the "/"`)
 	case line == "exit" || line == "quit" || line == ":q":
-		return tea.Quit
+		m.start(tea.Quit)
+	default:
+		m.submit(text, files)
 	}
-	return m.submit(text, files)
 }
 
 // elsewhere maps commands of other agents to those of tenon in a shell.
@@ -104,26 +107,11 @@ func (m *model) meant(name string) string {
 	if shell := elsewhere[first]; shell != "" {
 		return "in a shell, run: tenon " + shell + "."
 	}
-	if near := nearest.Name(first, m.commandNames()); near != "" {
+	names := mapped(m.commandList(), func(c *command) string { return c.name })
+	if near := nearest.Name(first, names); near != "" {
 		return "did you mean /" + near + "?"
 	}
 	return "/help lists the commands."
-}
-
-// pasteLabel describes a long paste.
-func pasteLabel(lines, size int) string {
-	if lines > 1 {
-		return "[Pasted " + view.Plural(lines, "line") + "]"
-	}
-	return fmt.Sprintf("[Pasted %d characters]", size)
-}
-
-func fileLabel(path string) string {
-	name := view.Clip(terminal.OneLine(filepath.Base(path)), 40)
-	if edit.IsImage(path) {
-		return "Image " + name
-	}
-	return "File " + name
 }
 
 // clipboardTools read an image from the clipboard: Wayland, X11, macOS.
@@ -134,8 +122,8 @@ var clipboardTools = [][]string{
 }
 
 // pasteImage attaches the image in the clipboard.
-func (m *model) pasteImage() tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
+func (m *model) pasteImage() {
+	m.do(func(ctx context.Context) (then, error) {
 		problem := "no tool to read an image from the clipboard: install wl-paste, xclip or pngpaste, or paste the path of a file"
 		for _, tool := range clipboardTools {
 			path, err := projectfs.LookPath(tool[0], m.o.worktree)
@@ -152,32 +140,36 @@ func (m *model) pasteImage() tea.Cmd {
 				return nil, err
 			}
 			_, err = f.Write(data)
-			return set(func() { m.attach(f.Name()) }), errors.Join(err, f.Close())
+			return func() { attach(&m.input, f.Name()) }, errors.Join(err, f.Close())
 		}
 		return m.note(problem), nil
 	})
 }
 
-// attach adds files to the prompt.
-func (m *model) attach(files ...string) {
+// attach inserts files into an editor.
+func attach(e *edit.Editor, files ...string) {
 	for _, path := range files {
-		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+		kind := "File "
+		if edit.IsImage(path) {
+			kind = "Image "
+		}
+		e.InsertChip(edit.Chip{Label: "[" + kind + view.Clip(terminal.OneLine(filepath.Base(path)), 40) + "]", File: path})
 	}
 }
 
 // editExternally opens the prompt in the user's editor.
-func (m *model) editExternally() tea.Cmd {
+func (m *model) editExternally() {
 	text, files := m.input.Text()
-	if len(files) > 0 {
-		m.problem("attached files cannot be edited; remove them first")
-		return nil
-	}
 	words := strings.Fields(m.o.editor)
-	if len(words) == 0 {
+	switch {
+	case len(files) > 0:
+		m.problem("attached files cannot be edited; remove them first")
+		return
+	case len(words) == 0:
 		m.problem("no editor is set; set VISUAL or EDITOR")
-		return nil
+		return
 	}
-	return m.do(func(context.Context) (then, error) {
+	m.do(func(context.Context) (then, error) {
 		program, err := projectfs.LookPath(words[0], m.o.worktree)
 		if err != nil {
 			return nil, fmt.Errorf("edit the prompt: %w", err)
@@ -195,18 +187,17 @@ func (m *model) editExternally() tea.Cmd {
 			if err = errors.Join(err, readErr, os.Remove(f.Name())); err != nil {
 				err = fmt.Errorf("edit the prompt: %w", err)
 			}
-			return then(func() tea.Cmd {
-				m.editors.Done()
-				if err != nil {
-					return m.failed(err)()
+			return then(func() {
+				if m.editors.Done(); err != nil {
+					m.failed(err)()
+				} else {
+					m.input.Set(strings.TrimRight(string(data), "\n"))
 				}
-				m.input.Set(strings.TrimRight(string(data), "\n"))
-				return nil
 			})
 		})
-		return func() tea.Cmd {
+		return func() {
 			m.editors.Add(1)
-			return edited
+			m.start(edited)
 		}, nil
 	})
 }

@@ -16,58 +16,63 @@ import (
 )
 
 // connect signs in to the provider of the arguments, else to the one that the user picks.
-func (m *model) connect(args string) tea.Cmd {
+func (m *model) connect(args string) {
 	if len(strings.Fields(args)) > 1 {
 		m.problem("/connect takes one provider; it asks for the key afterwards")
-		return nil
+		return
 	}
 	if provider := strings.TrimRight(args, "/"); provider != "" {
-		return m.do(func(context.Context) (then, error) {
+		m.do(func(context.Context) (then, error) {
 			methods := m.host.SignInMethods(provider)
-			return func() tea.Cmd { return m.chooseMethod(provider, methods) }, m.host.KnownProvider(provider)
+			return func() { m.chooseMethod(provider, methods) }, m.host.KnownProvider(provider)
 		})
+		return
 	}
-	return m.do(func(context.Context) (then, error) {
-		p := &dialog.Picker{Title: "Provider", Empty: "no providers", Choose: func(r dialog.Row) tea.Cmd { return m.connect(r.ID) }}
+	m.do(func(context.Context) (then, error) {
 		usual, others := m.host.SignInProviders()
-		for _, c := range append(usual, others...) {
-			p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: c.Name, Note: view.Clip(terminal.OneLine(c.Text), 40)})
-		}
-		return m.opens(p), nil
+		return m.opens(&dialog.Picker{
+			Title: "Provider", Empty: "no providers", Choose: func(r dialog.Row) { m.connect(r.ID) },
+			Rows: mapped(append(usual, others...), func(c *cli.Choice) dialog.Row {
+				return dialog.Row{ID: c.Name, Label: c.Name, Note: view.Clip(terminal.OneLine(c.Text), 40)}
+			}),
+		}), nil
 	})
 }
 
 // chooseMethod opens the picker of sign-in methods if there are several.
-func (m *model) chooseMethod(provider string, methods []cli.Choice) tea.Cmd {
+func (m *model) chooseMethod(provider string, methods []cli.Choice) {
 	if len(methods) == 1 {
-		return m.signIn(provider, methods[0].Name)
+		m.signIn(provider, methods[0].Name)
+		return
 	}
-	p := &dialog.Picker{Title: "Sign in to " + provider, Choose: func(r dialog.Row) tea.Cmd { return m.signIn(provider, r.ID) }}
-	for _, c := range methods {
-		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: c.Text, Note: c.Name})
-	}
-	return m.open(p)
+	m.open(&dialog.Picker{
+		Title: "Sign in to " + provider, Choose: func(r dialog.Row) { m.signIn(provider, r.ID) },
+		Rows: mapped(methods, func(c *cli.Choice) dialog.Row { return dialog.Row{ID: c.Name, Label: c.Text, Note: c.Name} }),
+	})
 }
 
 // signIn signs in with a method, or asks for the key.
-func (m *model) signIn(provider, method string) tea.Cmd {
+func (m *model) signIn(provider, method string) {
 	if method != cli.MethodKey {
-		return m.store(provider, func(ctx context.Context, user sdk.AuthUser) error {
+		m.store(provider, func(ctx context.Context, user sdk.AuthUser) error {
 			return m.host.SignInWith(ctx, provider, method, false, user)
 		})
+		return
 	}
-	return m.open(&dialog.Line{Title: "Key of " + terminal.OneLine(provider) + " (not shown)", Secret: true, Done: func(key string) tea.Cmd {
-		return m.store(provider, func(ctx context.Context, _ sdk.AuthUser) error { return m.host.StoreKey(ctx, provider, key) })
+	m.open(&dialog.Line{Title: "Key of " + terminal.OneLine(provider) + " (not shown)", Secret: true, Done: func(key string) {
+		m.store(provider, func(ctx context.Context, _ sdk.AuthUser) error { return m.host.StoreKey(ctx, provider, key) })
 	}})
 }
 
-// store stores credentials, reloads the providers and sends a test request. A dialog shows the progress.
-func (m *model) store(provider string, store func(context.Context, sdk.AuthUser) error) tea.Cmd {
+// store stores credentials, reloads the providers and sends a test request. A dialog shows the progress; the result is shown at the end.
+func (m *model) store(provider string, store func(context.Context, sdk.AuthUser) error) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	u := &signingIn{browse: m.o.browse, post: m.post, pasted: make(chan string, 1)}
-	u.dialog = &dialog.Wait{Title: "Connecting to " + terminal.OneLine(provider), Cancel: cancel, Prompt: "If the browser cannot load the last page, paste its address here:"}
+	u.dialog = &dialog.Wait{
+		Title: "Connecting to " + terminal.OneLine(provider), Cancel: cancel, Copy: func(address string) { m.start(tea.SetClipboard(address)) },
+	}
 	m.open(u.dialog)
-	return func() tea.Msg {
+	m.start(func() tea.Msg {
 		defer cancel()
 		result, err := "canceled", store(ctx, u)
 		switch {
@@ -77,8 +82,16 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 		case ctx.Err() != nil:
 			err = nil
 		}
-		return then(func() tea.Cmd { return m.connected(u.dialog, provider, result, err) })
-	}
+		return then(func() {
+			if m.close(u.dialog); err != nil {
+				m.problem(m.o.explain(err))
+			} else {
+				m.say(provider + ": " + result)
+			}
+			m.loadInventory()
+			m.loadFallback()
+		})
+	})
 }
 
 // tryStored reloads the providers and tests the credentials of one. The user can cancel the test through ctx.
@@ -93,17 +106,6 @@ func (m *model) tryStored(ctx context.Context, provider string) (string, error) 
 	return result + " · /model chooses a model", err
 }
 
-// connected shows the result of a sign-in.
-func (m *model) connected(shown *dialog.Wait, provider, result string, err error) tea.Cmd {
-	m.close(shown)
-	if err != nil {
-		m.problem(m.o.explain(err))
-	} else {
-		m.say(provider + ": " + result)
-	}
-	return tea.Batch(m.loadInventory(), m.loadFallback())
-}
-
 // signingIn implements sdk.AuthUser for a sign-in that runs in a command. It shows each step in a dialog.
 type signingIn struct {
 	browse func(address string) (opened bool, err error)
@@ -116,7 +118,7 @@ var _ sdk.AuthUser = (*signingIn)(nil)
 
 // show adds a line to the dialog, and sets the address to copy unless it is empty.
 func (u *signingIn) show(line, address string) {
-	u.post(set(func() {
+	u.post(then(func() {
 		u.dialog.Lines = append(u.dialog.Lines, line)
 		u.dialog.Address = cmp.Or(address, u.dialog.Address)
 	}))
@@ -149,7 +151,9 @@ func (u *signingIn) Visit(ctx context.Context, address string) (string, error) {
 		line = "opened your browser to sign in; if nothing appears, open this address: "
 	}
 	u.show(line+terminal.OneLine(address), address)
-	u.post(set(func() { u.dialog.Enter = u.enter }))
+	u.post(then(func() {
+		u.dialog.Ask = &dialog.Line{Title: "If the browser cannot load the last page, paste its address here:", Done: u.enter}
+	}))
 	select {
 	case text := <-u.pasted:
 		return text, nil

@@ -50,7 +50,7 @@ func TestConnectChecksItsArgument(t *testing.T) {
 	} {
 		m, _ := testModel(t, 80, 24)
 		m.o.explain = func(err error) string { return err.Error() }
-		m.history.File = &past.File{}
+		m.history = &past.History{}
 		m.input.Set(line)
 		_, cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
 		for _, msg := range messages(cmd) {
@@ -60,7 +60,7 @@ func TestConnectChecksItsArgument(t *testing.T) {
 		if !strings.Contains(m.toast.text, want.toast) || !strings.Contains(screen, want.screen) || (want.toast == "") != (len(m.dialogs) > 0) {
 			t.Errorf("%s: toast %q, screen:\n%s", line, m.toast.text, screen)
 		}
-		if diff := cmp.Diff([]string(nil), m.history.File.Entries()); diff != "" {
+		if diff := cmp.Diff([]string(nil), m.history.Entries); diff != "" {
 			t.Errorf("%s: history (-want +have):\n%s", line, diff)
 		}
 	}
@@ -95,10 +95,12 @@ func TestEndOfASignIn(t *testing.T) {
 			h.reload = func() error { step("reload"); return c.reload }
 			h.try = func() { step("try") }
 			var plugin sdk.AuthUser
-			signIn := m.store("mine", func(_ context.Context, user sdk.AuthUser) error {
-				plugin = user
-				step("store")
-				return c.store
+			signIn := m.startedBy(func() {
+				m.store("mine", func(_ context.Context, user sdk.AuthUser) error {
+					plugin = user
+					step("store")
+					return c.store
+				})
 			})
 			m.Update(signIn())
 			for range 20 {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/sdk"
@@ -18,22 +20,13 @@ import (
 // for as long.
 const longTurn = 30 * time.Second
 
-// events handles events of the host.
-func (m *model) events(list []sdk.Event) tea.Cmd {
-	var cmds []tea.Cmd
-	for i := range list {
-		cmds = append(cmds, m.event(&list[i]))
-	}
-	return tea.Batch(cmds...)
-}
-
 // event handles an event of the host. Events of sessions outside this conversation have no effect.
-func (m *model) event(e *sdk.Event) tea.Cmd {
+func (m *model) event(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.SessionInfo:
-		return m.sessionEvent(e.Type, p)
+		m.sessionEvent(e.Type, p)
 	case *sdk.SessionStatusInfo:
-		return m.status(p)
+		m.status(p)
 	case *sdk.SessionErrorInfo:
 		if p.Error != nil && p.Error.Name != sdk.ErrorAborted {
 			m.threadOf(p.SessionID).Failed(p.Error)
@@ -57,95 +50,82 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 			m.threadOf(p.SessionID).Notice(transcript.Faint, "the conversation was summarized; older messages stay visible here, but the model sees only the summary")
 		}
 	default:
-		return m.askEvent(e)
+		m.askEvent(e)
 	}
-	return nil
 }
 
 // sessionEvent tracks the sessions of the conversation: the root and its subagents.
-func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) tea.Cmd {
+func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) {
 	t := m.threads[p.Info.ID]
 	switch {
 	case t != nil:
 		undone := (t.Info.Revert == nil) != (p.Info.Revert == nil) || t.Info.Revert != nil && *t.Info.Revert != *p.Info.Revert
 		t.Info = p.Info
 		if undone && typ == sdk.EventSessionUpdated && !t.Busy() { // a turn deletes undone messages, which are not on the screen
-			return m.load(p.Info.ID)
+			m.load(p.Info.ID)
 		}
 	case p.Info.ParentID == "" || m.threads[p.Info.ParentID] == nil || typ == sdk.EventSessionDeleted:
 	case typ == sdk.EventSessionCreated:
 		m.threads[p.Info.ID] = transcript.New(&p.Info, &m.look)
 	default: // a subagent from before the start is resumed
-		return m.loadChild(p.Info.ID, p.Info.ParentID)
+		m.loadChild(p.Info.ID, p.Info.ParentID)
 	}
-	return nil
 }
 
 // status follows the turns.
-func (m *model) status(p *sdk.SessionStatusInfo) tea.Cmd {
+func (m *model) status(p *sdk.SessionStatusInfo) {
 	t := m.threads[p.SessionID]
 	if t == nil {
-		return nil
+		return
 	}
 	was := t.Busy()
 	t.Status = p.Status
 	switch {
 	case !was && t.Busy():
 		t.Begin(m.now())
-		return m.nextTick()
-	case was && !t.Busy():
-		return m.turnEnded(t)
+		m.nextTick()
+	case was && !t.Busy() && t.Info.ID == m.root:
+		m.turnEnded(t)
 	}
-	return nil
 }
 
 // turnEnded shows the figures of a turn, and announces the end of a long one.
-func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
+func (m *model) turnEnded(t *transcript.Thread) {
 	took := m.now().Sub(t.Begun)
-	if t.Info.ID != m.root {
-		return nil
-	}
 	t.End(took)
-	cmds := []tea.Cmd{m.loadBranch(), m.loadFiles()}
+	m.loadBranch()
+	m.loadFiles()
 	if m.blurred || took >= longTurn {
-		cmds = append(cmds, m.notify("is done after "+view.Duration(took.Round(time.Second))))
+		m.notify("is done after " + view.Duration(took.Round(time.Second)))
 	}
-	return tea.Batch(cmds...)
 }
 
 // notify sends a desktop notification about the conversation through the terminal.
-func (m *model) notify(text string) tea.Cmd {
-	return tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a")
-}
-
-// childText describes the activity of a subagent's session.
-func (m *model) childText(session string) string {
-	return m.threadOf(session).Doing()
+func (m *model) notify(text string) {
+	m.start(tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a"))
 }
 
 // loadChild reads the session of a subagent, unless events have delivered it from its start.
-func (m *model) loadChild(session, parent string) tea.Cmd {
-	if m.threads[session] != nil {
-		return nil
+func (m *model) loadChild(session, parent string) {
+	if m.threads[session] == nil {
+		m.threads[session] = transcript.New(&sdk.Session{ID: session, ParentID: parent}, &m.look)
+		m.load(session)
 	}
-	m.threads[session] = transcript.New(&sdk.Session{ID: session, ParentID: parent}, &m.look)
-	return m.load(session)
 }
 
 // enter shows the session of the latest subagent.
-func (m *model) enter() tea.Cmd {
+func (m *model) enter() {
 	list := m.thread().Children()
 	if len(list) == 0 {
 		m.say("this session has no subagents")
-		return nil
+		return
 	}
-	return m.showChild(list[len(list)-1], m.shown)
+	m.showChild(list[len(list)-1], m.shown)
 }
 
-func (m *model) showChild(session, parent string) tea.Cmd {
-	load := m.loadChild(session, parent)
+func (m *model) showChild(session, parent string) {
+	m.loadChild(session, parent)
 	m.shown = session
-	return load
 }
 
 // leave shows the parent session.
@@ -165,17 +145,15 @@ func (m *model) above() *transcript.Thread {
 }
 
 // sibling shows another subagent of the same session.
-func (m *model) sibling(by int) tea.Cmd {
+func (m *model) sibling(by int) {
 	if m.thread().Info.ParentID == "" {
-		return nil
+		return
 	}
 	parent := m.above()
 	list := parent.Children()
-	i := slices.Index(list, m.shown)
-	if i < 0 {
-		return nil
+	if i := slices.Index(list, m.shown); i >= 0 {
+		m.showChild(list[(i+by+len(list))%len(list)], parent.Info.ID)
 	}
-	return m.showChild(list[(i+by+len(list))%len(list)], parent.Info.ID)
 }
 
 // title returns the title of the terminal window.
@@ -185,4 +163,125 @@ func (m *model) title() string {
 		return "tenon"
 	}
 	return "tenon · " + view.Clip(title, 60)
+}
+
+// askEvent queues questions and removes answered ones.
+func (m *model) askEvent(e *sdk.Event) {
+	switch p := e.Properties.(type) {
+	case *sdk.PermissionRequest:
+		if m.threads[p.SessionID] != nil {
+			m.ask(asked{m.permission(p), p.ID, p.SessionID})
+		}
+	case *sdk.QuestionRequest:
+		if m.threads[p.SessionID] != nil {
+			m.ask(asked{m.questions(p), p.ID, p.SessionID})
+		}
+	case *sdk.PermissionReplied:
+		m.answered(p.RequestID)
+	case *sdk.QuestionReplied:
+		m.answered(p.RequestID)
+	}
+}
+
+// ask queues a question, and notifies a user who is away of the first one.
+func (m *model) ask(a asked) {
+	if m.asks = append(m.asks, a); len(m.asks) == 1 && (m.blurred || m.now().Sub(m.pressed) >= longTurn) {
+		m.notify("waits for your answer")
+	}
+}
+
+// asker returns the title of the session that asks the visible question; empty for the current session and its subagents.
+func (m *model) asker() string {
+	if len(m.dialogs) > 0 || len(m.asks) == 0 {
+		return ""
+	}
+	t := m.threads[m.asks[0].session]
+	for t != nil && t.Info.ParentID != "" {
+		t = m.threads[t.Info.ParentID]
+	}
+	if t == nil || t.Info.ID == m.root {
+		return ""
+	}
+	return terminal.OneLine(t.Info.Title)
+}
+
+func (m *model) answered(id string) {
+	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.id == id })
+}
+
+// faced notices a new visible question, and schedules a redraw for when keys begin to answer it.
+func (m *model) faced() {
+	front := m.top()
+	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
+		front = nil // the user opened it
+	}
+	if front != m.front {
+		m.front = front
+		m.startle()
+	}
+}
+
+// startle makes the visible question ignore keys for a moment.
+func (m *model) startle() {
+	m.frontAt = m.now()
+	m.start(tea.Tick(startled, func(time.Time) tea.Msg { return redraw{} }))
+}
+
+// calm reports whether keys answer the visible question.
+func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
+
+// fits reports whether a key (or a paste, as its text) is meant for the topmost dialog. Keys meant for the prompt or another question must not
+// answer a question.
+func (m *model) fits(k tea.KeyPressMsg) bool {
+	q, choice := m.top().(*dialog.Choice)
+	return (m.front == nil || m.calm()) && (!choice || q.Meant(k))
+}
+
+func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
+	asked := view.Asks(r, m.o.directory)
+	if t := m.threads[r.SessionID]; t.Info.ParentID != "" {
+		asked.Notes = append([]string{"requested in the subagent's session " + terminal.OneLine(t.Info.Title)}, asked.Notes...)
+	}
+	send := func(d dialog.Decision) {
+		m.do(func(context.Context) (then, error) {
+			if d.Session {
+				return nil, m.host.AllowInSession(r.ID)
+			}
+			return nil, m.host.ReplyPermission(r.ID, d.Reply, d.Message)
+		})
+	}
+	return dialog.NewPermission(asked, send, m.open)
+}
+
+// questions shows questions of the model, or the form of an MCP server.
+func (m *model) questions(r *sdk.QuestionRequest) dialog.Dialog {
+	send := func(answers [][]string) {
+		m.do(func(context.Context) (then, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
+	}
+	if form := r.Questions[0].Form; form != nil && form.URL != "" && len(r.Questions) == 1 {
+		return dialog.NewLink(r, send, func() { m.browse(form.URL) }, m.open)
+	}
+	return dialog.NewQuestions(r, send)
+}
+
+// browse opens an address in the user's browser.
+func (m *model) browse(address string) {
+	m.do(func(context.Context) (then, error) {
+		opened, err := m.o.browse(address)
+		if err == nil && !opened {
+			return m.note("no browser on this machine; open the address on another one: " + terminal.OneLine(address)), nil
+		}
+		return nil, err
+	})
+}
+
+// conflictQuestion asks whether undo may overwrite files that changed since.
+func (m *model) conflictQuestion(err error, force func()) dialog.Dialog {
+	keep := func() {}
+	return dialog.NewChoice(view.Asked{
+		Question: "Overwrite files that changed after the session wrote them?", Body: terminal.OneLine(err.Error()),
+	}, []dialog.Option{
+		{Key: "n", Label: "No, keep them", Run: keep},
+		{Key: "y", Label: "Yes, overwrite them", Run: force},
+	}, keep, m.open)
 }

@@ -40,7 +40,7 @@ func TestSubagentOfACopy(t *testing.T) {
 	h.stored = storedAfter(t, nil)
 	h.stored.Session.ParentID = "ses_0"
 	m.Update(taskEvents())
-	for _, msg := range messages(m.enter()) {
+	for _, msg := range messages(m.startedBy(m.enter)) {
 		m.Update(msg)
 	}
 	if screen := m.plain(); !strings.Contains(screen, "subagent's session") {

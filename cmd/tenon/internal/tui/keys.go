@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
 const (
@@ -23,56 +25,46 @@ const (
 )
 
 // key handles a key: the leader, dialogs, the menu, the screen, the prompt.
-func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+func (m *model) key(k tea.KeyPressMsg) {
 	name, now := k.String(), m.now()
 	if name != m.armed || now.Sub(m.pressed) >= twice {
 		m.armed = ""
 	}
 	m.toast, m.pressed = toast{}, now
-	if name == "ctrl+z" {
-		return tea.Suspend
-	}
-	if m.leader {
+	top, screen := m.top(), screenKeys()[name]
+	switch {
+	case name == "ctrl+z":
+		m.start(tea.Suspend)
+	case m.leader:
 		m.leader = false
-		return m.leaderKey(name)
-	}
-	if top := m.top(); top != nil {
-		return m.topKey(top, k)
-	}
-	if done, cmd := m.menuKey(name); done {
-		return cmd
-	}
-	if cmd, ok := m.screenKey(name); ok {
-		return cmd
-	}
-	if m.thread().Info.ParentID != "" {
+		m.leaderKey(name)
+	case top != nil:
+		m.topKey(top, k)
+	case m.menuKey(name):
+	case screen != nil:
+		screen(m)
+	case m.thread().Info.ParentID != "":
 		m.say("this is a subagent's session; ctrl+x ↑ returns")
-		return nil
+	default:
+		m.promptKey(name, k.Text)
 	}
-	return m.promptKey(name, k.Text)
 }
 
 // topKey passes a key to the topmost dialog or question.
-func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
-	if !m.fits(k) {
-		return m.startle()
-	}
+func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) {
 	_, choice := top.(*dialog.Choice)
 	switch name := k.String(); {
+	case !m.fits(k):
+		m.startle()
 	case name == "ctrl+x":
 		m.leader = true
-		return nil
 	case name == "shift+tab" && choice:
-		return m.nextMode()
+		m.nextMode()
 	case name == "ctrl+o" && len(m.dialogs) == 0:
 		m.thread().UnfoldAll()
-		return nil
-	}
-	done, cmd := top.Key(k)
-	if done {
+	case top.Key(k):
 		m.close(top)
 	}
-	return cmd
 }
 
 // close removes a dialog or question.
@@ -81,216 +73,178 @@ func (m *model) close(d dialog.Dialog) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.Dialog == d })
 }
 
-func (m *model) open(d dialog.Dialog) tea.Cmd {
-	m.dialogs = append(m.dialogs, d)
-	return nil
-}
+func (m *model) open(d dialog.Dialog) { m.dialogs = append(m.dialogs, d) }
 
-// screenKey handles keys that do not edit the prompt.
-func (m *model) screenKey(name string) (tea.Cmd, bool) {
-	l, page := &m.thread().List, 0
-	switch name {
-	case "ctrl+x":
-		m.leader = true
-	case "ctrl+c":
-		return m.ctrlC(), true
-	case "esc":
-		return m.escape(), true
-	case "ctrl+p":
-		return m.open(m.palette()), true
-	case "f1":
-		return m.open(m.helpScreen()), true
-	case "ctrl+o":
-		m.thread().UnfoldAll()
-	case "shift+tab":
-		return m.nextMode(), true
-	case "ctrl+t":
-		return m.open(m.effortPicker()), true
-	case "pgup":
-		page = -l.Page()
-	case "pgdown":
-		page = l.Page()
-	case "ctrl+alt+u":
-		page = -l.Page() / 2
-	case "ctrl+alt+d":
-		page = l.Page() / 2
-	case "ctrl+alt+y":
-		page = -1
-	case "ctrl+alt+e":
-		page = 1
-	case "ctrl+g", "ctrl+home":
-		l.Home()
-	case "ctrl+alt+g", "ctrl+end":
-		l.End()
-	default:
-		return nil, false
+// screenKeys returns the keys that do not edit the prompt.
+func screenKeys() map[string]func(*model) {
+	scroll := func(lines func(page int) int) func(*model) {
+		return func(m *model) { m.thread().List.Scroll(lines(m.thread().List.Page())) }
 	}
-	if page != 0 {
-		l.Scroll(page)
+	home := func(m *model) { m.thread().List.Home() }
+	end := func(m *model) { m.thread().List.End() }
+	return map[string]func(*model){
+		"ctrl+x":     func(m *model) { m.leader = true },
+		"ctrl+c":     (*model).ctrlC,
+		"esc":        (*model).escape,
+		"ctrl+p":     func(m *model) { m.open(m.palette()) },
+		"f1":         func(m *model) { m.open(m.helpScreen()) },
+		"ctrl+o":     func(m *model) { m.thread().UnfoldAll() },
+		"shift+tab":  (*model).nextMode,
+		"ctrl+t":     (*model).chooseEffort,
+		"pgup":       scroll(func(page int) int { return -page }),
+		"pgdown":     scroll(func(page int) int { return page }),
+		"ctrl+alt+u": scroll(func(page int) int { return -page / 2 }),
+		"ctrl+alt+d": scroll(func(page int) int { return page / 2 }),
+		"ctrl+alt+y": scroll(func(int) int { return -1 }),
+		"ctrl+alt+e": scroll(func(int) int { return 1 }),
+		"ctrl+g":     home,
+		"ctrl+home":  home,
+		"ctrl+alt+g": end,
+		"ctrl+end":   end,
 	}
-	return nil, true
 }
 
 // ctrlC clears the prompt, interrupts the turn or leaves.
-func (m *model) ctrlC() tea.Cmd {
+func (m *model) ctrlC() {
 	switch {
 	case !m.input.Empty():
 		m.history.Keep(&m.input)
 		m.input.Set("")
 	case m.main().Busy():
-		return m.interrupt()
+		m.interrupt()
 	case m.armed != "":
-		return tea.Quit
+		m.start(tea.Quit)
 	default:
 		m.armed = "ctrl+c"
 		m.say("press ctrl+c again to exit")
 	}
-	return nil
 }
 
 // escape interrupts the turn; without one, the second opens the timeline.
-func (m *model) escape() tea.Cmd {
+func (m *model) escape() {
 	switch {
 	case m.thread().Info.ParentID != "":
 		m.leave()
 	case m.main().Busy():
-		return m.interrupt()
+		m.interrupt()
 	case !m.thread().List.Following():
 		m.thread().List.End()
 	case m.armed != "":
 		m.armed = ""
-		return m.execute(find(commands(), "timeline"), "")
+		m.execute(find(commands(), "timeline"), "")
 	default:
 		m.armed = "esc"
 		if m.root != "" {
 			m.say("press esc again for the timeline: undo, fork")
 		}
 	}
-	return nil
 }
 
 // promptKey handles keys for the prompt.
-func (m *model) promptKey(name, text string) tea.Cmd {
-	switch name {
-	case "enter":
-		return m.enterPrompt()
-	case "tab":
-		if complete := m.completeArguments(); complete != nil {
-			return complete
+func (m *model) promptKey(name, text string) {
+	empty := m.input.Empty()
+	switch {
+	case name == "enter":
+		m.enterPrompt()
+	case name == "tab":
+		if !m.completeArguments() {
+			m.nextAgent()
 		}
-		m.nextAgent()
-		return nil
-	case "up":
-		if m.input.AtStart() {
-			return m.recall(-1)
-		}
-	case "down":
-		if m.input.AtEnd() {
-			return m.recall(1)
-		}
-	case "home", "end":
-		if m.input.Empty() {
-			if name == "home" {
-				m.thread().List.Home()
-			} else {
-				m.thread().List.End()
-			}
-			return nil
-		}
-	case "ctrl+d":
-		if m.input.Empty() {
-			return tea.Quit
-		}
-	case "ctrl+r":
-		return m.open(m.historyPicker())
-	case "ctrl+s":
+	case name == "up" && m.input.AtStart():
+		m.recall(-1)
+	case name == "down" && m.input.AtEnd():
+		m.recall(1)
+	case name == "home" && empty:
+		m.thread().List.Home()
+	case name == "end" && empty:
+		m.thread().List.End()
+	case name == "ctrl+d" && empty:
+		m.start(tea.Quit)
+	case name == "ctrl+r":
+		m.open(m.historyPicker())
+	case name == "ctrl+s":
 		m.input, m.stash = m.stash, m.input
 		m.history.Edited()
 		m.menu.update(m)
-		return nil
-	case "ctrl+v":
-		return m.pasteImage()
-	case "?":
-		if m.input.Empty() {
-			return m.open(m.helpScreen())
-		}
+	case name == "ctrl+v":
+		m.pasteImage()
+	case name == "?" && empty:
+		m.open(m.helpScreen())
+	default:
+		m.write(name, text)
 	}
-	return m.write(name, text)
 }
 
 // write applies an editor key to the prompt, or inserts text.
-func (m *model) write(name, text string) tea.Cmd {
-	var refresh tea.Cmd
+func (m *model) write(name, text string) {
 	if !m.input.Key(name) {
 		if text == "" {
-			return nil
+			return
 		}
 		if m.input.Empty() { // not all terminals report the focus
-			refresh = m.refresh()
+			m.start(m.refresh())
 		}
 		m.input.Insert(text)
 	}
 	m.history.Edited()
 	m.menu.update(m)
 	if m.input.Before() == "/" {
-		return tea.Batch(refresh, m.loadCommands())
+		m.loadCommands()
 	}
-	return refresh
 }
 
 // recall puts an earlier prompt into the input: a waiting one if possible, else one from the history.
-func (m *model) recall(by int) tea.Cmd {
+func (m *model) recall(by int) {
 	if waiting := m.waiting(); by < 0 && m.input.Empty() && len(waiting) > 0 {
-		return m.editWaiting(waiting[len(waiting)-1])
+		m.editWaiting(waiting[len(waiting)-1])
+	} else {
+		m.history.Move(&m.input, by)
 	}
-	m.history.Move(&m.input, by)
-	return nil
 }
 
 // enterPrompt sends the prompt, or runs its command.
-func (m *model) enterPrompt() tea.Cmd {
-	if strings.HasSuffix(m.input.Before(), `\`) {
-		m.input.Complete(1, "\n")
-		return nil
-	}
+func (m *model) enterPrompt() {
 	text, files := m.input.Text()
-	if strings.TrimSpace(text) == "" && len(files) == 0 {
-		return nil
-	}
-	if m.creating {
+	switch {
+	case strings.HasSuffix(m.input.Before(), `\`):
+		m.input.Complete(1, "\n")
+	case strings.TrimSpace(text) == "" && len(files) == 0:
+	case m.creating:
 		m.say("the session is being created; press Enter again")
-		return nil
+	default:
+		m.input.Set("")
+		m.start(m.remember(text))
+		m.run(text, files)
 	}
-	m.input.Set("")
-	save := m.remember(text)
-	return tea.Batch(save, m.run(text, files))
 }
 
 // paste handles pasted text. A long text becomes a chip, a path of an image an attachment.
-func (m *model) paste(text string) tea.Cmd {
+func (m *model) paste(text string) {
 	m.toast = toast{}
 	if top := m.top(); top != nil {
-		if !m.fits(tea.KeyPressMsg{Text: text}) { // the paste, and probably the next key, were meant for the prompt
-			return m.startle()
+		if m.fits(tea.KeyPressMsg{Text: text}) {
+			top.Paste(text)
+		} else {
+			m.startle() // the paste, and probably the next key, were meant for the prompt
 		}
-		top.Paste(text)
-		return nil
+		return
 	}
 	if paths := edit.ImagePaths(text); len(paths) > 0 {
-		for _, path := range paths {
-			m.attach(path)
-		}
-		return nil
+		attach(&m.input, paths...)
+		return
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
 	if lines > pasteLines || len(text) > pasteBytes {
-		m.input.InsertChip(edit.Chip{Label: pasteLabel(lines, len(text)), Text: text})
+		label := fmt.Sprintf("[Pasted %d characters]", len(text))
+		if lines > 1 {
+			label = "[Pasted " + view.Plural(lines, "line") + "]"
+		}
+		m.input.InsertChip(edit.Chip{Label: label, Text: text})
 	} else {
 		m.input.Insert(text)
 	}
 	m.menu.update(m)
-	return nil
 }
 
 func (m *model) wheel(w tea.MouseWheelMsg) {
@@ -310,5 +264,9 @@ func (m *model) click(c tea.MouseClickMsg) {
 	if c.Button != tea.MouseLeft || len(m.dialogs) > 0 {
 		return
 	}
-	m.thread().Toggle(m.thread().List.At(c.Y - m.listTop()))
+	t, row := m.thread(), c.Y
+	if t.Info.ParentID != "" {
+		row-- // below the title
+	}
+	t.Toggle(t.List.At(row))
 }

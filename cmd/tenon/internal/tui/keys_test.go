@@ -19,7 +19,8 @@ import (
 // press presses a key when questions take it.
 func (m *model) press(key rune, text string) tea.Cmd {
 	m.frontAt = time.Time{}
-	return m.key(tea.KeyPressMsg{Code: key, Text: text})
+	m.key(tea.KeyPressMsg{Code: key, Text: text})
+	return m.started()
 }
 
 // question asks a question of the model.
@@ -87,7 +88,7 @@ func TestSuspendDuringAQuestion(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
 	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}})
-	cmd := m.key(tea.KeyPressMsg{Code: 'z', Mod: tea.ModCtrl})
+	cmd := m.startedBy(func() { m.key(tea.KeyPressMsg{Code: 'z', Mod: tea.ModCtrl}) })
 	if cmd == nil || runtime.FuncForPC(reflect.ValueOf(cmd).Pointer()).Name() != runtime.FuncForPC(reflect.ValueOf(tea.Suspend).Pointer()).Name() {
 		t.Error("ctrl+z does not return to the shell")
 	}

@@ -25,6 +25,6 @@ func TestListsShowAnyName(t *testing.T) {
 	m.menu.update(m)
 	check("menu")
 	m.input.Set("")
-	m.open(m.agentPicker())
+	m.chooseAgent()
 	check("picker")
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
@@ -59,17 +57,17 @@ func (m *model) commandRows(pattern string) []menuRow {
 	return out
 }
 
-// completeArguments requests suggestions from the plugin of a command. It returns nil unless the prompt is a command with arguments.
-func (m *model) completeArguments() tea.Cmd {
+// completeArguments requests suggestions from the plugin of a command. It returns false unless the prompt is a command with arguments.
+func (m *model) completeArguments() bool {
 	before := m.input.Before()
 	name, arguments, ok := strings.Cut(strings.TrimPrefix(before, "/"), " ")
 	if !ok || !strings.HasPrefix(before, "/") || m.custom(name) == nil {
-		return nil
+		return false
 	}
-	return m.do(func(ctx context.Context) (then, error) {
-		words := m.host.CompleteCommand(ctx, name, arguments)
-		return set(func() { m.menu.offer(m, before, words) }), nil
+	fetch(m, func(ctx context.Context) ([]string, error) { return m.host.CompleteCommand(ctx, name, arguments), nil }, func(words []string) {
+		m.menu.offer(m, before, words)
 	})
+	return true
 }
 
 // offer shows a plugin's suggestions for the last word before the caret, unless the user has typed on. A single suggestion is inserted.
@@ -77,10 +75,8 @@ func (n *menu) offer(m *model, before string, words []string) {
 	if m.input.Before() != before {
 		return
 	}
-	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
-	for _, word := range words {
-		n.rows = append(n.rows, menuRow{insert: word + " ", label: word})
-	}
+	rows := mapped(words, func(word *string) menuRow { return menuRow{insert: *word + " ", label: *word} })
+	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1, rows: rows}
 	switch len(n.rows) {
 	case 0:
 		m.say("no suggestions")
@@ -126,10 +122,10 @@ func (m *model) mentionRows(pattern string) []menuRow {
 func (n *menu) open(m *model) bool { return len(n.rows) > 0 && n.before == m.input.Before() }
 
 // menuKey handles a key while the menu is open.
-func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
+func (m *model) menuKey(name string) bool {
 	n := &m.menu
 	if !n.open(m) {
-		return false, nil
+		return false
 	}
 	switch name {
 	case "up", "ctrl+p":
@@ -146,14 +142,15 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 		command := strings.TrimSpace(row.insert)
 		if text, _ := m.input.Text(); strings.HasPrefix(command, "/") && (text == command || !strings.Contains(row.label, " ")) { // complete, or takes no argument
 			m.input.Set(command)
-			return true, m.enterPrompt()
+			m.enterPrompt()
+			break
 		}
 		m.input.Complete(n.length, row.insert)
 		n.update(m)
 	default:
-		return false, nil
+		return false
 	}
-	return true, nil
+	return true
 }
 
 // view draws at most height rows of the menu.

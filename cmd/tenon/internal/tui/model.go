@@ -46,7 +46,7 @@ type model struct {
 	input    edit.Editor
 	stash    edit.Editor       // draft put aside with ctrl+s
 	undone   transcript.Prompt // prompt that undo put into the input
-	history  past.Recall
+	history  *past.History
 	menu     menu
 	dialogs  []dialog.Dialog // the last one receives keys
 	asks     []asked         // pending questions of the host; the first one is on the screen
@@ -69,6 +69,7 @@ type model struct {
 	log                      []string       // the latest records
 	notices                  []string       // messages of plugin notices that the session shows
 	forgets                  bool           // storing the history failed
+	cmds                     []tea.Cmd      // started after the current message
 	editors                  sync.WaitGroup // user's editors that occupy the terminal
 }
 
@@ -112,10 +113,10 @@ type (
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
-		settings: o.settings, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		settings: o.settings, dark: true, history: o.past, agent: o.agent, modelName: o.model, effort: o.effort,
 		pressed: time.Now(),
 	}
-	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
+	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: func(session string) string { return m.threadOf(session).Doing() }}
 	m.setTheme()
 	m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
 	return m
@@ -152,30 +153,35 @@ func (m *model) problem(text string) { m.toast = toast{text, true} }
 
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
-	cmds := []tea.Cmd{m.loadInventory(), m.loadFiles(), m.loadBranch(), tea.RequestBackgroundColor}
+	m.start(tea.RequestBackgroundColor)
+	m.loadInventory()
+	m.loadFiles()
+	m.loadBranch()
 	if s := m.o.session; s != nil {
 		m.begin(s)
-		cmds = append(cmds, m.load(s.ID))
+		m.load(s.ID)
 	} else {
-		cmds = append(cmds, m.loadFallback())
+		m.loadFallback()
 	}
 	fill(&m.input, &m.o.prompt)
 	if text, files := m.input.Text(); text != "" {
 		m.input.Set("")
-		cmds = append(cmds, m.remember(text), m.submit(text, files))
+		m.start(m.remember(text))
+		m.submit(text, files)
 	}
-	return tea.Batch(cmds...)
+	return m.started()
 }
 
 // Update implements tea.Model. It never waits.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	_, typed := msg.(tea.KeyPressMsg)
 	m.changed(typed)
-	cmd := m.update(msg)
-	return m, tea.Batch(cmd, m.faced())
+	m.update(msg)
+	m.faced()
+	return m, m.started()
 }
 
-func (m *model) update(msg tea.Msg) tea.Cmd {
+func (m *model) update(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -188,25 +194,26 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.FocusMsg:
 		m.blurred = false
-		return m.refresh()
+		m.start(m.refresh())
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
-		return m.key(dialog.Usual(msg))
+		m.key(dialog.Usual(msg))
 	case tea.PasteMsg:
-		return m.paste(msg.Content)
+		m.paste(msg.Content)
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
 	case eventsMsg:
-		return m.events(msg)
+		for i := range msg {
+			m.event(&msg[i])
+		}
 	case logMsg:
 		m.logged(string(msg))
 	case then:
-		return msg()
+		msg()
 	}
-	return nil
 }
 
 // maxLog is the maximum number of log records kept for /log.
@@ -238,15 +245,13 @@ func repeats(record, notice string) bool {
 }
 
 // tick redraws running work once a second.
-func (m *model) tick() tea.Cmd {
-	t := m.thread()
-	if !t.Busy() {
-		return nil
+func (m *model) tick() {
+	if t := m.thread(); t.Busy() {
+		t.Tick()
+		m.nextTick()
 	}
-	t.Tick()
-	return m.nextTick()
 }
 
-func (m *model) nextTick() tea.Cmd {
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return then(m.tick) })
+func (m *model) nextTick() {
+	m.start(tea.Tick(time.Second, func(time.Time) tea.Msg { return then(m.tick) }))
 }

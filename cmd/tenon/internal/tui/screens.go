@@ -2,10 +2,9 @@ package tui
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"strings"
-
-	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
@@ -18,60 +17,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// helpSection lists the keys of a part of the screen, each with its effect.
-type helpSection struct {
-	title string
-	keys  [][2]string
-}
-
-func helpSections() []helpSection {
-	return []helpSection{
-		{"Prompt", [][2]string{
-			{"enter", "send; while a turn runs, the prompt waits and reaches the model with its next step"},
-			{"alt+enter, ctrl+j, \\ enter", "new line"},
-			{"@", "attach a file or directory, or call a subagent"},
-			{"/", "commands"},
-			{"!", "run a shell command; the model sees it with the next prompt"},
-			{"up, down", "waiting prompts, then earlier ones; ctrl+r searches"},
-			{"ctrl+v", "attach the image in the clipboard"},
-			{"ctrl+s", "put the prompt aside, or restore it"},
-			{"ctrl+c", "clear the prompt, interrupt the turn, or twice: exit"},
-			{"ctrl+a, ctrl+e, alt+b, alt+f", "start and end of the line, words"},
-			{"ctrl+w, ctrl+u, ctrl+k, ctrl+y", "delete a word, to the start, to the end; insert it again"},
-		}},
-		{"Session", [][2]string{
-			{"esc", "interrupt the turn; twice without a turn: timeline"},
-			{"shift+tab", "mode: ask, accept edits, plan"},
-			{"tab", "next agent; after a command, suggestions for its argument"},
-			{"ctrl+t", "reasoning effort"},
-			{"ctrl+p", "all commands"},
-			{"pgup, pgdn, ctrl+alt+u, ctrl+alt+d", "scroll; ctrl+g first, ctrl+alt+g last"},
-			{"ctrl+o", "show or hide details of tools and reasoning (a click: of one card)"},
-			{"ctrl+x ↓, ↑, ←, →", "subagent's session, back, its neighbors"},
-			{"ctrl+z", "return to the shell; fg continues"},
-		}},
-		{"Permission", [][2]string{
-			{"y", "yes, once"},
-			{"s", "yes, for the rest of this session"},
-			{"a", "always in this project; the line shows the rule"},
-			{"n, esc", "no: the turn ends"},
-			{"m", "no, and say what to do instead: the turn continues"},
-			{"up, down, enter", "move and choose"},
-			{"pgup, pgdn, ctrl+f", "see all of a long command or diff"},
-		}},
-		{"Lists", [][2]string{
-			{"type", "search"},
-			{"up, down, enter, esc", "move, choose, close"},
-			{"ctrl+r, ctrl+d, ctrl+f, ctrl+t", "sessions: rename, delete, fork, pin"},
-			{"ctrl+u, ctrl+f", "timeline: undo from a prompt on, fork before it"},
-		}},
-		{"Full-screen text", [][2]string{
-			{"] [", "next and previous hunk or section"},
-			{"v", "diff in one or two columns"},
-			{"esc, q", "close"},
-		}},
-	}
-}
+// keyHelp lists the keys: the name of a part of the screen, and below it lines with a key, a tab, and its effect.
+//
+//go:embed help.txt
+var keyHelp string
 
 func (m *model) helpScreen() dialog.Dialog {
 	return &dialog.Pager{Title: "Help", Section: func(line string) bool { return line != "" && line[0] != ' ' }, Draw: func(k *draw.Theme, width int) []string {
@@ -85,12 +34,12 @@ func (m *model) helpScreen() dialog.Dialog {
 				out = append(out, draw.Paint(k.Accent, left)+l)
 			}
 		}
-		for _, s := range helpSections() {
-			out = append(out, draw.Paint("1", s.title))
-			for _, key := range s.keys {
-				row(key[0], key[1])
+		for line := range strings.SplitSeq(keyHelp, "\n") {
+			if key, effect, ok := strings.Cut(line, "\t"); ok {
+				row(key, effect)
+			} else {
+				out = append(out, draw.Paint("1", line))
 			}
-			out = append(out, "")
 		}
 		out = append(out, draw.Paint("1", "Commands"))
 		for _, c := range m.commandList() {
@@ -158,43 +107,37 @@ func (m *model) logScreen() dialog.Dialog {
 }
 
 // openLedger shows the changes that plugins made to each request of the shown session.
-func (m *model) openLedger() tea.Cmd {
+func (m *model) openLedger() {
 	session := m.shown
-	return m.do(func(ctx context.Context) (then, error) {
-		all, err := m.host.Ledger(ctx, session)
-		if err != nil {
-			return nil, err
-		}
+	fetch(m, func(ctx context.Context) ([]inspect.Explained, error) { return m.host.Ledger(ctx, session) }, func(all []inspect.Explained) {
 		var b strings.Builder
 		for i := range all {
 			inspect.ExplainRequest(&terminal.Screen{Color: true}, &b, &all[i])
 		}
 		if b.Len() == 0 {
-			return m.note("no hook was called in this session"), nil
+			m.say("no hook was called in this session")
+			return
 		}
 		lines := strings.Split(strings.TrimRight(m.o.clean(b.String()), "\n"), "\n")
-		return m.opens(&dialog.Pager{
+		m.open(&dialog.Pager{
 			Title: "Changes by plugins",
 			Section: func(line string) bool {
 				return strings.HasPrefix(line, " step ") || strings.HasPrefix(line, " outside ")
 			},
 			Draw: func(*draw.Theme, int) []string { return draw.Indent(" ", lines) },
-		}), nil
+		})
 	})
 }
 
 // openDiff shows the file changes of the session.
-func (m *model) openDiff() tea.Cmd {
+func (m *model) openDiff() {
 	session := m.root
-	return m.do(func(ctx context.Context) (then, error) {
+	m.do(func(ctx context.Context) (then, error) {
 		diff, list, err := changes(ctx, m, session)
-		if err != nil {
-			return nil, err
-		}
 		if len(list) == 0 {
-			return m.note("the session changed no files"), nil
+			return m.note("the session changed no files"), err
 		}
-		return m.opens(&dialog.Pager{Title: "Changes in " + view.Plural(len(list), "file"), Diff: diff}), nil
+		return m.opens(&dialog.Pager{Title: "Changes in " + view.Plural(len(list), "file"), Diff: diff}), err
 	})
 }
 

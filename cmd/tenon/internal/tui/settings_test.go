@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 )
@@ -25,9 +23,9 @@ func TestOtherSettingsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	change := func(cmd tea.Cmd, want string) {
+	change := func(f func(), want string) {
 		t.Helper()
-		for _, msg := range messages(cmd) {
+		for _, msg := range messages(m.startedBy(f)) {
 			m.Update(msg)
 		}
 		if have, err := os.ReadFile(path); err != nil || strings.TrimSpace(string(have)) != want {
@@ -35,15 +33,16 @@ func TestOtherSettingsAreKept(t *testing.T) {
 		}
 	}
 	store(`{"theme":"dark","pinned":["other"]}`)
-	change(m.pin("mine", true), `{"theme":"dark","pinned":["other","mine"]}`)
-	change(m.themePicker().(*dialog.Picker).Choose(dialog.Row{ID: "light"}), `{"theme":"light","pinned":["other","mine"]}`)
-	change(m.toggleMouse(), `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
+	change(func() { m.pin("mine", true) }, `{"theme":"dark","pinned":["other","mine"]}`)
+	m.chooseTheme()
+	change(func() { m.top().(*dialog.Picker).Choose(dialog.Row{ID: "light"}) }, `{"theme":"light","pinned":["other","mine"]}`)
+	change(m.toggleMouse, `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
 	m.open(m.sessionPicker(nil))
 	picker := m.top().(*dialog.Picker)
-	change(m.deleted(picker, "other"), `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
-	change(m.deleted(picker, "mine"), `{"theme":"light","noMouse":true,"pinned":["other"]}`)
+	change(func() { m.deleted(picker, "other") }, `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
+	change(func() { m.deleted(picker, "mine") }, `{"theme":"light","noMouse":true,"pinned":["other"]}`)
 	store(`{"theme`)
-	if change(m.pin("mine", true), `{"theme`); !strings.Contains(m.toast.text, "not stored") {
+	if change(func() { m.pin("mine", true) }, `{"theme`); !strings.Contains(m.toast.text, "not stored") {
 		t.Errorf("toast %q", m.toast.text)
 	}
 }

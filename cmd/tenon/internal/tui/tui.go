@@ -44,7 +44,7 @@ type options struct {
 	agent, model, effort          string
 	settings                      settings.Settings // at the start
 	settingsFile                  string
-	past                          *past.File
+	past                          *past.History
 	explain                       func(error) string                            // returns an error with its remedy
 	remedy                        func(error) string                            // returns the remedy alone
 	clean                         func(string) string                           // masks secrets

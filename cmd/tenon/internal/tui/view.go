@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
@@ -54,9 +56,7 @@ func (m *model) screen() ([]string, *tea.Position) {
 	bottom, at := m.bottom(top)
 	room := max(0, m.height-len(bottom))
 	lines := m.transcript(room)
-	for len(lines) < room {
-		lines = append(lines, "")
-	}
+	lines = append(lines, make([]string, max(0, room-len(lines)))...)
 	if at != nil {
 		at.Y += room
 	}
@@ -93,14 +93,6 @@ func (m *model) transcript(height int) []string {
 	return append(head, t.List.View(m.width, max(0, height-len(head)))...)
 }
 
-// listTop returns the row of the screen where the list begins.
-func (m *model) listTop() int {
-	if m.thread().Info.ParentID != "" {
-		return 1
-	}
-	return 0
-}
-
 // welcome fills the screen before the first prompt.
 func (m *model) welcome(height int) []string {
 	k := m.look.Theme
@@ -122,10 +114,7 @@ func (m *model) welcome(height int) []string {
 	if height < len(text)+1 {
 		text = text[:min(1, height)]
 	}
-	var out []string
-	for range max(0, (height-len(text))/3) {
-		out = append(out, "")
-	}
+	out := make([]string, max(0, (height-len(text))/3))
 	for _, l := range text {
 		out = append(out, terminal.Fit("  "+l, m.width))
 	}
@@ -137,17 +126,14 @@ func (m *model) canvas(height int) dialog.Canvas {
 	return dialog.Canvas{Theme: m.look.Theme, Width: m.width, Height: height, Method: m.method, Ready: m.calm()}
 }
 
-// rule is the line above the input.
-func (m *model) rule(width int) string {
-	look := m.look.Theme.Faint
-	switch m.mode {
-	case modeEdits:
-		look = m.look.Theme.Warn
-	case modePlan:
-		look = m.look.Theme.Accent
-	}
-	return draw.Paint(look, strings.Repeat("─", width))
+// modeLook returns the look of the mode.
+func (m *model) modeLook() string {
+	k := m.look.Theme
+	return [...]string{modeAsk: k.Faint, modeEdits: k.Warn, modePlan: k.Accent}[m.mode]
 }
+
+// rule is the line above the input.
+func (m *model) rule() string { return draw.Paint(m.modeLook(), strings.Repeat("─", m.width)) }
 
 // bottom draws the part of the screen below the transcript.
 func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
@@ -158,14 +144,11 @@ func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 		if m.toast.bad {
 			look = m.look.Theme.Fail
 		}
-		for _, l := range draw.Wrap(terminal.OneLine(m.toast.text), m.width-2) {
-			if len(lines) < m.height/2 {
-				lines = append(lines, " "+draw.Paint(look, l))
-			}
-		}
+		text := draw.PaintAll(look, draw.Wrap(terminal.OneLine(m.toast.text), m.width-2))
+		lines = append(lines, draw.Indent(" ", text[:min(len(text), max(0, m.height/2-len(lines)))])...)
 	}
 	if top != nil {
-		lines = append(lines, m.rule(m.width))
+		lines = append(lines, m.rule())
 		if title := m.asker(); title != "" {
 			lines = append(lines, terminal.Fit(draw.Paint(m.look.Theme.Warn, " Another session asks: "+title), m.width))
 		}
@@ -187,7 +170,7 @@ func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 // inputLines draws the prompt with the line above it.
 func (m *model) inputLines() ([]string, *tea.Position) {
 	k := m.look.Theme
-	out := []string{m.rule(m.width)}
+	out := []string{m.rule()}
 	if m.thread().Info.ParentID != "" {
 		return append(out, " "+draw.Paint(k.Faint, "read only")), nil
 	}
@@ -244,42 +227,34 @@ func (m *model) workLine() []string {
 // todoLines draws the task list while it has open entries.
 func (m *model) todoLines() []string {
 	t, k := m.thread(), m.look.Theme
-	done, current := 0, -1
-	for i := range t.Todos {
-		switch t.Todos[i].Status {
-		case "completed", "cancelled":
-			done++
-		case "in_progress":
-			current = i
-		default:
-			if current < 0 {
-				current = i
-			}
-		}
-	}
-	if len(t.Todos) == 0 || done == len(t.Todos) {
+	isOpen := func(todo sdk.Todo) bool { return todo.Status != "completed" && todo.Status != "cancelled" }
+	current := slices.IndexFunc(t.Todos, isOpen)
+	if current < 0 {
 		return nil
+	}
+	if i := slices.IndexFunc(t.Todos, func(todo sdk.Todo) bool { return todo.Status == "in_progress" }); i >= 0 {
+		current = i
+	}
+	done := len(t.Todos)
+	for _, todo := range t.Todos {
+		if isOpen(todo) {
+			done--
+		}
 	}
 	head := fmt.Sprintf("tasks %d/%d", done, len(t.Todos))
 	if m.height < smallHeight {
-		return []string{terminal.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[max(current, 0)].Content), m.width)}
+		return []string{terminal.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[current].Content), m.width)}
 	}
 	from := max(0, min(current-1, len(t.Todos)-maxTodos))
 	out := []string{" " + draw.Paint(k.Faint, head)}
-	for i := from; i < min(len(t.Todos), from+maxTodos); i++ {
-		todo := &t.Todos[i]
+	marks := map[string][2]string{"completed": {k.Ok, "✓ "}, "in_progress": {k.Accent, "▸ "}, "cancelled": {k.Faint, "✗ "}}
+	for _, todo := range t.Todos[from:min(len(t.Todos), from+maxTodos)] {
 		text := terminal.OneLine(todo.Content)
-		switch todo.Status {
-		case "completed":
-			text = draw.Paint(k.Ok, "✓ ") + draw.Paint(k.Faint, text)
-		case "in_progress":
-			text = draw.Paint(k.Accent, "▸ ") + text
-		case "cancelled":
-			text = draw.Paint(k.Faint, "✗ "+text)
-		default:
-			text = draw.Paint(k.Faint, "○ ") + text
+		if !isOpen(todo) {
+			text = draw.Paint(k.Faint, text)
 		}
-		out = append(out, terminal.Fit("  "+text, m.width))
+		mark := cmp.Or(marks[todo.Status], [2]string{k.Faint, "○ "})
+		out = append(out, terminal.Fit("  "+draw.Paint(mark[0], mark[1])+text, m.width))
 	}
 	return out
 }
@@ -293,7 +268,7 @@ func (m *model) waitingLines() []string {
 			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(waiting)-i)))
 			break
 		}
-		out = append(out, draw.Sides(terminal.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
+		out = append(out, draw.Sides(terminal.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(typed(&waiting[i].Input)), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
 	}
 	return out
 }
@@ -314,14 +289,11 @@ func (m *model) footer() string {
 	if i := strings.IndexByte(name, '/'); i >= 0 && m.width < 100 {
 		name = name[i+1:]
 	}
-	look, label := k.Faint, m.agentName()
-	switch m.mode {
-	case modeEdits:
-		look, label = k.Warn, label+" · accept edits"
-	case modePlan:
-		look = k.Accent
+	label := m.agentName()
+	if m.mode == modeEdits {
+		label += " · accept edits"
 	}
-	left := " " + draw.Paint(look, terminal.OneLine(label)) + draw.Paint(k.Faint, " · "+strings.TrimSpace(terminal.OneLine(name+" "+effort)))
+	left := " " + draw.Paint(m.modeLook(), terminal.OneLine(label)) + draw.Paint(k.Faint, " · "+strings.TrimSpace(terminal.OneLine(name+" "+effort)))
 	if m.leader {
 		left = " " + draw.Paint(k.Accent, "ctrl+x …") + draw.Paint(k.Faint, " ? lists the keys")
 	}

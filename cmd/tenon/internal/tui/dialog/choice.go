@@ -10,22 +10,22 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Choice is a question with a few answers, and a preview of what it is about.
 type Choice struct {
-	asked   view.Asked
-	cancel  func() tea.Cmd
-	show    func(Dialog) tea.Cmd
-	all     []Option
-	options []Option // those on the screen
-	at      int
-	top     int // first visible line of the preview
-	reason  *edit.Editor
-	reject  func(reason string) tea.Cmd
+	asked    view.Asked
+	cancel   func()
+	show     func(Dialog)
+	all      []Option
+	options  []Option // those on the screen
+	at       int
+	top      int // first visible line of the preview
+	reason   *Line
+	reject   func(reason string)
+	rejected bool // with a reason
 }
 
 // Decision is the user's answer to a permission request.
@@ -39,15 +39,15 @@ type Decision struct {
 const keySession, keyAlways = "s", "a"
 
 // NewChoice asks a question. cancel is called when the user closes it without an answer; show opens another dialog.
-func NewChoice(asked view.Asked, options []Option, cancel func() tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
+func NewChoice(asked view.Asked, options []Option, cancel func(), show func(Dialog)) *Choice {
 	return &Choice{asked: asked, all: options, options: options, cancel: cancel, show: show}
 }
 
 // NewPermission asks whether a call may run. send passes the decision to the host.
-func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
-	q := NewChoice(asked, nil, func() tea.Cmd { return send(Decision{Reply: sdk.ReplyReject}) }, show)
-	q.reject = func(reason string) tea.Cmd { return send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
-	reply := func(d Decision) func() tea.Cmd { return func() tea.Cmd { return send(d) } }
+func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Choice {
+	q := NewChoice(asked, nil, func() { send(Decision{Reply: sdk.ReplyReject}) }, show)
+	q.reject = func(reason string) { send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
+	reply := func(d Decision) func() { return func() { send(d) } }
 	q.all = append(q.all, Option{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})})
 	if rule := terminal.OneLine(asked.Always); rule != "" {
 		q.all = append(q.all,
@@ -63,25 +63,31 @@ func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dial
 
 // NewLink asks whether to open the address in the only field of a form. send passes the answer to the host, nil if the user cancels; browse
 // opens a browser.
-func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, browse func() tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
+func NewLink(r *sdk.QuestionRequest, send func(answers [][]string), browse func(), show func(Dialog)) *Choice {
 	field := r.Questions[0].Form
 	host := ""
 	if u, err := url.Parse(field.URL); err == nil {
 		host = terminal.OneLine(u.Host)
 	}
 	asked := view.Asked{Question: "Open an address of " + host + " in your browser?", Body: terminal.OneLine(field.URL), Notes: []string{terminal.OneLine(field.Message)}}
-	reply := func(label string) tea.Cmd { return send([][]string{{label}}) }
+	reply := func(label string) { send([][]string{{label}}) }
+	open := func() {
+		browse()
+		reply("Yes")
+	}
 	return NewChoice(asked, []Option{
-		{Key: "o", Label: "Yes, open it", Run: func() tea.Cmd { return tea.Batch(browse(), reply("Yes")) }},
-		{Key: "y", Label: "Yes, I have opened it", Run: func() tea.Cmd { return reply("Yes") }},
-		{Key: "n", Label: "No", Run: func() tea.Cmd { return reply("No") }},
-	}, func() tea.Cmd { return send(nil) }, show)
+		{Key: "o", Label: "Yes, open it", Run: open},
+		{Key: "y", Label: "Yes, I have opened it", Run: func() { reply("Yes") }},
+		{Key: "n", Label: "No", Run: func() { reply("No") }},
+	}, func() { send(nil) }, show)
 }
 
 // explain opens the input for the reason of a rejection.
-func (q *Choice) explain() tea.Cmd {
-	q.reason = &edit.Editor{}
-	return nil
+func (q *Choice) explain() {
+	q.reason = &Line{Title: "What should the model do instead?", Hint: "enter send · esc back", Done: func(text string) {
+		q.reject(text)
+		q.rejected = true
+	}}
 }
 
 // Meant reports whether a key may be an answer. Any other letter is the beginning of a text that was meant for the prompt.
@@ -90,47 +96,43 @@ func (q *Choice) Meant(k tea.KeyPressMsg) bool {
 }
 
 // Key implements Dialog.
-func (q *Choice) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+func (q *Choice) Key(k tea.KeyPressMsg) bool {
 	if q.reason != nil {
-		return q.reasonKey(k)
+		if q.reason.Key(k) {
+			q.reason = nil
+		}
+		return q.rejected
 	}
-	switch name := k.String(); name {
+	name := k.String()
+	chosen := slices.IndexFunc(q.options, func(o Option) bool { return o.Key == name })
+	switch n := len(q.options); name {
 	case "pgup":
 		q.top = max(0, q.top-5)
 	case "pgdown":
 		q.top += 5
+	case "up", "left":
+		q.at = (q.at + n - 1) % n
+	case "down", "right", "tab":
+		q.at = (q.at + 1) % n
 	case "ctrl+f":
-		return false, q.show(q.FullScreen())
+		q.show(q.FullScreen())
 	case "ctrl+c", "esc":
-		return true, q.cancel()
-	default:
-		if i := optionKey(name, q.options, &q.at); i >= 0 {
-			cmd := q.options[i].Run()
-			return q.reason == nil, cmd
-		}
-	}
-	return false, nil
-}
-
-func (q *Choice) reasonKey(k tea.KeyPressMsg) (bool, tea.Cmd) {
-	switch name := k.String(); name {
-	case "esc", "ctrl+c":
-		q.reason = nil
+		q.cancel()
+		return true
 	case "enter":
-		text, _ := q.reason.Text()
-		if text = strings.TrimSpace(text); text != "" {
-			return true, q.reject(text)
-		}
-	default:
-		q.reason.Type(name, k.Text)
+		chosen = q.at
 	}
-	return false, nil
+	if chosen < 0 {
+		return false
+	}
+	q.options[chosen].Run()
+	return q.reason == nil
 }
 
 // Paste implements Dialog.
 func (q *Choice) Paste(text string) {
 	if q.reason != nil {
-		q.reason.Insert(text)
+		q.reason.Input.Insert(text)
 	}
 }
 
@@ -209,14 +211,10 @@ func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
 // answers draws the options in at most room lines, or the input for the reason.
 func (q *Choice) answers(c Canvas, room int) ([]string, *tea.Position) {
 	if q.reason != nil {
-		return inputLines(c, "What should the model do instead?", q.reason, "enter send · esc back")
+		return q.reason.View(c)
 	}
 	q.offer(c.Width, room)
-	at := q.at
-	if !c.Ready {
-		at = -1 // the mark would suggest that keys answer
-	}
-	return optionLines(c.Theme, q.options, at, c.Width, room), nil
+	return q.optionLines(c, room), nil
 }
 
 // FullScreen shows the whole question with its command or diff.
@@ -224,4 +222,46 @@ func (q *Choice) FullScreen() *Pager {
 	return &Pager{Title: q.asked.Question, Head: q.text(), Diff: q.asked.Diff, Draw: func(k *draw.Theme, width int) []string {
 		return draw.Indent("  ", q.preview(k, width-4, true))
 	}}
+}
+
+// Option is an answer of a Choice. Its key chooses it directly.
+type Option struct {
+	Key, Label string
+	Run        func()
+}
+
+// optionLines draws the options below each other, or only the current one if there is too little room. None is marked before keys answer: the mark
+// would suggest that they do.
+func (q *Choice) optionLines(c Canvas, room int) []string {
+	k, width := c.Theme, c.Width
+	if room < optionRows(q.options, width) {
+		mark, keys := " ", []string(nil)
+		if c.Ready {
+			mark = "› "
+		}
+		for _, o := range q.options {
+			keys = append(keys, o.Key)
+		}
+		return []string{terminal.Fit(" "+draw.Paint(k.Selected, mark+q.options[q.at].Label+" ")+draw.Paint(k.Faint, " ← → · "+strings.Join(keys, " ")), width)}
+	}
+	var out []string
+	for i, o := range q.options {
+		for row, label := range draw.Wrap(o.Label, width-9) {
+			text, key := marked(c, label, i == q.at), draw.Paint(k.Faint, o.Key)+"  "
+			if row > 0 {
+				text, key = strings.Replace(text, "›", " ", 1), ""
+			}
+			out = append(out, draw.Sides(terminal.Fit(" "+text, width-6), key, width))
+		}
+	}
+	return out
+}
+
+// optionRows returns the number of rows needed for the whole labels of options.
+func optionRows(options []Option, width int) int {
+	rows := 0
+	for i := range options {
+		rows += len(draw.Wrap(options[i].Label, width-9))
+	}
+	return rows
 }

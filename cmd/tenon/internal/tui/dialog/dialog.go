@@ -1,20 +1,24 @@
 // Package dialog implements the dialogs of the terminal UI: lists, questions, long texts. A dialog handles keys and draws itself. It knows neither
-// the screen nor the host: it passes the user's choice to a function of its owner, which returns the command that carries it out.
+// the screen nor the host: it passes the user's choice to a function of its owner, which carries it out.
 package dialog
 
 import (
+	"cmp"
+	"strings"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 )
 
 // Dialog occupies the lower part of the screen; a *Pager, all of it. It receives all keys while it is open.
 type Dialog interface {
 	// Key handles a key; done closes the dialog.
-	Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
+	Key(k tea.KeyPressMsg) (done bool)
 	// Paste handles pasted text.
 	Paste(text string)
 	// View draws the dialog. A nil caret is not shown; its position is relative to the first line.
@@ -55,4 +59,103 @@ func marked(c Canvas, text string, current bool) string {
 		return draw.Paint(c.Theme.Accent, "› ") + draw.Paint("1", text)
 	}
 	return "  " + text
+}
+
+// Line asks for one line of text.
+type Line struct {
+	Title  string
+	Input  edit.Editor
+	Secret bool   // the text is not shown
+	Hint   string // the keys; empty: those for saving
+	Done   func(text string)
+}
+
+// Key implements Dialog.
+func (l *Line) Key(k tea.KeyPressMsg) bool {
+	switch name := k.String(); name {
+	case "esc", "ctrl+c":
+		return true
+	case "enter":
+		text, _ := l.Input.Text()
+		if text = strings.TrimSpace(text); text != "" {
+			l.Done(text)
+			return true
+		}
+	default:
+		l.Input.Type(name, k.Text)
+	}
+	return false
+}
+
+// Paste implements Dialog.
+func (l *Line) Paste(text string) { l.Input.Insert(strings.Join(strings.Fields(text), " ")) }
+
+// View implements Dialog.
+func (l *Line) View(c Canvas) ([]string, *tea.Position) {
+	shown := &l.Input
+	if l.Secret {
+		text, _ := l.Input.Text()
+		shown = &edit.Editor{}
+		shown.Insert(strings.Repeat("•", min(utf8.RuneCountInString(text), c.Width-8)))
+	}
+	rows, row, column := shown.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
+	out := []string{terminal.Fit(" "+draw.Paint("1", l.Title), c.Width)}
+	for _, r := range rows {
+		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)
+	}
+	hint := draw.Paint(c.Theme.Faint, cmp.Or(l.Hint, "enter save · esc cancel"))
+	return append(out, " "+hint), &tea.Position{X: 4 + column, Y: 1 + row}
+}
+
+// Wait shows the progress of a sign-in.
+type Wait struct {
+	Title   string
+	Lines   []string // safe text
+	Address string   // ctrl+y passes it to Copy; may be empty
+	Copy    func(address string)
+	Cancel  func() // called when the user closes the dialog
+	Ask     *Line  // asks for a text in the meantime; nil: none. Its Done must not block; the dialog stays open
+}
+
+// Key implements Dialog.
+func (w *Wait) Key(k tea.KeyPressMsg) bool {
+	switch name := k.String(); {
+	case name == "esc" || name == "ctrl+c":
+		w.Cancel()
+		return true
+	case name == "ctrl+y" && w.Address != "":
+		w.Copy(w.Address)
+	case w.Ask != nil && w.Ask.Key(k):
+		w.Ask.Input.Set("")
+	}
+	return false
+}
+
+// Paste implements Dialog.
+func (w *Wait) Paste(text string) {
+	if w.Ask != nil {
+		w.Ask.Input.Insert(strings.Join(strings.Fields(text), ""))
+	}
+}
+
+// View implements Dialog.
+func (w *Wait) View(c Canvas) ([]string, *tea.Position) {
+	out := []string{terminal.Fit(" "+draw.Paint("1", w.Title), c.Width)}
+	for _, line := range w.Lines {
+		out = append(out, draw.Indent("   ", draw.Wrap(line, c.Width-4))...)
+	}
+	hint := "esc cancel"
+	if w.Address != "" {
+		hint = "ctrl+y copy the address · " + hint
+	}
+	tail, at := []string{terminal.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}, (*tea.Position)(nil)
+	if w.Ask != nil {
+		w.Ask.Hint = hint
+		tail, at = w.Ask.View(c)
+	}
+	out = out[:min(len(out), max(1, c.Height-len(tail)))]
+	if at != nil {
+		at.Y += len(out)
+	}
+	return append(out, tail...), at
 }

@@ -32,22 +32,10 @@ type Pager struct {
 func (p *Pager) Scroll(by int) { p.top = max(0, min(p.top+by, len(p.lines)-p.height)) }
 
 // Key implements Dialog.
-func (p *Pager) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
-	switch k.String() {
+func (p *Pager) Key(k tea.KeyPressMsg) bool {
+	switch name := k.String(); name {
 	case "esc", "q", "ctrl+c", "ctrl+f", "enter":
-		return true, nil
-	case "up", "k":
-		p.Scroll(-1)
-	case "down", "j":
-		p.Scroll(1)
-	case "pgup", "b":
-		p.Scroll(-p.height + 2)
-	case "pgdown", "space", " ", "f":
-		p.Scroll(p.height - 2)
-	case "home", "g":
-		p.top = 0
-	case "end", "G":
-		p.Scroll(len(p.lines))
+		return true
 	case "]", "n":
 		p.jump(1)
 	case "[", "p":
@@ -56,8 +44,15 @@ func (p *Pager) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 		if p.Diff != "" {
 			p.split, p.lines, p.top = !p.split, nil, 0
 		}
+	default:
+		page := p.height - 2
+		p.Scroll(map[string]int{
+			"up": -1, "k": -1, "down": 1, "j": 1,
+			"pgup": -page, "b": -page, "pgdown": page, "space": page, " ": page, "f": page,
+			"home": -len(p.lines), "g": -len(p.lines), "end": len(p.lines), "G": len(p.lines),
+		}[name])
 	}
-	return false, nil
+	return false
 }
 
 // jump goes to the next or previous section.
@@ -105,9 +100,7 @@ func (p *Pager) View(c Canvas) ([]string, *tea.Position) {
 	for i := p.top; i < min(len(p.lines), p.top+p.height); i++ {
 		out = append(out, terminal.Fit(p.lines[i], width))
 	}
-	for len(out) < c.Height-1 {
-		out = append(out, "")
-	}
+	out = append(out, make([]string, max(0, c.Height-1-len(out)))...)
 	hint := "esc close · ↑ ↓ pgup pgdn"
 	if p.Diff != "" {
 		hint += " · ] [ hunks · v one or two columns"

@@ -20,9 +20,9 @@ type Picker struct {
 	Empty string // shown instead of rows
 	Hint  string // keys other than enter and esc
 	// Choose is called with the chosen row, and the picker closes.
-	Choose func(r Row) tea.Cmd
-	// Keys are more keys for the current row. Returning true closes the picker.
-	Keys map[string]func(r Row) (done bool, cmd tea.Cmd)
+	Choose func(r Row)
+	// Keys and Acts are more keys for the current row. Keys close the picker.
+	Keys, Acts map[string]func(r Row)
 
 	filter edit.Editor
 	found  []int // indexes of the rows that match
@@ -62,18 +62,23 @@ func (p *Picker) row() (Row, bool) {
 }
 
 // Key implements Dialog.
-func (p *Picker) Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
+func (p *Picker) Key(k tea.KeyPressMsg) (done bool) {
 	n, name := len(p.search()), k.String()
-	if f := p.Keys[name]; f != nil {
-		if r, ok := p.row(); ok {
-			return f(r)
+	r, ok := p.row()
+	f, closes := p.Keys[name]
+	if f == nil {
+		f = p.Acts[name]
+	}
+	if f != nil {
+		if ok {
+			f(r)
 		}
-		return false, nil
+		return ok && closes
 	}
 	p.armed = ""
 	switch name {
 	case "esc", "ctrl+c":
-		return true, nil
+		return true
 	case "up", "ctrl+p":
 		p.at = (p.at + n - 1) % max(n, 1)
 	case "down", "ctrl+n":
@@ -87,14 +92,15 @@ func (p *Picker) Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd) {
 	case "end":
 		p.at = max(0, n-1)
 	case "enter":
-		if r, ok := p.row(); ok {
-			return true, p.Choose(r)
+		if ok {
+			p.Choose(r)
 		}
+		return ok
 	default:
 		p.filter.Type(name, k.Text)
 		p.ready = false
 	}
-	return false, nil
+	return false
 }
 
 // Paste implements Dialog.

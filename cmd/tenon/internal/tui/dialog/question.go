@@ -17,10 +17,13 @@ import (
 // Questions asks the questions of the model, or the fields of an MCP server's form, one after another.
 type Questions struct {
 	request *sdk.QuestionRequest
-	send    func(answers [][]string) tea.Cmd
+	send    func(answers [][]string)
 	answers [][]string // to the first questions; more than now after the user went back
 	now     int        // index of the current question
-	at      int        // current row: an option, or the text below the options
+	one     *sdk.Question
+	free    bool // the question accepts text
+	skips   bool // the row below the options leaves the field of a form empty
+	at      int  // current row: an option, or the text below the options
 	chosen  map[int]bool
 	text    edit.Editor
 	top     int    // first visible line of the question
@@ -28,7 +31,7 @@ type Questions struct {
 }
 
 // NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions, and an empty list declines a form.
-func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Questions {
+func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string)) *Questions {
 	q := &Questions{request: r, send: send}
 	q.begin()
 	return q
@@ -36,113 +39,88 @@ func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd)
 
 // begin asks the current question. The user's answer is chosen, else the last one to the field of a form, or the default.
 func (q *Questions) begin() {
-	one := q.question()
-	if q.now < len(q.answers) {
-		q.choose(q.answers[q.now])
-		return
-	}
-	given := one.Default
-	if f := one.Form; f != nil {
-		if q.problem = f.Problem; f.Answer != nil {
-			given = f.Answer
+	q.one = &q.request.Questions[q.now]
+	one, form := q.one, q.one.Form
+	q.free = one.Custom == nil || *one.Custom || len(one.Options) == 0
+	q.skips = form != nil && one.Optional && !one.Multiple && !q.free
+	answer := one.Default
+	switch {
+	case q.now < len(q.answers):
+		answer = q.answers[q.now]
+	case form != nil:
+		if q.problem = form.Problem; form.Answer != nil {
+			answer = form.Answer
 		}
 	}
-	q.choose(given)
-}
-
-// choose fills in an answer.
-func (q *Questions) choose(answer []string) {
-	one := q.question()
 	q.at, q.chosen, q.text, q.top = 0, map[int]bool{}, edit.Editor{}, 0
-	if q.skips() {
+	if q.skips {
 		q.at = len(one.Options)
 	}
 	for _, text := range slices.Backward(answer) {
 		if i := slices.IndexFunc(one.Options, func(o sdk.QuestionOption) bool { return o.Label == text }); i >= 0 {
 			q.at, q.chosen[i] = i, true
-		} else if q.free() && text != "" {
+		} else if q.free && text != "" {
 			q.at = len(one.Options)
 			q.text.Set(text)
 		}
 	}
 }
 
-// back asks the question before the current one again.
-func (q *Questions) back() {
-	if q.now > 0 {
-		q.now--
-		q.begin()
-	}
-}
-
-func (q *Questions) question() *sdk.Question { return &q.request.Questions[q.now] }
-
-// free reports whether the question accepts text.
-func (q *Questions) free() bool {
-	one := q.question()
-	return one.Custom == nil || *one.Custom || len(one.Options) == 0
-}
-
-// skips reports whether the row below the options leaves the field of a form empty.
-func (q *Questions) skips() bool {
-	one := q.question()
-	return one.Form != nil && one.Optional && !one.Multiple && !q.free()
-}
-
 // writing reports whether the caret is in the text.
-func (q *Questions) writing() bool { return q.free() && q.at == len(q.question().Options) }
+func (q *Questions) writing() bool { return q.free && q.at == len(q.one.Options) }
 
 // Key implements Dialog.
-func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
-	one, name := q.question(), k.String()
+func (q *Questions) Key(k tea.KeyPressMsg) bool {
+	one, name := q.one, k.String()
 	q.problem = ""
 	rows := len(one.Options)
-	if q.free() || q.skips() {
+	if q.free || q.skips {
 		rows++
 	}
-	switch name {
-	case "esc", "ctrl+c":
-		return true, q.send(nil)
-	case "shift+tab":
-		q.back()
-		return false, nil
-	case "ctrl+d":
-		if one.Form != nil {
-			return true, q.send([][]string{})
-		}
-	case "up":
-		q.at = (q.at + rows - 1) % rows
-		return false, nil
-	case "down", "tab":
-		q.at = (q.at + 1) % rows
-		return false, nil
-	case "pgup":
-		q.top -= 5
-	case "pgdown":
-		q.top += 5
-	case "enter":
-		return q.enter()
+	option := -1 // chosen by its number
+	if len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < min(9, len(one.Options)) {
+		option = int(name[0] - '1')
 	}
 	switch {
+	case name == "esc" || name == "ctrl+c":
+		q.send(nil)
+		return true
+	case name == "ctrl+d" && one.Form != nil:
+		q.send([][]string{})
+		return true
+	case name == "enter":
+		return q.enter()
+	case name == "shift+tab":
+		if q.now > 0 {
+			q.now--
+			q.begin()
+		}
+	case name == "up":
+		q.at = (q.at + rows - 1) % rows
+	case name == "down" || name == "tab":
+		q.at = (q.at + 1) % rows
+	case name == "pgup":
+		q.top -= 5
+	case name == "pgdown":
+		q.top += 5
 	case q.writing():
 		q.text.Type(name, k.Text)
 	case (name == "space" || name == " ") && one.Multiple:
 		q.chosen[q.at] = !q.chosen[q.at]
-	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && int(name[0]-'1') < len(one.Options):
-		if q.at = int(name[0] - '1'); one.Multiple {
-			q.chosen[q.at] = !q.chosen[q.at]
-			return false, nil
+	case option >= 0:
+		if q.at = option; !one.Multiple {
+			return q.enter()
 		}
-		return q.enter()
-	case q.free() && strings.TrimSpace(k.Text) != "":
+		q.chosen[option] = !q.chosen[option]
+	case q.free && strings.TrimSpace(k.Text) != "":
 		q.Paste(k.Text)
 	}
-	return false, nil
+	return false
 }
 
 // enter stores the answer to a question and asks the next one.
-func (q *Questions) enter() (bool, tea.Cmd) {
-	one := q.question()
+func (q *Questions) enter() bool {
+	one := q.one
 	var answer []string
 	text, _ := q.text.Text()
 	text = strings.TrimSpace(text)
@@ -153,7 +131,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 				answer = append(answer, o.Label)
 			}
 		}
-		if text != "" && q.free() {
+		if text != "" && q.free {
 			answer = append(answer, text)
 		}
 		switch {
@@ -174,7 +152,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	if len(answer) == 0 {
 		if !one.Optional && len(one.Default) == 0 {
 			q.problem = "this question needs an answer; esc dismisses it"
-			return false, nil
+			return false
 		}
 		answer = []string{}
 	}
@@ -183,23 +161,24 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	}
 	q.answers[q.now] = answer
 	if q.now++; q.now == len(q.request.Questions) {
-		return true, q.send(q.answers)
+		q.send(q.answers)
+		return true
 	}
 	q.begin()
-	return false, nil
+	return false
 }
 
 // Paste implements Dialog. The text becomes the user's own answer.
 func (q *Questions) Paste(text string) {
-	if q.free() {
-		q.at = len(q.question().Options)
+	if q.free {
+		q.at = len(q.one.Options)
 		q.text.Insert(text)
 	}
 }
 
 // View implements Dialog.
 func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
-	k, width, one := c.Theme, c.Width, q.question()
+	k, width, one := c.Theme, c.Width, q.one
 	head := ""
 	if n := len(q.request.Questions); n > 1 {
 		head = fmt.Sprintf("%d of %d · ", q.now+1, n)
@@ -219,11 +198,11 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	for i := from; i < min(len(one.Options), from+room); i++ {
 		out = append(out, q.option(c, i))
 	}
-	if q.skips() {
+	if q.skips {
 		out = append(out, terminal.Fit("  "+marked(c, "leave it empty", q.at == len(one.Options)), width))
 	}
 	var at *tea.Position
-	if q.free() {
+	if q.free {
 		for i, r := range rows {
 			mark := "  "
 			if i == 0 && q.writing() && c.Ready {
@@ -243,7 +222,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 
 // foot draws the keys, or the problem in at most a third of the height.
 func (q *Questions) foot(c Canvas) []string {
-	one := q.question()
+	one := q.one
 	if q.problem != "" {
 		lines := draw.PaintAll(c.Theme.Fail, draw.Wrap(terminal.OneLine(q.problem), c.Width-2))
 		return draw.Indent(" ", lines[:min(len(lines), max(1, c.Height/3))])
@@ -267,10 +246,7 @@ func (q *Questions) ask(c Canvas, text string) []string {
 		q.top = max(0, min(q.top, all-room))
 		lines = lines[q.top : q.top+room]
 	}
-	var out []string
-	for _, l := range lines {
-		out = append(out, " "+draw.Paint("1", l))
-	}
+	out := draw.Indent(" ", draw.PaintAll("1", lines))
 	if all > room {
 		out = append(out, " "+draw.Paint(c.Theme.Faint, fmt.Sprintf("lines %d-%d of %d · pgup pgdn", q.top+1, q.top+room, all)))
 	}
@@ -278,7 +254,7 @@ func (q *Questions) ask(c Canvas, text string) []string {
 }
 
 func (q *Questions) option(c Canvas, i int) string {
-	k, one := c.Theme, q.question()
+	k, one := c.Theme, q.one
 	o := one.Options[i]
 	box := fmt.Sprintf("%d. ", i+1)
 	if one.Multiple {

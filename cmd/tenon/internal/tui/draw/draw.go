@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/markdown"
 )
 
 // Paint returns text in a look.
@@ -79,4 +80,94 @@ func Separate(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// Theme holds the looks of the screen as SGR parameters. The renderer reduces colors to those of the terminal.
+type Theme struct {
+	Name                                string
+	Accent, User, Ok, Warn, Fail, Faint string
+	Selected                            string // of the current row of a list
+	Text                                markdown.Style
+}
+
+// Themes lists the themes in the order of the picker. The first two suit the background of the terminal.
+func Themes(dark bool) []Theme {
+	theme := func(name string, text markdown.Style, warn, selected string) Theme {
+		return Theme{
+			Name: name, Accent: strings.TrimPrefix(text.Heading, "1;"), User: text.Heading, Ok: text.Added, Warn: warn, Fail: text.Removed, Faint: "2",
+			Selected: selected, Text: text,
+		}
+	}
+	rich := func(name string, dark bool) Theme {
+		if dark {
+			return theme(name, markdown.True(true), "38;2;238;212;159", "48;2;54;58;79")
+		}
+		return theme(name, markdown.True(false), "38;2;150;90;0", "48;2;220;224;232")
+	}
+	return []Theme{
+		theme("terminal", markdown.Basic(), "33", "7"), rich("auto", dark), rich("dark", true), rich("light", false),
+		{Name: "plain", Accent: "1", User: "1", Warn: "1", Fail: "1", Faint: "", Selected: "7"},
+	}
+}
+
+// WrapDiff breaks lines of a diff, each painted in one look. It keeps every character, so that spaces cannot hide the text after them.
+func WrapDiff(lines []string, width int) []string {
+	var out []string
+	for _, line := range lines {
+		plain := terminal.StripSGR(line)
+		before, after, _ := strings.Cut(line, plain)
+		for i, part := range breakLines(plain, max(width-2, 4)) {
+			if i > 0 {
+				part = "  " + part
+			}
+			out = append(out, before+part+after)
+		}
+	}
+	return out
+}
+
+// SplitDiff returns a unified diff in two columns, old and new.
+func SplitDiff(k *Theme, diff string, width int) []string {
+	half := max(8, (width-3)/2)
+	var out, old, fresh []string
+	wrapped := func(lines []string, i int) []string {
+		return WrapDiff(lines[min(i, len(lines)):min(i+1, len(lines))], half)
+	}
+	flush := func() {
+		for i := range max(len(old), len(fresh)) {
+			left, right := wrapped(old, i), wrapped(fresh, i)
+			for row := range max(len(left), len(right)) {
+				out = append(out, Pad(at(left, row), half)+Paint(k.Faint, " │ ")+at(right, row))
+			}
+		}
+		old, fresh = nil, nil
+	}
+	for _, text := range k.Text.Diff(diff) {
+		switch plain := terminal.StripSGR(text); {
+		case strings.HasPrefix(plain, "--- "), strings.HasPrefix(plain, "+++ "), strings.HasPrefix(plain, "@@"), strings.HasPrefix(plain, "diff "):
+			flush()
+			out = append(out, WrapDiff([]string{text}, width)...)
+		case strings.HasPrefix(plain, "-"):
+			if len(fresh) > 0 {
+				flush()
+			}
+			old = append(old, text)
+		case strings.HasPrefix(plain, "+"):
+			fresh = append(fresh, text)
+		default:
+			flush()
+			old, fresh = []string{text}, []string{text}
+			flush()
+		}
+	}
+	flush()
+	return out
+}
+
+// at returns a line, or "" after the last one.
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
 }

@@ -2,12 +2,15 @@
 package edit
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -84,51 +87,38 @@ func (e *Editor) AtStart() bool { row, _ := e.position(); return row == 0 }
 // AtEnd: see AtStart.
 func (e *Editor) AtEnd() bool { row, _ := e.position(); return row == len(e.layout())-1 }
 
+// actions lists what keys do. Only up and down keep the target column.
+var actions = []struct {
+	keys string
+	do   func(e *Editor)
+}{
+	{"left ctrl+b", func(e *Editor) { e.move(e.previous(e.caret)) }},
+	{"right ctrl+f", func(e *Editor) { e.move(e.next(e.caret)) }},
+	{"alt+b ctrl+left alt+left", func(e *Editor) { e.move(e.wordStart()) }},
+	{"alt+f ctrl+right alt+right", func(e *Editor) { e.move(e.wordEnd()) }},
+	{"home ctrl+a", func(e *Editor) { e.move(e.lineStart()) }},
+	{"end ctrl+e", func(e *Editor) { e.move(e.lineEnd()) }},
+	{"up", func(e *Editor) { e.vertical(-1) }},
+	{"down", func(e *Editor) { e.vertical(1) }},
+	{"backspace ctrl+h shift+backspace", func(e *Editor) { e.replace(e.previous(e.caret), e.caret, "") }},
+	{"delete ctrl+d", func(e *Editor) { e.replace(e.caret, e.next(e.caret), "") }},
+	{"ctrl+w alt+backspace ctrl+backspace", func(e *Editor) { e.kill(e.wordStart(), e.caret) }},
+	{"alt+d ctrl+delete", func(e *Editor) { e.kill(e.caret, e.wordEnd()) }},
+	{"ctrl+k", func(e *Editor) { e.kill(e.caret, max(e.lineEnd(), e.next(e.caret))) }},
+	{"ctrl+u", func(e *Editor) { e.kill(e.lineStart(), e.caret) }},
+	{"ctrl+y", func(e *Editor) { e.replace(e.caret, e.caret, e.killed) }},
+	{"ctrl+j shift+enter alt+enter ctrl+enter", func(e *Editor) { e.replace(e.caret, e.caret, "\n") }},
+}
+
 // Key handles a key by its name, such as "ctrl+a", and reports whether the editor knows it. Text is inserted with Insert.
 func (e *Editor) Key(name string) bool {
-	column := -1
-	switch name {
-	case "left", "ctrl+b":
-		e.caret = e.previous(e.caret)
-	case "right", "ctrl+f":
-		e.caret = e.next(e.caret)
-	case "alt+b", "ctrl+left", "alt+left":
-		e.caret = e.wordStart()
-	case "alt+f", "ctrl+right", "alt+right":
-		e.caret = e.wordEnd()
-	case "home", "ctrl+a":
-		e.caret = strings.LastIndexByte(e.text[:e.caret], '\n') + 1
-	case "end", "ctrl+e":
-		e.caret = e.lineEnd()
-	case "up":
-		column = e.vertical(-1)
-	case "down":
-		column = e.vertical(1)
-	case "backspace", "ctrl+h", "shift+backspace":
-		e.replace(e.previous(e.caret), e.caret, "")
-	case "delete", "ctrl+d":
-		e.replace(e.caret, e.next(e.caret), "")
-	case "ctrl+w", "alt+backspace", "ctrl+backspace":
-		e.kill(e.wordStart(), e.caret)
-	case "alt+d", "ctrl+delete":
-		e.kill(e.caret, e.wordEnd())
-	case "ctrl+k":
-		end := e.lineEnd()
-		if end == e.caret {
-			end = e.next(end)
+	for _, a := range actions {
+		if slices.Contains(strings.Fields(a.keys), name) {
+			a.do(e)
+			return true
 		}
-		e.kill(e.caret, end)
-	case "ctrl+u":
-		e.kill(strings.LastIndexByte(e.text[:e.caret], '\n')+1, e.caret)
-	case "ctrl+y":
-		e.replace(e.caret, e.caret, e.killed)
-	case "ctrl+j", "shift+enter", "alt+enter", "ctrl+enter":
-		e.replace(e.caret, e.caret, "\n")
-	default:
-		return false
 	}
-	e.column = column
-	return true
+	return false
 }
 
 // Type handles a key by its name; any other key inserts its text.
@@ -146,6 +136,8 @@ func (e *Editor) chip(r rune) *Chip {
 	return nil
 }
 
+func (e *Editor) move(caret int) { e.caret, e.column = caret, -1 }
+
 func (e *Editor) replace(from, to int, text string) {
 	e.change(e.text[:from]+text+e.text[to:], from+len(text))
 }
@@ -154,7 +146,8 @@ func (e *Editor) change(text string, caret int) {
 	if e.stale = strings.HasPrefix(text, e.text); !e.stale {
 		e.rows = nil
 	}
-	e.text, e.caret, e.column = text, caret, -1
+	e.text = text
+	e.move(caret)
 }
 
 func (e *Editor) kill(from, to int) {
@@ -182,6 +175,8 @@ func (e *Editor) previous(at int) int {
 	}
 	return start
 }
+
+func (e *Editor) lineStart() int { return strings.LastIndexByte(e.text[:e.caret], '\n') + 1 }
 
 func (e *Editor) lineEnd() int {
 	if i := strings.IndexByte(e.text[e.caret:], '\n'); i >= 0 {
@@ -216,4 +211,29 @@ func Clean(text string) string {
 		}
 		return r
 	}, text)
+}
+
+var imageName = lazyregexp.New(`(?i)\.(?:png|jpe?g|gif|webp)$`)
+
+// IsImage reports whether the name of a file is that of an image.
+func IsImage(path string) bool { return imageName().MatchString(path) }
+
+// betweenImages matches the space between two paths of images.
+var betweenImages = lazyregexp.New(`(?i)(\.(?:png|jpe?g|gif|webp)['"]?)\s+(['"]?(?:/|file://))`)
+
+// ImagePaths returns the paths of images if the pasted text contains nothing else. Terminals paste the paths of dropped files quoted, escaped or as
+// URLs.
+func ImagePaths(text string) []string {
+	var out []string
+	for _, path := range strings.Split(betweenImages().ReplaceAllString(strings.TrimSpace(text), "$1\n$2"), "\n") {
+		path = strings.ReplaceAll(strings.Trim(path, `'"`), `\ `, " ")
+		if strings.HasPrefix(path, "file://") {
+			path, _ = input.FilePath(path) // empty: an address of another machine
+		}
+		if !filepath.IsAbs(path) || !IsImage(path) {
+			return nil
+		}
+		out = append(out, path)
+	}
+	return out
 }

@@ -53,49 +53,40 @@ func (e *Editor) layout() []row {
 	if !e.stale && e.rows != nil {
 		return e.rows
 	}
-	width := max(e.width, 2)
-	r, column, space := row{}, 0, -1 // index of the cell after the last space of the row
+	r := row{}
 	if last := len(e.rows) - 1; last >= 0 {
 		r.start, e.rows = e.rows[last].start, e.rows[:last:last] // lay out only the last row again; copies of an editor share rows
 	}
 	e.stale = false
-	flush := func(end int) {
+	column, word := 0, 0 // word is the index of the cell after the last space of the row
+	next := func(end, start int) {
 		r.end = end
 		e.rows = append(e.rows, r)
+		r, column, word = row{start: start}, 0, 0
 	}
 	for at := r.start; at < len(e.text); {
-		if e.text[at] == '\n' {
-			flush(at)
+		cluster, width := ansi.FirstGraphemeCluster(e.text[at:], e.method)
+		width = e.cellWidth(cluster, width)
+		switch n := len(r.cells); {
+		case cluster == "\n":
+			next(at, at+1)
 			at++
-			r, column, space = row{start: at}, 0, -1
+			continue
+		case n > 0 && column+width > max(e.width, 2)-1:
+			if word > 0 && word < n {
+				at, r.cells = r.cells[word].offset, r.cells[:word:word]
+			}
+			next(at, at)
 			continue
 		}
-		cluster, w := ansi.FirstGraphemeCluster(e.text[at:], e.method)
-		w = e.cellWidth(cluster, w)
-		if column+w > width-1 && len(r.cells) > 0 {
-			rest := []cell(nil)
-			cut := at
-			if space > 0 && space < len(r.cells) {
-				cut, rest = r.cells[space].offset, r.cells[space:]
-				r.cells = r.cells[:space:space]
-			} else if space == len(r.cells) {
-				space = -1
-			}
-			flush(cut)
-			r, column, space = row{start: cut}, 0, -1
-			for _, c := range rest {
-				r.cells = append(r.cells, cell{c.offset, column, c.width})
-				column += c.width
-			}
-		}
-		r.cells = append(r.cells, cell{at, column, w})
-		column += w
+		r.cells = append(r.cells, cell{at, column, width})
+		column += width
 		if cluster == " " || cluster == "\t" {
-			space = len(r.cells)
+			word = len(r.cells)
 		}
 		at += len(cluster)
 	}
-	flush(len(e.text))
+	next(len(e.text), len(e.text))
 	return e.rows
 }
 
@@ -127,8 +118,8 @@ func (e *Editor) position() (rowIndex, column int) {
 	return i, column
 }
 
-// vertical moves the caret by rows and returns the target column of the next moves.
-func (e *Editor) vertical(by int) int {
+// vertical moves the caret by rows, to the target column if there is one.
+func (e *Editor) vertical(by int) {
 	at, column := e.position()
 	if e.column >= 0 {
 		column = e.column
@@ -136,12 +127,11 @@ func (e *Editor) vertical(by int) int {
 	rows := e.layout()
 	to := min(max(at+by, 0), len(rows)-1)
 	if to == at {
-		if by < 0 {
-			e.caret = rows[0].start
-		} else {
-			e.caret = len(e.text)
+		e.move(rows[0].start)
+		if by > 0 {
+			e.move(len(e.text))
 		}
-		return -1
+		return
 	}
 	r := &rows[to]
 	e.caret = r.end
@@ -154,5 +144,5 @@ func (e *Editor) vertical(by int) int {
 	if e.caret == r.end && to < len(rows)-1 && rows[to+1].start == r.end { // the same offset begins the next row
 		e.caret = e.previous(r.end)
 	}
-	return column
+	e.column = column
 }

@@ -55,18 +55,18 @@ func (p *Pace) Changed(typed bool) {
 	if p.ticker == nil || p.state == drawsSoon || p.state == drawsFrames && !typed {
 		return
 	}
-	p.state = drawsSoon
-	p.ticker.Reset(soon)
-	p.next(soon + soon/2)
+	p.draw(drawsSoon, soon, soon+soon/2)
 }
 
-// next schedules step.
-func (p *Pace) next(after time.Duration) {
+// draw enters a state with a time between two drawings, and schedules step.
+func (p *Pace) draw(s state, every, until time.Duration) {
+	p.state = s
+	p.ticker.Reset(every)
 	if p.timer == nil {
-		p.timer = time.AfterFunc(after, p.step)
+		p.timer = time.AfterFunc(until, p.step)
 		return
 	}
-	p.timer.Reset(after)
+	p.timer.Reset(until)
 }
 
 func (p *Pace) step() {
@@ -75,11 +75,9 @@ func (p *Pace) step() {
 	since := time.Since(p.last)
 	switch {
 	case p.state == drawsSoon:
-		p.state = drawsFrames
-		p.ticker.Reset(Frame)
-		p.next(linger)
+		p.draw(drawsFrames, Frame, linger)
 	case since < linger:
-		p.next(linger - since)
+		p.timer.Reset(linger - since)
 	default:
 		p.state = rests
 		p.Rested()

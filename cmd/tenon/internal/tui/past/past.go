@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -31,13 +30,14 @@ const (
 	maxFile = 4 << 20
 )
 
-// File holds the prompts of chats in all projects. It is safe for concurrent use. Several processes may add to the file;
-// each sees the prompts from before its start.
-type File struct {
-	path    string // empty: prompts are not saved
-	entries []string
+// History holds the prompts of chats in all projects, and puts them into an editor. Several processes may add to its file; each sees the prompts
+// from before its start. Use it from one goroutine.
+type History struct {
+	Entries []string // the oldest first
 
-	mu sync.Mutex
+	path  string // empty: prompts are not saved
+	at    int    // of the prompt in the editor, from the end; 0: the draft
+	draft edit.Editor
 }
 
 // record is a line of the file.
@@ -47,8 +47,8 @@ type record struct {
 }
 
 // Open reads the history. With an error, it still returns a usable one, which may be empty.
-func Open(path string) (*File, error) {
-	h := &File{path: path}
+func Open(path string) (*History, error) {
+	h := &History{path: path}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil
@@ -72,7 +72,7 @@ func Open(path string) (*File, error) {
 		}
 	}
 	for _, r := range records[max(0, len(records)-maxEntries):] {
-		h.entries = append(h.entries, r.Text)
+		h.Entries = append(h.Entries, r.Text)
 	}
 	return h, nil
 }
@@ -108,37 +108,62 @@ func (r record) line() []byte {
 	return append(line, '\n')
 }
 
-// Entries returns the stored prompts, the oldest first.
-func (h *File) Entries() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.entries
-}
-
-// Add stores a prompt, unless it equals the latest one, in a file that only the user can read. If that fails, this process still keeps it.
-func (h *File) Add(text string) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if n := len(h.entries); n > 0 && h.entries[n-1] == text {
+// Add adds a prompt, unless it equals the latest one. It returns a function that stores it, from any goroutine, in a file that only the user can
+// read; nil if the prompt is not stored.
+func (h *History) Add(text string) (store func() error) {
+	n := len(h.Entries)
+	if n > 0 && h.Entries[n-1] == text {
 		return nil
 	}
-	h.entries = append(h.entries, text)
-	if over := len(h.entries) - maxEntries; over > 0 {
-		h.entries = h.entries[over:]
-	}
+	h.Entries = append(h.Entries[max(0, n+1-maxEntries):], text)
 	if h.path == "" || len(text) > maxEntry {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
-		return err
+	return func() error {
+		if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(record{time.Now().UnixMilli(), text}.line())
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("%s: %w", h.path, cli.Cause(err))
+		}
+		return nil
 	}
-	f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
+}
+
+// Edited marks the text in the editor as the draft.
+func (h *History) Edited() { h.at = 0 }
+
+// Keep stores a draft that the user discards, until a prompt is sent.
+func (h *History) Keep(e *edit.Editor) {
+	h.draft, h.at = *e, 0
+}
+
+// Sent forgets the draft.
+func (h *History) Sent() { h.at, h.draft = 0, edit.Editor{} }
+
+// Move puts an earlier or a later prompt into the editor; after the latest one, the draft.
+func (h *History) Move(e *edit.Editor, by int) {
+	to := h.at - by
+	switch {
+	case to < 0:
+		if e.Empty() && !h.draft.Empty() {
+			*e = h.draft
+		}
+		return
+	case to > len(h.Entries):
+		return
 	}
-	_, err = f.Write(record{time.Now().UnixMilli(), text}.line())
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("%s: %w", h.path, cli.Cause(err))
+	if h.at == 0 {
+		h.draft = *e
 	}
-	return nil
+	if h.at = to; to == 0 {
+		*e = h.draft
+		return
+	}
+	e.Set(h.Entries[len(h.Entries)-to])
 }

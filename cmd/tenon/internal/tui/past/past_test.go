@@ -16,21 +16,23 @@ import (
 func TestPromptHistory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "data", Name)
-	add := func(h *File, texts ...string) {
+	add := func(h *History, texts ...string) {
 		t.Helper()
 		for _, text := range texts {
-			if err := h.Add(text); err != nil {
-				t.Fatal(err)
+			if store := h.Add(text); store != nil {
+				if err := store(); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}
-	open := func(want ...string) *File {
+	open := func(want ...string) *History {
 		t.Helper()
 		h, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, h.entries); diff != "" {
+		if diff := cmp.Diff(want, h.Entries); diff != "" {
 			t.Errorf("history (-want +have):\n%s", diff)
 		}
 		return h
@@ -66,11 +68,11 @@ func TestPromptHistoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.entries); n != maxEntries || h.entries[n-1] != fmt.Sprint("prompt ", 2*maxEntries) {
-		t.Errorf("%d prompts, the last is %q", n, h.entries[n-1])
+	if n := len(h.Entries); n != maxEntries || h.Entries[n-1] != fmt.Sprint("prompt ", 2*maxEntries) {
+		t.Errorf("%d prompts, the last is %q", n, h.Entries[n-1])
 	}
-	if err := h.Add("one more"); err != nil || len(h.entries) != maxEntries {
-		t.Errorf("%d prompts after one more: %v", len(h.entries), err)
+	if err := h.Add("one more")(); err != nil || len(h.Entries) != maxEntries {
+		t.Errorf("%d prompts after one more: %v", len(h.Entries), err)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil || bytes.Count(content, []byte("\n")) != maxEntries+1 {
@@ -88,9 +90,9 @@ func TestPromptHistoryCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &File{path: filepath.Join(file, Name)}
-	if err := h.Add("text"); err == nil || len(h.entries) != 1 {
-		t.Errorf("error %v, %q kept", err, h.entries)
+	h := &History{path: filepath.Join(file, Name)}
+	if err := h.Add("text")(); err == nil || len(h.Entries) != 1 {
+		t.Errorf("error %v, %q kept", err, h.Entries)
 	}
 }
 

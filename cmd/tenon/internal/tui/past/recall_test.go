@@ -9,7 +9,7 @@ import (
 // A draft comes back from the history, and after ctrl+c, with its pastes and files.
 func TestDraftKeepsItsChips(t *testing.T) {
 	t.Parallel()
-	r, e := Recall{File: &File{entries: []string{"earlier"}}}, &edit.Editor{}
+	r, e := History{Entries: []string{"earlier"}}, &edit.Editor{}
 	e.InsertChip(edit.Chip{Label: "[Pasted 9 lines]", Text: "pasted"})
 	e.InsertChip(edit.Chip{Label: "[a.png]", File: "/a.png"})
 	want := e.Before()

@@ -51,18 +51,14 @@ func Change(ctx context.Context, path string, f func(*Settings)) error {
 			return fmt.Errorf("%w; correct the file or delete it", err)
 		}
 		f(&s)
-		return s.write(path)
+		data, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(path, append(data, '\n'), atomicfile.Options{})
 	})
 	if err != nil {
 		return fmt.Errorf("the settings are not stored: %w", err)
 	}
 	return nil
-}
-
-func (s Settings) write(path string) error {
-	data, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(path, append(data, '\n'), atomicfile.Options{})
 }

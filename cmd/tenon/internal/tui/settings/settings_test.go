@@ -53,7 +53,7 @@ func FuzzSettings(f *testing.F) {
 			}
 			return
 		}
-		if err := s.write(path); err != nil {
+		if err := Change(t.Context(), path, func(*Settings) {}); err != nil {
 			t.Fatal(err)
 		}
 		if again, err := Read(path); err != nil || len(data) < 1<<10 && again.NoMouse != s.NoMouse {

@@ -196,11 +196,12 @@ func (t *Thread) Part(p sdk.Part) {
 			item.set(p)
 			return
 		}
-		t.add(h.ID, newToolItem(t.look, p))
+		item := &toolItem{item: item{message: h.MessageID, look: t.look, folds: true}, part: p}
+		item.draw = item.render
+		t.add(h.ID, item)
 	case *sdk.RetryPart:
 		if have == nil {
-			i := noticeItem(t.look, Warn, "attempt failed: "+view.Clip(terminal.OneLine(p.Error.Error()), 400))
-			t.add(h.ID, i)
+			t.add(h.ID, noticeItem(t.look, Warn, "attempt failed: "+view.Clip(terminal.OneLine(p.Error.Error()), 400)))
 		}
 	case *sdk.FilePart, *sdk.CompactionPart, *sdk.SubtaskPart:
 		if t.roles[h.MessageID] == sdk.RoleUser {
@@ -213,16 +214,18 @@ func (t *Thread) text(have list.Item, h *sdk.PartHead, reasoning bool) *textItem
 	if item, ok := have.(*textItem); ok {
 		return item
 	}
-	item := newTextItem(t.look, h, reasoning)
-	t.add(h.ID, item)
-	return item
+	text := &textItem{item: item{message: h.MessageID, look: t.look, folds: reasoning}, faint: reasoning}
+	text.draw = text.render
+	t.add(h.ID, text)
+	return text
 }
 
 // userPart shows a part of a prompt.
 func (t *Thread) userPart(message string, p sdk.Part) {
 	have, _ := t.byPart[message].(*promptItem)
 	if have == nil {
-		have = newPromptItem(t.look, message)
+		have = &promptItem{item: item{message: message, look: t.look}}
+		have.draw = have.render
 		t.add(message, have)
 	}
 	have.fresh = true
@@ -355,4 +358,20 @@ func (t *Thread) Answer() string {
 		}
 	}
 	return ""
+}
+
+// UnfoldAll shows the details of all items, or hides them if they are shown.
+func (t *Thread) UnfoldAll() {
+	t.open = !t.open
+	for _, i := range t.List.Items {
+		baseOf(i).unfold(t.open)
+	}
+}
+
+// Toggle shows or hides the details of an item.
+func (t *Thread) Toggle(index int) {
+	if index >= 0 && index < len(t.List.Items) {
+		base := baseOf(t.List.Items[index])
+		base.unfold(!base.open)
+	}
 }

@@ -34,12 +34,6 @@ type toolItem struct {
 	raw      []byte // the arguments, up to longArguments
 }
 
-func newToolItem(k *Look, p *sdk.ToolPart) *toolItem {
-	t := &toolItem{item: item{id: p.ID, message: p.MessageID, look: k, folds: true}, part: p}
-	t.draw = t.render
-	return t
-}
-
 func (t *toolItem) set(p *sdk.ToolPart) {
 	t.part = p
 	t.change()

@@ -13,15 +13,20 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// plan computes the changes of a patch in memory. Each operation sees the results of the previous ones, so a patch may
+// plan computes the changes of a call in memory. Each operation sees the results of the previous ones, so a patch may
 // contain a file more than once. It returns one change per file, in the order of their first operations.
-func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]*change, error) {
-	s := &patchState{plugin: p, call: call, changes: map[string]*change{}}
+func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []operation) ([]*change, error) {
+	s := &planning{plugin: p, call: call, changes: map[string]*change{}}
 	for _, op := range ops {
+		var c *change
 		var err error
 		switch op.kind {
+		case writeID:
+			c, err = s.write(ctx, op.target, op.Content)
+		case editID:
+			c, err = s.edit(ctx, op)
 		case patchAdd:
-			err = s.add(op.target, []byte(op.content))
+			err = s.add(op.target, []byte(op.Content))
 		case patchDelete:
 			err = s.delete(ctx, op.target)
 		case patchUpdate:
@@ -29,6 +34,9 @@ func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([
 		}
 		if err != nil {
 			return nil, err
+		}
+		if c != nil {
+			s.record(c)
 		}
 	}
 	var changes []*change
@@ -47,21 +55,21 @@ func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([
 	return changes, nil
 }
 
-// patchState is the state of the files after the operations so far.
-type patchState struct {
+// planning is the state of the files after the operations so far.
+type planning struct {
 	*plugin
 	call    *sdk.ToolCall
 	changes map[string]*change // by real path
 	order   []*change
 }
 
-func (s *patchState) record(c *change) {
+func (s *planning) record(c *change) {
 	s.changes[c.real] = c
 	s.order = append(s.order, c)
 }
 
 // add creates the file t.
-func (s *patchState) add(t target, content []byte) error {
+func (s *planning) add(t target, content []byte) error {
 	if c := s.changes[t.real]; c != nil && c.remove {
 		c.after, c.remove = content, false
 		return nil
@@ -78,7 +86,7 @@ func (s *patchState) add(t target, content []byte) error {
 }
 
 // delete removes the file t; if it is a symbolic link, the link.
-func (s *patchState) delete(ctx context.Context, t target) error {
+func (s *planning) delete(ctx context.Context, t target) error {
 	if c := s.changes[t.real]; c != nil {
 		if c.remove {
 			return errRemoved(t)
@@ -107,7 +115,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 }
 
 // update changes the file of op and, if moveTo is set, moves it.
-func (s *patchState) update(ctx context.Context, op patchOp) error {
+func (s *planning) update(ctx context.Context, op operation) error {
 	c := s.changes[op.target.real]
 	if c == nil {
 		now, err := s.loadText(ctx, s.call, op.target)
@@ -149,7 +157,7 @@ func errRemoved(t target) error {
 }
 
 // move moves the content of c and its mode to the file to, which must not exist.
-func (s *patchState) move(c *change, to target) error {
+func (s *planning) move(c *change, to target) error {
 	other := s.changes[to.real]
 	switch info, err := to.lstat(); {
 	case err == nil && (other == nil || !other.remove) && (c.old == nil || !os.SameFile(info, c.old)):
