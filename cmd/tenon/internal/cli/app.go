@@ -31,7 +31,7 @@ type App struct {
 	Flags  globalFlags
 	Screen *terminal.Screen
 	Mask   *maskWriter // stderr for errors and the log; masks secrets
-	Level  slog.LevelVar
+	Level  slog.Level  // minimum level of Log
 	Log    *slog.Logger
 	JSON   bool // the command prints JSON
 
@@ -52,8 +52,7 @@ func New(s Streams, env environ, version, managed string) *App {
 	a := &App{Streams: s, Env: env, Screen: terminal.NewScreen(s.In, s.Out, s.Err, env.Lookup), Managed: managed, Version: version}
 	a.Mask = &maskWriter{w: a.Screen.Besides(s.Err)}
 	a.Mask.hide(environSecrets(env))
-	a.Level.Set(defaultLogLevel)
-	a.Log = newLogger(a.Mask, &a.Level)
+	a.setLevel(slog.LevelWarn) // degraded operation, and problems that require action
 	return a
 }
 
@@ -140,7 +139,7 @@ func (a *App) checkFlags(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		a.Level.Set(level)
+		a.setLevel(level)
 	}
 	return nil
 }

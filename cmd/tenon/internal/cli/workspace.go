@@ -89,7 +89,7 @@ func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Level.Set(l)
+		a.setLevel(l)
 	}
 	w.hideStored()
 	return w, nil

@@ -124,7 +124,7 @@ func (t *Turn) newView(s *sdk.Session) display {
 	}
 	shown := &view.Turn{
 		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: model.Retries(t.Machine.Config().Retry),
-		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Raw: t.Raw, InChat: t.InChat,
+		LogsNotices: a.Level <= slog.LevelWarn, Clean: a.Mask.Clean, Raw: t.Raw, InChat: t.InChat,
 		Remedy: func(err error) (text, fix string, code int) {
 			f := words.Remedy(err)
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
