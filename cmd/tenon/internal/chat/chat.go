@@ -55,7 +55,7 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	c := newConversation(m, f, signals)
 	c.commands = true
 	if m.Options.Interactive {
-		c.source.screen, c.source.prompt = a.Screen, c.promptText
+		c.prompts = true
 		c.notify(c.greeting())
 	}
 	err = c.hold(ctx, in)

@@ -148,15 +148,19 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	if !t.app().Screen.Live {
 		ticks.Stop()
 	}
+	var answers <-chan terminal.Piece // typed input
+	if t.Keys != nil {
+		answers = t.Keys.Pieces
+	}
 	for {
 		select {
 		case e := <-events:
 			t.take(e)
-		case p := <-t.answers():
+		case p := <-answers:
 			t.asker.input(p)
 			t.release()
 		case now := <-ticks.C:
-			if t.asker == nil || !t.asker.asking() {
+			if !t.asker.asking() {
 				t.view.Tick(now)
 			}
 		case s := <-t.Signals:
@@ -169,46 +173,47 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 		case <-t.again:
 			t.abort()
 		case o := <-ended:
-			t.drain(events)
+			t.asker = nil // no question can be answered any more
+			t.release()
+			for len(events) > 0 {
+				t.take(<-events)
+			}
 			return t.finish(ctx, o)
 		}
-		t.checkView()
+		if t.broken == nil {
+			if t.broken = t.view.Failed(); t.broken != nil { // the output can no longer be written
+				t.abort()
+			}
+		}
 	}
-}
-
-// answers returns the channel of typed input.
-func (t *Turn) answers() <-chan terminal.Piece {
-	if t.asker == nil {
-		return nil
-	}
-	return t.asker.keys.Pieces
 }
 
 // take shows an event, or holds it back while a question is on the screen.
 func (t *Turn) take(e sdk.Event) {
-	if d, ok := e.Properties.(*sdk.PartDelta); ok {
-		if t.streamed += len(d.Delta); t.streamed > longAnswer && t.usualGC == 0 {
+	switch p := e.Properties.(type) {
+	case *sdk.PartDelta:
+		if t.streamed += len(p.Delta); t.streamed > longAnswer && t.usualGC == 0 {
 			t.usualGC = debug.SetGCPercent(longAnswerGC)
 		}
+	case *sdk.PartInfo:
+		if call, ok := p.Part.(*sdk.ToolPart); ok && !call.State.Open() {
+			t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
+		}
 	}
-	t.count(&e)
 	if t.asker != nil {
 		t.asker.event(&e)
-		if t.asker.asking() {
-			t.held = append(t.held, e)
-			return
-		}
-		t.release()
 	}
-	t.view.Event(&e)
+	t.held = append(t.held, e)
+	t.release()
 }
 
 // release shows the held events unless a question is on the screen.
 func (t *Turn) release() {
-	for len(t.held) > 0 && !t.asker.asking() {
-		e := t.held[0]
-		t.held = t.held[1:]
-		t.view.Event(&e)
+	if !t.asker.asking() {
+		for i := range t.held {
+			t.view.Event(&t.held[i])
+		}
+		t.held = nil
 	}
 }
 
@@ -217,29 +222,6 @@ func (t *Turn) abort() {
 	t.again = nil
 	if !t.Machine.Abort(t.session) {
 		t.again = time.After(abortEvery)
-	}
-}
-
-// checkView aborts the turn if its output can no longer be written.
-func (t *Turn) checkView() {
-	if t.broken != nil {
-		return
-	}
-	if t.broken = t.view.Failed(); t.broken != nil {
-		t.abort()
-	}
-}
-
-// drain shows the remaining events of the turn.
-func (t *Turn) drain(events <-chan sdk.Event) {
-	if t.asker != nil {
-		t.asker.queue, t.asker.current = nil, nil
-		t.release()
-	}
-	for len(events) > 0 {
-		e := <-events
-		t.count(&e)
-		t.view.Event(&e)
 	}
 }
 
@@ -270,17 +252,6 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 		o.Err = refused // the answer is printed before the error
 	}
 	return o
-}
-
-// count counts finished tool calls.
-func (t *Turn) count(e *sdk.Event) {
-	updated, ok := e.Properties.(*sdk.PartInfo)
-	if !ok {
-		return
-	}
-	if call, ok := updated.Part.(*sdk.ToolPart); ok && !call.State.Open() {
-		t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
-	}
 }
 
 // allRefused returns the error of a run whose tool calls were all refused because no user could be asked; nil for others.
