@@ -178,28 +178,31 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 		return false
 	}
 	c.ok("data", "%s is writable", w.Project.DataDir)
+	sessions, damaged, err := examine(ctx, w)
+	switch {
+	case err != nil:
+		c.bad("database", err)
+	case len(damaged) > 0:
+		c.damaged(w.Database(), damaged)
+	default:
+		c.ok("database", "%s is intact: %s", w.Database(), view.Plural(sessions, "session"))
+	}
+	return err == nil
+}
+
+// examine returns the number of sessions in the store and its damaged rows.
+func examine(ctx context.Context, w *cli.Workspace) (sessions int, damaged []store.Damage, err error) {
 	s, err := w.OpenStore(ctx)
 	if err != nil {
-		c.bad("database", err)
-		return false
+		return 0, nil, err
 	}
 	defer s.Close()
-	damaged, err := store.Readable(s.Check(ctx, ""))
-	if err != nil {
-		c.bad("database", err)
-		return false
+	if damaged, err = store.Readable(s.Check(ctx, "")); err != nil {
+		return 0, nil, err
 	}
 	list, err := s.List(ctx, store.Query{Limit: cli.MaxSessions, Archived: true})
-	if _, err = store.Readable(err); err != nil {
-		c.bad("database", err)
-		return false
-	}
-	if len(damaged) > 0 {
-		c.damaged(w.Database(), damaged)
-		return true
-	}
-	c.ok("database", "%s is intact: %s", w.Database(), view.Plural(len(list), "session"))
-	return true
+	_, err = store.Readable(err)
+	return len(list), damaged, err
 }
 
 // damaged reports damaged rows.
@@ -304,50 +307,44 @@ func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, n
 	defer cancel()
 	addresses := map[string]string{}
 	for _, info := range m.ProviderInfos() {
-		addresses[info.ID] = info.BaseURL
+		if info.BaseURL != "" {
+			addresses[info.ID] = model.WithoutSecrets(info.BaseURL)
+		}
 	}
-	answers := make([]providerAnswer, len(ids))
+	ids = slices.DeleteFunc(ids, func(id string) bool { return addresses[id] == "" })
+	type answer struct {
+		models int
+		err    error
+	}
+	answers := make([]answer, len(ids))
 	var asked sync.WaitGroup
 	for i, id := range ids {
-		if addresses[id] == "" {
-			continue
-		}
-		answers[i].address = model.WithoutSecrets(addresses[id])
 		asked.Go(func() { // ends with ctx at the latest; waited for below
 			answers[i].models, answers[i].err = m.TestProvider(ctx, id)
 		})
 	}
 	asked.Wait()
 	for i, id := range ids {
-		if answers[i].address != "" {
-			c.provider(id, &answers[i], id == needed)
-		}
+		c.provider(id, addresses[id], answers[i].models, answers[i].err, id == needed)
 	}
 }
 
-// providerAnswer is the answer of a provider to the question for its models.
-type providerAnswer struct {
-	address string // for display
-	models  int
-	err     error
-}
-
-func (c *checkup) provider(id string, a *providerAnswer, needed bool) {
+func (c *checkup) provider(id, address string, models int, err error, needed bool) {
 	var answer *sdk.ProviderError
-	refused := errors.As(a.err, &answer) && answer.StatusCode != 0
+	refused := errors.As(err, &answer) && answer.StatusCode != 0
 	switch {
 	case refused && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
-		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, a.err), "check the key: tenon models shows its source; or run tenon auth login "+id))
-	case errors.Is(a.err, errors.ErrUnsupported):
-		c.note("network", "%s is not tested: no model of %s is known", a.address, id)
-	case a.err != nil && !refused && !needed:
-		c.note("network", "%s does not answer: %s", a.address, a.err)
-	case a.err != nil && !refused:
-		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", a.address, a.err), "check the network, the address and whether the server runs"))
-	case a.models > 0:
-		c.ok("network", "%s answers and lists %s", a.address, view.Plural(a.models, "model"))
+		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, err), "check the key: tenon models shows its source; or run tenon auth login "+id))
+	case errors.Is(err, errors.ErrUnsupported):
+		c.note("network", "%s is not tested: no model of %s is known", address, id)
+	case err != nil && !refused && !needed:
+		c.note("network", "%s does not answer: %s", address, err)
+	case err != nil && !refused:
+		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and whether the server runs"))
+	case models > 0:
+		c.ok("network", "%s answers and lists %s", address, view.Plural(models, "model"))
 	default:
-		c.ok("network", "%s answers", a.address)
+		c.ok("network", "%s answers", address)
 	}
 }
 
@@ -399,9 +396,9 @@ func (c *checkup) sandbox(w *cli.Workspace) {
 		c.note("sandbox", "%s runs unconfined: listed at %s", terminal.OneLine(name), w.Loaded.Origin("sandbox.unconfined"))
 	}
 	text := w.Confinement(list)
+	report := c.ok
 	if strings.HasPrefix(text, "not confined") {
-		c.note("sandbox", "commands of the model are %s", text)
-		return
+		report = c.note
 	}
-	c.ok("sandbox", "commands of the model are %s", text)
+	report("sandbox", "commands of the model are %s", text)
 }

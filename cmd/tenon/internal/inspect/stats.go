@@ -145,8 +145,8 @@ func (t toolStats) compare(other toolStats) int { return cmp.Compare(other.Calls
 
 func (p pluginStats) compare(other pluginStats) int { return cmp.Compare(other.Calls, p.Calls) }
 
-// CensusPage is the number of sessions or messages that are read at a time.
-const CensusPage = 256
+// censusPage is the number of sessions or messages that are read at a time.
+const censusPage = 256
 
 // census counts usage since a point in time.
 type census struct {
@@ -176,7 +176,7 @@ func (c *census) tallies(at sdk.Millis) [2]*tally {
 
 // take counts the sessions of all projects page by page, in the order of their last update, the latest first.
 func (c *census) take(ctx context.Context, s store.Store) error {
-	q := store.Query{Children: true, Archived: true, Limit: CensusPage}
+	q := store.Query{Children: true, Archived: true, Limit: censusPage}
 	for {
 		list, err := s.Sessions(ctx, q)
 		if err = c.withoutDamage(err); err != nil {
@@ -200,14 +200,14 @@ func (c *census) take(ctx context.Context, s store.Store) error {
 func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) error {
 	paid := sdk.USD(0)
 	seen := map[string]sdk.Millis{} // creation times of the counted messages
-	page := store.Page{Limit: CensusPage}
+	page := store.Page{Limit: censusPage}
 	for more := true; more; {
 		messages, err := s.Messages(ctx, info.ID, page)
 		damaged, _ := store.Readable(err)
 		if err = c.withoutDamage(err); err != nil {
 			return err
 		}
-		more = len(messages) > 0 && len(messages)+len(damaged) >= CensusPage
+		more = len(messages) > 0 && len(messages)+len(damaged) >= censusPage
 		for i := range slices.Backward(messages) {
 			cost, at, counts := c.message(&messages[i])
 			if !counts {
@@ -238,11 +238,10 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, counts bool) {
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
-		if info.Time.Created < c.since {
-			return 0, 0, false
+		if counts = info.Time.Created >= c.since; counts {
+			c.turns++
 		}
-		c.turns++
-		return 0, info.Time.Created, true
+		return 0, info.Time.Created, counts
 	case *sdk.AssistantMessage:
 		if info.Time.Created < c.since {
 			return 0, 0, false
