@@ -139,17 +139,11 @@ func (v *JSON) Event(e *sdk.Event) {
 }
 
 func (v *JSON) part(p sdk.Part) {
-	h := p.Head()
-	step := v.f.steps[h.MessageID]
-	if step == nil || step.Summary || v.written[h.ID] {
-		return
+	h, kind := p.Head(), lineOf(p)
+	if step := v.f.steps[h.MessageID]; step != nil && !step.Summary && !v.written[h.ID] && kind != "" {
+		v.written[h.ID] = true
+		v.write(jsonLine{Type: kind, SessionID: h.SessionID, Part: p})
 	}
-	kind := lineOf(p)
-	if kind == "" {
-		return
-	}
-	v.written[h.ID] = true
-	v.write(jsonLine{Type: kind, SessionID: h.SessionID, Part: p})
 }
 
 // lineOf returns the type of a part's line, or "" if the part is open or has no line.

@@ -35,17 +35,12 @@ type Text struct {
 	now    func() time.Time
 
 	text     *streamed       // the current block of the answer
-	calls    []*openCall     // running calls
+	calls    []*sdk.ToolPart // running calls
+	received map[string]int  // number of bytes of arguments so far, by call
 	finished map[string]bool // IDs of shown calls, texts and reasoning
 	retry    *sdk.SessionStatus
 	asked    time.Time // time of the pending model request; zero: none
 	refused  int       // number of calls refused because no user could be asked
-}
-
-// openCall is a running tool call.
-type openCall struct {
-	part     *sdk.ToolPart
-	received int // number of bytes of arguments so far
 }
 
 // NewText returns a view that shows the turn on s. It writes an answer that is not streamed to answer, and the figures of the turn to
@@ -53,7 +48,7 @@ type openCall struct {
 func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
 	return &Text{
 		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, rich: s.Streams && s.Rich && !turn.Raw, f: newFollower(turn.Session.ID), now: time.Now,
-		finished: map[string]bool{},
+		finished: map[string]bool{}, received: map[string]int{},
 	}
 }
 
@@ -128,9 +123,7 @@ func (v *Text) delta(d *sdk.PartDelta) {
 		v.write(d.Delta)
 	case d.Field == "raw":
 		v.heard()
-		if c := v.call(d.PartID); c != nil {
-			c.received += len(d.Delta)
-		}
+		v.received[d.PartID] += len(d.Delta)
 	}
 }
 
@@ -180,34 +173,27 @@ func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
 	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(visible.Cut(p.Text, argumentLength, "")), reasoningLength)))
 }
 
-// call returns the running call with a part ID, or nil.
-func (v *Text) call(part string) *openCall {
-	for _, c := range v.calls {
-		if c.part.ID == part {
-			return c
-		}
-	}
-	return nil
-}
-
 func (v *Text) toolPart(p *sdk.ToolPart) {
 	if v.finished[p.ID] {
 		return
 	}
+	i := slices.IndexFunc(v.calls, func(c *sdk.ToolPart) bool { return c.ID == p.ID })
 	if p.State.Open() {
-		c := v.call(p.ID)
-		fresh := c == nil || c.part.State.Status != p.State.Status
-		if c == nil {
-			c = &openCall{}
-			v.calls = append(v.calls, c)
+		fresh := i < 0 || v.calls[i].State.Status != p.State.Status
+		if i < 0 {
+			v.calls = append(v.calls, p)
+		} else {
+			v.calls[i] = p
 		}
-		if c.part = p; fresh {
+		if fresh {
 			v.draw()
 		}
 		return
 	}
 	v.finished[p.ID] = true
-	v.calls = slices.DeleteFunc(v.calls, func(c *openCall) bool { return c.part.ID == p.ID })
+	if i >= 0 {
+		v.calls = slices.Delete(v.calls, i, i+1)
+	}
 	if p.State.Metadata["refusedBy"] == "headless" {
 		v.refused++
 	}
