@@ -178,20 +178,17 @@ const maxSecret = 16 << 10
 
 // AskSecret reads a key or a password: on a terminal after a question, without showing it, else all of stdin.
 func (a *App) AskSecret(what string) (secret string, err error) {
-	if !a.Screen.Answers {
-		err = a.Await(func() error {
+	err = a.Await(func() (err error) {
+		if !a.Screen.Answers {
 			secret, err = ReadSecret(a.In)
 			return err
-		})
-		return secret, err
-	}
-	var typed []byte
-	err = a.Await(func() (err error) {
+		}
 		a.Screen.Ask(terminal.Visible(what) + " (not shown): ")
-		typed, err = term.ReadPassword(int(a.In.Fd()))
+		typed, err := term.ReadPassword(int(a.In.Fd()))
+		secret = strings.TrimSpace(string(typed))
 		return err
 	})
-	return strings.TrimSpace(string(typed)), err
+	return secret, err
 }
 
 // ReadSecret reads a key or a password, and nothing else.

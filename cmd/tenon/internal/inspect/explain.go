@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -18,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -228,7 +228,9 @@ func reveal(list []Explained, messages []sdk.MessageWithParts, current []hooks.H
 	v.parameters()
 	for i := range messages {
 		for _, p := range messages[i].Parts {
-			v.all(p)
+			if raw, err := value.AppendJSON(nil, p); err == nil {
+				v.nested(raw)
+			}
 		}
 	}
 }
@@ -255,16 +257,7 @@ func (v *values) parameters() {
 	}
 }
 
-// all adds a value of the session and everything in it.
-func (v *values) all(value any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // as the ledger hashes values
-	if enc.Encode(value) == nil {
-		v.nested(bytes.TrimSpace(b.Bytes()))
-	}
-}
-
+// nested adds a value of the session and everything in it.
 func (v *values) nested(raw json.RawMessage) {
 	if v.left--; v.left < 0 {
 		return

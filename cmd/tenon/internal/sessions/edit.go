@@ -33,28 +33,18 @@ func renameCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-func archiveCommand(a *cli.App) *cobra.Command {
-	return editCommand(a, "archive", "Archive sessions (hidden from lists and -c)", func(s *sdk.Session) string {
-		if s.Time.Archived != 0 {
+// archiveCommand returns the command that archives sessions, or takes that back.
+func archiveCommand(a *cli.App, name, short string, archive bool) *cobra.Command {
+	change := func(s *sdk.Session) string {
+		if archive == (s.Time.Archived != 0) {
 			return ""
+		}
+		if s.Time.Archived = 0; !archive {
+			return "is no longer archived"
 		}
 		s.Time.Archived = time.Now().UnixMilli()
 		return "is archived; undo with tenon session unarchive " + s.ID
-	})
-}
-
-func unarchiveCommand(a *cli.App) *cobra.Command {
-	return editCommand(a, "unarchive", "Unarchive sessions", func(s *sdk.Session) string {
-		if s.Time.Archived == 0 {
-			return ""
-		}
-		s.Time.Archived = 0
-		return "is no longer archived"
-	})
-}
-
-// editCommand returns a command that changes sessions; see editSessions.
-func editCommand(a *cli.App, name, short string, change func(*sdk.Session) string) *cobra.Command {
+	}
 	return &cobra.Command{
 		Use: name + " session…", Short: short,
 		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {

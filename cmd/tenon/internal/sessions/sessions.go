@@ -24,9 +24,12 @@ import (
 func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"}
 	cli.Group(cmd)
-	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a))
-	cmd.AddCommand(revertCommand(a), unrevertCommand(a), diffCommand(a), forkCommand(a))
-	cmd.AddCommand(searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a), archiveCommand(a), unarchiveCommand(a), gcCommand(a), repairCommand(a))
+	cmd.AddCommand(
+		listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a), revertCommand(a), unrevertCommand(a), diffCommand(a),
+		forkCommand(a), searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a),
+		archiveCommand(a, "archive", "Archive sessions (hidden from lists and -c)", true),
+		archiveCommand(a, "unarchive", "Unarchive sessions", false), gcCommand(a), repairCommand(a),
+	)
 	return cmd
 }
 
