@@ -99,17 +99,19 @@ func (m *maskWriter) Write(p []byte) (int, error) {
 // Divert writes the log, errors and lines about the process to w, without secrets, until restore is called. A full-screen program uses it,
 // because it owns the terminal.
 func (a *App) Divert(w io.Writer) (restore func()) {
-	set := func(to io.Writer) (was io.Writer) {
-		a.Mask.mu.Lock()
-		defer a.Mask.mu.Unlock()
-		was, a.Mask.w = a.Mask.w, to
-		return was
-	}
-	was, back := set(w), a.Screen.Divert(w)
+	log, screen := a.Mask.divert(w), a.Screen.Divert(w)
 	return func() {
-		set(was)
-		back()
+		a.Mask.divert(log)
+		a.Screen.Divert(screen)
 	}
+}
+
+// divert writes to w from now on, and returns where it wrote before.
+func (m *maskWriter) divert(w io.Writer) (was io.Writer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, m.w = m.w, w
+	return was
 }
 
 // environSecrets returns the values of environment variables whose names suggest keys. The configuration may not mention them, but a

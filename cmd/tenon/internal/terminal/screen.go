@@ -162,16 +162,12 @@ func (c *Screen) Failed() error {
 	return c.err
 }
 
-// Divert writes to w instead of the terminal until restore is called.
-func (c *Screen) Divert(w io.Writer) (restore func()) {
-	set := func(to io.Writer) (was io.Writer) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		was, c.Out = c.Out, to
-		return was
-	}
-	was := set(w)
-	return func() { set(was) }
+// Divert writes to w from now on, and returns where it wrote before.
+func (c *Screen) Divert(w io.Writer) (was io.Writer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was, c.Out = c.Out, w
+	return was
 }
 
 // Besides returns a writer to f that keeps the screen intact if both are the same terminal.

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -269,21 +271,18 @@ func (t *Turn) allRefused(o *view.Outcome) error {
 }
 
 // onlyRefused reports whether the ledger contains shell commands of a command's template, and all were refused.
-func onlyRefused(ledger []store.LedgerRow) bool {
-	refused := false
+func onlyRefused(ledger []store.LedgerRow) (refused bool) {
 	for _, row := range ledger {
 		var entries []hooks.Entry
 		if json.Unmarshal(row.Entries, &entries) != nil {
 			return false
 		}
 		for i := range entries {
-			if entries[i].Point != host.PointPluginCall {
-				continue
+			if entries[i].Point == host.PointPluginCall {
+				if refused = entries[i].Outcome == hooks.OutcomeDenied; !refused {
+					return false
+				}
 			}
-			if entries[i].Outcome != hooks.OutcomeDenied {
-				return false
-			}
-			refused = true
 		}
 	}
 	return refused
@@ -292,25 +291,20 @@ func onlyRefused(ledger []store.LedgerRow) bool {
 // discard deletes the session of a failed turn if nothing in it can be continued: the prompt was refused before it was stored, or the model
 // cannot be used or reached and has not answered.
 func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
-	messages, err := t.Machine.Store.Messages(ctx, t.session, store.Page{})
-	if err != nil || len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel) {
+	s := t.Machine.Store
+	messages, err := s.Messages(ctx, t.session, store.Page{})
+	ledger, ledgerErr := s.Ledger(ctx, t.session, "")
+	waiting, waitErr := s.Prompts(ctx, t.session) // as after a failure of the disk
+	answered := slices.ContainsFunc(messages, func(m sdk.MessageWithParts) bool { return view.AnswerText(&m) != "" })
+	switch {
+	case cmp.Or(err, ledgerErr, waitErr) != nil, len(waiting) > 0, answered, len(t.calls) > 0:
+		return
+	case len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel):
+		return
+	case len(messages) == 0 && len(ledger) > 0 && !onlyRefused(ledger): // shell commands of a command's template ran
 		return
 	}
-	if ledger, err := t.Machine.Store.Ledger(ctx, t.session, ""); err != nil || len(messages) == 0 && len(ledger) > 0 && !onlyRefused(ledger) {
-		return // shell commands of a command's template ran
-	}
-	if waiting, err := t.Machine.Store.Prompts(ctx, t.session); err != nil || len(waiting) > 0 {
-		return // as after a failure of the disk
-	}
-	for i := range messages {
-		if _, ok := messages[i].Info.(*sdk.AssistantMessage); ok && view.AnswerText(&messages[i]) != "" {
-			return
-		}
-	}
-	if len(t.calls) > 0 {
-		return
-	}
-	if err := t.Machine.Store.Delete(ctx, t.session); err != nil {
+	if err := s.Delete(ctx, t.session); err != nil {
 		t.app().Log.Debug("session without an answer kept", "session", t.session, "err", err)
 		return
 	}
