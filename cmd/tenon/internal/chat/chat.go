@@ -116,7 +116,7 @@ func (c *conversation) recall(ctx context.Context) error {
 	}
 	var b strings.Builder
 	for i := max(0, len(messages)-recalled); i < len(messages); i++ {
-		view.ShowMessage(c.a.Screen, &b, &messages[i], c.session.Directory, nil)
+		view.ShowMessage(c.a.Screen, &b, &messages[i], c.session.Directory, false)
 	}
 	if text := strings.Trim(b.String(), "\n"); text != "" && !c.f.Quiet {
 		c.a.Screen.Line(text)

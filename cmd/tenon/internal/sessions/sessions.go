@@ -169,7 +169,10 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		page.Before = info.Revert.MessageID
 	}
 	messages, err := s.Messages(ctx, info.ID, page)
-	if err = a.WithoutDamage(err); err != nil {
+	if err = a.WithoutDamage(err); err == nil && tools {
+		err = addOutputs(ctx, a, s, messages)
+	}
+	if err != nil {
 		return err
 	}
 	c := a.Screen.ForStdout()
@@ -179,30 +182,11 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 	if page.Limit > 0 && len(messages) == page.Limit {
 		fmt.Fprintf(&b, "%s\n", c.Paint(terminal.Dim, fmt.Sprintf("the latest %d messages; --all prints all", page.Limit)))
 	}
-	var output func(t *sdk.ToolPart) string
-	var unread error
-	if tools {
-		output = func(t *sdk.ToolPart) string {
-			hash := store.Output(t)
-			if hash == "" {
-				return t.State.Output
-			}
-			whole, err := s.Blob(ctx, hash)
-			if err != nil {
-				unread = cmp.Or(unread, a.WithoutDamage(store.OutputDamage(t, err)))
-				return t.State.Output
-			}
-			return string(whole)
-		}
-	}
 	for i := range messages {
-		view.ShowMessage(c, &b, &messages[i], info.Directory, output)
+		view.ShowMessage(c, &b, &messages[i], info.Directory, tools)
 	}
 	if info.Revert != nil {
 		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores them until the next prompt"))
-	}
-	if unread != nil {
-		return unread
 	}
 	todos, err := s.Todos(ctx, info.ID)
 	if err = a.WithoutDamage(err); err != nil {
@@ -212,6 +196,23 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		fmt.Fprintf(&b, "\n%s\n", view.TodoLine(c, todos))
 	}
 	return a.Print(b.String())
+}
+
+// addOutputs replaces the previews of large outputs by the outputs.
+func addOutputs(ctx context.Context, a *cli.App, s store.Store, messages []sdk.MessageWithParts) error {
+	for t := range store.PartsOf[*sdk.ToolPart](messages...) {
+		hash := store.Output(t)
+		if hash == "" {
+			continue
+		}
+		whole, err := s.Blob(ctx, hash)
+		if err == nil {
+			t.State.Output = string(whole)
+		} else if err = a.WithoutDamage(store.OutputDamage(t, err)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func searchCommand(a *cli.App) *cobra.Command {

@@ -62,11 +62,11 @@ func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk
 	if err != nil {
 		return err
 	}
-	text := markdown(f)
-	if o.format == "json" {
-		if text, err = cli.JSON(f); err != nil {
-			return err
-		}
+	text := ""
+	if o.format == "md" {
+		text = markdown(f)
+	} else if text, err = cli.JSON(f); err != nil {
+		return err
 	}
 	text = a.Mask.Clean(text)
 	if o.file == "" {

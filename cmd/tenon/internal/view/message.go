@@ -35,8 +35,8 @@ func Draft(parts sdk.Parts) string {
 }
 
 // ShowMessage writes a stored message. Paths below directory are shown relative to it. On a terminal, answers are rendered from Markdown.
-// output returns the output of a call to show below it; if nil, outputs are not shown.
-func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string, output func(*sdk.ToolPart) string) {
+// If outputs is set, the output of a call follows it.
+func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string, outputs bool) {
 	var head string
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
@@ -58,8 +58,8 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 		if text != "" {
 			b.WriteString(text + "\n")
 		}
-		if call, ok := p.(*sdk.ToolPart); ok && output != nil {
-			for line := range strings.Lines(terminal.Visible(terminal.StripSGR(output(call)))) {
+		if call, ok := p.(*sdk.ToolPart); ok && outputs {
+			for line := range strings.Lines(terminal.Visible(terminal.StripSGR(call.State.Output))) {
 				b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
 			}
 		}
