@@ -111,7 +111,7 @@ type breakdown struct {
 }
 
 // ranking holds rows by name. JSON lists them by usage, the highest first.
-type ranking[R interface{ compare(R) int }] map[string]*R
+type ranking[R interface{ Compare(R) int }] map[string]*R
 
 // row returns the row of a name, and adds it if it is missing.
 func (r *ranking[R]) row(name string) *R {
@@ -130,20 +130,23 @@ func (r ranking[R]) sorted() []R {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		out = append(out, *r[name])
 	}
-	slices.SortStableFunc(out, R.compare)
+	slices.SortStableFunc(out, R.Compare)
 	return out
 }
 
 // MarshalJSON implements json.Marshaler.
 func (r ranking[R]) MarshalJSON() ([]byte, error) { return json.Marshal(r.sorted()) }
 
-func (m modelStats) compare(other modelStats) int {
+// Compare orders the rows by cost, then by tokens, the highest first.
+func (m modelStats) Compare(other modelStats) int {
 	return cmp.Or(cmp.Compare(other.Cost, m.Cost), cmp.Compare(other.Tokens.Sum(), m.Tokens.Sum()))
 }
 
-func (t toolStats) compare(other toolStats) int { return cmp.Compare(other.Calls, t.Calls) }
+// Compare orders the rows by calls.
+func (t toolStats) Compare(other toolStats) int { return cmp.Compare(other.Calls, t.Calls) }
 
-func (p pluginStats) compare(other pluginStats) int { return cmp.Compare(other.Calls, p.Calls) }
+// Compare orders the rows by calls.
+func (p pluginStats) Compare(other pluginStats) int { return cmp.Compare(other.Calls, p.Calls) }
 
 // censusPage is the number of sessions or messages that are read at a time.
 const censusPage = 256
