@@ -45,9 +45,8 @@ stop, stay hashes. With --format json, all values are hashes.`,
 			})(cmd, args)
 		},
 	}
-	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&step, "step", 0, "show only step `N` of the session; the first is 1")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 // Explained describes the hook calls of one message.

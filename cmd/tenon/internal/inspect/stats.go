@@ -51,10 +51,9 @@ that were removed, counts on the day the session was created. Days are in the lo
 			return show(a, c, days)
 		}),
 	}
-	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&days, "days", 30, "number of `days`, including today")
 	cmd.Flags().BoolVar(&byPlugin, "plugins", false, "show the time, failures and tokens of each plugin: of its hooks, tools and skills")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 // maxDays is the maximum period, about a hundred years.

@@ -88,9 +88,8 @@ func forkCommand(a *cli.App) *cobra.Command {
 			})
 		}),
 	}
-	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "copy only the messages before this `message` (ID or unique prefix)")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 func compactCommand(a *cli.App) *cobra.Command {
@@ -101,9 +100,8 @@ func compactCommand(a *cli.App) *cobra.Command {
 			return compactSession(ctx, w, args, model)
 		}),
 	}
-	a.FormatFlag(cmd)
 	cmd.Flags().StringVarP(&model, "model", "m", "", "model that writes the summary, as `provider/model`")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 func compactSession(ctx context.Context, w *cli.Workspace, args []string, model string) error {

@@ -44,10 +44,9 @@ everything.`,
   tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
 		RunE: undo,
 	}
-	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "undo everything from this `message` on (ID or unique prefix, as session show prints them)")
 	cmd.Flags().BoolVar(&force, "force", false, "revert files even if they were modified since")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 func unrevertCommand(a *cli.App) *cobra.Command {
@@ -62,9 +61,8 @@ func unrevertCommand(a *cli.App) *cobra.Command {
 			return ShowReverted(a, r, "restored", "")
 		}),
 	}
-	a.FormatFlag(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite files even if they were modified since")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 // ShowReverted prints a summary to stderr and the files to stdout, one per line.

@@ -172,10 +172,9 @@ reused; the file does not shrink.`,
 			})
 		},
 	}
-	a.FormatFlag(cmd)
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be deleted, without deleting it")
 	cmd.Flags().IntVar(&days, "archived-days", 0, "also delete sessions that were archived at least `N` days ago")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 // collectedReport is the JSON output.
