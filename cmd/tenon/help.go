@@ -84,31 +84,30 @@ func topics() []*cobra.Command {
 }
 
 func manCommand(a *cli.App) *cobra.Command {
-	var dir string
 	cmd := &cobra.Command{
 		Use: "man [command]", Short: "Print the manual page of tenon or of a command", Args: cobra.ArbitraryArgs,
 		Example: "  tenon man | man -l -\n  tenon man session list | man -l -\n  tenon man --output ~/.local/share/man/man1",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			about, err := findCommand(cmd.Root(), args)
-			if err != nil {
-				return err
-			}
-			if dir == "" {
-				return a.Print(manPage(about))
-			}
-			err = os.MkdirAll(dir, 0o755)
-			visit(about, func(c *cobra.Command) {
-				if err == nil {
-					err = os.WriteFile(filepath.Join(dir, manName(c)+".1"), []byte(manPage(c)), 0o644)
-				}
-			})
-			if err != nil {
-				return cli.UsageError("pass a directory that you can write", "write manual pages: %w", err)
-			}
-			return nil
-		},
 	}
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "write the pages of the command and its subcommands to this `directory`, created if missing")
+	dir := cmd.Flags().StringP("output", "o", "", "write the pages of the command and its subcommands to this `directory`, created if missing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		about, err := findCommand(cmd.Root(), args)
+		if err != nil {
+			return err
+		}
+		if *dir == "" {
+			return a.Print(manPage(about))
+		}
+		err = os.MkdirAll(*dir, 0o755)
+		visit(about, func(c *cobra.Command) {
+			if err == nil {
+				err = os.WriteFile(filepath.Join(*dir, manName(c)+".1"), []byte(manPage(c)), 0o644)
+			}
+		})
+		if err != nil {
+			return cli.UsageError("pass a directory that you can write", "write manual pages: %w", err)
+		}
+		return nil
+	}
 	return cmd
 }
 

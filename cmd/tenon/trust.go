@@ -94,15 +94,12 @@ func approvalKey(w *cli.Workspace, path, digest string) string {
 
 // approveCommand returns "tenon permission approve".
 func approveCommand(a *cli.App) *cobra.Command {
-	var yes, dryRun bool
-	cmd := &cobra.Command{
-		Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files",
-		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, _ []string) error {
-			return approveRules(ctx, w, yes, dryRun)
-		}),
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show them; exit with code 5 if any is not approved")
+	cmd := &cobra.Command{Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files"}
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
+	dryRun := cmd.Flags().Bool("dry-run", false, "only show them; exit with code 5 if any is not approved")
+	cmd.RunE = a.OnConfig(func(ctx context.Context, w *cli.Workspace, _ []string) error {
+		return approveRules(ctx, w, *yes, *dryRun)
+	})
 	return cmd
 }
 

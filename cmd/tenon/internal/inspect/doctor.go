@@ -32,12 +32,11 @@ import (
 const reachTimeout = 5 * time.Second
 
 func doctorCommand(a *cli.App) *cobra.Command {
-	var offline bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the installation: directories, database, git, keys, MCP servers, provider, terminal",
-		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
 	}
-	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to providers or start MCP servers")
+	offline := cmd.Flags().Bool("offline", false, "do not connect to providers or start MCP servers")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, *offline) }
 	return a.FormatFlag(cmd)
 }
 

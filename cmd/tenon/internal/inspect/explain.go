@@ -22,7 +22,6 @@ import (
 )
 
 func explainCommand(a *cli.App) *cobra.Command {
-	var step int
 	cmd := &cobra.Command{
 		Use: "explain [session]", Short: "Show what plugins changed in each model request",
 		Long: `For each model request of a session, show the hooks that were called, their changes and times, and the values that several
@@ -31,21 +30,21 @@ plugins changed.
 The ledger stores hashes of values: the first digits of their SHA-256. explain shows the value itself if a stored message
 contains it, or if it is a number or a common parameter word. Values replaced by tool call hooks, or by hooks with onError
 stop, stay hashes. With --format json, all values are hashes.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("step") && step < 1 {
-				return cli.UsageError("steps are numbered from 1", "invalid step %d", step)
-			}
-			if a.JSON {
-				return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
-					return explainSession(ctx, a, s, info, step, nil)
-				})(cmd, args)
-			}
-			return a.OnHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
-				return explainSession(ctx, a, m.Store, info, step, m.Hooks)
-			})(cmd, args)
-		},
 	}
-	cmd.Flags().IntVar(&step, "step", 0, "show only step `N` of the session; the first is 1")
+	step := cmd.Flags().Int("step", 0, "show only step `N` of the session; the first is 1")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("step") && *step < 1 {
+			return cli.UsageError("steps are numbered from 1", "invalid step %d", *step)
+		}
+		if a.JSON {
+			return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
+				return explainSession(ctx, a, s, info, *step, nil)
+			})(cmd, args)
+		}
+		return a.OnHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
+			return explainSession(ctx, a, m.Store, info, *step, m.Hooks)
+		})(cmd, args)
+	}
 	return a.FormatFlag(cmd)
 }
 

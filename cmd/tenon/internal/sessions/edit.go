@@ -70,37 +70,31 @@ func editSessions(ctx context.Context, a *cli.App, s store.Store, ids []string, 
 }
 
 func forkCommand(a *cli.App) *cobra.Command {
-	var at string
-	cmd := &cobra.Command{
-		Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one",
-		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-			id, err := cli.FindMessage(ctx, m.Store, s.ID, at)
-			if err != nil {
-				return err
-			}
-			fork, err := m.Fork(ctx, s.ID, id)
-			if err = a.WithoutDamage(err); err != nil {
-				return err
-			}
-			return a.Show(fork, func() error {
-				a.Say("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID)
-				return a.Print(fork.ID + "\n")
-			})
-		}),
-	}
-	cmd.Flags().StringVar(&at, "at", "", "copy only the messages before this `message` (ID or unique prefix)")
+	cmd := &cobra.Command{Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one"}
+	at := cmd.Flags().String("at", "", "copy only the messages before this `message` (ID or unique prefix)")
+	cmd.RunE = a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		id, err := cli.FindMessage(ctx, m.Store, s.ID, *at)
+		if err != nil {
+			return err
+		}
+		fork, err := m.Fork(ctx, s.ID, id)
+		if err = a.WithoutDamage(err); err != nil {
+			return err
+		}
+		return a.Show(fork, func() error {
+			a.Say("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID)
+			return a.Print(fork.ID + "\n")
+		})
+	})
 	return a.FormatFlag(cmd)
 }
 
 func compactCommand(a *cli.App) *cobra.Command {
-	var model string
-	cmd := &cobra.Command{
-		Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept",
-		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
-			return compactSession(ctx, w, args, model)
-		}),
-	}
-	cmd.Flags().StringVarP(&model, "model", "m", "", "model that writes the summary, as `provider/model`")
+	cmd := &cobra.Command{Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept"}
+	model := cmd.Flags().StringP("model", "m", "", "model that writes the summary, as `provider/model`")
+	cmd.RunE = a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+		return compactSession(ctx, w, args, *model)
+	})
 	return a.FormatFlag(cmd)
 }
 

@@ -101,14 +101,11 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 }
 
 func deleteCommand(a *cli.App) *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and their subagents' sessions",
-		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
-			return deleteSessions(ctx, a, s, ids, yes)
-		}),
-	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	cmd := &cobra.Command{Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and their subagents' sessions"}
+	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask for confirmation")
+	cmd.RunE = a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
+		return deleteSessions(ctx, a, s, ids, *yes)
+	})
 	return cmd
 }
 
@@ -144,23 +141,19 @@ func deleteSessions(ctx context.Context, a *cli.App, s store.Store, ids []string
 const shownMessages = 20
 
 func showCommand(a *cli.App) *cobra.Command {
-	var limit int
-	var all, tools bool
-	cmd := &cobra.Command{
-		Use: "show [session]", Short: "Print the end of a session (default: the latest)",
-		RunE: a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
-			page := store.Page{Limit: limit}
-			if all {
-				page.Limit = 0
-			} else if limit < 1 {
-				return cli.UsageError("pass a positive number, or --all", "invalid -n %d", limit)
-			}
-			return showSession(ctx, a, s, info, page, tools)
-		}),
-	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", shownMessages, "print at most `N` messages")
-	cmd.Flags().BoolVar(&all, "all", false, "print the whole conversation")
-	cmd.Flags().BoolVar(&tools, "tools", false, "print complete tool outputs")
+	cmd := &cobra.Command{Use: "show [session]", Short: "Print the end of a session (default: the latest)"}
+	limit := cmd.Flags().IntP("limit", "n", shownMessages, "print at most `N` messages")
+	all := cmd.Flags().Bool("all", false, "print the whole conversation")
+	tools := cmd.Flags().Bool("tools", false, "print complete tool outputs")
+	cmd.RunE = a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
+		page := store.Page{Limit: *limit}
+		if *all {
+			page.Limit = 0
+		} else if *limit < 1 {
+			return cli.UsageError("pass a positive number, or --all", "invalid -n %d", *limit)
+		}
+		return showSession(ctx, a, s, info, page, *tools)
+	})
 	return cmd
 }
 
