@@ -74,18 +74,11 @@ func findChatCommand(name string) (chatCommand, bool) {
 func (c *conversation) command(ctx context.Context, name, args string) {
 	name = cmp.Or(name, "help")
 	if command, ok := findChatCommand(name); ok {
-		if args != "" && command.args == "" {
-			c.problem(cli.UsageError("omit it, or write it on its own line as a prompt", "/%s takes no argument, but got %q", name, args))
-			return
+		if err := c.builtIn(ctx, &command, name, args); errors.Is(err, cli.ErrOutput) {
+			c.ended = err
+		} else if err != nil {
+			c.problem(err)
 		}
-		var err error
-		if command.session {
-			err = c.needSession(ctx)
-		}
-		if err == nil {
-			err = command.run(c, ctx, args)
-		}
-		c.done(err)
 		return
 	}
 	configured := c.configuredCommands(ctx)
@@ -100,15 +93,19 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 	c.problem(cli.UsageError(nearest.Remedy(name, c.commandNames(ctx))+`; /help lists the commands; to send it as a prompt, put a space before the "/"`, "unknown command %q", "/"+name))
 }
 
-// done shows the error of a command. If the output cannot be written, the chat ends.
-func (c *conversation) done(err error) {
+// builtIn runs a command of the chat.
+func (c *conversation) builtIn(ctx context.Context, command *chatCommand, name, args string) error {
 	switch {
-	case err == nil:
-	case errors.Is(err, cli.ErrOutput):
-		c.ended = err
-	default:
-		c.problem(err)
+	case args != "" && command.args == "":
+		return cli.UsageError("omit it, or write it on its own line as a prompt", "/%s takes no argument, but got %q", name, args)
+	case command.session && c.session == nil:
+		return cli.UsageError("send a prompt first; tenon chat -s ID continues an older session", "the session is empty")
+	case command.session:
+		if err := c.open(ctx, nil); err != nil { // as it is now
+			return err
+		}
 	}
+	return command.run(c, ctx, args)
 }
 
 // configuredCommands returns the commands of configuration and plugins, except those with the name of a chat command.
@@ -128,14 +125,6 @@ func (c *conversation) commandNames(ctx context.Context) []string {
 		names = append(names, info.Name)
 	}
 	return names
-}
-
-// needSession refreshes the session. It returns an error if there is none yet.
-func (c *conversation) needSession(ctx context.Context) error {
-	if c.session == nil {
-		return cli.UsageError("send a prompt first; tenon chat -s ID continues an older session", "the session is empty")
-	}
-	return c.open(ctx, nil)
 }
 
 // revert undoes or redoes a prompt. The only argument is "force".

@@ -144,9 +144,10 @@ func (a *App) checkFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-// Group makes a command a group of subcommands. Without arguments it prints its help; for an unknown subcommand it returns an error with
-// a suggestion.
-func Group(cmd *cobra.Command) {
+// Group makes a command a group of these subcommands, and returns it. Without arguments it prints its help; for an unknown subcommand it returns
+// an error with a suggestion.
+func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(subcommands...)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -155,6 +156,7 @@ func Group(cmd *cobra.Command) {
 		return UnknownCommand(cmd, args[0])
 	}
 	cmd.SuggestionsMinimumDistance = 2
+	return cmd
 }
 
 // UnknownCommand returns the error for a missing subcommand of cmd, with a suggestion.

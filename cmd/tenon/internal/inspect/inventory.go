@@ -33,8 +33,6 @@ type item struct {
 // inventoryCommand returns the command of an inventory.
 func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 	what := v.name + "s"
-	cmd := &cobra.Command{Use: v.name, Aliases: []string{what}, Short: "List and show " + what}
-	cli.Group(cmd)
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List " + what + " and their sources",
 		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, _ []string) error { return v.list(a, v.all(ctx, m)) }),
@@ -46,8 +44,8 @@ func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 			return v.show(a, v.all(ctx, m), args[0])
 		}),
 	}
-	cmd.AddCommand(a.FormatFlag(list), a.FormatFlag(show))
-	return cmd
+	group := &cobra.Command{Use: v.name, Aliases: []string{what}, Short: "List and show " + what}
+	return cli.Group(group, a.FormatFlag(list), a.FormatFlag(show))
 }
 
 // MarshalJSON implements json.Marshaler.

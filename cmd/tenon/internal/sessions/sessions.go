@@ -22,15 +22,13 @@ import (
 
 // Command returns "tenon session".
 func Command(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"}
-	cli.Group(cmd)
-	cmd.AddCommand(
+	return cli.Group(
+		&cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"},
 		listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a), revertCommand(a), unrevertCommand(a), diffCommand(a),
 		forkCommand(a), searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a),
 		archiveCommand(a, "archive", "Archive sessions (hidden from lists and -c)", true),
 		archiveCommand(a, "unarchive", "Unarchive sessions", false), gcCommand(a), repairCommand(a),
 	)
-	return cmd
 }
 
 // selection holds the flags that select sessions.

@@ -277,15 +277,26 @@ func (v *Text) Finish(o *Outcome) error {
 	return v.s.Failed()
 }
 
+// writeAnswer writes an answer that was not streamed, or JSON on one line.
 func (v *Text) writeAnswer(o *Outcome) error {
-	if data := structured(o.Message); len(data) > 0 && o.Err == nil {
-		return v.writeStructured(data)
-	}
-	if v.s.Streams || o.Err != nil {
+	if o.Err != nil {
 		return nil
 	}
+	if data := structured(o.Message); len(data) > 0 {
+		var b bytes.Buffer
+		if err := json.Compact(&b, data); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+		if v.s.Streams {
+			v.s.Stream(terminal.Prose(b.String()))
+			return nil
+		}
+		_, err := Escaper{v.answer}.Write(b.Bytes())
+		return err
+	}
 	text := AnswerText(o.Message)
-	if text == "" {
+	if v.s.Streams || text == "" {
 		return nil
 	}
 	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")) // up to 16 MiB: not copied
@@ -295,38 +306,23 @@ func (v *Text) writeAnswer(o *Outcome) error {
 	return err
 }
 
-// writeStructured writes JSON on one line.
-func (v *Text) writeStructured(data []byte) error {
-	var b bytes.Buffer
-	if err := json.Compact(&b, data); err != nil {
-		return err
-	}
-	b.WriteByte('\n')
-	if v.s.Streams {
-		v.s.Stream(terminal.Prose(b.String()))
-		return nil
-	}
-	_, err := Escaper{v.answer}.Write(b.Bytes())
-	return err
-}
-
 // figures returns the last line: model, steps, tokens, cost, time, and how to continue.
 func (v *Text) figures(o *Outcome) string {
-	t := v.f.totals()
+	steps, tokens, cost := v.f.totals()
 	var words []string
 	if v.f.model != "" {
 		words = append(words, terminal.Visible(v.f.model))
 	}
-	words = append(words, Plural(t.steps, "step"))
-	if t.tokens.Sum() > 0 {
-		in := Count(t.tokens.Input+t.tokens.Cache.Read+t.tokens.Cache.Write) + " in"
-		if t.tokens.Cache.Read > 0 {
-			in += " (" + Count(t.tokens.Cache.Read) + " cached)"
+	words = append(words, Plural(steps, "step"))
+	if tokens.Sum() > 0 {
+		in := Count(tokens.Input+tokens.Cache.Read+tokens.Cache.Write) + " in"
+		if tokens.Cache.Read > 0 {
+			in += " (" + Count(tokens.Cache.Read) + " cached)"
 		}
-		words = append(words, in, Count(t.tokens.Output+t.tokens.Reasoning)+" out")
+		words = append(words, in, Count(tokens.Output+tokens.Reasoning)+" out")
 	}
-	if t.cost > 0 {
-		words = append(words, Money(t.cost))
+	if cost > 0 {
+		words = append(words, Money(cost))
 	}
 	words = append(words, Duration(o.Took.Round(time.Millisecond)))
 	switch {

@@ -74,23 +74,16 @@ func (f *follower) answers(h *sdk.PartHead) bool {
 	return h.SessionID == f.root && m != nil && !m.Summary
 }
 
-// totals are the figures of a turn, including its subagents.
-type totals struct {
-	steps  int // steps of the root session
-	tokens sdk.Tokens
-	cost   sdk.USD
-}
-
-func (f *follower) totals() totals {
-	var t totals
+// totals returns the figures of a turn, including its subagents. steps are those of the root session.
+func (f *follower) totals() (steps int, tokens sdk.Tokens, cost sdk.USD) {
 	for _, m := range f.steps {
-		t.tokens = t.tokens.Add(m.Tokens)
-		t.cost += m.Cost
+		tokens = tokens.Add(m.Tokens)
+		cost += m.Cost
 		if m.SessionID == f.root && !m.Summary {
-			t.steps++
+			steps++
 		}
 	}
-	return t
+	return steps, tokens, cost
 }
 
 // AnswerText returns the text of an answer.
