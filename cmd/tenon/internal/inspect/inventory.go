@@ -55,15 +55,16 @@ func (i item) MarshalJSON() ([]byte, error) {
 }
 
 func (v *inventory) list(a *cli.App, all []item) error {
-	listing := cli.Listing[item]{Empty: v.empty, Head: []string{v.name, v.column, "from", "description"}, Row: func(i *item) []string {
-		return []string{i.name, i.column, i.from, i.description}
-	}}
-	if v.column == "" {
-		row := listing.Row
-		listing.Head = slices.Delete(listing.Head, 1, 2)
-		listing.Row = func(i *item) []string { return slices.Delete(row(i), 1, 2) }
+	cells := func(name, column, from, description string) []string {
+		if v.column == "" {
+			return []string{name, from, description}
+		}
+		return []string{name, column, from, description}
 	}
-	return cli.List(a, all, listing)
+	return cli.List(a, all, cli.Listing[item]{
+		Empty: v.empty, Head: cells(v.name, v.column, "from", "description"),
+		Row: func(i *item) []string { return cells(i.name, i.column, i.from, i.description) },
+	})
 }
 
 func (v *inventory) show(a *cli.App, all []item, name string) error {
