@@ -60,7 +60,7 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	}
 	err = c.hold(ctx, in)
 	if err == nil {
-		c.tellResume()
+		c.notify(c.resume())
 	}
 	return err
 }

@@ -97,9 +97,9 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	return nil
 }
 
-// notify writes a line about the conversation itself.
+// notify writes a line about the conversation itself, unless it is empty.
 func (c *conversation) notify(text string) {
-	if !c.f.Quiet {
+	if !c.f.Quiet && text != "" {
 		s := c.a.Screen
 		s.Line(s.Paint(terminal.Dim, s.Wrapped(terminal.Visible(text))))
 	}
@@ -229,7 +229,7 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	refusal := (*sdk.Refusal)(nil)
 	switch f := (*cli.Failure)(nil); {
 	case errors.Is(o.Err, cli.ErrHard):
-		c.tellResume()
+		c.notify(c.resume())
 		c.ended = o.Err
 	case o.Err == nil:
 		return o.Message
@@ -260,13 +260,6 @@ func (c *conversation) resume() string {
 		command = "chat"
 	}
 	return "resume this session with: tenon " + command + " -s " + c.session.ID
-}
-
-// tellResume prints how to continue the conversation later.
-func (c *conversation) tellResume() {
-	if text := c.resume(); text != "" {
-		c.notify(text)
-	}
 }
 
 // messages returns the messages of the session, without reverted ones.
