@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -252,12 +251,10 @@ func (c *checkup) config(w *cli.Workspace) {
 }
 
 func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
-	sources := map[string]int{}
-	var order, providers []string
+	sources, asked := map[string]int{}, map[string]bool{}
+	var order []string
 	for _, info := range m.Models(ctx) {
-		if !slices.Contains(providers, info.Model.ProviderID) {
-			providers = append(providers, info.Model.ProviderID)
-		}
+		asked[info.Model.ProviderID] = true
 		source := info.Model.ProviderID + " (" + info.Source + ")"
 		if sources[source]++; sources[source] == 1 {
 			order = append(order, source)
@@ -288,43 +285,33 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 	} else {
 		c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
 	}
-	config := m.Config()
-	for _, id := range slices.Sorted(maps.Keys(config.Provider)) { // those without models
-		enabled := !slices.Contains(config.DisabledProviders, id) && (len(config.EnabledProviders) == 0 || slices.Contains(config.EnabledProviders, id))
-		if enabled && !slices.Contains(providers, id) && !broken[id] {
-			providers = append(providers, id)
-		}
+	for id := range m.Config().Provider { // those without models
+		asked[id] = asked[id] || !broken[id]
 	}
 	if !offline {
-		c.providers(ctx, m, providers, choice.Model.ProviderID)
+		c.providers(ctx, m, asked, choice.Model.ProviderID)
 	}
 }
 
-// providers reports whether providers answer and accept the credentials. They are asked in parallel. Only the default one must answer.
-func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, needed string) {
+// providers reports whether providers answer and accept the credentials. They are asked in parallel. Only the needed one must answer.
+func (c *checkup) providers(ctx context.Context, m *cli.Machine, asked map[string]bool, needed string) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	addresses := map[string]string{}
-	for _, info := range m.ProviderInfos() {
-		if info.BaseURL != "" {
-			addresses[info.ID] = model.WithoutSecrets(info.BaseURL)
-		}
-	}
-	ids = slices.DeleteFunc(ids, func(id string) bool { return addresses[id] == "" })
+	list := slices.DeleteFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return !asked[p.ID] || p.BaseURL == "" })
 	type answer struct {
 		models int
 		err    error
 	}
-	answers := make([]answer, len(ids))
-	var asked sync.WaitGroup
-	for i, id := range ids {
-		asked.Go(func() { // ends with ctx at the latest; waited for below
-			answers[i].models, answers[i].err = m.TestProvider(ctx, id)
+	answers := make([]answer, len(list))
+	var waiting sync.WaitGroup
+	for i := range list {
+		waiting.Go(func() { // ends with ctx at the latest; waited for below
+			answers[i].models, answers[i].err = m.TestProvider(ctx, list[i].ID)
 		})
 	}
-	asked.Wait()
-	for i, id := range ids {
-		c.provider(id, addresses[id], answers[i].models, answers[i].err, id == needed)
+	waiting.Wait()
+	for i, p := range list {
+		c.provider(p.ID, model.WithoutSecrets(p.BaseURL), answers[i].models, answers[i].err, p.ID == needed)
 	}
 }
 
