@@ -184,7 +184,10 @@ func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credent
 			err = check(fresh)
 		}
 		if err != nil {
-			return nil, signInAgain(provider, err)
+			if !errors.Is(err, credentials.ErrLocked) && !oauth.Passing(err) { // it is not temporary
+				err = fmt.Errorf("%w; run: tenon auth login %s", err, provider)
+			}
+			return nil, err
 		}
 		w.App.Mask.hide(fresh.Secrets())
 		return headers(ctx, fresh)
@@ -220,14 +223,6 @@ func (w *Workspace) methodOptions(m *sdk.AuthMethod) sdk.Object {
 		return sdk.Object{}
 	}
 	return w.ProviderOptions(m.Provider)
-}
-
-// signInAgain adds the remedy to an error, unless it is temporary.
-func signInAgain(provider string, err error) error {
-	if errors.Is(err, credentials.ErrLocked) || oauth.Passing(err) {
-		return err
-	}
-	return fmt.Errorf("%w; run: tenon auth login %s", err, provider)
 }
 
 func token(c *credentials.Credential) *sdk.Token {

@@ -117,16 +117,11 @@ type configProblem struct {
 
 // text returns the problem as one line.
 func (p *configProblem) text() string {
-	kind := "error"
+	words := []string{"error", p.Place, p.Key, p.Message}
 	if p.Warning {
-		kind = "warning"
+		words[0] = "warning"
 	}
-	line := kind
-	for _, part := range []string{p.Place, p.Key, p.Message} {
-		if part != "" {
-			line += ": " + part
-		}
-	}
+	line := strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ": ")
 	if p.Fix != "" {
 		line += "; " + p.Fix
 	}

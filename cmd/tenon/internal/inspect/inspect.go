@@ -46,17 +46,13 @@ func build(version string) buildInfo {
 	if b.Version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		b.Version = info.Main.Version // built by go install
 	}
+	settings := map[string]string{}
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.time":
-			b.Time = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				b.Revision += "-dirty"
-			}
-		}
+		settings[s.Key] = s.Value
+	}
+	b.Revision, b.Time = settings["vcs.revision"], settings["vcs.time"]
+	if settings["vcs.modified"] == "true" {
+		b.Revision += "-dirty"
 	}
 	return b
 }
