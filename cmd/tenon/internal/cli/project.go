@@ -110,10 +110,7 @@ func rootCommit(ctx context.Context, worktree string) string {
 
 // keepProject caches the ID. Errors do not matter: the next start asks git again.
 func keepProject(cache, id string) {
-	if os.MkdirAll(filepath.Dir(cache), 0o700) != nil {
-		return
-	}
-	_ = atomicfile.Write(cache, []byte(id+"\n"), atomicfile.Options{})
+	_ = atomicfile.Write(cache, []byte(id+"\n"), atomicfile.Options{MakeDirs: 0o700})
 }
 
 // environ is a process environment that tests can replace.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,10 +136,7 @@ func writeAsides(path string, rows []store.Aside) error {
 	}
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = atomicfile.Write(path, data, atomicfile.Options{Sync: true, SyncDir: true})
+		err = atomicfile.Write(path, data, atomicfile.Options{MakeDirs: 0o700, Sync: true, SyncDir: true})
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the damaged rows could not be saved; nothing was changed: %w", store.ErrReadOnly, cli.Cause(err))
