@@ -19,37 +19,33 @@ import (
 // quarantineTimeout limits how long saving a quarantine may delay a turn.
 const quarantineTimeout = 2 * time.Second
 
-// gather finds third-party extensions, asks the user to approve pending ones, and reports those that are not used.
+// gather finds third-party extensions, asks the user to approve pending ones, and reports those that are not used. The caller discards a set that
+// comes with an error.
 func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensions.Set, error) {
 	set, err := w.Extensions(ctx, o.Plugins, o.Watch)
 	if err != nil {
 		return nil, err
 	}
-	if o.Interactive && len(set.In(plugins.StatePending)) > 0 {
+	if o.Interactive {
 		approved, err := askPending(ctx, w.App, set)
-		if err != nil || approved {
-			err = errors.Join(err, set.Discard(ctx))
+		if err == nil && approved {
+			if err = set.Discard(ctx); err == nil {
+				set, err = w.Extensions(ctx, o.Plugins, o.Watch)
+			}
 		}
 		if err != nil {
-			return nil, err
-		}
-		if approved {
-			if set, err = w.Extensions(ctx, o.Plugins, o.Watch); err != nil {
-				return nil, err
-			}
+			return set, err
 		}
 	}
 	if _, fix, err := set.Required(); err != nil {
-		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, terminal.Visible(fix)), set.Discard(ctx))
+		return set, cli.Fail(cli.ExitConfig, err, terminal.Visible(fix))
 	}
 	leftOut(w.App, set, o.Rejected)
 	set.Meet(ctx, o.Wait, o.Waiting)
 	if o.Interactive {
-		if err := offerSignIn(ctx, w.App, set); err != nil {
-			return nil, errors.Join(err, set.Discard(ctx))
-		}
+		err = offerSignIn(ctx, w.App, set)
 	}
-	return set, nil
+	return set, err
 }
 
 // askPending asks the user to approve each pending candidate, and reports whether any was approved. A candidate that cannot be

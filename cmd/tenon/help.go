@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,6 +62,13 @@ func findCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, err
 }
 
+var (
+	//go:embed help/environment.txt
+	environmentTopic string
+	//go:embed help/permissions.txt
+	permissionsTopic string
+)
+
 // topics returns the help pages that belong to no command. (The page "config" is the help of that command.)
 func topics() []*cobra.Command {
 	var codes strings.Builder
@@ -75,90 +83,32 @@ func topics() []*cobra.Command {
 	}
 }
 
-const environmentTopic = `Environment variables that tenon reads. Flags take precedence over them.
-
-  TENON_MODEL, TENON_SMALL_MODEL   provider/model, as model and small_model in tenon.json
-  TENON_PERMISSION                 permission rules as JSON, as permission in tenon.json
-  TENON_CONFIG                     path of another configuration file; it overrides the project's
-  TENON_CONFIG_CONTENT             another configuration, as JSON; it overrides TENON_CONFIG
-  TENON_WITHOUT_PLUGINS            comma-separated names of plugins to disable for one run
-  TENON_DATA_DIR                   directory of sessions, credentials and caches
-  TENON_LOG_LEVEL                  debug, info, warn or error
-  XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
-                                   parent directories of tenon's files; default ~/.config, ~/.local/share, ~/.cache
-
-  OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …
-                                   keys of providers; tenon models --all lists each provider with its variable
-  OPENAI_BASE_URL, ANTHROPIC_BASE_URL, …
-                                   addresses of providers
-  HTTPS_PROXY, HTTP_PROXY, NO_PROXY
-                                   proxies for requests to providers and servers
-
-  VISUAL, EDITOR                   editor of tenon config edit
-  NO_COLOR                         any value turns colors off
-  TERM                             dumb or unset: no colors and no moving output
-  COLORTERM                        truecolor: the terminal UI uses more than 256 colors
-
-{env:NAME} in a configuration file inserts any other variable. The model's commands do not receive variables that hold keys.
-`
-
-const permissionsTopic = `Before each tool call, tenon applies permission rules. A rule in tenon.json has a permission, a pattern and an action:
-
-  {
-    "permission": {
-      "edit": "ask",
-      "bash": {"*": "ask", "git status*": "allow", "go test *": "allow", "rm *": "deny"},
-      "webfetch": {"https://go.dev/*": "allow"}
-    }
-  }
-
-The last matching rule decides; if no rule matches, tenon asks. Without a terminal, tenon refuses instead of asking.
---auto allows everything that no rule denies.
-
-  tenon permission explain 'bash git push'        show which rule decides
-  tenon permission test 'bash "git push *" deny'  show which recorded calls a rule would change
-  tenon permission list                           list permanent permissions
-  tenon permission approve                        approve the rules in this project's files
-  tenon permission sandbox                        show the paths that the model's commands can reach
-`
-
 func manCommand(a *cli.App) *cobra.Command {
-	var dir string
 	cmd := &cobra.Command{
 		Use: "man [command]", Short: "Print the manual page of tenon or of a command", Args: cobra.ArbitraryArgs,
 		Example: "  tenon man | man -l -\n  tenon man session list | man -l -\n  tenon man --output ~/.local/share/man/man1",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			about, err := findCommand(cmd.Root(), args)
-			if err != nil {
-				return err
-			}
-			if dir == "" {
-				return a.Print(manPage(about))
-			}
-			if err := writeManPages(dir, about); err != nil {
-				return cli.UsageError("pass a directory that you can write", "write manual pages: %w", err)
-			}
-			return nil
-		},
 	}
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "write the pages of the command and its subcommands to this `directory`, created if missing")
-	return cmd
-}
-
-// writeManPages writes the pages of a command and its subcommands to a directory, and creates the directory.
-func writeManPages(dir string, cmd *cobra.Command) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644); err != nil {
-		return err
-	}
-	for _, sub := range cmd.Commands() {
-		if err := writeManPages(dir, sub); err != nil {
+	dir := cmd.Flags().StringP("output", "o", "", "write the pages of the command and its subcommands to this `directory`, created if missing")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		about, err := findCommand(cmd.Root(), args)
+		if err != nil {
 			return err
 		}
+		if *dir == "" {
+			return a.Print(manPage(about))
+		}
+		err = os.MkdirAll(*dir, 0o755)
+		visit(about, func(c *cobra.Command) {
+			if err == nil {
+				err = os.WriteFile(filepath.Join(*dir, manName(c)+".1"), []byte(manPage(c)), 0o644)
+			}
+		})
+		if err != nil {
+			return cli.UsageError("pass a directory that you can write", "write manual pages: %w", err)
+		}
+		return nil
 	}
-	return nil
+	return cmd
 }
 
 // manName is the name of a command's page, such as tenon-session-list.
@@ -171,29 +121,16 @@ func manPage(cmd *cobra.Command) string {
 	fmt.Fprintf(&b, ".TH %q 1\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n", strings.ToUpper(manName(cmd)), roff(manName(cmd)), roff(cmd.Short))
 	for _, text := range []string{cmd.Long, cmd.UsageString()} {
 		if text != "" {
-			b.WriteString(verbatim(text) + ".PP\n")
+			b.WriteString(".nf\n" + roff(strings.TrimRight(text, "\n")) + "\n.fi\n.PP\n")
 		}
 	}
 	return b.String()
 }
 
-// verbatim returns roff for text that keeps its line breaks and indentation.
-func verbatim(text string) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = roff(line)
-	}
-	return ".nf\n" + strings.Join(lines, "\n") + "\n.fi\n"
-}
-
 // roffEscapes escapes characters that have a special meaning or look in roff.
 var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// roff escapes a line of text.
-func roff(line string) string {
-	line = roffEscapes.Replace(line)
-	if strings.HasPrefix(line, ".") {
-		line = `\&` + line
-	}
-	return line
+// roff escapes text.
+func roff(text string) string {
+	return strings.TrimPrefix(strings.ReplaceAll("\n"+roffEscapes.Replace(text), "\n.", "\n\\&."), "\n")
 }

@@ -42,14 +42,13 @@ need permission are refused unless --auto allows them.`,
 			return runTurn(cmd.Context(), a, &f, args)
 		},
 	}
-	a.FormatFlag(cmd)
 	f.Register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.Command, "command", "", "run the `command` of this name, with the prompt as its arguments")
 	flags.StringVar(&f.Schema, "schema", "", "answer with JSON that matches the schema in this `file`")
 	flags.BoolVar(&noWait, "no-wait", false, "do not wait for MCP servers that were never started before")
 	flags.BoolVar(&f.Watch, "watch", false, "keep running: read one prompt per line from stdin, and reload --plugin plugins when they change")
-	return cmd
+	return a.FormatFlag(cmd)
 }
 
 // runTurn runs one turn in a new or an existing session.

@@ -53,24 +53,10 @@ type projectRules struct {
 	warned    sync.Once
 }
 
-func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*projectRules, error) {
-	p := &projectRules{w: w, approved: map[string]bool{}}
-	list, err := s.Approvals(ctx, w.ApprovalProject())
-	for _, a := range list {
-		switch a.Permission {
-		case rulesPermission:
-			p.approved[a.Pattern] = true
-		case receiverPermission:
-			p.receivers.Store(a.Pattern[strings.LastIndexByte(a.Pattern, '@')+1:], true)
-		}
-	}
-	return p, err
-}
-
 // trust returns the origin of a rule. See permission.Policy.
 func (p *projectRules) trust(origin, digest string) permission.Trust {
 	path := p.source(origin)
-	return permission.Trust{Repository: path != "", Approved: path != "" && p.isApproved(path, digest)}
+	return permission.Trust{Repository: path != "", Approved: p.isApproved(path, digest)}
 }
 
 // unapproved warns, once, about an unapproved rule, which asks instead of allowing.
@@ -97,10 +83,10 @@ func (p *projectRules) isApproved(path, digest string) bool {
 	return p.approved[approvalKey(p.w, path, digest)]
 }
 
-// approvalKey identifies a file and the content that was read, which may differ from the current one. If that content is unknown, the key is
-// empty and never approved.
+// approvalKey identifies a file and the content that was read, which may differ from the current one. Without a file, or if that content is
+// unknown, the key is empty and never approved.
 func approvalKey(w *cli.Workspace, path, digest string) string {
-	if digest = cmp.Or(w.Loaded.ProjectFiles[path], digest); digest == "" {
+	if digest = cmp.Or(w.Loaded.ProjectFiles[path], digest); digest == "" || path == "" {
 		return ""
 	}
 	return path + "@" + digest
@@ -108,15 +94,12 @@ func approvalKey(w *cli.Workspace, path, digest string) string {
 
 // approveCommand returns "tenon permission approve".
 func approveCommand(a *cli.App) *cobra.Command {
-	var yes, dryRun bool
-	cmd := &cobra.Command{
-		Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files",
-		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, _ []string) error {
-			return approveRules(ctx, w, yes, dryRun)
-		}),
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show them; exit with code 5 if any is not approved")
+	cmd := &cobra.Command{Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files"}
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
+	dryRun := cmd.Flags().Bool("dry-run", false, "only show them; exit with code 5 if any is not approved")
+	cmd.RunE = a.OnConfig(func(ctx context.Context, w *cli.Workspace, _ []string) error {
+		return approveRules(ctx, w, *yes, *dryRun)
+	})
 	return cmd
 }
 
@@ -129,25 +112,20 @@ func approveRules(ctx context.Context, w *cli.Workspace, yes, dryRun bool) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
-	p := m.rules
-	waiting := map[string]*waitingFile{}
-	p.waitingRules(m.Machine, waiting)
-	p.waitingCommands(m.CommandInfos(ctx), waiting)
-	receivers := m.Receivers(ctx)
-	if len(waiting)+len(receivers) == 0 {
-		return a.Print("nothing in this project is waiting for approval\n")
-	}
+	files := map[string][]string{}
+	m.rules.waitingRules(m.Machine, files)
+	m.rules.waitingCommands(m.CommandInfos(ctx), files)
 	var list []store.Approval
-	for _, path := range slices.Sorted(maps.Keys(waiting)) {
-		a.Say("not approved: %s\n  %s", path, strings.Join(waiting[path].lines, "\n  "))
-		list = append(list, store.Approval{
-			Project: w.ApprovalProject(), Permission: rulesPermission, Pattern: approvalKey(w, path, waiting[path].digest),
-			Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
-		})
+	for _, key := range slices.Sorted(maps.Keys(files)) {
+		a.Say("not approved: %s\n  %s", key[:strings.LastIndexByte(key, '@')], strings.Join(files[key], "\n  "))
+		list = append(list, approval(w, rulesPermission, key))
 	}
-	for _, r := range receivers {
-		a.Say("not approved: %s", p.receiverText(&r))
+	for _, r := range m.Receivers(ctx) {
+		a.Say("not approved: %s", m.rules.receiverText(&r))
 		list = append(list, receiverApproval(w, &r))
+	}
+	if len(list) == 0 {
+		return a.Print("nothing in this project is waiting for approval\n")
 	}
 	notApproved := cli.Fail(cli.ExitRefused, errors.New("not approved"), "nothing was changed")
 	if dryRun {
@@ -168,27 +146,22 @@ func approveRules(ctx context.Context, w *cli.Workspace, yes, dryRun bool) (err 
 	return a.Print("valid until the files change; revoke with tenon permission forget\n")
 }
 
-// waitingFile is an unapproved file of the project: the digest of its content, and its rules and shell commands as shown to the user.
-type waitingFile struct {
-	digest string
-	lines  []string
-}
-
-// waitFor adds a line to the file, unless the file's content is approved or unknown.
-func (p *projectRules) waitFor(files map[string]*waitingFile, path, digest, line string) {
-	if approvalKey(p.w, path, digest) == "" || p.isApproved(path, digest) {
-		return
-	}
-	if files[path] == nil {
-		files[path] = &waitingFile{digest: digest}
-	}
-	if f := files[path]; f.digest == digest {
-		f.lines = append(f.lines, line)
+// approval returns an approval of this command.
+func approval(w *cli.Workspace, name, pattern string) store.Approval {
+	return store.Approval{
+		Project: w.ApprovalProject(), Permission: name, Pattern: pattern, Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
 	}
 }
 
-// waitingRules adds the unapproved allow rules.
-func (p *projectRules) waitingRules(m *cli.Machine, files map[string]*waitingFile) {
+// waitFor adds a line to a file, which has an approvalKey, unless its content is approved or unknown.
+func (p *projectRules) waitFor(files map[string][]string, path, digest, line string) {
+	if key := approvalKey(p.w, path, digest); key != "" && !p.approved[key] {
+		files[key] = append(files[key], line)
+	}
+}
+
+// waitingRules adds the unapproved allow rules to the files.
+func (p *projectRules) waitingRules(m *cli.Machine, files map[string][]string) {
 	all := slices.Clone(p.w.Loaded.Config.Permission)
 	for _, agent := range p.w.Loaded.Config.Agent {
 		all = append(all, agent.Permission...)
@@ -197,17 +170,26 @@ func (p *projectRules) waitingRules(m *cli.Machine, files map[string]*waitingFil
 		all = append(all, agent.Permission...)
 	}
 	for _, r := range all {
-		if path := p.source(r.Origin); path != "" && r.Action == sdk.ActionAllow {
-			p.waitFor(files, path, r.Digest, view.RuleText(r))
+		if r.Action == sdk.ActionAllow {
+			p.waitFor(files, p.source(r.Origin), r.Digest, view.RuleText(r))
 		}
 	}
 }
 
 // permissionOptions sets the host's options about trust in permission rules and receivers.
 func permissionOptions(ctx context.Context, w *cli.Workspace, s store.Store, o *host.Options) (*projectRules, error) {
-	p, err := newProjectRules(ctx, w, s)
+	p := &projectRules{w: w, approved: map[string]bool{}}
+	list, err := s.Approvals(ctx, w.ApprovalProject())
 	if err != nil {
 		return nil, err
+	}
+	for _, a := range list {
+		switch a.Permission {
+		case rulesPermission:
+			p.approved[a.Pattern] = true
+		case receiverPermission:
+			p.receivers.Store(a.Pattern[strings.LastIndexByte(a.Pattern, '@')+1:], true)
+		}
 	}
 	o.Own, o.ApprovedReceiver = w.Loaded.Own, p.receives
 	o.FromProject = func(origin string) bool { return projectFile(w, origin) != "" }
@@ -237,7 +219,7 @@ func projectFile(w *cli.Workspace, origin string) string {
 // plugin's hook can add it) counts as the repository's.
 func (p *projectRules) trustCommand(c *sdk.Command) permission.Trust {
 	path, known := p.commandFile(c)
-	return permission.Trust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
+	return permission.Trust{Repository: path != "" || !known, Approved: p.isApproved(path, c.Digest)}
 }
 
 // commandFile returns the project file that defines a command, or "". known is false if the origin of the command is unknown.
@@ -250,13 +232,13 @@ func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 }
 
 // waitingCommands adds the unapproved shell commands in the templates of the project's commands.
-func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string]*waitingFile) {
+func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string][]string) {
 	for i := range list {
 		c := &list[i].Command
-		path, _ := p.commandFile(c)
-		if path == "" || !cli.IsShipped(list[i].Plugin) {
+		if !cli.IsShipped(list[i].Plugin) {
 			continue
 		}
+		path, _ := p.commandFile(c)
 		for _, shell := range input.ShellCommands(c.Template) {
 			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
 		}
@@ -274,10 +256,7 @@ func (p *projectRules) receives(digest string) bool {
 
 // receiverApproval returns the approval of a receiver.
 func receiverApproval(w *cli.Workspace, r *host.Receiver) store.Approval {
-	return store.Approval{
-		Project: w.ApprovalProject(), Permission: receiverPermission, Pattern: r.Provider + " " + r.Address + "@" + r.Digest,
-		Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
-	}
+	return approval(w, receiverPermission, r.Provider+" "+r.Address+"@"+r.Digest)
 }
 
 // receiverText describes a receiver of conversations and the project files that choose it.

@@ -37,15 +37,12 @@ func openMachine(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*cli
 // wire is openMachine, but also returns the parts of the machine.
 func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, error) {
 	w.ProjectID()
-	opened := make(chan struct{})
 	var s *sqlite.Store
 	var storeErr error
-	go func() { // ends with the opening; waited for below
-		defer close(opened)
-		s, storeErr = w.OpenStore(ctx)
-	}()
+	var opening sync.WaitGroup
+	opening.Go(func() { s, storeErr = w.OpenStore(ctx) }) // ends with the opening; waited for below
 	set, err := gather(ctx, w, o)
-	<-opened
+	opening.Wait()
 	var m *wired
 	if err = cmp.Or(err, storeErr); err == nil {
 		m, err = startHost(ctx, w, o, set, s)

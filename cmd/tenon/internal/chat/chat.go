@@ -55,12 +55,12 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	c := newConversation(m, f, signals)
 	c.commands = true
 	if m.Options.Interactive {
-		c.source.screen, c.source.prompt = a.Screen, c.promptText
+		c.prompts = true
 		c.notify(c.greeting())
 	}
 	err = c.hold(ctx, in)
 	if err == nil {
-		c.tellResume()
+		c.notify(c.resume())
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (c *conversation) recall(ctx context.Context) error {
 	}
 	var b strings.Builder
 	for i := max(0, len(messages)-recalled); i < len(messages); i++ {
-		view.ShowMessage(c.a.Screen, &b, &messages[i], c.session.Directory, nil)
+		view.ShowMessage(c.a.Screen, &b, &messages[i], c.session.Directory, false)
 	}
 	if text := strings.Trim(b.String(), "\n"); text != "" && !c.f.Quiet {
 		c.a.Screen.Line(text)

@@ -74,18 +74,11 @@ func findChatCommand(name string) (chatCommand, bool) {
 func (c *conversation) command(ctx context.Context, name, args string) {
 	name = cmp.Or(name, "help")
 	if command, ok := findChatCommand(name); ok {
-		if args != "" && command.args == "" {
-			c.problem(cli.UsageError("omit it, or write it on its own line as a prompt", "/%s takes no argument, but got %q", name, args))
-			return
+		if err := c.builtIn(ctx, &command, name, args); errors.Is(err, cli.ErrOutput) {
+			c.ended = err
+		} else if err != nil {
+			c.problem(err)
 		}
-		var err error
-		if command.session {
-			err = c.needSession(ctx)
-		}
-		if err == nil {
-			err = command.run(c, ctx, args)
-		}
-		c.done(err)
 		return
 	}
 	configured := c.configuredCommands(ctx)
@@ -100,15 +93,19 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 	c.problem(cli.UsageError(nearest.Remedy(name, c.commandNames(ctx))+`; /help lists the commands; to send it as a prompt, put a space before the "/"`, "unknown command %q", "/"+name))
 }
 
-// done shows the error of a command. If the output cannot be written, the chat ends.
-func (c *conversation) done(err error) {
+// builtIn runs a command of the chat.
+func (c *conversation) builtIn(ctx context.Context, command *chatCommand, name, args string) error {
 	switch {
-	case err == nil:
-	case errors.Is(err, cli.ErrOutput):
-		c.ended = err
-	default:
-		c.problem(err)
+	case args != "" && command.args == "":
+		return cli.UsageError("omit it, or write it on its own line as a prompt", "/%s takes no argument, but got %q", name, args)
+	case command.session && c.session == nil:
+		return cli.UsageError("send a prompt first; tenon chat -s ID continues an older session", "the session is empty")
+	case command.session:
+		if err := c.open(ctx, nil); err != nil { // as it is now
+			return err
+		}
 	}
+	return command.run(c, ctx, args)
 }
 
 // configuredCommands returns the commands of configuration and plugins, except those with the name of a chat command.
@@ -130,43 +127,36 @@ func (c *conversation) commandNames(ctx context.Context) []string {
 	return names
 }
 
-// needSession refreshes the session. It returns an error if there is none yet.
-func (c *conversation) needSession(ctx context.Context) error {
-	if c.session == nil {
-		return cli.UsageError("send a prompt first; tenon chat -s ID continues an older session", "the session is empty")
-	}
-	return c.open(ctx, nil)
-}
-
-// forced parses the argument of undo and redo.
-func forced(args string) (bool, error) {
+// revert undoes or redoes a prompt. The only argument is "force".
+func (c *conversation) revert(ctx context.Context, args string, redo bool) (*host.Reverted, error) {
 	if args != "" && args != "force" {
-		return false, cli.UsageError(`the only argument is "force", which overwrites files even if they were modified since`, "unknown argument %q", args)
+		return nil, cli.UsageError(`the only argument is "force", which overwrites files even if they were modified since`, "unknown argument %q", args)
 	}
-	return args == "force", nil
+	r, err := c.m.Revert(ctx, host.RevertOptions{SessionID: c.session.ID, Redo: redo, Force: args == "force"})
+	if err == nil {
+		return r, c.open(ctx, nil)
+	}
+	f := cli.InChat().Remedy(sessions.RevertProblem(err))
+	if errors.As(err, new(*host.ConflictError)) {
+		command := "/undo"
+		if redo {
+			command = "/redo"
+		}
+		f.Fix = "save your changes first; " + command + " force overwrites these files"
+	}
+	return nil, f
 }
 
+// undo undoes the last prompt, and shows it, so that the user can copy and change it.
 func (c *conversation) undo(ctx context.Context, args string) error {
-	force, err := forced(args)
+	r, err := c.revert(ctx, args, false)
 	if err != nil {
 		return err
-	}
-	r, err := c.m.Revert(ctx, host.RevertOptions{SessionID: c.session.ID, Force: force})
-	if err != nil {
-		return undoProblem(err, "/undo")
 	}
 	if err := sessions.ShowReverted(c.a, r, "undone", "/redo restores it until the next prompt"); err != nil {
 		return err
 	}
-	return c.showUndone(ctx, r.MessageID)
-}
-
-// showUndone shows the reverted prompt, so that the user can copy and change it.
-func (c *conversation) showUndone(ctx context.Context, id string) error {
-	if err := c.open(ctx, nil); err != nil {
-		return err
-	}
-	messages, err := c.m.Store.Messages(ctx, c.session.ID, store.Page{From: id})
+	messages, err := c.m.Store.Messages(ctx, c.session.ID, store.Page{From: r.MessageID})
 	if err = c.a.WithoutDamage(err); err != nil || len(messages) == 0 {
 		return err
 	}
@@ -177,28 +167,15 @@ func (c *conversation) showUndone(ctx context.Context, id string) error {
 }
 
 func (c *conversation) redo(ctx context.Context, args string) error {
-	force, err := forced(args)
+	r, err := c.revert(ctx, args, true)
 	if err != nil {
 		return err
-	}
-	r, err := c.m.Revert(ctx, host.RevertOptions{SessionID: c.session.ID, Redo: true, Force: force})
-	if err != nil {
-		return undoProblem(err, "/redo")
 	}
 	hint := ""
 	if r.MessageID != "" {
 		hint = "/redo again restores the next prompt"
 	}
-	return errors.Join(sessions.ShowReverted(c.a, r, "restored", hint), c.open(ctx, nil))
-}
-
-// undoProblem adds the remedies of the chat to errors of reverting.
-func undoProblem(err error, command string) error {
-	f := cli.InChat().Remedy(sessions.RevertProblem(err))
-	if errors.As(err, new(*host.ConflictError)) {
-		f.Fix = "save your changes first; " + command + " force overwrites these files"
-	}
-	return f
+	return sessions.ShowReverted(c.a, r, "restored", hint)
 }
 
 func (c *conversation) diff(ctx context.Context, _ string) error {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"strings"
 
@@ -26,7 +25,7 @@ type conversation struct {
 	f       *turn.Flags
 	signals <-chan os.Signal
 	keys    *terminal.Keyboard
-	source  *lineSource
+	lineInput
 	watcher *watcher // nil: no plugins are watched
 
 	commands bool              // lines that begin with / are commands
@@ -41,16 +40,9 @@ type conversation struct {
 	left     bool              // the user wants to exit
 }
 
-// promptEntry is the user's input, which may be empty. verbatim means that it is a prompt even if it looks like a command.
-type promptEntry struct {
-	text     string
-	verbatim bool
-}
-
 func newConversation(m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
-	keys := terminal.NewKeyboard(m.Workspace.App.In)
 	return &conversation{
-		a: m.Workspace.App, m: m, f: f, signals: signals, keys: keys, source: &lineSource{keys: keys}, model: f.Model, agent: f.Agent,
+		a: m.Workspace.App, m: m, f: f, signals: signals, keys: terminal.NewKeyboard(m.Workspace.App.In), model: f.Model, agent: f.Agent,
 	}
 }
 
@@ -105,9 +97,9 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	return nil
 }
 
-// notify writes a line about the conversation itself.
+// notify writes a line about the conversation itself, unless it is empty.
 func (c *conversation) notify(text string) {
-	if !c.f.Quiet {
+	if !c.f.Quiet && text != "" {
 		s := c.a.Screen
 		s.Line(s.Paint(terminal.Dim, s.Wrapped(terminal.Visible(text))))
 	}
@@ -123,41 +115,11 @@ func (c *conversation) problem(err error) {
 	cli.ReportIn(c.a.Mask, words, err)
 }
 
-// next waits for the next prompt, and reloads changed plugins in the meantime. It returns nil after the last prompt.
-func (c *conversation) next(ctx context.Context) *promptEntry {
-	for {
-		c.source.begin()
-		switch e, err := c.source.entry(); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			c.problem(err)
-			return nil
-		case e != nil:
-			return e
-		}
-		c.keys.Want()
-		select {
-		case p := <-c.keys.Pieces:
-			c.keys.Took(p)
-		case s := <-c.signals:
-			if c.interruptedBetween(s) {
-				return nil
-			}
-		case <-c.watcher.ticks():
-			if c.watcher.changed() {
-				c.load(ctx)
-				c.source.shown = false
-			}
-		}
-	}
-}
-
 // interruptedBetween reports whether a signal between turns ends the conversation. An interactive user exits with Ctrl-C; otherwise,
 // it is an interruption.
 func (c *conversation) interruptedBetween(s os.Signal) bool {
 	if s == os.Interrupt && (c.m.Options.Interactive || c.f.Watch) {
-		return c.source.interrupted()
+		return c.interruptedLine()
 	}
 	c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.resume())
 	return true
@@ -267,7 +229,7 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	refusal := (*sdk.Refusal)(nil)
 	switch f := (*cli.Failure)(nil); {
 	case errors.Is(o.Err, cli.ErrHard):
-		c.tellResume()
+		c.notify(c.resume())
 		c.ended = o.Err
 	case o.Err == nil:
 		return o.Message
@@ -298,13 +260,6 @@ func (c *conversation) resume() string {
 		command = "chat"
 	}
 	return "resume this session with: tenon " + command + " -s " + c.session.ID
-}
-
-// tellResume prints how to continue the conversation later.
-func (c *conversation) tellResume() {
-	if text := c.resume(); text != "" {
-		c.notify(text)
-	}
 }
 
 // messages returns the messages of the session, without reverted ones.

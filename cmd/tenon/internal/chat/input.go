@@ -1,121 +1,127 @@
 package chat
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 )
 
-// howToLeave is shown after Ctrl-C between turns.
-const howToLeave = "press Ctrl-C again, Ctrl-D or type /exit to exit"
+const (
+	// howToLeave is shown after Ctrl-C between turns.
+	howToLeave = "press Ctrl-C again, Ctrl-D or type /exit to exit"
+	// blockMark begins and ends a prompt of several lines.
+	blockMark = `"""`
+)
 
-// lineSource reads prompts from stdin, one per line. Unfinished lines are joined. The terminal edits lines itself.
-type lineSource struct {
-	keys   *terminal.Keyboard
-	screen *terminal.Screen // nil: stdin is not a terminal
-	prompt func() string    // returns the prompt string; set with screen
-
-	text  string // unfinished lines
-	shown bool   // the prompt string is on the screen
-	asked bool   // Ctrl-C was just pressed on an empty line
+// promptEntry is the user's input, which may be empty. verbatim means that it is a prompt even if it looks like a command.
+type promptEntry struct {
+	text     string
+	verbatim bool
 }
 
-// begin shows the prompt.
-func (l *lineSource) begin() {
-	if l.screen != nil && !l.shown {
-		l.keys.Ended = false // end of input at a question ends only the question; a closed terminal reports it again
-		l.screen.Ask(l.prompt())
-		l.shown = true
+// lineInput is the state of prompts that are read from stdin, line by line. Unfinished lines are joined. The terminal edits lines itself.
+type lineInput struct {
+	prompts    bool   // stdin is a terminal, which shows a prompt string
+	prompted   bool   // the prompt string is on the screen
+	unfinished string // lines
+	warned     bool   // Ctrl-C was just pressed on an empty line
+}
+
+// next waits for the next prompt, and reloads changed plugins in the meantime. It returns nil after the last prompt.
+func (c *conversation) next(ctx context.Context) *promptEntry {
+	for {
+		c.showPrompt()
+		for line, ok := c.keys.Line(); ok; line, ok = c.keys.Line() {
+			if e := c.input(line); e != nil {
+				return e
+			}
+		}
+		if e, more := c.lastEntry(); e != nil || !more {
+			return e
+		}
+		c.keys.Want()
+		select {
+		case p := <-c.keys.Pieces:
+			c.keys.Took(p)
+		case s := <-c.signals:
+			if c.interruptedBetween(s) {
+				return nil
+			}
+		case <-c.watcher.ticks():
+			if c.watcher.changed() {
+				c.load(ctx)
+				c.prompted = false
+			}
+		}
 	}
 }
 
-// interrupted reports whether the chat ends: at the second interrupt of an empty line, or if stdin is not a terminal.
-func (l *lineSource) interrupted() bool {
-	if l.screen == nil || l.asked && l.text == "" {
+func (c *conversation) showPrompt() {
+	if c.prompts && !c.prompted {
+		c.keys.Ended = false // end of input at a question ends only the question; a closed terminal reports it again
+		c.a.Screen.Ask(c.promptText())
+		c.prompted = true
+	}
+}
+
+// interruptedLine reports whether the chat ends: at the second interrupt of an empty line, or if stdin is not a terminal.
+func (c *conversation) interruptedLine() bool {
+	if !c.prompts || c.warned && c.unfinished == "" {
 		return true
 	}
-	l.asked, l.text, l.shown = true, "", false
-	l.keys.Buf = nil
-	l.screen.Line(howToLeave)
-	l.begin()
+	c.warned, c.unfinished, c.prompted = true, "", false
+	c.keys.Buf = nil
+	c.a.Screen.Line(howToLeave)
 	return false
 }
 
-// entry reads lines up to the end of a prompt. It returns nil if more input is needed, and io.EOF at the end of the prompts.
-func (l *lineSource) entry() (*promptEntry, error) {
-	for {
-		line, ok := l.keys.Line()
-		if !ok {
-			return l.rest()
-		}
-		l.answered()
-		if l.screen != nil { // the user pressed Esc to stop or clear something, and the terminal put it into the line
-			line = strings.TrimLeft(line, "\x1b")
-		}
-		l.text += strings.ToValidUTF8(line, "\uFFFD")
-		if unfinished(l.text) {
-			if !opensBlock(l.text) {
-				l.text = strings.TrimSuffix(l.text, `\`)
-			}
-			l.text += "\n"
-			continue
-		}
-		done := &promptEntry{composed(l.text), opensBlock(l.text)}
-		l.text = ""
-		return done, nil
+// input takes a line, and returns the prompt that it finishes, or nil.
+func (c *conversation) input(line string) *promptEntry {
+	c.warned, c.prompted = false, false
+	if c.prompts {
+		c.a.Screen.Answered()
+		line = strings.TrimLeft(line, "\x1b") // the user pressed Esc to stop or clear something, and the terminal put it into the line
 	}
+	c.unfinished += strings.ToValidUTF8(line, "\uFFFD")
+	text, block, done := composed(c.unfinished)
+	if !done {
+		if !block {
+			c.unfinished = strings.TrimSuffix(c.unfinished, `\`)
+		}
+		c.unfinished += "\n"
+		return nil
+	}
+	c.unfinished = ""
+	return &promptEntry{text, block}
 }
 
-// answered records that the user ended a line.
-func (l *lineSource) answered() {
-	l.asked, l.shown = false, false
-	if l.screen != nil {
-		l.screen.Answered()
-	}
-}
-
-// rest returns the prompt that lacks a line end; see entry.
-func (l *lineSource) rest() (*promptEntry, error) {
+// lastEntry returns the prompt that lacks a line end, if stdin has ended, and reports whether more input may follow.
+func (c *conversation) lastEntry() (e *promptEntry, more bool) {
+	_, block, _ := composed(c.unfinished)
 	switch {
-	case len(l.keys.Buf)+len(l.text) > turn.MaxStdin:
-		return nil, cli.UsageError("save it to a file and name the file in the prompt", "a prompt on stdin is larger than %d MiB", turn.MaxStdin>>20)
-	case !l.keys.Ended:
-		return nil, nil
-	case opensBlock(l.text):
-		l.text = ""
-		return nil, cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended inside a prompt that begins with %s", blockMark)
-	case l.text != "":
-		text := strings.TrimSuffix(l.text, "\n")
-		l.text = ""
-		return &promptEntry{text: text}, nil
+	case len(c.keys.Buf)+len(c.unfinished) > turn.MaxStdin:
+		c.problem(cli.UsageError("save it to a file and name the file in the prompt", "a prompt on stdin is larger than %d MiB", turn.MaxStdin>>20))
+	case !c.keys.Ended:
+		return nil, true
+	case block:
+		c.problem(cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended inside a prompt that begins with %s", blockMark))
+	case c.unfinished != "":
+		e = &promptEntry{text: strings.TrimSuffix(c.unfinished, "\n")}
+		c.unfinished = ""
 	}
-	return nil, io.EOF
+	return e, false
 }
 
-// blockMark begins and ends a prompt of several lines.
-const blockMark = `"""`
-
-// opensBlock reports whether a text begins with the mark of a block.
-func opensBlock(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), blockMark) }
-
-// unfinished reports whether a text continues in the next line: it ends in an odd number of backslashes, or is an open block.
-func unfinished(text string) bool {
-	if opensBlock(text) {
-		inner := strings.TrimPrefix(strings.TrimSpace(text), blockMark)
-		return !strings.HasSuffix(inner, blockMark)
+// composed returns the prompt of a text: a block without its marks. done is false if it continues in the next line: it is an open block, or ends in
+// an odd number of backslashes.
+func composed(text string) (prompt string, block, done bool) {
+	inner, block := strings.CutPrefix(strings.TrimSpace(text), blockMark)
+	if !block {
+		return text, false, (len(text)-len(strings.TrimRight(text, `\`)))%2 == 0
 	}
-	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
-}
-
-// composed returns the prompt of a finished text: a block without its marks.
-func composed(text string) string {
-	if !opensBlock(text) {
-		return text
-	}
-	inner := strings.TrimPrefix(strings.TrimSpace(text), blockMark)
-	return strings.Trim(strings.TrimSuffix(inner, blockMark), "\n")
+	inner, done = strings.CutSuffix(inner, blockMark)
+	return strings.Trim(inner, "\n"), true, done
 }

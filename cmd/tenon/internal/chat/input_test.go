@@ -16,8 +16,8 @@ func TestUnfinishedAndComposed(t *testing.T) {
 		`""""""`:                 "",
 		`say """x`:               `say """x`,
 	} {
-		have := composed(text)
-		if unfinished(text) {
+		have, _, done := composed(text)
+		if !done {
 			have = "…"
 		}
 		if have != want {

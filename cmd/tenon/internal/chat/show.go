@@ -102,11 +102,12 @@ func (c *conversation) chooseAgent(_ context.Context, args string) error {
 
 // cost shows the usage of the session with its subagents.
 func (c *conversation) cost(ctx context.Context, _ string) error {
-	count, u, err := c.subagents(ctx, c.session.ID)
+	var u inspect.Usage
+	u.Add(0, c.session.Tokens, c.session.Cost)
+	count, err := c.subagents(ctx, c.session.ID, &u)
 	if err != nil {
 		return err
 	}
-	u.Add(0, c.session.Tokens, c.session.Cost)
 	text := fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Tokens.Input+u.Tokens.Cache.Write), view.Limit(u.Tokens.Cache.Read),
 		view.Limit(u.Tokens.Output), view.Limit(u.Tokens.Reasoning), view.Money(u.Cost))
 	if count > 0 {
@@ -115,22 +116,21 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 	return c.a.Print(text + "\n")
 }
 
-// subagents returns the number and the usage of the sessions below a session.
-func (c *conversation) subagents(ctx context.Context, id string) (n int, u inspect.Usage, err error) {
+// subagents adds the usage of the sessions below a session, and returns their number.
+func (c *conversation) subagents(ctx context.Context, id string, u *inspect.Usage) (n int, err error) {
 	list, err := c.m.Store.Sessions(ctx, store.Query{ParentID: id, Archived: true, Limit: cli.MaxSessions})
 	if err = c.a.WithoutDamage(err); err != nil {
-		return 0, u, err
+		return 0, err
 	}
 	for i := range list {
-		below, more, err := c.subagents(ctx, list[i].ID)
+		u.Add(0, list[i].Tokens, list[i].Cost)
+		below, err := c.subagents(ctx, list[i].ID, u)
 		if err != nil {
-			return 0, u, err
+			return 0, err
 		}
 		n += 1 + below
-		u.Add(0, list[i].Tokens, list[i].Cost)
-		u.Add(0, more.Tokens, more.Cost)
 	}
-	return n, u, nil
+	return n, nil
 }
 
 // hooks shows the hook calls of the last turn.

@@ -31,7 +31,7 @@ type App struct {
 	Flags  globalFlags
 	Screen *terminal.Screen
 	Mask   *maskWriter // stderr for errors and the log; masks secrets
-	Level  slog.LevelVar
+	Level  slog.Level  // minimum level of Log
 	Log    *slog.Logger
 	JSON   bool // the command prints JSON
 
@@ -52,8 +52,7 @@ func New(s Streams, env environ, version, managed string) *App {
 	a := &App{Streams: s, Env: env, Screen: terminal.NewScreen(s.In, s.Out, s.Err, env.Lookup), Managed: managed, Version: version}
 	a.Mask = &maskWriter{w: a.Screen.Besides(s.Err)}
 	a.Mask.hide(environSecrets(env))
-	a.Level.Set(defaultLogLevel)
-	a.Log = newLogger(a.Mask, &a.Level)
+	a.setLevel(slog.LevelWarn) // degraded operation, and problems that require action
 	return a
 }
 
@@ -140,14 +139,15 @@ func (a *App) checkFlags(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		a.Level.Set(level)
+		a.setLevel(level)
 	}
 	return nil
 }
 
-// Group makes a command a group of subcommands. Without arguments it prints its help; for an unknown subcommand it returns an error with
-// a suggestion.
-func Group(cmd *cobra.Command) {
+// Group makes a command a group of these subcommands, and returns it. Without arguments it prints its help; for an unknown subcommand it returns
+// an error with a suggestion.
+func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(subcommands...)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -156,6 +156,7 @@ func Group(cmd *cobra.Command) {
 		return UnknownCommand(cmd, args[0])
 	}
 	cmd.SuggestionsMinimumDistance = 2
+	return cmd
 }
 
 // UnknownCommand returns the error for a missing subcommand of cmd, with a suggestion.

@@ -80,12 +80,9 @@ func (a *App) Browse(address string) (opened bool, err error) {
 		return false, nil
 	}
 	program, err := a.Program(command[0])
-	if err != nil {
-		return false, nil
-	}
 	cmd := exec.Command(program, append(command[1:], u.String())...)
 	cmd.Env = a.Env
-	if cmd.Start() != nil {
+	if err != nil || cmd.Start() != nil {
 		return false, nil
 	}
 	go func() { _ = cmd.Wait() }() // ends with the program, which may outlive this one

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,23 +13,12 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// defaultLogLevel shows degraded operation and problems that require action.
-const defaultLogLevel = slog.LevelWarn
-
 func parseLevel(s string) (level slog.Level, err error) {
 	if level.UnmarshalText([]byte(s)) != nil {
 		err = UsageError("use debug, info, warn or error", "unknown log level %q", s)
 	}
 	return level, err
 }
-
-// lazyHandler builds its handler for the first record: most runs log nothing, and building takes time at each start.
-type lazyHandler struct {
-	handler func() slog.Handler
-	level   *slog.LevelVar
-}
-
-var _ slog.Handler = (*lazyHandler)(nil)
 
 // visibleWriter writes text in a form that cannot control the terminal.
 type visibleWriter struct{ io.Writer }
@@ -42,29 +30,12 @@ func (v visibleWriter) Write(p []byte) (int, error) {
 }
 
 // newLogger returns a logger that writes human-readable lines to w.
-func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
-	return slog.New(&lazyHandler{sync.OnceValue(func() slog.Handler {
-		return charm.NewWithOptions(visibleWriter{w}, charm.Options{Level: charm.DebugLevel})
-	}), level})
+func newLogger(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(charm.NewWithOptions(visibleWriter{w}, charm.Options{Level: charm.Level(level)}))
 }
 
-// Enabled reports whether records of the level are shown.
-func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
-
-// Handle passes on a record.
-func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
-	return h.handler().Handle(ctx, r)
-}
-
-// WithAttrs returns a handler with more attributes.
-func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &lazyHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithAttrs(attrs) }), h.level}
-}
-
-// WithGroup returns a handler whose attributes belong to a group.
-func (h *lazyHandler) WithGroup(name string) slog.Handler {
-	return &lazyHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithGroup(name) }), h.level}
-}
+// setLevel sets the minimum level of log messages from now on.
+func (a *App) setLevel(level slog.Level) { a.Level, a.Log = level, newLogger(a.Mask, level) }
 
 // masked replaces secrets.
 const masked = "********"
@@ -128,17 +99,19 @@ func (m *maskWriter) Write(p []byte) (int, error) {
 // Divert writes the log, errors and lines about the process to w, without secrets, until restore is called. A full-screen program uses it,
 // because it owns the terminal.
 func (a *App) Divert(w io.Writer) (restore func()) {
-	set := func(to io.Writer) (was io.Writer) {
-		a.Mask.mu.Lock()
-		defer a.Mask.mu.Unlock()
-		was, a.Mask.w = a.Mask.w, to
-		return was
-	}
-	was, back := set(w), a.Screen.Divert(w)
+	log, screen := a.Mask.divert(w), a.Screen.Divert(w)
 	return func() {
-		set(was)
-		back()
+		a.Mask.divert(log)
+		a.Screen.Divert(screen)
 	}
+}
+
+// divert writes to w from now on, and returns where it wrote before.
+func (m *maskWriter) divert(w io.Writer) (was io.Writer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	was, m.w = m.w, w
+	return was
 }
 
 // environSecrets returns the values of environment variables whose names suggest keys. The configuration may not mention them, but a

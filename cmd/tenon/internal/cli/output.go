@@ -142,35 +142,19 @@ func (a *App) Pick(question string, choices []Choice) (string, error) {
 // ask writes a question and returns the line that the user enters; empty at the end of the input.
 func (a *App) ask(question string) (string, error) {
 	terminal.DropInput(a.In)
-	var line string
+	buf, n := make([]byte, terminal.MaxLine), 0
 	err := a.Await(func() (err error) {
 		a.Screen.Ask(terminal.Visible(question))
-		line, err = readLine(a.In)
+		n, err = a.In.Read(buf)
 		return err
 	})
 	if errors.Is(err, io.EOF) {
-		return line, nil
+		return "", nil
 	}
 	if err == nil {
 		a.Screen.Answered()
 	}
-	return line, err
-}
-
-// readLine reads one line and nothing beyond it.
-func readLine(r io.Reader) (string, error) {
-	var line []byte
-	b := make([]byte, 1)
-	for {
-		n, err := r.Read(b)
-		if n == 1 && b[0] == '\n' {
-			return strings.TrimSpace(string(line)), nil
-		}
-		line = append(line, b[:n]...)
-		if err != nil {
-			return strings.TrimSpace(string(line)), err
-		}
-	}
+	return strings.TrimSpace(string(buf[:n])), err
 }
 
 // maxSecret is the maximum size of an entered secret, in bytes. Keys of providers have a few hundred at most.
@@ -178,20 +162,17 @@ const maxSecret = 16 << 10
 
 // AskSecret reads a key or a password: on a terminal after a question, without showing it, else all of stdin.
 func (a *App) AskSecret(what string) (secret string, err error) {
-	if !a.Screen.Answers {
-		err = a.Await(func() error {
+	err = a.Await(func() (err error) {
+		if !a.Screen.Answers {
 			secret, err = ReadSecret(a.In)
 			return err
-		})
-		return secret, err
-	}
-	var typed []byte
-	err = a.Await(func() (err error) {
+		}
 		a.Screen.Ask(terminal.Visible(what) + " (not shown): ")
-		typed, err = term.ReadPassword(int(a.In.Fd()))
+		typed, err := term.ReadPassword(int(a.In.Fd()))
+		secret = strings.TrimSpace(string(typed))
 		return err
 	})
-	return strings.TrimSpace(string(typed)), err
+	return secret, err
 }
 
 // ReadSecret reads a key or a password, and nothing else.

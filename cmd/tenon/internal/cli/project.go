@@ -35,27 +35,20 @@ func isCommit(id string) bool {
 // findWorktree searches dir and its parents for the root of a git repository, which has a .git directory or, in a worktree or
 // submodule, a .git file. It reads two files and starts no process.
 func findWorktree(dir string) (root string, found bool) {
-	for {
-		if isGit(filepath.Join(dir, ".git")) {
-			return dir, true
-		}
-		parent := filepath.Dir(dir)
+	for parent := filepath.Dir(dir); !isGit(filepath.Join(dir, ".git")); dir, parent = parent, filepath.Dir(parent) {
 		if parent == dir {
 			return "", false
 		}
-		dir = parent
 	}
+	return dir, true
 }
 
 func isGit(path string) bool {
+	if _, err := os.Stat(filepath.Join(path, "HEAD")); err == nil {
+		return true
+	}
 	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return false
-	case info.IsDir():
-		_, err := os.Stat(filepath.Join(path, "HEAD"))
-		return err == nil
-	case !info.Mode().IsRegular() || info.Size() > 1<<16:
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
 		return false
 	}
 	content, err := os.ReadFile(path)
@@ -117,10 +110,7 @@ func rootCommit(ctx context.Context, worktree string) string {
 
 // keepProject caches the ID. Errors do not matter: the next start asks git again.
 func keepProject(cache, id string) {
-	if os.MkdirAll(filepath.Dir(cache), 0o700) != nil {
-		return
-	}
-	_ = atomicfile.Write(cache, []byte(id+"\n"), atomicfile.Options{})
+	_ = atomicfile.Write(cache, []byte(id+"\n"), atomicfile.Options{MakeDirs: 0o700})
 }
 
 // environ is a process environment that tests can replace.
@@ -140,7 +130,9 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	if !filepath.IsAbs(home) {
 		home = ""
 	}
-	d := sdk.Project{Home: home, ConfigDir: userDir(env, "XDG_CONFIG_HOME", systemDir(os.UserConfigDir, home, ".config"))}
+	config, _ := os.UserConfigDir() // no relative directory of a variable
+	cache, _ := os.UserCacheDir()
+	d := sdk.Project{Home: home, ConfigDir: userDir(env.Lookup("XDG_CONFIG_HOME"), config, filepath.Join(home, ".config"))}
 	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
 		dir, err := filepath.Abs(chosen)
 		if err != nil {
@@ -148,8 +140,8 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 		}
 		d.DataDir = dir // holds the cache, too
 	} else {
-		d.CacheDir = userDir(env, "XDG_CACHE_HOME", systemDir(os.UserCacheDir, home, ".cache"))
-		d.DataDir = userDir(env, "XDG_DATA_HOME", systemData(env, home))
+		d.CacheDir = userDir(env.Lookup("XDG_CACHE_HOME"), cache, filepath.Join(home, ".cache"))
+		d.DataDir = userDir(env.Lookup("XDG_DATA_HOME"), systemData(env, home))
 	}
 	if d.DataDir == "" {
 		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
@@ -160,34 +152,22 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	return d, nil
 }
 
-// systemDir returns a directory that the system finds, or the one below the home directory: the system accepts no relative XDG variable.
-func systemDir(find func() (string, error), home, below string) string {
-	if dir, err := find(); err == nil {
-		return dir
+// userDir returns tenon's directory in the first parent that is absolute, or "".
+func userDir(parents ...string) string {
+	for _, parent := range parents {
+		if filepath.IsAbs(parent) {
+			return filepath.Join(parent, "tenon")
+		}
 	}
-	return filepath.Join(home, below)
+	return ""
 }
 
-// userDir returns tenon's directory in that of an XDG variable, else in the system's; empty if that is not absolute.
-func userDir(env environ, name, system string) string {
-	base := system
-	if dir := env.Lookup(name); filepath.IsAbs(dir) {
-		base = dir
-	}
-	if !filepath.IsAbs(base) {
-		return ""
-	}
-	return filepath.Join(base, "tenon")
-}
-
-// systemData returns the system's directory for data of programs, or "".
+// systemData returns the system's directory for data of programs.
 func systemData(env environ, home string) string {
-	switch {
-	case runtime.GOOS == "windows":
+	switch runtime.GOOS {
+	case "windows":
 		return env.Lookup("LOCALAPPDATA")
-	case home == "":
-		return ""
-	case runtime.GOOS == "darwin":
+	case "darwin":
 		return filepath.Join(home, "Library", "Application Support")
 	}
 	return filepath.Join(home, ".local", "share")

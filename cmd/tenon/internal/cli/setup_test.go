@@ -93,9 +93,7 @@ func TestLogHidesSecrets(t *testing.T) {
 	m.hide(append([]string{`quo"ted secret`, "short"}, environSecrets(environ{"OPENAI_API_KEY=sk-12345678", "PATH=/usr/bin:/bin", "X_TOKEN=abc"})...))
 	m.hide([]string{"more than sk-12345678"})
 	m.hide(nil) // which forgets none
-	var level slog.LevelVar
-	level.Set(slog.LevelDebug)
-	log := newLogger(m, &level)
+	log := newLogger(m, slog.LevelDebug)
 	log.With("header", "Bearer sk-12345678").WithGroup("g").Info("asked", "err", errors.New(`bad key sk-12345678 or quo"ted secret`), "path", "/usr/bin:/bin", "n", "short abc")
 	text := out.String()
 	for _, secret := range []string{"sk-12345678", "ted secret"} {
@@ -109,8 +107,7 @@ func TestLogHidesSecrets(t *testing.T) {
 		}
 	}
 	out.Reset()
-	level.Set(slog.LevelError)
-	if log.Warn("quiet"); out.Len() > 0 {
+	if newLogger(m, slog.LevelError).Warn("quiet"); out.Len() > 0 {
 		t.Errorf("a warning was shown at level error: %s", out.String())
 	}
 }

@@ -23,33 +23,30 @@ func (w *Workspace) Credentials() *credentials.Store {
 	return s
 }
 
-// hideStored masks the stored keys and tokens of providers and MCP servers from now on.
+// hideStored masks the stored keys and tokens from now on.
 func (w *Workspace) hideStored() {
-	keys, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
-	stored, err := w.Credentials().All()
-	if err := errors.Join(problem, err); err != nil { // it names the file, or the credentials; the others are used
+	if _, err := w.StoredKeys(); err != nil { // it names the file, or the credentials; the others are used
 		w.App.Log.Warn("stored credentials are neither used nor masked", "err", err)
-	}
-	for _, all := range []map[string]*credentials.Credential{keys, stored} {
-		for _, c := range all {
-			w.App.Mask.hide(c.Secrets())
-		}
 	}
 }
 
-// StoredKeys returns the credentials of providers by ID, from the store, or from opencode for providers missing there. With an error, it still
-// returns the readable ones.
+// StoredKeys returns the credentials of providers by ID, from the store, or from opencode for providers missing there. They and those of MCP
+// servers are masked from now on. With an error, it still returns the readable ones.
 func (w *Workspace) StoredKeys() (map[string]*credentials.Credential, error) {
-	out, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
-	if out == nil {
-		out = map[string]*credentials.Credential{}
+	out := map[string]*credentials.Credential{}
+	keys, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
+	for id, c := range keys {
+		w.App.Mask.hide(c.Secrets())
+		out[id] = c
 	}
 	all, err := w.Credentials().All()
 	for name, c := range all {
+		w.App.Mask.hide(c.Secrets())
 		if id, ok := credentials.ProviderOf(name); ok {
 			out[id] = c
 		}
 	}
+	w.stored.Store(&out)
 	return out, errors.Join(problem, err)
 }
 
@@ -112,10 +109,6 @@ func (w *Workspace) storedKeys() map[string]*credentials.Credential {
 		return *all
 	}
 	all, _ := w.StoredKeys() // hideStored reports the error
-	for _, c := range all {
-		w.App.Mask.hide(c.Secrets())
-	}
-	w.stored.Store(&all)
 	return all
 }
 
@@ -191,7 +184,10 @@ func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credent
 			err = check(fresh)
 		}
 		if err != nil {
-			return nil, signInAgain(provider, err)
+			if !errors.Is(err, credentials.ErrLocked) && !oauth.Passing(err) { // it is not temporary
+				err = fmt.Errorf("%w; run: tenon auth login %s", err, provider)
+			}
+			return nil, err
 		}
 		w.App.Mask.hide(fresh.Secrets())
 		return headers(ctx, fresh)
@@ -227,14 +223,6 @@ func (w *Workspace) methodOptions(m *sdk.AuthMethod) sdk.Object {
 		return sdk.Object{}
 	}
 	return w.ProviderOptions(m.Provider)
-}
-
-// signInAgain adds the remedy to an error, unless it is temporary.
-func signInAgain(provider string, err error) error {
-	if errors.Is(err, credentials.ErrLocked) || oauth.Passing(err) {
-		return err
-	}
-	return fmt.Errorf("%w; run: tenon auth login %s", err, provider)
 }
 
 func token(c *credentials.Credential) *sdk.Token {

@@ -89,7 +89,7 @@ func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.Level.Set(l)
+		a.setLevel(l)
 	}
 	w.hideStored()
 	return w, nil
@@ -402,17 +402,16 @@ func (w *Workspace) Confinement(list []sandbox.Path) string {
 		return "not confined: disabled at " + w.Loaded.Origin("sandbox.enabled")
 	}
 	abi, err := confine.Supported()
-	if err != nil {
-		return "not confined: " + err.Error()
+	if err == nil {
+		var rules *confine.Ruleset
+		if rules, err = confine.New(sandbox.Policy(list, w.Project.Worktree)); err == nil {
+			err = rules.Close()
+		}
 	}
-	rules, err := confine.New(sandbox.Policy(list, w.Project.Worktree))
 	if conflict, ok := errors.AsType[*confine.ConflictError](err); ok {
 		return fmt.Sprintf("not confined, so each command asks: the project contains %s, which confined commands must not read", conflict.Hidden)
 	}
 	if err != nil {
-		return "not confined: " + err.Error()
-	}
-	if err := rules.Close(); err != nil {
 		return "not confined: " + err.Error()
 	}
 	text := fmt.Sprintf("confined by Landlock (ABI %d)", abi)

@@ -26,11 +26,7 @@ func configCommand(a *cli.App) *cobra.Command {
 $TENON_CONFIG or --config, $TENON_CONFIG_CONTENT, then variables such as $TENON_MODEL. tenon config show prints every
 value with its source.`,
 	}
-	cli.Group(cmd)
-	show := &cobra.Command{
-		Use: "show", Short: "Print all configuration values and their sources",
-		RunE: a.OnConfig(showConfig),
-	}
+	show := &cobra.Command{Use: "show", Short: "Print all configuration values and their sources", RunE: a.OnConfig(showConfig)}
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration and report every problem",
 		Long: `Check the configuration and report every problem: wrong keys and values, command hooks, and models and providers that
@@ -47,9 +43,8 @@ sent to a model; tenon doctor also tests keys and addresses.`,
 Then add to tenon.json:  "$schema": "./schema.json"`,
 		RunE: func(*cobra.Command, []string) error { return a.Print(config.Schema) },
 	}
-	cmd.AddCommand(a.FormatFlag(show), a.FormatFlag(check), schema, configGetCommand(a))
-	cmd.AddCommand(configFileCommands(a)...)
-	return cmd
+	all := []*cobra.Command{a.FormatFlag(show), a.FormatFlag(check), schema, configGetCommand(a)}
+	return cli.Group(cmd, append(all, configFileCommands(a)...)...)
 }
 
 func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
@@ -122,16 +117,11 @@ type configProblem struct {
 
 // text returns the problem as one line.
 func (p *configProblem) text() string {
-	kind := "error"
+	words := []string{"error", p.Place, p.Key, p.Message}
 	if p.Warning {
-		kind = "warning"
+		words[0] = "warning"
 	}
-	line := kind
-	for _, part := range []string{p.Place, p.Key, p.Message} {
-		if part != "" {
-			line += ": " + part
-		}
-	}
+	line := strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), ": ")
 	if p.Fix != "" {
 		line += "; " + p.Fix
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -32,12 +31,11 @@ import (
 const reachTimeout = 5 * time.Second
 
 func doctorCommand(a *cli.App) *cobra.Command {
-	var offline bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the installation: directories, database, git, keys, MCP servers, provider, terminal",
-		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
 	}
-	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to providers or start MCP servers")
+	offline := cmd.Flags().Bool("offline", false, "do not connect to providers or start MCP servers")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, *offline) }
 	return a.FormatFlag(cmd)
 }
 
@@ -178,28 +176,31 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 		return false
 	}
 	c.ok("data", "%s is writable", w.Project.DataDir)
+	sessions, damaged, err := examine(ctx, w)
+	switch {
+	case err != nil:
+		c.bad("database", err)
+	case len(damaged) > 0:
+		c.damaged(w.Database(), damaged)
+	default:
+		c.ok("database", "%s is intact: %s", w.Database(), view.Plural(sessions, "session"))
+	}
+	return err == nil
+}
+
+// examine returns the number of sessions in the store and its damaged rows.
+func examine(ctx context.Context, w *cli.Workspace) (sessions int, damaged []store.Damage, err error) {
 	s, err := w.OpenStore(ctx)
 	if err != nil {
-		c.bad("database", err)
-		return false
+		return 0, nil, err
 	}
 	defer s.Close()
-	damaged, err := store.Readable(s.Check(ctx, ""))
-	if err != nil {
-		c.bad("database", err)
-		return false
+	if damaged, err = store.Readable(s.Check(ctx, "")); err != nil {
+		return 0, nil, err
 	}
 	list, err := s.List(ctx, store.Query{Limit: cli.MaxSessions, Archived: true})
-	if _, err = store.Readable(err); err != nil {
-		c.bad("database", err)
-		return false
-	}
-	if len(damaged) > 0 {
-		c.damaged(w.Database(), damaged)
-		return true
-	}
-	c.ok("database", "%s is intact: %s", w.Database(), view.Plural(len(list), "session"))
-	return true
+	_, err = store.Readable(err)
+	return len(list), damaged, err
 }
 
 // damaged reports damaged rows.
@@ -250,12 +251,10 @@ func (c *checkup) config(w *cli.Workspace) {
 }
 
 func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
-	sources := map[string]int{}
-	var order, providers []string
+	sources, asked := map[string]int{}, map[string]bool{}
+	var order []string
 	for _, info := range m.Models(ctx) {
-		if !slices.Contains(providers, info.Model.ProviderID) {
-			providers = append(providers, info.Model.ProviderID)
-		}
+		asked[info.Model.ProviderID] = true
 		source := info.Model.ProviderID + " (" + info.Source + ")"
 		if sources[source]++; sources[source] == 1 {
 			order = append(order, source)
@@ -286,68 +285,52 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 	} else {
 		c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
 	}
-	config := m.Config()
-	for _, id := range slices.Sorted(maps.Keys(config.Provider)) { // those without models
-		enabled := !slices.Contains(config.DisabledProviders, id) && (len(config.EnabledProviders) == 0 || slices.Contains(config.EnabledProviders, id))
-		if enabled && !slices.Contains(providers, id) && !broken[id] {
-			providers = append(providers, id)
-		}
+	for id := range m.Config().Provider { // those without models
+		asked[id] = asked[id] || !broken[id]
 	}
 	if !offline {
-		c.providers(ctx, m, providers, choice.Model.ProviderID)
+		c.providers(ctx, m, asked, choice.Model.ProviderID)
 	}
 }
 
-// providers reports whether providers answer and accept the credentials. They are asked in parallel. Only the default one must answer.
-func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, needed string) {
+// providers reports whether providers answer and accept the credentials. They are asked in parallel. Only the needed one must answer.
+func (c *checkup) providers(ctx context.Context, m *cli.Machine, asked map[string]bool, needed string) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	addresses := map[string]string{}
-	for _, info := range m.ProviderInfos() {
-		addresses[info.ID] = info.BaseURL
+	list := slices.DeleteFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return !asked[p.ID] || p.BaseURL == "" })
+	type answer struct {
+		models int
+		err    error
 	}
-	answers := make([]providerAnswer, len(ids))
-	var asked sync.WaitGroup
-	for i, id := range ids {
-		if addresses[id] == "" {
-			continue
-		}
-		answers[i].address = model.WithoutSecrets(addresses[id])
-		asked.Go(func() { // ends with ctx at the latest; waited for below
-			answers[i].models, answers[i].err = m.TestProvider(ctx, id)
+	answers := make([]answer, len(list))
+	var waiting sync.WaitGroup
+	for i := range list {
+		waiting.Go(func() { // ends with ctx at the latest; waited for below
+			answers[i].models, answers[i].err = m.TestProvider(ctx, list[i].ID)
 		})
 	}
-	asked.Wait()
-	for i, id := range ids {
-		if answers[i].address != "" {
-			c.provider(id, &answers[i], id == needed)
-		}
+	waiting.Wait()
+	for i, p := range list {
+		c.provider(p.ID, model.WithoutSecrets(p.BaseURL), answers[i].models, answers[i].err, p.ID == needed)
 	}
 }
 
-// providerAnswer is the answer of a provider to the question for its models.
-type providerAnswer struct {
-	address string // for display
-	models  int
-	err     error
-}
-
-func (c *checkup) provider(id string, a *providerAnswer, needed bool) {
+func (c *checkup) provider(id, address string, models int, err error, needed bool) {
 	var answer *sdk.ProviderError
-	refused := errors.As(a.err, &answer) && answer.StatusCode != 0
+	refused := errors.As(err, &answer) && answer.StatusCode != 0
 	switch {
 	case refused && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
-		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, a.err), "check the key: tenon models shows its source; or run tenon auth login "+id))
-	case errors.Is(a.err, errors.ErrUnsupported):
-		c.note("network", "%s is not tested: no model of %s is known", a.address, id)
-	case a.err != nil && !refused && !needed:
-		c.note("network", "%s does not answer: %s", a.address, a.err)
-	case a.err != nil && !refused:
-		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", a.address, a.err), "check the network, the address and whether the server runs"))
-	case a.models > 0:
-		c.ok("network", "%s answers and lists %s", a.address, view.Plural(a.models, "model"))
+		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, err), "check the key: tenon models shows its source; or run tenon auth login "+id))
+	case errors.Is(err, errors.ErrUnsupported):
+		c.note("network", "%s is not tested: no model of %s is known", address, id)
+	case err != nil && !refused && !needed:
+		c.note("network", "%s does not answer: %s", address, err)
+	case err != nil && !refused:
+		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and whether the server runs"))
+	case models > 0:
+		c.ok("network", "%s answers and lists %s", address, view.Plural(models, "model"))
 	default:
-		c.ok("network", "%s answers", a.address)
+		c.ok("network", "%s answers", address)
 	}
 }
 
@@ -399,9 +382,9 @@ func (c *checkup) sandbox(w *cli.Workspace) {
 		c.note("sandbox", "%s runs unconfined: listed at %s", terminal.OneLine(name), w.Loaded.Origin("sandbox.unconfined"))
 	}
 	text := w.Confinement(list)
+	report := c.ok
 	if strings.HasPrefix(text, "not confined") {
-		c.note("sandbox", "commands of the model are %s", text)
-		return
+		report = c.note
 	}
-	c.ok("sandbox", "commands of the model are %s", text)
+	report("sandbox", "commands of the model are %s", text)
 }

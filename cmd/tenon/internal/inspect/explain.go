@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -18,11 +17,11 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 func explainCommand(a *cli.App) *cobra.Command {
-	var step int
 	cmd := &cobra.Command{
 		Use: "explain [session]", Short: "Show what plugins changed in each model request",
 		Long: `For each model request of a session, show the hooks that were called, their changes and times, and the values that several
@@ -31,23 +30,22 @@ plugins changed.
 The ledger stores hashes of values: the first digits of their SHA-256. explain shows the value itself if a stored message
 contains it, or if it is a number or a common parameter word. Values replaced by tool call hooks, or by hooks with onError
 stop, stay hashes. With --format json, all values are hashes.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("step") && step < 1 {
-				return cli.UsageError("steps are numbered from 1", "invalid step %d", step)
-			}
-			if a.JSON {
-				return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
-					return explainSession(ctx, a, s, info, step, nil)
-				})(cmd, args)
-			}
-			return a.OnHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
-				return explainSession(ctx, a, m.Store, info, step, m.Hooks)
-			})(cmd, args)
-		},
 	}
-	a.FormatFlag(cmd)
-	cmd.Flags().IntVar(&step, "step", 0, "show only step `N` of the session; the first is 1")
-	return cmd
+	step := cmd.Flags().Int("step", 0, "show only step `N` of the session; the first is 1")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("step") && *step < 1 {
+			return cli.UsageError("steps are numbered from 1", "invalid step %d", *step)
+		}
+		if a.JSON {
+			return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
+				return explainSession(ctx, a, s, info, *step, nil)
+			})(cmd, args)
+		}
+		return a.OnHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
+			return explainSession(ctx, a, m.Store, info, *step, m.Hooks)
+		})(cmd, args)
+	}
+	return a.FormatFlag(cmd)
 }
 
 // Explained describes the hook calls of one message.
@@ -228,7 +226,9 @@ func reveal(list []Explained, messages []sdk.MessageWithParts, current []hooks.H
 	v.parameters()
 	for i := range messages {
 		for _, p := range messages[i].Parts {
-			v.all(p)
+			if raw, err := value.AppendJSON(nil, p); err == nil {
+				v.nested(raw)
+			}
 		}
 	}
 }
@@ -255,16 +255,7 @@ func (v *values) parameters() {
 	}
 }
 
-// all adds a value of the session and everything in it.
-func (v *values) all(value any) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // as the ledger hashes values
-	if enc.Encode(value) == nil {
-		v.nested(bytes.TrimSpace(b.Bytes()))
-	}
-}
-
+// nested adds a value of the session and everything in it.
 func (v *values) nested(raw json.RawMessage) {
 	if v.left--; v.left < 0 {
 		return

@@ -46,17 +46,13 @@ func build(version string) buildInfo {
 	if b.Version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		b.Version = info.Main.Version // built by go install
 	}
+	settings := map[string]string{}
 	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			b.Revision = s.Value
-		case "vcs.time":
-			b.Time = s.Value
-		case "vcs.modified":
-			if s.Value == "true" {
-				b.Revision += "-dirty"
-			}
-		}
+		settings[s.Key] = s.Value
+	}
+	b.Revision, b.Time = settings["vcs.revision"], settings["vcs.time"]
+	if settings["vcs.modified"] == "true" {
+		b.Revision += "-dirty"
 	}
 	return b
 }
@@ -157,15 +153,7 @@ func price(p sdk.Price) string {
 }
 
 func hooksCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "hooks", Short: "List all hooks in the order they are called",
-		RunE: a.OnMachine(func(_ context.Context, m *cli.Machine, _ []string) error { return listHooks(a, m.Hooks()) }),
-	})
-}
-
-// listHooks prints hooks.
-func listHooks(a *cli.App, list []hooks.HookInfo) error {
-	return cli.List(a, list, cli.Listing[hooks.HookInfo]{
+	listing := cli.Listing[hooks.HookInfo]{
 		Empty: "no plugin has a hook",
 		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
 		Row: func(h *hooks.HookInfo) []string {
@@ -181,6 +169,10 @@ func listHooks(a *cli.App, list []hooks.HookInfo) error {
 				string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
 			}
 		},
+	}
+	return a.FormatFlag(&cobra.Command{
+		Use: "hooks", Short: "List all hooks in the order they are called",
+		RunE: a.OnMachine(func(_ context.Context, m *cli.Machine, _ []string) error { return cli.List(a, m.Hooks(), listing) }),
 	})
 }
 

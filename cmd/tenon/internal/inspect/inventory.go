@@ -33,8 +33,6 @@ type item struct {
 // inventoryCommand returns the command of an inventory.
 func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 	what := v.name + "s"
-	cmd := &cobra.Command{Use: v.name, Aliases: []string{what}, Short: "List and show " + what}
-	cli.Group(cmd)
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List " + what + " and their sources",
 		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, _ []string) error { return v.list(a, v.all(ctx, m)) }),
@@ -46,8 +44,8 @@ func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 			return v.show(a, v.all(ctx, m), args[0])
 		}),
 	}
-	cmd.AddCommand(a.FormatFlag(list), a.FormatFlag(show))
-	return cmd
+	group := &cobra.Command{Use: v.name, Aliases: []string{what}, Short: "List and show " + what}
+	return cli.Group(group, a.FormatFlag(list), a.FormatFlag(show))
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -57,15 +55,16 @@ func (i item) MarshalJSON() ([]byte, error) {
 }
 
 func (v *inventory) list(a *cli.App, all []item) error {
-	listing := cli.Listing[item]{Empty: v.empty, Head: []string{v.name, v.column, "from", "description"}, Row: func(i *item) []string {
-		return []string{i.name, i.column, i.from, i.description}
-	}}
-	if v.column == "" {
-		row := listing.Row
-		listing.Head = slices.Delete(listing.Head, 1, 2)
-		listing.Row = func(i *item) []string { return slices.Delete(row(i), 1, 2) }
+	cells := func(name, column, from, description string) []string {
+		if v.column == "" {
+			return []string{name, from, description}
+		}
+		return []string{name, column, from, description}
 	}
-	return cli.List(a, all, listing)
+	return cli.List(a, all, cli.Listing[item]{
+		Empty: v.empty, Head: cells(v.name, v.column, "from", "description"),
+		Row: func(i *item) []string { return cells(i.name, i.column, i.from, i.description) },
+	})
 }
 
 func (v *inventory) show(a *cli.App, all []item, name string) error {

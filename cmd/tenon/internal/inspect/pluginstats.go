@@ -68,20 +68,20 @@ func (o *owners) of(call *sdk.ToolPart) string {
 }
 
 // thirdParty returns the rows of third-party plugins, in descending order of their time.
-func thirdParty(list []pluginStats) []pluginStats {
-	out := slices.DeleteFunc(slices.Clone(list), func(p pluginStats) bool { return cli.IsShipped(p.Plugin) })
+func (c *census) thirdParty() []pluginStats {
+	out := slices.DeleteFunc(c.total.Plugins.sorted(), func(p pluginStats) bool { return cli.IsShipped(p.Plugin) })
 	slices.SortStableFunc(out, func(a, b pluginStats) int { return cmp.Compare(b.time(), a.time()) })
 	return out
 }
 
 // showPlugins prints the cost of each plugin.
-func showPlugins(a *cli.App, s *stats) error {
-	rows := thirdParty(s.Plugins)
+func showPlugins(a *cli.App, c *census, days int) error {
+	rows := c.thirdParty()
 	if a.JSON {
 		return a.PrintJSON(rows)
 	}
 	if len(rows) == 0 {
-		a.Say("no plugin was called in the last %s; --days N looks further back", view.Plural(s.Days, "day"))
+		a.Say("no plugin was called in the last %s; --days N looks further back", view.Plural(days, "day"))
 		return nil
 	}
 	table := &view.Table{}
@@ -109,16 +109,16 @@ func (c *checkup) plugins(ctx context.Context, w *cli.Workspace, owners *owners)
 		return // reported as the database
 	}
 	defer s.Close()
-	census := newCensus(firstDay(doctorDays))
-	census.owners, census.withoutDamage = owners, func(err error) error { // reported as the database
+	census := newCensus(doctorDays, func(err error) error { // reported as the database
 		_, err = store.Readable(err)
 		return err
-	}
-	if err := census.take(ctx, s, store.Query{Children: true, Archived: true, Limit: CensusPage}); err != nil {
+	})
+	census.owners = owners
+	if err := census.take(ctx, s); err != nil {
 		c.bad("plugins", err)
 		return
 	}
-	for _, p := range thirdParty(census.stats(doctorDays).Plugins) {
+	for _, p := range census.thirdParty() {
 		text := fmt.Sprintf("%s: %s in %s, %s tokens, in the last %s", terminal.OneLine(p.Plugin), view.Plural(p.Calls+p.ToolCalls, "call"), micros(p.time().Microseconds()),
 			view.Count(p.Tokens), view.Plural(doctorDays, "day"))
 		if failed := p.Failed + p.ToolFailed; failed > 0 {

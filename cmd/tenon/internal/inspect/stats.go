@@ -21,8 +21,6 @@ import (
 )
 
 func statsCommand(a *cli.App) *cobra.Command {
-	var days int
-	var byPlugin bool
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show usage and cost statistics",
 		Long: `Show the usage of the last days: tokens and cost by day and by model, and the number of tool calls and hook calls, with
@@ -30,39 +28,30 @@ failures. With --format json, each day also lists its models, tools and plugins.
 
 The cost is exact: the sum over all steps, by the prices of their models. The cost of a session's title, and of messages
 that were removed, counts on the day the session was created. Days are in the local time zone.`,
-		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, _ []string) error {
-			if days < 1 || days > maxDays {
-				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", days)
-			}
-			c, show := newCensus(firstDay(days)), showStats
-			if byPlugin {
-				show = showPlugins
-				err := a.WithExtensions(ctx, nil, func(_ *cli.Workspace, e *extensions.Set) error {
-					c.owners = ownersOf(e.Candidates)
-					return nil
-				})
-				if err != nil {
-					return err
-				}
-			}
-			q := store.Query{Children: true, Archived: true, Limit: CensusPage}
-			c.withoutDamage = a.WithoutDamage
-			if err := c.take(ctx, s, q); err != nil {
+	}
+	days := cmd.Flags().Int("days", 30, "number of `days`, including today")
+	byPlugin := cmd.Flags().Bool("plugins", false, "show the time, failures and tokens of each plugin: of its hooks, tools and skills")
+	cmd.RunE = a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, _ []string) error {
+		if *days < 1 || *days > maxDays {
+			return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", *days)
+		}
+		c, show := newCensus(*days, a.WithoutDamage), showStats
+		if *byPlugin {
+			show = showPlugins
+			err := a.WithExtensions(ctx, nil, func(_ *cli.Workspace, e *extensions.Set) error {
+				c.owners = ownersOf(e.Candidates)
+				return nil
+			})
+			if err != nil {
 				return err
 			}
-			return show(a, c.stats(days))
-		}),
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().IntVar(&days, "days", 30, "number of `days`, including today")
-	cmd.Flags().BoolVar(&byPlugin, "plugins", false, "show the time, failures and tokens of each plugin: of its hooks, tools and skills")
-	return cmd
-}
-
-// firstDay returns the start of the first of the last days, including today.
-func firstDay(days int) sdk.Millis {
-	y, m, d := time.Now().Date()
-	return time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local).UnixMilli()
+		}
+		if err := c.take(ctx, s); err != nil {
+			return err
+		}
+		return show(a, c, *days)
+	})
+	return a.FormatFlag(cmd)
 }
 
 // maxDays is the maximum period, about a hundred years.
@@ -84,11 +73,6 @@ func (u *Usage) Add(steps int, t sdk.Tokens, cost sdk.USD) {
 
 // The rows of the statistics.
 type (
-	dayStats struct {
-		Day string `json:"day"`
-		Usage
-		breakdown
-	}
 	modelStats struct {
 		Model string `json:"model"`
 		Usage
@@ -109,61 +93,90 @@ type (
 		ToolMS     int64 `json:"toolMS,omitempty"` // of all tool calls, with the time that a question waited
 		Tokens     int64 `json:"tokens,omitempty"` // of arguments and results of its tools, estimated
 	}
-	breakdown struct {
-		Models  []modelStats  `json:"models"`
-		Tools   []toolStats   `json:"tools"`
-		Plugins []pluginStats `json:"plugins"`
-	}
-	stats struct {
-		Days     int        `json:"days"`
-		Sessions int        `json:"sessions"`
-		Turns    int        `json:"turns"`
-		Total    Usage      `json:"total"`
-		ByDay    []dayStats `json:"byDay"`
-		breakdown
-	}
 )
 
-// CensusPage is the number of sessions or messages that are read at a time.
-const CensusPage = 256
+// tally counts usage in a period.
+type tally struct {
+	Usage
+	breakdown
+}
+
+type breakdown struct {
+	Models  ranking[modelStats]  `json:"models"`
+	Tools   ranking[toolStats]   `json:"tools"`
+	Plugins ranking[pluginStats] `json:"plugins"`
+}
+
+// ranking holds rows by name. JSON lists them by usage, the highest first.
+type ranking[R interface{ Compare(R) int }] map[string]*R
+
+// row returns the row of a name, and adds it if it is missing.
+func (r *ranking[R]) row(name string) *R {
+	if *r == nil {
+		*r = ranking[R]{}
+	}
+	if (*r)[name] == nil {
+		(*r)[name] = new(R)
+	}
+	return (*r)[name]
+}
+
+// sorted returns the rows by usage; equal ones by name.
+func (r ranking[R]) sorted() []R {
+	out := []R{}
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		out = append(out, *r[name])
+	}
+	slices.SortStableFunc(out, R.Compare)
+	return out
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r ranking[R]) MarshalJSON() ([]byte, error) { return json.Marshal(r.sorted()) }
+
+// Compare orders the rows by cost, then by tokens, the highest first.
+func (m modelStats) Compare(other modelStats) int {
+	return cmp.Or(cmp.Compare(other.Cost, m.Cost), cmp.Compare(other.Tokens.Sum(), m.Tokens.Sum()))
+}
+
+// Compare orders the rows by calls.
+func (t toolStats) Compare(other toolStats) int { return cmp.Compare(other.Calls, t.Calls) }
+
+// Compare orders the rows by calls.
+func (p pluginStats) Compare(other pluginStats) int { return cmp.Compare(other.Calls, p.Calls) }
+
+// censusPage is the number of sessions or messages that are read at a time.
+const censusPage = 256
 
 // census counts usage since a point in time.
 type census struct {
 	since           sdk.Millis
 	sessions, turns int
-	total           *tally
+	total           tally
 	days            map[string]*tally
 	owners          *owners           // nil: tool calls are not counted by plugin
 	withoutDamage   func(error) error // reports damaged rows and returns other errors
 }
 
-func newCensus(since sdk.Millis) *census {
-	return &census{since: since, total: newTally(), days: map[string]*tally{}}
+// newCensus counts the usage of the last days, including today.
+func newCensus(days int, withoutDamage func(error) error) *census {
+	y, m, d := time.Now().Date()
+	since := time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local).UnixMilli()
+	return &census{since: since, days: map[string]*tally{}, withoutDamage: withoutDamage}
 }
 
 // tallies returns the tallies for a point in time: the total and the day's.
 func (c *census) tallies(at sdk.Millis) [2]*tally {
 	day := time.UnixMilli(at).Format(time.DateOnly)
 	if c.days[day] == nil {
-		c.days[day] = newTally()
+		c.days[day] = &tally{}
 	}
-	return [2]*tally{c.total, c.days[day]}
+	return [2]*tally{&c.total, c.days[day]}
 }
 
-// tally counts usage in a period.
-type tally struct {
-	Usage
-	models  map[string]*modelStats
-	tools   map[string]*toolStats
-	plugins map[string]*pluginStats
-}
-
-func newTally() *tally {
-	return &tally{models: map[string]*modelStats{}, tools: map[string]*toolStats{}, plugins: map[string]*pluginStats{}}
-}
-
-// take counts the selected sessions page by page, in the order of their last update, the latest first.
-func (c *census) take(ctx context.Context, s store.Store, q store.Query) error {
+// take counts the sessions of all projects page by page, in the order of their last update, the latest first.
+func (c *census) take(ctx context.Context, s store.Store) error {
+	q := store.Query{Children: true, Archived: true, Limit: censusPage}
 	for {
 		list, err := s.Sessions(ctx, q)
 		if err = c.withoutDamage(err); err != nil {
@@ -187,14 +200,14 @@ func (c *census) take(ctx context.Context, s store.Store, q store.Query) error {
 func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) error {
 	paid := sdk.USD(0)
 	seen := map[string]sdk.Millis{} // creation times of the counted messages
-	page := store.Page{Limit: CensusPage}
+	page := store.Page{Limit: censusPage}
 	for more := true; more; {
 		messages, err := s.Messages(ctx, info.ID, page)
 		damaged, _ := store.Readable(err)
 		if err = c.withoutDamage(err); err != nil {
 			return err
 		}
-		more = len(messages) > 0 && len(messages)+len(damaged) >= CensusPage
+		more = len(messages) > 0 && len(messages)+len(damaged) >= censusPage
 		for i := range slices.Backward(messages) {
 			cost, at, counts := c.message(&messages[i])
 			if !counts {
@@ -225,19 +238,19 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, counts bool) {
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
-		if info.Time.Created < c.since {
-			return 0, 0, false
+		if counts = info.Time.Created >= c.since; counts {
+			c.turns++
 		}
-		c.turns++
-		return 0, info.Time.Created, true
+		return 0, info.Time.Created, counts
 	case *sdk.AssistantMessage:
 		if info.Time.Created < c.since {
 			return 0, 0, false
 		}
 		for _, t := range c.tallies(info.Time.Created) {
 			t.Add(1, info.Tokens, info.Cost)
-			model := entry(t.models, info.ProviderID+"/"+info.ModelID)
-			model.Model = info.ProviderID + "/" + info.ModelID
+			name := info.ProviderID + "/" + info.ModelID
+			model := t.Models.row(name)
+			model.Model = name
 			model.Add(1, info.Tokens, info.Cost)
 			for call := range store.PartsOf[*sdk.ToolPart](*m) {
 				t.call(call, c.owners.of(call))
@@ -254,14 +267,14 @@ func (t *tally) call(call *sdk.ToolPart, plugin string) {
 	if call.State.Status == sdk.ToolError {
 		failed = 1
 	}
-	row := entry(t.tools, call.Tool)
+	row := t.Tools.row(call.Tool)
 	row.Tool = call.Tool
 	row.Calls++
 	row.Failed += failed
 	if plugin == "" {
 		return
 	}
-	own := entry(t.plugins, plugin)
+	own := t.Plugins.row(plugin)
 	own.Plugin = plugin
 	own.ToolCalls++
 	own.ToolFailed += failed
@@ -296,7 +309,7 @@ func (t *tally) hooks(entries []hooks.Entry) {
 		if entries[i].Outcome == hooks.OutcomeSkipped {
 			continue // not called: in quarantine
 		}
-		p := entry(t.plugins, entries[i].Plugin)
+		p := t.Plugins.row(entries[i].Plugin)
 		p.Plugin = entries[i].Plugin
 		p.Calls++
 		p.DurationUS += entries[i].DurationUS
@@ -306,99 +319,69 @@ func (t *tally) hooks(entries []hooks.Entry) {
 	}
 }
 
-// entry returns the value of a key, and adds it if it is missing.
-func entry[V any](m map[string]*V, key string) *V {
-	if m[key] == nil {
-		m[key] = new(V)
-	}
-	return m[key]
+// dayStats is the usage of a day as JSON.
+type dayStats struct {
+	Day string `json:"day"`
+	*tally
 }
 
-// stats returns the rows in order: days by date, the others by usage, the highest first.
-func (c *census) stats(days int) *stats {
-	out := &stats{
-		Days: days, Sessions: c.sessions, Turns: c.turns, Total: c.total.Usage,
-		ByDay: []dayStats{}, breakdown: c.total.breakdown(),
-	}
+// stats is the JSON output.
+type stats struct {
+	Days     int        `json:"days"`
+	Sessions int        `json:"sessions"`
+	Turns    int        `json:"turns"`
+	Total    Usage      `json:"total"`
+	ByDay    []dayStats `json:"byDay"`
+	breakdown
+}
+
+func (c *census) report(days int) *stats {
+	out := &stats{days, c.sessions, c.turns, c.total.Usage, []dayStats{}, c.total.breakdown}
 	for _, day := range slices.Sorted(maps.Keys(c.days)) {
-		out.ByDay = append(out.ByDay, dayStats{day, c.days[day].Usage, c.days[day].breakdown()})
+		out.ByDay = append(out.ByDay, dayStats{day, c.days[day]})
 	}
 	return out
 }
 
-func (t *tally) breakdown() breakdown {
-	return breakdown{
-		Models: rows(t.models, func(a, b modelStats) int {
-			return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens.Sum(), a.Tokens.Sum()))
-		}),
-		Tools:   rows(t.tools, func(a, b toolStats) int { return cmp.Compare(b.Calls, a.Calls) }),
-		Plugins: rows(t.plugins, func(a, b pluginStats) int { return cmp.Compare(b.Calls, a.Calls) }),
-	}
-}
-
-// rows returns the values in the given order; equal ones by their keys.
-func rows[R any](m map[string]*R, order func(a, b R) int) []R {
-	out := []R{}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, *m[name])
-	}
-	slices.SortStableFunc(out, order)
-	return out
-}
-
-// calls returns the number of tool calls and hook calls.
-func (b *breakdown) calls() (tools, hooks int) {
-	for _, t := range b.Tools {
-		tools += t.Calls
-	}
-	for _, p := range b.Plugins {
-		hooks += p.Calls
-	}
-	return tools, hooks
-}
-
-func showStats(a *cli.App, s *stats) error {
+func showStats(a *cli.App, c *census, days int) error {
 	if a.JSON {
-		return a.PrintJSON(s)
+		return a.PrintJSON(c.report(days))
 	}
-	if s.Sessions == 0 && s.Total == (Usage{}) {
-		a.Say("no activity in the last %s; --days N looks further back", view.Plural(s.Days, "day"))
+	if c.sessions == 0 && c.total.Usage == (Usage{}) {
+		a.Say("no activity in the last %s; --days N looks further back", view.Plural(days, "day"))
 		return nil
 	}
-	head := fmt.Sprintf("%s, %s, %s, $%s\n\n", view.Plural(s.Sessions, "session"), view.Plural(s.Turns, "prompt"), view.Plural(s.Total.Steps, "step"), s.Total.Cost)
+	head := fmt.Sprintf("%s, %s, %s, $%s\n\n", view.Plural(c.sessions, "session"), view.Plural(c.turns, "prompt"), view.Plural(c.total.Steps, "step"), c.total.Cost)
 	if err := a.Print(head); err != nil {
 		return err
 	}
-	days, models, calls := &view.Table{}, &view.Table{}, &view.Table{}
-	days.Add(usageHead("day", "tools", "hooks")...)
-	day := func(name string, u *Usage, b *breakdown) {
-		tools, hooks := b.calls()
-		days.Add(u.cells(name, view.Count(int64(tools)), view.Count(int64(hooks)))...)
+	byDay, models, calls := &view.Table{}, &view.Table{}, &view.Table{}
+	byDay.Add(usageHead("day", "tools", "hooks")...)
+	for _, name := range slices.Sorted(maps.Keys(c.days)) {
+		byDay.Add(c.days[name].row(name)...)
 	}
-	for i := range s.ByDay {
-		day(s.ByDay[i].Day, &s.ByDay[i].Usage, &s.ByDay[i].breakdown)
-	}
-	day("all", &s.Total, &s.breakdown)
+	byDay.Add(c.total.row("all")...)
 	models.Add(usageHead("model")...)
-	for i := range s.Models {
-		models.Add(s.Models[i].cells(s.Models[i].Model)...)
+	for _, m := range c.total.Models.sorted() {
+		models.Add(m.cells(m.Model)...)
 	}
-	if len(s.Tools) > 0 {
+	tools, plugins := c.total.Tools.sorted(), c.total.Plugins.sorted()
+	if len(tools) > 0 {
 		calls.Add("tool", "calls", "failed")
 	}
-	for _, t := range s.Tools {
+	for _, t := range tools {
 		calls.Add(t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
 	}
-	if len(s.Tools) > 0 && len(s.Plugins) > 0 {
+	if len(tools) > 0 && len(plugins) > 0 {
 		calls.Add("")
 	}
-	if len(s.Plugins) > 0 {
+	if len(plugins) > 0 {
 		calls.Add("plugin", "calls", "failed", "time per call")
 	}
-	for _, p := range s.Plugins {
+	for _, p := range plugins {
 		calls.Add(p.Plugin, fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
 	}
-	return a.PrintTable(days, models, calls)
+	return a.PrintTable(byDay, models, calls)
 }
 
 // usageHead returns the head of a table of cells. The most important columns come first, because a narrow terminal cuts off the rest.
@@ -411,4 +394,16 @@ func (u *Usage) cells(name string, more ...string) []string {
 	t := u.Tokens
 	return slices.Concat([]string{name, view.Money(u.Cost), fmt.Sprint(u.Steps)}, more,
 		[]string{view.Count(t.Input), view.Count(t.Output), view.Count(t.Reasoning), view.Count(t.Cache.Read), view.Count(t.Cache.Write)})
+}
+
+// row returns a row of usage with the number of tool calls and hook calls.
+func (t *tally) row(name string) []string {
+	tools, hooks := 0, 0
+	for _, tool := range t.Tools {
+		tools += tool.Calls
+	}
+	for _, p := range t.Plugins {
+		hooks += p.Calls
+	}
+	return t.cells(name, view.Count(int64(tools)), view.Count(int64(hooks)))
 }

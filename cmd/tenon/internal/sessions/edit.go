@@ -33,28 +33,18 @@ func renameCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-func archiveCommand(a *cli.App) *cobra.Command {
-	return editCommand(a, "archive", "Archive sessions (hidden from lists and -c)", func(s *sdk.Session) string {
-		if s.Time.Archived != 0 {
+// archiveCommand returns the command that archives sessions, or takes that back.
+func archiveCommand(a *cli.App, name, short string, archive bool) *cobra.Command {
+	change := func(s *sdk.Session) string {
+		if archive == (s.Time.Archived != 0) {
 			return ""
+		}
+		if s.Time.Archived = 0; !archive {
+			return "is no longer archived"
 		}
 		s.Time.Archived = time.Now().UnixMilli()
 		return "is archived; undo with tenon session unarchive " + s.ID
-	})
-}
-
-func unarchiveCommand(a *cli.App) *cobra.Command {
-	return editCommand(a, "unarchive", "Unarchive sessions", func(s *sdk.Session) string {
-		if s.Time.Archived == 0 {
-			return ""
-		}
-		s.Time.Archived = 0
-		return "is no longer archived"
-	})
-}
-
-// editCommand returns a command that changes sessions; see editSessions.
-func editCommand(a *cli.App, name, short string, change func(*sdk.Session) string) *cobra.Command {
+	}
 	return &cobra.Command{
 		Use: name + " session…", Short: short,
 		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
@@ -80,40 +70,32 @@ func editSessions(ctx context.Context, a *cli.App, s store.Store, ids []string, 
 }
 
 func forkCommand(a *cli.App) *cobra.Command {
-	var at string
-	cmd := &cobra.Command{
-		Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one",
-		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-			id, err := cli.FindMessage(ctx, m.Store, s.ID, at)
-			if err != nil {
-				return err
-			}
-			fork, err := m.Fork(ctx, s.ID, id)
-			if err = a.WithoutDamage(err); err != nil {
-				return err
-			}
-			return a.Show(fork, func() error {
-				a.Say("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID)
-				return a.Print(fork.ID + "\n")
-			})
-		}),
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&at, "at", "", "copy only the messages before this `message` (ID or unique prefix)")
-	return cmd
+	cmd := &cobra.Command{Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one"}
+	at := cmd.Flags().String("at", "", "copy only the messages before this `message` (ID or unique prefix)")
+	cmd.RunE = a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		id, err := cli.FindMessage(ctx, m.Store, s.ID, *at)
+		if err != nil {
+			return err
+		}
+		fork, err := m.Fork(ctx, s.ID, id)
+		if err = a.WithoutDamage(err); err != nil {
+			return err
+		}
+		return a.Show(fork, func() error {
+			a.Say("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID)
+			return a.Print(fork.ID + "\n")
+		})
+	})
+	return a.FormatFlag(cmd)
 }
 
 func compactCommand(a *cli.App) *cobra.Command {
-	var model string
-	cmd := &cobra.Command{
-		Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept",
-		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
-			return compactSession(ctx, w, args, model)
-		}),
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().StringVarP(&model, "model", "m", "", "model that writes the summary, as `provider/model`")
-	return cmd
+	cmd := &cobra.Command{Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept"}
+	model := cmd.Flags().StringP("model", "m", "", "model that writes the summary, as `provider/model`")
+	cmd.RunE = a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+		return compactSession(ctx, w, args, *model)
+	})
+	return a.FormatFlag(cmd)
 }
 
 func compactSession(ctx context.Context, w *cli.Workspace, args []string, model string) error {

@@ -20,19 +20,6 @@ import (
 )
 
 func revertCommand(a *cli.App) *cobra.Command {
-	var to string
-	var force bool
-	undo := a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-		id, err := cli.FindMessage(ctx, m.Store, s.ID, to)
-		if err != nil {
-			return err
-		}
-		r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: force})
-		if err != nil {
-			return RevertProblem(err)
-		}
-		return ShowReverted(a, r, "undone", "tenon session unrevert restores it until the next prompt")
-	})
 	cmd := &cobra.Command{
 		Use: "revert [session]", Short: "Undo the last prompt: its file changes and its messages",
 		Long: `Undo the last prompt: its file changes and its messages. Run it again to undo the prompt before.
@@ -42,29 +29,34 @@ modified files are listed. The messages are removed at the next prompt; until th
 everything.`,
 		Example: `  tenon session revert
   tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
-		RunE: undo,
 	}
-	a.FormatFlag(cmd)
-	cmd.Flags().StringVar(&to, "to", "", "undo everything from this `message` on (ID or unique prefix, as session show prints them)")
-	cmd.Flags().BoolVar(&force, "force", false, "revert files even if they were modified since")
-	return cmd
+	to := cmd.Flags().String("to", "", "undo everything from this `message` on (ID or unique prefix, as session show prints them)")
+	force := cmd.Flags().Bool("force", false, "revert files even if they were modified since")
+	cmd.RunE = a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		id, err := cli.FindMessage(ctx, m.Store, s.ID, *to)
+		if err != nil {
+			return err
+		}
+		r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: *force})
+		if err != nil {
+			return RevertProblem(err)
+		}
+		return ShowReverted(a, r, "undone", "tenon session unrevert restores it until the next prompt")
+	})
+	return a.FormatFlag(cmd)
 }
 
 func unrevertCommand(a *cli.App) *cobra.Command {
-	var force bool
-	cmd := &cobra.Command{
-		Use: "unrevert [session]", Short: "Redo: restore reverted files and messages",
-		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-			r, err := m.Unrevert(ctx, s.ID, force)
-			if err != nil {
-				return RevertProblem(err)
-			}
-			return ShowReverted(a, r, "restored", "")
-		}),
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite files even if they were modified since")
-	return cmd
+	cmd := &cobra.Command{Use: "unrevert [session]", Short: "Redo: restore reverted files and messages"}
+	force := cmd.Flags().Bool("force", false, "overwrite files even if they were modified since")
+	cmd.RunE = a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		r, err := m.Unrevert(ctx, s.ID, *force)
+		if err != nil {
+			return RevertProblem(err)
+		}
+		return ShowReverted(a, r, "restored", "")
+	})
+	return a.FormatFlag(cmd)
 }
 
 // ShowReverted prints a summary to stderr and the files to stdout, one per line.

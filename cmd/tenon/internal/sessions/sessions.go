@@ -22,12 +22,13 @@ import (
 
 // Command returns "tenon session".
 func Command(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"}
-	cli.Group(cmd)
-	cmd.AddCommand(listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a))
-	cmd.AddCommand(revertCommand(a), unrevertCommand(a), diffCommand(a), forkCommand(a))
-	cmd.AddCommand(searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a), archiveCommand(a), unarchiveCommand(a), gcCommand(a), repairCommand(a))
-	return cmd
+	return cli.Group(
+		&cobra.Command{Use: "session", Aliases: []string{"sessions"}, Short: "Manage stored sessions"},
+		listCommand(a), showCommand(a), deleteCommand(a), compactCommand(a), uncompactCommand(a), revertCommand(a), unrevertCommand(a), diffCommand(a),
+		forkCommand(a), searchCommand(a), exportCommand(a), importCommand(a), renameCommand(a),
+		archiveCommand(a, "archive", "Archive sessions (hidden from lists and -c)", true),
+		archiveCommand(a, "unarchive", "Unarchive sessions", false), gcCommand(a), repairCommand(a),
+	)
 }
 
 // selection holds the flags that select sessions.
@@ -98,14 +99,11 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 }
 
 func deleteCommand(a *cli.App) *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and their subagents' sessions",
-		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
-			return deleteSessions(ctx, a, s, ids, yes)
-		}),
-	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
+	cmd := &cobra.Command{Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and their subagents' sessions"}
+	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask for confirmation")
+	cmd.RunE = a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
+		return deleteSessions(ctx, a, s, ids, *yes)
+	})
 	return cmd
 }
 
@@ -141,23 +139,19 @@ func deleteSessions(ctx context.Context, a *cli.App, s store.Store, ids []string
 const shownMessages = 20
 
 func showCommand(a *cli.App) *cobra.Command {
-	var limit int
-	var all, tools bool
-	cmd := &cobra.Command{
-		Use: "show [session]", Short: "Print the end of a session (default: the latest)",
-		RunE: a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
-			page := store.Page{Limit: limit}
-			if all {
-				page.Limit = 0
-			} else if limit < 1 {
-				return cli.UsageError("pass a positive number, or --all", "invalid -n %d", limit)
-			}
-			return showSession(ctx, a, s, info, page, tools)
-		}),
-	}
-	cmd.Flags().IntVarP(&limit, "limit", "n", shownMessages, "print at most `N` messages")
-	cmd.Flags().BoolVar(&all, "all", false, "print the whole conversation")
-	cmd.Flags().BoolVar(&tools, "tools", false, "print complete tool outputs")
+	cmd := &cobra.Command{Use: "show [session]", Short: "Print the end of a session (default: the latest)"}
+	limit := cmd.Flags().IntP("limit", "n", shownMessages, "print at most `N` messages")
+	all := cmd.Flags().Bool("all", false, "print the whole conversation")
+	tools := cmd.Flags().Bool("tools", false, "print complete tool outputs")
+	cmd.RunE = a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
+		page := store.Page{Limit: *limit}
+		if *all {
+			page.Limit = 0
+		} else if *limit < 1 {
+			return cli.UsageError("pass a positive number, or --all", "invalid -n %d", *limit)
+		}
+		return showSession(ctx, a, s, info, page, *tools)
+	})
 	return cmd
 }
 
@@ -166,7 +160,10 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		page.Before = info.Revert.MessageID
 	}
 	messages, err := s.Messages(ctx, info.ID, page)
-	if err = a.WithoutDamage(err); err != nil {
+	if err = a.WithoutDamage(err); err == nil && tools {
+		err = addOutputs(ctx, a, s, messages)
+	}
+	if err != nil {
 		return err
 	}
 	c := a.Screen.ForStdout()
@@ -176,30 +173,11 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 	if page.Limit > 0 && len(messages) == page.Limit {
 		fmt.Fprintf(&b, "%s\n", c.Paint(terminal.Dim, fmt.Sprintf("the latest %d messages; --all prints all", page.Limit)))
 	}
-	var output func(t *sdk.ToolPart) string
-	var unread error
-	if tools {
-		output = func(t *sdk.ToolPart) string {
-			hash := store.Output(t)
-			if hash == "" {
-				return t.State.Output
-			}
-			whole, err := s.Blob(ctx, hash)
-			if err != nil {
-				unread = cmp.Or(unread, a.WithoutDamage(store.OutputDamage(t, err)))
-				return t.State.Output
-			}
-			return string(whole)
-		}
-	}
 	for i := range messages {
-		view.ShowMessage(c, &b, &messages[i], info.Directory, output)
+		view.ShowMessage(c, &b, &messages[i], info.Directory, tools)
 	}
 	if info.Revert != nil {
 		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores them until the next prompt"))
-	}
-	if unread != nil {
-		return unread
 	}
 	todos, err := s.Todos(ctx, info.ID)
 	if err = a.WithoutDamage(err); err != nil {
@@ -209,6 +187,23 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		fmt.Fprintf(&b, "\n%s\n", view.TodoLine(c, todos))
 	}
 	return a.Print(b.String())
+}
+
+// addOutputs replaces the previews of large outputs by the outputs.
+func addOutputs(ctx context.Context, a *cli.App, s store.Store, messages []sdk.MessageWithParts) error {
+	for t := range store.PartsOf[*sdk.ToolPart](messages...) {
+		hash := store.Output(t)
+		if hash == "" {
+			continue
+		}
+		whole, err := s.Blob(ctx, hash)
+		if err == nil {
+			t.State.Output = string(whole)
+		} else if err = a.WithoutDamage(store.OutputDamage(t, err)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func searchCommand(a *cli.App) *cobra.Command {

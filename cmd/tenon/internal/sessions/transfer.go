@@ -62,11 +62,11 @@ func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk
 	if err != nil {
 		return err
 	}
-	text := markdown(f)
-	if o.format == "json" {
-		if text, err = cli.JSON(f); err != nil {
-			return err
-		}
+	text := ""
+	if o.format == "md" {
+		text = markdown(f)
+	} else if text, err = cli.JSON(f); err != nil {
+		return err
 	}
 	text = a.Mask.Clean(text)
 	if o.file == "" {
@@ -80,24 +80,23 @@ func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk
 }
 
 func importCommand(a *cli.App) *cobra.Command {
-	var force bool
 	cmd := &cobra.Command{
 		Use: "import file", Short: "Import a session exported by tenon or opencode",
 		Long: `Import a session written by tenon session export or opencode export. The file name - means stdin.
 
 The session becomes part of this project: it continues in this directory, with the permissions configured here. It is
 imported completely or not at all. Anything that cannot be imported is reported on stderr.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := readExport(a, args[0])
-			if err != nil {
-				return err
-			}
-			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				return importSession(cmd.Context(), a, w, s, f, force)
-			})
-		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite an existing session with the same ID")
+	force := cmd.Flags().Bool("force", false, "overwrite an existing session with the same ID")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f, err := readExport(a, args[0])
+		if err != nil {
+			return err
+		}
+		return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
+			return importSession(cmd.Context(), a, w, s, f, *force)
+		})
+	}
 	return cmd
 }
 

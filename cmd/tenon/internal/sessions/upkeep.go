@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,10 +136,7 @@ func writeAsides(path string, rows []store.Aside) error {
 	}
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = atomicfile.Write(path, data, atomicfile.Options{Sync: true, SyncDir: true})
+		err = atomicfile.Write(path, data, atomicfile.Options{MakeDirs: 0o700, Sync: true, SyncDir: true})
 	}
 	if err != nil {
 		return fmt.Errorf("%w: the damaged rows could not be saved; nothing was changed: %w", store.ErrReadOnly, cli.Cause(err))
@@ -152,30 +148,27 @@ func writeAsides(path string, rows []store.Aside) error {
 const maxDays = 36_500
 
 func gcCommand(a *cli.App) *cobra.Command {
-	var dry bool
-	var days int
 	cmd := &cobra.Command{
 		Use: "gc", Short: "Delete unused data from the session store",
 		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to and, with
 --archived-days N, sessions that were archived at least N days ago. Sessions in use are skipped. The freed space is
 reused; the file does not shrink.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := store.GC{DryRun: dry}
-			if cmd.Flags().Changed("archived-days") {
-				if days < 0 || days > maxDays {
-					return cli.UsageError(fmt.Sprintf("pass a number from 0 to %d", maxDays), "invalid --archived-days %d", days)
-				}
-				o.Archived = time.Now().AddDate(0, 0, -days).UnixMilli() + 1
-			}
-			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
-				return collect(cmd.Context(), a, s, o)
-			})
-		},
 	}
-	a.FormatFlag(cmd)
-	cmd.Flags().BoolVar(&dry, "dry-run", false, "show what would be deleted, without deleting it")
-	cmd.Flags().IntVar(&days, "archived-days", 0, "also delete sessions that were archived at least `N` days ago")
-	return cmd
+	dry := cmd.Flags().Bool("dry-run", false, "show what would be deleted, without deleting it")
+	days := cmd.Flags().Int("archived-days", 0, "also delete sessions that were archived at least `N` days ago")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		o := store.GC{DryRun: *dry}
+		if cmd.Flags().Changed("archived-days") {
+			if *days < 0 || *days > maxDays {
+				return cli.UsageError(fmt.Sprintf("pass a number from 0 to %d", maxDays), "invalid --archived-days %d", *days)
+			}
+			o.Archived = time.Now().AddDate(0, 0, -*days).UnixMilli() + 1
+		}
+		return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
+			return collect(cmd.Context(), a, s, o)
+		})
+	}
+	return a.FormatFlag(cmd)
 }
 
 // collectedReport is the JSON output.

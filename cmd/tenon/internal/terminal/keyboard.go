@@ -23,8 +23,8 @@ type Piece struct {
 	err  error
 }
 
-// pieceSize is the maximum length of a read, in bytes. Terminals return lines of up to 4096.
-const pieceSize = 4096
+// MaxLine is the maximum length of a read, in bytes. A terminal returns one line, which is not longer.
+const MaxLine = 4096
 
 // NewKeyboard returns a keyboard that reads from in.
 func NewKeyboard(in *os.File) *Keyboard { return &Keyboard{In: in, Pieces: make(chan Piece, 1)} }
@@ -36,7 +36,7 @@ func (k *Keyboard) Want() {
 	}
 	k.Reading = true
 	go func() { // ends with input or the process
-		data := make([]byte, pieceSize)
+		data := make([]byte, MaxLine)
 		n, err := k.In.Read(data)
 		k.Pieces <- Piece{data[:n], err}
 	}()

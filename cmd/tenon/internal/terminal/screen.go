@@ -79,34 +79,26 @@ func dumb(env func(string) string) bool {
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // Line writes a line.
-func (c *Screen) Line(text string) {
-	c.update(func() {
-		c.enter(sectionLines)
-		c.buf.WriteString(text)
-		c.buf.WriteByte('\n')
-	})
-}
+func (c *Screen) Line(text string) { c.write(sectionLines, text+"\n") }
 
 // Stream writes text without ending the line.
 func (c *Screen) Stream(text string) {
-	if text == "" {
-		return
+	if text != "" {
+		c.write(sectionText, text)
 	}
-	c.update(func() {
-		if c.section != sectionText {
-			c.enter(sectionText)
-		}
-		c.buf.WriteString(text)
-		c.inLine = !strings.HasSuffix(text, "\n")
-	})
 }
 
 // Ask writes a question and leaves the cursor after it. The user's answer ends the line.
-func (c *Screen) Ask(text string) {
+func (c *Screen) Ask(text string) { c.write(sectionLines, text) }
+
+// write writes a piece of a section. Only text continues a line.
+func (c *Screen) write(s section, text string) {
 	c.update(func() {
-		c.enter(sectionLines)
+		if s != sectionText || c.section != s {
+			c.enter(s)
+		}
 		c.buf.WriteString(text)
-		c.inLine = true
+		c.inLine = !strings.HasSuffix(text, "\n")
 	})
 }
 
@@ -162,16 +154,12 @@ func (c *Screen) Failed() error {
 	return c.err
 }
 
-// Divert writes to w instead of the terminal until restore is called.
-func (c *Screen) Divert(w io.Writer) (restore func()) {
-	set := func(to io.Writer) (was io.Writer) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		was, c.Out = c.Out, to
-		return was
-	}
-	was := set(w)
-	return func() { set(was) }
+// Divert writes to w from now on, and returns where it wrote before.
+func (c *Screen) Divert(w io.Writer) (was io.Writer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was, c.Out = c.Out, w
+	return was
 }
 
 // Besides returns a writer to f that keeps the screen intact if both are the same terminal.

@@ -10,25 +10,25 @@ import (
 	show "github.com/tenonhq/tenon/internal/visible"
 )
 
-// style is an SGR parameter.
-type style string
+// Look is an SGR parameter.
+type Look string
 
-// The styles.
+// The looks.
 const (
-	Dim    style = "2"
-	Bold   style = "1"
-	Red    style = "31"
-	Green  style = "32"
-	Yellow style = "33"
-	Cyan   style = "36"
+	Dim    Look = "2"
+	Bold   Look = "1"
+	Red    Look = "31"
+	Green  Look = "32"
+	Yellow Look = "33"
+	Cyan   Look = "36"
 )
 
-// Paint returns the text in the style if the screen has colors.
-func (c *Screen) Paint(s style, text string) string {
+// Paint returns the text with the look if the screen has colors.
+func (c *Screen) Paint(look Look, text string) string {
 	if !c.Color || text == "" {
 		return text
 	}
-	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+	return "\x1b[" + string(look) + "m" + text + "\x1b[0m"
 }
 
 // Style returns the style of Markdown and diffs on the screen. It leaves long words and lines of code to the terminal, so that they can be

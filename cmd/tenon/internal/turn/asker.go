@@ -43,8 +43,8 @@ type ask interface {
 	take(a *asker, t typed) bool
 }
 
-// asking reports whether a question is on the screen.
-func (a *asker) asking() bool { return a.current != nil }
+// asking reports whether a question is on the screen; never without an asker.
+func (a *asker) asking() bool { return a != nil && a.current != nil }
 
 // event queues new questions and drops answered ones.
 func (a *asker) event(e *sdk.Event) {

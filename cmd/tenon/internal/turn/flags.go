@@ -105,10 +105,11 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 	return m, in, err
 }
 
-// promptInput returns the input for the host, except for the session.
-func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signals <-chan os.Signal) (*host.PromptInput, error) {
-	in := &host.PromptInput{Command: f.Command, Agent: f.Agent, Model: f.Model, Variant: f.Variant}
-	var err error
+// promptInput returns the input for the host, except for the session. Text from stdin, which is read if it is piped or an argument is "-", is the
+// prompt, or follows verbatim the one in the arguments, in which @file is resolved.
+func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signals <-chan os.Signal) (in *host.PromptInput, err error) {
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
+	in = &host.PromptInput{Command: f.Command, Agent: f.Agent, Model: f.Model, Variant: f.Variant, Text: strings.TrimSpace(strings.Join(words, " "))}
 	if in.Parts, err = attachments(f.files); err != nil {
 		return nil, err
 	}
@@ -117,13 +118,23 @@ func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signa
 			return nil, err
 		}
 	}
-	p, err := readPrompt(ctx, a, args, signals, f.Command != "", f.Watch || f.Chat)
-	if err != nil {
-		return nil, err
+	if f.Watch || f.Chat { // stdin contains more prompts, and the first one may be missing
+		return in, nil
 	}
-	in.Text = p.text
-	if p.piped != "" {
-		in.Parts = append(sdk.Parts{&sdk.TextPart{Text: p.piped}}, in.Parts...)
+	needed := in.Text == "" && f.Command == ""
+	if len(words) < len(args) || isPiped(a.In) {
+		text, err := readStdin(ctx, a, signals)
+		if err != nil {
+			return nil, err
+		}
+		if needed {
+			in.Text = text
+		} else if text != "" {
+			in.Parts = append(sdk.Parts{&sdk.TextPart{Text: text}}, in.Parts...)
+		}
+	}
+	if needed && in.Text == "" {
+		return nil, cli.UsageError(`pass it as an argument, as in tenon run "explain this project", or pipe it in`, "no prompt")
 	}
 	return in, nil
 }
@@ -196,56 +207,21 @@ const (
 	stdinNotice = 2 * time.Second
 )
 
-// promptText is the prompt of a run: text from the user, in which @file is resolved, and piped text, which is used verbatim.
-type promptText struct {
-	text  string
-	piped string
-}
-
-// readPrompt returns the prompt from the arguments and stdin, which is read if it is piped or an argument is "-". A signal ends that.
-//
-// If lines is set, it does not read stdin, which contains more prompts, and the first prompt may be missing.
-func readPrompt(ctx context.Context, a *cli.App, args []string, signals <-chan os.Signal, optional, lines bool) (promptText, error) {
-	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
-	dash := len(words) < len(args)
-	p := promptText{text: strings.TrimSpace(strings.Join(words, " "))}
-	if lines {
-		return p, nil
-	}
-	if dash || isPiped(a.In) {
-		text, err := readStdin(ctx, a, signals)
-		if err != nil {
-			return p, err
-		}
-		if p.text == "" && !optional {
-			p.text = text
-		} else {
-			p.piped = text
-		}
-	}
-	if p.text == "" && p.piped == "" && !optional {
-		return p, cli.UsageError(`pass it as an argument, as in tenon run "explain this project", or pipe it in`, "no prompt")
-	}
-	return p, nil
-}
-
 // isPiped reports whether f is a pipe, a file or a socket, not a terminal or /dev/null.
 func isPiped(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice == 0 && info.Mode()&os.ModeDevice == 0
 }
 
-// readStdin reads all of stdin as text.
+// readStdin reads all of stdin as text. A signal ends that.
 func readStdin(ctx context.Context, a *cli.App, signals <-chan os.Signal) (string, error) {
-	type outcome struct {
-		data []byte
-		err  error
-	}
-	read := make(chan outcome, 1)
+	var data []byte
+	read := make(chan error, 1)
 	// Ends with stdin or the process: a read of a pipe cannot be canceled.
 	go func() {
-		data, err := io.ReadAll(io.LimitReader(a.In, MaxStdin+1))
-		read <- outcome{data, err}
+		var err error
+		data, err = io.ReadAll(io.LimitReader(a.In, MaxStdin+1))
+		read <- err
 	}()
 	notice := time.After(stdinNotice)
 	for {
@@ -256,8 +232,8 @@ func readStdin(ctx context.Context, a *cli.App, signals <-chan os.Signal) (strin
 			return "", cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
-		case r := <-read:
-			return stdinText(r.data, r.err)
+		case err := <-read:
+			return stdinText(data, err)
 		}
 	}
 }

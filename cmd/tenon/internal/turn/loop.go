@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -124,7 +126,7 @@ func (t *Turn) newView(s *sdk.Session) display {
 	}
 	shown := &view.Turn{
 		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: model.Retries(t.Machine.Config().Retry),
-		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Raw: t.Raw, InChat: t.InChat,
+		LogsNotices: a.Level <= slog.LevelWarn, Clean: a.Mask.Clean, Raw: t.Raw, InChat: t.InChat,
 		Remedy: func(err error) (text, fix string, code int) {
 			f := words.Remedy(err)
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
@@ -148,15 +150,19 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	if !t.app().Screen.Live {
 		ticks.Stop()
 	}
+	var answers <-chan terminal.Piece // typed input
+	if t.Keys != nil {
+		answers = t.Keys.Pieces
+	}
 	for {
 		select {
 		case e := <-events:
 			t.take(e)
-		case p := <-t.answers():
+		case p := <-answers:
 			t.asker.input(p)
 			t.release()
 		case now := <-ticks.C:
-			if t.asker == nil || !t.asker.asking() {
+			if !t.asker.asking() {
 				t.view.Tick(now)
 			}
 		case s := <-t.Signals:
@@ -169,46 +175,47 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 		case <-t.again:
 			t.abort()
 		case o := <-ended:
-			t.drain(events)
+			t.asker = nil // no question can be answered any more
+			t.release()
+			for len(events) > 0 {
+				t.take(<-events)
+			}
 			return t.finish(ctx, o)
 		}
-		t.checkView()
+		if t.broken == nil {
+			if t.broken = t.view.Failed(); t.broken != nil { // the output can no longer be written
+				t.abort()
+			}
+		}
 	}
-}
-
-// answers returns the channel of typed input.
-func (t *Turn) answers() <-chan terminal.Piece {
-	if t.asker == nil {
-		return nil
-	}
-	return t.asker.keys.Pieces
 }
 
 // take shows an event, or holds it back while a question is on the screen.
 func (t *Turn) take(e sdk.Event) {
-	if d, ok := e.Properties.(*sdk.PartDelta); ok {
-		if t.streamed += len(d.Delta); t.streamed > longAnswer && t.usualGC == 0 {
+	switch p := e.Properties.(type) {
+	case *sdk.PartDelta:
+		if t.streamed += len(p.Delta); t.streamed > longAnswer && t.usualGC == 0 {
 			t.usualGC = debug.SetGCPercent(longAnswerGC)
 		}
+	case *sdk.PartInfo:
+		if call, ok := p.Part.(*sdk.ToolPart); ok && !call.State.Open() {
+			t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
+		}
 	}
-	t.count(&e)
 	if t.asker != nil {
 		t.asker.event(&e)
-		if t.asker.asking() {
-			t.held = append(t.held, e)
-			return
-		}
-		t.release()
 	}
-	t.view.Event(&e)
+	t.held = append(t.held, e)
+	t.release()
 }
 
 // release shows the held events unless a question is on the screen.
 func (t *Turn) release() {
-	for len(t.held) > 0 && !t.asker.asking() {
-		e := t.held[0]
-		t.held = t.held[1:]
-		t.view.Event(&e)
+	if !t.asker.asking() {
+		for i := range t.held {
+			t.view.Event(&t.held[i])
+		}
+		t.held = nil
 	}
 }
 
@@ -217,29 +224,6 @@ func (t *Turn) abort() {
 	t.again = nil
 	if !t.Machine.Abort(t.session) {
 		t.again = time.After(abortEvery)
-	}
-}
-
-// checkView aborts the turn if its output can no longer be written.
-func (t *Turn) checkView() {
-	if t.broken != nil {
-		return
-	}
-	if t.broken = t.view.Failed(); t.broken != nil {
-		t.abort()
-	}
-}
-
-// drain shows the remaining events of the turn.
-func (t *Turn) drain(events <-chan sdk.Event) {
-	if t.asker != nil {
-		t.asker.queue, t.asker.current = nil, nil
-		t.release()
-	}
-	for len(events) > 0 {
-		e := <-events
-		t.count(&e)
-		t.view.Event(&e)
 	}
 }
 
@@ -272,17 +256,6 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 	return o
 }
 
-// count counts finished tool calls.
-func (t *Turn) count(e *sdk.Event) {
-	updated, ok := e.Properties.(*sdk.PartInfo)
-	if !ok {
-		return
-	}
-	if call, ok := updated.Part.(*sdk.ToolPart); ok && !call.State.Open() {
-		t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
-	}
-}
-
 // allRefused returns the error of a run whose tool calls were all refused because no user could be asked; nil for others.
 func (t *Turn) allRefused(o *view.Outcome) error {
 	if t.InChat || o.Err != nil || len(t.calls) == 0 {
@@ -298,21 +271,18 @@ func (t *Turn) allRefused(o *view.Outcome) error {
 }
 
 // onlyRefused reports whether the ledger contains shell commands of a command's template, and all were refused.
-func onlyRefused(ledger []store.LedgerRow) bool {
-	refused := false
+func onlyRefused(ledger []store.LedgerRow) (refused bool) {
 	for _, row := range ledger {
 		var entries []hooks.Entry
 		if json.Unmarshal(row.Entries, &entries) != nil {
 			return false
 		}
 		for i := range entries {
-			if entries[i].Point != host.PointPluginCall {
-				continue
+			if entries[i].Point == host.PointPluginCall {
+				if refused = entries[i].Outcome == hooks.OutcomeDenied; !refused {
+					return false
+				}
 			}
-			if entries[i].Outcome != hooks.OutcomeDenied {
-				return false
-			}
-			refused = true
 		}
 	}
 	return refused
@@ -321,25 +291,20 @@ func onlyRefused(ledger []store.LedgerRow) bool {
 // discard deletes the session of a failed turn if nothing in it can be continued: the prompt was refused before it was stored, or the model
 // cannot be used or reached and has not answered.
 func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
-	messages, err := t.Machine.Store.Messages(ctx, t.session, store.Page{})
-	if err != nil || len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel) {
+	s := t.Machine.Store
+	messages, err := s.Messages(ctx, t.session, store.Page{})
+	ledger, ledgerErr := s.Ledger(ctx, t.session, "")
+	waiting, waitErr := s.Prompts(ctx, t.session) // as after a failure of the disk
+	answered := slices.ContainsFunc(messages, func(m sdk.MessageWithParts) bool { return view.AnswerText(&m) != "" })
+	switch {
+	case cmp.Or(err, ledgerErr, waitErr) != nil, len(waiting) > 0, answered, len(t.calls) > 0:
+		return
+	case len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel):
+		return
+	case len(messages) == 0 && len(ledger) > 0 && !onlyRefused(ledger): // shell commands of a command's template ran
 		return
 	}
-	if ledger, err := t.Machine.Store.Ledger(ctx, t.session, ""); err != nil || len(messages) == 0 && len(ledger) > 0 && !onlyRefused(ledger) {
-		return // shell commands of a command's template ran
-	}
-	if waiting, err := t.Machine.Store.Prompts(ctx, t.session); err != nil || len(waiting) > 0 {
-		return // as after a failure of the disk
-	}
-	for i := range messages {
-		if _, ok := messages[i].Info.(*sdk.AssistantMessage); ok && view.AnswerText(&messages[i]) != "" {
-			return
-		}
-	}
-	if len(t.calls) > 0 {
-		return
-	}
-	if err := t.Machine.Store.Delete(ctx, t.session); err != nil {
+	if err := s.Delete(ctx, t.session); err != nil {
 		t.app().Log.Debug("session without an answer kept", "session", t.session, "err", err)
 		return
 	}

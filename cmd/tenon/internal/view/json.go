@@ -139,17 +139,11 @@ func (v *JSON) Event(e *sdk.Event) {
 }
 
 func (v *JSON) part(p sdk.Part) {
-	h := p.Head()
-	step := v.f.steps[h.MessageID]
-	if step == nil || step.Summary || v.written[h.ID] {
-		return
+	h, kind := p.Head(), lineOf(p)
+	if step := v.f.steps[h.MessageID]; step != nil && !step.Summary && !v.written[h.ID] && kind != "" {
+		v.written[h.ID] = true
+		v.write(jsonLine{Type: kind, SessionID: h.SessionID, Part: p})
 	}
-	kind := lineOf(p)
-	if kind == "" {
-		return
-	}
-	v.written[h.ID] = true
-	v.write(jsonLine{Type: kind, SessionID: h.SessionID, Part: p})
 }
 
 // lineOf returns the type of a part's line, or "" if the part is open or has no line.
@@ -177,10 +171,10 @@ func lineOf(p sdk.Part) string {
 
 // Finish writes the last line.
 func (v *JSON) Finish(o *Outcome) error {
-	t := v.f.totals()
+	steps, tokens, cost := v.f.totals()
 	l := doneLine{
 		Type: "done", Timestamp: v.now().UnixMilli(), SessionID: v.f.root, Result: AnswerText(o.Message), Structured: structured(o.Message),
-		Model: v.f.model, Cost: t.cost, Tokens: t.tokens, Steps: t.steps, DurationMS: o.Took.Milliseconds(),
+		Model: v.f.model, Cost: cost, Tokens: tokens, Steps: steps, DurationMS: o.Took.Milliseconds(),
 	}
 	if o.Message != nil {
 		l.MessageID = o.Message.Info.Head().ID
@@ -213,7 +207,9 @@ func (e Escaper) Write(data []byte) (int, error) {
 		out = nil
 		for _, r := range string(data) {
 			if hides(r) {
-				out = appendUnicode(out, r)
+				for _, unit := range utf16.AppendRune(nil, r) {
+					out = fmt.Appendf(out, `\u%04x`, unit)
+				}
 			} else {
 				out = utf8.AppendRune(out, r)
 			}
@@ -223,12 +219,4 @@ func (e Escaper) Write(data []byte) (int, error) {
 		return 0, err
 	}
 	return len(data), nil
-}
-
-// appendUnicode appends the JSON escape of a character.
-func appendUnicode(out []byte, r rune) []byte {
-	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
-		return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-	}
-	return fmt.Appendf(out, `\u%04x`, r)
 }

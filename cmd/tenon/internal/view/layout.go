@@ -49,17 +49,19 @@ func Duration(d time.Duration) string {
 // Ago formats the time since an event, or its date if that is more than a week ago.
 func Ago(millis int64, now time.Time) string {
 	t := time.UnixMilli(millis)
-	switch d := now.Sub(t); {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return Plural(int(d/time.Minute), "minute") + " ago"
-	case d < 24*time.Hour:
-		return Plural(int(d/time.Hour), "hour") + " ago"
-	case d < 7*24*time.Hour:
-		return Plural(int(d/(24*time.Hour)), "day") + " ago"
+	d := now.Sub(t)
+	if d >= 7*24*time.Hour {
+		return t.Format("2006-01-02")
 	}
-	return t.Format("2006-01-02")
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := d / unit.size; n > 0 {
+			return Plural(int(n), unit.name) + " ago"
+		}
+	}
+	return "now"
 }
 
 // Count formats a number of tokens in few characters, such as 950, 1.5k or 2.0M.

@@ -35,8 +35,8 @@ func Draft(parts sdk.Parts) string {
 }
 
 // ShowMessage writes a stored message. Paths below directory are shown relative to it. On a terminal, answers are rendered from Markdown.
-// output returns the output of a call to show below it; if nil, outputs are not shown.
-func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string, output func(*sdk.ToolPart) string) {
+// If outputs is set, the output of a call follows it.
+func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string, outputs bool) {
 	var head string
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
@@ -58,8 +58,8 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 		if text != "" {
 			b.WriteString(text + "\n")
 		}
-		if call, ok := p.(*sdk.ToolPart); ok && output != nil {
-			for line := range strings.Lines(terminal.Visible(terminal.StripSGR(output(call)))) {
+		if call, ok := p.(*sdk.ToolPart); ok && outputs {
+			for line := range strings.Lines(terminal.Visible(terminal.StripSGR(call.State.Output))) {
 				b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
 			}
 		}
@@ -72,36 +72,37 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 func clock(millis sdk.Millis) string { return time.UnixMilli(millis).Format("15:04:05") }
 
 func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
+	short := func(text string) string { return Clip(terminal.OneLine(text), reasoningLength) }
+	dim := ""
 	switch p := p.(type) {
 	case *sdk.TextPart:
 		switch {
 		case p.Text == "":
-			return ""
 		case p.Synthetic:
-			return c.Paint(terminal.Dim, "("+Clip(terminal.OneLine(p.Text), reasoningLength)+")")
+			dim = "(" + short(p.Text) + ")"
 		case p.Ignored:
-			return c.Paint(terminal.Dim, "(cut off: "+Clip(terminal.OneLine(p.Text), reasoningLength)+")")
+			dim = "(cut off: " + short(p.Text) + ")"
+		default:
+			return strings.TrimRight(terminal.Prose(p.Text), "\n")
 		}
-		return strings.TrimRight(terminal.Prose(p.Text), "\n")
 	case *sdk.ReasoningPart:
-		return c.Paint(terminal.Dim, "thought: "+Clip(terminal.OneLine(p.Text), reasoningLength))
+		dim = "thought: " + short(p.Text)
 	case *sdk.FilePart:
-		what := terminal.OneLine(p.Mime)
+		dim = "attached " + terminal.OneLine(p.Mime)
 		if p.Filename != "" {
-			what = terminal.OneLine(p.Filename) + " (" + what + ")"
+			dim = fmt.Sprintf("attached %s (%s)", terminal.OneLine(p.Filename), terminal.OneLine(p.Mime))
 		}
-		return c.Paint(terminal.Dim, "attached "+what)
 	case *sdk.ToolPart:
-		if p.State.Open() {
-			return "… " + terminal.Visible(p.Tool) + " " + Subject(&p.State, directory)
+		if !p.State.Open() {
+			return toolLine(c, p, directory, 0, false)
 		}
-		return toolLine(c, p, directory, 0, false)
+		return "… " + terminal.Visible(p.Tool) + " " + Subject(&p.State, directory)
 	case *sdk.RetryPart:
 		return c.Paint(terminal.Yellow, fmt.Sprintf("try %d failed: %s", p.Attempt, Clip(terminal.OneLine(p.Error.Error()), errorLength)))
 	case *sdk.SubtaskPart:
-		return c.Paint(terminal.Dim, "subtask for "+terminal.Visible(p.Agent)+": "+Clip(terminal.OneLine(p.Prompt), reasoningLength))
+		dim = "subtask for " + terminal.Visible(p.Agent) + ": " + short(p.Prompt)
 	case *sdk.CompactionPart:
-		return c.Paint(terminal.Dim, "(summary of the conversation so far requested)")
+		dim = "(summary of the conversation so far requested)"
 	}
-	return ""
+	return c.Paint(terminal.Dim, dim)
 }

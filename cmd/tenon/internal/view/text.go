@@ -35,17 +35,12 @@ type Text struct {
 	now    func() time.Time
 
 	text     *streamed       // the current block of the answer
-	calls    []*openCall     // running calls
+	calls    []*sdk.ToolPart // running calls
+	received map[string]int  // number of bytes of arguments so far, by call
 	finished map[string]bool // IDs of shown calls, texts and reasoning
 	retry    *sdk.SessionStatus
 	asked    time.Time // time of the pending model request; zero: none
 	refused  int       // number of calls refused because no user could be asked
-}
-
-// openCall is a running tool call.
-type openCall struct {
-	part     *sdk.ToolPart
-	received int // number of bytes of arguments so far
 }
 
 // NewText returns a view that shows the turn on s. It writes an answer that is not streamed to answer, and the figures of the turn to
@@ -53,7 +48,7 @@ type openCall struct {
 func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
 	return &Text{
 		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, rich: s.Streams && s.Rich && !turn.Raw, f: newFollower(turn.Session.ID), now: time.Now,
-		finished: map[string]bool{},
+		finished: map[string]bool{}, received: map[string]int{},
 	}
 }
 
@@ -128,9 +123,7 @@ func (v *Text) delta(d *sdk.PartDelta) {
 		v.write(d.Delta)
 	case d.Field == "raw":
 		v.heard()
-		if c := v.call(d.PartID); c != nil {
-			c.received += len(d.Delta)
-		}
+		v.received[d.PartID] += len(d.Delta)
 	}
 }
 
@@ -180,34 +173,27 @@ func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
 	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(visible.Cut(p.Text, argumentLength, "")), reasoningLength)))
 }
 
-// call returns the running call with a part ID, or nil.
-func (v *Text) call(part string) *openCall {
-	for _, c := range v.calls {
-		if c.part.ID == part {
-			return c
-		}
-	}
-	return nil
-}
-
 func (v *Text) toolPart(p *sdk.ToolPart) {
 	if v.finished[p.ID] {
 		return
 	}
+	i := slices.IndexFunc(v.calls, func(c *sdk.ToolPart) bool { return c.ID == p.ID })
 	if p.State.Open() {
-		c := v.call(p.ID)
-		fresh := c == nil || c.part.State.Status != p.State.Status
-		if c == nil {
-			c = &openCall{}
-			v.calls = append(v.calls, c)
+		fresh := i < 0 || v.calls[i].State.Status != p.State.Status
+		if i < 0 {
+			v.calls = append(v.calls, p)
+		} else {
+			v.calls[i] = p
 		}
-		if c.part = p; fresh {
+		if fresh {
 			v.draw()
 		}
 		return
 	}
 	v.finished[p.ID] = true
-	v.calls = slices.DeleteFunc(v.calls, func(c *openCall) bool { return c.part.ID == p.ID })
+	if i >= 0 {
+		v.calls = slices.Delete(v.calls, i, i+1)
+	}
 	if p.State.Metadata["refusedBy"] == "headless" {
 		v.refused++
 	}
@@ -291,15 +277,26 @@ func (v *Text) Finish(o *Outcome) error {
 	return v.s.Failed()
 }
 
+// writeAnswer writes an answer that was not streamed, or JSON on one line.
 func (v *Text) writeAnswer(o *Outcome) error {
-	if data := structured(o.Message); len(data) > 0 && o.Err == nil {
-		return v.writeStructured(data)
-	}
-	if v.s.Streams || o.Err != nil {
+	if o.Err != nil {
 		return nil
 	}
+	if data := structured(o.Message); len(data) > 0 {
+		var b bytes.Buffer
+		if err := json.Compact(&b, data); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+		if v.s.Streams {
+			v.s.Stream(terminal.Prose(b.String()))
+			return nil
+		}
+		_, err := Escaper{v.answer}.Write(b.Bytes())
+		return err
+	}
 	text := AnswerText(o.Message)
-	if text == "" {
+	if v.s.Streams || text == "" {
 		return nil
 	}
 	_, err := io.WriteString(v.answer, strings.TrimRight(text, "\n")) // up to 16 MiB: not copied
@@ -309,38 +306,23 @@ func (v *Text) writeAnswer(o *Outcome) error {
 	return err
 }
 
-// writeStructured writes JSON on one line.
-func (v *Text) writeStructured(data []byte) error {
-	var b bytes.Buffer
-	if err := json.Compact(&b, data); err != nil {
-		return err
-	}
-	b.WriteByte('\n')
-	if v.s.Streams {
-		v.s.Stream(terminal.Prose(b.String()))
-		return nil
-	}
-	_, err := Escaper{v.answer}.Write(b.Bytes())
-	return err
-}
-
 // figures returns the last line: model, steps, tokens, cost, time, and how to continue.
 func (v *Text) figures(o *Outcome) string {
-	t := v.f.totals()
+	steps, tokens, cost := v.f.totals()
 	var words []string
 	if v.f.model != "" {
 		words = append(words, terminal.Visible(v.f.model))
 	}
-	words = append(words, Plural(t.steps, "step"))
-	if t.tokens.Sum() > 0 {
-		in := Count(t.tokens.Input+t.tokens.Cache.Read+t.tokens.Cache.Write) + " in"
-		if t.tokens.Cache.Read > 0 {
-			in += " (" + Count(t.tokens.Cache.Read) + " cached)"
+	words = append(words, Plural(steps, "step"))
+	if tokens.Sum() > 0 {
+		in := Count(tokens.Input+tokens.Cache.Read+tokens.Cache.Write) + " in"
+		if tokens.Cache.Read > 0 {
+			in += " (" + Count(tokens.Cache.Read) + " cached)"
 		}
-		words = append(words, in, Count(t.tokens.Output+t.tokens.Reasoning)+" out")
+		words = append(words, in, Count(tokens.Output+tokens.Reasoning)+" out")
 	}
-	if t.cost > 0 {
-		words = append(words, Money(t.cost))
+	if cost > 0 {
+		words = append(words, Money(cost))
 	}
 	words = append(words, Duration(o.Took.Round(time.Millisecond)))
 	switch {

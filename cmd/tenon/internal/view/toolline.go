@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -76,25 +77,6 @@ func relative(path, directory string) string {
 	return path
 }
 
-// details returns the figures of a finished call: changed lines, exit code.
-func details(s *sdk.ToolState) []string {
-	var out []string
-	if added, removed, ok := ChangedLines(s.Metadata); ok {
-		out = append(out, fmt.Sprintf("+%d -%d", added, removed))
-	}
-	if failed(s) {
-		code, _ := Number(s.Metadata["exit"])
-		out = append(out, fmt.Sprintf("exit %d", code))
-	}
-	return out
-}
-
-// failed reports whether a call ran a program that failed.
-func failed(s *sdk.ToolState) bool {
-	code, ok := Number(s.Metadata["exit"])
-	return ok && code != 0
-}
-
 // ChangedLines returns the numbers of lines that a finished call added and removed; ok is false if it changed no file. It prefers numbers in the
 // metadata, because the diff of a long change is cut.
 func ChangedLines(metadata sdk.Object) (added, removed int, ok bool) {
@@ -157,46 +139,42 @@ func Number(v any) (int64, bool) {
 func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, rich bool) string {
 	s := &p.State
 	mark, look := c.Paint(terminal.Green, "✓"), terminal.Dim
-	if rich && failed(s) {
-		mark, look = c.Paint(terminal.Yellow, "!"), terminal.Yellow
+	var notes []string
+	if added, removed, ok := ChangedLines(s.Metadata); ok {
+		notes = append(notes, fmt.Sprintf("+%d -%d", added, removed))
 	}
-	if s.Status == sdk.ToolError {
-		mark = c.Paint(terminal.Red, "✗")
+	code, ran := Number(s.Metadata["exit"])
+	if ran && code != 0 {
+		notes = append(notes, fmt.Sprintf("exit %d", code))
+		if rich {
+			mark, look = c.Paint(terminal.Yellow, "!"), terminal.Yellow
+		}
 	}
-	notes := details(s)
-	if _, ran := Number(s.Metadata["exit"]); ran && !rich {
+	if ran && !rich {
 		notes = append(notes, lastLine(s.Metadata))
 	}
 	if s.Time.End > s.Time.Start {
 		notes = append(notes, Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond))
 	}
-	line := callLine(c, p, depth, mark, Subject(s, directory), c.Paint(look, joined(notes)))
-	if s.Status == sdk.ToolError {
-		line += "\n" + strings.Repeat("  ", depth+1) + c.Paint(terminal.Red, Clip(terminal.OneLine(s.Error), errorLength))
+	if s.Status != sdk.ToolError {
+		return callLine(c, p, depth, mark, Subject(s, directory), look, notes...)
 	}
-	return line
+	line := callLine(c, p, depth, c.Paint(terminal.Red, "✗"), Subject(s, directory), look, notes...)
+	return line + "\n" + strings.Repeat("  ", depth+1) + c.Paint(terminal.Red, Clip(terminal.OneLine(s.Error), errorLength))
 }
 
-// callLine returns a line about a call; subject and notes may be empty.
-func callLine(c *terminal.Screen, p *sdk.ToolPart, depth int, mark, subject, notes string) string {
-	line := strings.Repeat("  ", depth) + mark + " " + c.Paint(terminal.Bold, terminal.Visible(p.Tool))
-	for _, words := range []string{subject, notes} {
-		if words != "" {
-			line += " " + words
-		}
+// callLine returns a line about a call. Subject and notes may be empty; each note follows a dot.
+func callLine(c *terminal.Screen, p *sdk.ToolPart, depth int, mark, subject string, look terminal.Look, notes ...string) string {
+	words := []string{strings.Repeat("  ", depth) + mark, c.Paint(terminal.Bold, terminal.Visible(p.Tool)), subject}
+	if notes = filled(notes); len(notes) > 0 {
+		words = append(words, c.Paint(look, "· "+strings.Join(notes, " · ")))
 	}
-	return line
+	return strings.Join(filled(words), " ")
 }
 
-// joined returns the notes that are not empty, each after a dot.
-func joined(notes []string) string {
-	text := ""
-	for _, note := range notes {
-		if note != "" {
-			text += " · " + note
-		}
-	}
-	return strings.TrimPrefix(text, " ")
+// filled removes empty texts from a list.
+func filled(list []string) []string {
+	return slices.DeleteFunc(list, func(text string) bool { return text == "" })
 }
 
 const (
@@ -257,11 +235,32 @@ func excerpt(s *sdk.ToolState) []string {
 func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory string, depth int, now time.Time) string {
 	s, mark := &p.State, c.Paint(terminal.Cyan, "◦")
 	if s.Status == sdk.ToolPending {
-		return callLine(c, p, depth, mark, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)), "")
+		return callLine(c, p, depth, mark, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)), terminal.Dim)
 	}
 	running := ""
 	if took := now.Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
 		running = Duration(took.Truncate(time.Second))
 	}
-	return callLine(c, p, depth, mark, Subject(s, directory), c.Paint(terminal.Dim, joined([]string{running, lastLine(s.Metadata)})))
+	return callLine(c, p, depth, mark, Subject(s, directory), terminal.Dim, running, lastLine(s.Metadata))
+}
+
+// maxOutput is the number of bytes that are shown of an output, from its end.
+const maxOutput = 256 << 10
+
+// carriage matches carriage returns at the end of a line, and the text that another one overwrites.
+var carriage = lazyregexp.New(`(?m)\r+$|^.*\r([^\r\n])`)
+
+// Plain returns the output of a program without colors and without the text that it has overwritten, such as the states of a progress bar.
+func Plain(output string) string {
+	return carriage().ReplaceAllString(terminal.StripSGR(output), "$1")
+}
+
+// OutputLines returns the lines of a program's output, safe to print.
+func OutputLines(output string) []string {
+	output = terminal.Visible(strings.TrimRight(Plain(visible.Tail(output, maxOutput)), "\r\n "))
+	output = strings.ReplaceAll(strings.TrimLeft(output, "\n"), "\t", "    ")
+	if output == "" {
+		return nil
+	}
+	return strings.Split(output, "\n")
 }

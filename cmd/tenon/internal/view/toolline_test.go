@@ -1,13 +1,14 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func TestDetailsOfChanges(t *testing.T) {
+func TestChangedLines(t *testing.T) {
 	t.Parallel()
 	const diff = "--- a\n+++ b\n@@ -0,0 +1,9 @@\n+x\n-y\n… 7 more lines\n"
 	for want, metadata := range map[string]sdk.Object{
@@ -17,8 +18,12 @@ func TestDetailsOfChanges(t *testing.T) {
 		"+9 -0":      {"diff": diff, "filediff": map[string]any{"additions": 9.0, "deletions": 0.0}},
 		"+5 -6":      {"diff": diff, "additions": 5, "deletions": 6},
 	} {
-		if got := strings.Join(details(&sdk.ToolState{Metadata: metadata}), " · "); got != want {
-			t.Errorf("details of %v = %q, want %q", metadata, got, want)
+		got := ""
+		if added, removed, ok := ChangedLines(metadata); ok {
+			got = fmt.Sprintf("+%d -%d", added, removed)
+		}
+		if got != want {
+			t.Errorf("ChangedLines(%v) = %q, want %q", metadata, got, want)
 		}
 	}
 }

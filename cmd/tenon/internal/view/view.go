@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -25,4 +26,105 @@ type Outcome struct {
 	Err     error
 	Took    time.Duration
 	Leave   bool // a signal requested the end of the process, not only of the turn
+}
+
+// follower tracks the messages and sessions in events.
+type follower struct {
+	root    string
+	parents map[string]string                // of the subagents' sessions
+	steps   map[string]*sdk.AssistantMessage // by message, of all sessions
+	model   string                           // model of the root session's latest step, as provider/model
+}
+
+func newFollower(root string) *follower {
+	return &follower{root: root, parents: map[string]string{}, steps: map[string]*sdk.AssistantMessage{}}
+}
+
+// take updates the state from an event.
+func (f *follower) take(e *sdk.Event) {
+	switch p := e.Properties.(type) {
+	case *sdk.SessionInfo:
+		if p.Info.ParentID != "" {
+			f.parents[p.SessionID] = p.Info.ParentID
+		}
+	case *sdk.MessageInfo:
+		m, ok := p.Info.(*sdk.AssistantMessage)
+		if !ok {
+			return
+		}
+		f.steps[m.ID] = m
+		if m.SessionID == f.root && !m.Summary {
+			f.model = m.ProviderID + "/" + m.ModelID
+		}
+	}
+}
+
+// depth returns the depth of a session below the root session. A resumed subagent's session was never announced, so it counts
+// as a child of the root.
+func (f *follower) depth(session string) (depth int) {
+	for ; session != f.root && session != ""; session = f.parents[session] {
+		depth++
+	}
+	return depth
+}
+
+// answers reports whether the part belongs to the answer, that is, to a step of the root session that is not a summary.
+func (f *follower) answers(h *sdk.PartHead) bool {
+	m := f.steps[h.MessageID]
+	return h.SessionID == f.root && m != nil && !m.Summary
+}
+
+// totals returns the figures of a turn, including its subagents. steps are those of the root session.
+func (f *follower) totals() (steps int, tokens sdk.Tokens, cost sdk.USD) {
+	for _, m := range f.steps {
+		tokens = tokens.Add(m.Tokens)
+		cost += m.Cost
+		if m.SessionID == f.root && !m.Summary {
+			steps++
+		}
+	}
+	return steps, tokens, cost
+}
+
+// AnswerText returns the text of an answer.
+func AnswerText(m *sdk.MessageWithParts) string {
+	if m == nil || m.Info.Role() != sdk.RoleAssistant {
+		return ""
+	}
+	var texts []string
+	for _, p := range m.Parts {
+		if t, ok := p.(*sdk.TextPart); ok && !t.Ignored && !t.Synthetic && t.Text != "" {
+			texts = append(texts, t.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// Shortfall describes an incomplete answer of a turn that ended without an error; empty for a complete one. The text ends before the prompt
+// that requests the rest.
+func Shortfall(m *sdk.MessageWithParts) string {
+	a, ok := m.Info.(*sdk.AssistantMessage)
+	if !ok || a.Error != nil {
+		return ""
+	}
+	switch a.Finish {
+	case sdk.FinishLength:
+		return "the answer was cut at the model's output limit; get the rest with"
+	case sdk.FinishStop, sdk.FinishOther:
+		if AnswerText(m) == "" && structured(m) == nil {
+			return "the model ended its turn without an answer; ask for one with"
+		}
+	}
+	return ""
+}
+
+// structured returns the answer as JSON that matches the prompt's schema, or nil.
+func structured(m *sdk.MessageWithParts) []byte {
+	if m == nil {
+		return nil
+	}
+	if a, ok := m.Info.(*sdk.AssistantMessage); ok {
+		return a.Structured
+	}
+	return nil
 }
