@@ -8,7 +8,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -128,7 +127,8 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 	case broker == nil:
 		status, c.response = guest.StatusUnknown, []byte("this host has no operations")
 	default:
-		caller := ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user, Call: c.Context}
+		caller := c.by
+		caller.Call = c.Context
 		// The request is copied because its memory is freed with the instance.
 		status, c.response = broker.Do(c.nested(), caller, string(name), append([]byte(nil), request...))
 	}
