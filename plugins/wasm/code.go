@@ -37,15 +37,6 @@ type code struct {
 // features are the features that modules may use. The rewriter supports only these.
 const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
-// compile rewrites a module and compiles it.
-func compile(ctx context.Context, wasm []byte, pages uint32) (*code, error) {
-	m, err := rewritten(wasm)
-	if err != nil {
-		return nil, err
-	}
-	return newCode(ctx, m.Wasm, pages, nil)
-}
-
 // rewritten adds checks of the deadline to a module.
 func rewritten(wasm []byte) (*rewrite.Module, error) {
 	wasi := wasiFunctions()
