@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,16 +44,17 @@ func text(text string) result {
 }
 
 // callTool runs a hook or a tool. As the protocol requires, errors become results.
-func (s *server) callTool(ctx context.Context, params json.RawMessage) (r result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		if err != nil {
-			r, err = text(err.Error()), nil
-			r.IsError = true
-		}
-	}()
+func (s *server) callTool(ctx context.Context, params json.RawMessage) result {
+	output, err := guest.Guard(logger, func() (string, error) { return s.call(ctx, params) })
+	if err == nil {
+		return text(output)
+	}
+	r := text(err.Error())
+	r.IsError = true
+	return r
+}
+
+func (s *server) call(ctx context.Context, params json.RawMessage) (string, error) {
 	var call struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -63,56 +63,47 @@ func (s *server) callTool(ctx context.Context, params json.RawMessage) (r result
 		} `json:"_meta"`
 	}
 	if err := json.Unmarshal(params, &call); err != nil {
-		return result{}, err
+		return "", err
 	}
 	if number, ok := strings.CutPrefix(call.Name, hookTool); ok {
-		return s.callHook(ctx, number, call.Arguments)
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			return "", err
+		}
+		answer, err := s.guest.Hook(ctx, n, call.Arguments)
+		if err != nil {
+			return "", err
+		}
+		body, err := value.AppendJSON(nil, answer)
+		return string(body), err
 	}
 	for i, t := range s.plugin.Tools() {
 		if t.Definition().ID != call.Name {
 			continue
 		}
-		host := &toolHost{s, call.Meta.ProgressToken, 0}
-		out, err := s.guest.Tool(ctx, i, &sdk.ToolCall{Tool: call.Name, Args: call.Arguments, Host: host})
+		out, err := s.guest.Tool(ctx, i, &sdk.ToolCall{Tool: call.Name, Args: call.Arguments, Host: s.toolHost(call.Meta.ProgressToken)})
 		if err != nil {
-			return result{}, err
+			return "", err
 		}
-		return text(out.Output), nil
+		return out.Output, nil
 	}
-	return result{}, fmt.Errorf("tool %q not found", call.Name)
+	return "", fmt.Errorf("tool %q not found", call.Name)
 }
 
-func (s *server) callHook(ctx context.Context, number string, args json.RawMessage) (result, error) {
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return result{}, err
-	}
-	answer, err := s.guest.Hook(ctx, n, args)
-	if err != nil {
-		return result{}, err
-	}
-	body, err := value.AppendJSON(nil, answer)
-	return text(string(body)), err
-}
-
-// toolHost is the host of a tool call. MCP supports only progress.
-type toolHost struct {
-	server *server
-	token  json.RawMessage
-	count  int
-}
-
-// Progress sends a notification.
-func (h *toolHost) Progress(title string, _ sdk.Object) {
-	h.count++
-	if len(h.token) > 0 { // at worst, no progress is shown
-		_ = h.server.conn.Notify("notifications/progress", map[string]any{"progressToken": h.token, "progress": h.count, "message": title})
-	}
-}
-
-// Ask fails: the protocol has no such request.
-func (h *toolHost) Ask(context.Context, sdk.PermissionRequest) error {
-	return errors.New("an MCP server cannot ask for permission")
+// toolHost returns the host of a tool call, for which MCP supports only progress.
+func (s *server) toolHost(token json.RawMessage) sdk.ToolHost {
+	count := 0
+	return guest.NewToolHost(func(_ context.Context, op string, request []byte) (guest.Status, []byte, error) {
+		var shown guest.ProgressRequest
+		if op != "progress" || json.Unmarshal(request, &shown) != nil {
+			return guest.StatusUnknown, nil, nil
+		}
+		count++
+		if len(token) > 0 { // at worst, no progress is shown
+			_ = s.conn.Notify("notifications/progress", map[string]any{"progressToken": token, "progress": count, "message": shown.Title})
+		}
+		return guest.StatusOK, nil, nil
+	}, logger())
 }
 
 // interceptorList offers each hook as an interceptor.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -26,9 +27,7 @@ type server struct {
 	plugin *conformance.Plugin
 	conn   *jsonline.Conn
 
-	mu      sync.Mutex
-	running map[uint64]context.CancelFunc // by the ID of the request
-
+	calls    guest.Calls
 	requests sync.WaitGroup
 }
 
@@ -38,20 +37,17 @@ func (s *server) receive(ctx context.Context, m *jsonline.Message) {
 			RequestID uint64 `json:"requestId"`
 		}
 		if json.Unmarshal(m.Params, &params) == nil {
-			s.cancel(params.RequestID)
+			s.calls.Cancel(params.RequestID)
 		}
 		return
 	}
 	if m.ID == 0 {
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	s.mu.Lock()
-	s.running[m.ID] = cancel
-	s.mu.Unlock()
+	ctx = s.calls.Begin(ctx, m.ID, "", 0)
 	s.requests.Go(func() { // ends with its request, or with the process
-		defer s.cancel(m.ID)
-		result, err := s.answer(ctx, m)
+		defer s.calls.Cancel(m.ID)
+		result, err := guest.Guard(logger, func() (any, error) { return s.answer(ctx, m) })
 		var body []byte
 		if err == nil {
 			body, err = json.Marshal(result)
@@ -66,21 +62,10 @@ func (s *server) receive(ctx context.Context, m *jsonline.Message) {
 	})
 }
 
-func (s *server) cancel(id uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cancel := s.running[id]; cancel != nil {
-		cancel()
-		delete(s.running, id)
-	}
-}
+// logger returns the logger of panics.
+func logger() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
 
-func (s *server) answer(ctx context.Context, m *jsonline.Message) (result any, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	switch m.Method {
 	case "initialize":
 		capabilities := map[string]any{"tools": struct{}{}}
@@ -96,7 +81,7 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (result any, e
 	case "tools/list":
 		return map[string]any{"tools": s.toolList()}, nil
 	case "tools/call":
-		return s.callTool(ctx, m.Params)
+		return s.callTool(ctx, m.Params), nil
 	case "interceptors/list":
 		return map[string]any{"interceptors": s.interceptorList()}, nil
 	case "interceptor/invoke":
