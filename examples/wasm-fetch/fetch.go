@@ -28,27 +28,21 @@ const parameters = `{
 }`
 
 func plugin() *sdk.Bundle {
-	f := &fetch{}
+	f := &fetch{Proxy: "https://proxy.golang.org"}
 	return &sdk.Bundle{
 		Info: sdk.Manifest{
 			Name: "wasm-fetch", Version: "1.0.0", Description: "A tool that finds the latest version of a Go module", Carrier: sdk.CarrierWASM,
 			Capabilities: []sdk.Capability{{Name: sdk.CapabilityHTTP, Scope: []string{"https://proxy.golang.org"}, Reason: "to ask for versions"}},
-			Options:      json.RawMessage(`{"type":"object","properties":{"proxy":{"type":"string"}},"additionalProperties":false}`),
 		},
 		ToolList: []sdk.Tool{sdk.FuncTool(sdk.ToolDefinition{
 			ID: "go_module_version", Description: "Finds the latest version of a Go module.", Parameters: json.RawMessage(parameters),
 		}, f.version)},
+		Options: f,
 		OnStart: f.start,
 	}
 }
 
 func (f *fetch) start(_ context.Context, h sdk.Host) error {
-	f.Proxy = "https://proxy.golang.org"
-	options := json.NewDecoder(bytes.NewReader(h.Options()))
-	options.DisallowUnknownFields()
-	if err := options.Decode(f); err != nil {
-		return fmt.Errorf("options of wasm-fetch: %w", err)
-	}
 	var ok bool
 	if f.web, ok = h.(sdk.Fetcher); !ok {
 		return errors.New("wasm-fetch: this host sends no HTTP requests")

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -18,25 +16,14 @@ type gate struct {
 }
 
 func plugin() *sdk.Bundle {
-	g := &gate{}
+	g := &gate{Editable: []string{"src"}}
 	return &sdk.Bundle{
 		Info: sdk.Manifest{
 			Name: "wasm-gate", Version: "1.0.0", Description: "Denies forced pushes, and edits outside of the source directories", Carrier: sdk.CarrierWASM,
-			Options: json.RawMessage(`{"type":"object","properties":{"editable":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`),
 		},
 		HookList: []sdk.Hook{sdk.OnPermissionAsk(g.judge)},
-		OnStart:  g.start,
+		Options:  g,
 	}
-}
-
-func (g *gate) start(_ context.Context, h sdk.Host) error {
-	g.Editable = []string{"src"}
-	options := json.NewDecoder(bytes.NewReader(h.Options()))
-	options.DisallowUnknownFields()
-	if err := options.Decode(g); err != nil {
-		return fmt.Errorf("options of wasm-gate: %w", err)
-	}
-	return nil
 }
 
 // judge sees what is about to run, after all hooks that could change it. It leaves all other calls to the rules.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -29,20 +26,15 @@ func bundle(p *prompt) *sdk.Bundle {
 		Info: sdk.Manifest{
 			Name: "wasm-prompt", Version: "1.0.0", Description: "Adds house rules and the date to the system prompt", Carrier: sdk.CarrierWASM,
 			Capabilities: []sdk.Capability{{Name: sdk.CapabilityClock, Reason: "to tell the model the date"}},
-			Options:      json.RawMessage(`{"type":"object","properties":{"rules":{"type":"array","items":{"type":"string"}},"date":{"type":"boolean"}},"additionalProperties":false}`),
 		},
 		HookList: []sdk.Hook{hook},
+		Options:  p,
 		OnStart:  p.start,
 	}
 }
 
 func (p *prompt) start(_ context.Context, h sdk.Host) error {
 	p.log = h.Logger()
-	options := json.NewDecoder(bytes.NewReader(h.Options()))
-	options.DisallowUnknownFields()
-	if err := options.Decode(p); err != nil {
-		return fmt.Errorf("options of wasm-prompt: %w", err)
-	}
 	return nil
 }
 

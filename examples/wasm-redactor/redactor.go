@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,8 +22,12 @@ var known = []*regexp.Regexp{
 	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^-"]*-----END [A-Z ]*PRIVATE KEY-----`),
 }
 
-// redactor holds the patterns in force.
-type redactor struct{ patterns []*regexp.Regexp }
+// redactor holds the plugin's options and the patterns in force.
+type redactor struct {
+	Patterns []string `json:"patterns"` // of the user
+
+	patterns []*regexp.Regexp
+}
 
 func plugin() *sdk.Bundle {
 	r := &redactor{patterns: known}
@@ -40,24 +43,16 @@ func plugin() *sdk.Bundle {
 	return &sdk.Bundle{
 		Info: sdk.Manifest{
 			Name: "wasm-redactor", Version: "1.0.0", Description: "Takes secrets out of what the model gets to see", Carrier: sdk.CarrierWASM,
-			Options: json.RawMessage(`{"type":"object","properties":{"patterns":{"type":"array","items":{"type":"string"}}},"additionalProperties":false}`),
 		},
 		HookList: []sdk.Hook{messages, output},
+		Options:  r,
 		OnStart:  r.start,
 	}
 }
 
-func (r *redactor) start(_ context.Context, h sdk.Host) error {
-	var options struct {
-		Patterns []string `json:"patterns"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(h.Options()))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&options); err != nil {
-		return fmt.Errorf("options of wasm-redactor: %w", err)
-	}
+func (r *redactor) start(context.Context, sdk.Host) error {
 	patterns := append([]*regexp.Regexp(nil), known...)
-	for i, text := range options.Patterns {
+	for i, text := range r.Patterns {
 		pattern, err := regexp.Compile(text)
 		if err != nil {
 			return fmt.Errorf("options of wasm-redactor: patterns[%d]: %w", i, err)

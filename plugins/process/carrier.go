@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Kinds of failures of a plugin's process. Errors of calls wrap one of them, or come from the plugin.
@@ -89,7 +90,7 @@ func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, 
 	complete(&u)
 	var d sdk.Description
 	in, err := begin(ctx, c.opts, &u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
-		description, err := in.api.call(ctx, "describe", describeParams{}, nil)
+		description, err := in.api.call(ctx, &request{Request: guest.Request{Method: "describe"}}, nil)
 		if err != nil {
 			return in.explain(err)
 		}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -15,28 +17,28 @@ import (
 // grpcAPI calls a process over gRPC.
 type grpcAPI struct{ client tenonv1.PluginClient }
 
-func (g grpcAPI) call(ctx context.Context, _ string, params any, notify func(*note) error) (json.RawMessage, error) {
-	switch p := params.(type) {
-	case describeParams:
+func (g grpcAPI) call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
+	switch r.Method {
+	case "describe":
 		response, err := g.client.Describe(ctx, &tenonv1.DescribeRequest{})
 		return response.GetDescription(), err
-	case startParams:
-		_, err := g.client.Start(ctx, &tenonv1.StartRequest{Request: p.Request, Grants: p.Grants, Host: p.Host})
+	case "start":
+		_, err := g.client.Start(ctx, &tenonv1.StartRequest{Request: r.Body, Grants: r.grants, Host: r.host})
 		return nil, err
-	case prepareParams:
-		response, err := g.client.Prepare(ctx, &tenonv1.PrepareRequest{Tool: p.Tool, Call: p.Call, Token: p.Token})
+	case "prepare":
+		response, err := g.client.Prepare(ctx, &tenonv1.PrepareRequest{Tool: uint32(r.Tool), Call: r.Body, Token: r.token})
 		return response.GetResponse(), failed(err, response.GetFailure(), nil)
-	case toolParams:
-		return g.tool(ctx, &p, notify)
-	case streamParams:
-		return g.stream(ctx, &p, notify)
-	case modelsParams:
-		response, err := g.client.ListModels(ctx, &tenonv1.ListModelsRequest{Connection: p.Connection.message()})
+	case "tool":
+		return g.tool(ctx, r, notify)
+	case "stream":
+		return nil, g.stream(ctx, r, notify)
+	case "list_models":
+		response, err := g.client.ListModels(ctx, &tenonv1.ListModelsRequest{Connection: connection(r)})
 		return response.GetModels(), failed(err, nil, response.GetError())
-	case authParams:
-		response, err := g.client.Auth(ctx, &tenonv1.AuthRequest{Request: p.Request, Token: p.Token})
+	case "auth":
+		response, err := g.client.Auth(ctx, &tenonv1.AuthRequest{Request: r.Body, Token: r.token})
 		return response.GetAnswer(), failed(err, response.GetFailure(), nil)
-	case stopParams:
+	case "stop":
 		_, err := g.client.Stop(ctx, &tenonv1.StopRequest{})
 		return nil, err
 	}
@@ -44,8 +46,8 @@ func (g grpcAPI) call(ctx context.Context, _ string, params any, notify func(*no
 }
 
 // tool runs a tool call. The error is io.EOF if it ends without a result.
-func (g grpcAPI) tool(ctx context.Context, p *toolParams, notify func(*note) error) (json.RawMessage, error) {
-	stream, err := g.client.Tool(ctx, &tenonv1.ToolRequest{Tool: p.Tool, Call: p.Call, Token: p.Token})
+func (g grpcAPI) tool(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
+	stream, err := g.client.Tool(ctx, &tenonv1.ToolRequest{Tool: uint32(r.Tool), Call: r.Body, Token: r.token})
 	if err != nil {
 		return nil, err
 	}
@@ -66,21 +68,21 @@ func (g grpcAPI) tool(ctx context.Context, p *toolParams, notify func(*note) err
 }
 
 // stream sends a request to a model.
-func (g grpcAPI) stream(ctx context.Context, p *streamParams, notify func(*note) error) (json.RawMessage, error) {
-	stream, err := g.client.Stream(ctx, &tenonv1.StreamRequest{Connection: p.Connection.message(), Request: p.Request, Token: p.Token})
+func (g grpcAPI) stream(ctx context.Context, r *request, notify func(*note) error) error {
+	stream, err := g.client.Stream(ctx, &tenonv1.StreamRequest{Connection: connection(r), Request: r.Body, Token: r.token})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for {
 		response, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return nil, nil
+			return nil
 		}
 		if err := failed(err, nil, response.GetError()); err != nil {
-			return nil, err
+			return err
 		}
 		if err := notify(&note{Event: response.GetStream()}); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -93,9 +95,8 @@ func (g grpcAPI) host(ctx context.Context) (grpc.BidiStreamingClient[tenonv1.Hos
 	return g.client.Host(ctx)
 }
 
-// message returns the connection for gRPC.
-func (c *connection) message() *tenonv1.Connection {
-	return &tenonv1.Connection{Protocol: c.Protocol, Provider: c.Provider, Key: c.Key}
+func connection(r *request) *tenonv1.Connection {
+	return &tenonv1.Connection{Protocol: r.Connection.Protocol, Provider: r.Connection.Provider, Key: r.Connection.Key}
 }
 
 // failed returns the error of a call, or the failure that the plugin reported.
@@ -103,13 +104,16 @@ func failed(err error, f *tenonv1.Failure, e *tenonv1.ProviderError) error {
 	switch {
 	case err != nil:
 		return err
+	case f.GetRefused():
+		return &sdk.Refusal{Reason: cmp.Or(f.GetMessage(), noMessage), Halt: f.GetHalt()}
 	case f != nil:
-		return &failure{message: f.GetMessage(), refused: f.GetRefused(), halt: f.GetHalt()}
+		return errors.New(cmp.Or(f.GetMessage(), noMessage))
 	case e != nil:
-		return &failure{model: &guest.ProviderError{
+		reported := &guest.ProviderError{
 			Provider: e.GetProvider(), StatusCode: int(e.GetStatusCode()), Headers: e.GetHeaders(), Body: e.GetBody(),
 			Code: e.GetCode(), Message: e.GetMessage(), Cut: e.GetCut(), Cause: e.GetCause(),
-		}}
+		}
+		return reported.Err("")
 	}
 	return nil
 }

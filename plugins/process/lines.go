@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -42,35 +43,55 @@ func (c *lineClient) close() {
 	c.serving.Wait()
 }
 
-func (c *lineClient) call(ctx context.Context, method string, params any, notify func(*note) error) (json.RawMessage, error) {
-	body, err := jsontext.Marshal(params)
+func (c *lineClient) call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
+	body, err := jsontext.Marshal(r.params())
 	if err != nil {
 		return nil, err
 	}
 	if len(body) > process.MaxMessage {
 		return nil, status.Errorf(codes.ResourceExhausted, "%d bytes", len(body))
 	}
-	call, err := c.conn.Start(ctx, method, body)
+	call, err := c.conn.Start(ctx, r.Method, body)
 	if err != nil {
-		return nil, lineError(ctx, method, err)
+		return nil, lineError(ctx, r.Method, err)
 	}
-	notification := map[string]string{"tool": "progress", "stream": "stream_event"}[method]
 	for {
 		m, err := call.Next()
 		if err != nil {
-			return nil, lineError(ctx, method, err)
+			return nil, lineError(ctx, r.Method, err)
 		}
 		if m.Method == "" {
 			return m.Result, nil
 		}
 		var one note
-		if m.Method != notification || json.Unmarshal(m.Params, &one) != nil {
+		if m.Method != notifications[r.Method] || json.Unmarshal(m.Params, &one) != nil {
 			continue
 		}
 		if err := notify(&one); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// notifications are the notifications of methods.
+var notifications = map[string]string{"tool": "progress", "stream": "stream_event"}
+
+// params returns the parameters of the call.
+func (r *request) params() map[string]any {
+	connection := map[string]any{"protocol": r.Connection.Protocol, "provider": r.Connection.Provider, "key": r.Connection.Key}
+	switch r.Method {
+	case "start":
+		return map[string]any{"request": r.Body, "grants": r.grants, "host": r.host}
+	case "tool", "prepare":
+		return map[string]any{"tool": r.Tool, "call": r.Body, "token": r.token, "timeout_ms": r.timeout}
+	case "auth":
+		return map[string]any{"request": r.Body, "token": r.token, "timeout_ms": r.timeout}
+	case "stream":
+		return map[string]any{"connection": connection, "request": r.Body, "token": r.token}
+	case "list_models":
+		return map[string]any{"connection": connection}
+	}
+	return map[string]any{}
 }
 
 // lineError returns the error of a call.
@@ -84,20 +105,26 @@ func lineError(ctx context.Context, method string, err error) error {
 	case problem.Code == jsonline.CodeMethodNotFound:
 		return status.Error(codes.Unimplemented, "method "+method+" not implemented")
 	}
-	out := &failure{message: problem.Message, model: &guest.ProviderError{}}
-	if json.Unmarshal(problem.Data, out.model) != nil {
-		out.model = &guest.ProviderError{}
-	}
-	if out.model.Message == "" && out.model.Cause == "" {
-		out.model.Cause = problem.Message
-	}
 	var data struct {
 		Refused bool `json:"refused"`
 		Halt    bool `json:"halt"`
 	}
 	_ = json.Unmarshal(problem.Data, &data) // optional
-	out.refused, out.halt = data.Refused, data.Halt
-	return out
+	message := cmp.Or(problem.Message, noMessage)
+	switch {
+	case data.Refused:
+		return &sdk.Refusal{Reason: message, Halt: data.Halt}
+	case method != "stream" && method != "list_models":
+		return errors.New(message)
+	}
+	reported := &guest.ProviderError{}
+	if json.Unmarshal(problem.Data, reported) != nil {
+		reported = &guest.ProviderError{}
+	}
+	if reported.Message == "" && reported.Cause == "" {
+		reported.Cause = problem.Message
+	}
+	return reported.Err("")
 }
 
 func (c *lineClient) hooks(context.Context, *instance) (hookWire, error) {
@@ -109,7 +136,7 @@ type lineHooks struct{ conn *jsonline.Conn }
 
 func (l lineHooks) begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool) {
 	req.Id = l.conn.NextID()
-	sent, _ = l.conn.Ask(ctx, req.Id, "hook", hookParams(req), func(m *jsonline.Message) {
+	sent, _ = l.conn.Begin(ctx, req.Id, "hook", hookParams(req), func(m *jsonline.Message) {
 		if m.Method == "" { // a hook has no notifications
 			take(hookResponse(m))
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -160,7 +161,7 @@ func socketRoot() string {
 }
 
 // start sends the start request.
-func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, request []byte, version string) error {
+func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, startRequest []byte, version string) error {
 	grants, err := json.Marshal(u.Grants)
 	if err != nil {
 		return err
@@ -169,8 +170,8 @@ func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, reque
 	if err := serveHost(life, in, h, u); err != nil {
 		return err
 	}
-	_, err = in.api.call(ctx, "start", startParams{request, grants, version}, nil)
-	if err != nil {
+	start := &request{Request: guest.Request{Method: "start", Body: startRequest}, grants: grants, host: version}
+	if _, err = in.api.call(ctx, start, nil); err != nil {
 		return in.explain(err)
 	}
 	in.removeSocket()
@@ -193,7 +194,7 @@ func (in *instance) close(ctx context.Context) {
 		})
 		defer early.Stop()
 	}
-	_, err := in.api.call(ctx, "stop", stopParams{}, nil)
+	_, err := in.api.call(ctx, &request{Request: guest.Request{Method: "stop"}}, nil)
 	switch {
 	case err == nil, status.Code(err) == codes.Unimplemented, in.isOver():
 	case ctx.Err() != nil:
@@ -233,7 +234,7 @@ func (in *instance) removeSocket() {
 	}
 }
 
-// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended. It returns a *failure unchanged.
+// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended. It returns other errors unchanged.
 func (in *instance) explain(err error) error {
 	s, ok := status.FromError(err)
 	if errors.Is(err, jsonline.ErrClosed) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -92,7 +93,7 @@ func (b *Base) auth(ctx context.Context, d *sdk.AuthDescription, action string, 
 	if err != nil {
 		return nil, err
 	}
-	data, err := b.runner.Auth(ctx, request, user)
+	data, err := b.runner.Call(ctx, &Call{Request: guest.Request{Method: "auth", Body: request}, By: ability.Caller{User: user}})
 	if err != nil {
 		return nil, fmt.Errorf("plugin %s: %s: %w", b.Description.Name, action, err)
 	}

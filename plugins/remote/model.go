@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -79,7 +81,9 @@ func (c *modelClient) stream(ctx context.Context, req *sdk.ModelRequest, sink fu
 	idle := time.AfterFunc(sdk.DefaultIdleTimeout, func() { cancel(errSilent) })
 	defer idle.Stop()
 	a := &modelAnswer{idle: idle, sink: sink}
-	failure, err := c.runner.Stream(ctx, req.SessionID, &guest.StreamRequest{Connection: c.connection, Request: body}, a.take)
+	_, err = c.runner.Call(ctx, &Call{
+		Request: guest.Request{Method: "stream", Body: body, Connection: c.connection}, By: ability.Caller{SessionID: req.SessionID}, Event: a.take,
+	})
 	switch {
 	case a.sinkErr != nil:
 		return a.sinkErr
@@ -87,8 +91,6 @@ func (c *modelClient) stream(ctx context.Context, req *sdk.ModelRequest, sink fu
 		return c.broken(ctx, a.begun, a.err)
 	case err != nil:
 		return c.broken(ctx, a.begun, err)
-	case failure != nil:
-		return failure.Err(c.provider.ID)
 	case !a.finished:
 		return c.broken(ctx, a.begun, errors.New("the plugin ended the answer without a finish event"))
 	}
@@ -120,8 +122,12 @@ func (a *modelAnswer) take(data []byte) error {
 	return errors.Join(a.sinkErr, a.err)
 }
 
-// broken returns the error of a request that failed before the model's server had answered it completely.
+// broken returns the error of a request that failed: what the plugin reported, or why the model's server did not answer completely.
 func (c *modelClient) broken(ctx context.Context, begun bool, err error) error {
+	if reported, ok := errors.AsType[*sdk.ProviderError](err); ok {
+		reported.ProviderID = cmp.Or(reported.ProviderID, c.provider.ID)
+		return reported
+	}
 	if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
 		err = cause
 	} else if cause != nil {
@@ -132,12 +138,13 @@ func (c *modelClient) broken(ctx context.Context, begun bool, err error) error {
 
 // ListModels asks the provider for its models. The error wraps errors.ErrUnsupported if the plugin cannot list them.
 func (c *modelClient) ListModels(ctx context.Context) ([]sdk.Model, error) {
-	models, failure, err := c.runner.ListModels(ctx, &c.connection)
+	list, err := c.runner.Call(ctx, &Call{Request: guest.Request{Method: "list_models", Connection: c.connection}})
+	var models []sdk.Model
+	if err == nil {
+		err = Decode("list of models", list, &models)
+	}
 	if err != nil {
 		return nil, c.broken(ctx, false, err)
-	}
-	if failure != nil {
-		return nil, failure.Err(c.provider.ID)
 	}
 	return models, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -19,17 +20,16 @@ type Runner interface {
 	Ready() error
 	// RunHook runs a hook and returns the JSON of its sdk.Answer, which may be empty.
 	RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error)
-	// RunTool runs a tool call, whose JSON is body, and returns the JSON of its sdk.ToolResult.
-	RunTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error)
-	// PrepareTool asks a tool which permissions a call requires, and returns the JSON of a guest.PrepareResponse, which may be empty.
-	PrepareTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error)
-	// Auth sends the JSON of a guest.AuthRequest to the plugin and returns the JSON of a guest.AuthAnswer. user is nil except during a login.
-	Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error)
-	// Stream sends a request on behalf of a session and calls event with the JSON of each event, from one goroutine. It returns the error of
-	// event, the failure that the plugin reported, or why the plugin could not be asked.
-	Stream(ctx context.Context, session string, req *guest.StreamRequest, event func([]byte) error) (*guest.ProviderError, error)
-	// ListModels returns the models of a provider. Errors: as for Stream, errors.ErrUnsupported if the plugin cannot list them.
-	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
+	// Call makes another call and returns the JSON of its answer, which may be empty. Errors: *sdk.ProviderError if the plugin reports that a
+	// request to a model failed, the error of c.Event, errors.ErrUnsupported if the plugin does not have the method.
+	Call(ctx context.Context, c *Call) ([]byte, error)
+}
+
+// Call is a call of a plugin, except that of a hook.
+type Call struct {
+	guest.Request
+	By    ability.Caller
+	Event func([]byte) error // takes the JSON of each event of a model's answer, from one goroutine
 }
 
 // Base is the part of a plugin that all carriers share: its manifest and contributions.
@@ -191,35 +191,36 @@ func (t *tool) Deadline() time.Duration {
 // Execute runs the call.
 func (t *tool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	result := &sdk.ToolResult{}
-	found, err := t.call(ctx, call, t.runner.RunTool, "result", result)
-	if err == nil && !found {
-		err = fmt.Errorf("the tool %s returned nothing", t.ID)
-	}
-	if err != nil {
+	if err := t.call(ctx, "tool", call, "result", result); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// call calls the tool with run and decodes its answer, which may be empty; found is false then.
-func (t *tool) call(ctx context.Context, call *sdk.ToolCall, run func(context.Context, int, *sdk.ToolCall, []byte) ([]byte, error), what string, answer any) (found bool, err error) {
+// call calls a method for the tool and decodes its answer, which is called what in errors.
+func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, what string, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, t.Deadline())
 	defer cancel()
 	body, err := json.Marshal(call)
 	if err != nil {
-		return false, err
+		return err
 	}
-	data, err := run(ctx, t.n, call, body)
-	if err != nil || len(data) == 0 {
-		return false, err
+	data, err := t.runner.Call(ctx, &Call{
+		Request: guest.Request{Method: method, Tool: t.n, Body: body}, By: ability.Caller{SessionID: call.SessionID, Tool: call.Host},
+	})
+	if err == nil && len(data) == 0 { // a call must not run without permission either
+		err = fmt.Errorf("%w: the tool %s returned no %s", sdk.ErrWire, t.ID, what)
 	}
-	return true, Decode(what+" of the tool "+t.ID, data, answer)
+	if err != nil {
+		return err
+	}
+	return Decode(what+" of the tool "+t.ID, data, answer)
 }
 
 // Prepare asks the plugin which permissions the call requires.
 func (t preparingTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	var response guest.PrepareResponse
-	if _, err := t.call(ctx, call, t.runner.PrepareTool, "permissions", &response); err != nil {
+	if err := t.call(ctx, "prepare", call, "permissions", &response); err != nil {
 		return nil, err
 	}
 	return response.Requests, nil

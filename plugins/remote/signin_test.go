@@ -7,29 +7,22 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// silent answers every sign-in request with an empty object, and refuses the credentials of requests to models.
+// silent answers every sign-in request with an empty object, and refuses the credentials of requests to models. It breaks after ten requests.
 type silent struct {
 	runner
-	*refusing
+	requests int
 }
 
-func (silent) Auth(context.Context, []byte, sdk.AuthUser) ([]byte, error) { return []byte(`{}`), nil }
-
-// refusing is a server that accepts no credentials. It breaks after ten requests.
-type refusing struct{ requests int }
-
-func (r *refusing) Stream(context.Context, string, *guest.StreamRequest, func([]byte) error) (*guest.ProviderError, error) {
-	if r.requests++; r.requests > 10 {
+func (s *silent) Call(_ context.Context, c *remote.Call) ([]byte, error) {
+	if c.Method == "auth" {
+		return []byte(`{}`), nil
+	}
+	if s.requests++; s.requests > 10 {
 		return nil, context.DeadlineExceeded
 	}
-	return &guest.ProviderError{StatusCode: 401}, nil
-}
-
-func (*refusing) ListModels(context.Context, *guest.Connection) ([]sdk.Model, *guest.ProviderError, error) {
-	return nil, nil, nil
+	return nil, &sdk.ProviderError{StatusCode: 401}
 }
 
 // TestEmptySignIn: a plugin that returns no headers is an error, and a request without headers that is refused is not repeated.
@@ -37,8 +30,8 @@ func TestEmptySignIn(t *testing.T) {
 	t.Parallel()
 	d := sdk.Description{Name: "p", Protocols: []string{"x"}, Auth: []sdk.AuthDescription{{Provider: "a", ID: "m", Headers: true}}}
 	u := &remote.Unit{Description: d, Grants: []sdk.Capability{{Name: sdk.CapabilityAuth, Scope: []string{"a"}}}}
-	server := &refusing{}
-	b, err := remote.NewBase(u, sdk.CarrierWASM, silent{refusing: server})
+	server := &silent{}
+	b, err := remote.NewBase(u, sdk.CarrierWASM, server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +57,7 @@ func TestSignInOfNamesake(t *testing.T) {
 	info := sdk.ProviderInfo{ID: "a", Authorize: func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }}
 	for owner, receives := range map[string]bool{"p-1": true, "p-2": false} {
 		u := &remote.Unit{Description: d, Owner: owner, Grants: grants}
-		b, err := remote.NewBase(u, sdk.CarrierWASM, silent{refusing: &refusing{}})
+		b, err := remote.NewBase(u, sdk.CarrierWASM, &silent{})
 		if err != nil {
 			t.Fatal(err)
 		}

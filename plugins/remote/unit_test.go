@@ -1,7 +1,6 @@
 package remote_test
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
 
@@ -13,15 +12,6 @@ import (
 
 // runner has no contributions.
 type runner struct{ remote.Runner }
-
-func (runner) Hook(int, sdk.Point) sdk.RemoteHandler                      { return nil }
-func (runner) Auth(context.Context, []byte, sdk.AuthUser) ([]byte, error) { return nil, nil }
-func (runner) Execute(context.Context, int, *sdk.ToolCall) (*sdk.ToolResult, error) {
-	return nil, nil
-}
-func (runner) Prepare(context.Context, int, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	return nil, nil
-}
 
 // The options of the plugin's entry take precedence over those that the host has under its name.
 func TestOptions(t *testing.T) {

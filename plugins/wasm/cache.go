@@ -39,8 +39,8 @@ import (
 // Entries are written to a temporary file and renamed, so processes never read partial entries. Two processes that compile the same module
 // write the same entry.
 type cache struct {
-	dir   string
-	limit int64 // bytes of all entries
+	dir   string // empty: nothing is cached
+	limit int64  // bytes of all entries
 	log   *slog.Logger
 	stale sync.Once // removes directories left by killed processes
 }
@@ -58,8 +58,10 @@ const (
 	staleLoad = time.Hour
 )
 
-// errDamaged is wrapped by errors about damaged entries.
-var errDamaged = errors.New("the entry is damaged")
+var (
+	errDamaged = errors.New("the entry is damaged")
+	errNoCache = errors.New("no directory is configured")
+)
 
 // holds reports whether there is an entry for the module with the digest. The entry may turn out to be invalid.
 func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
@@ -85,12 +87,18 @@ func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uin
 	if err != nil {
 		return nil, false, err
 	}
-	if broken != nil {
-		c.log.Warn("no cache for compiled wasm modules", "err", broken)
-		code, err = compile(ctx, wasm, pages)
+	m, err := rewritten(wasm)
+	if err != nil {
+		return nil, false, err
+	}
+	if broken == nil {
+		code, err = c.create(ctx, m, name, pages)
 		return code, false, err
 	}
-	code, err = c.create(ctx, wasm, name, pages)
+	if !errors.Is(broken, errNoCache) {
+		c.log.Warn("no cache for compiled wasm modules", "err", broken)
+	}
+	code, err = newCode(ctx, m.Wasm, pages, nil)
 	return code, false, err
 }
 
@@ -104,6 +112,9 @@ func entryName(digest [sha256.Size]byte, pages uint32) string {
 
 // open creates the directory, if necessary.
 func (c *cache) open() error {
+	if c.dir == "" {
+		return errNoCache
+	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
@@ -197,71 +208,55 @@ func (c *cache) evict(keep string) error {
 	return nil
 }
 
+// unused is the time of a file with native code until wazero replaces it.
+var unused = time.Unix(1, 0)
+
 // load returns the code of an entry.
-func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, error) {
-	dir, err := os.MkdirTemp(c.dir, loadPattern)
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	stub, file, err := c.unpack(name, dir)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
-	_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // the time of the last use, for evict
-	native, err := wazero.NewCompilationCacheWithDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, filepath.FromSlash(file))
-	// While it is open, no new file can have its identity.
-	open, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer open.Close()
-	before, err := open.Stat()
-	if err != nil {
-		return nil, err
-	}
-	code, err := newCode(ctx, stub, pages, native)
-	if err != nil {
-		return nil, err
-	}
-	files, err := written(dir)
-	after, statErr := os.Stat(path)
-	if err := errors.Join(err, statErr); err != nil || len(files) != 1 || !os.SameFile(before, after) {
-		code.close(ctx, c.log)
-		return nil, fmt.Errorf("it was made by another version of wazero or for another processor (%d files)", len(files))
-	}
-	return code, nil
+func (c *cache) load(ctx context.Context, name string, pages uint32) (out *code, err error) {
+	err = c.inDirectory(func(dir string, native wazero.CompilationCache) error {
+		stub, file, err := c.unpack(name, dir)
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // the time of the last use, for evict
+		path := filepath.Join(dir, filepath.FromSlash(file))
+		if err := os.Chtimes(path, unused, unused); err != nil {
+			return err
+		}
+		loaded, err := newCode(ctx, stub, pages, native)
+		if err != nil {
+			return err
+		}
+		files, err := written(dir)
+		info, statErr := os.Stat(path)
+		if err := errors.Join(err, statErr); err != nil || len(files) != 1 || !info.ModTime().Equal(unused) {
+			loaded.close(ctx, c.log)
+			return fmt.Errorf("it was made by another version of wazero or for another processor (%d files)", len(files))
+		}
+		out = loaded
+		return nil
+	})
+	return out, err
 }
 
 // create compiles a module and stores its code.
-func (c *cache) create(ctx context.Context, wasm []byte, name string, pages uint32) (*code, error) {
-	m, err := rewritten(wasm)
-	if err != nil {
-		return nil, err
-	}
+func (c *cache) create(ctx context.Context, m *rewrite.Module, name string, pages uint32) (*code, error) {
 	code, _, native, err := c.native(ctx, m.Wasm, pages)
+	if err != nil || native == nil { // nil: this platform has no compiler
+		return code, err
+	}
+	stub, err := rewrite.Stub(m)
+	if err == nil {
+		err = c.store(ctx, stub, name, native, pages)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if native == nil { // this platform has no compiler
-		return code, nil
-	}
-	if err := c.store(ctx, m, name, native, pages); err != nil {
 		c.log.Warn("a compiled wasm module was not cached", "entry", name, "err", err)
 	}
 	return code, nil
 }
 
-func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, native []byte, pages uint32) error {
-	stub, err := rewrite.Stub(m)
-	if err != nil {
-		return err
-	}
+func (c *cache) store(ctx context.Context, stub []byte, name string, native []byte, pages uint32) error {
 	// wazero reveals the name of the code's file only when it compiles the stub.
 	code, file, _, err := c.native(ctx, stub, pages)
 	if err != nil {
@@ -272,30 +267,37 @@ func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, nativ
 }
 
 // native compiles a module and returns the name and the content of the file that wazero wrote; nil if it wrote none.
-func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (*code, string, []byte, error) {
+func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (out *code, file string, content []byte, err error) {
+	err = c.inDirectory(func(dir string, native wazero.CompilationCache) error {
+		compiled, err := newCode(ctx, wasm, pages, native)
+		if err != nil {
+			return err
+		}
+		if files, err := written(dir); err == nil && len(files) == 1 {
+			file = files[0]
+			if content, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(file))); err != nil {
+				compiled.close(ctx, c.log)
+				return err
+			}
+		}
+		out = compiled
+		return nil
+	})
+	return out, file, content, err
+}
+
+// inDirectory calls do with a new directory for wazero, which it then removes.
+func (c *cache) inDirectory(do func(dir string, native wazero.CompilationCache) error) error {
 	dir, err := os.MkdirTemp(c.dir, loadPattern)
 	if err != nil {
-		return nil, "", nil, err
+		return err
 	}
 	defer os.RemoveAll(dir)
-	cache, err := wazero.NewCompilationCacheWithDir(dir)
+	native, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
-		return nil, "", nil, err
+		return err
 	}
-	code, err := newCode(ctx, wasm, pages, cache)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	files, err := written(dir)
-	if err != nil || len(files) != 1 {
-		return code, "", nil, nil
-	}
-	content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(files[0])))
-	if err != nil {
-		code.close(ctx, c.log)
-		return nil, "", nil, err
-	}
-	return code, files[0], content, nil
+	return do(dir, native)
 }
 
 // written returns the files that wazero wrote in a directory, relative to it, with slashes. They are one level down.

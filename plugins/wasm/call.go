@@ -5,18 +5,16 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/plugins/ability"
 )
 
 // job is one call of an instance.
 type job struct {
-	op      uint32
-	session string             // the session of the instance; empty: an instance for calls without a session
-	tool    sdk.ToolHost       // of a tool call
-	user    sdk.AuthUser       // of a sign-in
-	event   func([]byte) error // of a model request: takes its events
-	input   pieces
-	last    bool // the session ends, and with it the instance
+	op    uint32
+	by    ability.Caller     // its session is the instance's; without a session, the instance is for calls without one
+	event func([]byte) error // of a model request: takes its events
+	input pieces
+	last  bool // the session ends, and with it the instance
 }
 
 // pieces is the input of a call. They are joined in the guest's memory, which saves a copy.
@@ -135,12 +133,12 @@ func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
 		return nil, err
 	}
 	nested := n.waits(p)
-	i, err := p.pool.get(ctx, j.session, nested)
+	i, err := p.pool.get(ctx, j.by.SessionID, nested)
 	if err != nil {
 		return nil, err
 	}
 	if i == nil {
-		if i, err = p.started(ctx, code, j.session); err != nil {
+		if i, err = p.started(ctx, code, j.by.SessionID); err != nil {
 			p.pool.release(nested)
 			return nil, err
 		}

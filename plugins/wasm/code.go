@@ -37,22 +37,13 @@ type code struct {
 // features are the features that modules may use. The rewriter supports only these.
 const features = api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExtendedConst
 
-// compile rewrites a module and compiles it.
-func compile(ctx context.Context, wasm []byte, pages uint32) (*code, error) {
-	m, err := rewritten(wasm)
-	if err != nil {
-		return nil, err
-	}
-	return newCode(ctx, m.Wasm, pages, nil)
-}
-
 // rewritten adds checks of the deadline to a module.
 func rewritten(wasm []byte) (*rewrite.Module, error) {
 	wasi := wasiFunctions()
 	// Our functions check the deadline themselves, wazero's WASI functions do not. Imports of the wrong type are refused below.
 	guard := func(i *rewrite.Import) rewrite.Guard {
 		f, ok := wasi[i.Name]
-		if !ok || i.Module != wasiModule || !slices.Equal(i.Params, f.params) || !slices.Equal(i.Results, f.results) {
+		if !ok || i.Module != wasiModule || !f.is(i) {
 			return rewrite.Guard{}
 		}
 		return rewrite.Guard{Ask: true, Limits: f.limits}
@@ -61,35 +52,30 @@ func rewritten(wasm []byte) (*rewrite.Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
-	if err := checkImports(m.Imports, wasi); err != nil {
+	if err := checkImports(m.Imports, map[string]map[string]hostFunction{wasiModule: wasi, hostModule: imports()}); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// checkImports returns an error that lists the imports that do not exist or have another type.
-func checkImports(list []rewrite.Import, wasi map[string]wasiFunction) error {
-	known := imports()
+// is reports whether an import has the type of the function.
+func (f *hostFunction) is(i *rewrite.Import) bool {
+	return slices.Equal(i.Params, f.params) && slices.Equal(i.Results, f.results)
+}
+
+// checkImports returns an error that lists the imports that do not exist or have another type. known are the functions by module and name.
+func checkImports(list []rewrite.Import, known map[string]map[string]hostFunction) error {
 	var unknown []string
 	for _, i := range list {
-		version, ours := strings.CutPrefix(i.Module, hostPrefix)
-		if ours && i.Module != hostModule {
+		if version, ours := strings.CutPrefix(i.Module, hostPrefix); ours && i.Module != hostModule {
 			return fmt.Errorf("%w: it imports from %q, which is version %q of the ABI; this host speaks version %d", ErrModule, i.Module, version, abiMajor)
 		}
-		host, ok := known[i.Name]
-		params, results := host.params, host.results
-		if i.Module == wasiModule {
-			var f wasiFunction
-			f, ok = wasi[i.Name]
-			params, results = f.params, f.results
-		} else {
-			ok = ok && ours
-		}
+		f, ok := known[i.Module][i.Name]
 		text := fmt.Sprintf("%s %q from %q", i.Kind, i.Name, i.Module)
 		switch {
 		case !ok || i.Kind != rewrite.KindFunction:
 			unknown = append(unknown, text)
-		case !slices.Equal(i.Params, params) || !slices.Equal(i.Results, results):
+		case !f.is(&i):
 			unknown = append(unknown, text+" with another type than the ABI's")
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -29,19 +28,19 @@ const (
 func imports() map[string]hostFunction {
 	i32, i64 := api.ValueTypeI32, api.ValueTypeI64
 	return map[string]hostFunction{
-		"input":     {input, []api.ValueType{i32}, nil},
-		"output":    {output, []api.ValueType{i32, i32}, nil},
-		"log":       {logLine, []api.ValueType{i32, i32, i32}, nil},
-		"host_call": {hostCall, []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i64}},
-		"host_read": {hostRead, []api.ValueType{i32}, nil},
+		"input":     {run: input, params: []api.ValueType{i32}},
+		"output":    {run: output, params: []api.ValueType{i32, i32}},
+		"log":       {run: logLine, params: []api.ValueType{i32, i32, i32}},
+		"host_call": {run: hostCall, params: []api.ValueType{i32, i32, i32, i32}, results: []api.ValueType{i64}},
+		"host_read": {run: hostRead, params: []api.ValueType{i32}},
 	}
 }
 
-// hostFunction is a function that a guest can import. stack holds its arguments, and then its results.
+// hostFunction is a function that a guest can import.
 type hostFunction struct {
-	run     func(c *call, m api.Memory, stack []uint64)
-	params  []api.ValueType
-	results []api.ValueType
+	params, results []api.ValueType
+	limits          []rewrite.Limit                             // of WASI
+	run             func(c *call, m api.Memory, stack []uint64) // not of WASI; stack holds its arguments, and then its results
 }
 
 // provide adds the functions of the host to a wazero runtime.
@@ -128,7 +127,8 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 	case broker == nil:
 		status, c.response = guest.StatusUnknown, []byte("this host has no operations")
 	default:
-		caller := ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user, Call: c.Context}
+		caller := c.by
+		caller.Call = c.Context
 		// The request is copied because its memory is freed with the instance.
 		status, c.response = broker.Do(c.nested(), caller, string(name), append([]byte(nil), request...))
 	}

@@ -78,10 +78,7 @@ func (p *plugin) instantiate(ctx context.Context, code *code, session string) (i
 	inMemory, memory := withMemory(c)
 	i.memory = memory
 	if i.module, err = code.runtime.InstantiateModule(inMemory, code.compiled, config); err != nil {
-		if c.fault != nil {
-			return nil, fmt.Errorf("initialise: %w", c.fault)
-		}
-		return nil, fmt.Errorf("initialise: %w", p.trap(err))
+		return nil, fmt.Errorf("initialise: %w", c.failure(err))
 	}
 	i.entry = i.module.ExportedFunction(exportCall)
 	if err := i.checkABI(c); err != nil {
@@ -94,11 +91,8 @@ func (p *plugin) instantiate(ctx context.Context, code *code, session string) (i
 // checkABI checks the version of the ABI that the guest implements.
 func (i *instance) checkABI(c *call) error {
 	result, err := i.module.ExportedFunction(exportABI).Call(c)
-	switch {
-	case c.fault != nil:
-		return fmt.Errorf("%s: %w", exportABI, c.fault)
-	case err != nil:
-		return fmt.Errorf("%s: %w", exportABI, i.plugin.trap(err))
+	if err := c.failure(err); err != nil {
+		return fmt.Errorf("%s: %w", exportABI, err)
 	}
 	if version := uint32(result[0]); version>>16 != abiMajor {
 		return fmt.Errorf("%w: it speaks version %d.%d of the ABI, this host %d", ErrModule, version>>16, version&0xffff, abiMajor)
@@ -119,13 +113,9 @@ func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
 	i.guard.current = c
 	i.stack = [2]uint64{uint64(j.op), uint64(size)}
 	err := i.entry.CallWithStack(c, i.stack[:])
-	switch {
-	case c.fault != nil:
+	if err := c.failure(err); err != nil {
 		i.broken = true
-		return nil, c.fault
-	case err != nil:
-		i.broken = true
-		return nil, i.plugin.trap(err)
+		return nil, err
 	}
 	switch result := int32(i.stack[0]); result {
 	case resultOK:
@@ -137,6 +127,14 @@ func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("%w: %s returned %d, which means nothing", ErrAnswer, exportCall, result)
 	}
+}
+
+// failure returns the reason why the guest stopped, for wazero's error; nil if it answered.
+func (c *call) failure(err error) error {
+	if c.fault != nil || err == nil {
+		return c.fault
+	}
+	return c.plugin.trap(err)
 }
 
 // clean returns the text of an error as valid UTF-8 of limited size.

@@ -35,7 +35,7 @@ func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *progr
 // lost reports whether an approved module must be compiled again, because the cache was deleted or is from another version.
 func (p *program) lost() bool {
 	r := p.runtime
-	return p.file.approved() && r.cache != nil && !r.cache.holds(p.file.digest, p.pages)
+	return p.file.approved() && r.cache.dir != "" && !r.cache.holds(p.file.digest, p.pages)
 }
 
 // code returns the compiled module. The first call starts loading it. If ctx ends first, the error wraps ErrCompiling, and loading
@@ -98,18 +98,15 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
 		}
 	}()
-	if cache := p.runtime.cache; cache != nil && p.file.approved() {
-		return cache.compile(ctx, p.file.digest, p.pages, p.file.read) // its code in the cache is as good as the module
+	digest, read := p.file.digest, p.file.read
+	if !p.file.approved() { // the code of an approved module in the cache is as good as the module
+		wasm, err := read()
+		if err != nil {
+			return nil, false, err
+		}
+		digest, read = sha256.Sum256(wasm), func() ([]byte, error) { return wasm, nil }
 	}
-	wasm, err := p.file.read()
-	if err != nil {
-		return nil, false, err
-	}
-	if cache := p.runtime.cache; cache != nil {
-		return cache.compile(ctx, sha256.Sum256(wasm), p.pages, func() ([]byte, error) { return wasm, nil })
-	}
-	c, err = compile(ctx, wasm, p.pages)
-	return c, false, err
+	return p.runtime.cache.compile(ctx, digest, p.pages, read)
 }
 
 // moduleFile is the file of a module.

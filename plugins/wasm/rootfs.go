@@ -90,17 +90,19 @@ func (f *rootFS) follow(path string, last bool, do func(path string) error) erro
 }
 
 func (f *rootFS) open(path string, flags int, perm fs.FileMode) (file *os.File, err error) {
-	return file, f.follow(path, true, func(path string) error {
+	err = f.follow(path, true, func(path string) (err error) {
 		file, err = f.root.OpenFile(path, flags, perm)
 		return err
 	})
+	return file, err
 }
 
 func (f *rootFS) lstat(path string) (info fs.FileInfo, err error) {
-	return info, f.follow(path, false, func(path string) error {
+	err = f.follow(path, false, func(path string) (err error) {
 		info, err = f.root.Lstat(path)
 		return err
 	})
+	return info, err
 }
 
 // openFlags translates flags. Opening a pipe does not block.

@@ -2,7 +2,9 @@ package wasm
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -18,9 +20,8 @@ func (p *plugin) Ready() error {
 
 // RunHook runs hook n in the guest.
 func (p *plugin) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
-	return p.do(ctx, &job{
-		op: guest.HookOp + uint32(n), session: remote.SessionOf(call.Input), input: hookRequest(call), last: call.Point == sdk.PointSessionEnd,
-	})
+	by := ability.Caller{SessionID: remote.SessionOf(call.Input)}
+	return p.do(ctx, &job{op: guest.HookOp + uint32(n), by: by, input: hookRequest(call), last: call.Point == sdk.PointSessionEnd})
 }
 
 // hookRequest returns a guest.HookRequest as JSON.
@@ -31,12 +32,47 @@ func hookRequest(call *sdk.RemoteCall) pieces {
 	return pieces{[]byte(`{"input":`), call.Input, []byte(`,"value":`), call.Value, []byte(`}`)}
 }
 
-// RunTool runs a call of tool n in the guest.
-func (p *plugin) RunTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error) {
-	return p.do(ctx, &job{op: guest.ToolOp + uint32(n), session: call.SessionID, tool: call.Host, input: pieces{body}})
+// operations are the numbers of the methods.
+var operations = map[string]uint32{
+	"tool": guest.ToolOp, "prepare": guest.PrepareOp, "auth": guest.AuthOp, "stream": guest.StreamOp, "list_models": guest.ModelsOp,
 }
 
-// PrepareTool asks the guest which permissions a call of tool n requires.
-func (p *plugin) PrepareTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error) {
-	return p.do(ctx, &job{op: guest.PrepareOp + uint32(n), session: call.SessionID, tool: call.Host, input: pieces{body}})
+// Call makes another call of the guest, which sends the events of a model's answer by guest.EventOperation.
+func (p *plugin) Call(ctx context.Context, c *remote.Call) ([]byte, error) {
+	j := &job{op: operations[c.Method] + uint32(c.Tool), by: c.By, event: c.Event, input: pieces{c.Body}}
+	if j.op != guest.StreamOp && j.op != guest.ModelsOp {
+		return p.do(ctx, j)
+	}
+	input, err := json.Marshal(guest.StreamRequest{Connection: c.Connection, Request: c.Body})
+	if err != nil {
+		return nil, err
+	}
+	j.input = pieces{input}
+	output, err := p.do(ctx, j)
+	if err != nil || len(output) == 0 {
+		return nil, err
+	}
+	var end struct { // a guest.StreamFailure or a guest.ModelList
+		Models json.RawMessage      `json:"models"`
+		Error  *guest.ProviderError `json:"error"`
+	}
+	if err := remote.Decode("answer to a model request", output, &end); err != nil {
+		return nil, err
+	}
+	if end.Error != nil {
+		return nil, end.Error.Err("")
+	}
+	return end.Models, nil
+}
+
+// streamEvent passes on an event of a model's answer. The rate limit of operations does not apply: the model determines the speed, and the
+// host bounds the answer.
+func (c *call) streamEvent(event []byte) (guest.Status, []byte) {
+	if c.event == nil {
+		return guest.StatusFailed, []byte("only a model request has events")
+	}
+	if err := c.event(event); err != nil {
+		return guest.StatusFailed, []byte(err.Error())
+	}
+	return guest.StatusOK, []byte("{}")
 }

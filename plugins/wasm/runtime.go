@@ -14,17 +14,13 @@ import (
 // concurrent use.
 type Runtime struct {
 	options Options
-	cache   *cache // nil without Options.CacheDir
+	cache   *cache
 }
 
 // New returns a runtime. It accesses no file.
 func New(o Options) *Runtime {
 	o = o.withDefaults()
-	r := &Runtime{options: o}
-	if o.CacheDir != "" {
-		r.cache = newCache(o.CacheDir, cacheBytes, o.Logger)
-	}
-	return r
+	return &Runtime{options: o, cache: newCache(o.CacheDir, cacheBytes, o.Logger)}
 }
 
 // Open returns the plugin of the unit, which is also an sdk.Hooker and an sdk.ToolSource. It checks that the module exists and does

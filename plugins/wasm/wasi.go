@@ -36,18 +36,12 @@ const (
 	wasiNameTooLong = 37
 )
 
-// wasiFunction is a function of WASI.
-type wasiFunction struct {
-	params, results []byte
-	limits          []rewrite.Limit
-}
-
 // wasiFunctions returns the functions of WASI that a guest can import, by name.
-func wasiFunctions() map[string]wasiFunction {
+func wasiFunctions() map[string]hostFunction {
 	fields := strings.Fields(wasiSignatures)
-	out := make(map[string]wasiFunction, len(fields)/2)
+	out := make(map[string]hostFunction, len(fields)/2)
 	for i := 0; i < len(fields); i += 2 {
-		f := wasiFunction{results: []byte{api.ValueTypeI32}}
+		f := hostFunction{results: []byte{api.ValueTypeI32}}
 		for n, letter := range strings.Trim(fields[i+1], "-") {
 			t := byte(api.ValueTypeI32)
 			switch letter {

@@ -29,7 +29,7 @@ func newHost(start *guest.StartRequest, l *link) *host {
 func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 	s := guest.NewSubscription(size)
 	req := &tenonv1.HostRequest{Request: &tenonv1.HostRequest_Subscription{Subscription: &tenonv1.Subscription{Size: uint32(max(size, 1))}}}
-	err := h.link.request(ctx, req, func(r *tenonv1.HostResponse) {
+	err := h.link.request(req, func(r *tenonv1.HostResponse) {
 		if r.More {
 			s.PutJSON(r.Body)
 			return
@@ -43,7 +43,7 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 		s.Close()
 		return s.Events
 	}
-	go s.Follow(ctx, h.link.closed, func() { h.link.cancel(ctx, req.Id) })
+	go s.Follow(ctx, h.link.closed, func() { h.link.cancel(req.Id) })
 	return s.Events
 }
 

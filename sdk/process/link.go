@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -19,6 +20,7 @@ var errNoHost = errors.New("no connection to the host")
 
 // link is the stream of requests to the host. It may be used concurrently.
 type link struct {
+	begun  atomic.Bool
 	open   chan struct{} // closed when the stream begins
 	closed chan struct{} // closed when the stream ends
 
@@ -26,7 +28,6 @@ type link struct {
 	stream  grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest] // set before open is closed
 
 	mu      sync.Mutex
-	begun   bool
 	last    uint64
 	waiting map[uint64]func(*tenonv1.HostResponse) // by the ID of the request; must not block
 }
@@ -37,11 +38,7 @@ func newLink() *link {
 
 // serve passes the host's answers on until the stream ends.
 func (l *link) serve(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
-	l.mu.Lock()
-	twice := l.begun
-	l.begun = true
-	l.mu.Unlock()
-	if twice {
+	if !l.begun.CompareAndSwap(false, true) {
 		return errors.New("the host opened the stream twice")
 	}
 	l.stream = stream
@@ -68,23 +65,15 @@ func (l *link) serve(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenon
 func (l *link) awaitOpen(ctx context.Context) {
 	select {
 	case <-l.open:
-		return
-	default:
-	}
-	select {
-	case <-l.open:
 	case <-ctx.Done():
 	case <-time.After(time.Second):
 	}
 }
 
-// send sends a request once the stream is open.
-func (l *link) send(ctx context.Context, req *tenonv1.HostRequest) error {
-	l.awaitOpen(ctx)
+// send sends a request if the stream is open.
+func (l *link) send(req *tenonv1.HostRequest) error {
 	select {
 	case <-l.open:
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	default:
 		return errNoHost
 	}
@@ -97,13 +86,13 @@ func (l *link) send(ctx context.Context, req *tenonv1.HostRequest) error {
 }
 
 // request sends a request. take receives its answers.
-func (l *link) request(ctx context.Context, req *tenonv1.HostRequest, take func(*tenonv1.HostResponse)) error {
+func (l *link) request(req *tenonv1.HostRequest, take func(*tenonv1.HostResponse)) error {
 	l.mu.Lock()
 	l.last++
 	req.Id = l.last
 	l.waiting[req.Id] = take
 	l.mu.Unlock()
-	err := l.send(ctx, req)
+	err := l.send(req)
 	if err != nil {
 		l.forget(req.Id)
 	}
@@ -111,9 +100,9 @@ func (l *link) request(ctx context.Context, req *tenonv1.HostRequest, take func(
 }
 
 // cancel tells the host that the request was canceled.
-func (l *link) cancel(ctx context.Context, id uint64) {
+func (l *link) cancel(id uint64) {
 	l.forget(id)
-	_ = l.send(context.WithoutCancel(ctx), &tenonv1.HostRequest{Id: id, Request: &tenonv1.HostRequest_Cancel{Cancel: &tenonv1.Cancel{}}})
+	_ = l.send(&tenonv1.HostRequest{Id: id, Request: &tenonv1.HostRequest_Cancel{Cancel: &tenonv1.Cancel{}}})
 }
 
 func (l *link) forget(id uint64) {
@@ -129,7 +118,7 @@ func (l *link) call(ctx context.Context, token, op string, request []byte) (gues
 	}
 	answer := make(chan *tenonv1.HostResponse, 1)
 	req := &tenonv1.HostRequest{Token: token, Request: &tenonv1.HostRequest_Operation{Operation: &tenonv1.Operation{Name: op, Request: request}}}
-	if err := l.request(ctx, req, func(r *tenonv1.HostResponse) { answer <- r }); err != nil {
+	if err := l.request(req, func(r *tenonv1.HostResponse) { answer <- r }); err != nil {
 		return 0, nil, err
 	}
 	select {
@@ -138,7 +127,7 @@ func (l *link) call(ctx context.Context, token, op string, request []byte) (gues
 	case <-l.closed:
 		return 0, nil, errNoHost
 	case <-ctx.Done():
-		l.cancel(ctx, req.Id)
+		l.cancel(req.Id)
 		return 0, nil, context.Cause(ctx)
 	}
 }
@@ -150,18 +139,10 @@ func (l *link) caller() guest.Caller {
 	}
 }
 
-// logger returns the logger that writes to the host's log.
-func (l *link) logger() *slog.Logger { return guest.NewLogger(l.log) }
-
-// log sends a line, or drops it if the stream is not open.
-func (l *link) log(level slog.Level, message string, attributes json.RawMessage) {
-	select {
-	case <-l.open:
-	default:
-		return
-	}
-	line := &tenonv1.Log{Level: int32(level), Message: text(message), Attributes: attributes}
-	l.sending.Lock()
-	defer l.sending.Unlock()
-	_ = l.stream.Send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})
+// logger returns the logger that writes to the host's log. It drops lines if the stream is not open.
+func (l *link) logger() *slog.Logger {
+	return guest.NewLogger(func(level slog.Level, message string, attributes json.RawMessage) {
+		line := &tenonv1.Log{Level: int32(level), Message: text(message), Attributes: attributes}
+		_ = l.send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})
+	})
 }

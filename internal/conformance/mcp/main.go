@@ -52,7 +52,7 @@ func run(ctx context.Context, s setup, in io.Reader, out io.Writer) error {
 		return err
 	}
 	conn := jsonline.New(stdio{in, out})
-	srv := &server{setup: s, guest: g, plugin: plugin, conn: conn, running: map[uint64]context.CancelFunc{}}
+	srv := &server{setup: s, guest: g, plugin: plugin, conn: conn}
 	defer srv.requests.Wait()
 	if err := conn.Serve(func(m *jsonline.Message) { srv.receive(ctx, m) }); !errors.Is(err, io.EOF) {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -56,8 +55,7 @@ func (s *server) callTool(ctx context.Context, params json.RawMessage) (output s
 	}
 	for i, t := range s.plugin.Tools() {
 		if t.Definition().ID == call.Name {
-			host := &toolHost{s, call.Meta.ProgressToken, 0}
-			out, err := s.guest.Tool(ctx, i, &sdk.ToolCall{Tool: call.Name, Args: call.Arguments, Host: host})
+			out, err := s.guest.Tool(ctx, i, &sdk.ToolCall{Tool: call.Name, Args: call.Arguments, Host: s.toolHost(call.Meta.ProgressToken)})
 			if err != nil {
 				return "", err
 			}
@@ -78,24 +76,20 @@ func (s *server) hook(ctx context.Context, name string, args json.RawMessage) (h
 	return info, answer, err
 }
 
-// toolHost is the host of a tool call. MCP supports only progress.
-type toolHost struct {
-	server *server
-	token  json.RawMessage
-	count  int
-}
-
-// Progress sends a notification.
-func (h *toolHost) Progress(title string, _ sdk.Object) {
-	h.count++
-	if len(h.token) > 0 { // at worst, no progress is shown
-		_ = h.server.conn.Notify("notifications/progress", map[string]any{"progressToken": h.token, "progress": h.count, "message": title})
-	}
-}
-
-// Ask fails: the protocol has no such request.
-func (h *toolHost) Ask(context.Context, sdk.PermissionRequest) error {
-	return errors.New("an MCP server cannot ask for permission")
+// toolHost returns the host of a tool call, for which MCP supports only progress.
+func (s *server) toolHost(token json.RawMessage) sdk.ToolHost {
+	count := 0
+	return guest.NewToolHost(func(_ context.Context, op string, request []byte) (guest.Status, []byte, error) {
+		var shown guest.ProgressRequest
+		if op != "progress" || json.Unmarshal(request, &shown) != nil {
+			return guest.StatusUnknown, nil, nil
+		}
+		count++
+		if len(token) > 0 { // at worst, no progress is shown
+			_ = s.conn.Notify("notifications/progress", map[string]any{"progressToken": token, "progress": count, "message": shown.Title})
+		}
+		return guest.StatusOK, nil, nil
+	}, logger())
 }
 
 // interceptorList offers each hook as an interceptor.

@@ -27,9 +27,7 @@ type server struct {
 	plugin *conformance.Plugin
 	conn   *jsonline.Conn
 
-	mu      sync.Mutex
-	running map[uint64]context.CancelFunc // by the ID of the request
-
+	calls    guest.Calls
 	requests sync.WaitGroup
 }
 
@@ -39,19 +37,16 @@ func (s *server) receive(ctx context.Context, m *jsonline.Message) {
 			RequestID uint64 `json:"requestId"`
 		}
 		if json.Unmarshal(m.Params, &params) == nil {
-			s.cancel(params.RequestID)
+			s.calls.Cancel(params.RequestID)
 		}
 		return
 	}
 	if m.ID == 0 {
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	s.mu.Lock()
-	s.running[m.ID] = cancel
-	s.mu.Unlock()
+	ctx = s.calls.Begin(ctx, m.ID, "", 0)
 	s.requests.Go(func() { // ends with its request, or with the process
-		defer s.cancel(m.ID)
+		defer s.calls.Cancel(m.ID)
 		result, err := s.answer(ctx, m)
 		var body []byte
 		if err == nil {
@@ -67,17 +62,8 @@ func (s *server) receive(ctx context.Context, m *jsonline.Message) {
 	})
 }
 
-func (s *server) cancel(id uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cancel := s.running[id]; cancel != nil {
-		cancel()
-		delete(s.running, id)
-	}
-}
-
-// errorLog writes to the standard error.
-func errorLog() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
+// logger returns the logger of panics.
+func logger() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
 
 func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	switch m.Method {
@@ -95,7 +81,7 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	case "tools/list":
 		return map[string]any{"tools": s.toolList()}, nil
 	case "tools/call":
-		output, err := guest.Guard(errorLog, func() (string, error) { return s.callTool(ctx, m.Params) })
+		output, err := guest.Guard(logger, func() (string, error) { return s.callTool(ctx, m.Params) })
 		if err != nil {
 			output = err.Error() // as the protocol requires, errors are results
 		}
@@ -103,7 +89,7 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	case "interceptors/list":
 		return map[string]any{"interceptors": s.interceptorList()}, nil
 	case "interceptor/invoke":
-		return guest.Guard(errorLog, func() (any, error) { return s.invoke(ctx, m.Params) })
+		return guest.Guard(logger, func() (any, error) { return s.invoke(ctx, m.Params) })
 	}
 	return nil, &jsonline.Error{Code: jsonline.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }

@@ -120,6 +120,11 @@ func (p *Plugin) start(ctx context.Context, h sdk.Host) error {
 			return err
 		}
 	}
+	return p.fails(ctx, &s)
+}
+
+// fails causes the failure of a script, if it has one.
+func (p *Plugin) fails(ctx context.Context, s *Script) error {
 	if err := p.commit(ctx, s.Fault); err != nil {
 		return err
 	}
@@ -145,14 +150,8 @@ func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error
 			return s, err
 		}
 	}
-	if err := p.commit(ctx, s.Fault); err != nil {
+	if err := p.fails(ctx, &s); err != nil || v == nil {
 		return s, err
-	}
-	if s.Error != "" {
-		return s, errors.New(s.Error)
-	}
-	if v == nil {
-		return s, nil
 	}
 	changes, err := s.changes(in, v, n)
 	if err != nil {
@@ -207,9 +206,5 @@ func recorded(in, value any) ([]byte, error) {
 
 // keep stores a value for the tool "recorded".
 func (p *Plugin) keep(ctx context.Context, key string, value []byte) error {
-	store, ok := p.host.(sdk.KeyValue)
-	if !ok {
-		return errors.New("the host keeps no values for plugins")
-	}
-	return store.Set(ctx, key, value)
+	return p.host.(sdk.KeyValue).Set(ctx, key, value)
 }

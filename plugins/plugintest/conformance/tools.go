@@ -106,10 +106,7 @@ func (p *Plugin) ask(ctx context.Context, call *sdk.ToolCall, args *arguments) (
 }
 
 func (p *Plugin) count(ctx context.Context, _ *sdk.ToolCall, args *arguments) (*sdk.ToolResult, error) {
-	store, ok := p.host.(sdk.KeyValue)
-	if !ok {
-		return nil, errors.New("the host keeps no values for plugins")
-	}
+	store := p.host.(sdk.KeyValue)
 	old, _, err := store.Get(ctx, args.Key)
 	if err != nil {
 		return nil, err
@@ -120,10 +117,7 @@ func (p *Plugin) count(ctx context.Context, _ *sdk.ToolCall, args *arguments) (*
 }
 
 func (p *Plugin) recorded(ctx context.Context, _ *sdk.ToolCall, args *arguments) (*sdk.ToolResult, error) {
-	store, ok := p.host.(sdk.KeyValue)
-	if !ok {
-		return nil, errors.New("the host keeps no values for plugins")
-	}
+	store := p.host.(sdk.KeyValue)
 	value, found, err := store.Get(ctx, args.Key)
 	if err != nil {
 		return nil, err
@@ -135,11 +129,7 @@ func (p *Plugin) recorded(ctx context.Context, _ *sdk.ToolCall, args *arguments)
 }
 
 func (p *Plugin) nested(ctx context.Context, call *sdk.ToolCall, args *arguments) (*sdk.ToolResult, error) {
-	caller, ok := p.host.(sdk.ToolCaller)
-	if !ok {
-		return nil, errors.New("the host calls no tools for plugins")
-	}
-	result, err := caller.CallTool(ctx, sdk.ToolRequest{SessionID: call.SessionID, Tool: args.Tool, Args: args.Args})
+	result, err := p.host.(sdk.ToolCaller).CallTool(ctx, sdk.ToolRequest{SessionID: call.SessionID, Tool: args.Tool, Args: args.Args})
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +137,7 @@ func (p *Plugin) nested(ctx context.Context, call *sdk.ToolCall, args *arguments
 }
 
 func (p *Plugin) secret(ctx context.Context, _ *sdk.ToolCall, args *arguments) (*sdk.ToolResult, error) {
-	reader, ok := p.host.(sdk.SecretReader)
-	if !ok {
-		return nil, errors.New("the host gives plugins no secrets")
-	}
-	value, err := reader.Secret(ctx, args.Name)
+	value, err := p.host.(sdk.SecretReader).Secret(ctx, args.Name)
 	if err != nil {
 		return nil, err
 	}

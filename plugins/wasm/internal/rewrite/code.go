@@ -168,7 +168,7 @@ func (b *body) begin(op byte) {
 		b.out = appendS64(b.out, t)
 	} else {
 		t := byte(t & 0x7f)
-		if t != blockEmpty && (t < typeV128 && t != typeFuncref && t != typeExternref) || r.pos != start+2 {
+		if t != blockEmpty && !isValueType(t) || r.pos != start+2 {
 			r.fail("invalid block type %#x", t)
 		}
 		b.out = append(b.out, t)

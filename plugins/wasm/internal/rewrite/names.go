@@ -22,7 +22,7 @@ func (w *writer) functionNames(r *reader) {
 	previous := int64(-1)
 	for range n {
 		index := r.u32()
-		name := r.name()
+		name := string(r.name())
 		if r.err != nil || int64(index) <= previous || uint64(index) >= uint64(w.imported)+uint64(len(w.functions)) {
 			return
 		}
@@ -33,11 +33,13 @@ func (w *writer) functionNames(r *reader) {
 		content = appendName(appendU32(content, index), name)
 	}
 	for i := range w.guards {
-		content = appendName(appendU32(content, w.helper(helpers+i)), []byte(w.guards[i].name))
+		content = appendName(appendU32(content, w.helper(helpers+i)), w.guards[i].name)
 	}
 	w.buf = append(w.buf[:0], 4, 'n', 'a', 'm', 'e')
 	w.buf = appendSection(w.buf, subsectionFunctions, content)
 	w.out = appendSection(w.out, sectionCustom, w.buf)
 }
 
-func appendName(b, name []byte) []byte { return append(appendU32(b, uint32(len(name))), name...) }
+func appendName(b []byte, name string) []byte {
+	return append(appendU32(b, uint32(len(name))), name...)
+}

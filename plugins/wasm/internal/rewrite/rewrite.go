@@ -160,42 +160,18 @@ type writer struct {
 	foreignMemory bool // the memory is imported
 }
 
-// section writes a section. It omits a missing one, unless mustExist returns true.
+// section writes a section. It omits a missing one, unless the rewritten module always has it.
 func (w *writer) section(id byte) error {
+	write, always := w.content(id)
 	r := w.part[id]
 	if r == nil {
-		if !w.mustExist(id) {
+		if !always {
 			return nil
 		}
 		r = &reader{data: []byte{0}} // an empty vector
 	}
 	w.buf = w.buf[:0]
-	switch id {
-	case sectionType:
-		w.typeSection(r)
-	case sectionImport:
-		w.importSection(r)
-	case sectionFunction:
-		w.functionSection(r)
-	case sectionTable:
-		w.tableSection(r)
-	case sectionGlobal:
-		w.globalSection(r)
-	case sectionExport:
-		w.exportSection(r)
-	case sectionStart:
-		w.buf = w.function(w.buf, r)
-	case sectionElement:
-		w.elementSection(r)
-	case sectionCode:
-		w.codeSection(r)
-	case sectionData:
-		w.dataSection(r)
-	case sectionMemory:
-		w.memorySection(r)
-	case sectionDataCount:
-		r.u32()
-	}
+	write(r)
 	r.done(fmt.Sprintf("section %d", id))
 	switch {
 	case r.err != nil:
@@ -209,22 +185,40 @@ func (w *writer) section(id byte) error {
 	return nil
 }
 
+// content returns the function that writes the content of a section, and whether the rewritten module always has the section.
+func (w *writer) content(id byte) (write func(*reader), always bool) {
+	switch id {
+	case sectionType:
+		return w.typeSection, true
+	case sectionImport:
+		return w.importSection, true
+	case sectionFunction:
+		return w.functionSection, true
+	case sectionTable:
+		return w.tableSection, false
+	case sectionMemory:
+		return w.memorySection, false
+	case sectionGlobal:
+		return w.globalSection, true
+	case sectionExport:
+		return w.exportSection, false
+	case sectionStart:
+		return func(r *reader) { w.buf = w.function(w.buf, r) }, false
+	case sectionElement:
+		return w.elementSection, false
+	case sectionDataCount:
+		return func(r *reader) { r.u32() }, false
+	case sectionCode:
+		return w.codeSection, true
+	}
+	return w.dataSection, w.part[sectionDataCount] != nil // the declared number is compared with it
+}
+
 // dataCount writes the number of data segments if the code refers to segments. Otherwise it is not needed, and segments may be joined.
 func (w *writer) dataCount() {
 	if r := w.part[sectionDataCount]; r != nil && w.namesData {
 		w.out = appendSection(w.out, sectionDataCount, r.data)
 	}
-}
-
-// mustExist reports whether the rewritten module always has the section.
-func (w *writer) mustExist(id byte) bool {
-	switch id {
-	case sectionType, sectionImport, sectionFunction, sectionGlobal, sectionCode:
-		return true
-	case sectionData:
-		return w.part[sectionDataCount] != nil // the declared number is compared with it
-	}
-	return false
 }
 
 func appendSection(out []byte, id byte, content []byte) []byte {

@@ -11,13 +11,16 @@ const (
 	typeFunction  = 0x60 // begins the type of a function
 )
 
+// isValueType reports whether t is the type of a value.
+func isValueType(t byte) bool {
+	return t >= typeV128 && t <= typeI32 || t == typeFuncref || t == typeExternref
+}
+
 // valueType reads the type of a value.
-func (r *reader) valueType() byte {
-	t := r.byte()
-	if t < typeV128 && t != typeFuncref && t != typeExternref || t > typeI32 {
+func (r *reader) valueType() {
+	if t := r.byte(); !isValueType(t) {
 		r.fail("invalid value type %#x", t)
 	}
-	return t
 }
 
 // refType reads the type of a reference.
@@ -104,13 +107,9 @@ func (w *writer) typeIndex(r *reader) uint32 {
 func (w *writer) globalIndex(r *reader) uint32 {
 	index := r.u32()
 	if index >= w.globals {
-		r.noGlobal(index, w.globals)
+		r.fail("global %d does not exist; the module has %d", index, w.globals)
 	}
 	return index
-}
-
-func (r *reader) noGlobal(index, globals uint32) {
-	r.fail("global %d does not exist; the module has %d", index, globals)
 }
 
 func (w *writer) importSection(r *reader) {
@@ -137,11 +136,7 @@ func (w *writer) importSection(r *reader) {
 			w.imports = append(w.imports, i)
 		}
 	})
-	for _, name := range [...]string{CheckModule, CheckName} {
-		w.buf = appendU32(w.buf, uint32(len(name)))
-		w.buf = append(w.buf, name...)
-	}
-	w.buf = append(w.buf, byte(KindFunction))
+	w.buf = append(appendName(appendName(w.buf, CheckModule), CheckName), byte(KindFunction))
 	w.buf = appendU32(w.buf, uint32(w.types+typeCheck))
 }
 
