@@ -64,7 +64,7 @@ func libraries() map[string][]string {
 		"github.com/zalando/go-keyring":                     {"internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
-		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
+		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability", "plugins/manifest"},
 		"github.com/bmatcuk/doublestar/v4":                  {"builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},

@@ -11,7 +11,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
@@ -23,21 +26,22 @@ const (
 	maxRequestHeader = 64 << 10 // of names and values together, in bytes
 )
 
-// fetch sends an HTTP request to an address of the grant's scope.
+// fetch sends an HTTP request to an address of the grant's scope. Its answer is complete, or a stream that the plugin reads.
 func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sdk.FetchResponse, error) {
 	u, asked, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	granted, ok := b.grants.origin(asked)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, b.denied(sdk.CapabilityHTTP, asked.String())
-	}
-	if !b.rates.http.Allow() {
+	case !b.rates.http.Allow():
 		return nil, limited("more than %d requests a second", b.limits.HTTPRate)
-	}
-	if req.Stream {
-		return b.openStream(ctx, c, &req, u, &granted)
+	case req.Stream && c.Call == nil:
+		return nil, errors.New("only a call of the plugin can stream an answer")
+	case req.Stream && len(b.web.slots) == cap(b.web.slots): // the plugin may hold them itself
+		return nil, limited("more than %d requests at the same time", b.limits.HTTPConcurrent)
 	}
 	timeout := b.limits.HTTPTimeout
 	if given := time.Duration(req.TimeoutMS) * time.Millisecond; given > 0 && given < timeout {
@@ -45,27 +49,49 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r, err := newRequest(context.WithValue(ctx, grantKey{}, &granted), &req, u)
-	if err != nil {
-		return nil, err
-	}
 	select {
 	case b.web.slots <- struct{}{}:
-		defer func() { <-b.web.slots }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waited %s while %d other requests ran: %w", timeout, b.limits.HTTPConcurrent, ctx.Err())
 	}
-	answer, err := b.send(r)
+	life, leave := ctx, cancel
+	if req.Stream {
+		life, leave = b.running.Bound(c.Call)
+	}
+	end := sync.OnceFunc(func() {
+		leave()
+		<-b.web.slots
+	})
+	r, err := newRequest(context.WithValue(life, grantKey{}, &granted), &req, u)
+	var resp *http.Response
+	if err == nil {
+		resp, err = b.send(ctx, r, leave)
+	}
 	if err != nil {
+		end()
 		return nil, b.explainHTTP(err, timeout)
 	}
-	return answer, nil
+	answer := newResponse(resp)
+	if req.Stream {
+		answer.Stream = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
+			end()
+			_ = resp.Body.Close()
+		}})
+		return answer, nil
+	}
+	defer end()
+	defer resp.Body.Close()
+	answer.Body, err = httpx.ReadAll(resp.Body, b.limits.HTTPBytes)
+	if errors.Is(err, httpx.ErrTooLarge) {
+		err = limited("the answer has more than %d bytes", b.limits.HTTPBytes)
+	}
+	return answer, b.explainHTTP(err, timeout)
 }
 
 // newRequest checks everything in the request except its address.
 func newRequest(ctx context.Context, req *sdk.FetchRequest, u *url.URL) (*http.Request, error) {
 	method := cmp.Or(req.Method, http.MethodGet)
-	if !isToken(method) || method == http.MethodConnect || method == http.MethodTrace {
+	if !httpguts.ValidHeaderFieldName(method) || method == http.MethodConnect || method == http.MethodTrace {
 		return nil, fmt.Errorf("method %q is not supported", method)
 	}
 	header, err := requestHeader(req.Headers)
@@ -85,7 +111,7 @@ func requestHeader(given map[string]string) (http.Header, error) {
 	for name, value := range given {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
-		case !isToken(name):
+		case !httpguts.ValidHeaderFieldName(name):
 			return nil, fmt.Errorf("header %q: the name holds characters that are not allowed", name)
 		case isReserved(canonical):
 			return nil, fmt.Errorf("header %q is set by tenon; omit it", name)
@@ -115,32 +141,16 @@ func isReserved(canonical string) bool {
 	return strings.HasPrefix(canonical, "Proxy-")
 }
 
-// isToken reports whether s is a valid method or header name, see RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	const special = "!#$%&'*+-.^_`|~"
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(special, r)
-	})
-}
-
-// send follows redirects and reads the answer.
-func (b *Broker) send(r *http.Request) (*sdk.FetchResponse, error) {
+// send sends a request, follows redirects, and returns the answer when its headers have arrived. If ctx ends before, it calls cancel, which ends
+// the request.
+func (b *Broker) send(ctx context.Context, r *http.Request, cancel func()) (*http.Response, error) {
+	arrived := context.AfterFunc(ctx, cancel)
 	client := http.Client{Transport: b.web.transport, CheckRedirect: b.checkRedirect}
 	resp, err := client.Do(r)
-	if err != nil {
-		return nil, err
+	if !arrived() {
+		return nil, ctx.Err()
 	}
-	defer resp.Body.Close()
-	body, err := httpx.ReadAll(resp.Body, b.limits.HTTPBytes)
-	if errors.Is(err, httpx.ErrTooLarge) {
-		return nil, limited("the answer has more than %d bytes", b.limits.HTTPBytes)
-	}
-	if err != nil {
-		return nil, err
-	}
-	answer := newResponse(resp)
-	answer.Body = body
-	return answer, nil
+	return resp, err
 }
 
 // newResponse returns a response without its body.

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"sync"
 
-	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
@@ -35,47 +32,6 @@ type streams struct {
 	mu   sync.Mutex
 	next int64
 	open map[int64]*httpStream
-}
-
-// openStream sends a request and keeps its answer open. ctx limits the time until the headers of the answer.
-func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest, u *url.URL, granted *origin) (*sdk.FetchResponse, error) {
-	if c.Call == nil {
-		return nil, errors.New("only a call of the plugin can stream an answer")
-	}
-	whole, cancel := b.running.Bound(c.Call)
-	r, err := newRequest(context.WithValue(whole, grantKey{}, granted), req, u)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	select {
-	case b.web.slots <- struct{}{}:
-	default:
-		cancel()
-		return nil, limited("more than %d requests at the same time", b.limits.HTTPConcurrent)
-	}
-	end := sync.OnceFunc(func() {
-		cancel()
-		<-b.web.slots
-	})
-	ctx, stop := context.WithTimeout(ctx, b.limits.HTTPTimeout)
-	defer stop()
-	release := context.AfterFunc(ctx, cancel)
-	client := http.Client{Transport: b.web.transport, CheckRedirect: b.checkRedirect}
-	resp, err := client.Do(r)
-	if !release() { // ctx ended
-		err = errors.Join(ctx.Err(), err)
-	}
-	if err != nil {
-		end()
-		return nil, b.explainHTTP(err, b.limits.HTTPTimeout)
-	}
-	answer := newResponse(resp)
-	answer.Stream = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
-		end()
-		_ = resp.Body.Close()
-	}})
-	return answer, nil
 }
 
 // add keeps a stream until it ends or its call does, and returns its number, which is never 0.
