@@ -60,7 +60,7 @@ func libraries() map[string][]string {
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"internal/filelock", "host/store/sqlite", "host/snapshot", "plugins/ability"},
+		"github.com/gofrs/flock":                            {"internal/filelock", "host/store/sqlite", "host/snapshot"},
 		"github.com/zalando/go-keyring":                     {"internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},

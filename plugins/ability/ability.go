@@ -29,7 +29,7 @@ type Options struct {
 	// DataDir is the plugin's own directory, created with mode 0700 when it is first needed.
 	DataDir string
 	Logger  *slog.Logger // nil: nothing is logged
-	Limits  Limits       // zero fields get their defaults
+	Limits  Limits       // the zero value means DefaultLimits
 }
 
 // Caller describes the call during which a plugin makes a request.
@@ -65,11 +65,11 @@ type Broker struct {
 // New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckAddress.
 func New(o Options) *Broker {
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	limits := o.Limits.withDefaults()
+	limits := cmp.Or(o.Limits, DefaultLimits())
 	b := &Broker{
 		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
 		grants: newGrants(o.Grants, log), rates: newRates(limits),
-		kv: newStore(o.DataDir, limits), web: newWeb(limits), running: ongoing.New(guest.Detached()),
+		kv: &store{dir: o.DataDir, limits: limits}, web: newWeb(limits), running: ongoing.New(guest.Detached()),
 	}
 	b.operations = b.table()
 	return b

@@ -6,39 +6,31 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits are the limits of the requests of one plugin. Zero fields mean defaults.
+// Limits are the limits of the requests of one plugin.
 type Limits struct {
-	RequestBytes  int // of one request as JSON; default 1 MiB
-	ResponseBytes int // of one answer as JSON; default 8 MiB
+	RequestBytes  int // of one request as JSON
+	ResponseBytes int // of one answer as JSON
 
-	Rate, Burst         int // operations a second; default 1000, with bursts of 2000
-	HTTPRate, HTTPBurst int // HTTP requests a second, on top of Rate; default 20, with bursts of 20
+	Rate, Burst         int // operations a second
+	HTTPRate, HTTPBurst int // HTTP requests a second, on top of Rate
 
-	HTTPConcurrent int           // HTTP requests at the same time, others wait; default 8
-	HTTPBytes      int           // of one answer's body, unpacked; default 4 MiB
-	HTTPTimeout    time.Duration // of one HTTP request, the redirects included; default 30 s
+	HTTPConcurrent int           // HTTP requests at the same time, others wait
+	HTTPBytes      int           // of one answer's body, unpacked
+	HTTPTimeout    time.Duration // of one HTTP request, the redirects included
 
-	KVBytes      int // of all keys and values together; default 1 MiB
-	KVKeys       int // default 1000
-	KVKeyBytes   int // of one key; default 256
-	KVValueBytes int // of one value; default 256 KiB
+	KVBytes      int // of all keys and values together
+	KVKeys       int
+	KVKeyBytes   int // of one key
+	KVValueBytes int // of one value
 }
 
-func (l Limits) withDefaults() Limits {
-	for value, standard := range map[*int]int{
-		&l.RequestBytes: 1 << 20, &l.ResponseBytes: 8 << 20,
-		&l.Rate: 1000, &l.Burst: 2000, &l.HTTPRate: 20, &l.HTTPBurst: 20,
-		&l.HTTPConcurrent: 8, &l.HTTPBytes: 4 << 20,
-		&l.KVBytes: 1 << 20, &l.KVKeys: 1000, &l.KVKeyBytes: 256, &l.KVValueBytes: 256 << 10,
-	} {
-		if *value <= 0 {
-			*value = standard
-		}
+// DefaultLimits returns the limits of brokers without others.
+func DefaultLimits() Limits {
+	return Limits{
+		RequestBytes: 1 << 20, ResponseBytes: 8 << 20, Rate: 1000, Burst: 2000,
+		HTTPRate: 20, HTTPBurst: 20, HTTPConcurrent: 8, HTTPBytes: 4 << 20, HTTPTimeout: 30 * time.Second,
+		KVBytes: 1 << 20, KVKeys: 1000, KVKeyBytes: 256, KVValueBytes: 256 << 10,
 	}
-	if l.HTTPTimeout <= 0 {
-		l.HTTPTimeout = 30 * time.Second
-	}
-	return l
 }
 
 // rates are the token buckets of a plugin.
