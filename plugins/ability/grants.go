@@ -67,23 +67,16 @@ func (g *grants) origin(o origin) (origin, bool) {
 
 // Match compares a name with a pattern in which * matches any characters.
 func Match(pattern, name string) bool {
-	first, rest, wild := strings.Cut(pattern, "*")
-	if !wild {
+	pieces := strings.Split(pattern, "*")
+	last := len(pieces) - 1
+	if last == 0 {
 		return pattern == name
 	}
-	if !strings.HasPrefix(name, first) {
-		return false
-	}
-	name = name[len(first):]
-	for {
-		piece, after, more := strings.Cut(rest, "*")
-		if !more {
-			return strings.HasSuffix(name, piece)
+	name, found := strings.CutPrefix(name, pieces[0])
+	for _, piece := range pieces[1:last] {
+		if found {
+			_, name, found = strings.Cut(name, piece)
 		}
-		_, behind, found := strings.Cut(name, piece)
-		if !found {
-			return false
-		}
-		name, rest = behind, after
 	}
+	return found && strings.HasSuffix(name, pieces[last])
 }

@@ -177,7 +177,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	}
 	r.URL.Host = asked.hostport()
 	r.Header.Del("Referer") // may contain the query
-	if !isOneOrigin(asked, via) {
+	if slices.ContainsFunc(via, func(before *http.Request) bool { return !httpx.SameOrigin(before.URL, r.URL) }) {
 		for name := range r.Header {
 			if !slices.Contains([]string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}, name) {
 				r.Header.Del(name)
@@ -186,14 +186,6 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	}
 	*r = *r.WithContext(context.WithValue(r.Context(), grantKey{}, &granted))
 	return nil
-}
-
-// isOneOrigin reports whether all requests so far have the origin of the next one.
-func isOneOrigin(asked origin, via []*http.Request) bool {
-	return !slices.ContainsFunc(via, func(before *http.Request) bool {
-		o, err := originOf(before.URL)
-		return err != nil || !o.same(asked)
-	})
 }
 
 // explainHTTP turns an error of the client into one for the plugin's author.

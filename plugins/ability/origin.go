@@ -50,11 +50,6 @@ func (o origin) hostport() string {
 	return o.host
 }
 
-// same reports whether two origins of requests are equal.
-func (o origin) same(other origin) bool {
-	return o.scheme == other.scheme && o.host == other.host && o.port == other.port
-}
-
 // covers reports whether a grant covers the address of a request.
 func (o origin) covers(asked origin) bool {
 	if o.scheme != asked.scheme || o.port != asked.port {
