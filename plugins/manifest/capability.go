@@ -67,23 +67,17 @@ func (v *validator) capabilities(list []sdk.Capability) {
 
 func (v *validator) capability(where string, c sdk.Capability) {
 	known, ok := capabilities[c.Name]
-	if !ok {
-		v.add(checked.Join(where, "name"), nearest.Remedy(c.Name, sortedKeys(capabilities)), "unknown capability %s", quoted(c.Name))
+	if !v.need(ok, checked.Join(where, "name"), nearest.Remedy(c.Name, sortedKeys(capabilities)), "unknown capability %s", quoted(c.Name)) {
 		return
 	}
-	if len(c.Reason) > maxReason {
-		v.add(checked.Join(where, "reason"), "shorten it", "has %d bytes, at most %d are allowed", len(c.Reason), maxReason)
-	}
+	v.bound(len(c.Reason), maxReason, "bytes", checked.Join(where, "reason"), "shorten it")
 	scope := checked.Join(where, "scope")
-	switch {
-	case known.problem != nil && len(c.Scope) == 0:
-		v.add(scope, "add a scope, such as a host or a path", "%s needs a scope", c.Name)
-	case known.problem == nil && len(c.Scope) > 0:
-		v.add(scope, "remove it", "%s has no scope", c.Name)
+	if known.problem == nil {
+		v.need(len(c.Scope) == 0, scope, "remove it", "%s has no scope", c.Name)
 		return
-	case len(c.Scope) > maxScope:
-		v.add(scope, "ask for less", "has %d entries, at most %d are allowed", len(c.Scope), maxScope)
 	}
+	v.need(len(c.Scope) > 0, scope, "add a scope, such as a host or a path", "%s needs a scope", c.Name)
+	v.bound(len(c.Scope), maxScope, "entries", scope, "ask for less")
 	for i, entry := range c.Scope {
 		problem := ""
 		switch {
@@ -94,9 +88,7 @@ func (v *validator) capability(where string, c sdk.Capability) {
 		default:
 			problem = known.problem(entry)
 		}
-		if problem != "" {
-			v.add(checked.Index(scope, i), "", "%s: %s", quoted(entry), problem)
-		}
+		v.need(problem == "", checked.Index(scope, i), "", "%s: %s", quoted(entry), problem)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/nearest"
@@ -98,11 +100,9 @@ func serverList(rep *report, data []byte) *checked.Node {
 		}
 	})
 	schema, list := n.Get("$schema"), n.Get("mcpServers")
-	if schema == nil || schema.Kind != checked.String || schema.Text != MCPSchema {
-		rep.add("$schema", `write "`+MCPSchema+`"`, "this is not the version of plugin.json")
-	}
-	if list == nil {
-		rep.add("mcpServers", `write an object {"name": {…}}`, "is missing")
+	valid := schema != nil && schema.Kind == checked.String && schema.Text == MCPSchema
+	rep.need(valid, "$schema", `write "`+MCPSchema+`"`, "this is not the version of plugin.json")
+	if !rep.need(list != nil, "mcpServers", `write an object {"name": {…}}`, "is missing") {
 		return nil
 	}
 	c.Each(list.Place("mcpServers"), list, func(checked.Place, string, *checked.Node) {})
@@ -112,16 +112,12 @@ func serverList(rep *report, data []byte) *checked.Node {
 // server reads one entry of mcp.json.
 func (r *reader) server(rep *report, where string, m *checked.Member) (s Server) {
 	c := rep.checker()
-	if m.Name == "" || strings.ContainsFunc(m.Name, hidden) {
-		rep.add(where, "rename it", "the server has no name that can be shown")
-		return s
-	}
-	if !c.Want(m.Value.Place(where), &m.Value, checked.Object) {
+	shows := m.Name != "" && !strings.ContainsFunc(m.Name, hidden)
+	if !rep.need(shows, where, "rename it", "the server has no name that can be shown") || !c.Want(m.Value.Place(where), &m.Value, checked.Object) {
 		return s
 	}
 	t := m.Value.Get("type")
-	if t == nil || t.Kind != checked.String {
-		rep.add(checked.Join(where, "type"), "write stdio, streamable-http or sse", "is missing")
+	if !rep.need(t != nil && t.Kind == checked.String, checked.Join(where, "type"), "write stdio, streamable-http or sse", "is missing") {
 		return s
 	}
 	switch t.Text {
@@ -157,11 +153,7 @@ func (r *reader) checkStdio(rep *report, where string, s *Server, hasCwd bool) {
 			rep.add(checked.Join(where, "command"), "", "%s: %v", quoted(s.Command), err)
 		}
 	}
-	for i, arg := range s.Args {
-		if strings.ContainsRune(arg, 0) {
-			rep.add(checked.Index(checked.Join(where, "args"), i), "remove it", "holds a NUL character")
-		}
-	}
+	rep.noNUL(checked.Join(where, "args"), s.Args)
 	for name, value := range s.Env {
 		field := checked.Join(checked.Join(where, "env"), name)
 		switch upper := strings.ToUpper(name); {
@@ -172,9 +164,8 @@ func (r *reader) checkStdio(rep *report, where string, s *Server, hasCwd bool) {
 		}
 	}
 	if hasCwd {
-		if problem := r.cwdProblem(s.Cwd); problem != "" {
-			rep.add(checked.Join(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
-		}
+		problem := r.cwdProblem(s.Cwd)
+		rep.need(problem == "", checked.Join(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
 	}
 }
 
@@ -209,23 +200,17 @@ func cutVariable(s, name string) (rest string, ok bool) {
 }
 
 func (s *Server) checkRemote(rep *report, where string) {
-	if problem := urlProblem(s.URL); problem != "" {
-		rep.add(checked.Join(where, "url"), "", "%s %s", quoted(s.URL), problem)
-	}
+	problem := urlProblem(s.URL)
+	rep.need(problem == "", checked.Join(where, "url"), "", "%s %s", quoted(s.URL), problem)
 	seen := map[string]string{}
 	for name, value := range s.Headers {
 		field := checked.Join(checked.Join(where, "headers"), name)
 		lower := strings.ToLower(name)
-		if other, twice := seen[lower]; twice {
-			rep.add(field, "keep one of them", "is the same header as %s", quoted(other))
-		}
+		other, twice := seen[lower]
+		rep.need(!twice, field, "keep one of them", "is the same header as %s", quoted(other))
 		seen[lower] = name
-		if !headerName(name) {
-			rep.add(field, "", "is not the name of an HTTP header")
-		}
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.TrimSpace(value) != value {
-			rep.add(field, "", "invalid value of an HTTP header")
-		}
+		rep.need(httpguts.ValidHeaderFieldName(name), field, "", "is not the name of an HTTP header")
+		rep.need(httpguts.ValidHeaderFieldValue(value) && strings.TrimSpace(value) == value, field, "", "invalid value of an HTTP header")
 	}
 }
 
@@ -269,8 +254,4 @@ func CheckSpelling(u *url.URL) error {
 		}
 	}
 	return nil
-}
-
-func headerName(s string) bool {
-	return s != "" && plain(s, "!#$%&'*+-.^_`|~")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/schemacost"
@@ -34,17 +35,11 @@ func Describe(data []byte) (sdk.Description, error) {
 	if n == nil || !c.Decode(n.Place(""), n, &d) {
 		return sdk.Description{}, rep.err()
 	}
-	if d.Name == "" {
-		rep.add("name", "name the plugin", "is missing")
-	} else {
+	if rep.need(d.Name != "", "name", "name the plugin", "is missing") {
 		checkName(rep, "name", d.Name)
 	}
-	if d.Runtime != nil {
-		rep.add("runtime", "remove it", "a plugin that describes itself runs already")
-	}
-	if d.Build != nil {
-		rep.add("build", "remove it", "a plugin that describes itself is built already")
-	}
+	rep.need(d.Runtime == nil, "runtime", "remove it", "a plugin that describes itself runs already")
+	rep.need(d.Build == nil, "build", "remove it", "a plugin that describes itself is built already")
 	v := &validator{report: rep, own: d.Name}
 	v.contributions(&d)
 	if err := rep.err(); err != nil {
@@ -89,19 +84,15 @@ func (v *validator) rest(d *sdk.Description) {
 	unique(v, v.at("protocols"), d.Protocols, func(where string, p string) string { return v.word(where, p) })
 	unique(v, v.at("auth"), d.Auth, func(where string, a sdk.AuthDescription) string {
 		v.word(checked.Join(where, "id"), a.ID)
-		if !slices.ContainsFunc(d.Capabilities, func(c sdk.Capability) bool {
+		named := slices.ContainsFunc(d.Capabilities, func(c sdk.Capability) bool {
 			return c.Name == sdk.CapabilityAuth && slices.Contains(c.Scope, a.Provider)
-		}) {
-			v.add(checked.Join(where, "provider"), "request it in capabilities", "the capability auth does not name %s", quoted(a.Provider))
-		}
+		})
+		v.need(named, checked.Join(where, "provider"), "request it in capabilities", "the capability auth does not name %s", quoted(a.Provider))
 		return v.word(checked.Join(where, "provider"), a.Provider) + " " + a.ID
 	})
 	unique(v, v.at("agents"), d.Agents, func(where string, a sdk.Agent) string {
-		switch a.Mode {
-		case sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll:
-		default:
-			v.add(checked.Join(where, "mode"), "write primary, subagent or all", "unknown mode %s", quoted(a.Mode))
-		}
+		known := slices.Contains([]string{sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll}, a.Mode)
+		v.need(known, checked.Join(where, "mode"), "write primary, subagent or all", "unknown mode %s", quoted(a.Mode))
 		return v.word(checked.Join(where, "name"), a.Name)
 	})
 	unique(v, v.at("commands"), d.Commands, func(where string, c sdk.Command) string { return v.word(checked.Join(where, "name"), c.Name) })
@@ -109,8 +100,7 @@ func (v *validator) rest(d *sdk.Description) {
 
 // unique checks the elements of a list, whose names check returns, and reports duplicates.
 func unique[T any](v *validator, where string, list []T, check func(where string, e T) string) {
-	if len(list) > maxContributions {
-		v.add(where, "contribute fewer", "has %d entries, at most %d are allowed", len(list), maxContributions)
+	if !v.bound(len(list), maxContributions, "entries", where, "contribute fewer") {
 		return
 	}
 	seen := make(map[string]int, len(list))
@@ -170,50 +160,38 @@ func contributed(d *sdk.Description) (out []string) {
 
 func (v *validator) tools(tools []sdk.ToolDescription) {
 	const most = 64 // the limit of model servers
-	limit := sdk.DefaultToolTimeout.Milliseconds()
 	unique(v, v.at("tools"), tools, func(where string, t sdk.ToolDescription) string {
-		if len(t.ID) == 0 || len(t.ID) > most || !plain(t.ID, "_-") {
-			v.add(checked.Join(where, "id"), fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "invalid tool id %s", quoted(t.ID))
-		}
-		if t.Permission != "" && (len(t.Permission) > most || !plain(t.Permission, "_-.")) {
-			v.add(checked.Join(where, "permission"), "use letters, digits, _, - and .", "invalid permission key %s", quoted(t.Permission))
-		}
-		v.text(checked.Join(where, "description"), t.Description, "describe the tool; the model chooses by it")
-		if len(t.Parameters) == 0 {
-			v.add(checked.Join(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing")
-		} else {
+		v.need(t.ID != "" && len(t.ID) <= most && plain(t.ID, "_-"), checked.Join(where, "id"),
+			fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "invalid tool id %s", quoted(t.ID))
+		v.need(len(t.Permission) <= most && plain(t.Permission, "_-."), checked.Join(where, "permission"),
+			"use letters, digits, _, - and .", "invalid permission key %s", quoted(t.Permission))
+		text := checked.Join(where, "description")
+		v.need(strings.TrimSpace(t.Description) != "", text, "describe the tool; the model chooses by it", "is missing")
+		v.bound(len(t.Description), maxText, "bytes", text, "shorten it")
+		if v.need(len(t.Parameters) > 0, checked.Join(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing") {
 			v.schema(checked.Join(where, "parameters"), t.Parameters)
 		}
-		if t.TimeoutMS < 0 || t.TimeoutMS > limit {
-			v.add(checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", t.TimeoutMS, limit)
-		}
+		v.timeout(where, t.TimeoutMS, sdk.DefaultToolTimeout)
 		return t.ID
 	})
 }
 
-// text checks a description that the model reads.
-func (v *validator) text(where, s, remedy string) {
-	if strings.TrimSpace(s) == "" {
-		v.add(where, remedy, "is missing")
-	}
-	if len(s) > maxText {
-		v.add(where, "shorten it", "has %d bytes, at most %d are allowed", len(s), maxText)
-	}
+// timeout checks the timeout of a hook or tool.
+func (v *validator) timeout(where string, have int64, most time.Duration) {
+	limit := most.Milliseconds()
+	v.need(have >= 0 && have <= limit, checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", have, limit)
 }
 
 // schema checks a JSON schema of an object. References to other documents are refused: nothing is fetched.
 func (v *validator) schema(where string, data json.RawMessage) {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
-		v.add(where, `write a JSON schema of type "object"`, "want an object")
+	err := json.Unmarshal(data, &fields)
+	if !v.need(err == nil && fields != nil, where, `write a JSON schema of type "object"`, "want an object") {
 		return
 	}
-	if string(fields["type"]) != `"object"` {
-		v.add(checked.Join(where, "type"), `write "type": "object"`, "want the schema of an object")
-		return
-	}
-	if _, err := schemacost.Resolve(data); err != nil {
-		v.add(where, "correct the JSON schema", "%v", err)
+	if v.need(string(fields["type"]) == `"object"`, checked.Join(where, "type"), `write "type": "object"`, "want the schema of an object") {
+		_, err := schemacost.Resolve(data)
+		v.need(err == nil, where, "correct the JSON schema", "%v", err)
 	}
 }
 
