@@ -103,18 +103,7 @@ func (r *reader) skill(dir string) (Skill, error) {
 		Description string           `json:"description"`
 		Manual      frontmatter.Flag `json:"disable-model-invocation"` // of Claude Code
 	}
-	data, err := r.folder.read(path.Join(dir, skillFile), maxSkillBytes)
-	if err == nil && !utf8.Valid(data) {
-		err = errors.New("is not valid UTF-8")
-	}
-	var doc *frontmatter.Document
-	if err == nil {
-		doc, err = frontmatter.Parse(data)
-	}
-	if err == nil {
-		err = doc.Decode(&meta)
-	}
-	if err != nil {
+	if _, err := r.document(path.Join(dir, skillFile), &meta); err != nil {
 		return Skill{}, err
 	}
 	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Dir: resolved, Manual: bool(meta.Manual)}
@@ -132,6 +121,22 @@ func (r *reader) skill(dir string) (Skill, error) {
 		err = fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(usual))
 	}
 	return s, err
+}
+
+// document reads a Markdown file by its path from the root, and its front matter into meta.
+func (r *reader) document(rel string, meta any) (*frontmatter.Document, error) {
+	data, err := r.folder.read(rel, maxSkillBytes)
+	if err != nil {
+		return nil, err
+	}
+	if !utf8.Valid(data) {
+		return nil, errors.New("is not valid UTF-8")
+	}
+	doc, err := frontmatter.Parse(data)
+	if err == nil {
+		err = doc.Decode(meta)
+	}
+	return doc, err
 }
 
 // check checks the name and the description.
