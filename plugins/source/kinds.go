@@ -26,11 +26,12 @@ func kinds() []kind {
 	}
 }
 
-// kindOf returns the kind of the first word of a reference; false without one.
-func kindOf(scheme string) (kind, bool) {
-	list := kinds()
-	if at := slices.IndexFunc(list, func(k kind) bool { return slices.Contains(k.schemes, scheme) }); at >= 0 {
-		return list[at], true
+// kindOf returns the kind with a name, or of the first word of a reference; false without one.
+func kindOf(name Kind, scheme string) (kind, bool) {
+	for _, k := range kinds() {
+		if k.name == name || slices.Contains(k.schemes, scheme) {
+			return k, true
+		}
 	}
 	return kind{}, false
 }

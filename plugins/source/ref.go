@@ -55,7 +55,7 @@ const Forms = `./directory, ./file.tar.gz|.zip|.wasm|.mcpb, https://….tar.gz|.
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
 func IsRef(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
-	if _, known := kindOf(scheme); ok {
+	if _, known := kindOf("", scheme); ok {
 		return known && rest != ""
 	}
 	_, _, ok = catalogued(text)
@@ -83,7 +83,7 @@ func Parse(text, base, home string) (Ref, error) {
 		return wrong("control characters")
 	}
 	scheme, rest, ok := strings.Cut(text, ":")
-	k, known := kindOf(scheme)
+	k, known := kindOf("", scheme)
 	switch {
 	case !IsRef(text) && (filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~/")):
 		return localRef(text, base, home), nil
