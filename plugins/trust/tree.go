@@ -19,6 +19,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/archive"
 )
 
 // Kinds of errors about content.
@@ -206,29 +207,10 @@ func (s *scanner) add(in *projectfs.Dir, name string, found fs.DirEntry) error {
 		return os.Mkdir(s.dest(name), 0o700)
 	case found.Type()&fs.ModeSymlink != 0:
 		target, err := in.Readlink(found.Name())
-		s.tree.entries = append(s.tree.entries, entry{kind: kindLink, path: name, target: s.relative(name, target)})
+		s.tree.entries = append(s.tree.entries, entry{kind: kindLink, path: name, target: archive.Relative(s.real, name, target)})
 		return err
 	}
 	return s.file(in, found.Name(), name)
-}
-
-// relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package. The path may lead through
-// links above the package.
-func (s *scanner) relative(name, target string) string {
-	if !filepath.IsAbs(target) {
-		return filepath.ToSlash(target)
-	}
-	rel, err := filepath.Rel(s.real, target)
-	if dir, base := filepath.Split(target); err != nil || !filepath.IsLocal(rel) {
-		if dir, err = filepath.EvalSymlinks(dir); err == nil {
-			rel, err = filepath.Rel(s.real, filepath.Join(dir, base))
-		}
-	}
-	if err != nil || !filepath.IsLocal(rel) {
-		return target
-	}
-	fromDir, _ := filepath.Rel(filepath.FromSlash(path.Dir(name)), rel) // both are below the root
-	return filepath.ToSlash(fromDir)
 }
 
 // file reads one file of the directory in, and copies it.
