@@ -99,17 +99,15 @@ func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
 	if !ok {
 		return trust.Hook{}, false
 	}
-	hook := trust.Hook{
-		Point: info.Point, Name: h.Name, Reads: h.Reads, Writes: h.Writes,
-		OnError: h.OnError, TimeoutMS: h.TimeoutMS, Priority: h.Priority, Before: h.Before, After: h.After,
-	}
-	if hook.Name == "" || hook.Name == h.Point {
-		hook.Name = string(info.Point)
+	hook := trust.Hook{HookDescription: *h}
+	hook.Point = string(info.Point)
+	if h.Name == "" || h.Name == h.Point {
+		hook.Name = hook.Point
 	}
 	if info.NewValue == nil {
 		hook.Reads, hook.Writes = nil, nil // the point has no value
 	}
-	hook.Right = trust.RightOf(hook.Point, hook.Writes)
+	hook.Right = trust.RightOf(info.Point, hook.Writes)
 	return hook, true
 }
 

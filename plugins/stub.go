@@ -17,11 +17,7 @@ func (l *Loader) stub(i *Item) sdk.Plugin {
 	}
 	out := &sdk.Bundle{Info: sdk.Manifest{Name: i.Name, Version: i.Manifest.Version, Carrier: i.Carrier}}
 	for _, h := range list {
-		d := sdk.HookDescription{
-			Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, OnError: h.OnError, TimeoutMS: h.TimeoutMS,
-			Priority: h.Priority, Before: h.Before, After: h.After,
-		}
-		hook, err := hookpoint.Hook(&d, "hooks", quarantined{})
+		hook, err := hookpoint.Hook(&h.HookDescription, "hooks", quarantined{})
 		if err != nil {
 			l.log.Warn("hook of a plugin in quarantine left out", "plugin", i.Name, "err", err)
 			continue

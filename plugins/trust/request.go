@@ -33,20 +33,11 @@ type Request struct {
 	Undescribed bool `json:"undescribed,omitempty"`
 }
 
-// Hook is a hook as far as the user decides about it.
+// Hook is a hook as far as the user decides about it. Its policy, timeout and order are shown but not compared.
 type Hook struct {
-	Point  sdk.Point `json:"point"`
-	Name   string    `json:"name"`
-	Reads  []string  `json:"reads,omitempty"`
-	Writes []string  `json:"writes,omitempty"`
+	sdk.HookDescription
 	// Right is a right of the hook beyond its fields. It counts as requested: approvals from before rights existed do not cover it.
 	Right Right `json:"right,omitempty"`
-	// The following fields are shown but not compared.
-	OnError   sdk.OnError `json:"onError,omitempty"`
-	TimeoutMS int64       `json:"timeout,omitempty"` // milliseconds; 0: the default
-	Priority  int         `json:"priority,omitempty"`
-	Before    []string    `json:"before,omitempty"`
-	After     []string    `json:"after,omitempty"`
 }
 
 // Right is a right that is as good as the user's own.
@@ -148,7 +139,7 @@ func (r *Request) asks() []Change {
 }
 
 // Label names the hook: its point, with its name where it has another.
-func (h Hook) Label() string { return hookpoint.Label(h.Point, h.Name) }
+func (h Hook) Label() string { return hookpoint.Label(sdk.Point(h.Point), h.Name) }
 
 func field(pointer string) string {
 	return cmp.Or(pointer, "everything")
