@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -59,14 +59,13 @@ func Read(path string) (*File, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("not a regular file")
 	}
-	var data []byte
+	f, data := &File{}, []byte(nil)
 	if err == nil {
 		data, err = projectfs.ReadRegular(path, maxBytes)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+	if err == nil {
+		f, err = Decode(data)
 	}
-	f, err := Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
 	}
@@ -75,16 +74,11 @@ func Read(path string) (*File, error) {
 
 // Decode reads the content of a lock file.
 func Decode(data []byte) (*File, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var c content
-	if err := dec.Decode(&c); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("unexpected data after the JSON value")
-	}
+	err := jsontext.DecodeStrict(data, &c)
 	switch {
+	case err != nil:
+		return nil, err
 	case c.Version != version:
 		return nil, fmt.Errorf("version %d; this tenon reads version %d: use the tenon that wrote it", c.Version, version)
 	case len(c.Plugins) > maxPins:
