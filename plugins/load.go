@@ -167,7 +167,7 @@ func (l *Loader) allowServers(p *manifest.Package) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-10-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-11-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -368,9 +368,7 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	if i.pkg == nil {
 		return
 	}
-	for _, s := range i.pkg.Skills {
-		out.Skills = append(out.Skills, sdk.PackagedSkill{Name: s.Name, Description: s.Description, Location: s.File(), Root: i.pkg.Root, Manual: s.Manual})
-	}
+	out.Skills = append(out.Skills, i.pkg.Skills...)
 	data, env := l.dataDir(i), l.grantedEnv(i)
 	for _, name := range sortedKeys(i.pkg.Servers) {
 		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
