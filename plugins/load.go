@@ -414,16 +414,12 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	left, err := l.store.Read()
-	if err != nil {
-		return err
-	}
-	pinned, err := l.History().Digests()
+	used, err := l.used()
 	if err != nil {
 		return err
 	}
 	for _, e := range gone {
-		if !pinned[e.Digest] && !slices.ContainsFunc(left, func(o trust.Entry) bool { return o.Digest == e.Digest }) {
+		if !used(e.Digest) {
 			err = errors.Join(err, l.vault.Remove(e.Digest))
 		}
 	}
@@ -431,19 +427,25 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	return errors.Join(err, l.collect())
 }
 
-// collect deletes sealed copies without an approval that no generation of a lock file names.
-func (l *Loader) collect() error {
+// used returns a function that reports whether a sealed copy is approved, or a generation of a lock file names it.
+func (l *Loader) used() (func(trust.Digest) bool, error) {
 	entries, err := l.store.Read()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pinned, err := l.History().Digests()
+	return func(d trust.Digest) bool {
+		return pinned[d] || slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
+	}, err
+}
+
+// collect deletes the sealed copies that are not used.
+func (l *Loader) collect() error {
+	used, err := l.used()
 	if err != nil {
 		return err
 	}
-	err = l.vault.Collect(func(d trust.Digest) bool {
-		return pinned[d] || slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
-	})
+	err = l.vault.Collect(used)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // a copy in use cannot be deleted on this system; a later call will
 	}
