@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -317,4 +317,4 @@ func (r *reader) leftOut(n *checked.Node, manifest string) {
 }
 
 // reference matches a variable in an entry of a server.
-var reference = regexp.MustCompile(`\$\{[^}]*\}`)
+var reference = lazyregexp.New(`\$\{[^}]*\}`)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,22 +25,8 @@ const maxServer = 1 << 20
 // ErrServer is returned for MCP servers that cannot be installed.
 var ErrServer = errors.New("cannot be installed as a plugin")
 
-var (
-	mcpName    = regexp.MustCompile(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`) // see the schema of server.json
-	mcpVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]*$`)
-)
-
-// mcpRef reads what follows "mcp:".
-func mcpRef(_, rest string) (Ref, error) {
-	name, version, given := strings.Cut(rest, "@")
-	switch {
-	case !mcpName.MatchString(name) || len(name) > 200:
-		return Ref{}, errors.New("want mcp:NAME, such as mcp:io.github.owner/server")
-	case given && !mcpVersion.MatchString(version):
-		return Ref{}, fmt.Errorf("%q is not a version", version)
-	}
-	return Ref{Kind: MCP, URL: name, Version: version}, nil
-}
+// mcpRef reads what follows "mcp:", see the schema of server.json.
+var mcpRef = formed(MCP, "NAME, such as mcp:io.github.owner/server", `([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)(?:@([0-9A-Za-z][0-9A-Za-z.+_-]*))?`)
 
 // server is the part of a server.json that decides how the server starts,
 // see https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json.
@@ -95,7 +80,7 @@ func decodeServer(data []byte) (*server, error) {
 	if answer.Server != nil {
 		s = answer.Server
 	}
-	if !mcpName.MatchString(s.Name) || !mcpVersion.MatchString(s.Version) {
+	if r, err := mcpRef("", s.Name+"@"+s.Version); err != nil || r.URL != s.Name {
 		return nil, fmt.Errorf("unexpected description of an MCP server: name %q, version %q", visible.Cut(s.Name, 100, "…"), visible.Cut(s.Version, 100, "…"))
 	}
 	return s, nil

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/httpx"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
@@ -262,16 +261,8 @@ func FileRef(address string) (Ref, error) {
 	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }
 
-// npmPackage matches the name of an npm package, and a range or tag.
-var npmPackage = lazyregexp.New(`^((?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?:@(.+))?$`)
-
-func npmRef(_, rest string) (Ref, error) {
-	m := npmPackage().FindStringSubmatch(rest)
-	if m == nil || len(m[1]) > 214 {
-		return Ref{}, errors.New("want npm:package or npm:package@range")
-	}
-	return Ref{Kind: NPM, URL: m[1], Version: m[2]}, nil
-}
+// npmRef reads what follows "npm:". The version is a range or a tag.
+var npmRef = formed(NPM, "package or npm:package@range", `((?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?:@(.+))?`)
 
 // String returns the reference as Parse reads it. Paths are absolute.
 func (r Ref) String() string {
