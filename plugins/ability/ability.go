@@ -9,10 +9,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"golang.org/x/time/rate"
 
 	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/sdk"
@@ -149,4 +153,77 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 		return nil, limited("%s: the answer has %d bytes, at most %d are passed on", op, len(answer), b.limits.ResponseBytes)
 	}
 	return answer, nil
+}
+
+// Limits are the limits of the requests of one plugin.
+type Limits struct {
+	RequestBytes  int // of one request as JSON
+	ResponseBytes int // of one answer as JSON
+
+	Rate, Burst         int // operations a second
+	HTTPRate, HTTPBurst int // HTTP requests a second, on top of Rate
+
+	HTTPConcurrent int           // HTTP requests at the same time, others wait
+	HTTPBytes      int           // of one answer's body, unpacked
+	HTTPTimeout    time.Duration // of one HTTP request, the redirects included
+
+	KVBytes      int // of all keys and values together
+	KVKeys       int
+	KVKeyBytes   int // of one key
+	KVValueBytes int // of one value
+}
+
+// DefaultLimits returns the limits of brokers without others.
+func DefaultLimits() Limits {
+	return Limits{
+		RequestBytes: 1 << 20, ResponseBytes: 8 << 20, Rate: 1000, Burst: 2000,
+		HTTPRate: 20, HTTPBurst: 20, HTTPConcurrent: 8, HTTPBytes: 4 << 20, HTTPTimeout: 30 * time.Second,
+		KVBytes: 1 << 20, KVKeys: 1000, KVKeyBytes: 256, KVValueBytes: 256 << 10,
+	}
+}
+
+// rates are the token buckets of a plugin.
+type rates struct{ all, http *rate.Limiter }
+
+func newRates(l Limits) rates {
+	return rates{
+		all:  rate.NewLimiter(rate.Limit(l.Rate), l.Burst),
+		http: rate.NewLimiter(rate.Limit(l.HTTPRate), l.HTTPBurst),
+	}
+}
+
+// problem is an error with a status other than StatusFailed.
+type problem struct {
+	status guest.Status
+	text   string
+}
+
+// Error returns the text.
+func (p *problem) Error() string { return p.text }
+
+// limited returns the error for an exceeded quota, rate or size.
+func limited(format string, args ...any) error {
+	return &problem{guest.StatusLimited, fmt.Sprintf(format, args...)}
+}
+
+// denied returns the error for a missing grant; scope is the missing entry of its scope.
+func (b *Broker) denied(capability, scope string) error {
+	what := fmt.Sprintf("the capability %q", capability)
+	if scope != "" {
+		what += fmt.Sprintf(" with %q in its scope", scope)
+	}
+	return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", b.plugin, what)}
+}
+
+// missing returns the error for an ability that this host lacks.
+func missing(what string) error {
+	return fmt.Errorf("this host does not give plugins %s", what)
+}
+
+// statusOf returns the status for an error.
+func statusOf(err error) guest.Status {
+	if p, ok := errors.AsType[*problem](err); ok {
+		return p.status
+	}
+	return guest.StatusFailed
 }
