@@ -267,10 +267,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		if _, isPath := l.entryPath(e); isPath || slices.Contains(l.opts.Reserved, e.Path) {
 			continue
 		}
-		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, Options: e.Options, Required: e.Required, place: placeUser}
-		if e.Project {
-			mention.place = placeProject
-		}
+		mention := e.mention(n)
 		at := slices.IndexFunc(items, func(i *Item) bool {
 			return i.usable() && (i.Name == e.Path || i.installed != nil && i.installed.Ref == e.Path)
 		})
