@@ -23,7 +23,7 @@ func installer(t testing.TB, environ []string, builds string) *install.Installer
 	dir := t.TempDir()
 	t.Cleanup(func() { _ = trust.RemoveSealed(filepath.Join(dir, "store")) })
 	return &install.Installer{
-		Vault: trust.NewVault(trust.VaultOptions{Dir: filepath.Join(dir, "store")}), History: pins.History{Dir: dir}, Home: dir, Temp: filepath.Join(dir, "temp"),
+		Vault: trust.NewVault(filepath.Join(dir, "store"), ""), History: pins.History{Dir: dir}, Home: dir, Temp: filepath.Join(dir, "temp"),
 		Fetcher: &source.Fetcher{Cache: filepath.Join(dir, "cache"), Builds: builds, Environ: environ},
 	}
 }

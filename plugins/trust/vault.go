@@ -26,12 +26,6 @@ const (
 // collectAfter is the time Collect keeps an unused copy: another tenon may still run it.
 const collectAfter = 24 * time.Hour
 
-// VaultOptions configure a Vault.
-type VaultOptions struct {
-	Dir      string // directory of the sealed copies; made with mode 0700 on first use
-	CacheDir string // cache for digests of unchanged trees; empty: no cache
-}
-
 // Vault keeps sealed copies of approved content, by digest. Nothing in it is written to again. Safe for use from many goroutines and
 // processes.
 type Vault struct {
@@ -46,11 +40,12 @@ type Sealed struct {
 	tree   *Tree
 }
 
-// NewVault returns a vault without accessing files.
-func NewVault(o VaultOptions) *Vault {
-	v := &Vault{dir: o.Dir, stamps: &stamps{now: time.Now}}
-	if o.CacheDir != "" {
-		v.stamps.file = filepath.Join(o.CacheDir, "digests.json")
+// NewVault returns a vault without accessing files. It keeps the copies in dir, which it makes with mode 0700 on first use, and caches digests of
+// unchanged trees in cacheDir, unless that is empty.
+func NewVault(dir, cacheDir string) *Vault {
+	v := &Vault{dir: dir, stamps: &stamps{now: time.Now}}
+	if cacheDir != "" {
+		v.stamps.file = filepath.Join(cacheDir, "digests.json")
 	}
 	return v
 }
@@ -65,30 +60,20 @@ func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
 	if err != nil {
 		return "", err
 	}
-	before, newest, err := stampTree(real)
-	if err != nil {
-		return v.read(ctx, path)
-	}
-	if d, ok := v.stamps.lookup(real, before); ok {
+	before, newest, unstamped := stampTree(real)
+	if d, ok := v.stamps.lookup(real, before); ok && unstamped == nil {
 		return d, nil
 	}
-	d, err := v.read(ctx, path)
-	if err != nil {
-		return "", err
-	}
-	after, _, err := stampTree(real)
-	if err == nil && after == before && v.stamps.now().Sub(newest) > settled {
-		v.stamps.remember(real, after, d)
-	}
-	return d, nil
-}
-
-func (v *Vault) read(ctx context.Context, path string) (Digest, error) {
 	t, err := ReadTree(ctx, path)
 	if err != nil {
 		return "", err
 	}
-	return t.Digest(), nil
+	d := t.Digest()
+	after, _, err := stampTree(real)
+	if errors.Join(unstamped, err) == nil && after == before && v.stamps.now().Sub(newest) > settled {
+		v.stamps.remember(real, after, d)
+	}
+	return d, nil
 }
 
 // Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, nothing is kept and the
