@@ -148,14 +148,7 @@ type folder struct {
 }
 
 func openFolder(dir string) (folder, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return folder{}, err
-	}
-	root, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return folder{}, err
-	}
+	root := projectfs.Real(dir)
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return folder{}, fmt.Errorf("a plugin package is a directory: %w", err)

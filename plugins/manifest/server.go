@@ -19,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Types of MCP servers.
@@ -265,10 +266,7 @@ func (s Server) Expand(root, data string) (Server, error) {
 	if s.Type != ServerStdio {
 		return s, nil
 	}
-	root, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return Server{}, err
-	}
+	root = projectfs.Real(root)
 	replace := strings.NewReplacer("${"+rootVariable+"}", root, "${"+dataVariable+"}", data).Replace
 	s.Args = slices.Clone(s.Args)
 	for i := range s.Args {
@@ -280,6 +278,7 @@ func (s Server) Expand(root, data string) (Server, error) {
 	}
 	maps.Copy(env, Variables(root, data))
 	s.Env = env
+	var err error
 	if strings.HasPrefix(s.Command, "./") {
 		if s.Command, err = Resolve(root, s.Command); err != nil {
 			return Server{}, fmt.Errorf("command: %w", err)
@@ -301,11 +300,7 @@ func workingDirectory(cwd, root, data string) (string, error) {
 	if !inData {
 		return Resolve(root, dir)
 	}
-	data, err := filepath.EvalSymlinks(data)
-	if err != nil {
-		return "", err
-	}
-	resolved, err := Resolve(data, dir)
+	resolved, err := Resolve(projectfs.Real(data), dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; the plugin has to create it first", err)
 	}
