@@ -245,15 +245,11 @@ func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 }
 
 func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched, dir string) error {
-	file, err := os.Open(path)
+	file, info, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
 	if format == formatBundle {
 		return f.unpackBundle(ctx, file, info.Size(), out, dir)
 	}

@@ -221,26 +221,24 @@ func binOf(dir, identifier string) (string, error) {
 	var about struct {
 		Bin json.RawMessage `json:"bin"`
 	}
-	var one string
-	var list map[string]string
+	var program string
+	var list map[string]string // by name
 	err = json.Unmarshal(data, &about)
-	if err == nil && about.Bin != nil && json.Unmarshal(about.Bin, &one) != nil {
+	if err == nil && about.Bin != nil && json.Unmarshal(about.Bin, &program) != nil {
 		err = json.Unmarshal(about.Bin, &list)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s of %s: %w", npmManifest, identifier, err)
 	}
-	if named, ok := list[path.Base(identifier)]; ok {
-		one = named
-	} else if len(list) == 1 {
-		for _, only := range list {
-			one = only
+	for name, file := range list {
+		if name == path.Base(identifier) || len(list) == 1 {
+			program = file
 		}
 	}
-	if one = path.Clean(one); !filepath.IsLocal(one) || one == "." {
+	if program = path.Clean(program); !filepath.IsLocal(program) || program == "." {
 		return "", fmt.Errorf("%w: npm package %s has %d programs; expected one of its name", ErrServer, identifier, len(list))
 	}
-	return one, nil
+	return program, nil
 }
 
 // bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned: the user has confirmed its host.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -126,16 +127,13 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 	if system == "windows" {
 		system = "win32"
 	}
-	if o, ok := m.Server.Config.Overrides[system]; ok {
-		if o.Command != "" {
-			c.Command = o.Command
-		}
-		if o.Args != nil {
-			c.Args = o.Args
-		}
-		if o.Env != nil {
-			c.Env = o.Env
-		}
+	o := m.Server.Config.Overrides[system]
+	c.Command = cmp.Or(o.Command, c.Command)
+	if o.Args != nil {
+		c.Args = o.Args
+	}
+	if o.Env != nil {
+		c.Env = o.Env
 	}
 	b = &bundle{Name: m.Name, Version: m.Version, Description: m.Description}
 	b.Env = map[string]string{}
