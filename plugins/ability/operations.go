@@ -21,10 +21,10 @@ type operation struct {
 // table returns the operations by name. To add one, write its function here, describe it in docs/abilities.md, and call it in sdk/guest.
 func (b *Broker) table() map[string]operation {
 	return map[string]operation{
-		"kv.get":     op(sdk.CapabilityKV, b.kvGet),
-		"kv.set":     op(sdk.CapabilityKV, b.kvSet),
-		"kv.delete":  op(sdk.CapabilityKV, b.kvDelete),
-		"kv.keys":    op(sdk.CapabilityKV, b.kvKeys),
+		"kv.get":     op(sdk.CapabilityKV, b.kv.get),
+		"kv.set":     op(sdk.CapabilityKV, b.kv.set),
+		"kv.delete":  op(sdk.CapabilityKV, b.kv.remove),
+		"kv.keys":    op(sdk.CapabilityKV, b.kv.keys),
 		"config":     op(sdk.CapabilityConfig, b.config),
 		"secret":     op(sdk.CapabilitySecret, b.readSecret),
 		"time":       op(sdk.CapabilityClock, b.time),
@@ -63,24 +63,6 @@ type empty struct{}
 // timeNow is the answer of time.
 type timeNow struct {
 	UnixMilli int64 `json:"unixMilli"`
-}
-
-func (b *Broker) kvGet(_ context.Context, _ Caller, req guest.KVKey) (guest.KVValue, error) {
-	value, found, err := b.kv.get(req.Key)
-	return guest.KVValue{Found: found, Value: value}, err
-}
-
-func (b *Broker) kvSet(ctx context.Context, _ Caller, req guest.KVSet) (empty, error) {
-	return empty{}, b.kv.set(ctx, req.Key, req.Value)
-}
-
-func (b *Broker) kvDelete(ctx context.Context, _ Caller, req guest.KVKey) (empty, error) {
-	return empty{}, b.kv.remove(ctx, req.Key)
-}
-
-func (b *Broker) kvKeys(_ context.Context, _ Caller, req guest.KVPrefix) (guest.KVKeys, error) {
-	keys, err := b.kv.keys(req.Prefix)
-	return guest.KVKeys{Keys: keys}, err
 }
 
 // config returns the merged configuration without its secrets.

@@ -20,6 +20,7 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // The files of a store, in the plugin's own directory.
@@ -58,46 +59,46 @@ type store struct {
 	values map[string][]byte // replaced, never modified
 }
 
-func (s *store) get(key string) (value []byte, found bool, err error) {
-	if err := s.checkKey(key); err != nil {
-		return nil, false, err
+func (s *store) get(_ context.Context, _ Caller, req guest.KVKey) (out guest.KVValue, err error) {
+	if err := s.checkKey(req.Key); err != nil {
+		return out, err
 	}
 	values, err := s.current()
-	value, found = values[key]
-	return value, found, err
+	out.Value, out.Found = values[req.Key]
+	return out, err
 }
 
-func (s *store) keys(prefix string) ([]string, error) {
+func (s *store) keys(_ context.Context, _ Caller, req guest.KVPrefix) (guest.KVKeys, error) {
 	values, err := s.current()
 	keys := make([]string, 0, len(values))
 	for key := range values {
-		if strings.HasPrefix(key, prefix) {
+		if strings.HasPrefix(key, req.Prefix) {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
-	return keys, err
+	return guest.KVKeys{Keys: keys}, err
 }
 
-func (s *store) set(ctx context.Context, key string, value []byte) error {
-	if err := s.checkKey(key); err != nil {
-		return err
+func (s *store) set(ctx context.Context, _ Caller, req guest.KVSet) (empty, error) {
+	if err := s.checkKey(req.Key); err != nil {
+		return empty{}, err
 	}
-	if len(value) > s.limits.KVValueBytes {
-		return limited("the value has %d bytes, at most %d are kept", len(value), s.limits.KVValueBytes)
+	if len(req.Value) > s.limits.KVValueBytes {
+		return empty{}, limited("the value has %d bytes, at most %d are kept", len(req.Value), s.limits.KVValueBytes)
 	}
-	return s.change(ctx, func(values map[string][]byte) error {
-		values[key] = slices.Clone(value)
+	return empty{}, s.change(ctx, func(values map[string][]byte) error {
+		values[req.Key] = slices.Clone(req.Value)
 		return s.checkQuota(values)
 	})
 }
 
-func (s *store) remove(ctx context.Context, key string) error {
-	if err := s.checkKey(key); err != nil {
-		return err
+func (s *store) remove(ctx context.Context, _ Caller, req guest.KVKey) (empty, error) {
+	if err := s.checkKey(req.Key); err != nil {
+		return empty{}, err
 	}
-	return s.change(ctx, func(values map[string][]byte) error {
-		delete(values, key)
+	return empty{}, s.change(ctx, func(values map[string][]byte) error {
+		delete(values, req.Key)
 		return nil
 	})
 }
