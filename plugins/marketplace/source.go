@@ -143,6 +143,7 @@ var places = []string{".claude-plugin/marketplace.json", ".agents/plugins/market
 // repository.
 func (s *Store) address(text, dir string) (source.Ref, error) {
 	u, err := url.Parse(text)
+	name, _, _ := strings.Cut(text, "@")
 	switch {
 	case err == nil && strings.HasSuffix(u.Path, ".json") && (u.Scheme == "https" || u.Scheme == "http"):
 		r, err := source.FileRef(text)
@@ -152,26 +153,17 @@ func (s *Store) address(text, dir string) (source.Ref, error) {
 		return r, err
 	case err == nil && slices.Contains([]string{"https", "http", "ssh", "file"}, u.Scheme):
 		text = "git+" + text
-	case !source.IsRef(text) && !strings.ContainsAny(text[:min(1, len(text))], "./~"):
-		text = shorthand(text)
+	case source.IsRef(text) || strings.ContainsAny(text[:min(1, len(text))], "./~"):
+	case strings.Contains(text, ":") && repository(text) != text:
+		text = "git+" + repository(text)
+	case strings.Count(name, "/") == 1:
+		text = "github:" + text
 	}
 	r, err := source.Parse(text, dir, s.Home)
 	if err == nil && r.Kind != source.Path && r.Kind != source.Git {
 		err = fmt.Errorf("%w %q: a plugin, not a marketplace", source.ErrRef, text)
 	}
 	return r, err
-}
-
-// shorthand returns owner/repo[@ref] and user@host:path as references; other texts are returned as they are.
-func shorthand(text string) string {
-	name, _, _ := strings.Cut(text, "@")
-	switch {
-	case repository(text) != text && strings.Contains(text, ":"):
-		return "git+" + repository(text)
-	case strings.Count(name, "/") == 1:
-		return "github:" + text
-	}
-	return text
 }
 
 // repository returns the URL of a repository that is written as owner/repo, user@host:path, or a URL.
@@ -191,13 +183,12 @@ func repository(text string) string {
 
 // rootOf returns the directory that relative sources start from, for a catalogue that was added by its path.
 func rootOf(file string) string {
-	dir := filepath.Dir(file)
 	for _, place := range places {
 		if parent, ok := strings.CutSuffix(filepath.ToSlash(file), "/"+place); ok {
 			return filepath.FromSlash(parent)
 		}
 	}
-	return dir
+	return filepath.Dir(file)
 }
 
 // local reports whether an address is on this machine.
