@@ -41,13 +41,8 @@ type Plugin struct {
 
 // File is the content of a lock file.
 type File struct {
-	Plugins []Plugin // sorted by name
-}
-
-// content is the JSON form.
-type content struct {
-	Version int      `json:"version"`
-	Plugins []Plugin `json:"plugins"`
+	Version int      `json:"version"` // Encode sets it
+	Plugins []Plugin `json:"plugins"` // sorted by name
 }
 
 // Read reads a lock file. A missing file has no plugins. Errors wrap ErrFile.
@@ -74,8 +69,8 @@ func Read(path string) (*File, error) {
 
 // Decode reads the content of a lock file.
 func Decode(data []byte) (*File, error) {
-	var c content
-	err := jsontext.DecodeStrict(data, &c)
+	c := &File{}
+	err := jsontext.DecodeStrict(data, c)
 	switch {
 	case err != nil:
 		return nil, err
@@ -108,7 +103,7 @@ func Decode(data []byte) (*File, error) {
 		seen[p.Name] = true
 	}
 	slices.SortFunc(c.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
-	return &File{Plugins: c.Plugins}, nil
+	return c, nil
 }
 
 // Encode returns the content of the lock file: one field per line, so that changes can be reviewed and merged.
@@ -123,7 +118,7 @@ func (f *File) Encode() []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(content{version, list}) // strings always encode
+	_ = enc.Encode(File{version, list}) // strings always encode
 	return b.Bytes()
 }
 

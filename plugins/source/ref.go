@@ -78,12 +78,11 @@ func Parse(text, base, home string) (Ref, error) {
 	wrong := func(format string, args ...any) (Ref, error) {
 		return Ref{}, fmt.Errorf("%w %q: %s", ErrRef, text, fmt.Sprintf(format, args...))
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return wrong("control characters")
-	}
 	scheme, rest, ok := strings.Cut(text, ":")
 	k, known := kindOf("", scheme)
 	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return wrong("control characters")
 	case !IsRef(text) && (filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~/")):
 		return localRef(text, base, home), nil
 	case !ok && IsRef(text):
