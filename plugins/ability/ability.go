@@ -47,10 +47,7 @@ type Caller struct {
 
 // Broker answers the requests of one plugin. Safe for concurrent use.
 type Broker struct {
-	plugin string
-	limits Limits
-	log    *slog.Logger
-	secret func(name string) (string, bool)
+	opts   Options // without zero fields
 	grants grants
 	rates  rates
 	kv     *store
@@ -68,12 +65,11 @@ type Broker struct {
 
 // New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckAddress.
 func New(o Options) *Broker {
-	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	limits := cmp.Or(o.Limits, DefaultLimits())
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Limits = cmp.Or(o.Limits, DefaultLimits())
 	b := &Broker{
-		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
-		grants: newGrants(o.Grants, log), rates: newRates(limits),
-		kv: &store{dir: o.DataDir, limits: limits}, web: newWeb(limits), running: ongoing.New(guest.Detached()),
+		opts: o, grants: newGrants(o.Grants, o.Logger), rates: newRates(o.Limits),
+		kv: &store{dir: o.DataDir, limits: o.Limits}, web: newWeb(o.Limits), running: ongoing.New(guest.Detached()),
 	}
 	b.operations = b.table()
 	return b
@@ -90,7 +86,7 @@ func (b *Broker) Bind(h sdk.Host) {
 func (b *Broker) Close(ctx context.Context) error {
 	b.running.Close()
 	if err := b.running.Wait(ctx); err != nil {
-		return fmt.Errorf("operations of plugin %q still run: %w", b.plugin, err)
+		return fmt.Errorf("operations of plugin %q still run: %w", b.opts.Plugin, err)
 	}
 	return nil
 }
@@ -101,7 +97,7 @@ func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (g
 	answer, err := b.do(ctx, c, op, request)
 	if err != nil {
 		status := statusOf(err)
-		b.log.Debug("ability refused", "op", op, "status", status.String(), "err", err)
+		b.opts.Logger.Debug("ability refused", "op", op, "status", status.String(), "err", err)
 		return status, []byte(err.Error())
 	}
 	return guest.StatusOK, answer
@@ -109,14 +105,14 @@ func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (g
 
 func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (answer []byte, err error) {
 	if !b.rates.all.Allow() {
-		return nil, limited("more than %d operations a second", b.limits.Rate)
+		return nil, limited("more than %d operations a second", b.opts.Limits.Rate)
 	}
 	o, ok := b.operations[op]
 	if !ok {
 		return nil, &problem{guest.StatusUnknown, fmt.Sprintf("unknown operation %.64q", op)}
 	}
-	if len(request) > b.limits.RequestBytes {
-		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.limits.RequestBytes)
+	if len(request) > b.opts.Limits.RequestBytes {
+		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.opts.Limits.RequestBytes)
 	}
 	switch {
 	case o.capability != "" && !b.grants.has(o.capability):
@@ -138,7 +134,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("ability panicked", "op", op, "err", p)
+			b.opts.Logger.Error("ability panicked", "op", op, "err", p)
 			answer, err = nil, fmt.Errorf("%s: internal error in the host; see its log", op)
 		}
 	}()
@@ -149,8 +145,8 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	if answer, err = json.Marshal(value); err != nil {
 		return nil, fmt.Errorf("%s: encode the answer: %w", op, err)
 	}
-	if len(answer) > b.limits.ResponseBytes {
-		return nil, limited("%s: the answer has %d bytes, at most %d are passed on", op, len(answer), b.limits.ResponseBytes)
+	if len(answer) > b.opts.Limits.ResponseBytes {
+		return nil, limited("%s: the answer has %d bytes, at most %d are passed on", op, len(answer), b.opts.Limits.ResponseBytes)
 	}
 	return answer, nil
 }
@@ -212,7 +208,7 @@ func (b *Broker) denied(capability, scope string) error {
 	if scope != "" {
 		what += fmt.Sprintf(" with %q in its scope", scope)
 	}
-	return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", b.plugin, what)}
+	return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", b.opts.Plugin, what)}
 }
 
 // missing returns the error for an ability that this host lacks.

@@ -38,13 +38,13 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	case !ok:
 		return nil, b.denied(sdk.CapabilityHTTP, asked.String())
 	case !b.rates.http.Allow():
-		return nil, limited("more than %d requests a second", b.limits.HTTPRate)
+		return nil, limited("more than %d requests a second", b.opts.Limits.HTTPRate)
 	case req.Stream && c.Call == nil:
 		return nil, errors.New("only a call of the plugin can stream an answer")
 	case req.Stream && len(b.web.slots) == cap(b.web.slots): // the plugin may hold them itself
-		return nil, limited("more than %d requests at the same time", b.limits.HTTPConcurrent)
+		return nil, limited("more than %d requests at the same time", b.opts.Limits.HTTPConcurrent)
 	}
-	timeout := b.limits.HTTPTimeout
+	timeout := b.opts.Limits.HTTPTimeout
 	if given := time.Duration(req.TimeoutMS) * time.Millisecond; given > 0 && given < timeout {
 		timeout = given
 	}
@@ -53,7 +53,7 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	select {
 	case b.web.slots <- struct{}{}:
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waited %s while %d other requests ran: %w", timeout, b.limits.HTTPConcurrent, ctx.Err())
+		return nil, fmt.Errorf("waited %s while %d other requests ran: %w", timeout, b.opts.Limits.HTTPConcurrent, ctx.Err())
 	}
 	life, leave := ctx, cancel
 	if req.Stream {
@@ -82,9 +82,9 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	}
 	defer end()
 	defer resp.Body.Close()
-	answer.Body, err = httpx.ReadAll(resp.Body, b.limits.HTTPBytes)
+	answer.Body, err = httpx.ReadAll(resp.Body, b.opts.Limits.HTTPBytes)
 	if errors.Is(err, httpx.ErrTooLarge) {
-		err = limited("the answer has more than %d bytes", b.limits.HTTPBytes)
+		err = limited("the answer has more than %d bytes", b.opts.Limits.HTTPBytes)
 	}
 	return answer, b.explainHTTP(err, timeout)
 }
@@ -195,8 +195,8 @@ func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
 		err = outer.Err // its URL may hold a secret, and errors are logged
 	}
 	if private, ok := errors.AsType[*privateError](err); ok {
-		b.log.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
-		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.plugin, private)}
+		b.opts.Logger.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
+		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.opts.Plugin, private)}
 	}
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p

@@ -79,7 +79,7 @@ func (b *Broker) readSecret(_ context.Context, _ Caller, req guest.SecretRequest
 	if !b.grants.names(sdk.CapabilitySecret, req.Name) {
 		return v, b.denied(sdk.CapabilitySecret, req.Name)
 	}
-	value, found := b.secret(req.Name)
+	value, found := b.opts.Secret(req.Name)
 	if !found {
 		return v, fmt.Errorf("the environment of tenon has no variable %s; set it and start tenon again", req.Name)
 	}
@@ -227,7 +227,7 @@ func able[T any](b *Broker, ability string) (T, error) {
 // session returns the session of an operation, which is always the session of the current call.
 func (b *Broker) session(c Caller, wanted string) (string, error) {
 	if wanted != "" && wanted != c.SessionID {
-		return "", &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.plugin)}
+		return "", &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.opts.Plugin)}
 	}
 	if c.SessionID == "" {
 		return "", errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")
