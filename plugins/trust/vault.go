@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -96,14 +97,14 @@ func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, er
 		return nil, err
 	}
 	if err := v.fill(ctx, temp, path, want); err != nil {
-		return nil, errors.Join(err, RemoveSealed(temp))
+		return nil, errors.Join(err, child.RemoveAll(temp))
 	}
 	if err := os.Rename(temp, v.place(want)); err != nil {
 		// Another process was quicker: its copy is as good, which Open checks.
 		if _, missing := os.Lstat(v.place(want)); missing != nil {
-			return nil, errors.Join(err, RemoveSealed(temp))
+			return nil, errors.Join(err, child.RemoveAll(temp))
 		}
-		if err := RemoveSealed(temp); err != nil {
+		if err := child.RemoveAll(temp); err != nil {
 			return nil, err
 		}
 	}
@@ -268,7 +269,7 @@ func (v *Vault) Remove(d Digest) error {
 		return fmt.Errorf("invalid digest %q", d)
 	}
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
-	return RemoveSealed(v.place(d))
+	return child.RemoveAll(v.place(d))
 }
 
 // Collect deletes the copies for which keep returns false and that are older than a day: another tenon may still run younger ones.
@@ -285,22 +286,8 @@ func (v *Vault) Collect(keep func(Digest) bool) error {
 		}
 		d := Digest("sha256:" + e.Name()) // not valid of a copy that was not finished
 		if (!d.Valid() || !keep(d)) && v.stamps.now().Sub(info.ModTime()) >= collectAfter {
-			problems = append(problems, RemoveSealed(filepath.Join(v.dir, e.Name())))
+			problems = append(problems, child.RemoveAll(filepath.Join(v.dir, e.Name())))
 		}
 	}
 	return errors.Join(append(problems, err)...)
-}
-
-// RemoveSealed deletes a tree that may hold sealed copies, whose directories are not writable.
-func RemoveSealed(place string) error {
-	err := filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.RemoveAll(place)
 }
