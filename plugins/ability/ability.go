@@ -68,8 +68,9 @@ func New(o Options) *Broker {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Limits = cmp.Or(o.Limits, DefaultLimits())
 	b := &Broker{
-		opts: o, grants: newGrants(o.Grants, o.Logger), rates: newRates(o.Limits),
-		kv: &store{dir: o.DataDir, limits: o.Limits}, web: newWeb(o.Limits), running: ongoing.New(guest.Detached()),
+		opts: o, grants: newGrants(o.Grants, o.Logger),
+		rates: rates{rate.NewLimiter(rate.Limit(o.Limits.Rate), o.Limits.Burst), rate.NewLimiter(rate.Limit(o.Limits.HTTPRate), o.Limits.HTTPBurst)},
+		kv:    &store{dir: o.DataDir, limits: o.Limits}, web: newWeb(o.Limits), running: ongoing.New(guest.Detached()),
 	}
 	b.operations = b.table()
 	return b
@@ -96,7 +97,10 @@ func (b *Broker) Close(ctx context.Context) error {
 func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (guest.Status, []byte) {
 	answer, err := b.do(ctx, c, op, request)
 	if err != nil {
-		status := statusOf(err)
+		status := guest.StatusFailed
+		if p, ok := errors.AsType[*problem](err); ok {
+			status = p.status
+		}
 		b.opts.Logger.Debug("ability refused", "op", op, "status", status.String(), "err", err)
 		return status, []byte(err.Error())
 	}
@@ -181,13 +185,6 @@ func DefaultLimits() Limits {
 // rates are the token buckets of a plugin.
 type rates struct{ all, http *rate.Limiter }
 
-func newRates(l Limits) rates {
-	return rates{
-		all:  rate.NewLimiter(rate.Limit(l.Rate), l.Burst),
-		http: rate.NewLimiter(rate.Limit(l.HTTPRate), l.HTTPBurst),
-	}
-}
-
 // problem is an error with a status other than StatusFailed.
 type problem struct {
 	status guest.Status
@@ -214,12 +211,4 @@ func (b *Broker) denied(capability, scope string) error {
 // missing returns the error for an ability that this host lacks.
 func missing(what string) error {
 	return fmt.Errorf("this host does not give plugins %s", what)
-}
-
-// statusOf returns the status for an error.
-func statusOf(err error) guest.Status {
-	if p, ok := errors.AsType[*problem](err); ok {
-		return p.status
-	}
-	return guest.StatusFailed
 }

@@ -40,28 +40,31 @@ func (r *reader) manifest(path string, data []byte) error {
 	if n == nil {
 		return rep.err()
 	}
-	extensions := r.top(rep.checker(), n)
+	ours := r.top(rep.checker(), n)
 	if len(rep.Problems) > 0 {
 		return rep.err()
 	}
 	r.identity(n)
 	checkCore(rep, n)
-	ours := ourExtension(rep.checker(), extensions)
 	if ours != nil && len(rep.Problems) == 0 {
 		r.extension(rep, ours)
 	}
 	return rep.err()
 }
 
-// top checks the fields at the top of plugin.json and returns the extensions; nil without any.
-func (r *reader) top(c *checked.Checker, n *checked.Node) (extensions *checked.Node) {
+// top checks the fields at the top of plugin.json and returns tenon's part of the extensions; nil without one. Other namespaces are not inspected.
+func (r *reader) top(c *checked.Checker, n *checked.Node) (ours *checked.Node) {
 	fields := checked.FieldsOf(reflect.TypeFor[core]())
 	c.Each(n.Place(""), n, func(at checked.Place, name string, n *checked.Node) {
 		switch t, known := fields.Types[name]; {
 		case known:
 			c.Value(at, n, t)
 		case name == "extensions" && n.Kind == checked.Object:
-			extensions = n
+			c.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
+				if name == sdk.ExtensionNamespace && c.Want(at, n, checked.Object) {
+					ours = n
+				}
+			})
 		case name == "extensions":
 			r.warnOf(c.Source.At(at, fmt.Sprintf("is ignored: want an object, have %s", n.Kind), "write an object whose keys are namespaces"))
 		default:
@@ -69,7 +72,7 @@ func (r *reader) top(c *checked.Checker, n *checked.Node) (extensions *checked.N
 			r.warnOf(c.Source.At(at, "is ignored: the specification has no such field", remedy))
 		}
 	})
-	return extensions
+	return ours
 }
 
 // checkCore checks the required fields.
@@ -104,19 +107,6 @@ func MakeName(text string) string {
 // notInName matches characters that MakeName replaces.
 var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
-// ourExtension returns tenon's part of the extensions; nil without one. Other namespaces are not inspected.
-func ourExtension(c *checked.Checker, n *checked.Node) (ours *checked.Node) {
-	if n == nil {
-		return nil
-	}
-	c.Each(n.Place("extensions"), n, func(at checked.Place, name string, n *checked.Node) {
-		if name == sdk.ExtensionNamespace && c.Want(at, n, checked.Object) {
-			ours = n
-		}
-	})
-	return ours
-}
-
 // identity reads the fields that the manifests of all hosts have. Other hosts check them less, so fields that are not text are left out.
 func (r *reader) identity(n *checked.Node) {
 	text := func(field string) string {
@@ -146,7 +136,9 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 	v := &validator{report: rep, where: extensionField, own: d.Name}
 	v.contributions(&d)
 	if d.Runtime == nil {
-		v.withoutRuntime(&d)
+		for _, field := range contributed(&d) {
+			v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
+		}
 	} else {
 		r.runtime(v, d.Runtime)
 		v.forCarrier(&d, sdk.Carrier(d.Runtime.Type))

@@ -128,13 +128,6 @@ func (v *validator) word(where, s string) string {
 	return s
 }
 
-// withoutRuntime refuses contributions that nothing would run.
-func (v *validator) withoutRuntime(d *sdk.Description) {
-	for _, field := range contributed(d) {
-		v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
-	}
-}
-
 // forCarrier refuses contributions that the carrier does not support.
 func (v *validator) forCarrier(d *sdk.Description, carrier sdk.Carrier) {
 	if !CarrierOf(carrier).Inert {

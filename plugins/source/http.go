@@ -313,24 +313,6 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 	return httpx.ReadAll(resp.Body, limit)
 }
 
-// checkHost returns ErrAddress if the host of an URL leads to an address that a repository must not name.
-func checkHost(ctx context.Context, address string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil {
-		return err
-	}
-	for _, a := range addrs {
-		if refused(a) {
-			return fmt.Errorf("%w: %s leads to %s", ErrAddress, u.Hostname(), a)
-		}
-	}
-	return nil
-}
-
 func shortSum(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
