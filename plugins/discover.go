@@ -2,8 +2,6 @@ package plugins
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +28,12 @@ const (
 func (l *Loader) discover(installed []Installed) *Loaded {
 	out := &Loaded{}
 	for n := range l.opts.Entries {
-		l.configured(out, &l.opts.Entries[n], n)
+		e := &l.opts.Entries[n]
+		if path, ok := l.entryPath(e); ok { // names are looked up after all plugins were read
+			i := e.mention(n)
+			i.Name, i.Path = nameOfFile(path), path
+			l.add(out, i)
+		}
 	}
 	l.addInstalled(out, installed)
 	if dir := l.opts.Project.ConfigDir; dir != "" {
@@ -68,17 +71,6 @@ func (l *Loader) accept(i *Item) {
 
 func (l *Loaded) warn(format string, args ...any) {
 	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
-}
-
-// configured adds an entry that is a path. Names are looked up after all plugins were read.
-func (l *Loader) configured(out *Loaded, e *Entry, order int) {
-	path, ok := l.entryPath(e)
-	if !ok {
-		return
-	}
-	i := e.mention(order)
-	i.Name, i.Path = nameOfFile(path), path
-	l.add(out, i)
 }
 
 // mention returns an item of which only the entry is known.
@@ -219,11 +211,6 @@ func nameOfFile(path string) string {
 		base = strings.TrimSuffix(base, ext)
 	}
 	return cmp.Or(manifest.MakeName(base), "plugin")
-}
-
-func shortHash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:4])
 }
 
 func orUnknown(from string) string {

@@ -2,6 +2,8 @@ package plugins
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,7 +159,10 @@ type HookFile struct {
 }
 
 // owner identifies the plugin at this path; another plugin of the same name gets another one.
-func (i *Item) owner() string { return i.Name + "-" + shortHash(i.source) }
+func (i *Item) owner() string {
+	sum := sha256.Sum256([]byte(i.source))
+	return i.Name + "-" + hex.EncodeToString(sum[:4])
+}
 
 // dataDir returns a plugin's own directory.
 func (l *Loader) dataDir(i *Item) string { return filepath.Join(l.pluginDir(), "data", i.owner()) }

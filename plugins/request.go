@@ -221,7 +221,10 @@ func (l *Loader) described(i *Item, data []byte) error {
 			return fmt.Errorf("%w: %s calls itself %q, its %s calls it %q; make them agree", sdk.ErrManifest, i.Path, d.Name, manifest.File, own.Name)
 		}
 		d.Runtime, d.Version, d.Summary = own.Runtime, own.Version, own.Summary
-		d.Capabilities = append(slices.Clone(own.Capabilities), missing(own.Capabilities, d.Capabilities)...)
+		more := slices.DeleteFunc(d.Capabilities, func(c sdk.Capability) bool {
+			return slices.ContainsFunc(own.Capabilities, func(o sdk.Capability) bool { return o.Name == c.Name })
+		})
+		d.Capabilities = slices.Concat(own.Capabilities, more)
 		if len(own.Options) > 0 {
 			d.Options = own.Options
 		}
@@ -230,13 +233,6 @@ func (l *Loader) described(i *Item, data []byte) error {
 	i.Request.Undescribed = false
 	addContributions(&i.Request, &d)
 	return nil
-}
-
-// missing returns the capabilities in more that are not in have.
-func missing(have, more []sdk.Capability) []sdk.Capability {
-	return slices.DeleteFunc(slices.Clone(more), func(c sdk.Capability) bool {
-		return slices.ContainsFunc(have, func(h sdk.Capability) bool { return h.Name == c.Name })
-	})
 }
 
 func isDirectory(path string) bool {
