@@ -31,11 +31,11 @@ func (b *Broker) table() map[string]operation {
 		"http":       op(sdk.CapabilityHTTP, b.fetch),
 		"http.read":  op(sdk.CapabilityHTTP, b.readStream),
 		"http.close": op(sdk.CapabilityHTTP, b.closeStream),
-		"tool":       op(sdk.CapabilityTool, b.callTool),
-		"session":    op(sdk.CapabilitySession, b.messages),
-		"ask":        op(sdk.CapabilityAsk, b.ask),
-		"question":   op(sdk.CapabilityAsk, b.question),
-		"sample":     op(sdk.CapabilityModel, b.sample),
+		"tool":       b.inSession(op(sdk.CapabilityTool, b.callTool)),
+		"session":    b.inSession(op(sdk.CapabilitySession, b.messages)),
+		"ask":        b.inSession(op(sdk.CapabilityAsk, b.ask)),
+		"question":   b.inSession(op(sdk.CapabilityAsk, b.question)),
+		"sample":     b.inSession(op(sdk.CapabilityModel, b.sample)),
 		"progress":   op("", b.progress),
 
 		"signin.notice": op(sdk.CapabilityAuth, b.signInNotice),
@@ -96,12 +96,10 @@ func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (r
 	if !b.grants.matches(sdk.CapabilityTool, req.Tool) {
 		return nil, b.denied(sdk.CapabilityTool, req.Tool)
 	}
-	if req.SessionID, err = b.session(c, req.SessionID); err != nil {
-		return nil, err
-	}
 	if len(req.Args) == 0 {
 		req.Args = json.RawMessage("{}")
 	}
+	req.SessionID = c.SessionID
 	host, err := able[sdk.ToolCaller](b, "tool calls")
 	if err != nil {
 		return nil, err
@@ -110,15 +108,11 @@ func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (r
 }
 
 // messages returns the messages of the caller's session.
-func (b *Broker) messages(ctx context.Context, c Caller, req guest.SessionRequest) (out guest.SessionMessages, err error) {
-	session, err := b.session(c, req.SessionID)
-	if err != nil {
-		return out, err
-	}
+func (b *Broker) messages(ctx context.Context, c Caller, _ guest.SessionRequest) (out guest.SessionMessages, err error) {
 	if reader, ok := c.Tool.(sdk.MessageReader); ok {
 		out.Messages, err = reader.Messages(ctx)
 	} else if reader, ok := b.bound().(sdk.SessionReader); ok {
-		out.Messages, err = reader.SessionMessages(ctx, session)
+		out.Messages, err = reader.SessionMessages(ctx, c.SessionID)
 	} else {
 		err = missing("the messages of a session")
 	}
@@ -130,14 +124,10 @@ func (b *Broker) messages(ctx context.Context, c Caller, req guest.SessionReques
 
 // ask waits for permission. The host fills in the asking plugin and the arguments.
 func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (empty, error) {
-	session, err := b.session(c, req.SessionID)
-	if err != nil {
-		return empty{}, err
-	}
 	if req.Permission == "" {
 		return empty{}, errors.New("bad request: permission: name the key to ask for")
 	}
-	req.SessionID, req.ID, req.Tool, req.Agent, req.Args = session, "", nil, "", nil
+	req.SessionID, req.ID, req.Tool, req.Agent, req.Args = c.SessionID, "", nil, "", nil
 	// An answer "always" covers the present request; a plugin cannot widen it.
 	req.Always = slices.DeleteFunc(req.Always, func(p string) bool { return !slices.Contains(req.Patterns, p) })
 	if c.Tool != nil {
@@ -152,17 +142,13 @@ func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (
 
 // question asks the user.
 func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionRequest) (out guest.QuestionAnswers, err error) {
-	session, err := b.session(c, req.SessionID)
-	if err != nil {
-		return out, err
-	}
 	if len(req.Questions) == 0 {
 		return out, errors.New("bad request: questions: missing")
 	}
 	if asker, ok := c.Tool.(sdk.Questioner); ok {
 		out.Answers, err = asker.Question(ctx, req.Questions)
 	} else if asker, ok := b.bound().(sdk.UserQuestioner); ok {
-		out.Answers, err = asker.AskUser(ctx, session, req.Questions)
+		out.Answers, err = asker.AskUser(ctx, c.SessionID, req.Questions)
 	} else {
 		err = missing("questions to the user")
 	}
@@ -171,9 +157,7 @@ func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionReque
 
 // sample asks the user's model.
 func (b *Broker) sample(ctx context.Context, c Caller, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
-	if req.SessionID, err = b.session(c, req.SessionID); err != nil {
-		return nil, err
-	}
+	req.SessionID = c.SessionID
 	host, err := able[sdk.Sampler](b, "the model")
 	if err != nil {
 		return nil, err
@@ -224,13 +208,17 @@ func able[T any](b *Broker, ability string) (T, error) {
 	return host, nil
 }
 
-// session returns the session of an operation, which is always the session of the current call.
-func (b *Broker) session(c Caller, wanted string) (string, error) {
-	if wanted != "" && wanted != c.SessionID {
-		return "", &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.opts.Plugin)}
-	}
-	if c.SessionID == "" {
-		return "", errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")
-	}
-	return c.SessionID, nil
+// inSession returns an operation that runs only for the session of the current call.
+func (b *Broker) inSession(o operation) operation {
+	return operation{o.capability, func(ctx context.Context, c Caller, request []byte) (any, error) {
+		var wanted guest.SessionRequest
+		_ = json.Unmarshal(request, &wanted) // the operation reports errors
+		switch {
+		case wanted.SessionID != "" && wanted.SessionID != c.SessionID:
+			return nil, &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.opts.Plugin)}
+		case c.SessionID == "":
+			return nil, errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")
+		}
+		return o.run(ctx, c, request)
+	}}
 }
