@@ -2,8 +2,6 @@ package plugins
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +28,12 @@ const (
 func (l *Loader) discover(installed []Installed) *Loaded {
 	out := &Loaded{}
 	for n := range l.opts.Entries {
-		l.configured(out, &l.opts.Entries[n], n)
+		e := &l.opts.Entries[n]
+		if path, ok := l.entryPath(e); ok { // names are looked up after all plugins were read
+			i := e.mention(n)
+			i.Name, i.Path = nameOfFile(path), path
+			l.add(out, i)
+		}
 	}
 	l.addInstalled(out, installed)
 	if dir := l.opts.Project.ConfigDir; dir != "" {
@@ -70,20 +73,16 @@ func (l *Loaded) warn(format string, args ...any) {
 	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
-// configured adds an entry that is a path. Names are looked up after all plugins were read.
-func (l *Loader) configured(out *Loaded, e *Entry, order int) {
-	path, ok := l.entryPath(e)
-	if !ok {
-		return
-	}
-	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, Options: e.Options, Required: e.Required, place: placeUser}
+// mention returns an item of which only the entry is known.
+func (e *Entry) mention(order int) *Item {
+	i := &Item{Name: e.Path, Path: e.Path, From: e.From, Project: e.Project, entry: e, order: order, Options: e.Options, Required: e.Required, place: placeUser}
 	switch {
 	case e.Flag:
 		i.place = placeFlag
 	case e.Project:
-		i.place, i.Project = placeProject, true
+		i.place = placeProject
 	}
-	l.add(out, i)
+	return i
 }
 
 // entryPath returns the path of an entry; false if the entry is a name.
@@ -157,26 +156,15 @@ func (i *Item) ignoreOptions(other *Item) {
 // folder adds the plugins of a directory, which may be missing.
 func (l *Loader) folder(out *Loaded, dir string, p place) {
 	list, err := os.ReadDir(dir)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			out.warn("%v", err)
-		}
-		return
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		out.warn("%v", err)
-		return
 	}
 	for _, e := range list {
-		path := filepath.Join(dir, e.Name())
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		source := filepath.Join(real, e.Name())
-		if e.Type()&fs.ModeSymlink != 0 {
-			source, _ = filepath.EvalSymlinks(path) // add reports the error
-		}
+		path := filepath.Join(dir, e.Name())
+		source, _ := filepath.EvalSymlinks(path) // add reports the error
 		// Links that leave the project are not inspected: add rejects them.
 		if source != "" && (p != placeProject || l.inProject(source)) && !out.isPlugin(path, source) {
 			continue
@@ -223,11 +211,6 @@ func nameOfFile(path string) string {
 		base = strings.TrimSuffix(base, ext)
 	}
 	return cmp.Or(manifest.MakeName(base), "plugin")
-}
-
-func shortHash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:4])
 }
 
 func orUnknown(from string) string {

@@ -13,10 +13,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
-	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -123,7 +123,7 @@ func newPlace(t testing.TB) *place {
 		mkdir(t, p.path(dir))
 	}
 	t.Cleanup(func() {
-		if err := trust.RemoveSealed(p.path("data/plugins/store")); err != nil {
+		if err := child.RemoveAll(p.path("data/plugins/store")); err != nil {
 			t.Error(err)
 		}
 	})

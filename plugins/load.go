@@ -167,7 +167,7 @@ func (l *Loader) allowServers(p *manifest.Package) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-10-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-11-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -267,10 +267,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		if _, isPath := l.entryPath(e); isPath || slices.Contains(l.opts.Reserved, e.Path) {
 			continue
 		}
-		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, Options: e.Options, Required: e.Required, place: placeUser}
-		if e.Project {
-			mention.place = placeProject
-		}
+		mention := e.mention(n)
 		at := slices.IndexFunc(items, func(i *Item) bool {
 			return i.usable() && (i.Name == e.Path || i.installed != nil && i.installed.Ref == e.Path)
 		})
@@ -368,9 +365,7 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	if i.pkg == nil {
 		return
 	}
-	for _, s := range i.pkg.Skills {
-		out.Skills = append(out.Skills, sdk.PackagedSkill{Name: s.Name, Description: s.Description, Location: s.File(), Root: i.pkg.Root, Manual: s.Manual})
-	}
+	out.Skills = append(out.Skills, i.pkg.Skills...)
 	data, env := l.dataDir(i), l.grantedEnv(i)
 	for _, name := range sortedKeys(i.pkg.Servers) {
 		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
@@ -416,16 +411,12 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	left, err := l.store.Read()
-	if err != nil {
-		return err
-	}
-	pinned, err := l.History().Digests()
+	used, err := l.used()
 	if err != nil {
 		return err
 	}
 	for _, e := range gone {
-		if !pinned[e.Digest] && !slices.ContainsFunc(left, func(o trust.Entry) bool { return o.Digest == e.Digest }) {
+		if !used(e.Digest) {
 			err = errors.Join(err, l.vault.Remove(e.Digest))
 		}
 	}
@@ -433,19 +424,25 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	return errors.Join(err, l.collect())
 }
 
-// collect deletes sealed copies without an approval that no generation of a lock file names.
-func (l *Loader) collect() error {
+// used returns a function that reports whether a sealed copy is approved, or a generation of a lock file names it.
+func (l *Loader) used() (func(trust.Digest) bool, error) {
 	entries, err := l.store.Read()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pinned, err := l.History().Digests()
+	return func(d trust.Digest) bool {
+		return pinned[d] || slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
+	}, err
+}
+
+// collect deletes the sealed copies that are not used.
+func (l *Loader) collect() error {
+	used, err := l.used()
 	if err != nil {
 		return err
 	}
-	err = l.vault.Collect(func(d trust.Digest) bool {
-		return pinned[d] || slices.ContainsFunc(entries, func(e trust.Entry) bool { return e.Digest == d })
-	})
+	err = l.vault.Collect(used)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil // a copy in use cannot be deleted on this system; a later call will
 	}

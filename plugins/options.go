@@ -91,11 +91,11 @@ func New(o Options) *Loader {
 	if l.store == nil {
 		l.store = trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))
 	}
-	vault := trust.VaultOptions{Dir: filepath.Join(l.pluginDir(), "store")}
+	cache := ""
 	if o.CacheDir != "" {
-		vault.CacheDir = filepath.Join(o.CacheDir, "plugins")
+		cache = filepath.Join(o.CacheDir, "plugins")
 	}
-	l.vault = trust.NewVault(vault)
+	l.vault = trust.NewVault(filepath.Join(l.pluginDir(), "store"), cache)
 	return l
 }
 

@@ -152,7 +152,7 @@ func hookLines(hooks []trust.Hook) []string {
 	out := make([]string, 0, 2*len(hooks))
 	for _, h := range hooks {
 		line := h.Label()
-		info, ok := hookpoint.Of(string(h.Point))
+		info, ok := hookpoint.Of(h.Point)
 		if ok {
 			line += ": " + info.Summary
 			if info.Kind == hookpoint.KindGate {
@@ -182,7 +182,7 @@ func rightText(h trust.Hook) string {
 		return ""
 	}
 	text := "  FULL RIGHTS: it " + string(h.Right)
-	switch h.Point {
+	switch sdk.Point(h.Point) {
 	case sdk.PointShellEnv:
 		names := envname.Declared(h.Writes)
 		if len(names) == 0 {

@@ -215,7 +215,7 @@ func TestRequestTextOfMany(t *testing.T) {
 	r := trust.Request{Carrier: sdk.CarrierWASM}
 	for range 100 {
 		r.Tools = append(r.Tools, "t")
-		r.Hooks = append(r.Hooks, trust.Hook{Point: sdk.PointEvent})
+		r.Hooks = append(r.Hooks, trust.Hook{HookDescription: sdk.HookDescription{Point: string(sdk.PointEvent)}})
 	}
 	r.Capabilities = []sdk.Capability{{Name: "http", Scope: []string{strings.Repeat("a", 5000), "https://last.example"}}}
 	var b strings.Builder

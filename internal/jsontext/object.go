@@ -3,6 +3,8 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"slices"
 	"strconv"
 )
@@ -30,6 +32,17 @@ func DecodeExact(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	return dec.Decode(v)
+}
+
+// DecodeStrict decodes JSON into v, a pointer. Unknown fields and data after the value are errors; the other fields are decoded.
+func DecodeStrict(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(v)
+	if _, after := dec.Token(); err == nil && !errors.Is(after, io.EOF) {
+		err = errors.New("unexpected data after the JSON value")
+	}
+	return err
 }
 
 // Canonical returns the JSON of v with sorted names, without white space and with its numbers as they are written: values with equal JSON

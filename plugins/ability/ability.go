@@ -9,10 +9,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 	"unicode/utf8"
+
+	"golang.org/x/time/rate"
 
 	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/sdk"
@@ -29,7 +33,7 @@ type Options struct {
 	// DataDir is the plugin's own directory, created with mode 0700 when it is first needed.
 	DataDir string
 	Logger  *slog.Logger // nil: nothing is logged
-	Limits  Limits       // zero fields get their defaults
+	Limits  Limits       // the zero value means DefaultLimits
 }
 
 // Caller describes the call during which a plugin makes a request.
@@ -43,10 +47,7 @@ type Caller struct {
 
 // Broker answers the requests of one plugin. Safe for concurrent use.
 type Broker struct {
-	plugin string
-	limits Limits
-	log    *slog.Logger
-	secret func(name string) (string, bool)
+	opts   Options // without zero fields
 	grants grants
 	rates  rates
 	kv     *store
@@ -64,12 +65,12 @@ type Broker struct {
 
 // New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckAddress.
 func New(o Options) *Broker {
-	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	limits := o.Limits.withDefaults()
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Limits = cmp.Or(o.Limits, DefaultLimits())
 	b := &Broker{
-		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
-		grants: newGrants(o.Grants, log), rates: newRates(limits),
-		kv: newStore(o.DataDir, limits), web: newWeb(limits), running: ongoing.New(guest.Detached()),
+		opts: o, grants: newGrants(o.Grants, o.Logger),
+		rates: rates{rate.NewLimiter(rate.Limit(o.Limits.Rate), o.Limits.Burst), rate.NewLimiter(rate.Limit(o.Limits.HTTPRate), o.Limits.HTTPBurst)},
+		kv:    &store{dir: o.DataDir, limits: o.Limits}, web: newWeb(o.Limits), running: ongoing.New(guest.Detached()),
 	}
 	b.operations = b.table()
 	return b
@@ -86,7 +87,7 @@ func (b *Broker) Bind(h sdk.Host) {
 func (b *Broker) Close(ctx context.Context) error {
 	b.running.Close()
 	if err := b.running.Wait(ctx); err != nil {
-		return fmt.Errorf("operations of plugin %q still run: %w", b.plugin, err)
+		return fmt.Errorf("operations of plugin %q still run: %w", b.opts.Plugin, err)
 	}
 	return nil
 }
@@ -96,8 +97,11 @@ func (b *Broker) Close(ctx context.Context) error {
 func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (guest.Status, []byte) {
 	answer, err := b.do(ctx, c, op, request)
 	if err != nil {
-		status := statusOf(err)
-		b.log.Debug("ability refused", "op", op, "status", status.String(), "err", err)
+		status := guest.StatusFailed
+		if p, ok := errors.AsType[*problem](err); ok {
+			status = p.status
+		}
+		b.opts.Logger.Debug("ability refused", "op", op, "status", status.String(), "err", err)
 		return status, []byte(err.Error())
 	}
 	return guest.StatusOK, answer
@@ -105,14 +109,14 @@ func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (g
 
 func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (answer []byte, err error) {
 	if !b.rates.all.Allow() {
-		return nil, limited("more than %d operations a second", b.limits.Rate)
+		return nil, limited("more than %d operations a second", b.opts.Limits.Rate)
 	}
 	o, ok := b.operations[op]
 	if !ok {
 		return nil, &problem{guest.StatusUnknown, fmt.Sprintf("unknown operation %.64q", op)}
 	}
-	if len(request) > b.limits.RequestBytes {
-		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.limits.RequestBytes)
+	if len(request) > b.opts.Limits.RequestBytes {
+		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.opts.Limits.RequestBytes)
 	}
 	switch {
 	case o.capability != "" && !b.grants.has(o.capability):
@@ -134,7 +138,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("ability panicked", "op", op, "err", p)
+			b.opts.Logger.Error("ability panicked", "op", op, "err", p)
 			answer, err = nil, fmt.Errorf("%s: internal error in the host; see its log", op)
 		}
 	}()
@@ -145,8 +149,66 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	if answer, err = json.Marshal(value); err != nil {
 		return nil, fmt.Errorf("%s: encode the answer: %w", op, err)
 	}
-	if len(answer) > b.limits.ResponseBytes {
-		return nil, limited("%s: the answer has %d bytes, at most %d are passed on", op, len(answer), b.limits.ResponseBytes)
+	if len(answer) > b.opts.Limits.ResponseBytes {
+		return nil, limited("%s: the answer has %d bytes, at most %d are passed on", op, len(answer), b.opts.Limits.ResponseBytes)
 	}
 	return answer, nil
+}
+
+// Limits are the limits of the requests of one plugin.
+type Limits struct {
+	RequestBytes  int // of one request as JSON
+	ResponseBytes int // of one answer as JSON
+
+	Rate, Burst         int // operations a second
+	HTTPRate, HTTPBurst int // HTTP requests a second, on top of Rate
+
+	HTTPConcurrent int           // HTTP requests at the same time, others wait
+	HTTPBytes      int           // of one answer's body, unpacked
+	HTTPTimeout    time.Duration // of one HTTP request, the redirects included
+
+	KVBytes      int // of all keys and values together
+	KVKeys       int
+	KVKeyBytes   int // of one key
+	KVValueBytes int // of one value
+}
+
+// DefaultLimits returns the limits of brokers without others.
+func DefaultLimits() Limits {
+	return Limits{
+		RequestBytes: 1 << 20, ResponseBytes: 8 << 20, Rate: 1000, Burst: 2000,
+		HTTPRate: 20, HTTPBurst: 20, HTTPConcurrent: 8, HTTPBytes: 4 << 20, HTTPTimeout: 30 * time.Second,
+		KVBytes: 1 << 20, KVKeys: 1000, KVKeyBytes: 256, KVValueBytes: 256 << 10,
+	}
+}
+
+// rates are the token buckets of a plugin.
+type rates struct{ all, http *rate.Limiter }
+
+// problem is an error with a status other than StatusFailed.
+type problem struct {
+	status guest.Status
+	text   string
+}
+
+// Error returns the text.
+func (p *problem) Error() string { return p.text }
+
+// limited returns the error for an exceeded quota, rate or size.
+func limited(format string, args ...any) error {
+	return &problem{guest.StatusLimited, fmt.Sprintf(format, args...)}
+}
+
+// denied returns the error for a missing grant; scope is the missing entry of its scope.
+func (b *Broker) denied(capability, scope string) error {
+	what := fmt.Sprintf("the capability %q", capability)
+	if scope != "" {
+		what += fmt.Sprintf(" with %q in its scope", scope)
+	}
+	return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", b.opts.Plugin, what)}
+}
+
+// missing returns the error for an ability that this host lacks.
+func missing(what string) error {
+	return fmt.Errorf("this host does not give plugins %s", what)
 }

@@ -111,7 +111,7 @@ func TestEscapeKVTraversal(t *testing.T) {
 		found = append(found, filepath.Base(path))
 		return err
 	})
-	if err != nil || strings.Join(found[1:], " ") != "p kv.json kv.lock" {
+	if err != nil || strings.Join(found[1:], " ") != "p kv.json p.lock" {
 		t.Errorf("files %v, %v", found, err)
 	}
 }
@@ -131,7 +131,7 @@ func TestEscapeKVOfAnotherPlugin(t *testing.T) {
 // A plugin that may write to its own directory puts links there, to make the host write or read elsewhere.
 func TestEscapeKVLinks(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"kv.json", "kv.json.new", "kv.lock"} {
+	for _, name := range []string{"kv.json", "kv.json.new"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := t.TempDir()

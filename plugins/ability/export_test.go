@@ -11,7 +11,12 @@ import (
 
 // SetNetwork replaces look-ups of names and connections.
 func SetNetwork(b *Broker, lookup func(host string) []netip.Addr, dial func(ctx context.Context, to netip.AddrPort) (net.Conn, error)) {
-	b.web.lookup = func(_ context.Context, host string) ([]netip.Addr, error) { return lookup(host), nil }
+	b.web.lookup = func(ctx context.Context, network, host string) ([]netip.Addr, error) {
+		if _, err := netip.ParseAddr(host); err == nil {
+			return net.DefaultResolver.LookupNetIP(ctx, network, host)
+		}
+		return lookup(host), nil
+	}
 	if dial != nil {
 		b.web.dial = func(ctx context.Context, to netip.AddrPort, _ func(netip.Addr) error) (net.Conn, error) {
 			return dial(ctx, to)

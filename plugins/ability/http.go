@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
@@ -23,49 +27,72 @@ const (
 	maxRequestHeader = 64 << 10 // of names and values together, in bytes
 )
 
-// fetch sends an HTTP request to an address of the grant's scope.
+// fetch sends an HTTP request to an address of the grant's scope. Its answer is complete, or a stream that the plugin reads.
 func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sdk.FetchResponse, error) {
 	u, asked, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err
 	}
 	granted, ok := b.grants.origin(asked)
-	if !ok {
+	switch {
+	case !ok:
 		return nil, b.denied(sdk.CapabilityHTTP, asked.String())
+	case !b.rates.http.Allow():
+		return nil, limited("more than %d requests a second", b.opts.Limits.HTTPRate)
+	case req.Stream && c.Call == nil:
+		return nil, errors.New("only a call of the plugin can stream an answer")
+	case req.Stream && len(b.web.slots) == cap(b.web.slots): // the plugin may hold them itself
+		return nil, limited("more than %d requests at the same time", b.opts.Limits.HTTPConcurrent)
 	}
-	if !b.rates.http.Allow() {
-		return nil, limited("more than %d requests a second", b.limits.HTTPRate)
-	}
-	if req.Stream {
-		return b.openStream(ctx, c, &req, u, &granted)
-	}
-	timeout := b.limits.HTTPTimeout
+	timeout := b.opts.Limits.HTTPTimeout
 	if given := time.Duration(req.TimeoutMS) * time.Millisecond; given > 0 && given < timeout {
 		timeout = given
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r, err := newRequest(context.WithValue(ctx, grantKey{}, &granted), &req, u)
-	if err != nil {
-		return nil, err
-	}
 	select {
 	case b.web.slots <- struct{}{}:
-		defer func() { <-b.web.slots }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waited %s while %d other requests ran: %w", timeout, b.limits.HTTPConcurrent, ctx.Err())
+		return nil, fmt.Errorf("waited %s while %d other requests ran: %w", timeout, b.opts.Limits.HTTPConcurrent, ctx.Err())
 	}
-	answer, err := b.send(r)
+	life, leave := ctx, cancel
+	if req.Stream {
+		life, leave = b.running.Bound(c.Call)
+	}
+	end := sync.OnceFunc(func() {
+		leave()
+		<-b.web.slots
+	})
+	r, err := newRequest(context.WithValue(life, grantKey{}, &granted), &req, u)
+	var resp *http.Response
+	if err == nil {
+		resp, err = b.send(ctx, r, leave)
+	}
 	if err != nil {
+		end()
 		return nil, b.explainHTTP(err, timeout)
 	}
-	return answer, nil
+	answer := newResponse(resp)
+	if req.Stream {
+		answer.Stream = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
+			end()
+			_ = resp.Body.Close()
+		}})
+		return answer, nil
+	}
+	defer end()
+	defer resp.Body.Close()
+	answer.Body, err = httpx.ReadAll(resp.Body, b.opts.Limits.HTTPBytes)
+	if errors.Is(err, httpx.ErrTooLarge) {
+		err = limited("the answer has more than %d bytes", b.opts.Limits.HTTPBytes)
+	}
+	return answer, b.explainHTTP(err, timeout)
 }
 
 // newRequest checks everything in the request except its address.
 func newRequest(ctx context.Context, req *sdk.FetchRequest, u *url.URL) (*http.Request, error) {
 	method := cmp.Or(req.Method, http.MethodGet)
-	if !isToken(method) || method == http.MethodConnect || method == http.MethodTrace {
+	if !httpguts.ValidHeaderFieldName(method) || method == http.MethodConnect || method == http.MethodTrace {
 		return nil, fmt.Errorf("method %q is not supported", method)
 	}
 	header, err := requestHeader(req.Headers)
@@ -85,7 +112,7 @@ func requestHeader(given map[string]string) (http.Header, error) {
 	for name, value := range given {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
-		case !isToken(name):
+		case !httpguts.ValidHeaderFieldName(name):
 			return nil, fmt.Errorf("header %q: the name holds characters that are not allowed", name)
 		case isReserved(canonical):
 			return nil, fmt.Errorf("header %q is set by tenon; omit it", name)
@@ -115,32 +142,16 @@ func isReserved(canonical string) bool {
 	return strings.HasPrefix(canonical, "Proxy-")
 }
 
-// isToken reports whether s is a valid method or header name, see RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	const special = "!#$%&'*+-.^_`|~"
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(special, r)
-	})
-}
-
-// send follows redirects and reads the answer.
-func (b *Broker) send(r *http.Request) (*sdk.FetchResponse, error) {
+// send sends a request, follows redirects, and returns the answer when its headers have arrived. If ctx ends before, it calls cancel, which ends
+// the request.
+func (b *Broker) send(ctx context.Context, r *http.Request, cancel func()) (*http.Response, error) {
+	arrived := context.AfterFunc(ctx, cancel)
 	client := http.Client{Transport: b.web.transport, CheckRedirect: b.checkRedirect}
 	resp, err := client.Do(r)
-	if err != nil {
-		return nil, err
+	if !arrived() {
+		return nil, ctx.Err()
 	}
-	defer resp.Body.Close()
-	body, err := httpx.ReadAll(resp.Body, b.limits.HTTPBytes)
-	if errors.Is(err, httpx.ErrTooLarge) {
-		return nil, limited("the answer has more than %d bytes", b.limits.HTTPBytes)
-	}
-	if err != nil {
-		return nil, err
-	}
-	answer := newResponse(resp)
-	answer.Body = body
-	return answer, nil
+	return resp, err
 }
 
 // newResponse returns a response without its body.
@@ -167,7 +178,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	}
 	r.URL.Host = asked.hostport()
 	r.Header.Del("Referer") // may contain the query
-	if !isOneOrigin(asked, via) {
+	if slices.ContainsFunc(via, func(before *http.Request) bool { return !httpx.SameOrigin(before.URL, r.URL) }) {
 		for name := range r.Header {
 			if !slices.Contains([]string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}, name) {
 				r.Header.Del(name)
@@ -178,22 +189,14 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isOneOrigin reports whether all requests so far have the origin of the next one.
-func isOneOrigin(asked origin, via []*http.Request) bool {
-	return !slices.ContainsFunc(via, func(before *http.Request) bool {
-		o, err := originOf(before.URL)
-		return err != nil || !o.same(asked)
-	})
-}
-
 // explainHTTP turns an error of the client into one for the plugin's author.
 func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // its URL may hold a secret, and errors are logged
 	}
 	if private, ok := errors.AsType[*privateError](err); ok {
-		b.log.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
-		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.plugin, private)}
+		b.opts.Logger.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
+		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.opts.Plugin, private)}
 	}
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -202,4 +205,96 @@ func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
 		return fmt.Errorf("no complete answer within %s: %w", timeout, err)
 	}
 	return err
+}
+
+const (
+	// maxStreamBytes is the maximum size of a streamed answer. A model's answer of 16 MiB takes about three times as much as events.
+	maxStreamBytes = 64 << 20
+	// maxChunk is the maximum size of one piece.
+	maxChunk = 64 << 10
+)
+
+// httpStream is an answer that a plugin reads in pieces. It ends with the call during which the plugin sent the request.
+type httpStream struct {
+	call context.Context // the call that it belongs to
+	end  func()          // ends the request and releases its slot; may be called twice
+
+	mu   sync.Mutex // held while reading
+	body io.Reader
+	left int // remaining bytes of the limit
+}
+
+// streams are the open streams of a plugin by number.
+type streams struct {
+	mu   sync.Mutex
+	next int64
+	open map[int64]*httpStream
+}
+
+// add keeps a stream until it ends or its call does, and returns its number, which is never 0.
+func (s *streams) add(one *httpStream) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == nil {
+		s.open = map[int64]*httpStream{}
+	}
+	s.next++
+	id := s.next
+	s.open[id] = one
+	context.AfterFunc(one.call, func() { s.close(id) })
+	return id
+}
+
+// find returns a stream of the call.
+func (s *streams) find(c Caller, id int64) (*httpStream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.open[id]
+	if one == nil || one.call != c.Call {
+		return nil, fmt.Errorf("stream %d not found: it ended, or belongs to another call", id)
+	}
+	return one, nil
+}
+
+// close ends a stream, unless it has ended.
+func (s *streams) close(id int64) {
+	s.mu.Lock()
+	one := s.open[id]
+	delete(s.open, id)
+	s.mu.Unlock()
+	if one != nil {
+		one.end()
+	}
+}
+
+// readStream returns the next piece of a streamed answer.
+func (b *Broker) readStream(_ context.Context, c Caller, req guest.StreamRef) (out guest.StreamChunk, err error) {
+	s, err := b.streams.find(c, req.Stream)
+	if err != nil {
+		return out, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	piece := make([]byte, maxChunk)
+	n, err := s.body.Read(piece)
+	out.Data = piece[:n]
+	if s.left -= n; s.left < 0 {
+		err = limited("the answer has more than %d MiB", maxStreamBytes>>20)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		out.End, err = true, nil
+		b.streams.close(req.Stream)
+	case err != nil:
+		b.streams.close(req.Stream)
+	}
+	return out, err
+}
+
+// closeStream ends a stream early.
+func (b *Broker) closeStream(_ context.Context, c Caller, req guest.StreamRef) (empty, error) {
+	if _, err := b.streams.find(c, req.Stream); err == nil {
+		b.streams.close(req.Stream)
+	}
+	return empty{}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"os"
+	"reflect"
 	"sync"
 	"testing"
 
@@ -31,6 +32,7 @@ func newBroker(tb testing.TB, o ability.Options) *ability.Broker {
 	if o.DataDir == "" {
 		o.DataDir = tb.TempDir()
 	}
+	o.Limits = limits(o.Limits)
 	b := ability.New(o)
 	tb.Cleanup(func() {
 		if err := b.Close(context.Background()); err != nil {
@@ -38,6 +40,17 @@ func newBroker(tb testing.TB, o ability.Options) *ability.Broker {
 		}
 	})
 	return b
+}
+
+// limits returns limits with the defaults of zero fields.
+func limits(l ability.Limits) ability.Limits {
+	out := ability.DefaultLimits()
+	for i := range reflect.TypeFor[ability.Limits]().NumField() {
+		if given := reflect.ValueOf(l).Field(i); !given.IsZero() {
+			reflect.ValueOf(&out).Elem().Field(i).Set(given)
+		}
+	}
+	return out
 }
 
 // grant makes a capability.

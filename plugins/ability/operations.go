@@ -21,21 +21,21 @@ type operation struct {
 // table returns the operations by name. To add one, write its function here, describe it in docs/abilities.md, and call it in sdk/guest.
 func (b *Broker) table() map[string]operation {
 	return map[string]operation{
-		"kv.get":     op(sdk.CapabilityKV, b.kvGet),
-		"kv.set":     op(sdk.CapabilityKV, b.kvSet),
-		"kv.delete":  op(sdk.CapabilityKV, b.kvDelete),
-		"kv.keys":    op(sdk.CapabilityKV, b.kvKeys),
+		"kv.get":     op(sdk.CapabilityKV, b.kv.get),
+		"kv.set":     op(sdk.CapabilityKV, b.kv.set),
+		"kv.delete":  op(sdk.CapabilityKV, b.kv.remove),
+		"kv.keys":    op(sdk.CapabilityKV, b.kv.keys),
 		"config":     op(sdk.CapabilityConfig, b.config),
 		"secret":     op(sdk.CapabilitySecret, b.readSecret),
 		"time":       op(sdk.CapabilityClock, b.time),
 		"http":       op(sdk.CapabilityHTTP, b.fetch),
 		"http.read":  op(sdk.CapabilityHTTP, b.readStream),
 		"http.close": op(sdk.CapabilityHTTP, b.closeStream),
-		"tool":       op(sdk.CapabilityTool, b.callTool),
-		"session":    op(sdk.CapabilitySession, b.messages),
-		"ask":        op(sdk.CapabilityAsk, b.ask),
-		"question":   op(sdk.CapabilityAsk, b.question),
-		"sample":     op(sdk.CapabilityModel, b.sample),
+		"tool":       b.inSession(op(sdk.CapabilityTool, b.callTool)),
+		"session":    b.inSession(op(sdk.CapabilitySession, b.messages)),
+		"ask":        b.inSession(op(sdk.CapabilityAsk, b.ask)),
+		"question":   b.inSession(op(sdk.CapabilityAsk, b.question)),
+		"sample":     b.inSession(op(sdk.CapabilityModel, b.sample)),
 		"progress":   op("", b.progress),
 
 		"signin.notice": op(sdk.CapabilityAuth, b.signInNotice),
@@ -65,24 +65,6 @@ type timeNow struct {
 	UnixMilli int64 `json:"unixMilli"`
 }
 
-func (b *Broker) kvGet(_ context.Context, _ Caller, req guest.KVKey) (guest.KVValue, error) {
-	value, found, err := b.kv.get(req.Key)
-	return guest.KVValue{Found: found, Value: value}, err
-}
-
-func (b *Broker) kvSet(ctx context.Context, _ Caller, req guest.KVSet) (empty, error) {
-	return empty{}, b.kv.set(ctx, req.Key, req.Value)
-}
-
-func (b *Broker) kvDelete(ctx context.Context, _ Caller, req guest.KVKey) (empty, error) {
-	return empty{}, b.kv.remove(ctx, req.Key)
-}
-
-func (b *Broker) kvKeys(_ context.Context, _ Caller, req guest.KVPrefix) (guest.KVKeys, error) {
-	keys, err := b.kv.keys(req.Prefix)
-	return guest.KVKeys{Keys: keys}, err
-}
-
 // config returns the merged configuration without its secrets.
 func (b *Broker) config(context.Context, Caller, any) (*sdk.Config, error) {
 	host, err := able[sdk.ConfigReader](b, "the configuration")
@@ -97,7 +79,7 @@ func (b *Broker) readSecret(_ context.Context, _ Caller, req guest.SecretRequest
 	if !b.grants.names(sdk.CapabilitySecret, req.Name) {
 		return v, b.denied(sdk.CapabilitySecret, req.Name)
 	}
-	value, found := b.secret(req.Name)
+	value, found := b.opts.Secret(req.Name)
 	if !found {
 		return v, fmt.Errorf("the environment of tenon has no variable %s; set it and start tenon again", req.Name)
 	}
@@ -114,12 +96,10 @@ func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (r
 	if !b.grants.matches(sdk.CapabilityTool, req.Tool) {
 		return nil, b.denied(sdk.CapabilityTool, req.Tool)
 	}
-	if req.SessionID, err = b.session(c, req.SessionID); err != nil {
-		return nil, err
-	}
 	if len(req.Args) == 0 {
 		req.Args = json.RawMessage("{}")
 	}
+	req.SessionID = c.SessionID
 	host, err := able[sdk.ToolCaller](b, "tool calls")
 	if err != nil {
 		return nil, err
@@ -128,15 +108,11 @@ func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (r
 }
 
 // messages returns the messages of the caller's session.
-func (b *Broker) messages(ctx context.Context, c Caller, req guest.SessionRequest) (out guest.SessionMessages, err error) {
-	session, err := b.session(c, req.SessionID)
-	if err != nil {
-		return out, err
-	}
+func (b *Broker) messages(ctx context.Context, c Caller, _ guest.SessionRequest) (out guest.SessionMessages, err error) {
 	if reader, ok := c.Tool.(sdk.MessageReader); ok {
 		out.Messages, err = reader.Messages(ctx)
 	} else if reader, ok := b.bound().(sdk.SessionReader); ok {
-		out.Messages, err = reader.SessionMessages(ctx, session)
+		out.Messages, err = reader.SessionMessages(ctx, c.SessionID)
 	} else {
 		err = missing("the messages of a session")
 	}
@@ -148,14 +124,10 @@ func (b *Broker) messages(ctx context.Context, c Caller, req guest.SessionReques
 
 // ask waits for permission. The host fills in the asking plugin and the arguments.
 func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (empty, error) {
-	session, err := b.session(c, req.SessionID)
-	if err != nil {
-		return empty{}, err
-	}
 	if req.Permission == "" {
 		return empty{}, errors.New("bad request: permission: name the key to ask for")
 	}
-	req.SessionID, req.ID, req.Tool, req.Agent, req.Args = session, "", nil, "", nil
+	req.SessionID, req.ID, req.Tool, req.Agent, req.Args = c.SessionID, "", nil, "", nil
 	// An answer "always" covers the present request; a plugin cannot widen it.
 	req.Always = slices.DeleteFunc(req.Always, func(p string) bool { return !slices.Contains(req.Patterns, p) })
 	if c.Tool != nil {
@@ -170,17 +142,13 @@ func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (
 
 // question asks the user.
 func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionRequest) (out guest.QuestionAnswers, err error) {
-	session, err := b.session(c, req.SessionID)
-	if err != nil {
-		return out, err
-	}
 	if len(req.Questions) == 0 {
 		return out, errors.New("bad request: questions: missing")
 	}
 	if asker, ok := c.Tool.(sdk.Questioner); ok {
 		out.Answers, err = asker.Question(ctx, req.Questions)
 	} else if asker, ok := b.bound().(sdk.UserQuestioner); ok {
-		out.Answers, err = asker.AskUser(ctx, session, req.Questions)
+		out.Answers, err = asker.AskUser(ctx, c.SessionID, req.Questions)
 	} else {
 		err = missing("questions to the user")
 	}
@@ -189,9 +157,7 @@ func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionReque
 
 // sample asks the user's model.
 func (b *Broker) sample(ctx context.Context, c Caller, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
-	if req.SessionID, err = b.session(c, req.SessionID); err != nil {
-		return nil, err
-	}
+	req.SessionID = c.SessionID
 	host, err := able[sdk.Sampler](b, "the model")
 	if err != nil {
 		return nil, err
@@ -242,13 +208,17 @@ func able[T any](b *Broker, ability string) (T, error) {
 	return host, nil
 }
 
-// session returns the session of an operation, which is always the session of the current call.
-func (b *Broker) session(c Caller, wanted string) (string, error) {
-	if wanted != "" && wanted != c.SessionID {
-		return "", &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.plugin)}
-	}
-	if c.SessionID == "" {
-		return "", errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")
-	}
-	return c.SessionID, nil
+// inSession returns an operation that runs only for the session of the current call.
+func (b *Broker) inSession(o operation) operation {
+	return operation{o.capability, func(ctx context.Context, c Caller, request []byte) (any, error) {
+		var wanted guest.SessionRequest
+		_ = json.Unmarshal(request, &wanted) // the operation reports errors
+		switch {
+		case wanted.SessionID != "" && wanted.SessionID != c.SessionID:
+			return nil, &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.opts.Plugin)}
+		case c.SessionID == "":
+			return nil, errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")
+		}
+		return o.run(ctx, c, request)
+	}}
 }

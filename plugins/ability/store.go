@@ -17,17 +17,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // The files of a store, in the plugin's own directory.
 const (
 	storeFile = "kv.json"
 	storeNew  = "kv.json.new" // is renamed to storeFile; killed processes may leave it behind
-	storeLock = "kv.lock"     // held by the process that changes the store
 )
+
+// LockSuffix ends the name of the file next to the plugin's own directory that the process which changes the store has locked: in the directory, the
+// plugin could put a link in its place.
+const LockSuffix = ".lock"
 
 // storeMagic begins the first line of storeFile, which ends with the SHA-256 of the rest. The checksum detects damage, and by reading this
 // line alone a process notices whether the values have changed.
@@ -38,8 +42,11 @@ const storeHeader = len(storeMagic) + 2*sha256.Size + 1
 // lockWait is the maximum wait for another process that changes the store.
 const lockWait = 10 * time.Second
 
-// errDamaged means that the stored values cannot be read.
-var errDamaged = errors.New("damaged")
+var (
+	// errDamaged means that the stored values cannot be read.
+	errDamaged     = errors.New("damaged")
+	errNoDirectory = errors.New("the plugin has no directory to keep values in")
+)
 
 // store keeps the values of one plugin in one file of at most 1 MiB, which is replaced atomically. Several processes may use it concurrently.
 // Keys never become part of a path.
@@ -52,50 +59,46 @@ type store struct {
 	values map[string][]byte // replaced, never modified
 }
 
-func newStore(dir string, l Limits) *store {
-	return &store{dir: dir, limits: l}
-}
-
-func (s *store) get(key string) (value []byte, found bool, err error) {
-	if err := s.checkKey(key); err != nil {
-		return nil, false, err
+func (s *store) get(_ context.Context, _ Caller, req guest.KVKey) (out guest.KVValue, err error) {
+	if err := s.checkKey(req.Key); err != nil {
+		return out, err
 	}
 	values, err := s.current()
-	value, found = values[key]
-	return value, found, err
+	out.Value, out.Found = values[req.Key]
+	return out, err
 }
 
-func (s *store) keys(prefix string) ([]string, error) {
+func (s *store) keys(_ context.Context, _ Caller, req guest.KVPrefix) (guest.KVKeys, error) {
 	values, err := s.current()
 	keys := make([]string, 0, len(values))
 	for key := range values {
-		if strings.HasPrefix(key, prefix) {
+		if strings.HasPrefix(key, req.Prefix) {
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
-	return keys, err
+	return guest.KVKeys{Keys: keys}, err
 }
 
-func (s *store) set(ctx context.Context, key string, value []byte) error {
-	if err := s.checkKey(key); err != nil {
-		return err
+func (s *store) set(ctx context.Context, _ Caller, req guest.KVSet) (empty, error) {
+	if err := s.checkKey(req.Key); err != nil {
+		return empty{}, err
 	}
-	if len(value) > s.limits.KVValueBytes {
-		return limited("the value has %d bytes, at most %d are kept", len(value), s.limits.KVValueBytes)
+	if len(req.Value) > s.limits.KVValueBytes {
+		return empty{}, limited("the value has %d bytes, at most %d are kept", len(req.Value), s.limits.KVValueBytes)
 	}
-	return s.change(ctx, func(values map[string][]byte) error {
-		values[key] = slices.Clone(value)
+	return empty{}, s.change(ctx, func(values map[string][]byte) error {
+		values[req.Key] = slices.Clone(req.Value)
 		return s.checkQuota(values)
 	})
 }
 
-func (s *store) remove(ctx context.Context, key string) error {
-	if err := s.checkKey(key); err != nil {
-		return err
+func (s *store) remove(ctx context.Context, _ Caller, req guest.KVKey) (empty, error) {
+	if err := s.checkKey(req.Key); err != nil {
+		return empty{}, err
 	}
-	return s.change(ctx, func(values map[string][]byte) error {
-		delete(values, key)
+	return empty{}, s.change(ctx, func(values map[string][]byte) error {
+		delete(values, req.Key)
 		return nil
 	})
 }
@@ -124,22 +127,13 @@ func (s *store) checkQuota(values map[string][]byte) error {
 	return nil
 }
 
-// current returns the values as they are in the file now.
+// current returns the values as they are in the file now. It reads only the first line if the file is unchanged.
 func (s *store) current() (map[string][]byte, error) {
-	root, err := s.open(false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if s.dir == "" {
+		return nil, errNoDirectory
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return s.load(root)
-}
-
-// load returns the values of the file. It reads only the first line if the file is unchanged.
-func (s *store) load(root *os.Root) (map[string][]byte, error) {
-	f, err := openStored(root)
+	path := filepath.Join(s.dir, storeFile)
+	f, _, err := projectfs.Open([]string{s.dir}, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -160,7 +154,7 @@ func (s *store) load(root *os.Root) (map[string][]byte, error) {
 	}
 	values, err := parseStore(data)
 	if err != nil {
-		return nil, fmt.Errorf("the stored values in %s are %w; move the file away to start over", filepath.Join(s.dir, storeFile), err)
+		return nil, fmt.Errorf("the stored values in %s are %w; move the file away to start over", path, err)
 	}
 	s.header, s.values = string(data[:storeHeader]), values
 	return values, nil
@@ -188,79 +182,46 @@ func headerOf(body []byte) string {
 
 // change replaces the file, under the lock.
 func (s *store) change(ctx context.Context, edit func(values map[string][]byte) error) error {
-	root, err := s.open(true)
+	if s.dir == "" {
+		return errNoDirectory
+	}
+	return filelock.Do(ctx, s.dir+LockSuffix, lockWait, func() error {
+		known, err := s.current()
+		if err != nil {
+			return err
+		}
+		values := map[string][]byte{}
+		maps.Copy(values, known)
+		if err := edit(values); err != nil {
+			return err
+		}
+		body, err := json.Marshal(values)
+		if err != nil {
+			return err
+		}
+		header := headerOf(body)
+		if err := s.replace(header + string(body)); err != nil {
+			return fmt.Errorf("%s: %w", s.dir, err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.header, s.values = header, values
+		return nil
+	})
+}
+
+// replace replaces the file atomically. Links that the plugin made do not lead out of its directory.
+func (s *store) replace(content string) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	lock, err := s.lock(ctx, root)
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	known, err := s.load(root)
-	if err != nil {
-		return err
-	}
-	values := maps.Clone(known)
-	if values == nil {
-		values = map[string][]byte{}
-	}
-	if err := edit(values); err != nil {
-		return err
-	}
-	body, err := json.Marshal(values)
-	if err != nil {
-		return err
-	}
-	header := headerOf(body)
-	if err := replace(root, header, body); err != nil {
-		return fmt.Errorf("%s: %w", s.dir, err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.header, s.values = header, values
-	return nil
-}
-
-// open opens the plugin's directory. All its files are opened through this root, so that links made by the plugin cannot lead out of it.
-func (s *store) open(create bool) (*os.Root, error) {
-	if s.dir == "" {
-		return nil, errors.New("the plugin has no directory to keep values in")
-	}
-	root, err := os.OpenRoot(s.dir)
-	if !create || !errors.Is(err, fs.ErrNotExist) {
-		return root, err
-	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(s.dir)
-}
-
-// lock waits for the lock, which excludes other processes and other changes of this one. Closing it releases it; errors of that can be ignored.
-func (s *store) lock(ctx context.Context, root *os.Root) (io.Closer, error) {
-	// Create it through the root first, because flock would follow a link.
-	f, err := root.OpenFile(storeLock, os.O_CREATE|os.O_RDWR|noFollow, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	lock := flock.New(filepath.Join(s.dir, storeLock), flock.SetFlag(os.O_RDWR|noFollow))
-	if _, err := lock.TryLockContext(ctx, 2*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("another change has locked %s: %w", lock.Path(), err)
-	}
-	return lock, nil
-}
-
-// replace replaces the file atomically.
-func replace(root *os.Root, header string, body []byte) error {
 	if err := root.Remove(storeNew); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return atomicfile.WriteIn(root, storeFile, slices.Concat([]byte(header), body), atomicfile.Options{SyncDir: true, Temp: storeNew})
+	return atomicfile.WriteIn(root, storeFile, []byte(content), atomicfile.Options{SyncDir: true, Temp: storeNew})
 }

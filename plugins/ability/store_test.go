@@ -45,7 +45,7 @@ func TestKV(t *testing.T) {
 	want(t, restarted, "kv.delete", `{"key":"a"}`, `{}`)
 	// The first broker, which remembers the values, sees what another changed.
 	want(t, b, "kv.get", `{"key":"a"}`, `{"found":false,"value":""}`)
-	for name, mode := range map[string]os.FileMode{".": 0o700, "kv.json": 0o600, "kv.lock": 0o600} {
+	for name, mode := range map[string]os.FileMode{".": 0o700, "kv.json": 0o600, "../p.lock": 0o600} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v %v, want mode %v", name, info.Mode(), err, mode)
@@ -149,7 +149,7 @@ func TestKVManyWriters(t *testing.T) {
 
 // writer is a process of its own that stores one key after the other and tells each that is stored.
 func writer(dir string) int {
-	b := ability.New(ability.Options{Plugin: "p", DataDir: dir, Grants: []sdk.Capability{{Name: "kv"}}, Limits: ability.Limits{Rate: 1e6, Burst: 1e6}})
+	b := ability.New(ability.Options{Plugin: "p", DataDir: dir, Grants: []sdk.Capability{{Name: "kv"}}, Limits: limits(ability.Limits{Rate: 1e6, Burst: 1e6})})
 	for i := range 800 {
 		key := fmt.Sprintf("%d-%d", os.Getpid(), i)
 		status, answer := b.Do(context.Background(), ability.Caller{}, "kv.set", fmt.Appendf(nil, `{"key":%q,"value":"v"}`, key))

@@ -90,7 +90,11 @@ func TestStreamEnds(t *testing.T) {
 		})
 	}
 	b, n := httpBroker(t, "http://api.example:8080")
-	n.serve(publicAddr+":8080", func(w http.ResponseWriter, _ *http.Request) {})
+	n.serve(publicAddr+":8080", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	c := ability.Caller{Call: t.Context()}
+	if status, answer := b.Do(t.Context(), c, "http", []byte(`{"url":"http://api.example:8080/","stream":true,"timeout":50}`)); status != guest.StatusFailed || !strings.Contains(string(answer), "no complete answer within 50ms") {
+		t.Errorf("no headers in time: %v %s", status, answer)
+	}
 	if status, answer := b.Do(t.Context(), ability.Caller{}, "http", []byte(`{"url":"http://api.example:8080/","stream":true}`)); status != guest.StatusFailed || !strings.Contains(string(answer), "only a call") {
 		t.Errorf("without a call: %v %s", status, answer)
 	}

@@ -1,6 +1,7 @@
 package ability
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -24,12 +24,12 @@ type web struct {
 	slots     chan struct{} // holds a value for each running request
 
 	// lookup and dial replace the network in tests.
-	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 	dial   func(ctx context.Context, to netip.AddrPort, check func(netip.Addr) error) (net.Conn, error)
 }
 
 func newWeb(l Limits) *web {
-	w := &web{slots: make(chan struct{}, l.HTTPConcurrent), lookup: lookup, dial: dial}
+	w := &web{slots: make(chan struct{}, l.HTTPConcurrent), lookup: net.DefaultResolver.LookupNetIP, dial: dial}
 	w.transport = &http.Transport{
 		Proxy:       nil, // a proxy would resolve names itself
 		DialContext: w.connect,
@@ -53,17 +53,13 @@ func (w *web) connect(ctx context.Context, _, address string) (net.Conn, error) 
 	if !ok {
 		return nil, errors.New("a connection without a grant")
 	}
-	host, portText, err := net.SplitHostPort(address)
+	host, _, err := net.SplitHostPort(address) // the port is the grant's
 	if err != nil {
 		return nil, err
 	}
-	port, err := strconv.ParseUint(portText, 10, 16)
-	if err != nil {
-		return nil, err
-	}
-	addrs, err := w.addresses(ctx, host)
-	if err != nil {
-		return nil, err
+	addrs, err := w.lookup(ctx, "ip", host)
+	if err != nil || len(addrs) == 0 {
+		return nil, cmp.Or(err, fmt.Errorf("the host %q has no address", host))
 	}
 	check := func(addr netip.Addr) error { return granted.checkAddr(host, addr) }
 	for _, addr := range addrs {
@@ -73,24 +69,13 @@ func (w *web) connect(ctx context.Context, _, address string) (net.Conn, error) 
 	}
 	var failures []error
 	for _, addr := range addrs {
-		conn, err := w.dial(ctx, netip.AddrPortFrom(addr, uint16(port)), check)
+		conn, err := w.dial(ctx, netip.AddrPortFrom(addr.Unmap(), granted.port), check)
 		if err == nil {
 			return conn, nil
 		}
 		failures = append(failures, err)
 	}
 	return nil, errors.Join(failures...)
-}
-
-func (w *web) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{addr}, nil
-	}
-	addrs, err := w.lookup(ctx, host)
-	if err == nil && len(addrs) == 0 {
-		err = fmt.Errorf("the host %q has no address", host)
-	}
-	return addrs, err
 }
 
 // checkAddr refuses addresses that are not public, unless the grant contains this address, or localhost, with the port.
@@ -116,10 +101,6 @@ type privateError struct {
 // Error names the host and the remedy.
 func (e *privateError) Error() string {
 	return fmt.Sprintf("%s leads to an address that is not public; only a grant that names the IP address or localhost, and the port, such as http://127.0.0.1:8080, allows that", e.host)
-}
-
-func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
-	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
 // dial connects to an address. It repeats the check for the final address of the socket.

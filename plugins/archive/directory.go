@@ -47,7 +47,7 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 			if err != nil {
 				return err
 			}
-			e.kind, e.target = kindLink, relative(real, name, target)
+			e.kind, e.target = kindLink, Relative(real, name, target)
 		case !found.Type().IsRegular():
 			return unsafe(name, "a plugin consists of files, directories and links")
 		case d.Without != nil && d.Without(name):
@@ -65,9 +65,9 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 	})
 }
 
-// relative returns the target of a link in the directory root, whose path has no links. Links on the way to the target are followed: behind a
+// Relative returns the target of a link in the directory root, whose path has no links. Links on the way to the target are followed: behind a
 // link, what .. means depends on the file system. An absolute path in the directory becomes relative, so that it is valid in a copy.
-func relative(root, name, target string) string {
+func Relative(root, name, target string) string {
 	from := filepath.Join(root, filepath.FromSlash(path.Dir(name)))
 	full := target
 	if !filepath.IsAbs(target) {

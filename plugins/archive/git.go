@@ -17,6 +17,9 @@ type Git struct {
 	// Command returns a git command in the repository.
 	Command func(ctx context.Context, args ...string) *exec.Cmd
 	Tree    string // a commit, or COMMIT:DIRECTORY
+
+	entries    []gitEntry
+	submodules []string
 }
 
 // maxTree limits the output of ls-tree, in bytes.
@@ -25,28 +28,21 @@ const maxTree = maxEntries * 512
 // Extract checks the tree and writes it to the directory dir, which must be empty. Submodules are left out and named. Errors: ErrUnsafe,
 // as for archives, and those of git.
 func (g *Git) Extract(ctx context.Context, dir string) (*Content, error) {
-	s := &gitTree{Git: g}
-	list, err := s.list(ctx)
+	list, err := g.list(ctx)
+	if err == nil {
+		err = g.parse(list)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if s.entries, s.submodules, err = parseTree(list); err != nil {
-		return nil, err
-	}
-	content, err := extract(ctx, s, dir, false)
+	content, err := extract(ctx, g, dir, false)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range s.submodules {
+	for _, name := range g.submodules {
 		content.LeftOut = append(content.LeftOut, shown(name)+": a submodule")
 	}
 	return content, nil
-}
-
-type gitTree struct {
-	*Git
-	entries    []gitEntry
-	submodules []string
 }
 
 type gitEntry struct {
@@ -55,7 +51,7 @@ type gitEntry struct {
 }
 
 // list returns the output of ls-tree.
-func (g *gitTree) list(ctx context.Context) ([]byte, error) {
+func (g *Git) list(ctx context.Context) ([]byte, error) {
 	cmd := g.Command(ctx, "ls-tree", "-r", "-t", "-z", "--long", "--full-tree", g.Tree)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
@@ -78,8 +74,8 @@ func (g *gitTree) list(ctx context.Context) ([]byte, error) {
 	return list, err
 }
 
-// parseTree reads lines of the form MODE TYPE OBJECT SIZE\tNAME, each ended by a zero byte.
-func parseTree(list []byte) (entries []gitEntry, submodules []string, err error) {
+// parse reads lines of the form MODE TYPE OBJECT SIZE\tNAME, each ended by a zero byte.
+func (g *Git) parse(list []byte) (err error) {
 	var total int64
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(list), "\x00"), "\x00") {
 		if line == "" {
@@ -88,7 +84,7 @@ func parseTree(list []byte) (entries []gitEntry, submodules []string, err error)
 		meta, name, ok := strings.Cut(line, "\t")
 		f := strings.Fields(meta)
 		if !ok || len(f) != 4 {
-			return nil, nil, fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
+			return fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
 		}
 		e := gitEntry{entry: entry{name: name}, object: f[2]}
 		switch f[0] {
@@ -97,26 +93,26 @@ func parseTree(list []byte) (entries []gitEntry, submodules []string, err error)
 		case "120000":
 			e.kind = kindLink
 		case "160000":
-			submodules = append(submodules, name)
+			g.submodules = append(g.submodules, name)
 			continue
 		case "040000": // listed so that a tree of trees without files has a bound, too
 			continue
 		default:
-			return nil, nil, unsafe(name, "unknown mode %s", f[0])
+			return unsafe(name, "unknown mode %s", f[0])
 		}
 		if e.size, err = strconv.ParseInt(f[3], 10, 64); err != nil || e.size < 0 {
-			return nil, nil, fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
+			return fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
 		}
 		if total += e.size; total > maxBytes { // before git holds a large file in memory
-			return nil, nil, fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, maxBytes>>20)
+			return fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, maxBytes>>20)
 		}
-		entries = append(entries, e)
+		g.entries = append(g.entries, e)
 	}
-	return entries, submodules, nil
+	return nil
 }
 
 // each reads the content of the entries from one git cat-file.
-func (g *gitTree) each(ctx context.Context, visit visitor) (err error) {
+func (g *Git) each(ctx context.Context, visit visitor) (err error) {
 	cmd := g.Command(ctx, "cat-file", "--batch")
 	in, err := cmd.StdinPipe()
 	if err != nil {

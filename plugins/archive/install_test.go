@@ -96,7 +96,7 @@ func refusedInstall(t *testing.T, ref string, s *hostileServer) {
 	top := t.TempDir()
 	in := &install.Installer{
 		Fetcher: &source.Fetcher{Cache: filepath.Join(top, "cache"), Registry: s.URL, Transport: s.Client().Transport, Environ: os.Environ()},
-		Vault:   trust.NewVault(trust.VaultOptions{Dir: filepath.Join(top, "store")}),
+		Vault:   trust.NewVault(filepath.Join(top, "store"), ""),
 		History: pins.History{Dir: filepath.Join(top, "plugins")}, Home: top, Temp: filepath.Join(top, "unpacked"),
 	}
 	_, err := in.Stage(t.Context(), install.Target{Path: filepath.Join(top, pins.Name)}, ref, nil)

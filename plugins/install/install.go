@@ -22,9 +22,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
@@ -61,6 +64,8 @@ type Target struct {
 }
 
 func (t Target) dir() string { return filepath.Dir(t.Path) }
+
+func (t Target) base() string { return cmp.Or(t.Base, t.dir()) }
 
 // Staged is a plugin that was fetched and sealed, and is not pinned yet.
 type Staged struct {
@@ -135,20 +140,20 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 	fetcher := *in.Fetcher
 	p := &plan{pin: pin, fetcher: &fetcher}
 	var err error
-	if p.ref, err = in.parse(t, source.Pin{Ref: ref}, true); err != nil {
-		return nil, err
-	}
+	p.ref, err = source.Parse(ref, t.base(), in.Home)
 	p.from = p.ref
 	switch {
-	case p.ref.Kind != source.Catalogue:
+	case err != nil || p.ref.Kind != source.Catalogue:
 	case pin != nil:
-		p.from, err = in.parse(t, pin.Pin, false)
+		p.from, err = pin.Resolved(t.base(), in.Home)
 	default:
 		if p.found, err = in.Markets.Find(p.ref.URL, p.ref.Version); err != nil {
 			return nil, err
 		}
 		p.from = p.found.Ref
 		p.fetcher.Guarded = in.Fetcher.Guarded || p.found.Guarded
+	}
+	if err == nil {
 		err = t.allows(p.from)
 	}
 	if err == nil {
@@ -244,22 +249,6 @@ func (p *plan) nameFor(path string) string {
 	return name
 }
 
-// parse reads the reference of a pin as it is written, or the one that is fetched. A project's paths stay in the project.
-func (in *Installer) parse(t Target, p source.Pin, written bool) (source.Ref, error) {
-	base := cmp.Or(t.Base, t.dir())
-	var r source.Ref
-	var err error
-	if written {
-		r, err = source.Parse(p.Ref, base, in.Home)
-	} else {
-		r, err = p.Resolved(base, in.Home)
-	}
-	if err == nil {
-		err = t.allows(r)
-	}
-	return r, err
-}
-
 // allows returns ErrOutside for a path outside of the project, if the target is the project's file.
 func (t Target) allows(r source.Ref) error {
 	if r.Kind != source.Path || !t.Project {
@@ -311,7 +300,10 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 	var out []string
 	seen := map[string]bool{"": true}
 	for _, p := range list {
-		r, err := in.parse(t, p.Pin, false)
+		r, err := p.Resolved(t.base(), in.Home)
+		if err == nil {
+			err = t.allows(r)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)
 		}
@@ -341,4 +333,33 @@ func Describe(p pins.Plugin) string {
 		parts = append(parts, "content "+p.Digest.Short())
 	}
 	return strings.Join(parts, ", ")
+}
+
+// define writes the manifest that a marketplace makes of a fetched plugin in dir: the pinned one, or that of the catalogue's entry.
+func (p *plan) define(fetched *source.Fetched, dir string) error {
+	if p.found != nil {
+		info, err := os.Stat(fetched.Path)
+		if err != nil || !info.IsDir() {
+			return err
+		}
+		own, err := manifest.ReadClaude(fetched.Path)
+		if err != nil {
+			return err
+		}
+		if fetched.Definition, err = p.found.Manifest(own, manifest.Is(fetched.Path)); err != nil {
+			return err
+		}
+	}
+	if len(fetched.Definition) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() // its files were closed
+	if err := root.MkdirAll(filepath.Dir(manifest.ClaudeFile), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.WriteIn(root, filepath.FromSlash(manifest.ClaudeFile), jsontext.Compact(fetched.Definition), atomicfile.Options{Mode: 0o644})
 }

@@ -63,7 +63,7 @@ func newKit(t *testing.T) *kit {
 	data := t.TempDir()
 	fetcher := &source.Fetcher{Cache: filepath.Join(data, "cache"), Environ: append(os.Environ(), "HOME="+k.top), Registry: k.server.URL + "/npm"}
 	k.Installer = &install.Installer{
-		Fetcher: fetcher, History: pins.History{Dir: data}, Vault: trust.NewVault(trust.VaultOptions{Dir: filepath.Join(data, "store")}), Home: k.top, Temp: filepath.Join(data, "unpacked"),
+		Fetcher: fetcher, History: pins.History{Dir: data}, Vault: trust.NewVault(filepath.Join(data, "store"), ""), Home: k.top, Temp: filepath.Join(data, "unpacked"),
 		Markets: marketplace.Store{File: filepath.Join(data, "config", marketplace.FileName), Dir: filepath.Join(data, "markets"), Home: k.top, Fetcher: fetcher},
 	}
 	k.target = install.Target{Path: filepath.Join(data, "config", pins.Name)}
@@ -174,7 +174,7 @@ func (k *kit) stageAndSync(t *testing.T, ref string) (*install.Staged, *manifest
 	fetcher := *k.Fetcher
 	fetcher.Cache = filepath.Join(data, "cache")
 	other := &install.Installer{
-		Fetcher: &fetcher, History: pins.History{Dir: data}, Vault: trust.NewVault(trust.VaultOptions{Dir: filepath.Join(data, "store")}), Home: k.top, Temp: filepath.Join(data, "unpacked"),
+		Fetcher: &fetcher, History: pins.History{Dir: data}, Vault: trust.NewVault(filepath.Join(data, "store"), ""), Home: k.top, Temp: filepath.Join(data, "unpacked"),
 	}
 	again, err := other.Stage(t.Context(), k.target, ref, &file.Plugins[0])
 	if err != nil {

@@ -112,7 +112,7 @@ func trim(dir string) (err error) {
 
 // vendored unpacks the content of a pin from the vendor directory; nil without one.
 func (in *Installer) vendored(ctx context.Context, p *pins.Plugin, dir string) (*source.Fetched, error) {
-	if in.Vendor == "" || p == nil || p.Local {
+	if p == nil || p.Local {
 		return nil, nil
 	}
 	file, info, err := projectfs.OpenRegular(tree(in.Vendor, p.Digest))

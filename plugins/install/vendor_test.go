@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -21,9 +22,9 @@ import (
 func installer(t testing.TB, environ []string, builds string) *install.Installer {
 	t.Helper()
 	dir := t.TempDir()
-	t.Cleanup(func() { _ = trust.RemoveSealed(filepath.Join(dir, "store")) })
+	t.Cleanup(func() { _ = child.RemoveAll(filepath.Join(dir, "store")) })
 	return &install.Installer{
-		Vault: trust.NewVault(trust.VaultOptions{Dir: filepath.Join(dir, "store")}), History: pins.History{Dir: dir}, Home: dir, Temp: filepath.Join(dir, "temp"),
+		Vault: trust.NewVault(filepath.Join(dir, "store"), ""), History: pins.History{Dir: dir}, Home: dir, Temp: filepath.Join(dir, "temp"),
 		Fetcher: &source.Fetcher{Cache: filepath.Join(dir, "cache"), Builds: builds, Environ: environ},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -39,68 +40,56 @@ func (r *reader) manifest(path string, data []byte) error {
 	if n == nil {
 		return rep.err()
 	}
-	c := rep.checker()
-	top := &topFields{reader: r, source: c.Source}
-	c.Rules = top
-	if c.Value(n.Place(""), n, reflect.TypeFor[core]()); len(rep.Problems) > 0 {
+	ours := r.top(rep.checker(), n)
+	if len(rep.Problems) > 0 {
 		return rep.err()
 	}
 	r.identity(n)
 	checkCore(rep, n)
-	ours := ourExtension(rep.checker(), top.extensions)
 	if ours != nil && len(rep.Problems) == 0 {
 		r.extension(rep, ours)
 	}
 	return rep.err()
 }
 
-// topFields are the rules for the top of plugin.json.
-type topFields struct {
-	checked.NoRules
-	*reader
-	source     *checked.Source
-	extensions *checked.Node // nil without any
-}
-
-// Member keeps the extensions, and reports fields that the specification does not have.
-func (t *topFields) Member(at checked.Place, name string, known bool, n *checked.Node, _ map[string]any) bool {
-	switch {
-	case known || at.Key != checked.Join("", name):
-		return false
-	case name == "extensions" && n.Kind == checked.Object:
-		t.extensions = n
-	case name == "extensions":
-		t.warnOf(t.source.At(at, fmt.Sprintf("is ignored: want an object, have %s", n.Kind), "write an object whose keys are namespaces"))
-	default:
-		remedy := nearest.Remedy(name, append(checked.FieldsOf(reflect.TypeFor[core]()).Names, "extensions"))
-		t.warnOf(t.source.At(at, "is ignored: the specification has no such field", remedy))
-	}
-	return true
+// top checks the fields at the top of plugin.json and returns tenon's part of the extensions; nil without one. Other namespaces are not inspected.
+func (r *reader) top(c *checked.Checker, n *checked.Node) (ours *checked.Node) {
+	fields := checked.FieldsOf(reflect.TypeFor[core]())
+	c.Each(n.Place(""), n, func(at checked.Place, name string, n *checked.Node) {
+		switch t, known := fields.Types[name]; {
+		case known:
+			c.Value(at, n, t)
+		case name == "extensions" && n.Kind == checked.Object:
+			c.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
+				if name == sdk.ExtensionNamespace && c.Want(at, n, checked.Object) {
+					ours = n
+				}
+			})
+		case name == "extensions":
+			r.warnOf(c.Source.At(at, fmt.Sprintf("is ignored: want an object, have %s", n.Kind), "write an object whose keys are namespaces"))
+		default:
+			remedy := nearest.Remedy(name, append(slices.Clone(fields.Names), "extensions"))
+			r.warnOf(c.Source.At(at, "is ignored: the specification has no such field", remedy))
+		}
+	})
+	return ours
 }
 
 // checkCore checks the required fields.
 func checkCore(rep *report, n *checked.Node) {
 	const remedy = `write "` + PluginSchema + `"`
-	switch schema := n.Get("$schema"); {
-	case schema == nil:
-		rep.add("$schema", remedy, "is missing")
-	case schema.Text != PluginSchema:
-		rep.add("$schema", remedy, "unknown version of Agent Plugins: %s", quoted(schema.Text))
+	if schema := n.Get("$schema"); rep.need(schema != nil, "$schema", remedy, "is missing") {
+		rep.need(schema.Text == PluginSchema, "$schema", remedy, "unknown version of Agent Plugins: %s", quoted(schema.Text))
 	}
-	if name := n.Get("name"); name == nil {
-		rep.add("name", "name the plugin", "is missing")
-	} else {
+	if name := n.Get("name"); rep.need(name != nil, "name", "name the plugin", "is missing") {
 		checkName(rep, "name", name.Text)
 	}
 }
 
 // checkName reports an invalid plugin name.
-func checkName(rep *report, field, name string) bool {
-	if ValidName(name) {
-		return true
-	}
-	rep.add(field, "use 1 to 64 of a-z, 0-9, - and ., a letter or digit first and last, no -- and no ..", "invalid plugin name %s", quoted(name))
-	return false
+func checkName(rep *report, field, name string) {
+	const remedy = "use 1 to 64 of a-z, 0-9, - and ., a letter or digit first and last, no -- and no .."
+	rep.need(ValidName(name), field, remedy, "invalid plugin name %s", quoted(name))
 }
 
 // ValidName reports whether a plugin can have this name.
@@ -117,19 +106,6 @@ func MakeName(text string) string {
 
 // notInName matches characters that MakeName replaces.
 var notInName = lazyregexp.New(`[^a-z0-9]+`)
-
-// ourExtension returns tenon's part of the extensions; nil without one. Other namespaces are not inspected.
-func ourExtension(c *checked.Checker, n *checked.Node) (ours *checked.Node) {
-	if n == nil {
-		return nil
-	}
-	c.Each(n.Place("extensions"), n, func(at checked.Place, name string, n *checked.Node) {
-		if name == sdk.ExtensionNamespace && c.Want(at, n, checked.Object) {
-			ours = n
-		}
-	})
-	return ours
-}
 
 // identity reads the fields that the manifests of all hosts have. Other hosts check them less, so fields that are not text are left out.
 func (r *reader) identity(n *checked.Node) {
@@ -154,15 +130,15 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 		return
 	}
 	for _, field := range []string{"name", "version", "description"} {
-		if n.Get(field) != nil {
-			rep.add(checked.Join(extensionField, field), "remove it", "belongs to the top of plugin.json, not into the extension")
-		}
+		rep.need(n.Get(field) == nil, checked.Join(extensionField, field), "remove it", "belongs to the top of plugin.json, not into the extension")
 	}
 	d.Name, d.Version, d.Summary = r.p.Description.Name, r.p.Description.Version, r.p.Description.Summary
 	v := &validator{report: rep, where: extensionField, own: d.Name}
 	v.contributions(&d)
 	if d.Runtime == nil {
-		v.withoutRuntime(&d)
+		for _, field := range contributed(&d) {
+			v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
+		}
 	} else {
 		r.runtime(v, d.Runtime)
 		v.forCarrier(&d, sdk.Carrier(d.Runtime.Type))

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
-	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -170,11 +169,19 @@ func (r *reader) foreignSkills(places []string) {
 // maxTexts limits the commands, and the agents, of a package.
 const maxTexts = 500
 
-// text is a Markdown file of a package.
+// text is a Markdown file of a package: a command or an agent.
 type text struct {
 	name string // from the place: "git/commit"
 	file string // from the root
-	*frontmatter.Document
+	body string
+	keys []string // unknown ones of the front matter
+	meta struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Tools       any    `json:"tools"`
+		Disallowed  any    `json:"disallowedTools"`
+		Model       any    `json:"model"`
+	}
 }
 
 // markdown returns the Markdown files in places, which are files or directories.
@@ -191,18 +198,19 @@ func (r *reader) markdown(places []string) (out []text) {
 			if len(out) == maxTexts {
 				return fmt.Errorf("more than %d files", maxTexts)
 			}
-			doc, err := r.document(slashed(r.folder.root, file))
+			t := text{name: d.Name(), file: file} // of a place that is a file
+			if file != root {
+				t.name = slashed(root, file)
+			}
+			t.name = strings.TrimSuffix(strings.TrimSuffix(t.name, filepath.Ext(t.name)), ".agent")
+			doc, err := r.document(slashed(r.folder.root, file), &t.meta)
 			if err != nil {
 				r.warn(file, "", "", "is left out: %v", err)
 				return nil
 			}
-			doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
-			name := d.Name() // of a place that is a file
-			if file != root {
-				name = slashed(root, file)
-			}
-			name = strings.TrimSuffix(strings.TrimSuffix(name, filepath.Ext(name)), ".agent")
-			out = append(out, text{name, file, doc})
+			t.keys, _ = doc.Keys(&t.meta)
+			t.body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
+			out = append(out, t)
 			return nil
 		})
 		if err != nil {
@@ -217,58 +225,29 @@ func slashed(dir, file string) string {
 	return strings.TrimPrefix(filepath.ToSlash(file), filepath.ToSlash(dir)+"/")
 }
 
-// document reads a Markdown file by its path from the root.
-func (r *reader) document(rel string) (*frontmatter.Document, error) {
-	data, err := r.folder.read(rel, maxSkillBytes)
-	if err != nil {
-		return nil, err
-	}
-	return frontmatter.Parse(data)
-}
-
 // named returns the name of a component with the plugin's name as a prefix, as its own program shows it.
 func (r *reader) named(name string) string {
 	return r.p.Description.Name + ":" + strings.ReplaceAll(name, "/", ":")
 }
 
 func (r *reader) foreignCommand(t text) {
-	var meta struct {
-		Description string `json:"description"`
-	}
-	if err := t.Decode(&meta); err != nil {
-		r.warn(t.file, "", "", "the command is left out: %v", err)
-		return
-	}
 	r.p.Description.Commands = append(r.p.Description.Commands, sdk.Command{
-		Name: r.named(t.name), Description: meta.Description, Template: t.Body, Source: "command", Origin: t.file,
+		Name: r.named(t.name), Description: t.meta.Description, Template: t.body, Source: "command", Origin: t.file,
 	})
 }
 
 func (r *reader) foreignAgent(t text) {
-	var meta struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Tools       any    `json:"tools"`
-		Disallowed  any    `json:"disallowedTools"`
-		Model       any    `json:"model"`
-	}
-	if err := t.Decode(&meta); err != nil {
-		r.warn(t.file, "", "", "the agent is left out: %v", err)
-		return
-	}
-	unknown, _ := t.Keys(&meta)
-	for _, key := range unknown {
+	for _, key := range t.keys {
 		if slices.Contains([]string{"hooks", "mcpServers", "permissionMode", "skills"}, key) {
 			r.warn(t.file, key, "", "is left out: agents of plugins have no such key")
 		}
 	}
-	meta.Name = cmp.Or(meta.Name, t.name)
-	if meta.Model != nil && meta.Model != "inherit" {
+	if t.meta.Model != nil && t.meta.Model != "inherit" {
 		r.models = true
 	}
 	r.p.Description.Agents = append(r.p.Description.Agents, sdk.Agent{
-		Name: r.named(meta.Name), Description: meta.Description, Mode: sdk.ModeSubagent, Prompt: t.Body, Origin: t.file,
-		Permission: restrictions(words(meta.Tools), words(meta.Disallowed), t.file),
+		Name: r.named(cmp.Or(t.meta.Name, t.name)), Description: t.meta.Description, Mode: sdk.ModeSubagent, Prompt: t.body, Origin: t.file,
+		Permission: restrictions(words(t.meta.Tools), words(t.meta.Disallowed), t.file),
 	})
 }
 
@@ -338,4 +317,4 @@ func (r *reader) leftOut(n *checked.Node, manifest string) {
 }
 
 // reference matches a variable in an entry of a server.
-var reference = regexp.MustCompile(`\$\{[^}]*\}`)
+var reference = lazyregexp.New(`\$\{[^}]*\}`)

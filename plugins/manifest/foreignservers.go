@@ -152,7 +152,7 @@ func (v *foreignVariables) fixed(s string) string {
 		}
 		return value
 	})
-	for _, variable := range reference.FindAllString(out, -1) { // a default and the text behind it can form another variable
+	for _, variable := range reference().FindAllString(out, -1) { // a default and the text behind it can form another variable
 		if variable != "${"+rootVariable+"}" && variable != "${"+dataVariable+"}" {
 			v.missing = append(v.missing, variable)
 		}
@@ -174,7 +174,7 @@ func (v *foreignVariables) kept(s string) string {
 // replaceForeign replaces the variables that other hosts set by those of tenon. other returns the text for the user's variables, given
 // their name and default.
 func replaceForeign(s string, other func(text, name, value string, ok bool) string) string {
-	return reference.ReplaceAllStringFunc(s, func(text string) string {
+	return reference().ReplaceAllStringFunc(s, func(text string) string {
 		switch text {
 		case "${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}", "${extensionPath}":
 			return "${" + rootVariable + "}"

@@ -1,7 +1,10 @@
 package manifest
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -26,9 +29,7 @@ func (v *validator) hooks(hooks []sdk.HookDescription) {
 		v.neighbours(checked.Join(where, "before"), h.Before)
 		v.neighbours(checked.Join(where, "after"), h.After)
 		v.onError(checked.Join(where, "onError"), h.OnError, info)
-		if most := sdk.MaxHookTimeout.Milliseconds(); h.TimeoutMS < 0 || h.TimeoutMS > most {
-			v.add(checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", h.TimeoutMS, most)
-		}
+		v.timeout(where, h.TimeoutMS, sdk.MaxHookTimeout)
 		if h.Name == h.Point {
 			h.Name = ""
 		}
@@ -46,36 +47,29 @@ func pointNames() []string {
 
 // onError refuses policies that make no sense at the point, as the hook engine does.
 func (v *validator) onError(where string, policy sdk.OnError, info hookpoint.Info) {
-	switch policy {
-	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
-	default:
-		v.add(where, "write skip, deny or stop", "unknown policy %s", quoted(string(policy)))
-	}
-	if !info.Fits(policy) {
-		v.add(where, "choose another policy", "%s does not fit %s, where hooks are of kind %s", policy, info.Point, info.Kind)
-	}
+	known := slices.Contains([]sdk.OnError{sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop}, policy)
+	v.need(known, where, "write skip, deny or stop", "unknown policy %s", quoted(string(policy)))
+	v.need(info.Fits(policy), where, "choose another policy", "%s does not fit %s, where hooks are of kind %s", policy, info.Point, info.Kind)
 }
 
 func (v *validator) neighbours(where string, names []string) {
 	for i, name := range names {
-		if checkName(v.report, checked.Index(where, i), name) && name == v.own {
-			v.add(checked.Index(where, i), "name another plugin", "names the plugin itself")
-		}
+		at := checked.Index(where, i)
+		checkName(v.report, at, name)
+		v.need(name != v.own, at, "name another plugin", "names the plugin itself")
 	}
 }
 
 // fields checks JSON pointers into the value of a point.
 func (v *validator) fields(where string, pointers []string, info hookpoint.Info) {
-	if len(pointers) > maxContributions {
-		v.add(where, "name a field above them", "has %d entries, at most %d are allowed", len(pointers), maxContributions)
+	if !v.bound(len(pointers), maxContributions, "entries", where, "name a field above them") {
 		return
 	}
 	for i, p := range pointers {
-		if slices.Contains(pointers[:i], p) {
-			v.add(checked.Index(where, i), "keep one of them", "duplicate field %s", quoted(p))
-			continue
+		at := checked.Index(where, i)
+		if v.need(!slices.Contains(pointers[:i], p), at, "keep one of them", "duplicate field %s", quoted(p)) {
+			v.field(at, p, info)
 		}
-		v.field(checked.Index(where, i), p, info)
 	}
 }
 
@@ -94,4 +88,49 @@ func (v *validator) field(where, pointer string, info hookpoint.Info) {
 	if segment, known := missingField(info.NewValue(), pointer); segment != "" {
 		v.add(where, nearest.Remedy(segment, known), "%s: the value at %s has no field %s", quoted(pointer), info.Point, quoted(segment))
 	}
+}
+
+// missingField follows a pointer through the Go type of a value and returns the first segment without a field, with the names of the
+// existing fields. Types with arbitrary content accept any segments.
+func missingField(value any, pointer string) (segment string, known []string) {
+	t := reflect.TypeOf(value)
+	for _, raw := range strings.Split(pointer, "/")[1:] {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(raw)
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch {
+		case open(t):
+			return "", nil
+		case t.Kind() == reflect.Struct:
+			if name == "*" {
+				return "", nil
+			}
+			fields := checked.FieldsOf(t)
+			next, ok := fields.Types[name]
+			if !ok {
+				return name, fields.Names
+			}
+			t = next
+		case t.Kind() == reflect.Slice:
+			if _, err := strconv.ParseUint(name, 10, 31); err != nil && name != "*" && name != "-" {
+				return name, []string{"*"}
+			}
+			t = t.Elem()
+		case t.Kind() == reflect.Map:
+			t = t.Elem()
+		default:
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// open reports whether a value of the type may hold members that the type does not name.
+func open(t reflect.Type) bool {
+	switch t {
+	case reflect.TypeFor[sdk.Object](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[sdk.PermissionRules](), reflect.TypeFor[sdk.Bytes]():
+		return true
+	}
+	return t.Kind() == reflect.Interface || t.Kind() == reflect.Struct && checked.FieldsOf(t).Open
 }

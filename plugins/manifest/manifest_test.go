@@ -344,9 +344,9 @@ func TestReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantSkills := []manifest.Skill{
-		{Name: "again", Description: "Two lines", Dir: filepath.Join(root, "skills/again"), Manual: true},
-		{Name: "deploy", Description: "Does things.", Dir: filepath.Join(root, "skills/deploy")},
+	wantSkills := []sdk.PackagedSkill{
+		{Name: "again", Description: "Two lines", Location: filepath.Join(root, "skills/again/SKILL.md"), Root: root, Manual: true},
+		{Name: "deploy", Description: "Does things.", Location: filepath.Join(root, "skills/deploy/SKILL.md"), Root: root},
 	}
 	if diff := cmp.Diff(wantSkills, p.Skills); diff != "" {
 		t.Errorf("skills (-want +got):\n%s", diff)

@@ -44,8 +44,8 @@ type Package struct {
 	Description sdk.Description
 	// Undescribed marks a package with a runtime that does not list its contributions: it is asked when it first starts.
 	Undescribed bool
-	Skills      []Skill           // sorted by name
-	Servers     map[string]Server // of mcp.json
+	Skills      []sdk.PackagedSkill // sorted by name
+	Servers     map[string]Server   // of mcp.json
 	// HookFile is the file with the package's command hooks, or the manifest if that has some or names several files; empty without hooks.
 	HookFile string
 	Hooks    string // the command hooks, JSON as it is written: problems with them name lines
@@ -97,7 +97,7 @@ func read(dir, name string, built bool) (*Package, error) {
 			r.p.Carrier = sdk.CarrierMCP
 		}
 	}
-	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.p.Skills, func(a, b sdk.PackagedSkill) int { return strings.Compare(a.Name, b.Name) })
 	return r.p, nil
 }
 
@@ -148,14 +148,7 @@ type folder struct {
 }
 
 func openFolder(dir string) (folder, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return folder{}, err
-	}
-	root, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return folder{}, err
-	}
+	root := projectfs.Real(dir)
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return folder{}, fmt.Errorf("a plugin package is a directory: %w", err)

@@ -40,6 +40,19 @@ func (r *report) add(key, remedy, format string, args ...any) {
 	r.Add(r.src.Locate(key, fmt.Sprintf(format, args...), remedy))
 }
 
+// need adds a problem with the value at key unless ok, which it returns.
+func (r *report) need(ok bool, key, remedy, format string, args ...any) bool {
+	if !ok {
+		r.add(key, remedy, format, args...)
+	}
+	return ok
+}
+
+// bound adds a problem if the value at key has more than limit units.
+func (r *report) bound(have, limit int, unit, key, remedy string) bool {
+	return r.need(have <= limit, key, remedy, "has %d %s, at most %d are allowed", have, unit, limit)
+}
+
 // err returns the problems; they wrap sdk.ErrManifest.
 func (r *report) err() error { return r.Err(r.kind) }
 

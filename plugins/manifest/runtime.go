@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -42,22 +43,17 @@ func (c checker) Problem(field, remedy, format string, args ...any) {
 }
 
 func (c checker) Command(where string, command []string) bool {
-	v := c.validator
-	if len(command) == 0 {
-		v.add(where, "write the program and its arguments", "is empty")
+	if !c.need(len(command) > 0, where, "write the program and its arguments", "is empty") || !c.noNUL(where, command) {
 		return false
 	}
-	for i, arg := range command {
-		if strings.ContainsRune(arg, 0) {
-			v.add(checked.Index(where, i), "remove it", "holds a NUL character")
-			return false
-		}
-	}
-	if problem := tokenProblem(command[0]); problem != "" {
-		v.add(checked.Index(where, 0), "", "%s %s", quoted(command[0]), problem)
-		return false
-	}
-	return true
+	problem := tokenProblem(command[0])
+	return c.need(problem == "", checked.Index(where, 0), "", "%s %s", quoted(command[0]), problem)
+}
+
+// noNUL checks the arguments of a program.
+func (r *report) noNUL(where string, args []string) bool {
+	at := slices.IndexFunc(args, func(arg string) bool { return strings.ContainsRune(arg, 0) })
+	return r.need(at < 0, checked.Index(where, at), "remove it", "holds a NUL character")
 }
 
 // tokenProblem returns the problem with the name of a program, which must be a bare name or a path that begins with ./.
@@ -95,8 +91,7 @@ func pathProblem(p string) string {
 
 func (c checker) File(where, p string, executable bool) {
 	r, v := c.reader, c.validator
-	if problem := pathProblem(p); problem != "" {
-		v.add(where, "", "%s %s", quoted(p), problem)
+	if problem := pathProblem(p); !v.need(problem == "", where, "", "%s %s", quoted(p), problem) {
 		return
 	}
 	resolved, err := r.folder.resolve(p)
@@ -126,8 +121,5 @@ func (v *validator) build(b *sdk.Build) {
 	if b == nil {
 		return
 	}
-	where := v.at("build")
-	if len(b.Command) == 0 || b.Command[0] == "" {
-		v.add(checked.Join(where, "command"), "write the program and its arguments", "is empty")
-	}
+	v.need(len(b.Command) > 0 && b.Command[0] != "", checked.Join(v.at("build"), "command"), "write the program and its arguments", "is empty")
 }

@@ -3,7 +3,9 @@ package manifest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -12,9 +14,12 @@ import (
 	"strings"
 	"unicode"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Types of MCP servers.
@@ -98,11 +103,9 @@ func serverList(rep *report, data []byte) *checked.Node {
 		}
 	})
 	schema, list := n.Get("$schema"), n.Get("mcpServers")
-	if schema == nil || schema.Kind != checked.String || schema.Text != MCPSchema {
-		rep.add("$schema", `write "`+MCPSchema+`"`, "this is not the version of plugin.json")
-	}
-	if list == nil {
-		rep.add("mcpServers", `write an object {"name": {…}}`, "is missing")
+	valid := schema != nil && schema.Kind == checked.String && schema.Text == MCPSchema
+	rep.need(valid, "$schema", `write "`+MCPSchema+`"`, "this is not the version of plugin.json")
+	if !rep.need(list != nil, "mcpServers", `write an object {"name": {…}}`, "is missing") {
 		return nil
 	}
 	c.Each(list.Place("mcpServers"), list, func(checked.Place, string, *checked.Node) {})
@@ -112,16 +115,12 @@ func serverList(rep *report, data []byte) *checked.Node {
 // server reads one entry of mcp.json.
 func (r *reader) server(rep *report, where string, m *checked.Member) (s Server) {
 	c := rep.checker()
-	if m.Name == "" || strings.ContainsFunc(m.Name, hidden) {
-		rep.add(where, "rename it", "the server has no name that can be shown")
-		return s
-	}
-	if !c.Want(m.Value.Place(where), &m.Value, checked.Object) {
+	shows := m.Name != "" && !strings.ContainsFunc(m.Name, hidden)
+	if !rep.need(shows, where, "rename it", "the server has no name that can be shown") || !c.Want(m.Value.Place(where), &m.Value, checked.Object) {
 		return s
 	}
 	t := m.Value.Get("type")
-	if t == nil || t.Kind != checked.String {
-		rep.add(checked.Join(where, "type"), "write stdio, streamable-http or sse", "is missing")
+	if !rep.need(t != nil && t.Kind == checked.String, checked.Join(where, "type"), "write stdio, streamable-http or sse", "is missing") {
 		return s
 	}
 	switch t.Text {
@@ -157,11 +156,7 @@ func (r *reader) checkStdio(rep *report, where string, s *Server, hasCwd bool) {
 			rep.add(checked.Join(where, "command"), "", "%s: %v", quoted(s.Command), err)
 		}
 	}
-	for i, arg := range s.Args {
-		if strings.ContainsRune(arg, 0) {
-			rep.add(checked.Index(checked.Join(where, "args"), i), "remove it", "holds a NUL character")
-		}
-	}
+	rep.noNUL(checked.Join(where, "args"), s.Args)
 	for name, value := range s.Env {
 		field := checked.Join(checked.Join(where, "env"), name)
 		switch upper := strings.ToUpper(name); {
@@ -172,9 +167,8 @@ func (r *reader) checkStdio(rep *report, where string, s *Server, hasCwd bool) {
 		}
 	}
 	if hasCwd {
-		if problem := r.cwdProblem(s.Cwd); problem != "" {
-			rep.add(checked.Join(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
-		}
+		problem := r.cwdProblem(s.Cwd)
+		rep.need(problem == "", checked.Join(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
 	}
 }
 
@@ -209,23 +203,17 @@ func cutVariable(s, name string) (rest string, ok bool) {
 }
 
 func (s *Server) checkRemote(rep *report, where string) {
-	if problem := urlProblem(s.URL); problem != "" {
-		rep.add(checked.Join(where, "url"), "", "%s %s", quoted(s.URL), problem)
-	}
+	problem := urlProblem(s.URL)
+	rep.need(problem == "", checked.Join(where, "url"), "", "%s %s", quoted(s.URL), problem)
 	seen := map[string]string{}
 	for name, value := range s.Headers {
 		field := checked.Join(checked.Join(where, "headers"), name)
 		lower := strings.ToLower(name)
-		if other, twice := seen[lower]; twice {
-			rep.add(field, "keep one of them", "is the same header as %s", quoted(other))
-		}
+		other, twice := seen[lower]
+		rep.need(!twice, field, "keep one of them", "is the same header as %s", quoted(other))
 		seen[lower] = name
-		if !headerName(name) {
-			rep.add(field, "", "is not the name of an HTTP header")
-		}
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.TrimSpace(value) != value {
-			rep.add(field, "", "invalid value of an HTTP header")
-		}
+		rep.need(httpguts.ValidHeaderFieldName(name), field, "", "is not the name of an HTTP header")
+		rep.need(httpguts.ValidHeaderFieldValue(value) && strings.TrimSpace(value) == value, field, "", "invalid value of an HTTP header")
 	}
 }
 
@@ -271,6 +259,54 @@ func CheckSpelling(u *url.URL) error {
 	return nil
 }
 
-func headerName(s string) bool {
-	return s != "" && plain(s, "!#$%&'*+-.^_`|~")
+// Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd,
+// once and nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; both variables set in Env, last.
+// root and data are absolute and exist. Servers that are not started come back as they are.
+func (s Server) Expand(root, data string) (Server, error) {
+	if s.Type != ServerStdio {
+		return s, nil
+	}
+	root = projectfs.Real(root)
+	replace := strings.NewReplacer("${"+rootVariable+"}", root, "${"+dataVariable+"}", data).Replace
+	s.Args = slices.Clone(s.Args)
+	for i := range s.Args {
+		s.Args[i] = replace(s.Args[i])
+	}
+	env := make(map[string]string, len(s.Env)+2)
+	for name, value := range s.Env {
+		env[name] = replace(value)
+	}
+	maps.Copy(env, Variables(root, data))
+	s.Env = env
+	var err error
+	if strings.HasPrefix(s.Command, "./") {
+		if s.Command, err = Resolve(root, s.Command); err != nil {
+			return Server{}, fmt.Errorf("command: %w", err)
+		}
+	}
+	if s.Cwd, err = workingDirectory(s.Cwd, root, data); err != nil {
+		return Server{}, fmt.Errorf("cwd: %w", err)
+	}
+	return s, nil
 }
+
+// Variables returns the variables that every process of a plugin has.
+func Variables(root, data string) map[string]string {
+	return map[string]string{rootVariable: root, dataVariable: data}
+}
+
+func workingDirectory(cwd, root, data string) (string, error) {
+	dir, inData := cwdPath(cwd)
+	if !inData {
+		return Resolve(root, dir)
+	}
+	resolved, err := Resolve(projectfs.Real(data), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; the plugin has to create it first", err)
+	}
+	return resolved, err
+}
+
+// Resolve returns the absolute path, links resolved, of a file or directory in root, whose links are resolved. Paths outside of root are
+// errors.
+func Resolve(root, rel string) (string, error) { return folder{root: root}.resolve(rel) }

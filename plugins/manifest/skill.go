@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // The places of skills, by the specification.
@@ -27,17 +28,6 @@ const (
 	maxSkillBytes       = 256 << 10 // of a SKILL.md, what the skills plugin reads
 	maxSkills           = 500
 )
-
-// Skill is a valid skill of a package.
-type Skill struct {
-	Name        string
-	Description string
-	Dir         string // absolute
-	Manual      bool   // as in sdk.Skill
-}
-
-// File returns the skill's SKILL.md.
-func (s *Skill) File() string { return filepath.Join(s.Dir, skillFile) }
 
 // errSkills is returned for a skill after the first maxSkills.
 var errSkills = fmt.Errorf("more than %d skills", maxSkills)
@@ -89,64 +79,63 @@ func (r *reader) skillOut(dir string, err error) {
 
 // skill reads the skill in a directory; fs.ErrNotExist without one. Our skills have the name of their directory. Other hosts know a skill by its
 // directory, which replaces a name that is missing or invalid.
-func (r *reader) skill(dir string) (Skill, error) {
+func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 	resolved, err := r.folder.resolve(dir)
 	if err != nil {
-		return Skill{}, err
+		return s, err
 	}
 	names, err := os.ReadDir(resolved)
 	if err != nil || !slices.ContainsFunc(names, func(e fs.DirEntry) bool { return e.Name() == skillFile }) {
-		return Skill{}, fs.ErrNotExist
+		return s, fs.ErrNotExist
 	}
 	var meta struct {
 		Name        string           `json:"name"`
 		Description string           `json:"description"`
 		Manual      frontmatter.Flag `json:"disable-model-invocation"` // of Claude Code
 	}
-	data, err := r.folder.read(path.Join(dir, skillFile), maxSkillBytes)
-	if err == nil && !utf8.Valid(data) {
-		err = errors.New("is not valid UTF-8")
+	if _, err := r.document(path.Join(dir, skillFile), &meta); err != nil {
+		return s, err
 	}
-	var doc *frontmatter.Document
-	if err == nil {
-		doc, err = frontmatter.Parse(data)
-	}
-	if err == nil {
-		err = doc.Decode(&meta)
-	}
-	if err != nil {
-		return Skill{}, err
-	}
-	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Dir: resolved, Manual: bool(meta.Manual)}
 	usual := path.Base(dir)
 	if dir == "." {
 		usual = r.p.Description.Name
 	}
-	if r.p.Host != ownHost && !validSkill(s.Name) {
+	s = sdk.PackagedSkill{
+		Name: meta.Name, Description: strings.TrimSpace(meta.Description), Location: filepath.Join(resolved, skillFile), Root: r.folder.root, Manual: bool(meta.Manual),
+	}
+	own := r.p.Host == ownHost
+	if !own && !validSkill(s.Name) {
 		s.Name = usual
 	}
-	if err := s.check(); err != nil {
-		return s, err
-	}
-	if r.p.Host == ownHost && s.Name != usual {
+	switch {
+	case s.Name == "":
+		err = errors.New("name: is missing from the front matter")
+	case !validSkill(s.Name):
+		err = fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
+	case s.Description == "":
+		err = errors.New("description: is missing from the front matter")
+	case utf8.RuneCountInString(s.Description) > maxSkillDescription:
+		err = fmt.Errorf("description: has more than %d characters", maxSkillDescription)
+	case own && s.Name != usual:
 		err = fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(usual))
 	}
 	return s, err
 }
 
-// check checks the name and the description.
-func (s *Skill) check() error {
-	switch {
-	case s.Name == "":
-		return errors.New("name: is missing from the front matter")
-	case !validSkill(s.Name):
-		return fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
-	case s.Description == "":
-		return errors.New("description: is missing from the front matter")
-	case utf8.RuneCountInString(s.Description) > maxSkillDescription:
-		return fmt.Errorf("description: has more than %d characters", maxSkillDescription)
+// document reads a Markdown file by its path from the root, and its front matter into meta.
+func (r *reader) document(rel string, meta any) (*frontmatter.Document, error) {
+	data, err := r.folder.read(rel, maxSkillBytes)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if !utf8.Valid(data) {
+		return nil, errors.New("is not valid UTF-8")
+	}
+	doc, err := frontmatter.Parse(data)
+	if err == nil {
+		err = doc.Decode(meta)
+	}
+	return doc, err
 }
 
 func validSkill(name string) bool {

@@ -3,11 +3,17 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/schemacost"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,17 +40,11 @@ func Describe(data []byte) (sdk.Description, error) {
 	if n == nil || !c.Decode(n.Place(""), n, &d) {
 		return sdk.Description{}, rep.err()
 	}
-	if d.Name == "" {
-		rep.add("name", "name the plugin", "is missing")
-	} else {
+	if rep.need(d.Name != "", "name", "name the plugin", "is missing") {
 		checkName(rep, "name", d.Name)
 	}
-	if d.Runtime != nil {
-		rep.add("runtime", "remove it", "a plugin that describes itself runs already")
-	}
-	if d.Build != nil {
-		rep.add("build", "remove it", "a plugin that describes itself is built already")
-	}
+	rep.need(d.Runtime == nil, "runtime", "remove it", "a plugin that describes itself runs already")
+	rep.need(d.Build == nil, "build", "remove it", "a plugin that describes itself is built already")
 	v := &validator{report: rep, own: d.Name}
 	v.contributions(&d)
 	if err := rep.err(); err != nil {
@@ -89,19 +89,15 @@ func (v *validator) rest(d *sdk.Description) {
 	unique(v, v.at("protocols"), d.Protocols, func(where string, p string) string { return v.word(where, p) })
 	unique(v, v.at("auth"), d.Auth, func(where string, a sdk.AuthDescription) string {
 		v.word(checked.Join(where, "id"), a.ID)
-		if !slices.ContainsFunc(d.Capabilities, func(c sdk.Capability) bool {
+		named := slices.ContainsFunc(d.Capabilities, func(c sdk.Capability) bool {
 			return c.Name == sdk.CapabilityAuth && slices.Contains(c.Scope, a.Provider)
-		}) {
-			v.add(checked.Join(where, "provider"), "request it in capabilities", "the capability auth does not name %s", quoted(a.Provider))
-		}
+		})
+		v.need(named, checked.Join(where, "provider"), "request it in capabilities", "the capability auth does not name %s", quoted(a.Provider))
 		return v.word(checked.Join(where, "provider"), a.Provider) + " " + a.ID
 	})
 	unique(v, v.at("agents"), d.Agents, func(where string, a sdk.Agent) string {
-		switch a.Mode {
-		case sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll:
-		default:
-			v.add(checked.Join(where, "mode"), "write primary, subagent or all", "unknown mode %s", quoted(a.Mode))
-		}
+		known := slices.Contains([]string{sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll}, a.Mode)
+		v.need(known, checked.Join(where, "mode"), "write primary, subagent or all", "unknown mode %s", quoted(a.Mode))
 		return v.word(checked.Join(where, "name"), a.Name)
 	})
 	unique(v, v.at("commands"), d.Commands, func(where string, c sdk.Command) string { return v.word(checked.Join(where, "name"), c.Name) })
@@ -109,8 +105,7 @@ func (v *validator) rest(d *sdk.Description) {
 
 // unique checks the elements of a list, whose names check returns, and reports duplicates.
 func unique[T any](v *validator, where string, list []T, check func(where string, e T) string) {
-	if len(list) > maxContributions {
-		v.add(where, "contribute fewer", "has %d entries, at most %d are allowed", len(list), maxContributions)
+	if !v.bound(len(list), maxContributions, "entries", where, "contribute fewer") {
 		return
 	}
 	seen := make(map[string]int, len(list))
@@ -131,13 +126,6 @@ func (v *validator) word(where, s string) string {
 		return ""
 	}
 	return s
-}
-
-// withoutRuntime refuses contributions that nothing would run.
-func (v *validator) withoutRuntime(d *sdk.Description) {
-	for _, field := range contributed(d) {
-		v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
-	}
 }
 
 // forCarrier refuses contributions that the carrier does not support.
@@ -170,50 +158,38 @@ func contributed(d *sdk.Description) (out []string) {
 
 func (v *validator) tools(tools []sdk.ToolDescription) {
 	const most = 64 // the limit of model servers
-	limit := sdk.DefaultToolTimeout.Milliseconds()
 	unique(v, v.at("tools"), tools, func(where string, t sdk.ToolDescription) string {
-		if len(t.ID) == 0 || len(t.ID) > most || !plain(t.ID, "_-") {
-			v.add(checked.Join(where, "id"), fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "invalid tool id %s", quoted(t.ID))
-		}
-		if t.Permission != "" && (len(t.Permission) > most || !plain(t.Permission, "_-.")) {
-			v.add(checked.Join(where, "permission"), "use letters, digits, _, - and .", "invalid permission key %s", quoted(t.Permission))
-		}
-		v.text(checked.Join(where, "description"), t.Description, "describe the tool; the model chooses by it")
-		if len(t.Parameters) == 0 {
-			v.add(checked.Join(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing")
-		} else {
+		v.need(t.ID != "" && len(t.ID) <= most && plain(t.ID, "_-"), checked.Join(where, "id"),
+			fmt.Sprintf("use 1 to %d of A-Z, a-z, 0-9, _ and -", most), "invalid tool id %s", quoted(t.ID))
+		v.need(len(t.Permission) <= most && plain(t.Permission, "_-."), checked.Join(where, "permission"),
+			"use letters, digits, _, - and .", "invalid permission key %s", quoted(t.Permission))
+		text := checked.Join(where, "description")
+		v.need(strings.TrimSpace(t.Description) != "", text, "describe the tool; the model chooses by it", "is missing")
+		v.bound(len(t.Description), maxText, "bytes", text, "shorten it")
+		if v.need(len(t.Parameters) > 0, checked.Join(where, "parameters"), `write a JSON schema; {"type": "object"} for none`, "is missing") {
 			v.schema(checked.Join(where, "parameters"), t.Parameters)
 		}
-		if t.TimeoutMS < 0 || t.TimeoutMS > limit {
-			v.add(checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", t.TimeoutMS, limit)
-		}
+		v.timeout(where, t.TimeoutMS, sdk.DefaultToolTimeout)
 		return t.ID
 	})
 }
 
-// text checks a description that the model reads.
-func (v *validator) text(where, s, remedy string) {
-	if strings.TrimSpace(s) == "" {
-		v.add(where, remedy, "is missing")
-	}
-	if len(s) > maxText {
-		v.add(where, "shorten it", "has %d bytes, at most %d are allowed", len(s), maxText)
-	}
+// timeout checks the timeout of a hook or tool.
+func (v *validator) timeout(where string, have int64, most time.Duration) {
+	limit := most.Milliseconds()
+	v.need(have >= 0 && have <= limit, checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", have, limit)
 }
 
 // schema checks a JSON schema of an object. References to other documents are refused: nothing is fetched.
 func (v *validator) schema(where string, data json.RawMessage) {
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(data, &fields); err != nil || fields == nil {
-		v.add(where, `write a JSON schema of type "object"`, "want an object")
+	err := json.Unmarshal(data, &fields)
+	if !v.need(err == nil && fields != nil, where, `write a JSON schema of type "object"`, "want an object") {
 		return
 	}
-	if string(fields["type"]) != `"object"` {
-		v.add(checked.Join(where, "type"), `write "type": "object"`, "want the schema of an object")
-		return
-	}
-	if _, err := schemacost.Resolve(data); err != nil {
-		v.add(where, "correct the JSON schema", "%v", err)
+	if v.need(string(fields["type"]) == `"object"`, checked.Join(where, "type"), `write "type": "object"`, "want the schema of an object") {
+		_, err := schemacost.Resolve(data)
+		v.need(err == nil, where, "correct the JSON schema", "%v", err)
 	}
 }
 
@@ -242,4 +218,138 @@ func plain(s, more string) bool {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		return !letter && !slices.Contains([]rune(more), r)
 	})
+}
+
+// capability is a right that a plugin can request.
+type capability struct {
+	words string // what it permits; SCOPE stands for its scope
+	all   string // what * or / in its scope means
+	// problem returns the problem with an entry of the scope; "" without one. If nil, the capability has no scope.
+	problem func(entry string) string
+}
+
+var capabilities = map[string]capability{
+	sdk.CapabilityHTTP:    {"send requests to SCOPE", "", addressProblem},
+	sdk.CapabilityKV:      {"store values", "", nil},
+	sdk.CapabilitySecret:  {"read the secrets SCOPE", "", variableProblem},
+	sdk.CapabilityConfig:  {"read your configuration, without secrets", "", nil},
+	sdk.CapabilityTool:    {"call the tools SCOPE", "all of them", nameProblem},
+	sdk.CapabilitySession: {"read the whole session of each call", "", nil},
+	sdk.CapabilityAsk:     {"ask you questions and request permission", "", nil},
+	sdk.CapabilityEvents:  {"receive SCOPE", "all events", nameProblem},
+	sdk.CapabilityModel:   {"ask your model, at your cost", "", nil},
+	sdk.CapabilityEnv:     {"read the environment variables SCOPE", "", variableProblem},
+	sdk.CapabilityRead:    {"read files below SCOPE", "all files", directoryProblem},
+	sdk.CapabilityWrite:   {"change files below SCOPE", "all files", directoryProblem},
+	sdk.CapabilityClock:   {"read the time", "", nil},
+	sdk.CapabilityAuth: {"FULL RIGHTS over the requests to SCOPE: it signs you in there, keeps the token, and sets headers of each request", "",
+		providerProblem},
+}
+
+// CapabilityText describes a capability in plain words. Granted directories that are links are shown with their targets.
+func CapabilityText(c sdk.Capability) string {
+	known := capabilities[c.Name]
+	scope := slices.Clone(c.Scope)
+	for i, entry := range scope {
+		if c.Name != sdk.CapabilityRead && c.Name != sdk.CapabilityWrite {
+			break
+		}
+		if real, err := filepath.EvalSymlinks(entry); err == nil && filepath.IsAbs(entry) && real != filepath.Clean(entry) {
+			scope[i] = entry + " (a link to " + visible.Text(real) + ")"
+		}
+	}
+	text := c.Name + ": " + strings.ReplaceAll(known.words, "SCOPE", strings.Join(scope, ", "))
+	if known.all != "" && (slices.Contains(c.Scope, "*") || slices.Contains(c.Scope, "/")) {
+		text += ", that is, " + known.all
+	}
+	return text
+}
+
+func (v *validator) capabilities(list []sdk.Capability) {
+	unique(v, v.at("capabilities"), list, func(where string, c sdk.Capability) string {
+		v.capability(where, c)
+		return c.Name
+	})
+}
+
+func (v *validator) capability(where string, c sdk.Capability) {
+	known, ok := capabilities[c.Name]
+	if !v.need(ok, checked.Join(where, "name"), nearest.Remedy(c.Name, sortedKeys(capabilities)), "unknown capability %s", quoted(c.Name)) {
+		return
+	}
+	v.bound(len(c.Reason), maxReason, "bytes", checked.Join(where, "reason"), "shorten it")
+	scope := checked.Join(where, "scope")
+	if known.problem == nil {
+		v.need(len(c.Scope) == 0, scope, "remove it", "%s has no scope", c.Name)
+		return
+	}
+	v.need(len(c.Scope) > 0, scope, "add a scope, such as a host or a path", "%s needs a scope", c.Name)
+	v.bound(len(c.Scope), maxScope, "entries", scope, "ask for less")
+	for i, entry := range c.Scope {
+		problem := ""
+		switch {
+		case entry == "" || len(entry) > 256:
+			problem = "want 1 to 256 characters"
+		case strings.ContainsFunc(entry, hidden):
+			problem = "holds characters that cannot be seen"
+		default:
+			problem = known.problem(entry)
+		}
+		v.need(problem == "", checked.Index(scope, i), "", "%s: %s", quoted(entry), problem)
+	}
+}
+
+func addressProblem(address string) string {
+	if err := ability.CheckAddress(address); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func nameProblem(name string) string {
+	if !plain(name, "_-.*:/") {
+		return "want a name; * matches any characters"
+	}
+	return ""
+}
+
+func providerProblem(id string) string {
+	if !plain(id, "_-.:/") {
+		return "want the ID of a provider; patterns are not supported"
+	}
+	return ""
+}
+
+// hidden reports characters that do not show or change how others show.
+func hidden(r rune) bool { return !visible.Is(r) }
+
+func variableProblem(name string) string {
+	if !plain(name, "_") || name[0] >= '0' && name[0] <= '9' {
+		return "want the exact name of an environment variable; patterns are not supported"
+	}
+	if upper := strings.ToUpper(name); upper == rootVariable || upper == dataVariable {
+		return "tenon sets this variable itself"
+	}
+	return ""
+}
+
+// directoryProblem wants directories that mean the same whoever reads them: no relative paths, no way up.
+func directoryProblem(dir string) string {
+	rest, known := dir, false
+	for _, prefix := range []string{"$PROJECT", "$DATA"} {
+		if after, ok := strings.CutPrefix(dir, prefix); ok && (after == "" || after[0] == '/') {
+			rest, known = after, true
+		}
+	}
+	slashed := strings.ReplaceAll(rest, `\`, "/")
+	drive := len(slashed) > 2 && slashed[1] == ':' && slashed[2] == '/'
+	switch {
+	case !known && !strings.HasPrefix(slashed, "/") && !drive:
+		return "want $PROJECT, $DATA or an absolute path, and directories below them"
+	case strings.Contains(rest, "$") || strings.Contains(rest, "*"):
+		return "variables but $PROJECT and $DATA, and patterns, are not supported"
+	case slashed != "" && path.Clean(slashed) != strings.TrimSuffix(slashed, "/") && slashed != "/":
+		return "write the path without ., .. and double slashes"
+	}
+	return ""
 }

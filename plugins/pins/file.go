@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -41,13 +41,8 @@ type Plugin struct {
 
 // File is the content of a lock file.
 type File struct {
-	Plugins []Plugin // sorted by name
-}
-
-// content is the JSON form.
-type content struct {
-	Version int      `json:"version"`
-	Plugins []Plugin `json:"plugins"`
+	Version int      `json:"version"` // Encode sets it
+	Plugins []Plugin `json:"plugins"` // sorted by name
 }
 
 // Read reads a lock file. A missing file has no plugins. Errors wrap ErrFile.
@@ -59,14 +54,13 @@ func Read(path string) (*File, error) {
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("not a regular file")
 	}
-	var data []byte
+	f, data := &File{}, []byte(nil)
 	if err == nil {
 		data, err = projectfs.ReadRegular(path, maxBytes)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+	if err == nil {
+		f, err = Decode(data)
 	}
-	f, err := Decode(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
 	}
@@ -75,16 +69,11 @@ func Read(path string) (*File, error) {
 
 // Decode reads the content of a lock file.
 func Decode(data []byte) (*File, error) {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	var c content
-	if err := dec.Decode(&c); err != nil {
-		return nil, err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("unexpected data after the JSON value")
-	}
+	c := &File{}
+	err := jsontext.DecodeStrict(data, c)
 	switch {
+	case err != nil:
+		return nil, err
 	case c.Version != version:
 		return nil, fmt.Errorf("version %d; this tenon reads version %d: use the tenon that wrote it", c.Version, version)
 	case len(c.Plugins) > maxPins:
@@ -114,7 +103,7 @@ func Decode(data []byte) (*File, error) {
 		seen[p.Name] = true
 	}
 	slices.SortFunc(c.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
-	return &File{Plugins: c.Plugins}, nil
+	return c, nil
 }
 
 // Encode returns the content of the lock file: one field per line, so that changes can be reviewed and merged.
@@ -129,7 +118,7 @@ func (f *File) Encode() []byte {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(content{version, list}) // strings always encode
+	_ = enc.Encode(File{version, list}) // strings always encode
 	return b.Bytes()
 }
 

@@ -10,11 +10,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -70,7 +70,7 @@ type Options struct {
 }
 
 // notInIdent matches the characters that tool IDs cannot contain.
-var notInIdent = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var notInIdent = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
 // Write writes a plugin into dir, which must not exist or be empty, and returns the names of the written files except those of the sdk.
 // Errors: ErrExists, sdk.ErrManifest for a bad name, those of the file system.
@@ -123,7 +123,7 @@ func (k *kind) fill(name string) (*strings.Replacer, error) {
 	if k.carrier == "wasm" {
 		entry = "tenon::module!(plugin);"
 	}
-	ident := notInIdent.ReplaceAllString(name, "_")
+	ident := notInIdent().ReplaceAllString(name, "_")
 	return strings.NewReplacer(
 		"{{.Name}}", name, "{{.Ident}}", ident, "{{.Exe}}", exe(), "{{.GoVersion}}", goVersion, "{{.Main}}", k.main, "{{.Library}}", library,
 		"{{.UnitTest}}", unitTest, "{{.Entry}}", entry, "{{.Contributions}}", strings.ReplaceAll(string(contributions), "{{.Ident}}", ident),

@@ -165,9 +165,8 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	}
 	out := &Fetched{Pin: *pin, Path: dir, ref: r}
 	out.Ref, out.Signer = r.String(), ""
-	list := kinds()
-	at := slices.IndexFunc(list, func(k kind) bool { return k.name == r.Kind }) // never Catalogue: its marketplace named another
-	err := list[at].fetch(f, ctx, r, out, dir)
+	k, _ := kindOf(r.Kind, "") // never Catalogue: its marketplace named another
+	err := k.fetch(f, ctx, r, out, dir)
 	if err == nil && !out.verified {
 		err = f.verify(ctx, &Artifact{}, out) // sources of this kind are not signed
 	}
@@ -246,15 +245,11 @@ func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 }
 
 func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched, dir string) error {
-	file, err := os.Open(path)
+	file, info, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
 	if format == formatBundle {
 		return f.unpackBundle(ctx, file, info.Size(), out, dir)
 	}

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -180,7 +182,11 @@ func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
 	if u.Scheme == "file" || u.Scheme == "http" {
 		return fmt.Errorf("%w: a repository must not name %s", ErrAddress, address)
 	}
-	return checkHost(ctx, address)
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if at := slices.IndexFunc(addrs, refused); at >= 0 {
+		return fmt.Errorf("%w: %s leads to %s", ErrAddress, u.Hostname(), addrs[at])
+	}
+	return err
 }
 
 // staysPut reports whether git must not follow redirects, whose addresses nothing would judge.

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,35 +30,22 @@ type Build struct {
 
 // goModule matches a module or a package in one, goVersion a version of it, see https://go.dev/ref/mod#module-path.
 const (
-	goModule  = `[A-Za-z0-9][A-Za-z0-9._~-]*(?:/[A-Za-z0-9_~.][A-Za-z0-9._~+-]*)*`
+	goModule  = `[A-Za-z0-9][A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)+(?:/[A-Za-z0-9_~][A-Za-z0-9_~+-]*(?:\.[A-Za-z0-9_~+-]+)*)*`
 	goVersion = `v[0-9][0-9A-Za-z.+-]*`
 )
 
 var (
-	goPackage  = regexp.MustCompile(`^` + goModule + `$`)
-	goQuery    = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._+/-]*$`)
-	goLanguage = regexp.MustCompile(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
-	goMajor    = regexp.MustCompile(`^v[0-9]+$`)
-	// Lines of builds. Compiled with the first build: a start reads none.
-	goRequire = lazyregexp.New(`^` + goModule + ` ` + goVersion + `$`)
-	goSum     = lazyregexp.New(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
+	// goRef reads what follows "go:". The version is one of the module, a branch or a commit.
+	goRef      = formed(Go, "example.com/module/command", `(`+goModule+`)(?:@([0-9A-Za-z][0-9A-Za-z._+/-]*))?`)
+	goLanguage = lazyregexp.New(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
+	goMajor    = lazyregexp.New(`^v[0-9]+$`)
+	goRequire  = lazyregexp.New(`^` + goModule + ` ` + goVersion + `$`)
+	goSum      = lazyregexp.New(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
 )
-
-// goRef reads what follows "go:". The version is one of the module, a branch or a commit.
-func goRef(_, rest string) (Ref, error) {
-	name, version, given := strings.Cut(rest, "@")
-	switch {
-	case !goPackage.MatchString(name) || strings.Contains(name, "..") || !strings.Contains(strings.SplitN(name, "/", 2)[0], "."):
-		return Ref{}, errors.New("want go:example.com/module/command")
-	case given && !goQuery.MatchString(version):
-		return Ref{}, fmt.Errorf("%q is not a version", version)
-	}
-	return Ref{Kind: Go, URL: name, Version: version}, nil
-}
 
 // check refuses what is not a version, a module or a digest.
 func (b *Build) check() error {
-	if !goLanguage.MatchString(b.Go) {
+	if !goLanguage().MatchString(b.Go) {
 		return fmt.Errorf("%w: build: %q is not a version of Go", ErrRef, visible.Cut(b.Go, 40, "…"))
 	}
 	for i, line := range slices.Concat(b.Require, b.Sum) {
@@ -119,7 +105,7 @@ func (f *Fetcher) programIn(ctx context.Context, work string, r Ref, out *Fetche
 // programName returns the name of a program: the last part of its package's path that is not a major version.
 func programName(pkg string) string {
 	name := path.Base(pkg)
-	if goMajor.MatchString(name) {
+	if goMajor().MatchString(name) {
 		name = path.Base(path.Dir(pkg))
 	}
 	if runtime.GOOS == "windows" {

@@ -68,7 +68,7 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 	if err != nil {
 		return nil, nil, err
 	}
-	c = &http.Client{Transport: judging{transport, f.Judge, u}, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	c = &http.Client{Transport: judging{transport, f, u}, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return fmt.Errorf("the server redirected %d times", maxRedirects)
 		}
@@ -83,31 +83,34 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 	return c, release, nil
 }
 
-// judging sends requests to the origin of a source, and those that judge permits: servers name other addresses by redirects, as token servers
-// and as addresses of files. These lead to no metadata server, nor to other special addresses.
+// judging sends requests to the origin of a source, and those that Judge permits: servers name other addresses by redirects, as token servers
+// and as addresses of files. These lead to no metadata server, nor to other special addresses. Offline, it sends none.
 type judging struct {
 	http.RoundTripper
-	judge  func(to *url.URL) error // nil: all are permitted
+	f      *Fetcher
 	origin *url.URL
 }
 
 // RoundTrip sends a request. Redirects are judged within the origin, too.
 func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
-	if redirected := req.Response != nil; !redirected && httpx.SameOrigin(req.URL, j.origin) {
-		return j.RoundTripper.RoundTrip(req)
+	led := req.Response != nil || !httpx.SameOrigin(req.URL, j.origin)
+	var err error
+	switch {
+	case j.f.Offline:
+		err = ErrOffline
+	case led && j.f.Judge != nil:
+		err = j.f.Judge(req.URL)
 	}
-	if j.judge != nil {
-		if err := j.judge(req.URL); err != nil {
-			if req.Body != nil {
-				err = errors.Join(err, req.Body.Close())
-			}
-			return nil, err
+	if err != nil {
+		if req.Body != nil {
+			err = errors.Join(err, req.Body.Close())
 		}
+		return nil, err
 	}
-	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
-		return j.RoundTripper.RoundTrip(req) // the connection is to the user's proxy
+	if proxy, err := http.ProxyFromEnvironment(req); led && (err != nil || proxy == nil) { // else the connection is to the user's proxy
+		req = req.WithContext(context.WithValue(req.Context(), elsewhere{}, true))
 	}
-	return j.RoundTripper.RoundTrip(req.WithContext(context.WithValue(req.Context(), elsewhere{}, true)))
+	return j.RoundTripper.RoundTrip(req)
 }
 
 // control refuses connections to forbidden addresses.
@@ -131,9 +134,6 @@ func (f *Fetcher) control(ctx context.Context, _, address string, _ syscall.RawC
 func (f *Fetcher) download(ctx context.Context, origin, address, want, authorization string) (path, sum string, err error) {
 	if path, err := f.kept(want); err != nil || path != "" {
 		return path, want, err
-	}
-	if f.Offline {
-		return "", "", fmt.Errorf("%w: %s", ErrOffline, address)
 	}
 	client, release, err := f.client(origin)
 	if err != nil {
@@ -284,9 +284,6 @@ var ErrNotFound = errors.New("not found")
 
 // get returns a short answer, such as the description of a package.
 func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
-	if f.Offline {
-		return nil, fmt.Errorf("%w: %s", ErrOffline, address)
-	}
 	ctx, cancel := context.WithTimeout(ctx, 2*stallTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -314,24 +311,6 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 		return nil, err
 	}
 	return httpx.ReadAll(resp.Body, limit)
-}
-
-// checkHost returns ErrAddress if the host of an URL leads to an address that a repository must not name.
-func checkHost(ctx context.Context, address string) error {
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
-	if err != nil {
-		return err
-	}
-	for _, a := range addrs {
-		if refused(a) {
-			return fmt.Errorf("%w: %s leads to %s", ErrAddress, u.Hostname(), a)
-		}
-	}
-	return nil
 }
 
 func shortSum(s string) string {

@@ -2,7 +2,10 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"slices"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // kind is a kind of source: how its references are written, and how it is fetched.
@@ -26,11 +29,24 @@ func kinds() []kind {
 	}
 }
 
-// kindOf returns the kind of the first word of a reference; false without one.
-func kindOf(scheme string) (kind, bool) {
-	list := kinds()
-	if at := slices.IndexFunc(list, func(k kind) bool { return slices.Contains(k.schemes, scheme) }); at >= 0 {
-		return list[at], true
+// kindOf returns the kind with a name, or of the first word of a reference; false without one.
+func kindOf(name Kind, scheme string) (kind, bool) {
+	for _, k := range kinds() {
+		if k.name == name || slices.Contains(k.schemes, scheme) {
+			return k, true
+		}
 	}
 	return kind{}, false
+}
+
+// formed returns the parser of references whose text after the colon has a form. Its groups are the name and the version.
+func formed(name Kind, example, form string) func(scheme, rest string) (Ref, error) {
+	compiled := lazyregexp.New("^" + form + "$")
+	return func(_, rest string) (Ref, error) {
+		m := compiled().FindStringSubmatch(rest)
+		if m == nil {
+			return Ref{}, fmt.Errorf("want %s:%s", name, example)
+		}
+		return Ref{Kind: name, URL: m[1], Version: m[2]}, nil
+	}
 }

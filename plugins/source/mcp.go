@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,22 +25,8 @@ const maxServer = 1 << 20
 // ErrServer is returned for MCP servers that cannot be installed.
 var ErrServer = errors.New("cannot be installed as a plugin")
 
-var (
-	mcpName    = regexp.MustCompile(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`) // see the schema of server.json
-	mcpVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]*$`)
-)
-
-// mcpRef reads what follows "mcp:".
-func mcpRef(_, rest string) (Ref, error) {
-	name, version, given := strings.Cut(rest, "@")
-	switch {
-	case !mcpName.MatchString(name) || len(name) > 200:
-		return Ref{}, errors.New("want mcp:NAME, such as mcp:io.github.owner/server")
-	case given && !mcpVersion.MatchString(version):
-		return Ref{}, fmt.Errorf("%q is not a version", version)
-	}
-	return Ref{Kind: MCP, URL: name, Version: version}, nil
-}
+// mcpRef reads what follows "mcp:", see the schema of server.json.
+var mcpRef = formed(MCP, "NAME, such as mcp:io.github.owner/server", `([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)(?:@([0-9A-Za-z][0-9A-Za-z.+_-]*))?`)
 
 // server is the part of a server.json that decides how the server starts,
 // see https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json.
@@ -95,7 +80,7 @@ func decodeServer(data []byte) (*server, error) {
 	if answer.Server != nil {
 		s = answer.Server
 	}
-	if !mcpName.MatchString(s.Name) || !mcpVersion.MatchString(s.Version) {
+	if r, err := mcpRef("", s.Name+"@"+s.Version); err != nil || r.URL != s.Name {
 		return nil, fmt.Errorf("unexpected description of an MCP server: name %q, version %q", visible.Cut(s.Name, 100, "…"), visible.Cut(s.Version, 100, "…"))
 	}
 	return s, nil
@@ -236,26 +221,24 @@ func binOf(dir, identifier string) (string, error) {
 	var about struct {
 		Bin json.RawMessage `json:"bin"`
 	}
-	var one string
-	var list map[string]string
+	var program string
+	var list map[string]string // by name
 	err = json.Unmarshal(data, &about)
-	if err == nil && about.Bin != nil && json.Unmarshal(about.Bin, &one) != nil {
+	if err == nil && about.Bin != nil && json.Unmarshal(about.Bin, &program) != nil {
 		err = json.Unmarshal(about.Bin, &list)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s of %s: %w", npmManifest, identifier, err)
 	}
-	if named, ok := list[path.Base(identifier)]; ok {
-		one = named
-	} else if len(list) == 1 {
-		for _, only := range list {
-			one = only
+	for name, file := range list {
+		if name == path.Base(identifier) || len(list) == 1 {
+			program = file
 		}
 	}
-	if one = path.Clean(one); !filepath.IsLocal(one) || one == "." {
+	if program = path.Clean(program); !filepath.IsLocal(program) || program == "." {
 		return "", fmt.Errorf("%w: npm package %s has %d programs; expected one of its name", ErrServer, identifier, len(list))
 	}
-	return one, nil
+	return program, nil
 }
 
 // bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned: the user has confirmed its host.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -11,12 +12,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -126,16 +127,13 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 	if system == "windows" {
 		system = "win32"
 	}
-	if o, ok := m.Server.Config.Overrides[system]; ok {
-		if o.Command != "" {
-			c.Command = o.Command
-		}
-		if o.Args != nil {
-			c.Args = o.Args
-		}
-		if o.Env != nil {
-			c.Env = o.Env
-		}
+	o := m.Server.Config.Overrides[system]
+	c.Command = cmp.Or(o.Command, c.Command)
+	if o.Args != nil {
+		c.Args = o.Args
+	}
+	if o.Env != nil {
+		c.Env = o.Env
 	}
 	b = &bundle{Name: m.Name, Version: m.Version, Description: m.Description}
 	b.Env = map[string]string{}
@@ -156,7 +154,7 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 		switch filled, err := m.fill(value); {
 		case err == nil:
 			b.Env[name] = filled
-		case setting.FindString(value) == value:
+		case setting().FindString(value) == value:
 			b.Needs = append(b.Needs, name) // the user's own variable of this name
 		case !errors.Is(err, errUnset):
 			return nil, false, err
@@ -166,8 +164,8 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 }
 
 var (
-	bundleVariable = regexp.MustCompile(`\$\{[^}]*\}`)
-	setting        = regexp.MustCompile(`\$\{user_config\.[^}]*\}`)
+	bundleVariable = lazyregexp.New(`\$\{[^}]*\}`)
+	setting        = lazyregexp.New(`\$\{user_config\.[^}]*\}`)
 )
 
 // errUnset is returned for text that uses a setting without a value, which is not required.
@@ -176,7 +174,7 @@ var errUnset = errors.New("a setting without a value")
 // fill replaces the variables in a text of a bundle.
 func (m *bundleManifest) fill(text string) (string, error) {
 	var problem error
-	out := bundleVariable.ReplaceAllStringFunc(text, func(v string) string {
+	out := bundleVariable().ReplaceAllStringFunc(text, func(v string) string {
 		name := strings.Trim(v, "${}")
 		key, isSetting := strings.CutPrefix(name, "user_config.")
 		s := m.Settings[key]

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
@@ -60,16 +62,21 @@ func isDigest(s string) bool {
 }
 
 func (f *Fetcher) oci(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	client, release, err := f.client(oci.Address(r.URL))
+	repo, release, err := f.registry(r)
 	if err != nil {
 		return err
 	}
 	defer release()
-	repo, err := oci.Open(r.URL, client)
-	if err != nil {
-		return err
-	}
 	return f.artifact(ctx, repo, r, out, dir)
+}
+
+// registry returns the repository of a reference. The caller calls release after the last request.
+func (f *Fetcher) registry(r Ref) (repo *oci.Repository, release func(), err error) {
+	client, release, err := f.client(oci.Address(r.URL))
+	if err == nil {
+		repo, err = oci.Open(r.URL, client) // nothing is connected
+	}
+	return repo, release, err
 }
 
 // artifact fetches the manifest that is pinned or named, that of this platform if it is an index, and its content.
@@ -117,9 +124,6 @@ func (f *Fetcher) artifact(ctx context.Context, repo *oci.Repository, r Ref, out
 
 // resolveOCI asks the registry what a tag names; without a tag, latest.
 func (f *Fetcher) resolveOCI(ctx context.Context, repo *oci.Repository, r Ref, digest string) (oci.Blob, error) {
-	if f.Offline && r.Kind == OCI {
-		return oci.Blob{}, fmt.Errorf("%w: %s", ErrOffline, r)
-	}
 	reference := digest
 	if r.Kind == OCI {
 		reference = cmp.Or(digest, r.Version, "latest")
@@ -147,14 +151,11 @@ func (f *Fetcher) manifest(ctx context.Context, repo *oci.Repository, r Ref, b o
 func (f *Fetcher) variant(ctx context.Context, repo *oci.Repository, r Ref, index *oci.Manifest, out *Fetched) (*oci.Manifest, error) {
 	own := runtime.GOOS + "/" + runtime.GOARCH
 	pinned := out.Platforms
-	out.Platforms, out.Local = map[string]string{}, true
-	names := append([]string{}, f.Platforms...)
+	names := slices.Concat(f.Platforms, slices.Collect(maps.Keys(pinned)))
 	if pinned == nil {
 		names = append(names, own)
 	}
-	for name := range pinned {
-		names = append(names, name)
-	}
+	out.Platforms, out.Local = map[string]string{}, true
 	for _, name := range names {
 		b, err := index.Choose(name)
 		if err != nil {
@@ -181,9 +182,6 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 	sum := strings.TrimPrefix(b.Digest, "sha256:")
 	if path, err := f.kept(sum); err != nil || path != "" {
 		return path, err
-	}
-	if f.Offline && r.Kind == OCI {
-		return "", fmt.Errorf("%w: %s", ErrOffline, r)
 	}
 	if b.Size > maxDownload {
 		return "", fmt.Errorf("%d MiB exceed the limit of %d", b.Size>>20, maxDownload>>20)
@@ -225,14 +223,10 @@ func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annot
 	if r.Kind != OCI || r.Version == "" || isDigest(r.Version) {
 		return "", fmt.Errorf("%w %q: expected oci://registry/repository:tag", ErrRef, r)
 	}
-	client, release, err := f.client(oci.Address(r.URL))
+	repo, release, err := f.registry(r)
 	if err != nil {
 		return "", err
 	}
 	defer release()
-	repo, err := oci.Open(r.URL, client)
-	if err != nil {
-		return "", err
-	}
 	return repo.Push(ctx, r.Version, config, content, annotations)
 }

@@ -136,6 +136,13 @@ func TestOCI(t *testing.T) {
 	if _, _, err := fetch(t, f, ref+":other", nil); !errors.Is(err, source.ErrOffline) {
 		t.Errorf("offline: %v", err)
 	}
+	f.Verify = func(ctx context.Context, a *source.Artifact) (string, error) {
+		_, err := a.Signatures(ctx, source.SigstoreSuffix)
+		return "", err
+	}
+	if _, _, err := fetch(t, f, ref, &out.Pin); !errors.Is(err, source.ErrOffline) {
+		t.Errorf("signatures offline: %v", err)
+	}
 	artifact(t, base, "module", "application/vnd.wasm.config.v0+json", map[string][]byte{"application/wasm": module})
 	if out, have, err := fetch(t, fetcher(t), ref+":module", nil); err != nil || have["p.wasm"] != string(module) || filepath.Base(out.Path) != "p.wasm" {
 		t.Errorf("a module: %v, %v", have, err)

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/httpx"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
@@ -55,7 +54,7 @@ const Forms = `./directory, ./file.tar.gz|.zip|.wasm|.mcpb, https://….tar.gz|.
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
 func IsRef(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
-	if _, known := kindOf(scheme); ok {
+	if _, known := kindOf("", scheme); ok {
 		return known && rest != ""
 	}
 	_, _, ok = catalogued(text)
@@ -79,12 +78,11 @@ func Parse(text, base, home string) (Ref, error) {
 	wrong := func(format string, args ...any) (Ref, error) {
 		return Ref{}, fmt.Errorf("%w %q: %s", ErrRef, text, fmt.Sprintf(format, args...))
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return wrong("control characters")
-	}
 	scheme, rest, ok := strings.Cut(text, ":")
-	k, known := kindOf(scheme)
+	k, known := kindOf("", scheme)
 	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return wrong("control characters")
 	case !IsRef(text) && (filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~/")):
 		return localRef(text, base, home), nil
 	case !ok && IsRef(text):
@@ -262,16 +260,8 @@ func FileRef(address string) (Ref, error) {
 	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }
 
-// npmPackage matches the name of an npm package, and a range or tag.
-var npmPackage = lazyregexp.New(`^((?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?:@(.+))?$`)
-
-func npmRef(_, rest string) (Ref, error) {
-	m := npmPackage().FindStringSubmatch(rest)
-	if m == nil || len(m[1]) > 214 {
-		return Ref{}, errors.New("want npm:package or npm:package@range")
-	}
-	return Ref{Kind: NPM, URL: m[1], Version: m[2]}, nil
-}
+// npmRef reads what follows "npm:". The version is a range or a tag.
+var npmRef = formed(NPM, "package or npm:package@range", `((?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?:@(.+))?`)
 
 // String returns the reference as Parse reads it. Paths are absolute.
 func (r Ref) String() string {

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
@@ -56,11 +57,7 @@ func (f *Fetcher) verifyFile(ctx context.Context, path, sum string, out *Fetched
 // beside returns a function that reads the signatures next to a local file.
 func beside(path string) func(context.Context, string) ([]byte, error) {
 	return func(_ context.Context, suffix string) ([]byte, error) {
-		file, err := localFile(path+suffix, maxSignatureFile, nil)
-		if err != nil {
-			return nil, err
-		}
-		return file.Data, nil
+		return projectfs.ReadRegular(path+suffix, maxSignatureFile)
 	}
 }
 
@@ -94,9 +91,6 @@ func (f *Fetcher) besideURL(address, sum string, cached bool) func(context.Conte
 // verifyManifest verifies a manifest in a registry.
 func (f *Fetcher) verifyManifest(ctx context.Context, repo *oci.Repository, manifest oci.Blob, out *Fetched) error {
 	bundles := func(ctx context.Context, _ string) ([][]byte, error) {
-		if f.Offline && out.ref.Kind == OCI {
-			return nil, ErrOffline
-		}
 		return repo.Bundles(ctx, manifest, maxSignatureFile)
 	}
 	return f.verify(ctx, &Artifact{Digest: manifest.Digest, Signatures: bundles}, out)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
@@ -73,10 +74,10 @@ func digest(t testing.TB, path string) trust.Digest {
 func newVault(t testing.TB) *trust.Vault {
 	t.Helper()
 	dir := t.TempDir()
-	v := trust.NewVault(trust.VaultOptions{Dir: filepath.Join(dir, "store"), CacheDir: filepath.Join(dir, "cache")})
+	v := trust.NewVault(filepath.Join(dir, "store"), filepath.Join(dir, "cache"))
 	v.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
 	t.Cleanup(func() {
-		if err := trust.RemoveSealed(filepath.Join(dir, "store")); err != nil {
+		if err := child.RemoveAll(filepath.Join(dir, "store")); err != nil {
 			t.Error(err)
 		}
 	})

@@ -116,33 +116,25 @@ func (s *stamper) note(name string, info fs.FileInfo) {
 
 func (s *stamper) sum() string { return hex.EncodeToString(s.hash.Sum(nil)) }
 
-// stampTree returns the stamp of the tree at path, and when the last of its files changed. path has its links resolved.
+// stampTree returns the stamp of the tree at path without its .git, and when the last of its files changed. path has its links resolved.
 func stampTree(path string) (stamp string, newest time.Time, err error) {
-	s := newStamper()
-	info, err := os.Lstat(path)
-	if err != nil {
-		return "", s.newest, err
-	}
-	s.note("", info)
-	if info.IsDir() {
-		err = fs.WalkDir(os.DirFS(path), ".", s.visit)
-	}
-	return s.sum(), s.newest, err
-}
-
-// visit adds what is below the root of a tree, without its .git.
-func (s *stamper) visit(name string, e fs.DirEntry, err error) error {
-	if err != nil || name == "." {
+	s, git := newStamper(), filepath.Join(path, ".git")
+	err = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == git && e.IsDir():
+			return fs.SkipDir
+		case name == git:
+			return nil
+		}
+		info, err := e.Info()
+		if err == nil {
+			s.note(name, info)
+		}
 		return err
-	}
-	if name == ".git" && e.IsDir() {
-		return fs.SkipDir
-	}
-	info, err := e.Info()
-	if err == nil && name != ".git" {
-		s.note(name, info)
-	}
-	return err
+	})
+	return s.sum(), s.newest, err
 }
 
 // stampCopy returns the stamp of a sealed copy, whose files are known: a file that is added changes its directory. That is three times

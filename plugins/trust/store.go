@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -93,19 +93,12 @@ func (s *Store) Read() (Entries, error) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
 		return nil, bad("insecure permissions (writable by others); check its content, then run: chmod 600 on it")
 	}
-	var head struct {
-		Version int `json:"version"`
-	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
-	}
-	if head.Version < 1 || head.Version > lockVersion {
-		return nil, bad(fmt.Sprintf("its version is %d, this tenon knows %d; use the tenon that wrote it, or remove it and approve again", head.Version, lockVersion))
-	}
 	var c lockContent
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
+	err = jsontext.DecodeStrict(data, &c)
+	switch {
+	case c.Version > lockVersion, c.Version < 1 && err == nil:
+		return nil, bad(fmt.Sprintf("its version is %d, this tenon knows %d; use the tenon that wrote it, or remove it and approve again", c.Version, lockVersion))
+	case err != nil:
 		return nil, bad("it is not readable (" + err.Error() + "); restore it, or remove it and approve again")
 	}
 	for i, e := range c.Entries {
@@ -113,7 +106,7 @@ func (s *Store) Read() (Entries, error) {
 			return nil, bad(fmt.Sprintf("entry %d (%q) is not complete; restore the file, or remove it and approve again", i+1, e.Name))
 		}
 	}
-	if head.Version == 1 {
+	if c.Version == 1 {
 		return migrated(c.Entries), nil
 	}
 	return c.Entries, nil

@@ -28,7 +28,7 @@ func plugin(n int, change func(*trust.Item)) trust.Item {
 	i := trust.Item{Kind: trust.KindPlugin, Name: "p", Source: "/p", Digest: hash(n), Version: "1", Request: trust.Request{
 		Carrier: sdk.CarrierWASM, Tools: []string{"t"},
 		Capabilities: []sdk.Capability{{Name: "http", Scope: []string{"https://a.example", "https://b.example"}}, {Name: "kv"}},
-		Hooks:        []trust.Hook{{Point: sdk.PointToolBefore, Name: "tool.execute.before", Reads: []string{"/args/a"}}},
+		Hooks:        []trust.Hook{before([]string{"/args/a"}, nil)},
 	}}
 	if change != nil {
 		change(&i)
@@ -61,10 +61,10 @@ func TestCheck(t *testing.T) {
 			i.Request.Capabilities = []sdk.Capability{{Name: "http", Scope: []string{"https://*.example.com"}}, {Name: "kv"}}
 		}), trust.WhyGrown, []trust.Change{{Added: true, Kind: "capability", Text: "http: https://*.example.com"}, {Kind: "capability", Text: "http: https://a.example"}, {Kind: "capability", Text: "http: https://b.example"}}},
 		"one more field": {plugin(2, func(i *trust.Item) {
-			i.Request.Hooks = []trust.Hook{{Point: sdk.PointToolBefore, Name: "tool.execute.before", Reads: []string{"/args/a", ""}}}
+			i.Request.Hooks = []trust.Hook{before([]string{"/args/a", ""}, nil)}
 		}), trust.WhyGrown, []trust.Change{{Added: true, Kind: "hook", Text: "tool.execute.before reads everything"}}},
 		"changes what it read": {plugin(2, func(i *trust.Item) {
-			i.Request.Hooks = []trust.Hook{{Point: sdk.PointToolBefore, Name: "tool.execute.before", Writes: []string{"/args/a"}}}
+			i.Request.Hooks = []trust.Hook{before(nil, []string{"/args/a"})}
 		}), trust.WhyGrown, []trust.Change{{Added: true, Kind: "hook", Text: "tool.execute.before changes /args/a"}, {Kind: "hook", Text: "tool.execute.before reads /args/a"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -315,4 +315,9 @@ func FuzzLockFile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// before is a hook at tool.execute.before.
+func before(reads, writes []string) trust.Hook {
+	return trust.Hook{HookDescription: sdk.HookDescription{Point: string(sdk.PointToolBefore), Name: "tool.execute.before", Reads: reads, Writes: writes}}
 }

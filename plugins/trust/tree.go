@@ -19,6 +19,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/archive"
 )
 
 // Kinds of errors about content.
@@ -184,7 +185,14 @@ func (s *scanner) folder(ctx context.Context) error {
 	}
 	slices.SortFunc(s.tree.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
 	s.tree.markOutside()
-	return s.copyLinks()
+	for _, e := range s.tree.entries {
+		if e.kind == kindLink && s.into != "" { // after all their targets exist
+			if err := os.Symlink(filepath.FromSlash(e.target), s.dest(e.path)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // add reads an entry of the directory in, whose path in the tree is name.
@@ -206,29 +214,10 @@ func (s *scanner) add(in *projectfs.Dir, name string, found fs.DirEntry) error {
 		return os.Mkdir(s.dest(name), 0o700)
 	case found.Type()&fs.ModeSymlink != 0:
 		target, err := in.Readlink(found.Name())
-		s.tree.entries = append(s.tree.entries, entry{kind: kindLink, path: name, target: s.relative(name, target)})
+		s.tree.entries = append(s.tree.entries, entry{kind: kindLink, path: name, target: archive.Relative(s.real, name, target)})
 		return err
 	}
 	return s.file(in, found.Name(), name)
-}
-
-// relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package. The path may lead through
-// links above the package.
-func (s *scanner) relative(name, target string) string {
-	if !filepath.IsAbs(target) {
-		return filepath.ToSlash(target)
-	}
-	rel, err := filepath.Rel(s.real, target)
-	if dir, base := filepath.Split(target); err != nil || !filepath.IsLocal(rel) {
-		if dir, err = filepath.EvalSymlinks(dir); err == nil {
-			rel, err = filepath.Rel(s.real, filepath.Join(dir, base))
-		}
-	}
-	if err != nil || !filepath.IsLocal(rel) {
-		return target
-	}
-	fromDir, _ := filepath.Rel(filepath.FromSlash(path.Dir(name)), rel) // both are below the root
-	return filepath.ToSlash(fromDir)
 }
 
 // file reads one file of the directory in, and copies it.
@@ -245,7 +234,11 @@ func (s *scanner) file(in *projectfs.Dir, name, as string) error {
 	h := sha256.New()
 	to := io.Writer(h)
 	if s.into != "" {
-		copied, err := os.OpenFile(s.dest(as), os.O_WRONLY|os.O_CREATE|os.O_EXCL, sealedMode(e.exec))
+		mode := fs.FileMode(0o400)
+		if e.exec {
+			mode = 0o500
+		}
+		copied, err := os.OpenFile(s.dest(as), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 		if err != nil {
 			return err
 		}
@@ -264,29 +257,6 @@ func (s *scanner) file(in *projectfs.Dir, name, as string) error {
 }
 
 func (s *scanner) dest(name string) string { return filepath.Join(s.into, filepath.FromSlash(name)) }
-
-// copyLinks makes the links, after all their targets exist.
-func (s *scanner) copyLinks() error {
-	if s.into == "" {
-		return nil
-	}
-	for _, e := range s.tree.entries {
-		if e.kind == kindLink {
-			if err := os.Symlink(filepath.FromSlash(e.target), s.dest(e.path)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sealedMode returns the mode of a file in a sealed copy.
-func sealedMode(exec bool) fs.FileMode {
-	if exec {
-		return 0o500
-	}
-	return 0o400
-}
 
 // shown makes a file's name fit for a message.
 func shown(name string) string { return `"` + visible.Clean(name, 100) + `"` }

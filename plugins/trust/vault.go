@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -25,12 +26,6 @@ const (
 
 // collectAfter is the time Collect keeps an unused copy: another tenon may still run it.
 const collectAfter = 24 * time.Hour
-
-// VaultOptions configure a Vault.
-type VaultOptions struct {
-	Dir      string // directory of the sealed copies; made with mode 0700 on first use
-	CacheDir string // cache for digests of unchanged trees; empty: no cache
-}
 
 // Vault keeps sealed copies of approved content, by digest. Nothing in it is written to again. Safe for use from many goroutines and
 // processes.
@@ -46,11 +41,12 @@ type Sealed struct {
 	tree   *Tree
 }
 
-// NewVault returns a vault without accessing files.
-func NewVault(o VaultOptions) *Vault {
-	v := &Vault{dir: o.Dir, stamps: &stamps{now: time.Now}}
-	if o.CacheDir != "" {
-		v.stamps.file = filepath.Join(o.CacheDir, "digests.json")
+// NewVault returns a vault without accessing files. It keeps the copies in dir, which it makes with mode 0700 on first use, and caches digests of
+// unchanged trees in cacheDir, unless that is empty.
+func NewVault(dir, cacheDir string) *Vault {
+	v := &Vault{dir: dir, stamps: &stamps{now: time.Now}}
+	if cacheDir != "" {
+		v.stamps.file = filepath.Join(cacheDir, "digests.json")
 	}
 	return v
 }
@@ -65,30 +61,20 @@ func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
 	if err != nil {
 		return "", err
 	}
-	before, newest, err := stampTree(real)
-	if err != nil {
-		return v.read(ctx, path)
-	}
-	if d, ok := v.stamps.lookup(real, before); ok {
+	before, newest, unstamped := stampTree(real)
+	if d, ok := v.stamps.lookup(real, before); ok && unstamped == nil {
 		return d, nil
 	}
-	d, err := v.read(ctx, path)
-	if err != nil {
-		return "", err
-	}
-	after, _, err := stampTree(real)
-	if err == nil && after == before && v.stamps.now().Sub(newest) > settled {
-		v.stamps.remember(real, after, d)
-	}
-	return d, nil
-}
-
-func (v *Vault) read(ctx context.Context, path string) (Digest, error) {
 	t, err := ReadTree(ctx, path)
 	if err != nil {
 		return "", err
 	}
-	return t.Digest(), nil
+	d := t.Digest()
+	after, _, err := stampTree(real)
+	if errors.Join(unstamped, err) == nil && after == before && v.stamps.now().Sub(newest) > settled {
+		v.stamps.remember(real, after, d)
+	}
+	return d, nil
 }
 
 // Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, nothing is kept and the
@@ -111,14 +97,14 @@ func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, er
 		return nil, err
 	}
 	if err := v.fill(ctx, temp, path, want); err != nil {
-		return nil, errors.Join(err, RemoveSealed(temp))
+		return nil, errors.Join(err, child.RemoveAll(temp))
 	}
 	if err := os.Rename(temp, v.place(want)); err != nil {
 		// Another process was quicker: its copy is as good, which Open checks.
 		if _, missing := os.Lstat(v.place(want)); missing != nil {
-			return nil, errors.Join(err, RemoveSealed(temp))
+			return nil, errors.Join(err, child.RemoveAll(temp))
 		}
-		if err := RemoveSealed(temp); err != nil {
+		if err := child.RemoveAll(temp); err != nil {
 			return nil, err
 		}
 	}
@@ -283,7 +269,7 @@ func (v *Vault) Remove(d Digest) error {
 		return fmt.Errorf("invalid digest %q", d)
 	}
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
-	return RemoveSealed(v.place(d))
+	return child.RemoveAll(v.place(d))
 }
 
 // Collect deletes the copies for which keep returns false and that are older than a day: another tenon may still run younger ones.
@@ -300,22 +286,8 @@ func (v *Vault) Collect(keep func(Digest) bool) error {
 		}
 		d := Digest("sha256:" + e.Name()) // not valid of a copy that was not finished
 		if (!d.Valid() || !keep(d)) && v.stamps.now().Sub(info.ModTime()) >= collectAfter {
-			problems = append(problems, RemoveSealed(filepath.Join(v.dir, e.Name())))
+			problems = append(problems, child.RemoveAll(filepath.Join(v.dir, e.Name())))
 		}
 	}
 	return errors.Join(append(problems, err)...)
-}
-
-// RemoveSealed deletes a tree that may hold sealed copies, whose directories are not writable.
-func RemoveSealed(place string) error {
-	err := filepath.WalkDir(place, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() {
-			return os.Chmod(path, 0o700)
-		}
-		return err
-	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return os.RemoveAll(place)
 }

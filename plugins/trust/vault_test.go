@@ -219,7 +219,7 @@ func TestStampsAreRead(t *testing.T) {
 	t.Parallel()
 	dir, cache := files{"a": "1"}.write(t), t.TempDir()
 	open := func(later time.Duration) *trust.Vault {
-		v := trust.NewVault(trust.VaultOptions{Dir: filepath.Join(cache, "store"), CacheDir: cache})
+		v := trust.NewVault(filepath.Join(cache, "store"), cache)
 		v.SetClock(func() time.Time { return time.Now().Add(later) })
 		return v
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/tenonhq/tenon/internal/value"
@@ -55,6 +56,12 @@ type Script struct {
 type Recorded struct {
 	Input json.RawMessage `json:"input"`
 	Value json.RawMessage `json:"value,omitempty"`
+}
+
+// call is a Recorded before it is encoded.
+type call struct {
+	Input any `json:"input"`
+	Value any `json:"value,omitempty"`
 }
 
 // Started is the start data of the plugin; stored under Options.Start.Record.
@@ -110,21 +117,20 @@ func (p *Plugin) start(ctx context.Context, h sdk.Host) error {
 			return fmt.Errorf("options: %w", err)
 		}
 	}
-	s := p.options.Start
+	return p.act(ctx, &p.options.Start, Started{Options: h.Options(), Project: h.Project()})
+}
+
+// act executes the part of a script that the start has too. call is what Record stores.
+func (p *Plugin) act(ctx context.Context, s *Script, call any) error {
 	if s.Record != "" {
-		raw, err := json.Marshal(Started{Options: h.Options(), Project: h.Project()})
+		raw, err := json.Marshal(call)
+		if err == nil {
+			err = p.keep(ctx, s.Record, raw)
+		}
 		if err != nil {
 			return err
 		}
-		if err := p.keep(ctx, s.Record, raw); err != nil {
-			return err
-		}
 	}
-	return p.fails(ctx, &s)
-}
-
-// fails causes the failure of a script, if it has one.
-func (p *Plugin) fails(ctx context.Context, s *Script) error {
 	if err := p.commit(ctx, s.Fault); err != nil {
 		return err
 	}
@@ -141,16 +147,7 @@ func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error
 	if applies, err := s.applies(in); err != nil || !applies {
 		return Script{}, err
 	}
-	if s.Record != "" {
-		raw, err := recorded(in, v)
-		if err != nil {
-			return s, err
-		}
-		if err := p.keep(ctx, s.Record, raw); err != nil {
-			return s, err
-		}
-	}
-	if err := p.fails(ctx, &s); err != nil || v == nil {
+	if err := p.act(ctx, &s, call{in, v}); err != nil || v == nil {
 		return s, err
 	}
 	changes, err := s.changes(in, v, n)
@@ -169,7 +166,7 @@ func (s *Script) applies(in any) (bool, error) {
 }
 
 func (s *Script) changes(in, value any, calls int64) ([]sdk.Change, error) {
-	changes := append([]sdk.Change(nil), s.Set...)
+	changes := slices.Clone(s.Set)
 	for _, place := range []struct {
 		pointer string
 		what    any
@@ -188,20 +185,6 @@ func (s *Script) changes(in, value any, calls int64) ([]sdk.Change, error) {
 		changes = append(changes, sdk.Change{Pointer: place.pointer, Value: text})
 	}
 	return changes, nil
-}
-
-func recorded(in, value any) ([]byte, error) {
-	var r Recorded
-	var err error
-	if r.Input, err = json.Marshal(in); err != nil {
-		return nil, err
-	}
-	if value != nil {
-		if r.Value, err = json.Marshal(value); err != nil {
-			return nil, err
-		}
-	}
-	return json.Marshal(r)
 }
 
 // keep stores a value for the tool "recorded".

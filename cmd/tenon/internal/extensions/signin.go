@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/ability"
 )
 
 // loginTimeout limits a sign-in, most of which is the user's time in the browser.
@@ -164,7 +165,7 @@ func (s *Stored) Empty() bool { return s.Dir == "" && len(s.Tokens) == 0 }
 func (s *Stored) Delete(ctx context.Context) error {
 	var err error
 	if s.Dir != "" {
-		err = child.RemoveAll(s.Dir)
+		err = errors.Join(child.RemoveAll(s.Dir), os.RemoveAll(s.Dir+ability.LockSuffix))
 	}
 	for _, name := range s.Tokens {
 		err = errors.Join(err, s.store.Delete(ctx, name))

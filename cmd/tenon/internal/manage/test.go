@@ -20,7 +20,6 @@ import (
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
-	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
@@ -93,7 +92,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, trust.RemoveSealed(scratch)) }()
+	defer func() { err = errors.Join(err, child.RemoveAll(scratch)) }()
 	if t.w, err = scratchWorkspace(t.a, scratch); err != nil {
 		return err
 	}

@@ -17,11 +17,7 @@ func (l *Loader) stub(i *Item) sdk.Plugin {
 	}
 	out := &sdk.Bundle{Info: sdk.Manifest{Name: i.Name, Version: i.Manifest.Version, Carrier: i.Carrier}}
 	for _, h := range list {
-		d := sdk.HookDescription{
-			Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, OnError: h.OnError, TimeoutMS: h.TimeoutMS,
-			Priority: h.Priority, Before: h.Before, After: h.After,
-		}
-		hook, err := hookpoint.Hook(&d, "hooks", quarantined{})
+		hook, err := hookpoint.Hook(&h.HookDescription, "hooks", quarantined{})
 		if err != nil {
 			l.log.Warn("hook of a plugin in quarantine left out", "plugin", i.Name, "err", err)
 			continue
@@ -38,3 +34,29 @@ type quarantined struct{}
 func (quarantined) HandleRemote(context.Context, *sdk.RemoteCall) (sdk.Answer, error) {
 	return sdk.Answer{}, hooks.ErrQuarantined
 }
+
+// texts contributes the agents and commands of a package without a runtime.
+type texts struct{ description *sdk.Description }
+
+var (
+	_ sdk.AgentSource   = (*texts)(nil)
+	_ sdk.CommandSource = (*texts)(nil)
+)
+
+// Manifest returns the description of the package.
+func (t *texts) Manifest() sdk.Manifest {
+	d := t.description
+	return sdk.Manifest{Name: d.Name, Version: d.Version, Description: d.Summary, Carrier: sdk.CarrierCommand}
+}
+
+// Start does nothing.
+func (*texts) Start(context.Context, sdk.Host) error { return nil }
+
+// Close does nothing.
+func (*texts) Close(context.Context) error { return nil }
+
+// Agents returns the agents.
+func (t *texts) Agents() []sdk.Agent { return t.description.Agents }
+
+// Commands returns the commands.
+func (t *texts) Commands(context.Context) ([]sdk.Command, error) { return t.description.Commands, nil }

@@ -3,6 +3,7 @@ package sourcetest
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"crypto/sha512"
@@ -15,6 +16,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,59 +50,44 @@ func NewNPM(t testing.TB) *NPM {
 	return n
 }
 
-// Add publishes a package, whose files include package.json.
-func (n *NPM) Add(t testing.TB, files map[string]string) {
+// Add publishes a package, whose files include package.json. It returns the names of the packages it needs; none if it was published before.
+func (n *NPM) Add(t testing.TB, files map[string]string) (needs []string) {
 	t.Helper()
-	var about struct{ Name, Version string }
-	if err := json.Unmarshal([]byte(files["package.json"]), &about); err != nil || about.Name == "" || about.Version == "" {
-		t.Fatalf("package.json: %v %+v", err, about)
+	p := published{}
+	err := json.Unmarshal([]byte(files["package.json"]), &p.about)
+	name, _ := p.about["name"].(string)
+	version, _ := p.about["version"].(string)
+	if err != nil || name == "" || version == "" {
+		t.Fatalf("package.json: %v %v", err, p.about)
 	}
-	data, err := Tarball("package/", files)
-	if err != nil {
+	if p.tarball, err = Tarball("package/", files); err != nil {
 		t.Fatal(err)
 	}
+	p.integrity = Integrity(p.tarball)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.packages[about.Name] == nil {
-		n.packages[about.Name] = map[string]published{}
+	if n.packages[name] == nil {
+		n.packages[name] = map[string]published{}
 	}
-	p := published{data, Integrity(data), map[string]any{}}
-	_ = json.Unmarshal([]byte(files["package.json"]), &p.about) // decoded before
-	n.packages[about.Name][about.Version] = p
+	if _, known := n.packages[name][version]; !known {
+		list, _ := p.about["dependencies"].(map[string]any)
+		needs = slices.Sorted(maps.Keys(list))
+	}
+	n.packages[name][version] = p
+	return needs
 }
 
-// AddTree publishes the package in node_modules/NAME of a directory, and those it needs, as they are installed there: real packages.
+// AddTree publishes the package in node_modules/NAME of a directory, or of one above it, as node looks for it, and those it needs, as they are
+// installed there: real packages.
 func (n *NPM) AddTree(t testing.TB, dir, name string) {
 	t.Helper()
-	n.addTree(t, dir, dir, name)
-}
-
-func (n *NPM) addTree(t testing.TB, dir, top, name string) {
-	p := readPackage(t, dir, name)
-	n.mu.Lock()
-	_, known := n.packages[name][p.version]
-	n.mu.Unlock()
-	if known {
+	root := filepath.Join(dir, "node_modules", filepath.FromSlash(name))
+	if _, err := os.Stat(root); err != nil && dir != filepath.Dir(dir) && dir != "." {
+		n.AddTree(t, filepath.Dir(dir), name)
 		return
 	}
-	n.Add(t, p.files)
-	for _, need := range p.needs {
-		n.addTree(t, nearest(p.root, top, need), top, need)
-	}
-}
-
-// installed is a package in a folder node_modules.
-type installed struct {
-	root, version string
-	files         map[string]string
-	needs         []string // names of packages
-}
-
-// readPackage reads the package in node_modules/NAME of a directory, without those in its own folder node_modules.
-func readPackage(t testing.TB, dir, name string) *installed {
-	t.Helper()
-	p := &installed{root: filepath.Join(dir, "node_modules", filepath.FromSlash(name)), files: map[string]string{}}
-	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
+	files := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("%w; install it: go run ./internal/testdeps", err)
@@ -110,32 +97,16 @@ func readPackage(t testing.TB, dir, name string) *installed {
 			return nil
 		}
 		data, err := os.ReadFile(path)
-		rel, _ := filepath.Rel(p.root, path)
-		p.files[filepath.ToSlash(rel)] = string(data)
+		rel, _ := filepath.Rel(root, path)
+		files[filepath.ToSlash(rel)] = string(data)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var about struct {
-		Version      string
-		Dependencies map[string]string
+	for _, need := range n.Add(t, files) {
+		n.AddTree(t, root, need)
 	}
-	if err := json.Unmarshal([]byte(p.files["package.json"]), &about); err != nil {
-		t.Fatal(err)
-	}
-	p.version, p.needs = about.Version, slices.Sorted(maps.Keys(about.Dependencies))
-	return p
-}
-
-// nearest returns the directory at or above dir whose node_modules has the package, as node looks for it.
-func nearest(dir, top, name string) string {
-	for ; dir != top; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "node_modules", filepath.FromSlash(name))); err == nil {
-			return dir
-		}
-	}
-	return top
 }
 
 // Tarball returns the files, below the folder prefix, as .tar.gz.
@@ -200,4 +171,54 @@ func (n *NPM) describe(name string, versions map[string]published) any {
 		list[version] = about
 	}
 	return map[string]any{"name": name, "dist-tags": map[string]string{"latest": slices.Max(slices.Collect(maps.Keys(versions)))}, "versions": list}
+}
+
+// AddModule publishes a version of a Go module in a directory that works as a file:// proxy,
+// see https://go.dev/ref/mod#goproxy-protocol.
+func AddModule(t testing.TB, proxy, module, version string, files map[string]string) {
+	t.Helper()
+	dir := filepath.Join(proxy, filepath.FromSlash(module), "@v")
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := w.Create(module + "@" + version + "/" + name)
+		if err == nil {
+			_, err = f.Write([]byte(files[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), os.MkdirAll(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	list, err := os.ReadFile(filepath.Join(dir, "list"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"list": string(list) + version + "\n", version + ".mod": files["go.mod"], version + ".zip": b.String(),
+		version + ".info": `{"Version":"` + version + `","Time":"2026-01-02T03:04:05Z"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// GoBuilds returns the directory in which the go command keeps compiled packages: tests need not compile the standard library again.
+func GoBuilds(t testing.TB) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// GoEnviron returns an environment in which the go command takes modules from a file:// proxy alone. The checksum database does not know
+// them.
+func GoEnviron(proxy string) []string {
+	environ := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "GO") })
+	return append(environ, "GOPROXY=file://"+filepath.ToSlash(proxy), "GONOSUMDB=*", "GOSUMDB=off")
 }
