@@ -15,13 +15,20 @@ import (
 	"github.com/tenonhq/tenon/internal/oauth"
 )
 
-func mcpLoginCommand(a *cli.App) *cobra.Command {
-	cmd := serverCommand(a, "login", "Sign in to an MCP server", approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		return Login(ctx, a, s, c, a.Visit)
-	}))
-	cmd.Long = `Sign in to a remote MCP server with OAuth. tenon opens a browser or prints the address to open. It stores the token in
-credentials.json in your data directory, readable only by you, and refreshes it when it expires.`
-	return cmd
+// mcpSignIn returns the commands for sign-ins to servers.
+func (g *group) mcpSignIn() []*cobra.Command {
+	return []*cobra.Command{
+		{
+			Use: "login NAME", Short: "Sign in to an MCP server",
+			Long: `Sign in to a remote MCP server with OAuth. tenon opens a browser or prints the address to open. It stores the token in
+credentials.json in your data directory, readable only by you, and refreshes it when it expires.`,
+			RunE: g.onServer(approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
+				return Login(ctx, g.App, s, c, g.Visit)
+			})),
+		},
+		{Use: "logout NAME", Short: "Remove the stored token of an MCP server", RunE: g.onServer(g.logoutServer)},
+		g.FormatFlag(&cobra.Command{Use: "status", Short: "Show where you are signed in", RunE: g.OnExtensions(g.showSignIns)}),
+	}
 }
 
 // Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
@@ -49,24 +56,15 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	return err
 }
 
-func mcpLogoutCommand(a *cli.App) *cobra.Command {
-	return serverCommand(a, "logout", "Remove the stored token of an MCP server", func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		err := s.Logout(ctx, c)
-		if errors.Is(err, credentials.ErrNotFound) {
-			return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
-		}
-		if err == nil {
-			a.Say("signed out of %s", c.Name)
-		}
-		return err
-	})
-}
-
-func mcpStatusCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "status", Short: "Show where you are signed in",
-		RunE: a.OnExtensions(func(_ context.Context, s *extensions.Set, _ []string) error { return showSignIns(a, s) }),
-	})
+func (g *group) logoutServer(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
+	err := s.Logout(ctx, c)
+	if errors.Is(err, credentials.ErrNotFound) {
+		return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
+	}
+	if err == nil {
+		g.Say("signed out of %s", c.Name)
+	}
+	return err
 }
 
 // listedSignIn is a sign-in in the list.
@@ -78,7 +76,7 @@ type listedSignIn struct {
 	Scopes  []string  `json:"scopes,omitempty"`
 }
 
-func showSignIns(a *cli.App, s *extensions.Set) error {
+func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) error {
 	var list []listedSignIn
 	for _, c := range s.Candidates {
 		if c.Server == nil {
@@ -108,11 +106,9 @@ func showSignIns(a *cli.App, s *extensions.Set) error {
 		}
 		list = append(list, one)
 	}
-	return cli.List(a, list, cli.Listing[listedSignIn]{
+	return cli.List(g.App, list, cli.Listing[listedSignIn]{
 		Empty: "no remote MCP servers that you can sign in to",
 		Head:  []string{"name", "status", "issuer"},
-		Row: func(l *listedSignIn) []string {
-			return []string{l.Name, l.Status, l.Issuer}
-		},
+		Row:   func(l *listedSignIn) []string { return []string{l.Name, l.Status, l.Issuer} },
 	})
 }

@@ -25,9 +25,8 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-func pluginTestCommand(a *cli.App) *cobra.Command {
-	var update, noBuild bool
-	var record string
+func (g *group) testing() *cobra.Command {
+	t := &pluginTest{App: g.App}
 	cmd := &cobra.Command{
 		Use: "test [PATH]", Short: "Run the tests of a plugin",
 		Long: `Run the plugin at PATH (default: the current directory) against the files in its directory tests:
@@ -42,50 +41,54 @@ depend on the load of the machine. --update saves the actual results as the expe
 --record SESSION first turns each turn of a session into a test: the model's answers become its script, and the results of
 the run the expected ones. Prompts and arguments that hooks changed are recorded as changed. A test runs in an empty
 project: put the files that its tools need into its field "files".`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := filepath.Abs(strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			if _, err := os.Stat(path); err != nil {
-				return cli.UsageError("name a plugin; tenon plugin new creates one", "%w", err)
-			}
-			t := &pluginTest{a: a, path: path, update: update, noBuild: noBuild, record: record != ""}
-			if t.record {
-				if err := recordTurns(cmd.Context(), a, record, filepath.Join(t.root(), "tests")); err != nil {
-					return err
-				}
-			}
-			return t.run(cmd.Context())
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return t.start(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&update, "update", false, "write the results of the turns to their files")
-	cmd.Flags().StringVar(&record, "record", "", "write the turns of this `session` as tests")
-	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build the plugin first")
+	cmd.Flags().BoolVar(&t.update, "update", false, "write the results of the turns to their files")
+	cmd.Flags().StringVar(&t.record, "record", "", "write the turns of this `session` as tests")
+	cmd.Flags().BoolVar(&t.noBuild, "no-build", false, "do not build the plugin first")
 	return cmd
 }
 
 // pluginTest is one run of "tenon plugin test".
 type pluginTest struct {
-	a               *cli.App
-	path            string
+	*cli.App
 	update, noBuild bool
-	record          bool // tests without an expected result get one
+	record          string // a session; tests without an expected result get one then
 
+	path, root     string         // of the plugin: its file or directory, and the directory
 	w              *cli.Workspace // an empty project with its own directories
 	passed, failed int
+}
+
+func (t *pluginTest) start(ctx context.Context, args []string) (err error) {
+	if t.path, err = filepath.Abs(strings.Join(args, "")); err != nil {
+		return err
+	}
+	info, err := os.Stat(t.path)
+	if err != nil {
+		return cli.UsageError("name a plugin; tenon plugin new creates one", "%w", err)
+	}
+	if t.root = t.path; !info.IsDir() {
+		t.root = filepath.Dir(t.path)
+	}
+	if t.record != "" {
+		if err := t.recordTurns(ctx); err != nil {
+			return err
+		}
+	}
+	return t.run(ctx)
 }
 
 // run runs all tests with a separate data directory, so that approvals are valid only for the test. The user's configuration is not
 // used.
 func (t *pluginTest) run(ctx context.Context) (err error) {
 	if !t.noBuild {
-		if err := buildPlugin(ctx, t.a, t.root()); err != nil {
+		if err := buildPlugin(ctx, t.App, t.root); err != nil {
 			return err
 		}
 	}
-	if _, err := os.Stat(filepath.Join(t.root(), "plugin.json")); err == nil {
-		if err := checkManifest(ctx, t.a, t.root()); err != nil {
+	if _, err := os.Stat(filepath.Join(t.root, "plugin.json")); err == nil {
+		if err := checkManifest(ctx, t.App, t.root); err != nil {
 			t.report("plugin.json", err)
 		}
 	}
@@ -94,7 +97,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, trust.RemoveSealed(scratch)) }()
-	if t.w, err = scratchWorkspace(t.a, scratch); err != nil {
+	if t.w, err = scratchWorkspace(t.App, scratch); err != nil {
 		return err
 	}
 	if err := t.approve(ctx); err != nil {
@@ -104,12 +107,12 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 		files string
 		run   func(ctx context.Context, path string) error
 	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
-		names, err := fs.Glob(os.DirFS(t.root()), "tests/"+kind.files)
+		names, err := fs.Glob(os.DirFS(t.root), "tests/"+kind.files)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			path := filepath.Join(t.root(), filepath.FromSlash(name))
+			path := filepath.Join(t.root, filepath.FromSlash(name))
 			t.report(path, kind.run(ctx, path))
 		}
 	}
@@ -117,23 +120,15 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	case t.failed > 0:
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, tenon plugin test --update saves it")
 	case t.passed == 0:
-		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root(), "tests"))
+		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root, "tests"))
 	}
-	t.a.Say("%s passed", view.Plural(t.passed, "test"))
+	t.Say("%s passed", view.Plural(t.passed, "test"))
 	return nil
-}
-
-// root returns the directory of the plugin.
-func (t *pluginTest) root() string {
-	if info, err := os.Stat(t.path); err == nil && !info.IsDir() {
-		return filepath.Dir(t.path)
-	}
-	return t.path
 }
 
 // report prints how a test went.
 func (t *pluginTest) report(path string, err error) {
-	name, screen := filepath.Base(path), t.a.Screen
+	name, screen := filepath.Base(path), t.Screen
 	if err != nil {
 		t.failed++
 		screen.Line(screen.Paint(terminal.Red, "✗ ") + terminal.Visible(name) + "\n    " + strings.ReplaceAll(strings.TrimSpace(terminal.Visible(err.Error())), "\n", "\n    "))
@@ -218,11 +213,11 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	got, err := trial.run(ctx, t.w.App, set.Plugins)
+	got, err := trial.run(ctx, t.App, set.Plugins)
 	if err = errors.Join(err, set.Discard(ctx)); err != nil {
 		return err
 	}
-	if t.update || t.record && trial.Expect == nil {
+	if t.update || t.record != "" && trial.Expect == nil {
 		trial.Expect = got
 		return trial.write(path)
 	}

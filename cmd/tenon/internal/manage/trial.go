@@ -258,12 +258,12 @@ type scriptCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// recordTurns writes each turn of a session to the tests in a directory: the prompt, and the model's answers as a script. The files have no
-// expected result yet.
-func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
-	return a.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
-		info, err := cli.FindSession(ctx, s, session)
-		if err = a.WithoutDamage(err); err != nil {
+// recordTurns writes each turn of a session to the tests: the prompt, and the model's answers as a script. The files have no expected
+// result yet.
+func (t *pluginTest) recordTurns(ctx context.Context) error {
+	return t.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
+		info, err := cli.FindSession(ctx, s, t.record)
+		if err = t.WithoutDamage(err); err != nil {
 			return err
 		}
 		messages, err := s.Messages(ctx, info.ID, store.Page{})
@@ -277,6 +277,7 @@ func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
 		if len(turns) == 0 {
 			return cli.UsageError("tenon session list shows sessions", "session %s has no turn with an answer", info.ID)
 		}
+		dir := filepath.Join(t.root, "tests")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -285,7 +286,7 @@ func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
 			if err := turn.write(path); err != nil {
 				return err
 			}
-			a.Say("recorded %s", path)
+			t.Say("recorded %s", path)
 		}
 		return nil
 	})
