@@ -118,7 +118,7 @@ func (g *group) inPackage(steps ...func(context.Context, *cli.App, string) error
 		if err != nil {
 			return err
 		}
-		if _, err := os.Stat(filepath.Join(dir, manifest.File)); err != nil {
+		if !hasManifest(dir) {
 			return cli.UsageError("name the directory of a plugin; tenon plugin new creates one", "no %s in %s", manifest.File, dir)
 		}
 		for _, step := range steps {
@@ -128,6 +128,12 @@ func (g *group) inPackage(steps ...func(context.Context, *cli.App, string) error
 		}
 		return nil
 	}
+}
+
+// hasManifest reports whether a directory is a package of tenon.
+func hasManifest(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, manifest.File))
+	return err == nil
 }
 
 // syncManifest writes the manifest of a package that is built, if its code declares something else.

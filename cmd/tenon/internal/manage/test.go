@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -82,12 +83,12 @@ func (t *pluginTest) start(ctx context.Context, args []string) (err error) {
 // run runs all tests with a separate data directory, so that approvals are valid only for the test. The user's configuration is not
 // used.
 func (t *pluginTest) run(ctx context.Context) (err error) {
-	if !t.noBuild {
-		if err := buildPlugin(ctx, t.App, t.root); err != nil {
-			return err
+	if hasManifest(t.root) {
+		if !t.noBuild {
+			if err := buildPlugin(ctx, t.App, t.root); err != nil {
+				return err
+			}
 		}
-	}
-	if _, err := os.Stat(filepath.Join(t.root, "plugin.json")); err == nil {
 		if err := checkManifest(ctx, t.App, t.root); err != nil {
 			t.report("plugin.json", err)
 		}
@@ -97,7 +98,10 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, trust.RemoveSealed(scratch)) }()
-	if t.w, err = scratchWorkspace(t.App, scratch); err != nil {
+	t.w = &cli.Workspace{App: t.App, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: scratchProject(scratch)}
+	dirs, _ := cli.FindDirs(t.Env, t.Flags.DataDir) // without a home directory, nothing is cached
+	t.w.Project.CacheDir = dirs.CacheDir            // compiling a module takes a second, and a digest identifies each entry
+	if err := os.MkdirAll(t.w.Project.Directory, 0o755); err != nil {
 		return err
 	}
 	if err := t.approve(ctx); err != nil {
@@ -105,15 +109,19 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	for _, kind := range []struct {
 		files string
-		run   func(ctx context.Context, path string) error
-	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
+		run   func(ctx context.Context, path string, under []sdk.Plugin) error
+	}{{"*.turn.json", t.turn}, {"*.jsonl", replay}} {
 		names, err := fs.Glob(os.DirFS(t.root), "tests/"+kind.files)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
 			path := filepath.Join(t.root, filepath.FromSlash(name))
-			t.report(path, kind.run(ctx, path))
+			set, err := t.open(ctx)
+			if err == nil {
+				err = errors.Join(kind.run(ctx, path, set.Plugins), set.Discard(ctx))
+			}
+			t.report(path, err)
 		}
 	}
 	switch {
@@ -138,16 +146,12 @@ func (t *pluginTest) report(path string, err error) {
 	screen.Line(screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
 }
 
-// scratchWorkspace returns an empty project with its own directories, except for the cache: compiling a module takes a second, and a digest
-// identifies each entry.
-func scratchWorkspace(a *cli.App, scratch string) (*cli.Workspace, error) {
-	dirs, _ := cli.FindDirs(a.Env, a.Flags.DataDir) // without a home directory, nothing is cached
-	project := filepath.Join(scratch, "project")
-	w := &cli.Workspace{App: a, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: sdk.Project{
-		ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch,
-		ConfigDir: filepath.Join(scratch, "config"), DataDir: filepath.Join(scratch, "data"), CacheDir: dirs.CacheDir,
-	}}
-	return w, os.MkdirAll(project, 0o755)
+// scratchProject returns an empty project with its own directories in a temporary directory.
+func scratchProject(dir string) sdk.Project {
+	project := filepath.Join(dir, "project")
+	return sdk.Project{
+		ID: cli.GlobalProject, Directory: project, Worktree: project, Home: dir, ConfigDir: filepath.Join(dir, "config"), DataDir: filepath.Join(dir, "data"),
+	}
 }
 
 // open finds the plugin under test.
@@ -160,12 +164,11 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 	for _, c := range set.In(plugins.StateRejected) {
 		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
 	}
+	if err == nil {
+		err = set.Precompile(ctx) // the time limits of a test do not include compiling
+	}
 	if err != nil {
 		return nil, errors.Join(cli.UsageError("fix the plugin", "%w", err), set.Discard(ctx))
-	}
-	// The time limits of a test do not include compiling.
-	if err := set.Precompile(ctx); err != nil {
-		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
 	}
 	return set, nil
 }
@@ -179,7 +182,12 @@ func (t *pluginTest) approve(ctx context.Context) error {
 		}
 		pending := set.In(plugins.StatePending)
 		for _, c := range pending {
-			err = errors.Join(err, approveAsAuthor(ctx, set, c))
+			if err == nil {
+				err = set.Describe(ctx, c)
+			}
+			if err == nil {
+				_, err = set.Approve(ctx, c, c.Asked())
+			}
 		}
 		if len(pending) == 0 {
 			for _, c := range set.Candidates {
@@ -195,44 +203,32 @@ func (t *pluginTest) approve(ctx context.Context) error {
 	return errors.New("the plugin requests more each time it is approved")
 }
 
-func approveAsAuthor(ctx context.Context, set *extensions.Set, c *extensions.Candidate) error {
-	if err := set.Describe(ctx, c); err != nil {
-		return err
-	}
-	_, err := set.Approve(ctx, c, c.Asked())
-	return err
-}
-
 // turn runs one scripted turn.
-func (t *pluginTest) turn(ctx context.Context, path string) error {
+func (t *pluginTest) turn(ctx context.Context, path string, under []sdk.Plugin) error {
 	trial, err := readTrial(path)
 	if err != nil {
 		return err
 	}
-	set, err := t.open(ctx)
-	if err != nil {
+	got, err := trial.run(ctx, t.App, under)
+	switch {
+	case err != nil:
 		return err
-	}
-	got, err := trial.run(ctx, t.App, set.Plugins)
-	if err = errors.Join(err, set.Discard(ctx)); err != nil {
-		return err
-	}
-	if t.update || t.record != "" && trial.Expect == nil {
+	case t.update, t.record != "" && trial.Expect == nil:
 		trial.Expect = got
 		return trial.write(path)
-	}
-	if trial.Expect == nil {
+	case trial.Expect == nil:
 		return errors.New("it has no expected result; check the turn and save its result with --update")
 	}
-	diff, err := got.differences(trial.Expect)
-	if err == nil && diff != "" {
+	want, wantErr := cli.JSON(trial.Expect)
+	have, haveErr := cli.JSON(got)
+	if diff := udiff.Unified("expected", "got", want, have); diff != "" {
 		err = errors.New("unexpected result:\n" + diff)
 	}
-	return err
+	return errors.Join(wantErr, haveErr, err)
 }
 
 // replay runs recorded hook calls.
-func (t *pluginTest) replay(ctx context.Context, path string) error {
+func replay(ctx context.Context, path string, under []sdk.Plugin) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -242,15 +238,10 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	set, err := t.open(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range set.Plugins {
-		h := sdktest.New(p, sdktest.Options{})
+	for _, p := range under {
 		var differences []sdktest.Difference
 		if err == nil {
-			err = h.Start(ctx)
+			err = sdktest.New(p, sdktest.Options{}).Start(ctx)
 		}
 		if err == nil {
 			differences, err = sdktest.Replay(ctx, p, records)
@@ -259,14 +250,11 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 			err = errors.Join(err, errors.New(d.String()))
 		}
 	}
-	return errors.Join(err, set.Discard(ctx))
+	return err
 }
 
 // buildPlugin builds the package in a directory, if its manifest has a build command.
 func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
 	p, err := manifest.ReadUnbuilt(dir)
 	if err != nil {
 		return cli.UsageError("fix the plugin", "%w", err)
@@ -291,16 +279,14 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 // BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		if !hasManifest(path) {
 			continue
 		}
-		if err := buildPlugin(ctx, a, path); err != nil {
-			return err
+		err := buildPlugin(ctx, a, path)
+		if err == nil {
+			err = syncManifest(ctx, a, path)
 		}
-		if _, err := os.Stat(filepath.Join(path, manifest.File)); err != nil {
-			continue
-		}
-		if err := syncManifest(ctx, a, path); err != nil && !errors.Is(err, errNoDescription) {
+		if err != nil && !errors.Is(err, errNoDescription) {
 			return err
 		}
 	}

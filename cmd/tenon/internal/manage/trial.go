@@ -12,8 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -115,8 +113,7 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	project := sdk.Project{ID: cli.GlobalProject, Directory: filepath.Join(dir, "project"), Home: dir, ConfigDir: filepath.Join(dir, "config"), DataDir: filepath.Join(dir, "data")}
-	project.Worktree = project.Directory
+	project := scratchProject(dir)
 	if err := t.lay(project.Directory); err != nil {
 		return nil, err
 	}
@@ -232,19 +229,6 @@ func (r *trialResult) hooks(e *inspect.Explained, under []sdk.Plugin) {
 		}
 		r.Hooks = append(r.Hooks, h)
 	}
-}
-
-// differences returns the difference to the expected result as a unified diff, or "".
-func (r *trialResult) differences(want *trialResult) (string, error) {
-	before, err := json.MarshalIndent(want, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	after, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	return udiff.Unified("expected", "got", string(before)+"\n", string(after)+"\n"), nil
 }
 
 // scriptStep is one answer of a model, as in a script of the offline provider.
