@@ -66,12 +66,7 @@ func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
 			s.reject(c, err)
 			return
 		}
-		s.add(p, c, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
+		c.plugin, c.key = p, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c))
 	}
 	s.Candidates = append(s.Candidates, c)
-}
-
-// packageHooks lists the command hooks of a package for the question for approval, as the plugin that runs them reads them.
-func packageHooks(file, root string, data []byte) (lines, warnings []string, err error) {
-	return commandhooks.Commands(commandhooks.Source{Where: file, Root: root, Data: data})
 }

@@ -58,11 +58,6 @@ func (c *Candidate) serverHooks() []trust.Hook {
 	return out
 }
 
-// rights leaves the hooks that have full rights.
-func rights(hooks []trust.Hook) []trust.Hook {
-	return slices.DeleteFunc(hooks, func(h trust.Hook) bool { return h.Right == "" })
-}
-
 // coveredText lists the project's files that an approval of commands covers, and describes those that it does not.
 func (s *Set) coveredText(b *strings.Builder, c *Candidate) {
 	label := "approved with"
@@ -83,7 +78,7 @@ func (s *Set) Describe(ctx context.Context, c *Candidate) error {
 	if c.Item == nil {
 		return nil
 	}
-	err := s.loader.Describe(ctx, c.Item)
+	err := s.Loader.Describe(ctx, c.Item)
 	*c = *pluginCandidate(c.Item)
 	return err
 }
@@ -96,14 +91,11 @@ func (c *Candidate) Asked() []sdk.Capability {
 	return c.Item.Request.Capabilities
 }
 
-// Grantable returns an error for grants that no plugin may have.
-func (s *Set) Grantable(grants []sdk.Capability) error { return s.loader.Grantable(grants) }
-
 // Approve records the user's approval of a candidate as Text shows it, with these grants. It prepares the first turn: programs describe their
 // contributions, servers list what they offer, modules are compiled. Failures of that are only a warning.
 func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (warning, err error) {
 	if c.Item != nil {
-		if err := s.loader.Approve(ctx, c.Item, grants); err != nil {
+		if err := s.Loader.Approve(ctx, c.Item, grants); err != nil {
 			return nil, err
 		}
 		return s.prepare(ctx, c.Name), nil
@@ -136,7 +128,7 @@ func (s *Set) Pin(ctx context.Context, c *Candidate) error {
 	if err := s.checkOffers(c, offered); err != nil {
 		return err
 	}
-	return mcp.Approve(mcp.FilePins(s.serverDir()), *c.Server, offered)
+	return mcp.Approve(s.pins(), *c.Server, offered)
 }
 
 // Offered returns what a server offers. The first call connects to the server.
@@ -151,24 +143,35 @@ func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error
 	return c.offered, nil
 }
 
-// Differences returns the differences between what a server offers and what was approved; pinned is false if nothing was approved.
-func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Difference, pinned bool, err error) {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
-	if err != nil || pin == nil {
-		return nil, false, err
-	}
-	return mcp.Compare(&pin.Definition, offered), true, nil
+// Offer is what a server offers, compared with what was approved.
+type Offer struct {
+	*mcp.Definition
+	Pinned      bool // something was approved
+	Differences []mcp.Difference
+	Tools       []mcp.Tool        // that a run offers
+	Unusable    map[string]string // the reasons by the names of other tools
 }
 
-// Available returns the tools of a server that a run offers, and the names of unusable ones with the reasons.
-func (s *Set) Available(c *Candidate, offered *mcp.Definition) (tools []mcp.Tool, unusable map[string]string, err error) {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
+// Compare returns what a server offers. The first call connects to the server.
+func (s *Set) Compare(ctx context.Context, c *Candidate) (*Offer, error) {
+	offered, err := s.Offered(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	tools, unusable = mcp.Available(pin, offered)
-	return tools, unusable, nil
+	pin, err := s.pins().Load(*c.Server)
+	if err != nil {
+		return nil, err
+	}
+	o := &Offer{Definition: offered, Pinned: pin != nil}
+	if o.Pinned {
+		o.Differences = mcp.Compare(&pin.Definition, offered)
+	}
+	o.Tools, o.Unusable = mcp.Available(pin, offered)
+	return o, nil
 }
+
+// pins are the approvals of servers.
+func (s *Set) pins() mcp.FilePins { return mcp.FilePins(s.serverDir()) }
 
 // Call connects to a server and calls one of its tools by the server's name for it.
 func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
@@ -199,11 +202,7 @@ func (s *Set) prepare(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range again.Plugins {
-		if p.Manifest().Name == name {
-			err = errors.Join(err, precompile(ctx, p))
-		}
-	}
+	err = again.Precompile(ctx, name)
 	for _, c := range again.Candidates {
 		if c.Server != nil && c.From == packageOf(name) {
 			err = errors.Join(err, again.Pin(ctx, c))
@@ -212,19 +211,13 @@ func (s *Set) prepare(ctx context.Context, name string) error {
 	return errors.Join(err, again.Discard(ctx))
 }
 
-// precompile compiles the module of a plugin; others need none.
-func precompile(ctx context.Context, p sdk.Plugin) error {
-	if c, ok := p.(remote.Precompiler); ok {
-		return c.Precompile(ctx)
-	}
-	return nil
-}
-
-// Precompile compiles the modules that are not compiled yet, so that no hook spends its deadline on that.
-func (s *Set) Precompile(ctx context.Context) error {
-	var err error
-	for _, p := range s.Plugins {
-		err = errors.Join(err, precompile(ctx, p))
+// Precompile compiles the modules of the plugins with these names, by default all, that are not compiled yet, so that no hook spends its
+// deadline on that.
+func (s *Set) Precompile(ctx context.Context, names ...string) (err error) {
+	for c := range s.opened() {
+		if p, ok := c.plugin.(remote.Precompiler); ok && (len(names) == 0 || slices.Contains(names, c.Name)) {
+			err = errors.Join(err, p.Precompile(ctx))
+		}
 	}
 	return err
 }
@@ -234,7 +227,7 @@ func packageOf(plugin string) string { return "plugin " + plugin }
 
 // Untrust revokes the approvals of a name, or of a plugin at an absolute path, links resolved. trust.ErrNotFound if nothing was approved.
 func (s *Set) Untrust(ctx context.Context, name string) error {
-	err := s.loader.Untrust(ctx, name)
+	err := s.Loader.Untrust(ctx, name)
 	for _, kind := range []trust.Kind{trust.KindServer, trust.KindHooks} {
 		if !errors.Is(err, trust.ErrNotFound) {
 			return err
@@ -270,9 +263,9 @@ func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason 
 
 // Quarantine records that a plugin is in quarantine, for the next runs too. trust.ErrNotFound for plugins without their own approval.
 func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
-	for _, p := range s.Plugins {
-		if p.Manifest().Name == plugin {
-			return s.store.Quarantine(ctx, s.origins[p].candidate.approvedItem(), reason)
+	for c := range s.opened() {
+		if c.plugin.Manifest().Name == plugin {
+			return s.store.Quarantine(ctx, c.approvedItem(), reason)
 		}
 	}
 	return trust.ErrNotFound
@@ -281,19 +274,18 @@ func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
 // Failures returns the number of consecutive failures in earlier runs, by plugin and hook.
 func (s *Set) Failures() map[string]map[string]int {
 	out := map[string]map[string]int{}
-	for _, p := range s.Plugins {
-		if c := s.origins[p].candidate; len(c.decision.Failures) > 0 {
-			out[p.Manifest().Name] = c.decision.Failures
+	for c := range s.opened() {
+		if len(c.decision.Failures) > 0 {
+			out[c.plugin.Manifest().Name] = c.decision.Failures
 		}
 	}
 	return out
 }
 
 // KeepFailures saves the current series of failures of hooks for the next run. Plugins without their own approval start from zero.
-func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) error {
-	var err error
-	for _, p := range s.Plugins {
-		c, now := s.origins[p].candidate, failures[p.Manifest().Name]
+func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) (err error) {
+	for c := range s.opened() {
+		now := failures[c.plugin.Manifest().Name]
 		if c.State != plugins.StateReady || maps.Equal(now, c.decision.Failures) {
 			continue
 		}
@@ -314,12 +306,12 @@ func (c *Candidate) approvedItem() trust.Item {
 	return i
 }
 
-// Server returns the configuration of a server by its name.
-func (s *Set) Server(name string) (found *Candidate, ok bool) {
+// Server returns the configuration of a server by its name; nil without one.
+func (s *Set) Server(name string) (found *Candidate) {
 	for _, c := range s.Candidates {
 		if c.Server != nil && c.Name == name && (found == nil || found.Server.Disabled) {
 			found = c
 		}
 	}
-	return found, found != nil
+	return found
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
@@ -80,7 +81,7 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not loaded: %v", path, err))
 		return nil
 	}
-	list, warnings, err := mcp.ReadConfig(data, path, s.opts.lookup)
+	list, warnings, err := mcp.ReadConfig(data, path, func(name string) (string, bool) { return child.Lookup(s.opts.Environ, name) })
 	s.Warnings = append(s.Warnings, warnings...)
 	if err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
@@ -117,7 +118,8 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 	if project {
 		c.files = s.serverFiles(&server)
 	}
-	if ok, err := s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights(c.serverHooks())}); !ok {
+	rights := slices.DeleteFunc(c.serverHooks(), func(h trust.Hook) bool { return h.Right == "" }) // full rights
+	if ok, err := s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights}); !ok {
 		return err
 	}
 	s.addServer(c)
@@ -139,7 +141,7 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
-		s.add(mcp.New(*c.Server, s.serverOptions(c)), c, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c)))
+		c.plugin, c.key = mcp.New(*c.Server, s.serverOptions(c)), c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c))
 	}
 }
 
@@ -216,7 +218,12 @@ const (
 // and the run reports it.
 func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names []string, limit time.Duration)) {
 	strangers := slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool {
-		return !c.mayStart() || !c.Server.Own || s.broken(c) || s.pinned(c)
+		if !c.mayStart() || !c.Server.Own {
+			return true
+		}
+		pin, err := s.pins().Load(*c.Server) // the plugin reports the error
+		last := s.LastCheck(c)
+		return err != nil || pin != nil || last != nil && last.Error != ""
 	})
 	if limit <= 0 || len(strangers) == 0 {
 		return
@@ -272,17 +279,5 @@ func each(list []*Candidate, f func(*Candidate)) {
 // LastCheck returns the outcome of the last start of a server; nil if it was never started.
 func (s *Set) LastCheck(c *Candidate) *mcp.Check { return mcp.LastCheck(s.serverDir(), *c.Server) }
 
-// broken reports whether a server did not work when it was last started.
-func (s *Set) broken(c *Candidate) bool {
-	last := s.LastCheck(c)
-	return last != nil && last.Error != ""
-}
-
 // mayStart reports whether the candidate is a server that runs may start.
 func (c *Candidate) mayStart() bool { return c.Server != nil && c.State == plugins.StateReady }
-
-// pinned reports whether anything of a server is approved.
-func (s *Set) pinned(c *Candidate) bool {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
-	return err != nil || pin != nil // the plugin reports the error
-}

@@ -268,11 +268,11 @@ func (j *job) removed(name string) *plugins.Installed {
 
 // forget deletes what a removed plugin stored if --purge is given or the user confirms it.
 func (j *job) forget(ctx context.Context, name string) (err error) {
-	stored, unread := j.set.Stored(j.removed(name))
-	if stored.Empty() {
+	stored, remove, unread := j.set.Stored(j.removed(name))
+	if len(stored) == 0 {
 		return unread
 	}
-	what, purge := strings.Join(append(stored.Tokens, stored.Dir), " "), j.purge
+	what, purge := strings.Join(stored, " "), j.purge
 	if !purge && j.Screen.Answers {
 		if purge, err = j.Confirm("  also delete what " + name + " stored (" + what + ")? [y/N] "); err != nil {
 			return errors.Join(unread, err)
@@ -282,7 +282,7 @@ func (j *job) forget(ctx context.Context, name string) (err error) {
 		j.Say("  kept %s; --purge deletes it", what)
 		return unread
 	}
-	return errors.Join(unread, stored.Delete(ctx))
+	return errors.Join(unread, remove(ctx))
 }
 
 func (j *job) verify(ctx context.Context, _ []string) error {

@@ -142,7 +142,7 @@ func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
 }
 
 func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
-	j := &job{group: g, workspace: w, loader: s.Loader(), set: s}
+	j := &job{group: g, workspace: w, loader: s.Loader, set: s}
 	j.use(g.project)
 	data, tree := filepath.Join(w.Project.DataDir, "plugins"), cmp.Or(w.Project.Worktree, w.Project.Directory)
 	executable, err := os.Executable()

@@ -85,8 +85,8 @@ func (g *group) onServer(f serverFunc) cli.Work {
 
 // findServer returns a configured server. If there is none, it prints the warnings, which say why an entry is ignored.
 func (g *group) findServer(s *extensions.Set, name string) (*extensions.Candidate, error) {
-	c, ok := s.Server(name)
-	if !ok {
+	c := s.Server(name)
+	if c == nil {
 		g.warn(s)
 		return nil, cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
 	}
@@ -253,35 +253,27 @@ func (g *group) pinServers(ctx context.Context, s *extensions.Set, _ []string) e
 }
 
 func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
-	offered, err := s.Offered(ctx, c)
+	offer, err := s.Compare(ctx, c)
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
 	}
 	if g.JSON {
-		return g.PrintJSON(offered)
-	}
-	differences, _, err := s.Differences(c, offered)
-	if err != nil {
-		return err
-	}
-	tools, unusable, err := s.Available(c, offered)
-	if err != nil {
-		return err
+		return g.PrintJSON(offer.Definition)
 	}
 	t := &view.Table{}
-	for _, tool := range tools {
+	for _, tool := range offer.Tools {
 		t.Add(tool.Name, view.Clip(terminal.OneLine(tool.Description), 100))
 	}
 	if err := g.PrintTable(t); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(unusable)) {
-		g.Say("tool %s is withheld: %s", name, unusable[name])
+	for _, name := range slices.Sorted(maps.Keys(offer.Unusable)) {
+		g.Say("tool %s is withheld: %s", name, offer.Unusable[name])
 	}
-	for _, d := range differences {
+	for _, d := range offer.Differences {
 		g.Say("%s", d.String())
 	}
-	if len(differences) > 0 {
+	if len(offer.Differences) > 0 {
 		g.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Name)
 	}
 	return nil

@@ -33,7 +33,7 @@ credentials.json in your data directory, readable only by you, and refreshes it 
 
 // Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
 func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, visit oauth.Visit) error {
-	offered, err := s.Login(ctx, c, visit)
+	err := s.Login(ctx, c, visit)
 	switch {
 	case errors.Is(err, extensions.ErrNoSignIn):
 		return cli.UsageError("tenon mcp status shows the servers that you can sign in to", "server %q has no sign-in: it is local, its headers contain a token, or oauth is false", c.Name)
@@ -42,16 +42,12 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	case err != nil:
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Name+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
 	}
-	if _, pinned, err := s.Differences(c, offered); err != nil {
-		return err
-	} else if !pinned && !c.Project {
-		if err := s.Pin(ctx, c); err != nil {
-			return err
-		}
+	offer, err := s.Compare(ctx, c)
+	if err == nil && !offer.Pinned && !c.Project {
+		err = s.Pin(ctx, c)
 	}
-	tools, _, err := s.Available(c, offered)
 	if err == nil {
-		a.Say("signed in to %s; it offers %s", c.Name, view.Plural(len(tools), "tool"))
+		a.Say("signed in to %s; it offers %s", c.Name, view.Plural(len(offer.Tools), "tool"))
 	}
 	return err
 }

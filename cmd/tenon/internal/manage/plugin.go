@@ -252,13 +252,20 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	a.Screen.Line(strings.TrimRight(s.Text(c), "\n"))
 	if c.Server != nil && c.State == plugins.StateReady {
-		changed, err := showDifferences(ctx, a, s, c)
-		if err != nil || !changed {
-			return err
+		offer, err := s.Compare(ctx, c)
+		if err != nil {
+			return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
+		}
+		if offer.Pinned && len(offer.Differences) == 0 {
+			a.Say("%s is already approved, and its tools are unchanged", c.Name)
+			return nil
+		}
+		for _, d := range offer.Differences {
+			a.Say("%s", d.String())
 		}
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asked()), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
-	if err := s.Grantable(grants); err != nil {
+	if err := s.Loader.Grantable(grants); err != nil {
 		return cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
 	}
 	if !yes {
@@ -279,26 +286,6 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	a.Say("approved %s", c.Name)
 	return nil
-}
-
-// showDifferences shows how an approved server differs from its approval, and reports whether it does.
-func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) (bool, error) {
-	offered, err := s.Offered(ctx, c)
-	if err != nil {
-		return false, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
-	}
-	differences, pinned, err := s.Differences(c, offered)
-	if err != nil {
-		return false, err
-	}
-	if pinned && len(differences) == 0 {
-		a.Say("%s is already approved, and its tools are unchanged", c.Name)
-		return false, nil
-	}
-	for _, d := range differences {
-		a.Say("%s", d.String())
-	}
-	return true, nil
 }
 
 func (g *group) untrust(ctx context.Context, s *extensions.Set, args []string) error {

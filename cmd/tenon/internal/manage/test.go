@@ -119,7 +119,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 			path := filepath.Join(t.root, filepath.FromSlash(name))
 			set, err := t.open(ctx)
 			if err == nil {
-				err = errors.Join(kind.run(ctx, path, set.Plugins), set.Discard(ctx))
+				err = errors.Join(kind.run(ctx, path, set.Plugins()), set.Discard(ctx))
 			}
 			t.report(path, err)
 		}
