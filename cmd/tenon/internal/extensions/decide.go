@@ -92,31 +92,33 @@ func (c *Candidate) Asked() []sdk.Capability {
 }
 
 // Approve records the user's approval of a candidate as Text shows it, with these grants. It prepares the first turn: programs describe their
-// contributions, servers list what they offer, modules are compiled. Failures of that are only a warning.
-func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (warning, err error) {
+// contributions, servers list what they offer, modules are compiled. Failures of that are only a warning. After the approval of a plugin, the
+// set has everything as it is then. again is the plugin if it requests more: a program reports its requests only after it is started.
+func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (again *Candidate, warning, err error) {
 	if c.Item != nil {
 		if err := s.Loader.Approve(ctx, c.Item, grants); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return s.prepare(ctx, c.Name), nil
+		again, warning = s.prepare(ctx, c)
+		return again, warning, nil
 	}
 	if err := s.checkDefinition(ctx, c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Server != nil {
 		_, warning = s.Offered(ctx, c)
 	}
 	if c.Server != nil && warning == nil {
 		if err := s.Pin(ctx, c); err != nil { // before the approval, which would count without it
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if c.State == plugins.StatePending {
 		if err := s.store.Approve(ctx, c.trusted, nil); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return warning, nil
+	return nil, warning, nil
 }
 
 // Pin stores the definition that Offered returned as approved, so that nothing is approved that was not shown.
@@ -196,30 +198,43 @@ func (s *Set) forbidden(c *Candidate, tool string) error {
 // LogPath returns the path of a server's log.
 func (s *Set) LogPath(c *Candidate) string { return mcp.LogPath(s.serverDir(), *c.Server) }
 
-// prepare prepares the first turn of an approved plugin: it compiles its module and pins what its servers offer.
-func (s *Set) prepare(ctx context.Context, name string) error {
-	again, err := Open(ctx, s.opts)
+// prepare reads everything again. It compiles the module of an approved plugin, and pins what its servers offer. It returns the plugin if it
+// is pending again.
+func (s *Set) prepare(ctx context.Context, approved *Candidate) (again *Candidate, err error) {
+	now, err := Open(ctx, s.opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = again.Precompile(ctx, name)
-	for _, c := range again.Candidates {
-		if c.Server != nil && c.From == packageOf(name) {
-			err = errors.Join(err, again.Pin(ctx, c))
+	err = s.Discard(ctx)
+	*s = *now
+	for _, c := range s.Candidates {
+		if c.Server != nil && c.From == packageOf(approved.Name) {
+			err = errors.Join(err, s.Pin(ctx, c))
+		}
+		if c.Item == nil || c.Item.Trusted().Source != approved.Item.Trusted().Source {
+			continue
+		}
+		err = errors.Join(err, c.precompile(ctx))
+		if c.State == plugins.StatePending {
+			again = c
 		}
 	}
-	return errors.Join(err, again.Discard(ctx))
+	return again, err
 }
 
-// Precompile compiles the modules of the plugins with these names, by default all, that are not compiled yet, so that no hook spends its
-// deadline on that.
-func (s *Set) Precompile(ctx context.Context, names ...string) (err error) {
-	for c := range s.opened() {
-		if p, ok := c.plugin.(remote.Precompiler); ok && (len(names) == 0 || slices.Contains(names, c.Name)) {
-			err = errors.Join(err, p.Precompile(ctx))
-		}
+// Precompile compiles the modules that are not compiled yet, so that no hook spends its deadline on that.
+func (s *Set) Precompile(ctx context.Context) (err error) {
+	for _, c := range s.Candidates {
+		err = errors.Join(err, c.precompile(ctx))
 	}
 	return err
+}
+
+func (c *Candidate) precompile(ctx context.Context) error {
+	if p, ok := c.plugin.(remote.Precompiler); ok {
+		return p.Precompile(ctx)
+	}
+	return nil
 }
 
 // packageOf returns the origin of servers and command hooks of a package.

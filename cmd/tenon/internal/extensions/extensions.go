@@ -124,10 +124,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
 		}
 	}
-	if err = s.servers(ctx, found.Servers); err == nil {
-		err = s.commandHooks(ctx, found.HookFiles)
-	}
-	if err != nil {
+	s.servers(ctx, found.Servers)
+	s.commandHooks(ctx, found.HookFiles)
+	if err := ctx.Err(); err != nil { // it rejected candidates
 		return nil, errors.Join(err, s.Discard(ctx))
 	}
 	s.distinct()
@@ -224,20 +223,18 @@ func pluginCandidate(i *plugins.Item) *Candidate {
 }
 
 // judge sets the state of a server or of command hooks with this definition. The project's need an approval of the definition and of its files;
-// the user's are ready. judge returns false after it rejected the candidate, or with the error of ctx.
-func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) (bool, error) {
+// the user's are ready. judge returns false after it rejected the candidate.
+func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) bool {
 	c.State = plugins.StateReady
 	if !c.Project {
-		return true, nil
+		return true
 	}
 	var err error
 	item := trust.Item{Kind: c.Kind, Name: c.Name, Source: c.From, Request: request}
 	c.trusted, err = trust.NewItem(ctx, item, json.RawMessage(definition), c.files)
 	if err != nil {
-		if ctx.Err() == nil {
-			s.reject(c, err)
-		}
-		return false, ctx.Err()
+		s.reject(c, err)
+		return false
 	}
 	c.decision = s.entries.Check(c.trusted)
 	switch {
@@ -248,7 +245,7 @@ func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, reques
 	case !c.decision.Approved:
 		c.State = plugins.StatePending
 	}
-	return true, nil
+	return true
 }
 
 func (s *Set) reject(c *Candidate, err error) {

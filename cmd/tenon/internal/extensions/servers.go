@@ -31,7 +31,7 @@ const (
 
 // servers finds MCP servers: of the configuration, of the user's file, of the project's files, and of approved packages. Of two with
 // one name the first in this order counts.
-func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
+func (s *Set) servers(ctx context.Context, packaged []plugins.Server) {
 	for _, name := range slices.Sorted(maps.Keys(s.opts.Config.Config.MCP)) {
 		origin := s.opts.Config.ServerOrigin(name)
 		list, err := mcp.FromConfig(map[string]sdk.MCPConfig{name: s.opts.Config.Config.MCP[name]})
@@ -43,43 +43,36 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 		for i := range list {
 			list[i].Origin = origin.Source
 			list[i].Timeout = cmp.Or(list[i].Timeout, time.Duration(s.opts.Config.Config.Experimental.MCPTimeout)*time.Millisecond)
-			if err := s.server(ctx, list[i], project); err != nil {
-				return err
-			}
+			s.server(ctx, list[i], project)
 		}
 	}
-	if err := s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false); err != nil {
-		return err
-	}
+	s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false)
 	for _, dir := range slices.Backward(projectfs.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
-		if err := s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true); err != nil {
-			return err
-		}
+		s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true)
 	}
 	for _, p := range packaged {
 		if err := s.packagedServer(p); err != nil {
 			s.reject(&Candidate{Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: packageOf(p.Plugin)}, err)
 		}
 	}
-	return nil
 }
 
 // MaxServerFile bounds a file of servers, in bytes; those in use have a few kilobytes.
 const MaxServerFile = 1 << 20
 
 // serverFile adds the servers of a file. One that is not there has none.
-func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
+func (s *Set) serverFile(ctx context.Context, path string, project bool) {
 	var files projectfs.FS
 	if project {
 		files = projectfs.ForProject(s.opts.Project)
 	}
 	data, err := files.Read(path, MaxServerFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return
 	}
 	if err != nil {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not loaded: %v", path, err))
-		return nil
+		return
 	}
 	list, warnings, err := mcp.ReadConfig(data, path, func(name string) (string, bool) { return child.Lookup(s.opts.Environ, name) })
 	s.Warnings = append(s.Warnings, warnings...)
@@ -87,28 +80,25 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 		s.Warnings = append(s.Warnings, err.Error())
 	}
 	for _, server := range list {
-		if err := s.server(ctx, server, project); err != nil {
-			return err
-		}
+		s.server(ctx, server, project)
 	}
-	return nil
 }
 
 // server adds a server, unless an earlier one has its name.
-func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
+func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
 	taken := func(c *Candidate) bool {
 		return c.Kind == trust.KindServer && c.Name == server.Name && (c.Server == nil || !c.Server.Disabled)
 	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
 		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+" has a server with the same name")
-		return nil
+		return
 	}
 	server.Own = !project
 	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, Server: &server}
 	if server.Disabled {
 		c.State, c.Reason = plugins.StateDisabled, "disabled in "+server.Origin
 		s.Candidates = append(s.Candidates, c)
-		return nil
+		return
 	}
 	line := server.Mask(serverLine(&server))
 	if project { // the user must see the command and its variables, but their values are secrets
@@ -119,11 +109,9 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 		c.files = s.serverFiles(&server)
 	}
 	rights := slices.DeleteFunc(c.serverHooks(), func(h trust.Hook) bool { return h.Right == "" }) // full rights
-	if ok, err := s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights}); !ok {
-		return err
+	if s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights}) {
+		s.addServer(c)
 	}
-	s.addServer(c)
-	return nil
 }
 
 // serverFiles returns the files of the project that a server is started with, whether its command line names them as words of their

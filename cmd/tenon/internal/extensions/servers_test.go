@@ -142,8 +142,8 @@ func TestProjectServerShowsNames(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"mcpServers": {"far": {"url": "https://far.example/${TOKEN}"}, "near": {"command": "sh", "args": ["-c", "echo ${TOKEN}"]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.serverFile(t.Context(), path, true); err != nil || len(s.Candidates) != 2 {
-		t.Fatalf("%+v, %v, %v", s.Candidates, err, s.Warnings)
+	if s.serverFile(t.Context(), path, true); len(s.Candidates) != 2 {
+		t.Fatalf("%+v, %v", s.Candidates, s.Warnings)
 	}
 	for _, c := range s.Candidates {
 		if text := strings.Join(c.Lines, "\n"); strings.Contains(text, "secret") || !strings.Contains(text, "${TOKEN}") {

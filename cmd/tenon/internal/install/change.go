@@ -95,6 +95,11 @@ func (j *job) approvePinned(ctx context.Context, list []pins.Plugin) error {
 
 // change is a newer content of an installed plugin.
 type change struct {
+	Name      string `json:"name"`
+	Installed string `json:"installed"`
+	Available string `json:"available"`
+	Lock      string `json:"lock"`
+
 	old pins.Plugin
 	new *install.Staged
 }
@@ -117,7 +122,7 @@ func (j *job) changes(ctx context.Context, f *pins.File, names []string) ([]chan
 		case err != nil:
 			problems = append(problems, fmt.Errorf("plugin %s: %w", p.Name, err))
 		case !s.Same(&p):
-			out = append(out, change{p, s})
+			out = append(out, change{p.Name, install.Describe(p), install.Describe(s.Plugin), j.target.Path, p, s})
 		}
 	}
 	return out, errors.Join(problems...)
@@ -129,7 +134,7 @@ func (j *job) update(ctx context.Context, names []string) error {
 		list, failed := j.changes(ctx, f, names)
 		for _, c := range list {
 			changed = true
-			text := c.old.Name + "  " + install.Describe(c.old) + " -> " + install.Describe(c.new.Plugin)
+			text := c.Name + "  " + c.Installed + " -> " + c.Available
 			if c.old.Commit != "" && c.new.Commit != "" {
 				text += "  (" + c.old.Commit[:12] + ".." + c.new.Commit[:12] + ")"
 			}
@@ -168,26 +173,18 @@ func (j *job) showRequests(ctx context.Context, staged ...*install.Staged) error
 }
 
 func (j *job) outdated(ctx context.Context, _ []string) error {
-	type row struct {
-		Name      string `json:"name"`
-		Installed string `json:"installed"`
-		Available string `json:"available"`
-		Lock      string `json:"lock"`
-	}
-	var list []row
+	var list []change
 	err := j.both(nil, func(f *pins.File) error {
 		changes, err := j.changes(ctx, f, nil)
-		for _, c := range changes {
-			list = append(list, row{c.old.Name, install.Describe(c.old), install.Describe(c.new.Plugin), j.target.Path})
-		}
+		list = append(list, changes...)
 		return err
 	})
 	if err != nil && len(list) == 0 {
 		return err
 	}
-	return errors.Join(err, cli.List(j.App, list, cli.Listing[row]{
+	return errors.Join(err, cli.List(j.App, list, cli.Listing[change]{
 		Empty: "everything is up to date", Head: []string{"name", "installed", "available", "lock file"},
-		Row: func(r *row) []string { return []string{r.Name, r.Installed, r.Available, r.Lock} },
+		Row: func(c *change) []string { return []string{c.Name, c.Installed, c.Available, c.Lock} },
 	}))
 }
 

@@ -329,32 +329,19 @@ func (j *job) approve(ctx context.Context, s *install.Staged) error {
 			j.Say("  %-14s %s", field[0], field[1])
 		}
 	}
-	for range manage.MaxRounds {
-		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
-		if err != nil {
-			return err
-		}
-		again, err := j.ask(ctx, set, s)
-		if err := errors.Join(err, set.Discard(ctx)); err != nil || !again {
-			return err
-		}
+	set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// ask asks about the plugin and what came with it. The question about a package covers its servers and hooks.
-func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged) (again bool, err error) {
-	c := find(set, &s.Installed)
-	switch {
+	switch c := find(set, &s.Installed); {
 	case c == nil:
-		return false, fmt.Errorf("%s was not found after it was unpacked", s.Name)
+		err = fmt.Errorf("%s was not found after it was unpacked", s.Name)
 	case c.State == plugins.StateRejected:
-		return false, cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
-	case c.State == plugins.StatePending:
-		undescribed := c.Item.Request.Undescribed
-		return undescribed, manage.Approve(ctx, j.App, set, c, j.yes, j.without)
+		err = cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
+	case c.State == plugins.StatePending: // the question about a package covers its servers and hooks
+		err = manage.Approve(ctx, j.App, set, c, j.yes, j.without)
 	}
-	return false, nil
+	return errors.Join(err, set.Discard(ctx))
 }
 
 // find returns the candidate of an installed plugin; nil without one.

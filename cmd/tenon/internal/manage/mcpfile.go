@@ -141,7 +141,7 @@ func (g *group) addServer(ctx context.Context, w *cli.Workspace, args []string) 
 			return err
 		}
 		g.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit())
-		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
+		_, warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
 		}

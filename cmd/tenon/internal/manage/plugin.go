@@ -34,7 +34,7 @@ asks again when the content changes.`,
 
 The approval covers the current content and the capabilities shown. If the content or a server's tools change, tenon asks
 again.`,
-		RunE: g.trustPlugin,
+		RunE: g.onPlugins(g.trustPlugin),
 	}
 	approve.Flags().BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
 	approve.Flags().StringArrayVar(&g.without, "without", nil, "do not grant this `capability`; may be repeated")
@@ -170,49 +170,22 @@ func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
 }
 
-// MaxRounds limits the rounds of one approval: a program reports its requests only after it is started.
-const MaxRounds = 3
-
-func (g *group) trustPlugin(cmd *cobra.Command, args []string) error {
-	ctx, name, paths := cmd.Context(), args[0], asPaths(args[0])
-	for round := 1; ; round++ {
-		next := ""
-		err := g.WithExtensions(ctx, paths, func(_ *cli.Workspace, s *extensions.Set) (err error) {
-			next, err = g.trustFound(ctx, s, name, round)
-			return err
-		})
-		if err != nil || next == "" || round == MaxRounds {
-			return err
-		}
-		name = next
-	}
-}
-
-// trustFound approves the candidates of a name and returns the name or path for another round, which may be needed; empty if not.
-func (g *group) trustFound(ctx context.Context, s *extensions.Set, name string, round int) (next string, err error) {
+// trustPlugin approves everything with a name or path.
+func (g *group) trustPlugin(ctx context.Context, s *extensions.Set, name string) error {
 	found, err := find(s, name)
 	if err == nil {
 		err = decidable(found)
 	}
-	if err != nil {
-		return "", err
-	}
 	for _, c := range found {
-		if c.State != plugins.StatePending && (c.Server == nil || round > 1) {
-			if round == 1 {
-				g.Say("%s is already approved", c.Name)
-			}
-			continue
-		}
-		if err := Approve(ctx, g.App, s, c, g.yes, g.without); err != nil {
-			return "", err
-		}
-		next = name
-		if c.Item != nil && len(found) == 1 { // a module or program may describe itself with another name
-			next = c.From
+		switch {
+		case err != nil:
+		case c.State == plugins.StatePending, c.Server != nil:
+			err = Approve(ctx, g.App, s, c, g.yes, g.without)
+		default:
+			g.Say("%s is already approved", c.Name)
 		}
 	}
-	return next, nil
+	return err
 }
 
 // decidable returns an error if the candidates cannot be approved.
@@ -245,20 +218,32 @@ func onePlace(verb string, found []*extensions.Candidate) error {
 	return nil
 }
 
-// Approve shows a candidate, asks the user unless yes is set, and stores the approval.
+// maxRounds limits the rounds of one approval.
+const maxRounds = 3
+
+// Approve shows a candidate, asks the user unless yes is set, and stores the approval. It asks again about a plugin that then requests more.
 func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
+	var err error
+	for round := 0; err == nil && c != nil && round < maxRounds; round++ {
+		c, err = approve(ctx, a, s, c, yes, without)
+	}
+	return err
+}
+
+// approve is one round of Approve. It returns the plugin if it requests more.
+func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) (again *extensions.Candidate, err error) {
 	if err := s.Describe(ctx, c); err != nil {
-		return cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
+		return nil, cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
 	}
 	a.Screen.Line(strings.TrimRight(s.Text(c), "\n"))
 	if c.Server != nil && c.State == plugins.StateReady {
 		offer, err := s.Compare(ctx, c)
 		if err != nil {
-			return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
+			return nil, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
 		}
 		if offer.Pinned && len(offer.Differences) == 0 {
 			a.Say("%s is already approved, and its tools are unchanged", c.Name)
-			return nil
+			return nil, nil
 		}
 		for _, d := range offer.Differences {
 			a.Say("%s", d.String())
@@ -266,26 +251,26 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asked()), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
 	if err := s.Loader.Grantable(grants); err != nil {
-		return cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
+		return nil, cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
 	}
 	if !yes {
 		ok, err := a.Confirm("  approve it? [y/N] ")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok {
-			return cli.Fail(cli.ExitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed")
+			return nil, cli.Fail(cli.ExitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed")
 		}
 	}
-	warning, err := s.Approve(ctx, c, grants)
+	again, warning, err := s.Approve(ctx, c, grants)
 	if err != nil {
-		return locked(err)
+		return nil, locked(err)
 	}
 	if warning != nil {
 		a.Log.Warn("approved, but it does not work yet", "name", c.Name, "err", warning)
 	}
 	a.Say("approved %s", c.Name)
-	return nil
+	return again, nil
 }
 
 func (g *group) untrust(ctx context.Context, s *extensions.Set, args []string) error {

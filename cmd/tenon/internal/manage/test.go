@@ -175,32 +175,29 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 
 // approve approves the plugin for the test, with everything it requests.
 func (t *pluginTest) approve(ctx context.Context) error {
-	for range MaxRounds {
-		set, err := t.open(ctx)
-		if err != nil {
-			return err
-		}
-		pending := set.In(plugins.StatePending)
-		for _, c := range pending {
+	set, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	for range maxRounds {
+		for _, c := range set.In(plugins.StatePending) {
 			if err == nil {
 				err = set.Describe(ctx, c)
 			}
 			if err == nil {
-				_, err = set.Approve(ctx, c, c.Asked())
+				_, _, err = set.Approve(ctx, c, c.Asked())
 			}
-		}
-		if len(pending) == 0 {
-			for _, c := range set.Candidates {
-				if c.Server != nil {
-					err = errors.Join(err, set.Pin(ctx, c))
-				}
-			}
-		}
-		if err = errors.Join(err, set.Discard(ctx)); err != nil || len(pending) == 0 {
-			return err
 		}
 	}
-	return errors.New("the plugin requests more each time it is approved")
+	if err == nil && len(set.In(plugins.StatePending)) > 0 {
+		err = errors.New("the plugin requests more each time it is approved")
+	}
+	for _, c := range set.Candidates {
+		if err == nil && c.Server != nil {
+			err = set.Pin(ctx, c)
+		}
+	}
+	return errors.Join(err, set.Discard(ctx))
 }
 
 // turn runs one scripted turn.
