@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -26,19 +25,13 @@ import (
 
 // Options configure Open. All paths are absolute.
 type Options struct {
-	Project  sdk.Project
-	Config   *config.Loaded
-	Reserved []string // names of the plugins that tenon ships
-	// Shipped returns the ids of the tools and providers of those; called only when a plugin has tools or providers.
-	Shipped  func() (tools, providers []string)
-	Flags    []string            // paths of plugins that the command line names
-	Watch    bool                // new content of those runs unasked, as their author wants it
-	Staged   []plugins.Installed // to be installed: see plugins.Options
-	CacheDir string
-	Environ  []string
-	Version  string
-	Logger   *slog.Logger
-	Hide     func(secrets []string) // masks the tokens of MCP servers; see auth.Options
+	plugins.Options // Project, Staged, CacheDir, Reserved, Shipped, Environ and Logger are used
+
+	Config  *config.Loaded
+	Flags   []string // paths of plugins that the command line names
+	Watch   bool     // new content of those runs unasked, as their author wants it
+	Version string
+	Hide    func(secrets []string) // masks the tokens of MCP servers; see auth.Options
 }
 
 // Set is what was found. The host closes its plugins; Discard closes those that no host got.
@@ -83,11 +76,6 @@ type Candidate struct {
 	reused bool       // plugin is of an earlier set
 }
 
-// ownFiles returns the configuration files that are not the project's.
-func ownFiles(c *config.Loaded) []string {
-	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return c.ProjectFiles[path] != "" })
-}
-
 // Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
@@ -101,13 +89,13 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	without, _ := child.Lookup(o.Environ, WithoutVariable)
-	s.Loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: openers(&o),
-		Policy: policy, Without: strings.Split(without, ","), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
-		Hooks: func(file, root string, data []byte) (lines, warnings []string, err error) {
-			return commandhooks.Commands(commandhooks.Source{Where: file, Root: root, Data: data})
-		},
-	})
+	l := o.Options
+	l.Entries, l.Store, l.Openers, l.Policy, l.Without = pluginEntries(&o), s.store, openers(&o), policy, strings.Split(without, ",")
+	l.ConfigFiles = slices.DeleteFunc(slices.Clone(o.Config.Files), func(path string) bool { return o.Config.ProjectFiles[path] != "" }) // the user's
+	l.Hooks = func(file, root string, data []byte) (lines, warnings []string, err error) {
+		return commandhooks.Commands(commandhooks.Source{Where: file, Root: root, Data: data})
+	}
+	s.Loader = plugins.New(l)
 	found, err := s.Loader.Load(ctx)
 	if err != nil {
 		return nil, err

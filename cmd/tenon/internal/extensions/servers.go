@@ -153,14 +153,8 @@ func (s *Set) packagedServer(p plugins.Server) error {
 		Name: p.Name, Command: p.Entry.Command, Args: p.Entry.Args, Env: p.Entry.Env, Cwd: p.Entry.Cwd, URL: p.Entry.URL,
 		Headers: p.Entry.Headers, Origin: packageOf(p.Plugin), Own: true, Root: p.Root, Data: p.Data,
 	}
-	switch p.Entry.Type {
-	case manifest.ServerStdio:
-		server.Transport = mcp.TransportStdio
-	case manifest.ServerSSE:
-		server.Transport = mcp.TransportSSE
-	default:
-		server.Transport = mcp.TransportHTTP
-	}
+	transports := map[string]mcp.Transport{manifest.ServerStdio: mcp.TransportStdio, manifest.ServerSSE: mcp.TransportSSE}
+	server.Transport = cmp.Or(transports[p.Entry.Type], mcp.TransportHTTP)
 	if err := server.Validate(); err != nil {
 		return err
 	}

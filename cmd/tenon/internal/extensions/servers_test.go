@@ -32,10 +32,8 @@ import (
 func newSet(t *testing.T) *Set {
 	t.Helper()
 	project := sdk.Project{Directory: t.TempDir(), DataDir: t.TempDir(), ConfigDir: t.TempDir()}
-	return &Set{
-		Loader: plugins.New(plugins.Options{Project: project}),
-		opts:   Options{Project: project, Config: &config.Loaded{Config: &sdk.Config{}}, Logger: slog.New(slog.DiscardHandler)},
-	}
+	o := plugins.Options{Project: project, Logger: slog.New(slog.DiscardHandler)}
+	return &Set{Loader: plugins.New(o), opts: Options{Options: o, Config: &config.Loaded{Config: &sdk.Config{}}}}
 }
 
 // packaged returns a server of package x that gets TOKEN in a header.

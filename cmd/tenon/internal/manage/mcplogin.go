@@ -82,23 +82,20 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 		if errors.Is(err, extensions.ErrNoSignIn) {
 			continue
 		}
-		one := listedSignIn{Name: c.Name}
+		one := listedSignIn{Name: c.Name, Status: "not signed in"}
 		switch {
-		case errors.Is(err, credentials.ErrNotFound):
-			one.Status = "not signed in"
-		case err != nil:
-			return err
-		default:
+		case err == nil:
 			one.Status, one.Issuer, one.Scopes = "signed in", token.Client.Issuer, token.Client.Scopes
 			if token.Expires != 0 {
 				one.Expires = time.UnixMilli(token.Expires)
 			}
-			switch {
-			case len(token.Client.Wanted) > 0:
+			if len(token.Client.Wanted) > 0 {
 				one.Status = "requires more rights; run: tenon mcp login " + c.Name
-			case token.Refresh == "" && token.Expired(time.Now()):
+			} else if token.Refresh == "" && token.Expired(time.Now()) {
 				one.Status = "expired; run: tenon mcp login " + c.Name
 			}
+		case !errors.Is(err, credentials.ErrNotFound):
+			return err
 		}
 		list = append(list, one)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -145,18 +146,12 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		b.WriteString("  no rule matches, so tenon asks\n")
 	}
 	t := &view.Table{Indent: "  "}
-	// Several lists may contain the same rule: the bounds of an agent, the rules that a repository cannot override.
-	type place struct{ permission, pattern, origin string }
-	shown := map[place]bool{}
-	for _, verdict := range []struct {
-		text string
-		wins bool
-	}{{"applies", true}, {"overridden", false}} {
+	shown := map[sdk.PermissionRule]bool{} // several lists may contain a rule: the bounds of an agent, the rules that a repository cannot override
+	for _, wins := range []bool{true, false} {
 		for _, step := range slices.Backward(steps) {
-			at := place{step.Rule.Permission, step.Rule.Pattern, step.Rule.Origin}
-			if step.Wins == verdict.wins && !shown[at] {
-				shown[at] = true
-				t.Add(verdict.text, view.RuleText(step.Rule), step.Rule.Origin)
+			if step.Wins == wins && !shown[step.Rule] {
+				shown[step.Rule] = true
+				t.Add(map[bool]string{true: "applies", false: "overridden"}[wins], view.RuleText(step.Rule), step.Rule.Origin)
 			}
 		}
 	}
@@ -176,21 +171,20 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 	for _, agent := range c.Agent {
 		shadows = append(shadows, permission.Shadowed(w.Project.Home, agent.Permission)...)
 	}
-	var b strings.Builder
-	slips := 0
+	var lines []string
 	for _, warning := range w.Loaded.Warnings {
 		if strings.HasPrefix(warning.Key, "permission") || strings.Contains(warning.Key, ".permission") {
-			slips++
-			b.WriteString(terminal.OneLine(warning.String()) + "\n")
+			lines = append(lines, terminal.OneLine(warning.String()))
 		}
 	}
-	if len(shadows)+slips == 0 {
+	slips := len(lines)
+	for _, s := range shadows {
+		lines = append(lines, fmt.Sprintf("%s: %s never applies: %s (%s) comes later and matches everything it does", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin))
+	}
+	if len(lines) == 0 {
 		return g.Print("every rule can apply\n")
 	}
-	for _, s := range shadows {
-		fmt.Fprintf(&b, "%s: %s never applies: %s (%s) comes later and matches everything it does\n", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin)
-	}
-	if err := g.Print(b.String()); err != nil {
+	if err := g.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err
 	}
 	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never apply, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelled or have no effect"), "fix or remove them, or move them after the rules that cover them: the last matching rule decides")
@@ -215,24 +209,15 @@ func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests [
 	return p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
 }
 
-// parseRule reads PERMISSION PATTERN ACTION; the pattern may be quoted.
+// ruleForm matches PERMISSION PATTERN ACTION; the pattern may be quoted.
+var ruleForm = lazyregexp.New(`^(\S+) +(?:"(.*)"|'(.*)'|(.*\S)) +(allow|ask|deny)$`)
+
 func parseRule(text string) (sdk.PermissionRule, error) {
-	key, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	at := strings.LastIndexByte(rest, ' ')
-	bad := cli.UsageError(`write it as  bash "git push *" deny`, "invalid rule %q: want a permission, a pattern, and allow, ask or deny", text)
-	if at < 0 {
-		return sdk.PermissionRule{}, bad
+	m := ruleForm().FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return sdk.PermissionRule{}, cli.UsageError(`write it as  bash "git push *" deny`, "invalid rule %q: want a permission, a pattern, and allow, ask or deny", text)
 	}
-	pattern, action := strings.TrimSpace(rest[:at]), sdk.Action(rest[at+1:])
-	if len(pattern) > 1 && (pattern[0] == '"' || pattern[0] == '\'') && pattern[len(pattern)-1] == pattern[0] {
-		pattern = pattern[1 : len(pattern)-1]
-	}
-	switch action {
-	case sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny:
-	default:
-		return sdk.PermissionRule{}, bad
-	}
-	return sdk.PermissionRule{Permission: key, Pattern: pattern, Action: action, Origin: "the tested rule"}, nil
+	return sdk.PermissionRule{Permission: m[1], Pattern: m[2] + m[3] + m[4], Action: sdk.Action(m[5]), Origin: "the tested rule"}, nil
 }
 
 // testRule prints the recorded calls of this project that an additional rule at the end would decide differently.

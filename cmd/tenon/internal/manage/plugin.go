@@ -174,34 +174,18 @@ func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 func (g *group) trustPlugin(ctx context.Context, s *extensions.Set, name string) error {
 	found, err := find(s, name)
 	if err == nil {
-		err = decidable(found)
+		err = onePlace("trust", found)
 	}
 	for _, c := range found {
 		switch {
 		case err != nil:
-		case c.State == plugins.StatePending, c.Server != nil:
-			err = Approve(ctx, g.App, s, c, g.yes, g.without)
-		default:
+		case c.State == plugins.StateReady && c.Server == nil:
 			g.Say("%s is already approved", c.Name)
+		default:
+			err = Approve(ctx, g.App, s, c, g.yes, g.without)
 		}
 	}
 	return err
-}
-
-// decidable returns an error if the candidates cannot be approved.
-func decidable(found []*extensions.Candidate) error {
-	if err := onePlace("trust", found); err != nil {
-		return err
-	}
-	for _, c := range found {
-		switch c.State {
-		case plugins.StateRejected:
-			return cli.UsageError("fix that first", "%s: %w", c.Name, c.Err)
-		case plugins.StateDisabled, plugins.StateQuarantined:
-			return cli.UsageError("enable it with tenon plugin enable "+Argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
-		}
-	}
-	return nil
 }
 
 // onePlace returns an error if several plugins have the same name.
@@ -232,6 +216,12 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 
 // approve is one round of Approve. It returns the plugin if it requests more.
 func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) (again *extensions.Candidate, err error) {
+	switch c.State {
+	case plugins.StateRejected:
+		return nil, cli.UsageError("fix that first", "%s: %w", c.Name, c.Err)
+	case plugins.StateDisabled, plugins.StateQuarantined:
+		return nil, cli.UsageError("enable it with tenon plugin enable "+Argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
+	}
 	if err := s.Describe(ctx, c); err != nil {
 		return nil, cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
 	}
