@@ -378,19 +378,22 @@ func TestOptionsOfAProject(t *testing.T) {
 			return nil
 		}}
 	}
-	p.options.Entries = []plugins.Entry{
-		{Path: "redact", Options: json.RawMessage(`{"on": true}`), From: "user"},
+	user := plugins.Entry{Path: "redact", Options: json.RawMessage(`{"on": true}`), From: "user"}
+	project := []plugins.Entry{
 		{Path: "redact", Options: json.RawMessage(`{"on": false}`), From: "project", Project: true},
 		{Path: p.path("config/plugins/redact"), Options: json.RawMessage(`{"on": false}`), From: "project", Project: true},
 	}
-	l := p.approve()
-	for _, plugin := range running(l) {
-		if err := plugin.Start(t.Context(), host{}); err != nil {
-			t.Fatal(err)
+	for want, entries := range map[string][]plugins.Entry{`{"on": true}`: append([]plugins.Entry{user}, project...), "null": project[:1]} {
+		p.options.Entries = entries
+		l := p.approve()
+		for _, plugin := range running(l) {
+			if err := plugin.Start(t.Context(), host{}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if options["redact"] != `{"on": true}` {
-		t.Errorf("options %v (%s)", options, states(l))
+		if options["redact"] != want {
+			t.Errorf("options %v (%s), want %s", options, states(l), want)
+		}
 	}
 }
 
