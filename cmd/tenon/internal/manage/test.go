@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -109,19 +110,15 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	for _, kind := range []struct {
 		files string
-		run   func(ctx context.Context, path string, under []sdk.Plugin) error
-	}{{"*.turn.json", t.turn}, {"*.jsonl", replay}} {
+		run   func(ctx context.Context, path string) error
+	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
 		names, err := fs.Glob(os.DirFS(t.root), "tests/"+kind.files)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
 			path := filepath.Join(t.root, filepath.FromSlash(name))
-			set, err := t.open(ctx)
-			if err == nil {
-				err = errors.Join(kind.run(ctx, path, set.Plugins()), set.Discard(ctx))
-			}
-			t.report(path, err)
+			t.report(path, kind.run(ctx, path))
 		}
 	}
 	switch {
@@ -154,8 +151,9 @@ func scratchProject(dir string) sdk.Project {
 	}
 }
 
-// open finds the plugin under test.
-func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
+// open finds the plugin under test, which gets the options.
+func (t *pluginTest) open(ctx context.Context, options json.RawMessage) (*extensions.Set, error) {
+	t.w.Loaded.Config.Plugins = []sdk.PluginConfig{{Path: t.path, Options: options}}
 	// Watched, because --update writes into the package.
 	set, err := t.w.Extensions(ctx, []string{t.path}, true)
 	if err != nil {
@@ -173,9 +171,18 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 	return set, nil
 }
 
+// with runs f with the plugin under test.
+func (t *pluginTest) with(ctx context.Context, options json.RawMessage, f func(under []sdk.Plugin) error) error {
+	set, err := t.open(ctx, options)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(set.Plugins()), set.Discard(ctx))
+}
+
 // approve approves the plugin for the test, with everything it requests.
 func (t *pluginTest) approve(ctx context.Context) error {
-	set, err := t.open(ctx)
+	set, err := t.open(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -201,12 +208,16 @@ func (t *pluginTest) approve(ctx context.Context) error {
 }
 
 // turn runs one scripted turn.
-func (t *pluginTest) turn(ctx context.Context, path string, under []sdk.Plugin) error {
+func (t *pluginTest) turn(ctx context.Context, path string) error {
 	trial, err := readTrial(path)
 	if err != nil {
 		return err
 	}
-	got, err := trial.run(ctx, t.App, under)
+	var got *trialResult
+	err = t.with(ctx, trial.Options, func(under []sdk.Plugin) (err error) {
+		got, err = trial.run(ctx, t.App, under)
+		return err
+	})
 	switch {
 	case err != nil:
 		return err
@@ -225,7 +236,7 @@ func (t *pluginTest) turn(ctx context.Context, path string, under []sdk.Plugin) 
 }
 
 // replay runs recorded hook calls.
-func replay(ctx context.Context, path string, under []sdk.Plugin) error {
+func (t *pluginTest) replay(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -235,19 +246,21 @@ func replay(ctx context.Context, path string, under []sdk.Plugin) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	for _, p := range under {
-		var differences []sdktest.Difference
-		if err == nil {
-			err = sdktest.New(p, sdktest.Options{}).Start(ctx)
+	return t.with(ctx, nil, func(under []sdk.Plugin) (err error) {
+		for _, p := range under {
+			var differences []sdktest.Difference
+			if err == nil {
+				err = sdktest.New(p, sdktest.Options{}).Start(ctx)
+			}
+			if err == nil {
+				differences, err = sdktest.Replay(ctx, p, records)
+			}
+			for _, d := range differences {
+				err = errors.Join(err, errors.New(d.String()))
+			}
 		}
-		if err == nil {
-			differences, err = sdktest.Replay(ctx, p, records)
-		}
-		for _, d := range differences {
-			err = errors.Join(err, errors.New(d.String()))
-		}
-	}
-	return err
+		return err
+	})
 }
 
 // buildPlugin builds the package in a directory, if its manifest has a build command.

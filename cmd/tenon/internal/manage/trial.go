@@ -140,11 +140,7 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 	defer func() { err = errors.Join(err, s.Close()) }()
 	cfg.HookConfig = map[string]sdk.HookOverride{}
 	for _, p := range under {
-		m := p.Manifest()
-		cfg.HookConfig[m.Name] = sdk.HookOverride{Timeout: trialHookTimeout.Milliseconds()}
-		if len(t.Options) > 0 {
-			cfg.Plugins = append(cfg.Plugins, sdk.PluginConfig{Path: m.Name, Options: t.Options})
-		}
+		cfg.HookConfig[p.Manifest().Name] = sdk.HookOverride{Timeout: trialHookTimeout.Milliseconds()}
 	}
 	h, err := host.New(ctx, host.Options{
 		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(cli.Shipped(), under...),
