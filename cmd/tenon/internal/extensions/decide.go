@@ -83,14 +83,6 @@ func (s *Set) Describe(ctx context.Context, c *Candidate) error {
 	return err
 }
 
-// Asked returns the capabilities that a candidate requests.
-func (c *Candidate) Asked() []sdk.Capability {
-	if c.Item == nil {
-		return nil
-	}
-	return c.Item.Request.Capabilities
-}
-
 // Approve records the user's approval of a candidate as Text shows it, with these grants. It prepares the first turn: programs describe their
 // contributions, servers list what they offer, modules are compiled. Failures of that are only a warning. After the approval of a plugin, the
 // set has everything as it is then. again is the plugin if it requests more: a program reports its requests only after it is started.

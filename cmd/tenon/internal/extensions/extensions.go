@@ -57,8 +57,9 @@ type Candidate struct {
 	From    string // origin, human-readable
 	Project bool   // it came with the project
 	State   plugins.State
-	Err     error  // why it is rejected
-	Reason  string // why it is disabled or in quarantine
+	Err     error            // why it is rejected
+	Reason  string           // why it is disabled or in quarantine
+	Asks    []sdk.Capability // that it requests
 	Grants  []sdk.Capability
 
 	Item    *plugins.Item   // of a plugin
@@ -206,7 +207,7 @@ func pluginEntries(o *Options) []plugins.Entry {
 func pluginCandidate(i *plugins.Item) *Candidate {
 	return &Candidate{
 		Kind: trust.KindPlugin, Name: i.Name, Version: i.Manifest.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
-		State: i.State, Err: i.Err, Reason: i.Reason, Grants: i.Grants, Item: i, decision: i.Decision,
+		State: i.State, Err: i.Err, Reason: i.Reason, Asks: i.Request.Capabilities, Grants: i.Grants, Item: i, decision: i.Decision,
 	}
 }
 

@@ -232,14 +232,14 @@ func (j *job) remove(ctx context.Context, names []string) error {
 			return cli.UsageError("tenon plugin list shows the installed plugins; the project's need --project", "%q is not in %s", name, j.target.Path)
 		}
 	}
-	var problems []error
+	var failed error
 	for _, name := range names {
-		if err := j.loader.Untrust(ctx, j.removed(name).Source()); err != nil && !errors.Is(err, trust.ErrNotFound) {
-			problems = append(problems, err)
+		if err := j.loader.Untrust(ctx, j.removed(name).Source()); !errors.Is(err, trust.ErrNotFound) {
+			failed = errors.Join(failed, err)
 		}
 	}
-	if err := errors.Join(problems...); err != nil {
-		return err
+	if failed != nil {
+		return failed
 	}
 	err = j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) {
 		for _, name := range names {
@@ -252,11 +252,9 @@ func (j *job) remove(ctx context.Context, names []string) error {
 	}
 	for _, name := range names {
 		j.Say("removed %s", name)
+		failed = errors.Join(failed, j.forget(ctx, name))
 	}
-	for _, name := range names {
-		problems = append(problems, j.forget(ctx, name))
-	}
-	return errors.Join(problems...)
+	return failed
 }
 
 func (j *job) removed(name string) *plugins.Installed {

@@ -228,14 +228,6 @@ func (g *group) trustServers(ctx context.Context, s *extensions.Set, names []str
 	return cli.Join(problems...)
 }
 
-// locked adds the remedy to an error about a server that differs from the project's lock.
-func locked(err error) error {
-	if errors.Is(err, extensions.ErrLocked) {
-		return cli.Fail(cli.ExitRefused, err, "compare it with the commit that changed "+extensions.ServerLock+"; if the change is right, write the lock again: tenon mcp lock")
-	}
-	return err
-}
-
 func (g *group) pinServers(ctx context.Context, s *extensions.Set, _ []string) error {
 	names, err := s.WriteLock(ctx)
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/mcp"
-	"github.com/tenonhq/tenon/plugins/trust"
 )
 
 // mcpFiles returns the commands that change files of servers.
@@ -266,11 +265,7 @@ func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string,
 		if !c.Project {
 			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there`, o.enabled), "server %q is configured in %s", name, c.From)
 		}
-		err = s.SetEnabled(ctx, name, o.enabled, o.reason)
-		if errors.Is(err, trust.ErrNotFound) {
-			return cli.UsageError("a server of a project that is not approved does not run", "server %q is not approved", name)
-		}
-		return g.reportDecision(err, name, o.verb+"d")
+		return g.reportDecision(s.SetEnabled(ctx, name, o.enabled, o.reason), name, o.verb+"d")
 	})
 }
 

@@ -236,10 +236,11 @@ func (g *group) testRule(ctx context.Context, m *cli.Machine, args []string) err
 	t, calls, changed := &view.Table{}, 0, 0
 	for _, s := range sessions {
 		before, err := m.Rules(s.Agent)
+		if err != nil { // the agent is gone
+			before, err = m.Rules("")
+		}
 		if err != nil {
-			if before, err = m.Rules(""); err != nil {
-				return err
-			}
+			return err
 		}
 		after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
 		messages, err := m.Store.Messages(ctx, s.ID, store.Page{})

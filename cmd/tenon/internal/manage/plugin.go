@@ -239,7 +239,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 			a.Say("%s", d.String())
 		}
 	}
-	grants := slices.DeleteFunc(slices.Clone(c.Asked()), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
+	grants := slices.DeleteFunc(slices.Clone(c.Asks), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
 	if err := s.Loader.Grantable(grants); err != nil {
 		return nil, cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
 	}
@@ -253,8 +253,11 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 		}
 	}
 	again, warning, err := s.Approve(ctx, c, grants)
+	if errors.Is(err, extensions.ErrLocked) {
+		return nil, cli.Fail(cli.ExitRefused, err, "compare it with the commit that changed "+extensions.ServerLock+"; if the change is right, write the lock again: tenon mcp lock")
+	}
 	if err != nil {
-		return nil, locked(err)
+		return nil, err
 	}
 	if warning != nil {
 		a.Log.Warn("approved, but it does not work yet", "name", c.Name, "err", warning)

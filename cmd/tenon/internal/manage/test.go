@@ -192,7 +192,7 @@ func (t *pluginTest) approve(ctx context.Context) error {
 				err = set.Describe(ctx, c)
 			}
 			if err == nil {
-				_, _, err = set.Approve(ctx, c, c.Asked())
+				_, _, err = set.Approve(ctx, c, c.Asks)
 			}
 		}
 	}
