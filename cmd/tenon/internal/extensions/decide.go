@@ -167,24 +167,17 @@ func (s *Set) Compare(ctx context.Context, c *Candidate) (*Offer, error) {
 // pins are the approvals of servers.
 func (s *Set) pins() mcp.FilePins { return mcp.FilePins(s.serverDir()) }
 
-// Call connects to a server and calls one of its tools by the server's name for it.
+// Call connects to a server and calls one of its tools by the server's name for it. It returns a *sdk.Refusal for a tool that an administrator's
+// file denies. A call that the user types needs no other permission.
 func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
-	if err := s.forbidden(c, mcp.ToolID(c.Server.Name, tool)); err != nil {
-		return nil, err
+	id, origin := mcp.ToolID(c.Server.Name, tool), sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.Server.PluginName(), Server: c.Server.Name}
+	d := permission.Compile(s.opts.Project.Home, s.opts.Config.Managed).DecideRequest(&permission.Request{
+		Permission: id, Patterns: []string{"*"}, Tool: id, Sources: permission.SourcesOf(origin),
+	})
+	if d.Action == sdk.ActionDeny {
+		return nil, &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("the tool %q is denied by the rule at %s", id, d.Rule.Origin)}
 	}
 	return mcp.Call(ctx, *c.Server, s.opts.Project, s.serverOptions(c), tool, args)
-}
-
-// forbidden returns a *sdk.Refusal for a tool that an administrator's file denies. A call that the user types needs no other permission.
-func (s *Set) forbidden(c *Candidate, tool string) error {
-	origin := sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.Server.PluginName(), Server: c.Server.Name}
-	d := permission.Compile(s.opts.Project.Home, s.opts.Config.Managed).DecideRequest(&permission.Request{
-		Permission: tool, Patterns: []string{"*"}, Tool: tool, Sources: permission.SourcesOf(origin),
-	})
-	if d.Action != sdk.ActionDeny {
-		return nil
-	}
-	return &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("the tool %q is denied by the rule at %s", tool, d.Rule.Origin)}
 }
 
 // LogPath returns the path of a server's log.

@@ -109,17 +109,17 @@ type otherFiles struct {
 }
 
 func (f *foreign) run(ctx context.Context, a *cli.App, args []string, output string) error {
-	file, data, err := f.find(a, args)
+	project, err := a.Directory()
+	if err != nil {
+		return err
+	}
+	file, data, err := f.find(a, project, args)
 	if err != nil {
 		return err
 	}
 	translated, err := f.translate(ctx, data)
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
-	}
-	project, err := a.Directory()
-	if err != nil {
-		return err
 	}
 	notes, err := f.move(translated, filepath.Dir(file), project, output)
 	if err != nil {
@@ -180,18 +180,14 @@ func (f *foreign) move(translated *config.Translation, from, project, output str
 }
 
 // find reads the given file, else the first that exists.
-func (f *foreign) find(a *cli.App, args []string) (string, []byte, error) {
+func (f *foreign) find(a *cli.App, project string, args []string) (string, []byte, error) {
 	candidates := args
 	if len(args) == 0 {
-		dir, err := a.Directory()
-		if err != nil {
-			return "", nil, err
-		}
 		p, err := cli.FindDirs(a.Env, a.Flags.DataDir)
 		if err != nil {
 			return "", nil, err
 		}
-		candidates = f.files(dir, p)
+		candidates = f.files(project, p)
 	}
 	for _, file := range candidates {
 		data, err := os.ReadFile(file)

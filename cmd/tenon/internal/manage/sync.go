@@ -205,7 +205,16 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	ctx, cancel := context.WithTimeoutCause(ctx, describeTime, fmt.Errorf("no answer within %s", describeTime))
 	defer cancel()
 	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
-		return describeModule(ctx, a, c, remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))})
+		dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		u := remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))}
+		d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, u)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoDescription, err)
+		}
+		return json.Marshal(d)
 	}
 	program := run.Command[0]
 	if strings.HasPrefix(program, "./") {
@@ -227,18 +236,6 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 		return nil, fmt.Errorf("%w: %s --describe printed %.80q", errNoDescription, strings.Join(run.Command, " "), out)
 	}
 	return out, nil
-}
-
-func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, u remote.Unit) ([]byte, error) {
-	dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
-	if err != nil {
-		return nil, err
-	}
-	d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, u)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoDescription, err)
-	}
-	return json.Marshal(d)
 }
 
 // mergeDescription returns the text of a manifest with the contributions of a description, and with its name, version and description where

@@ -151,13 +151,13 @@ func scratchProject(dir string) sdk.Project {
 	}
 }
 
-// open finds the plugin under test, which gets the options.
-func (t *pluginTest) open(ctx context.Context, options json.RawMessage) (*extensions.Set, error) {
+// with runs f with the plugin under test, which gets the options.
+func (t *pluginTest) with(ctx context.Context, options json.RawMessage, f func(*extensions.Set) error) error {
 	t.w.Loaded.Config.Plugins = []sdk.PluginConfig{{Path: t.path, Options: options}}
 	// Watched, because --update writes into the package.
 	set, err := t.w.Extensions(ctx, []string{t.path}, true)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, c := range set.In(plugins.StateRejected) {
 		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
@@ -166,45 +166,36 @@ func (t *pluginTest) open(ctx context.Context, options json.RawMessage) (*extens
 		err = set.Precompile(ctx) // the time limits of a test do not include compiling
 	}
 	if err != nil {
-		return nil, errors.Join(cli.UsageError("fix the plugin", "%w", err), set.Discard(ctx))
+		err = cli.UsageError("fix the plugin", "%w", err)
+	} else {
+		err = f(set)
 	}
-	return set, nil
-}
-
-// with runs f with the plugin under test.
-func (t *pluginTest) with(ctx context.Context, options json.RawMessage, f func(under []sdk.Plugin) error) error {
-	set, err := t.open(ctx, options)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(set.Plugins()), set.Discard(ctx))
+	return errors.Join(err, set.Discard(ctx))
 }
 
 // approve approves the plugin for the test, with everything it requests.
 func (t *pluginTest) approve(ctx context.Context) error {
-	set, err := t.open(ctx, nil)
-	if err != nil {
+	return t.with(ctx, nil, func(set *extensions.Set) (err error) {
+		for range maxRounds {
+			for _, c := range set.In(plugins.StatePending) {
+				if err == nil {
+					err = set.Describe(ctx, c)
+				}
+				if err == nil {
+					_, _, err = set.Approve(ctx, c, c.Asks)
+				}
+			}
+		}
+		if err == nil && len(set.In(plugins.StatePending)) > 0 {
+			err = errors.New("the plugin requests more each time it is approved")
+		}
+		for _, c := range set.Candidates {
+			if err == nil && c.Server != nil {
+				err = set.Pin(ctx, c)
+			}
+		}
 		return err
-	}
-	for range maxRounds {
-		for _, c := range set.In(plugins.StatePending) {
-			if err == nil {
-				err = set.Describe(ctx, c)
-			}
-			if err == nil {
-				_, _, err = set.Approve(ctx, c, c.Asks)
-			}
-		}
-	}
-	if err == nil && len(set.In(plugins.StatePending)) > 0 {
-		err = errors.New("the plugin requests more each time it is approved")
-	}
-	for _, c := range set.Candidates {
-		if err == nil && c.Server != nil {
-			err = set.Pin(ctx, c)
-		}
-	}
-	return errors.Join(err, set.Discard(ctx))
+	})
 }
 
 // turn runs one scripted turn.
@@ -214,8 +205,8 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 		return err
 	}
 	var got *trialResult
-	err = t.with(ctx, trial.Options, func(under []sdk.Plugin) (err error) {
-		got, err = trial.run(ctx, t.App, under)
+	err = t.with(ctx, trial.Options, func(set *extensions.Set) (err error) {
+		got, err = trial.run(ctx, t.App, set.Plugins())
 		return err
 	})
 	switch {
@@ -246,8 +237,8 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return t.with(ctx, nil, func(under []sdk.Plugin) (err error) {
-		for _, p := range under {
+	return t.with(ctx, nil, func(set *extensions.Set) (err error) {
+		for _, p := range set.Plugins() {
 			var differences []sdktest.Difference
 			if err == nil {
 				err = sdktest.New(p, sdktest.Options{}).Start(ctx)
