@@ -126,15 +126,19 @@ func (l *Loader) add(out *Loaded, i *Item) {
 	out.Items = append(out.Items, i)
 }
 
-// merge adds another mention of the same plugin. A mention of the user counts more than that of a project's file, and the later of two equal
-// ones more than the earlier.
+// merge adds another mention of the same plugin. A mention on the command line counts more than one in the user's configuration, this more
+// than one in a project's file, and the later of two equal ones more than the earlier. The options are those of the user.
 func (i *Item) merge(other *Item) {
 	i.Required = i.Required || other.Required
 	if other.entry == nil {
 		return
 	}
 	if i.entry != nil && other.place > i.place {
-		i.ignoreOptions(other)
+		if other.place == placeProject {
+			i.ignoreOptions(other)
+		} else if len(i.Options) == 0 {
+			i.Options = other.Options // the command line gives none
+		}
 		return
 	}
 	if i.entry == nil {

@@ -348,6 +348,24 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestOptionsOnTheCommandLine: a plugin that the command line names has the options that the user's configuration gives its name or path.
+func TestOptionsOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, mention := range []string{"o", "~/o"} {
+		p := newPlace(t)
+		var got json.RawMessage
+		p.wasm.make = func(u remote.Unit) sdk.Plugin {
+			got = u.Options
+			return &sdk.Bundle{Info: sdk.Manifest{Name: u.Description.Name, Carrier: sdk.CarrierWASM}}
+		}
+		p.write("home/o", wasmPackage("o", `"options": {"type": "object", "required": ["a"]}`))
+		p.options.Entries = []plugins.Entry{{Path: mention, Options: json.RawMessage(`{"a": 1}`), From: "tenon.json:5"}, {Path: p.path("home/o"), From: "--plugin", Flag: true}}
+		if l := p.approve(); len(running(l)) != 1 || string(got) != `{"a": 1}` || len(p.item(l, "o").Warnings) > 0 {
+			t.Errorf("named as %s: %s, options %s, warnings %q", mention, states(l), got, p.item(l, "o").Warnings)
+		}
+	}
+}
+
 // TestOptionsOfAProject checks that a project does not turn off what the user relies on.
 func TestOptionsOfAProject(t *testing.T) {
 	t.Parallel()
@@ -360,19 +378,22 @@ func TestOptionsOfAProject(t *testing.T) {
 			return nil
 		}}
 	}
-	p.options.Entries = []plugins.Entry{
-		{Path: "redact", Options: json.RawMessage(`{"on": true}`), From: "user"},
+	user := plugins.Entry{Path: "redact", Options: json.RawMessage(`{"on": true}`), From: "user"}
+	project := []plugins.Entry{
 		{Path: "redact", Options: json.RawMessage(`{"on": false}`), From: "project", Project: true},
 		{Path: p.path("config/plugins/redact"), Options: json.RawMessage(`{"on": false}`), From: "project", Project: true},
 	}
-	l := p.approve()
-	for _, plugin := range running(l) {
-		if err := plugin.Start(t.Context(), host{}); err != nil {
-			t.Fatal(err)
+	for want, entries := range map[string][]plugins.Entry{`{"on": true}`: append([]plugins.Entry{user}, project...), "null": project[:1]} {
+		p.options.Entries = entries
+		l := p.approve()
+		for _, plugin := range running(l) {
+			if err := plugin.Start(t.Context(), host{}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if options["redact"] != `{"on": true}` {
-		t.Errorf("options %v (%s)", options, states(l))
+		if options["redact"] != want {
+			t.Errorf("options %v (%s), want %s", options, states(l), want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -56,6 +57,9 @@ func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 	u = remote.Unit{
 		Description: i.Manifest, Owner: i.owner(), Grants: i.Grants, Options: i.Options, Root: i.sealed.Root,
 		Env: l.grantedEnv(i), DataDir: l.dataDir(i), ConfigFiles: l.opts.ConfigFiles, Logger: l.log.With("plugin", i.Name),
+	}
+	if len(u.Options) == 0 {
+		u.Options = json.RawMessage("null") // else the plugin would ask the host, which has those of the project's files, too
 	}
 	switch {
 	case i.pkg == nil:

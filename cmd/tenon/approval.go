@@ -168,7 +168,7 @@ func (m *wired) reload(ctx context.Context) error {
 	required, _, missing := set.Required()
 	if err = errors.Join(err, missing); err == nil {
 		err = m.Host.Reload(ctx, host.ReloadOptions{
-			Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Quarantine: m.quarantineIn(ctx, set),
+			Plugins: slices.Concat(m.shipped, set.Plugins()), Quarantined: set.Quarantined(), Required: required, Quarantine: m.quarantineIn(ctx, set),
 		})
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
 		known-- // ends at the root
 	}
 	if known == len(path) {
-		v, err := layOut(value, known-1)
+		v, err := layOut(value, known)
 		if err != nil {
 			return nil, err
 		}

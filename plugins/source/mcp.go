@@ -132,9 +132,8 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 }
 
 func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {
-	base := cmp.Or(strings.TrimRight(f.MCPRegistry, "/"), MCPRegistry)
 	version := cmp.Or(r.Version, "latest")
-	data, err := f.get(ctx, base+"/v0.1/servers/"+url.PathEscape(r.URL)+"/versions/"+url.PathEscape(version), map[string]string{"Accept": "application/json"}, maxServer)
+	data, err := f.AskRegistry(ctx, "/"+url.PathEscape(r.URL)+"/versions/"+url.PathEscape(version), maxServer)
 	if err != nil {
 		return err
 	}
@@ -143,6 +142,12 @@ func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {
 		out.Server = encode(s)
 	}
 	return err
+}
+
+// AskRegistry requests a resource below the list of servers from the registry of MCP servers, of at most limit bytes.
+func (f *Fetcher) AskRegistry(ctx context.Context, resource string, limit int) ([]byte, error) {
+	base := cmp.Or(strings.TrimRight(f.MCPRegistry, "/"), MCPRegistry)
+	return f.get(ctx, base+"/v0.1/servers"+resource, map[string]string{"Accept": "application/json"}, limit)
 }
 
 // installed returns the package that is installed; nil without one.

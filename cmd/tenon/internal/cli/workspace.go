@@ -212,9 +212,12 @@ func (w *Workspace) Staged(ctx context.Context, list []plugins.Installed) (*exte
 }
 
 func (w *Workspace) extensionOptions() extensions.Options {
+	a := w.App
 	return extensions.Options{
-		Project: w.Project, Config: w.Loaded, Reserved: shippedNames(), Shipped: shippedContributions, CacheDir: w.Project.CacheDir,
-		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log, Hide: w.App.Mask.hide,
+		Options: plugins.Options{
+			Project: w.Project, Reserved: shippedNames(), Shipped: shippedContributions, CacheDir: w.Project.CacheDir, Environ: a.Env, Logger: a.Log,
+		},
+		Config: w.Loaded, Version: a.Version, Hide: a.Mask.hide,
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // commandHooks finds command hooks: of each file of the configuration, and of approved packages.
-func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) error {
+func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) {
 	counts := map[config.Layer]int{}
 	for _, block := range s.opts.Config.HookBlocks() {
 		counts[block.Origin.Layer]++
@@ -22,9 +22,7 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) err
 			name = fmt.Sprintf("%s-%d", name, n)
 		}
 		source := commandhooks.Source{Name: name, Where: block.Origin.Source, Data: block.Data}
-		if err := s.hookBlock(ctx, &source, block.Origin.Layer == config.LayerProject); err != nil {
-			return err
-		}
+		s.hookBlock(ctx, &source, block.Origin.Layer == config.LayerProject)
 	}
 	for _, f := range packaged {
 		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady, pack: f.Plugin}
@@ -32,17 +30,16 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) err
 			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: f.Content, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},
 		})
 	}
-	return nil
 }
 
 // hookBlock adds the command hooks of one source of the configuration. Those of a project count with the files of the project that
 // their commands name.
-func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, project bool) error {
+func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, project bool) {
 	c := &Candidate{Kind: trust.KindHooks, Name: source.Name, Carrier: sdk.CarrierCommand, From: source.Where, Project: project}
 	lines, _, err := commandhooks.Commands(*source)
 	if err != nil {
 		s.reject(c, err)
-		return nil
+		return
 	}
 	for _, line := range lines {
 		c.Lines = append(c.Lines, s.opts.Config.Mask(line))
@@ -51,12 +48,10 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 		root := s.opts.Project.Worktree
 		c.files = append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
 	}
-	if ok, err := s.judge(ctx, c, source.Data, trust.Request{CommandHooks: c.Lines}); !ok {
-		return err
+	if s.judge(ctx, c, source.Data, trust.Request{CommandHooks: c.Lines}) {
+		source.Confine = s.policy(c, "")
+		s.addHooks(c, source)
 	}
-	source.Confine = s.policy(c, "")
-	s.addHooks(c, source)
-	return nil
 }
 
 func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
@@ -66,12 +61,7 @@ func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
 			s.reject(c, err)
 			return
 		}
-		s.add(p, c, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
+		c.plugin, c.key = p, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c))
 	}
 	s.Candidates = append(s.Candidates, c)
-}
-
-// packageHooks lists the command hooks of a package for the question for approval, as the plugin that runs them reads them.
-func packageHooks(file, root string, data []byte) (lines, warnings []string, err error) {
-	return commandhooks.Commands(commandhooks.Source{Where: file, Root: root, Data: data})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
@@ -81,7 +82,7 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 // outside returns the host's environment with a PATH outside of the project, for programs that may do more than the model's commands, which can
 // change the programs of the project.
 func (o *Options) outside() []string {
-	path, _ := o.lookup("PATH")
+	path, _ := child.Lookup(o.Environ, "PATH")
 	return append(slices.Clip(o.Environ), "PATH="+projectfs.Path(path, o.Project.Worktree))
 }
 

@@ -58,11 +58,6 @@ func (c *Candidate) serverHooks() []trust.Hook {
 	return out
 }
 
-// rights leaves the hooks that have full rights.
-func rights(hooks []trust.Hook) []trust.Hook {
-	return slices.DeleteFunc(hooks, func(h trust.Hook) bool { return h.Right == "" })
-}
-
 // coveredText lists the project's files that an approval of commands covers, and describes those that it does not.
 func (s *Set) coveredText(b *strings.Builder, c *Candidate) {
 	label := "approved with"
@@ -83,48 +78,39 @@ func (s *Set) Describe(ctx context.Context, c *Candidate) error {
 	if c.Item == nil {
 		return nil
 	}
-	err := s.loader.Describe(ctx, c.Item)
+	err := s.Loader.Describe(ctx, c.Item)
 	*c = *pluginCandidate(c.Item)
 	return err
 }
 
-// Asked returns the capabilities that a candidate requests.
-func (c *Candidate) Asked() []sdk.Capability {
-	if c.Item == nil {
-		return nil
-	}
-	return c.Item.Request.Capabilities
-}
-
-// Grantable returns an error for grants that no plugin may have.
-func (s *Set) Grantable(grants []sdk.Capability) error { return s.loader.Grantable(grants) }
-
 // Approve records the user's approval of a candidate as Text shows it, with these grants. It prepares the first turn: programs describe their
-// contributions, servers list what they offer, modules are compiled. Failures of that are only a warning.
-func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (warning, err error) {
+// contributions, servers list what they offer, modules are compiled. Failures of that are only a warning. After the approval of a plugin, the
+// set has everything as it is then. again is the plugin if it requests more: a program reports its requests only after it is started.
+func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (again *Candidate, warning, err error) {
 	if c.Item != nil {
-		if err := s.loader.Approve(ctx, c.Item, grants); err != nil {
-			return nil, err
+		if err := s.Loader.Approve(ctx, c.Item, grants); err != nil {
+			return nil, nil, err
 		}
-		return s.prepare(ctx, c.Name), nil
+		again, warning = s.prepare(ctx, c)
+		return again, warning, nil
 	}
 	if err := s.checkDefinition(ctx, c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Server != nil {
 		_, warning = s.Offered(ctx, c)
 	}
 	if c.Server != nil && warning == nil {
 		if err := s.Pin(ctx, c); err != nil { // before the approval, which would count without it
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if c.State == plugins.StatePending {
 		if err := s.store.Approve(ctx, c.trusted, nil); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return warning, nil
+	return nil, warning, nil
 }
 
 // Pin stores the definition that Offered returned as approved, so that nothing is approved that was not shown.
@@ -136,7 +122,7 @@ func (s *Set) Pin(ctx context.Context, c *Candidate) error {
 	if err := s.checkOffers(c, offered); err != nil {
 		return err
 	}
-	return mcp.Approve(mcp.FilePins(s.serverDir()), *c.Server, offered)
+	return mcp.Approve(s.pins(), *c.Server, offered)
 }
 
 // Offered returns what a server offers. The first call connects to the server.
@@ -151,82 +137,89 @@ func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error
 	return c.offered, nil
 }
 
-// Differences returns the differences between what a server offers and what was approved; pinned is false if nothing was approved.
-func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Difference, pinned bool, err error) {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
-	if err != nil || pin == nil {
-		return nil, false, err
-	}
-	return mcp.Compare(&pin.Definition, offered), true, nil
+// Offer is what a server offers, compared with what was approved.
+type Offer struct {
+	*mcp.Definition
+	Pinned      bool // something was approved
+	Differences []mcp.Difference
+	Tools       []mcp.Tool        // that a run offers
+	Unusable    map[string]string // the reasons by the names of other tools
 }
 
-// Available returns the tools of a server that a run offers, and the names of unusable ones with the reasons.
-func (s *Set) Available(c *Candidate, offered *mcp.Definition) (tools []mcp.Tool, unusable map[string]string, err error) {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
+// Compare returns what a server offers. The first call connects to the server.
+func (s *Set) Compare(ctx context.Context, c *Candidate) (*Offer, error) {
+	offered, err := s.Offered(ctx, c)
 	if err != nil {
-		return nil, nil, err
-	}
-	tools, unusable = mcp.Available(pin, offered)
-	return tools, unusable, nil
-}
-
-// Call connects to a server and calls one of its tools by the server's name for it.
-func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
-	if err := s.forbidden(c, mcp.ToolID(c.Server.Name, tool)); err != nil {
 		return nil, err
 	}
-	return mcp.Call(ctx, *c.Server, s.opts.Project, s.serverOptions(c), tool, args)
+	pin, err := s.pins().Load(*c.Server)
+	if err != nil {
+		return nil, err
+	}
+	o := &Offer{Definition: offered, Pinned: pin != nil}
+	if o.Pinned {
+		o.Differences = mcp.Compare(&pin.Definition, offered)
+	}
+	o.Tools, o.Unusable = mcp.Available(pin, offered)
+	return o, nil
 }
 
-// forbidden returns a *sdk.Refusal for a tool that an administrator's file denies. A call that the user types needs no other permission.
-func (s *Set) forbidden(c *Candidate, tool string) error {
-	origin := sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.Server.PluginName(), Server: c.Server.Name}
+// pins are the approvals of servers.
+func (s *Set) pins() mcp.FilePins { return mcp.FilePins(s.serverDir()) }
+
+// Call connects to a server and calls one of its tools by the server's name for it. It returns a *sdk.Refusal for a tool that an administrator's
+// file denies. A call that the user types needs no other permission.
+func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
+	id, origin := mcp.ToolID(c.Server.Name, tool), sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.Server.PluginName(), Server: c.Server.Name}
 	d := permission.Compile(s.opts.Project.Home, s.opts.Config.Managed).DecideRequest(&permission.Request{
-		Permission: tool, Patterns: []string{"*"}, Tool: tool, Sources: permission.SourcesOf(origin),
+		Permission: id, Patterns: []string{"*"}, Tool: id, Sources: permission.SourcesOf(origin),
 	})
-	if d.Action != sdk.ActionDeny {
-		return nil
+	if d.Action == sdk.ActionDeny {
+		return nil, &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("the tool %q is denied by the rule at %s", id, d.Rule.Origin)}
 	}
-	return &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("the tool %q is denied by the rule at %s", tool, d.Rule.Origin)}
+	return mcp.Call(ctx, *c.Server, s.opts.Project, s.serverOptions(c), tool, args)
 }
 
 // LogPath returns the path of a server's log.
 func (s *Set) LogPath(c *Candidate) string { return mcp.LogPath(s.serverDir(), *c.Server) }
 
-// prepare prepares the first turn of an approved plugin: it compiles its module and pins what its servers offer.
-func (s *Set) prepare(ctx context.Context, name string) error {
-	again, err := Open(ctx, s.opts)
+// prepare reads everything again. It compiles the module of an approved plugin, and pins what its servers offer. It returns the plugin if it
+// is pending again.
+func (s *Set) prepare(ctx context.Context, approved *Candidate) (again *Candidate, err error) {
+	now, err := Open(ctx, s.opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, p := range again.Plugins {
-		if p.Manifest().Name == name {
-			err = errors.Join(err, precompile(ctx, p))
+	err = s.Discard(ctx)
+	*s = *now
+	for _, c := range s.Candidates {
+		if c.Server != nil && c.From == packageOf(approved.Name) {
+			err = errors.Join(err, s.Pin(ctx, c))
+		}
+		if c.Item == nil || c.Item.Trusted().Source != approved.Item.Trusted().Source {
+			continue
+		}
+		err = errors.Join(err, c.precompile(ctx))
+		if c.State == plugins.StatePending {
+			again = c
 		}
 	}
-	for _, c := range again.Candidates {
-		if c.Server != nil && c.From == packageOf(name) {
-			err = errors.Join(err, again.Pin(ctx, c))
-		}
-	}
-	return errors.Join(err, again.Discard(ctx))
-}
-
-// precompile compiles the module of a plugin; others need none.
-func precompile(ctx context.Context, p sdk.Plugin) error {
-	if c, ok := p.(remote.Precompiler); ok {
-		return c.Precompile(ctx)
-	}
-	return nil
+	return again, err
 }
 
 // Precompile compiles the modules that are not compiled yet, so that no hook spends its deadline on that.
-func (s *Set) Precompile(ctx context.Context) error {
-	var err error
-	for _, p := range s.Plugins {
-		err = errors.Join(err, precompile(ctx, p))
+func (s *Set) Precompile(ctx context.Context) (err error) {
+	for _, c := range s.Candidates {
+		err = errors.Join(err, c.precompile(ctx))
 	}
 	return err
+}
+
+func (c *Candidate) precompile(ctx context.Context) error {
+	if p, ok := c.plugin.(remote.Precompiler); ok {
+		return p.Precompile(ctx)
+	}
+	return nil
 }
 
 // packageOf returns the origin of servers and command hooks of a package.
@@ -234,7 +227,7 @@ func packageOf(plugin string) string { return "plugin " + plugin }
 
 // Untrust revokes the approvals of a name, or of a plugin at an absolute path, links resolved. trust.ErrNotFound if nothing was approved.
 func (s *Set) Untrust(ctx context.Context, name string) error {
-	err := s.loader.Untrust(ctx, name)
+	err := s.Loader.Untrust(ctx, name)
 	for _, kind := range []trust.Kind{trust.KindServer, trust.KindHooks} {
 		if !errors.Is(err, trust.ErrNotFound) {
 			return err
@@ -270,9 +263,9 @@ func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason 
 
 // Quarantine records that a plugin is in quarantine, for the next runs too. trust.ErrNotFound for plugins without their own approval.
 func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
-	for _, p := range s.Plugins {
-		if p.Manifest().Name == plugin {
-			return s.store.Quarantine(ctx, s.origins[p].candidate.approvedItem(), reason)
+	for c := range s.opened() {
+		if c.plugin.Manifest().Name == plugin {
+			return s.store.Quarantine(ctx, c.approvedItem(), reason)
 		}
 	}
 	return trust.ErrNotFound
@@ -281,19 +274,18 @@ func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
 // Failures returns the number of consecutive failures in earlier runs, by plugin and hook.
 func (s *Set) Failures() map[string]map[string]int {
 	out := map[string]map[string]int{}
-	for _, p := range s.Plugins {
-		if c := s.origins[p].candidate; len(c.decision.Failures) > 0 {
-			out[p.Manifest().Name] = c.decision.Failures
+	for c := range s.opened() {
+		if len(c.decision.Failures) > 0 {
+			out[c.plugin.Manifest().Name] = c.decision.Failures
 		}
 	}
 	return out
 }
 
 // KeepFailures saves the current series of failures of hooks for the next run. Plugins without their own approval start from zero.
-func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) error {
-	var err error
-	for _, p := range s.Plugins {
-		c, now := s.origins[p].candidate, failures[p.Manifest().Name]
+func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) (err error) {
+	for c := range s.opened() {
+		now := failures[c.plugin.Manifest().Name]
 		if c.State != plugins.StateReady || maps.Equal(now, c.decision.Failures) {
 			continue
 		}
@@ -314,12 +306,12 @@ func (c *Candidate) approvedItem() trust.Item {
 	return i
 }
 
-// Server returns the configuration of a server by its name.
-func (s *Set) Server(name string) (found *Candidate, ok bool) {
+// Server returns the configuration of a server by its name; nil without one.
+func (s *Set) Server(name string) (found *Candidate) {
 	for _, c := range s.Candidates {
 		if c.Server != nil && c.Name == name && (found == nil || found.Server.Disabled) {
 			found = c
 		}
 	}
-	return found, found != nil
+	return found
 }

@@ -7,12 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
+	"iter"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/mcp"
@@ -24,43 +25,27 @@ import (
 
 // Options configure Open. All paths are absolute.
 type Options struct {
-	Project  sdk.Project
-	Config   *config.Loaded
-	Reserved []string // names of the plugins that tenon ships
-	// Shipped returns the ids of the tools and providers of those; called only when a plugin has tools or providers.
-	Shipped  func() (tools, providers []string)
-	Flags    []string            // paths of plugins that the command line names
-	Watch    bool                // new content of those runs unasked, as their author wants it
-	Staged   []plugins.Installed // to be installed: see plugins.Options
-	CacheDir string
-	Environ  []string
-	Version  string
-	Logger   *slog.Logger
-	Hide     func(secrets []string) // masks the tokens of MCP servers; see auth.Options
+	plugins.Options // Project, Staged, CacheDir, Reserved, Shipped, Environ and Logger are used
+
+	Config  *config.Loaded
+	Flags   []string // paths of plugins that the command line names
+	Watch   bool     // new content of those runs unasked, as their author wants it
+	Version string
+	Hide    func(secrets []string) // masks the tokens of MCP servers; see auth.Options
 }
 
 // Set is what was found. The host closes its plugins; Discard closes those that no host got.
 type Set struct {
-	// Plugins may run. They are in the order of their hooks: plugins as configured, MCP servers, command hooks.
-	Plugins []sdk.Plugin
-	Skills  []sdk.PackagedSkill // of approved packages
-	// Candidates is everything that was found, in order.
+	// Candidates is everything that was found, in the order of their hooks: plugins as configured, MCP servers, command hooks.
 	Candidates []*Candidate
+	Skills     []sdk.PackagedSkill // of approved packages
+	Loader     *plugins.Loader
 	// Warnings are for the user.
 	Warnings []string
 
-	origins map[sdk.Plugin]origin
 	opts    Options
-	loader  *plugins.Loader
 	store   *trust.Store
 	entries trust.Entries
-	reused  []sdk.Plugin // of an earlier set
-}
-
-// origin is the source of a plugin.
-type origin struct {
-	candidate *Candidate
-	key       string // plugins with the same key are interchangeable
 }
 
 // Candidate is a third-party plugin, server or block of command hooks, with the user's decision.
@@ -72,8 +57,9 @@ type Candidate struct {
 	From    string // origin, human-readable
 	Project bool   // it came with the project
 	State   plugins.State
-	Err     error  // why it is rejected
-	Reason  string // why it is disabled or in quarantine
+	Err     error            // why it is rejected
+	Reason  string           // why it is disabled or in quarantine
+	Asks    []sdk.Capability // that it requests
 	Grants  []sdk.Capability
 
 	Item    *plugins.Item   // of a plugin
@@ -85,17 +71,16 @@ type Candidate struct {
 	offered *mcp.Definition // what the server offered when it was asked; nil before
 	// decision is empty for what the user wrote: it needs no approval.
 	decision trust.Decision
-}
 
-// ownFiles returns the configuration files that are not the project's.
-func ownFiles(c *config.Loaded) []string {
-	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return c.ProjectFiles[path] != "" })
+	plugin sdk.Plugin // nil if nothing of it is run
+	key    string     // plugins with the same key are interchangeable
+	reused bool       // plugin is of an earlier set
 }
 
 // Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
-	s := &Set{opts: o, origins: map[sdk.Plugin]origin{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
+	s := &Set{opts: o, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
 	var err error
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err
@@ -104,13 +89,15 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	without, _ := o.lookup(WithoutVariable)
-	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: openers(&o),
-		Policy: policy, Without: strings.Split(without, ","), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
-		Hooks: packageHooks,
-	})
-	found, err := s.loader.Load(ctx)
+	without, _ := child.Lookup(o.Environ, WithoutVariable)
+	l := o.Options
+	l.Entries, l.Store, l.Openers, l.Policy, l.Without = pluginEntries(&o), s.store, openers(&o), policy, strings.Split(without, ",")
+	l.ConfigFiles = slices.DeleteFunc(slices.Clone(o.Config.Files), func(path string) bool { return o.Config.ProjectFiles[path] != "" }) // the user's
+	l.Hooks = func(file, root string, data []byte) (lines, warnings []string, err error) {
+		return commandhooks.Commands(commandhooks.Source{Where: file, Root: root, Data: data})
+	}
+	s.Loader = plugins.New(l)
+	found, err := s.Loader.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +105,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	for _, i := range found.Items {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
-		if i.Plugin != nil {
-			s.add(i.Plugin, c, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options, o.unconfined(i.Name)))
-		}
+		c.plugin, c.key = i.Plugin, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options, o.unconfined(i.Name))
 		if _, installed := i.Pin(); installed {
 			continue // shown when it was installed, and by plugin info
 		}
@@ -128,10 +113,9 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
 		}
 	}
-	if err := s.servers(ctx, found.Servers); err != nil {
-		return nil, errors.Join(err, s.Discard(ctx))
-	}
-	if err := s.commandHooks(ctx, found.HookFiles); err != nil {
+	s.servers(ctx, found.Servers)
+	s.commandHooks(ctx, found.HookFiles)
+	if err := ctx.Err(); err != nil { // it rejected candidates
 		return nil, errors.Join(err, s.Discard(ctx))
 	}
 	s.distinct()
@@ -141,16 +125,24 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 // WithoutVariable is an environment variable with names of plugins, separated by commas, that are disabled for one run.
 const WithoutVariable = "TENON_WITHOUT_PLUGINS"
 
-// lookup returns a variable of the environment.
-func (o *Options) lookup(name string) (string, bool) { return child.Lookup(o.Environ, name) }
+// Plugins returns the plugins that may run, in the order of their hooks.
+func (s *Set) Plugins() []sdk.Plugin {
+	var out []sdk.Plugin
+	for c := range s.opened() {
+		out = append(out, c.plugin)
+	}
+	return out
+}
 
-// Loader returns the loader of the plugins.
-func (s *Set) Loader() *plugins.Loader { return s.loader }
-
-// add adds a plugin that was made of a candidate. The key describes all that the plugin depends on.
-func (s *Set) add(p sdk.Plugin, c *Candidate, key string) {
-	s.Plugins = append(s.Plugins, p)
-	s.origins[p] = origin{c, key}
+// opened yields the candidates with a plugin.
+func (s *Set) opened() iter.Seq[*Candidate] {
+	return func(yield func(*Candidate) bool) {
+		for _, c := range s.Candidates {
+			if c.plugin != nil && !yield(c) {
+				return
+			}
+		}
+	}
 }
 
 // running reports whether the candidate is part of a run, at least with the hooks that remain in quarantine.
@@ -161,9 +153,9 @@ func (c *Candidate) running() bool {
 // Quarantined returns the reasons for the quarantine of plugins, by name.
 func (s *Set) Quarantined() map[string]string {
 	out := map[string]string{}
-	for _, p := range s.Plugins {
-		if c := s.origins[p].candidate; c.State == plugins.StateQuarantined {
-			out[p.Manifest().Name] = c.Reason
+	for c := range s.opened() {
+		if c.State == plugins.StateQuarantined {
+			out[c.plugin.Manifest().Name] = c.Reason
 		}
 	}
 	return out
@@ -171,13 +163,12 @@ func (s *Set) Quarantined() map[string]string {
 
 // Reuse puts the plugins of an earlier set in the place of those that would do the same, and closes the latter, which must not have
 // been started.
-func (s *Set) Reuse(ctx context.Context, earlier *Set) error {
-	var err error
-	for i, p := range s.Plugins {
-		for _, old := range earlier.Plugins {
-			if earlier.origins[old].key == s.origins[p].key {
-				err = errors.Join(err, p.Close(ctx))
-				s.Plugins[i], s.origins[old], s.reused = old, s.origins[p], append(s.reused, old)
+func (s *Set) Reuse(ctx context.Context, earlier *Set) (err error) {
+	for c := range s.opened() {
+		for old := range earlier.opened() {
+			if !c.reused && old.key == c.key {
+				err = errors.Join(err, c.plugin.Close(ctx))
+				c.plugin, c.reused = old.plugin, true
 			}
 		}
 	}
@@ -186,9 +177,9 @@ func (s *Set) Reuse(ctx context.Context, earlier *Set) error {
 
 // Discard closes the plugins, except those of an earlier set.
 func (s *Set) Discard(ctx context.Context) (err error) {
-	for _, p := range s.Plugins {
-		if !slices.Contains(s.reused, p) {
-			err = errors.Join(err, p.Close(ctx))
+	for c := range s.opened() {
+		if !c.reused {
+			err = errors.Join(err, c.plugin.Close(ctx))
 		}
 	}
 	return err
@@ -216,25 +207,23 @@ func pluginEntries(o *Options) []plugins.Entry {
 func pluginCandidate(i *plugins.Item) *Candidate {
 	return &Candidate{
 		Kind: trust.KindPlugin, Name: i.Name, Version: i.Manifest.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
-		State: i.State, Err: i.Err, Reason: i.Reason, Grants: i.Grants, Item: i, decision: i.Decision,
+		State: i.State, Err: i.Err, Reason: i.Reason, Asks: i.Request.Capabilities, Grants: i.Grants, Item: i, decision: i.Decision,
 	}
 }
 
 // judge sets the state of a server or of command hooks with this definition. The project's need an approval of the definition and of its files;
-// the user's are ready. judge returns false after it rejected the candidate, or with the error of ctx.
-func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) (bool, error) {
+// the user's are ready. judge returns false after it rejected the candidate.
+func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) bool {
 	c.State = plugins.StateReady
 	if !c.Project {
-		return true, nil
+		return true
 	}
 	var err error
 	item := trust.Item{Kind: c.Kind, Name: c.Name, Source: c.From, Request: request}
 	c.trusted, err = trust.NewItem(ctx, item, json.RawMessage(definition), c.files)
 	if err != nil {
-		if ctx.Err() == nil {
-			s.reject(c, err)
-		}
-		return false, ctx.Err()
+		s.reject(c, err)
+		return false
 	}
 	c.decision = s.entries.Check(c.trusted)
 	switch {
@@ -245,7 +234,7 @@ func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, reques
 	case !c.decision.Approved:
 		c.State = plugins.StatePending
 	}
-	return true, nil
+	return true
 }
 
 func (s *Set) reject(c *Candidate, err error) {
@@ -255,19 +244,15 @@ func (s *Set) reject(c *Candidate, err error) {
 
 // distinct removes plugins whose name an earlier one has.
 func (s *Set) distinct() {
-	seen := map[string]bool{}
-	for _, name := range s.opts.Reserved {
-		seen[name] = true
-	}
-	s.Plugins = slices.DeleteFunc(s.Plugins, func(p sdk.Plugin) bool {
-		name := p.Manifest().Name
-		if seen[name] {
+	seen := slices.Clone(s.opts.Reserved)
+	for c := range s.opened() {
+		name := c.plugin.Manifest().Name
+		if slices.Contains(seen, name) {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("duplicate name %s: the second one is not loaded; rename one of them", name))
-			return true
+			c.plugin = nil
 		}
-		seen[name] = true
-		return false
-	})
+		seen = append(seen, name)
+	}
 }
 
 // In returns the candidates in a state.

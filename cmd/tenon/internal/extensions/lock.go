@@ -3,12 +3,10 @@ package extensions
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,8 +25,8 @@ var ErrLocked = errors.New("differs from " + ServerLock)
 
 // serverLock is the content of the file.
 type serverLock struct {
-	Version int                  `json:"version"` // 1
-	Servers map[string]serverPin `json:"servers"`
+	Version int                   `json:"version"` // 1
+	Servers map[string]*serverPin `json:"servers"`
 }
 
 // serverPin pins a server.
@@ -40,18 +38,6 @@ type serverPin struct {
 }
 
 func (s *Set) lockPath() string { return filepath.Join(s.opts.Project.Worktree, ServerLock) }
-
-// readLock reads the project's lock; nil without one.
-func (s *Set) readLock() (*serverLock, error) {
-	data, err := projectfs.ForProject(s.opts.Project).Read(s.lockPath(), MaxServerFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)
-	}
-	return decodeLock(data)
-}
 
 func decodeLock(data []byte) (*serverLock, error) {
 	l := &serverLock{}
@@ -69,15 +55,18 @@ func (s *Set) pin(c *Candidate) (*serverPin, error) {
 	if !c.Project || c.Server == nil {
 		return nil, nil
 	}
-	l, err := s.readLock()
-	if err != nil || l == nil {
-		return nil, err
-	}
-	p, ok := l.Servers[c.Name]
-	if !ok {
+	data, err := projectfs.ForProject(s.opts.Project).Read(s.lockPath(), MaxServerFile)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return &p, nil
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)
+	}
+	l, err := decodeLock(data)
+	if err != nil {
+		return nil, err
+	}
+	return l.Servers[c.Name], nil
 }
 
 // checkDefinition returns an error if the configuration of a server is not the one in the project's lock.
@@ -117,19 +106,18 @@ func (s *Set) definitionSum(ctx context.Context, c *Candidate) (string, error) {
 		}
 		fmt.Fprintf(&b, "%q %s\n", filepath.ToSlash(rel), tree.Digest())
 	}
-	sum := sha256.Sum256([]byte(b.String()))
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
+	return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(b.String()))), nil
 }
 
 // WriteLock pins the approved servers of the project as they are now, and returns their names. It starts each of them. The other servers of
 // the project keep their pins.
 func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
-	l := serverLock{Version: 1, Servers: map[string]serverPin{}}
+	l := serverLock{Version: 1, Servers: map[string]*serverPin{}}
 	var names []string
 	for _, c := range s.Candidates {
 		if !c.mayStart() {
 			if pinned, err := s.pin(c); err == nil && pinned != nil { // a damaged lock has no pins
-				l.Servers[c.Name] = *pinned
+				l.Servers[c.Name] = pinned
 			}
 			continue
 		}
@@ -144,15 +132,12 @@ func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.Servers[c.Name] = serverPin{definition, offered.Sum()}
+		l.Servers[c.Name] = &serverPin{definition, offered.Sum()}
 		names = append(names, c.Name)
 	}
 	data, err := json.MarshalIndent(&l, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	return names, atomicfile.Write(s.lockPath(), append(data, '\n'), atomicfile.Options{Mode: lockMode})
+	return names, atomicfile.Write(s.lockPath(), append(data, '\n'), atomicfile.Options{Mode: 0o644}) // it may be committed
 }
-
-// lockMode is the mode of a file that may be committed.
-const lockMode os.FileMode = 0o644

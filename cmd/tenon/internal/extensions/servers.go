@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
@@ -30,7 +31,7 @@ const (
 
 // servers finds MCP servers: of the configuration, of the user's file, of the project's files, and of approved packages. Of two with
 // one name the first in this order counts.
-func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
+func (s *Set) servers(ctx context.Context, packaged []plugins.Server) {
 	for _, name := range slices.Sorted(maps.Keys(s.opts.Config.Config.MCP)) {
 		origin := s.opts.Config.ServerOrigin(name)
 		configured := s.opts.Config.Config.MCP[name]
@@ -42,58 +43,48 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 		}
 		server.Origin = origin.Source
 		server.Timeout = cmp.Or(server.Timeout, time.Duration(s.opts.Config.Config.Experimental.MCPTimeout)*time.Millisecond)
-		if err := s.server(ctx, server, project); err != nil {
-			return err
-		}
+		s.server(ctx, server, project)
 	}
-	if err := s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false); err != nil {
-		return err
-	}
+	s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false)
 	for _, dir := range slices.Backward(projectfs.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
-		if err := s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true); err != nil {
-			return err
-		}
+		s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true)
 	}
 	for _, p := range packaged {
 		if err := s.packagedServer(p); err != nil {
 			s.reject(&Candidate{Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: packageOf(p.Plugin)}, err)
 		}
 	}
-	return nil
 }
 
 // MaxServerFile bounds a file of servers, in bytes; those in use have a few kilobytes.
 const MaxServerFile = 1 << 20
 
 // serverFile adds the servers of a file. One that is not there has none.
-func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
+func (s *Set) serverFile(ctx context.Context, path string, project bool) {
 	var files projectfs.FS
 	if project {
 		files = projectfs.ForProject(s.opts.Project)
 	}
 	data, err := files.Read(path, MaxServerFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return
 	}
 	if err != nil {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not loaded: %v", path, err))
-		return nil
+		return
 	}
-	list, warnings, err := mcp.ReadConfig(data, path, s.opts.lookup)
+	list, warnings, err := mcp.ReadConfig(data, path, func(name string) (string, bool) { return child.Lookup(s.opts.Environ, name) })
 	s.Warnings = append(s.Warnings, warnings...)
 	if err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
 	}
 	for _, server := range list {
-		if err := s.server(ctx, server, project); err != nil {
-			return err
-		}
+		s.server(ctx, server, project)
 	}
-	return nil
 }
 
 // server adds a server, unless an earlier one has its name, or one whose plugin would have the same name.
-func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
+func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
 	taken := func(c *Candidate) bool {
 		similar := !server.Disabled && (&mcp.Server{Name: c.Name}).PluginName() == server.PluginName()
 		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || similar)
@@ -104,14 +95,14 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 			why = fmt.Sprintf(" has the server %q, whose name is too similar; rename one", other)
 		}
 		s.Warnings = append(s.Warnings, "MCP server "+server.Name+" of "+server.Origin+" is not loaded: "+s.Candidates[i].From+why)
-		return nil
+		return
 	}
 	server.Own = !project
 	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, Server: &server}
 	if server.Disabled {
 		c.State, c.Reason = plugins.StateDisabled, "disabled in "+server.Origin
 		s.Candidates = append(s.Candidates, c)
-		return nil
+		return
 	}
 	line := server.Mask(serverLine(&server))
 	if project { // the user must see the command and its variables, but their values are secrets
@@ -121,11 +112,10 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 	if project {
 		c.files = s.serverFiles(&server)
 	}
-	if ok, err := s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights(c.serverHooks())}); !ok {
-		return err
+	rights := slices.DeleteFunc(c.serverHooks(), func(h trust.Hook) bool { return h.Right == "" }) // full rights
+	if s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights}) {
+		s.addServer(c)
 	}
-	s.addServer(c)
-	return nil
 }
 
 // serverFiles returns the files of the project that a server is started with, whether its command line names them as words of their
@@ -143,7 +133,7 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
-		s.add(mcp.New(*c.Server, s.serverOptions(c)), c, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c)))
+		c.plugin, c.key = mcp.New(*c.Server, s.serverOptions(c)), c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c))
 	}
 }
 
@@ -170,14 +160,8 @@ func (s *Set) packagedServer(p plugins.Server) error {
 		Name: p.Name, Command: p.Entry.Command, Args: p.Entry.Args, Env: p.Entry.Env, Cwd: p.Entry.Cwd, URL: p.Entry.URL,
 		Headers: p.Entry.Headers, Origin: packageOf(p.Plugin), Own: true, Root: p.Root, Data: p.Data,
 	}
-	switch p.Entry.Type {
-	case manifest.ServerStdio:
-		server.Transport = mcp.TransportStdio
-	case manifest.ServerSSE:
-		server.Transport = mcp.TransportSSE
-	default:
-		server.Transport = mcp.TransportHTTP
-	}
+	transports := map[string]mcp.Transport{manifest.ServerStdio: mcp.TransportStdio, manifest.ServerSSE: mcp.TransportSSE}
+	server.Transport = cmp.Or(transports[p.Entry.Type], mcp.TransportHTTP)
 	if err := server.Validate(); err != nil {
 		return err
 	}
@@ -223,7 +207,12 @@ const (
 // and the run reports it.
 func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names []string, limit time.Duration)) {
 	strangers := slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool {
-		return !c.mayStart() || !c.Server.Own || s.broken(c) || s.pinned(c)
+		if !c.mayStart() || !c.Server.Own {
+			return true
+		}
+		pin, err := s.pins().Load(*c.Server) // the plugin reports the error
+		last := s.LastCheck(c)
+		return err != nil || pin != nil || last != nil && last.Error != ""
 	})
 	if limit <= 0 || len(strangers) == 0 {
 		return
@@ -279,17 +268,5 @@ func each(list []*Candidate, f func(*Candidate)) {
 // LastCheck returns the outcome of the last start of a server; nil if it was never started.
 func (s *Set) LastCheck(c *Candidate) *mcp.Check { return mcp.LastCheck(s.serverDir(), *c.Server) }
 
-// broken reports whether a server did not work when it was last started.
-func (s *Set) broken(c *Candidate) bool {
-	last := s.LastCheck(c)
-	return last != nil && last.Error != ""
-}
-
 // mayStart reports whether the candidate is a server that runs may start.
 func (c *Candidate) mayStart() bool { return c.Server != nil && c.State == plugins.StateReady }
-
-// pinned reports whether anything of a server is approved.
-func (s *Set) pinned(c *Candidate) bool {
-	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
-	return err != nil || pin != nil // the plugin reports the error
-}

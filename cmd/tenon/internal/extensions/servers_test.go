@@ -32,10 +32,8 @@ import (
 func newSet(t *testing.T) *Set {
 	t.Helper()
 	project := sdk.Project{Directory: t.TempDir(), DataDir: t.TempDir(), ConfigDir: t.TempDir()}
-	return &Set{
-		origins: map[sdk.Plugin]origin{}, loader: plugins.New(plugins.Options{Project: project}),
-		opts: Options{Project: project, Config: &config.Loaded{Config: &sdk.Config{}}, Logger: slog.New(slog.DiscardHandler)},
-	}
+	o := plugins.Options{Project: project, Logger: slog.New(slog.DiscardHandler)}
+	return &Set{Loader: plugins.New(o), opts: Options{Options: o, Config: &config.Loaded{Config: &sdk.Config{}}}}
 }
 
 // packaged returns a server of package x that gets TOKEN in a header.
@@ -63,7 +61,7 @@ func TestPackagedServerKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if key := func(n int) string { return s.origins[s.Plugins[n]].key }; key(0) != key(1) || key(0) == key(2) {
+	if key := func(n int) string { return s.Candidates[n].key }; key(0) != key(1) || key(0) == key(2) {
 		t.Errorf("keys %q, %q, %q", key(0), key(1), key(2))
 	}
 }
@@ -142,8 +140,8 @@ func TestProjectServerShowsNames(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"mcpServers": {"far": {"url": "https://far.example/${TOKEN}"}, "near": {"command": "sh", "args": ["-c", "echo ${TOKEN}"]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.serverFile(t.Context(), path, true); err != nil || len(s.Candidates) != 2 {
-		t.Fatalf("%+v, %v, %v", s.Candidates, err, s.Warnings)
+	if s.serverFile(t.Context(), path, true); len(s.Candidates) != 2 {
+		t.Fatalf("%+v, %v", s.Candidates, s.Warnings)
 	}
 	for _, c := range s.Candidates {
 		if text := strings.Join(c.Lines, "\n"); strings.Contains(text, "secret") || !strings.Contains(text, "${TOKEN}") {
@@ -157,7 +155,7 @@ func TestSignInOfOnePackage(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	for _, lock := range []string{"/one/tenon.plugins.lock", "/other/tenon.plugins.lock"} {
-		data, _ := s.loader.Stored(&plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: lock})
+		data, _ := s.Loader.Stored(&plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: lock})
 		if err := s.packagedServer(packaged(t, data, "a")); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +208,7 @@ func TestStored(t *testing.T) {
 	s := newSet(t)
 	in := &plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: "/one/tenon.plugins.lock"}
 	other := &plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: "/other/tenon.plugins.lock"}
-	data, _ := s.loader.Stored(in)
+	data, _ := s.Loader.Stored(in)
 	if err := s.packagedServer(packaged(t, data, "a")); err != nil {
 		t.Fatal(err)
 	}
@@ -221,12 +219,9 @@ func TestStored(t *testing.T) {
 	if err := s.credentials().Put(t.Context(), "mcp:far", token); err != nil {
 		t.Fatal(err)
 	}
-	for _, which := range []struct {
-		in     *plugins.Installed
-		tokens string
-	}{{in, "mcp:far"}, {other, ""}} {
-		if stored, err := s.Stored(which.in); err != nil || strings.Join(stored.Tokens, " ") != which.tokens {
-			t.Errorf("Stored(%s) = %+v, %v, want the sign-ins %q", which.in.Source(), stored, err, which.tokens)
+	for which, want := range map[*plugins.Installed]bool{in: true, other: false} {
+		if stored, _, err := s.Stored(which); err != nil || slices.Contains(stored, "mcp:far") != want {
+			t.Errorf("Stored(%s) = %q, %v, want the sign-in: %v", which.Source(), stored, err, want)
 		}
 	}
 }
@@ -299,11 +294,9 @@ func TestSimilarNames(t *testing.T) {
 		"docs-1": {Type: "remote", URL: "https://a.example/mcp"}, "docs_1": {Type: "remote", URL: "https://b.example/mcp"},
 		"other": {Enabled: &off}, "Other": {Type: "remote", URL: "https://c.example/mcp"},
 	}
-	if err := s.servers(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if len(s.Plugins) != 2 || s.Plugins[0].Manifest().Name != "mcp.other" || s.Plugins[1].Manifest().Name != "mcp.docs-1" {
-		t.Errorf("%d plugins of the candidates %v", len(s.Plugins), s.Candidates)
+	s.servers(t.Context(), nil)
+	if list := s.Plugins(); len(list) != 2 || list[0].Manifest().Name != "mcp.other" || list[1].Manifest().Name != "mcp.docs-1" {
+		t.Errorf("%d plugins of the candidates %v", len(list), s.Candidates)
 	}
 	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], `has the server "docs-1", whose name is too similar`) {
 		t.Errorf("warnings %q", s.Warnings)

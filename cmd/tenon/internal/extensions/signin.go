@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +32,13 @@ var ErrNoSignIn = errors.New("no sign-in")
 // authorizer returns what signs requests to a server in; nil if tenon does not: for a local server, if the configuration switches it off,
 // or if the user's headers contain the credentials. fresh ignores the stored token.
 func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
-	if c.Server == nil || c.Server.OAuth.Off || hasAuthorization(c.Server) {
+	if c.Server == nil || c.Server.OAuth.Off {
 		return nil
+	}
+	for name := range c.Server.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return nil
+		}
 	}
 	return s.tokens(c, fresh)
 }
@@ -49,39 +55,30 @@ func (s *Set) tokens(c *Candidate, fresh bool) *auth.Authorizer {
 	})
 }
 
-func hasAuthorization(server *mcp.Server) bool {
-	for name := range server.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			return true
-		}
-	}
-	return false
-}
-
-// Login signs the user in to a server, even if a token is stored, and returns what the server offers. Errors: ErrNoSignIn.
-func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) (*mcp.Definition, error) {
+// Login signs the user in to a server, even if a token is stored, and asks what the server offers. Errors: ErrNoSignIn.
+func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) error {
 	a := s.authorizer(c, true)
 	if a == nil {
-		return nil, ErrNoSignIn
+		return ErrNoSignIn
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, errors.New("no answer from the browser within "+loginTimeout.String()))
 	defer cancel()
 	options := s.serverOptions(c)
 	options.Authorizer = a
-	if _, err := mcp.Probe(ctx, *c.Server, s.opts.Project, options); err != nil && !errors.As(err, new(*auth.SignInError)) {
-		return nil, err
+	_, err := mcp.Probe(ctx, *c.Server, s.opts.Project, options)
+	if err != nil && !errors.As(err, new(*auth.SignInError)) {
+		return err
 	}
-	var err error
 	for range maxSignIns {
 		if err := a.SignIn(ctx, visit); err != nil {
-			return nil, errors.Join(err, context.Cause(ctx))
+			return errors.Join(err, context.Cause(ctx))
 		}
 		c.offered, err = mcp.Probe(ctx, *c.Server, s.opts.Project, options)
 		if !errors.As(err, new(*auth.SignInError)) {
 			break
 		}
 	}
-	return c.offered, err
+	return err
 }
 
 // credentials returns the store of tokens.
@@ -151,49 +148,37 @@ func (s *Set) Unsigned() []*Candidate {
 // Decline records that the user does not want to sign in to a server now.
 func (s *Set) Decline(c *Candidate) { mcp.Decline(s.serverDir(), *c.Server) }
 
-// Stored lists what a plugin leaves on this machine. A later plugin of its name in the same lock file would have it.
-type Stored struct {
-	Dir    string   // of its data; empty: none
-	Tokens []string // names of stored sign-ins, of its methods and of its MCP servers
-	store  *credentials.Store
-}
-
-// Empty reports whether the plugin left nothing.
-func (s *Stored) Empty() bool { return s.Dir == "" && len(s.Tokens) == 0 }
-
-// Delete deletes the data and the sign-ins.
-func (s *Stored) Delete(ctx context.Context) error {
-	var err error
-	if s.Dir != "" {
-		err = errors.Join(child.RemoveAll(s.Dir), os.RemoveAll(s.Dir+ability.LockSuffix))
-	}
-	for _, name := range s.Tokens {
-		err = errors.Join(err, s.store.Delete(ctx, name))
-	}
-	return err
-}
-
-// Stored returns what an installed plugin has stored, without sign-ins if the error is about their file. Its servers are known only before
-// it is removed.
-func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
-	out := &Stored{store: s.credentials()}
-	dir, owner := s.loader.Stored(in)
-	if _, err := os.Stat(dir); err == nil {
-		out.Dir = dir
-	}
-	list, err := out.store.All()
+// Stored lists what an installed plugin leaves on this machine, which a later plugin of its name in the same lock file would have: the names
+// of sign-ins, of its methods and of its MCP servers, and the directory of its data. It lists no sign-ins if the error is about their file.
+// The servers are known only before the plugin is removed. remove deletes everything.
+func (s *Set) Stored(in *plugins.Installed) (what []string, remove func(context.Context) error, err error) {
+	store := s.credentials()
+	dir, owner := s.Loader.Stored(in)
+	list, err := store.All()
 	for name, c := range list {
 		if c.Plugin == owner {
-			out.Tokens = append(out.Tokens, name)
+			what = append(what, name)
 		}
 	}
 	for _, c := range s.Candidates {
 		if c.pack != in.Name || c.Server == nil || c.Server.Data != dir {
 			continue // the server of another plugin, which may have the same name in another lock file
 		}
-		if name, _ := s.tokenName(c); name != "" {
-			out.Tokens = append(out.Tokens, name)
+		if a := s.tokens(c, false); a != nil {
+			if name, _, err := a.Stored(); err == nil {
+				what = append(what, name)
+			}
 		}
 	}
-	return out, err
+	tokens := what
+	if _, err := os.Stat(dir); err == nil {
+		what = append(slices.Clone(tokens), dir)
+	}
+	return what, func(ctx context.Context) error {
+		err := errors.Join(child.RemoveAll(dir), os.RemoveAll(dir+ability.LockSuffix))
+		for _, name := range tokens {
+			err = errors.Join(err, store.Delete(ctx, name))
+		}
+		return err
+	}, err
 }

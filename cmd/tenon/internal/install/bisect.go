@@ -1,9 +1,9 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"slices"
 	"strings"
@@ -12,12 +12,11 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
 )
 
-func bisectCommand(a *cli.App) *cobra.Command {
+func (g *group) bisect() *cobra.Command {
 	return &cobra.Command{
 		Use: "bisect -- COMMAND [ARG...]", Short: "Find the plugin that makes a command fail", Args: cli.Args(1, -1, "a command"),
 		Long: `Run a command repeatedly, each time with some plugins disabled, and name the plugin that makes it fail. The command fails
@@ -25,7 +24,7 @@ if its exit code is not 0; it must fail every time. Plugins are disabled only fo
 		Example: `  tenon plugin bisect -- tenon run "list the files"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var names []string
-			err := a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
+			err := g.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
 				for _, c := range s.In(plugins.StateReady) {
 					if c.Item != nil && !c.Item.Required {
 						names = append(names, c.Name)
@@ -39,8 +38,13 @@ if its exit code is not 0; it must fail every time. Plugins are disabled only fo
 			if len(names) == 0 {
 				return cli.UsageError("tenon plugin list shows the plugins; required ones, MCP servers and command hooks stay on", "no plugin can be disabled")
 			}
-			b := &bisection{app: a, command: args, all: names}
-			return b.run(cmd.Context())
+			b := &bisection{app: g.App, command: args, all: names}
+			culprit, err := b.run(cmd.Context())
+			if err = cmp.Or(b.err, err); err != nil {
+				return err
+			}
+			g.Say("the command fails because of %s", culprit)
+			return g.Print(culprit + "\n")
 		},
 	}
 }
@@ -50,72 +54,50 @@ type bisection struct {
 	app     *cli.App
 	command []string
 	all     []string // plugins that can be disabled
+	err     error    // the command could not be run; the result of the search is not valid
 }
 
-func (b *bisection) run(ctx context.Context) error {
-	fails, err := b.fails(ctx, b.all)
-	if err != nil {
-		return err
+func (b *bisection) run(ctx context.Context) (culprit string, err error) {
+	if !b.fails(ctx, b.all) {
+		return "", cli.UsageError("name a command that fails", "the command succeeds with all plugins")
 	}
-	if !fails {
-		return cli.UsageError("name a command that fails", "the command succeeds with all plugins")
+	if b.fails(ctx, nil) {
+		return "", cli.Fail(cli.ExitTurn, errors.New("the command fails without these plugins too"), "the cause is elsewhere: run tenon doctor; required plugins, MCP servers and command hooks stayed on")
 	}
-	if fails, err = b.fails(ctx, nil); err != nil {
-		return err
-	}
-	if fails {
-		return cli.Fail(cli.ExitTurn, errors.New("the command fails without these plugins too"), "the cause is elsewhere: run tenon doctor; required plugins, MCP servers and command hooks stayed on")
-	}
-	suspects := b.all
+	suspects, fails := b.all, false
 	for len(suspects) > 1 {
 		half := len(suspects) / 2
-		if fails, err = b.fails(ctx, suspects[:half]); err != nil {
-			return err
-		}
-		if fails {
+		if fails = b.fails(ctx, suspects[:half]); fails {
 			suspects = suspects[:half]
 		} else {
 			suspects = suspects[half:]
 		}
 	}
-	if !fails { // the last run was without the suspect
-		if fails, err = b.fails(ctx, suspects); err != nil {
-			return err
-		}
+	if !fails && !b.fails(ctx, suspects) { // the last run was without the suspect
+		return "", cli.Fail(cli.ExitTurn, errors.New("no plugin makes the command fail alone"), "several do so together: disable one after another with tenon plugin disable")
 	}
-	if !fails {
-		return cli.Fail(cli.ExitTurn, errors.New("no plugin makes the command fail alone"), "several do so together: disable one after another with tenon plugin disable")
-	}
-	b.app.Say("the command fails because of %s", suspects[0])
-	return b.app.Print(suspects[0] + "\n")
+	return suspects[0], nil
 }
 
-// fails runs the command with only some of the plugins, and reports whether it fails.
-func (b *bisection) fails(ctx context.Context, enabled []string) (bool, error) {
+// fails runs the command with only some of the plugins, and reports whether it fails. It does nothing after an error.
+func (b *bisection) fails(ctx context.Context, enabled []string) bool {
+	if b.err != nil {
+		return false
+	}
 	disabled := slices.DeleteFunc(slices.Clone(b.all), func(name string) bool { return slices.Contains(enabled, name) })
 	cmd := exec.CommandContext(ctx, b.command[0], b.command[1:]...)
 	child.Prepare(cmd)
+	cmd.Dir = "." // corrects PWD after --dir
 	cmd.Env = append(slices.Clone(b.app.Env), extensions.WithoutVariable+"="+strings.Join(disabled, ","))
-	dir, err := b.app.Directory()
-	if err != nil {
-		return false, err
-	}
-	cmd.Dir = dir
-	err = cmd.Run()
+	err := cmd.Run()
 	if err != nil && (!errors.As(err, new(*exec.ExitError)) || ctx.Err() != nil) {
-		return false, cli.UsageError("write a program and its arguments after --", "run %s: %w", b.command[0], errors.Join(err, ctx.Err()))
+		b.err = cli.UsageError("write a program and its arguments after --", "run %s: %w", b.command[0], errors.Join(err, ctx.Err()))
+		return false
 	}
 	result := "succeeds"
 	if err != nil {
 		result = "fails (" + err.Error() + ")"
 	}
-	b.app.Screen.Line(fmt.Sprintf("%s with %s", result, terminal.Visible(list(enabled))))
-	return err != nil, nil
-}
-
-func list(names []string) string {
-	if len(names) == 0 {
-		return "no plugin"
-	}
-	return strings.Join(names, ", ")
+	b.app.Say("%s with %s", result, cmp.Or(strings.Join(enabled, ", "), "no plugin"))
+	return err != nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -28,18 +29,97 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// group is the commands with their flags.
+type group struct {
+	*cli.App
+	yes, project, frozen, offline, dry, purge bool
+	without, platforms                        []string
+	key, output                               string
+}
+
 // Commands returns the commands, which belong to "tenon plugin".
 func Commands(a *cli.App) []*cobra.Command {
+	g, all := &group{App: a}, &cobra.Command{}
+	f := all.Flags()
+	f.BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
+	f.BoolVar(&g.project, "project", false, "use the project's "+pins.Name+" instead of yours")
+	f.BoolVar(&g.frozen, "frozen", false, "only restore pinned content; approve nothing")
+	f.BoolVar(&g.offline, "offline", false, "use only what was downloaded before")
+	f.BoolVar(&g.dry, "dry-run", false, "show what would change")
+	f.BoolVar(&g.purge, "purge", false, "also delete their data and sign-ins; without it, a terminal asks")
+	f.StringArrayVar(&g.without, "without", nil, "do not grant this `capability`; may be repeated")
+	f.StringArrayVar(&g.platforms, "platform", nil, "add this `platform`; may be repeated")
+	f.StringVar(&g.key, "key", "", "require a signature of this minisign public `key`, now and for updates")
+	f.StringVarP(&g.output, "output", "o", "", "write this `file` (default: NAME-VERSION.tar.gz)")
+	return slices.Concat(g.changing(all), g.publishing(all), []*cobra.Command{g.marketplace(), g.search(), g.bisect()})
+}
+
+// changing returns the commands that change and check lock files.
+func (g *group) changing(all *cobra.Command) []*cobra.Command {
 	return []*cobra.Command{
-		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
-		marketplaceCommand(a), searchCommand(a),
-		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a), signCommand(a), bisectCommand(a),
+		cli.WithFlags(g.installing(), all, "yes", "without", "key", "project"),
+		cli.WithFlags(&cobra.Command{
+			Use: "sync", Short: "Fetch the exact content pinned in the lock files",
+			Long: `Fetch the plugins in your ` + pins.Name + ` and the project's, exactly as pinned, and ask about those that are not
+approved. Content that differs from its pin is an error. New hosts in the project's file need your confirmation.
+
+With --frozen, tenon asks nothing and approves nothing, and fails unless every plugin has its pinned content; --yes then
+confirms only hosts.`,
+			RunE: g.with((*job).sync),
+		}, all, "yes", "frozen", "offline"),
+		cli.WithFlags(&cobra.Command{
+			Use: "update [NAME...]", Short: "Update installed plugins",
+			Long: `Look for newer content of installed plugins, show the changes, and pin the content you approve. Running turns keep the
+content they started with.`,
+			RunE: g.with((*job).update),
+		}, all, "yes", "dry-run"),
+		g.FormatFlag(&cobra.Command{
+			Use: "outdated", Short: "List installed plugins with newer content",
+			Long: `Look for newer content of installed plugins and list it. The hosts of a project's plugins need your confirmation; without a
+terminal, use tenon plugin update --dry-run --yes.`,
+			RunE: g.with((*job).outdated),
+		}),
+		cli.WithFlags(&cobra.Command{
+			Use: "rollback", Short: "Undo the last install, update or remove",
+			Long: "Undo the last install, update or remove, and ask about content that is not approved.",
+			RunE: g.with((*job).rollback),
+		}, all, "yes", "project"),
+		cli.WithFlags(&cobra.Command{
+			Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
+			Long: `Remove installed plugins and their approvals. tenon keeps a plugin's data and sign-ins for a later plugin of the same name;
+--purge deletes them.`,
+			RunE: g.with((*job).remove),
+		}, all, "purge", "project"),
+		{Use: "verify", Short: "Check installed plugins against their pins", RunE: g.with((*job).verify)},
+		{Use: "why NAME", Short: "Show where an installed plugin comes from", Args: cli.Args(1, 1, "a name"), RunE: g.with((*job).why)},
+	}
+}
+
+func (g *group) installing() *cobra.Command {
+	return &cobra.Command{
+		Use: "install REF...", Short: "Install plugins", Aliases: []string{"i"}, Args: cli.Args(1, -1, "a reference"),
+		Long: `Install plugins. tenon shows what a plugin requests, and runs it only after you approve it.
+
+A REF is one of:
+  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm, ./file.mcpb
+  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm, .mcpb; the digest is optional
+  github:owner/repo[/directory][@ref|#commit]
+  git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
+  npm:package[@version or range]
+  oci://registry/repository[:tag|@digest]
+  go:module/command[@version]         built here, without cgo
+  mcp:name[@version]                  from the registry of MCP servers
+  name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
+
+tenon pins the exact content in ` + pins.Name + `: yours in the configuration directory, or with --project the
+project's, which may be committed. It holds no approvals.`,
+		RunE: g.with((*job).install),
 	}
 }
 
 // job is one run of a command.
 type job struct {
-	app       *cli.App
+	*group
 	workspace *cli.Workspace
 	loader    *plugins.Loader
 	set       *extensions.Set
@@ -47,39 +127,85 @@ type job struct {
 	target    install.Target
 }
 
-// with runs f with the lock file of the user, or of the project.
-func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) error {
-	return a.WithExtensions(ctx, nil, func(w *cli.Workspace, s *extensions.Set) error {
-		user, repository := plugins.LockFiles(w.Project)
-		j := &job{app: a, workspace: w, loader: s.Loader(), set: s, target: install.Target{Path: user}}
-		if project {
-			j.target = install.Target{Path: repository, Project: true}
+// with returns what a command runs: f, with the lock file of the user, or with --project of the project.
+func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
+	return func(cmd *cobra.Command, args []string) error {
+		return g.WithExtensions(cmd.Context(), nil, func(w *cli.Workspace, s *extensions.Set) error {
+			j, err := g.job(w, s)
+			if err == nil {
+				err = f(j, cmd.Context(), args)
+				g.Screen.BottomLines(nil)
+			}
+			return remedied(err)
+		})
+	}
+}
+
+func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
+	j := &job{group: g, workspace: w, loader: s.Loader, set: s}
+	j.use(g.project)
+	data, tree := filepath.Join(w.Project.DataDir, "plugins"), cmp.Or(w.Project.Worktree, w.Project.Directory)
+	executable, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	policy, err := signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable, tree)})
+	if err != nil {
+		return nil, err
+	}
+	fetcher := &source.Fetcher{
+		Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: g.Env, Project: tree, Progress: progress(g.Screen), Offline: g.offline,
+		Registry: g.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: g.Env.Lookup("NPM_TOKEN"), MCPRegistry: w.Loaded.Config.MCPRegistry,
+	}
+	j.installer = &install.Installer{
+		Vault: j.loader.Vault(), History: j.loader.History(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"), Fetcher: fetcher, Policy: policy,
+		Markets: marketplace.Store{
+			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: fetcher,
+			Policy: policy,
+		},
+	}
+	return j, nil
+}
+
+// use selects the lock file of the user or of the project.
+func (j *job) use(project bool) {
+	user, repository := plugins.LockFiles(j.workspace.Project)
+	if j.target = (install.Target{Path: user}); project {
+		j.target = install.Target{Path: repository, Project: true}
+	}
+}
+
+// vendorDir returns the directory next to the lock file with copies of what it pins.
+func (j *job) vendorDir() string {
+	return filepath.Join(filepath.Dir(j.target.Path), filepath.FromSlash(install.VendorDir))
+}
+
+// both runs f for the lock file of the user and, if there is one, that of the project, with the content of the file. If f fails for one, it
+// still runs for the other. Plugins with these names must be in one of them.
+func (j *job) both(names []string, f func(pinned *pins.File) error) error {
+	var problems []error
+	found := map[string]bool{}
+	for _, project := range []bool{false, true} {
+		if j.use(project); j.target.Path == "" {
+			continue
 		}
-		data, tree := filepath.Join(w.Project.DataDir, "plugins"), cmp.Or(w.Project.Worktree, w.Project.Directory)
-		j.installer = &install.Installer{
-			Vault: j.loader.Vault(), History: j.loader.History(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
-			Fetcher: &source.Fetcher{
-				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Project: tree, Progress: progress(a.Screen),
-				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
-				MCPRegistry: w.Loaded.Config.MCPRegistry,
-			},
+		if j.installer.Fetcher.Guarded = project; project {
+			j.installer.Vendor, j.installer.Fetcher.Seed = j.vendorDir(), j.vendorDir()
 		}
-		executable, err := os.Executable()
-		if err != nil {
-			return err
+		pinned, err := j.pinned()
+		if err == nil {
+			for _, p := range pinned.Plugins {
+				found[p.Name] = true
+			}
+			err = f(pinned)
 		}
-		j.installer.Policy, err = signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable, tree)})
-		if err != nil {
-			return err
-		}
-		j.installer.Markets = marketplace.Store{
-			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
-			Policy: j.installer.Policy,
-		}
-		err = f(j)
-		a.Screen.BottomLines(nil)
-		return remedied(err)
-	})
+		problems = append(problems, remedied(err))
+	}
+	at := slices.IndexFunc(names, func(name string) bool { return !found[name] })
+	if err := cli.Join(problems...); err != nil || at < 0 {
+		return err
+	}
+	return cli.UsageError("tenon plugin list shows the installed plugins", "%q is not installed", names[at])
 }
 
 // pinned reads the lock file.
@@ -88,13 +214,6 @@ func (j *job) pinned() (*pins.File, error) { return j.loader.History().Read(j.ta
 // pin adds a plugin to the lock file, or replaces the one of its name.
 func (j *job) pin(ctx context.Context, p pins.Plugin) error {
 	return j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(p), nil })
-}
-
-// body returns what a command runs: f, with the lock file of the project where project points to true, else of the user.
-func body(a *cli.App, project *bool, f func(context.Context, *job, []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		return with(cmd.Context(), a, project != nil && *project, func(j *job) error { return f(cmd.Context(), j, args) })
-	}
 }
 
 // remedied adds the remedy to errors of sources.
@@ -148,85 +267,52 @@ func progress(screen *terminal.Screen) func(string, int64, int64) {
 	}
 }
 
-func projectFlag(cmd *cobra.Command, project *bool) {
-	cmd.Flags().BoolVar(project, "project", false, "use the project's "+pins.Name+" instead of yours")
-}
-
-func installCommand(a *cli.App) *cobra.Command {
-	var yes, project bool
-	var without []string
-	var key string
-	cmd := &cobra.Command{
-		Use: "install REF...", Short: "Install plugins", Aliases: []string{"i"},
-		Long: `Install plugins. tenon shows what a plugin requests, and runs it only after you approve it.
-
-A REF is one of:
-  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm, ./file.mcpb
-  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm, .mcpb; the digest is optional
-  github:owner/repo[/directory][@ref|#commit]
-  git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
-  npm:package[@version or range]
-  oci://registry/repository[:tag|@digest]
-  go:module/command[@version]         built here, without cgo
-  mcp:name[@version]                  from the registry of MCP servers
-  name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
-
-tenon pins the exact content in ` + pins.Name + `: yours in the configuration directory, or with --project the
-project's, which may be committed. It holds no approvals.`,
-		Args: cli.Args(1, -1, "a reference"),
-		RunE: body(a, &project, func(ctx context.Context, j *job, args []string) error {
-			var err error
-			if key != "" {
-				if j.installer.Key, err = signature.ParseKey(key); err != nil {
-					return cli.UsageError("minisign prints the public key; it is the second line of minisign.pub", "--key: %w", err)
-				}
-			}
-			t := j.target
-			if t.Base, err = a.Directory(); err != nil { // paths on the command line start at the working directory
-				return err
-			}
-			var staged []*install.Staged
-			for _, ref := range args {
-				s, err := j.installer.Stage(ctx, t, ref, nil)
-				if err != nil {
-					return err
-				}
-				staged = append(staged, s)
-			}
-			return j.adopt(ctx, staged, yes, without)
-		}),
+// install fetches the plugins of the references, and asks about them.
+func (j *job) install(ctx context.Context, refs []string) (err error) {
+	if j.key != "" {
+		if j.installer.Key, err = signature.ParseKey(j.key); err != nil {
+			return cli.UsageError("minisign prints the public key; it is the second line of minisign.pub", "--key: %w", err)
+		}
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this `capability`; may be repeated")
-	cmd.Flags().StringVar(&key, "key", "", "require a signature of this minisign public `key`, now and for updates")
-	projectFlag(cmd, &project)
-	return cmd
+	t := j.target
+	if t.Base, err = j.Directory(); err != nil { // paths on the command line start at the working directory
+		return err
+	}
+	var staged []*install.Staged
+	for _, ref := range refs {
+		s, err := j.installer.Stage(ctx, t, ref, nil)
+		if err != nil {
+			return err
+		}
+		staged = append(staged, s)
+	}
+	return j.adopt(ctx, staged...)
 }
 
 // adopt shows staged plugins, asks about each, and pins those that were approved.
-func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, without []string) error {
+func (j *job) adopt(ctx context.Context, staged ...*install.Staged) error {
 	for _, s := range staged {
 		f, err := j.pinned()
 		if err != nil {
 			return err
 		}
 		if old := f.Find(s.Name); old != nil && old.Ref != s.Ref {
-			j.app.Screen.Line(fmt.Sprintf("this replaces the installed plugin %s from %s (%s)", terminal.Visible(old.Name), terminal.Visible(old.Ref), terminal.Visible(install.Describe(*old))))
+			j.Say("this replaces the installed plugin %s from %s (%s)", old.Name, old.Ref, install.Describe(*old))
 		}
-		if err := j.approve(ctx, s, yes, without); err != nil {
+		if err := j.approve(ctx, s); err != nil {
 			return err
 		}
 		if err := j.pin(ctx, s.Plugin); err != nil {
 			return err
 		}
-		j.app.Screen.Line(fmt.Sprintf("installed %s (%s)", terminal.Visible(s.Name), terminal.Visible(install.Describe(s.Plugin))))
+		j.Say("installed %s (%s)", s.Name, install.Describe(s.Plugin))
 	}
 	j.loader.Save()
 	return nil
 }
 
 // approve shows a staged plugin and asks the user.
-func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
+func (j *job) approve(ctx context.Context, s *install.Staged) error {
 	signer := cmp.Or(s.Signer, "not checked: no rule of plugin_policy names one for this source")
 	if s.Signer != "" && s.Project {
 		signer += " (recorded in the project's file)"
@@ -235,40 +321,27 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 	if len(s.Definition) > 0 {
 		definition = "from the marketplace"
 	}
-	j.app.Screen.Line(terminal.Visible(s.Name))
+	j.Say("%s", s.Name)
 	for _, field := range [][2]string{
 		{"source", s.Ref}, {"pinned", install.Describe(s.Plugin)}, {"fetched from", s.Pin.Source}, {"signer", signer}, {"definition", definition}, {"fetched from", s.URL},
 	} {
 		if field[1] != "" {
-			j.app.Screen.Line(fmt.Sprintf("  %-14s %s", field[0], terminal.Visible(field[1])))
+			j.Say("  %-14s %s", field[0], field[1])
 		}
 	}
-	for range manage.MaxRounds {
-		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
-		if err != nil {
-			return err
-		}
-		again, err := j.ask(ctx, set, s, yes, without)
-		if err := errors.Join(err, set.Discard(ctx)); err != nil || !again {
-			return err
-		}
+	set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// ask asks about the plugin and what came with it. The question about a package covers its servers and hooks.
-func (j *job) ask(ctx context.Context, set *extensions.Set, s *install.Staged, yes bool, without []string) (again bool, err error) {
-	c := find(set, &s.Installed)
-	switch {
+	switch c := find(set, &s.Installed); {
 	case c == nil:
-		return false, fmt.Errorf("%s was not found after it was unpacked", s.Name)
+		err = fmt.Errorf("%s was not found after it was unpacked", s.Name)
 	case c.State == plugins.StateRejected:
-		return false, cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
-	case c.State == plugins.StatePending:
-		undescribed := c.Item.Request.Undescribed
-		return undescribed, manage.Approve(ctx, j.app, set, c, yes, without)
+		err = cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
+	case c.State == plugins.StatePending: // the question about a package covers its servers and hooks
+		err = manage.Approve(ctx, j.App, set, c, j.yes, j.without)
 	}
-	return false, nil
+	return errors.Join(err, set.Discard(ctx))
 }
 
 // find returns the candidate of an installed plugin; nil without one.

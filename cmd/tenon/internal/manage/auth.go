@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/internal/credentials"
 )
 
-func authCommand(a *cli.App) *cobra.Command {
+func (g *group) auth() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "auth", Short: "Manage keys and sign-ins for model providers", SuggestFor: []string{"login", "logout", "connect"},
 		Long: `tenon stores keys and tokens in credentials.json in your data directory, readable only by you, or with --keyring in the
@@ -24,19 +24,8 @@ system's keyring. A key in the configuration overrides one in the environment, w
 uses keys and tokens that opencode stored, and never changes opencode's file.`,
 	}
 	cli.Group(cmd)
-	cmd.AddCommand(authLoginCommand(a), authListCommand(a), authLogoutCommand(a))
-	return cmd
-}
-
-// authLogin holds the flags of "tenon auth login".
-type authLogin struct {
-	method, env, file string
-	noTest, keyring   bool
-}
-
-func authLoginCommand(a *cli.App) *cobra.Command {
-	var f authLogin
-	cmd := &cobra.Command{
+	f := &authLogin{App: g.App}
+	login := &cobra.Command{
 		Use: "login [PROVIDER]", Short: "Store the key of a provider, or sign in to it",
 		Long: `Store the key of a provider, or sign in to it. tenon reads the key from stdin (hidden on a terminal), an environment
 variable or a file, stores it, and tests it with a request.`,
@@ -44,116 +33,121 @@ variable or a file, stores it, and tests it with a request.`,
   tenon auth login github-copilot
   tenon auth login openai --env OPENAI_API_KEY
   pass show groq | tenon auth login groq`,
-		RunE: func(cmd *cobra.Command, args []string) error { return login(cmd.Context(), a, &f, args) },
+		RunE: f.login,
 	}
-	flags := cmd.Flags()
+	flags := login.Flags()
 	flags.StringVar(&f.method, "method", "", "sign-in `method`: key, or one that tenon auth login PROVIDER lists")
 	flags.StringVar(&f.env, "env", "", "store the value of this environment `variable`")
 	flags.StringVar(&f.file, "file", "", "store the key in this `file`")
 	flags.BoolVar(&f.keyring, "keyring", false, "store the secret in the system's keyring instead of the file")
 	flags.BoolVar(&f.noTest, "no-test", false, "do not send a test request")
+	cmd.AddCommand(login, g.FormatFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the stored credentials of providers", RunE: g.OnPlace(g.listCredentials),
+	}), &cobra.Command{Use: "logout PROVIDER", Short: "Remove the stored credentials of a provider", RunE: g.OnPlace(g.logout)})
 	return cmd
 }
 
+// authLogin holds the flags of "tenon auth login".
+type authLogin struct {
+	*cli.App
+	method, env, file string
+	noTest, keyring   bool
+}
+
 // login signs in with one host, and tests the credentials with another one, which has them from its start.
-func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
+func (f *authLogin) login(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
 	var id, path string
-	err := a.WithMachine(ctx, func(m *cli.Machine) (err error) {
+	err := f.WithMachine(ctx, func(m *cli.Machine) (err error) {
 		if path = m.Workspace.Credentials().Path(); f.keyring {
 			path = "the system's keyring"
 		}
-		if id, err = chooseProvider(m, args); err != nil {
+		if id, err = f.provider(m, args); err != nil {
 			return err
 		}
-		method, err := chooseMethod(m, f, id)
+		method, err := f.chosenMethod(m.SignInMethods(id))
 		if err != nil {
 			return err
 		}
 		if method == cli.MethodKey {
-			return storeKey(ctx, m.Workspace, f, id)
+			key, err := f.key(id)
+			if err != nil {
+				return err
+			}
+			return m.Workspace.StoreKey(ctx, id, key, f.keyring)
 		}
-		return m.SignInWith(ctx, id, method, f.keyring, cli.AuthUser{App: a})
+		return m.SignInWith(ctx, id, method, f.keyring, cli.AuthUser{App: f.App})
 	})
 	if err != nil {
 		return err
 	}
-	a.Say("stored the credentials of %s in %s", id, path)
+	f.Say("stored the credentials of %s in %s", id, path)
 	if f.noTest {
 		return nil
 	}
-	return a.WithMachine(ctx, func(m *cli.Machine) error {
+	return f.WithMachine(ctx, func(m *cli.Machine) error {
 		result, err := m.TryCredentials(ctx, id)
 		if err == nil {
-			a.Say("%s", result)
+			f.Say("%s", result)
 		}
 		return err
 	})
 }
 
-// chooseProvider returns the provider of the arguments, or the one that the user picks from the usual ones.
-func chooseProvider(m *cli.Machine, args []string) (string, error) {
+// provider returns the provider of the arguments, or the one that the user picks from the usual ones.
+func (f *authLogin) provider(m *cli.Machine, args []string) (string, error) {
 	if len(args) > 0 {
 		id := strings.TrimRight(args[0], "/")
 		return id, m.KnownProvider(id)
 	}
 	const others = "tenon models --all lists all providers"
 	usual, _ := m.SignInProviders()
-	if !m.Workspace.App.Screen.Answers {
+	if !f.Screen.Answers {
 		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", cli.Names(usual))
 	}
-	id, err := m.Workspace.App.Pick("provider (a number or an ID; "+others+"): ", usual)
+	id, err := f.Pick("provider (a number or an ID; "+others+"): ", usual)
 	if err == nil && id == "" {
 		err = cli.UsageError("run tenon auth login again", "no provider chosen")
 	}
 	return id, err
 }
 
-// chooseMethod returns the name of the sign-in method of the flags, else the only one, else the one that the user picks.
-func chooseMethod(m *cli.Machine, f *authLogin, id string) (string, error) {
-	a, methods := m.Workspace.App, m.SignInMethods(id)
+// chosenMethod returns the name of the sign-in method of the flags, else the only one, else the one that the user picks.
+func (f *authLogin) chosenMethod(methods []cli.Choice) (string, error) {
 	switch {
-	case f.env != "" || f.file != "" || f.method == cli.MethodKey:
+	case f.env != "" || f.file != "":
 		return cli.MethodKey, nil
-	case f.method == "" && len(methods) == 1:
+	case f.method != "":
+		return f.method, nil
+	case len(methods) == 1:
 		return methods[0].Name, nil
-	case f.method == "" && !a.Screen.Answers:
+	case !f.Screen.Answers:
 		return cli.MethodKey, nil // on stdin
 	}
-	if f.method != "" {
-		return f.method, nil
-	}
-	return a.Pick("sign-in method (a number or an ID): ", methods)
+	return f.Pick("sign-in method (a number or an ID): ", methods)
 }
 
-// storeKey stores a key from the environment, a file or stdin.
-func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) error {
-	key, err := readKey(w.App, f, id)
-	if err != nil {
-		return err
-	}
-	if key == "" {
-		return cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
-	}
-	return w.StoreKey(ctx, id, key, f.keyring)
-}
-
-func readKey(a *cli.App, f *authLogin, id string) (string, error) {
+// key returns a key from the environment, a file or stdin.
+func (f *authLogin) key(id string) (key string, err error) {
 	switch {
 	case f.env != "":
-		key := a.Env.Lookup(f.env)
-		if key == "" {
+		if key = f.Env.Lookup(f.env); key == "" {
 			return "", cli.UsageError("set it, or omit --env to enter the key", "variable %s is not set", f.env)
 		}
-		return key, nil
 	case f.file != "":
-		file, err := os.Open(f.file)
-		if err != nil {
-			return "", cli.UsageError("name a file that you can read", "key file: %w", err)
+		file, failed := os.Open(f.file)
+		if failed != nil {
+			return "", cli.UsageError("name a file that you can read", "key file: %w", failed)
 		}
 		defer file.Close()
-		return cli.ReadSecret(file)
+		key, err = cli.ReadSecret(file)
+	default:
+		key, err = f.AskSecret("key of " + terminal.OneLine(id))
 	}
-	return a.AskSecret("key of " + terminal.OneLine(id))
+	if err == nil && key == "" {
+		err = cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
+	}
+	return key, err
 }
 
 // listedCredential is a credential in the list.
@@ -164,52 +158,40 @@ type listedCredential struct {
 	Expires  time.Time `json:"expires,omitzero"`
 }
 
-func authListCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the stored credentials of providers",
-		RunE: a.OnPlace(func(_ context.Context, w *cli.Workspace, _ []string) error {
-			stored, err := w.StoredKeys()
-			if err != nil && len(stored) == 0 {
-				return err
-			}
-			var list []listedCredential
-			for _, id := range slices.Sorted(maps.Keys(stored)) {
-				c := stored[id]
-				one := listedCredential{Provider: id, Type: cli.MethodKey, Source: c.Source}
-				if c.Keyring {
-					one.Source = "keyring"
-				}
-				if c.Type == credentials.TypeOAuth {
-					one.Type = "sign-in"
-				}
-				if c.Expires != 0 {
-					one.Expires = time.UnixMilli(c.Expires)
-				}
-				list = append(list, one)
-			}
-			return errors.Join(cli.List(a, list, cli.Listing[listedCredential]{
-				Empty: "no stored credentials; tenon auth login PROVIDER stores some",
-				Head:  []string{"provider", "type", "from"},
-				Row: func(l *listedCredential) []string {
-					return []string{l.Provider, l.Type, l.Source}
-				},
-			}), err)
-		}),
-	})
+func (g *group) listCredentials(_ context.Context, w *cli.Workspace, _ []string) error {
+	stored, err := w.StoredKeys()
+	if err != nil && len(stored) == 0 {
+		return err
+	}
+	var list []listedCredential
+	for _, id := range slices.Sorted(maps.Keys(stored)) {
+		c := stored[id]
+		one := listedCredential{Provider: id, Type: cli.MethodKey, Source: c.Source}
+		if c.Keyring {
+			one.Source = "keyring"
+		}
+		if c.Type == credentials.TypeOAuth {
+			one.Type = "sign-in"
+		}
+		if c.Expires != 0 {
+			one.Expires = time.UnixMilli(c.Expires)
+		}
+		list = append(list, one)
+	}
+	return errors.Join(cli.List(g.App, list, cli.Listing[listedCredential]{
+		Empty: "no stored credentials; tenon auth login PROVIDER stores some",
+		Head:  []string{"provider", "type", "from"},
+		Row:   func(l *listedCredential) []string { return []string{l.Provider, l.Type, l.Source} },
+	}), err)
 }
 
-func authLogoutCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "logout PROVIDER", Short: "Remove the stored credentials of a provider",
-		RunE: a.OnPlace(func(ctx context.Context, w *cli.Workspace, args []string) error {
-			err := w.Credentials().Delete(ctx, credentials.ForProvider(args[0]))
-			if errors.Is(err, credentials.ErrNotFound) {
-				return cli.UsageError("tenon auth list shows them; opencode's are removed with opencode auth logout", "no stored credentials of %s", args[0])
-			}
-			if err == nil {
-				a.Say("removed the credentials of %s", args[0])
-			}
-			return err
-		}),
+func (g *group) logout(ctx context.Context, w *cli.Workspace, args []string) error {
+	err := w.Credentials().Delete(ctx, credentials.ForProvider(args[0]))
+	if errors.Is(err, credentials.ErrNotFound) {
+		return cli.UsageError("tenon auth list shows them; opencode's are removed with opencode auth logout", "no stored credentials of %s", args[0])
 	}
+	if err == nil {
+		g.Say("removed the credentials of %s", args[0])
+	}
+	return err
 }

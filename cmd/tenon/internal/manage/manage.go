@@ -21,18 +21,43 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// group is the commands with their flags. One of them runs.
+type group struct {
+	*cli.App
+	yes     bool
+	without []string
+	server  mcpAdd
+	check   bool   // of mcp list
+	all     bool   // of permission forget
+	agent   string // of permission explain
+	output  string // of import
+}
+
 // Commands returns the commands for plugins, MCP servers and permissions. installers are further commands for plugins; approve is the command
 // that approves rules in the project's files.
 func Commands(a *cli.App, installers []*cobra.Command, approve *cobra.Command) []*cobra.Command {
-	plugin := pluginCommand(a)
+	g := &group{App: a}
+	plugin := g.plugin()
 	plugin.AddCommand(installers...)
-	return []*cobra.Command{plugin, mcpCommand(a), authCommand(a), permissionCommand(a, approve), importRootCommand(a)}
+	return []*cobra.Command{plugin, g.mcp(), g.auth(), g.permission(approve), g.imports()}
 }
 
-func importRootCommand(a *cli.App) *cobra.Command {
+func (g *group) imports() *cobra.Command {
 	cmd := &cobra.Command{Use: "import", Short: "Import the configuration of another tool"}
 	cli.Group(cmd)
-	cmd.AddCommand(importCommand(a, &foreign{
+	for _, f := range foreignTools() {
+		tool := &cobra.Command{
+			Use: f.name + " [file]", Short: f.short, Long: f.long,
+			RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g.App, args, g.output) },
+		}
+		tool.Flags().StringVarP(&g.output, "output", "o", "", "write to this new `file` instead of stdout")
+		cmd.AddCommand(tool)
+	}
+	return cmd
+}
+
+func foreignTools() []*foreign {
+	return []*foreign{{
 		name: "opencode", short: "Translate an opencode.json into a tenon.json",
 		long: `Translate an opencode.json into a tenon.json and print it. The default file is opencode.json or opencode.jsonc in this
 directory, or else in your configuration. Settings that cannot be translated are reported on stderr with the reason. No
@@ -49,7 +74,7 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 			{"opencode", "plugin plugins tool tools", "not imported: tools and plugins of opencode are JavaScript and cannot run here"},
 			{".opencode", "plugin plugins tool tools", "not imported: tools and plugins of opencode are JavaScript and cannot run here"},
 		},
-	}), importCommand(a, &foreign{
+	}, {
 		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
 		long: `Translate settings of Claude Code into a tenon.json and print it: permission rules, command hooks, the model and MCP
 servers. The default file is .claude/settings.json in this directory, or else in your home directory; your MCP servers are
@@ -65,8 +90,7 @@ tenon reads them there.`,
 			{".claude", "output-styles", "not imported: write an agent with the text"},
 			{".claude", "settings.local.json", "not read: pass it as the file to translate it, too"},
 		},
-	}))
-	return cmd
+	}}
 }
 
 // foreign is another tool whose configuration can be translated.
@@ -84,28 +108,18 @@ type otherFiles struct {
 	remedy string
 }
 
-func importCommand(a *cli.App, f *foreign) *cobra.Command {
-	var output string
-	cmd := &cobra.Command{
-		Use: f.name + " [file]", Short: f.short, Long: f.long,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args, output) },
-	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this new `file` instead of stdout")
-	return cmd
-}
-
 func (f *foreign) run(ctx context.Context, a *cli.App, args []string, output string) error {
-	file, data, err := f.find(a, args)
+	project, err := a.Directory()
+	if err != nil {
+		return err
+	}
+	file, data, err := f.find(a, project, args)
 	if err != nil {
 		return err
 	}
 	translated, err := f.translate(ctx, data)
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
-	}
-	project, err := a.Directory()
-	if err != nil {
-		return err
 	}
 	notes, err := f.move(translated, filepath.Dir(file), project, output)
 	if err != nil {
@@ -166,18 +180,14 @@ func (f *foreign) move(translated *config.Translation, from, project, output str
 }
 
 // find reads the given file, else the first that exists.
-func (f *foreign) find(a *cli.App, args []string) (string, []byte, error) {
+func (f *foreign) find(a *cli.App, project string, args []string) (string, []byte, error) {
 	candidates := args
 	if len(args) == 0 {
-		dir, err := a.Directory()
-		if err != nil {
-			return "", nil, err
-		}
 		p, err := cli.FindDirs(a.Env, a.Flags.DataDir)
 		if err != nil {
 			return "", nil, err
 		}
-		candidates = f.files(dir, p)
+		candidates = f.files(project, p)
 	}
 	for _, file := range candidates {
 		data, err := os.ReadFile(file)

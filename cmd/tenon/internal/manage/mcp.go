@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,13 +18,13 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func mcpCommand(a *cli.App) *cobra.Command {
+func (g *group) mcp() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Manage MCP servers",
 		Long: `MCP servers are configured under "mcp" in tenon.json, in mcp.json in your configuration directory (maintained by
@@ -34,183 +32,62 @@ tenon mcp add), in the project's .mcp.json, and by plugins. A project's servers 
 tenon mcp trust NAME.`,
 	}
 	cli.Group(cmd)
-	cmd.AddCommand(mcpAddCommand(a), mcpListCommand(a), mcpGetCommand(a), mcpRemoveCommand(a), mcpSwitchCommand(a, "enable", true),
-		mcpSwitchCommand(a, "disable", false), mcpTrustCommand(a), mcpLockCommand(a), mcpSearchCommand(a), mcpToolsCommand(a), mcpCallCommand(a), mcpLogsCommand(a),
-		mcpLoginCommand(a), mcpLogoutCommand(a), mcpStatusCommand(a))
-	return cmd
-}
+	list := g.FormatFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers, their approval and their last start", RunE: g.OnExtensions(g.listServers),
+	})
+	list.Flags().BoolVar(&g.check, "check", false, "start each approved server now; fails if one does not work")
+	approve := &cobra.Command{
+		Use: "trust [NAME…]", Short: "Approve the project's MCP servers and their current tools",
+		Long: `Show MCP servers, and approve them with the tools they offer now. Without a name, approve all pending servers of the project.
 
-// mcpAdd holds the flags of "tenon mcp add".
-type mcpAdd struct {
-	env, headers     []string
-	transport        string
-	timeout          time.Duration
-	project, noProbe bool
-}
-
-func mcpAddCommand(a *cli.App) *cobra.Command {
-	var f mcpAdd
-	cmd := &cobra.Command{
-		Use: "add NAME [flags] -- COMMAND [ARG…] | add NAME URL", Short: "Add an MCP server",
-		Long: `Add an MCP server: a command that starts it, or its URL. tenon starts the server once to check that it works, and approves
-the tools it then offers.`,
-		Example: `  tenon mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
-  tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
-		Args: cli.Args(2, -1, "a name, and a command or a URL"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("timeout") && f.timeout < time.Millisecond {
-				return cli.UsageError("write a time such as 30s", "--timeout %s: want at least 1ms", f.timeout)
-			}
-			entry, err := f.entry(args[1:])
-			if err != nil {
-				return err
-			}
-			return a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
-				return addServer(ctx, w, &f, args[0], entry)
-			})(cmd, args)
+--yes skips the question, for example in CI. If the project has a ` + extensions.ServerLock + `, a server that differs from it is an
+error, even with --yes.`,
+		Example: `  tenon mcp trust --yes && tenon run --auto "review this change"`,
+		RunE:    g.OnExtensions(g.trustServers),
+	}
+	approve.Flags().BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
+	cmd.AddCommand(g.mcpFiles()...)
+	cmd.AddCommand(
+		list,
+		g.FormatFlag(&cobra.Command{Use: "get NAME", Short: "Show an MCP server: its configuration, approval and last start", RunE: g.onServer(g.showServer)}),
+		approve,
+		&cobra.Command{
+			Use: "lock", Short: "Pin the project's approved MCP servers in " + extensions.ServerLock,
+			Long: `Start the project's approved MCP servers, and write hashes of their configuration and of their tools to ` + extensions.ServerLock + `.
+Commit this file. It approves nothing: tenon mcp trust and tenon plugin trust refuse a server that differs from it.`,
+			RunE: g.OnExtensions(g.pinServers),
 		},
-	}
-	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.env, "env", "e", nil, "set an environment variable of the server, as `NAME=VALUE`; ${NAME} is replaced by your own variable; may be repeated")
-	flags.StringArrayVar(&f.headers, "header", nil, "send an HTTP header, as `NAME=VALUE`; may be repeated")
-	flags.StringVar(&f.transport, "transport", "", "`transport` of a URL: http (default) or sse")
-	flags.DurationVar(&f.timeout, "timeout", 0, "time for the start and for each request; default 30s")
-	flags.BoolVar(&f.project, "project", false, "write to the project's .mcp.json instead of your own configuration")
-	flags.BoolVar(&f.noProbe, "no-probe", false, "do not start the server now")
-	flags.SetInterspersed(true)
+		g.FormatFlag(&cobra.Command{Use: "tools NAME", Short: "List the tools of an MCP server", RunE: g.onServer(approved(g.printTools))}),
+		g.FormatFlag(&cobra.Command{
+			Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of an MCP server, with a JSON object of arguments",
+			Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
+			RunE:    g.onServer(approved(g.callTool)),
+		}),
+		&cobra.Command{Use: "logs NAME", Short: "Print the log of an MCP server", RunE: g.onServer(g.printLog)},
+		g.mcpSearch())
+	cmd.AddCommand(g.mcpSignIn()...)
 	return cmd
 }
 
-func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
-	e := &mcpEntry{Timeout: f.timeout.Milliseconds()}
-	var err error
-	if strings.Contains(args[0], "://") {
-		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
-		if len(args) > 1 || len(f.env) > 0 {
-			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
-		}
-		e.Headers, err = pairs("--header", f.headers)
-		return e, err
-	}
-	if len(f.headers) > 0 || f.transport != "" {
-		return nil, cli.UsageError("omit them", "a server with a command takes no --header and no --transport")
-	}
-	e.Command, e.Args = args[0], args[1:]
-	e.Env, err = pairs("--env", f.env)
-	return e, err
-}
+// serverFunc is the work of a command with an MCP server. args are the arguments after its name.
+type serverFunc func(ctx context.Context, s *extensions.Set, c *extensions.Candidate, args []string) error
 
-func pairs(flag string, list []string) (map[string]string, error) {
-	if len(list) == 0 {
-		return nil, nil
-	}
-	out := map[string]string{}
-	for _, pair := range list {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return nil, cli.UsageError("write "+flag+" NAME=VALUE", "%s %q has no value", flag, pair)
-		}
-		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
-	}
-	return out, nil
-}
-
-func addServer(ctx context.Context, w *cli.Workspace, f *mcpAdd, name string, entry *mcpEntry) error {
-	a := w.App
-	raw, err := json.Marshal(entry)
-	if err != nil {
-		return err
-	}
-	if err := lockServers(ctx, w, func() error { return writeServer(ctx, w, f.project, name, raw) }); err != nil {
-		return err
-	}
-	a.Say("added %s to %s", name, serverFile(w, f.project))
-	if f.noProbe {
-		return nil
-	}
-	return withServer(ctx, a, name, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		a.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit())
-		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
+// onServer returns work with the configured server that the first argument names.
+func (g *group) onServer(f serverFunc) cli.Work {
+	return g.OnExtensions(func(ctx context.Context, s *extensions.Set, args []string) error {
+		c, err := g.findServer(s, args[0])
 		if err != nil {
 			return err
 		}
-		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", Argument(c), serverFile(w, f.project), Argument(c)))
-		}
-		return printTools(ctx, a, s, c)
+		return f(ctx, s, c, args[1:])
 	})
 }
 
-// writeServer adds a server to a file.
-func writeServer(ctx context.Context, w *cli.Workspace, project bool, name string, entry json.RawMessage) error {
-	file, err := readMCPFile(w, project)
-	if err != nil {
-		return err
-	}
-	if _, taken := file.servers[name]; taken {
-		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
-	}
-	if err := unique(ctx, w.App, name); err != nil {
-		return err
-	}
-	if err := checkServer(name, entry, "the new server", "tenon mcp add --help shows examples"); err != nil {
-		return err
-	}
-	return file.write(config.Set(file.text, serverKey(name), entry))
-}
-
-// unique returns an error if a server of any scope has the name, or a name that would lead to the same names of tools.
-func unique(ctx context.Context, a *cli.App, name string) error {
-	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-		plugin := (&mcp.Server{Name: name}).PluginName()
-		for _, c := range s.Candidates {
-			if c.Server != nil && c.Server.PluginName() == plugin {
-				return cli.UsageError("choose another name", "the name %q is too similar to server %q in %s", name, c.Name, c.From)
-			}
-		}
-		return nil
-	})
-}
-
-// serverFile returns the file to add servers to.
-func serverFile(w *cli.Workspace, project bool) string {
-	if project {
-		return filepath.Join(w.Project.Worktree, extensions.ProjectServerFile)
-	}
-	return filepath.Join(w.Project.ConfigDir, extensions.ServerFile)
-}
-
-// checkServer returns an error if an entry of a file is invalid.
-func checkServer(name string, entry json.RawMessage, file, fix string) error {
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
-	if err != nil {
-		return err
-	}
-	if _, _, err := mcp.ReadConfig(data, file, func(string) (string, bool) { return "", true }); err != nil {
-		return cli.UsageError(fix, "%w", err)
-	}
-	return nil
-}
-
-// serverFunc is the work of a command with an MCP server.
-type serverFunc func(context.Context, *extensions.Set, *extensions.Candidate) error
-
-// withServer runs f with a configured server.
-func withServer(ctx context.Context, a *cli.App, name string, f serverFunc) error {
-	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-		c, err := server(a, s, name)
-		if err != nil {
-			return err
-		}
-		return f(ctx, s, c)
-	})
-}
-
-// server returns a configured server. If there is none, it prints the warnings, which say why an entry is ignored.
-func server(a *cli.App, s *extensions.Set, name string) (*extensions.Candidate, error) {
-	c, ok := s.Server(name)
-	if !ok {
-		warn(a, s)
+// findServer returns a configured server. If there is none, it prints the warnings, which say why an entry is ignored.
+func (g *group) findServer(s *extensions.Set, name string) (*extensions.Candidate, error) {
+	c := s.Server(name)
+	if c == nil {
+		g.warn(s)
 		return nil, cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
 	}
 	return c, nil
@@ -218,123 +95,217 @@ func server(a *cli.App, s *extensions.Set, name string) (*extensions.Candidate, 
 
 // approved returns f for approved servers only.
 func approved(f serverFunc) serverFunc {
-	return func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+	return func(ctx context.Context, s *extensions.Set, c *extensions.Candidate, args []string) error {
 		if c.State != plugins.StateReady {
 			fix := why(c)
-			if c.Server != nil && c.Server.Disabled {
+			if c.Server.Disabled {
 				fix = "enable it in " + c.From
 			}
 			return cli.Fail(cli.ExitRefused, fmt.Errorf("server %q is not running: %s", c.Name, c.State), fix)
 		}
-		return f(ctx, s, c)
+		return f(ctx, s, c, args)
 	}
 }
 
-// serverCommand returns a command that runs f with the server that its argument names.
-func serverCommand(a *cli.App, name, short string, f serverFunc) *cobra.Command {
-	return &cobra.Command{
-		Use: name + " NAME", Short: short,
-		RunE: func(cmd *cobra.Command, args []string) error { return withServer(cmd.Context(), a, args[0], f) },
+// stateFailed is the state of an approved server whose last start failed.
+const stateFailed plugins.State = "failed"
+
+// listedServer is a server in the list.
+type listedServer struct {
+	Name     string        `json:"name"`
+	State    plugins.State `json:"state"` // or stateFailed
+	Approved bool          `json:"approved"`
+	Check    *mcp.Check    `json:"check,omitempty"` // the last start; nil: never started
+	Starts   string        `json:"starts"`          // the command or the address
+	From     string        `json:"from"`
+	Project  bool          `json:"project"`
+	Why      string        `json:"why,omitempty"`
+}
+
+func (g *group) listServers(ctx context.Context, s *extensions.Set, _ []string) error {
+	if g.check {
+		s.CheckServers(ctx)
 	}
+	var list []listedServer
+	var broken []string
+	for _, c := range s.Candidates {
+		if c.Kind != trust.KindServer {
+			continue
+		}
+		l := listServer(s, c)
+		list = append(list, l)
+		if l.State == stateFailed {
+			broken = append(broken, c.Name)
+		}
+	}
+	g.warn(s)
+	err := cli.List(g.App, list, cli.Listing[listedServer]{
+		Empty: "no MCP servers; tenon mcp add adds one",
+		Head:  []string{"name", "approved", "works", "runs", "from", ""},
+		Row: func(l *listedServer) []string {
+			return []string{l.Name, l.approved(), l.works(), l.Starts, l.From, l.Why}
+		},
+	})
+	if err == nil && g.check && len(broken) > 0 {
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("not every MCP server works: %s", strings.Join(broken, ", ")), "tenon mcp get NAME shows the error, tenon mcp logs NAME its output")
+	}
+	return err
 }
 
-func mcpToolsCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(serverCommand(a, "tools", "List the tools of an MCP server", approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		return printTools(ctx, a, s, c)
-	})))
+func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
+	l := listedServer{
+		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.TrimPrefix(strings.Join(c.Lines, " "), "starts "), From: c.From,
+		Project: c.Project, Why: why(c),
+	}
+	if c.Server != nil {
+		l.Check = s.LastCheck(c)
+	}
+	if l.Approved && l.Check != nil && l.Check.Error != "" {
+		l.State = stateFailed
+	}
+	return l
 }
 
-func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) error {
-	offered, err := s.Offered(ctx, c)
+// approved returns whether runs may start the server.
+func (l *listedServer) approved() string {
+	switch {
+	case l.Approved:
+		return "yes"
+	case l.State == plugins.StatePending:
+		return "no"
+	}
+	return string(l.State)
+}
+
+// works describes the last start of the server.
+func (l *listedServer) works() string {
+	if l.Check == nil {
+		return "not started yet"
+	}
+	when := view.Ago(l.Check.At.UnixMilli(), time.Now())
+	if l.Check.Error != "" {
+		return fmt.Sprintf("no (%s): %s", when, view.Clip(terminal.OneLine(l.Check.Error), 100))
+	}
+	return fmt.Sprintf("yes (%s), %s", when, view.Plural(l.Check.Tools, "tool"))
+}
+
+func (g *group) showServer(_ context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
+	l := listServer(s, c)
+	return g.Show(l, func() error {
+		lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"why", l.Why}}
+		if l.Check != nil {
+			lines = append(lines, [2]string{"error", l.Check.Error})
+		}
+		text := strings.TrimRight(s.Text(c), "\n") + "\n"
+		for _, line := range lines {
+			if line[1] != "" {
+				text += fmt.Sprintf("  %-14s %s\n", line[0], terminal.Visible(line[1]))
+			}
+		}
+		return g.Print(text)
+	})
+}
+
+func (g *group) trustServers(ctx context.Context, s *extensions.Set, names []string) error {
+	if len(names) == 0 {
+		for _, c := range s.Candidates {
+			if c.Server != nil && (c.State == plugins.StatePending || c.State == plugins.StateReady && c.Project) {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		g.Say("no MCP server needs approval")
+	}
+	var problems []error
+	for _, name := range names {
+		c, err := g.findServer(s, name)
+		if err == nil {
+			err = Approve(ctx, g.App, s, c, g.yes, nil)
+		}
+		problems = append(problems, err)
+	}
+	return cli.Join(problems...)
+}
+
+func (g *group) pinServers(ctx context.Context, s *extensions.Set, _ []string) error {
+	names, err := s.WriteLock(ctx)
+	if err != nil {
+		return cli.Fail(cli.ExitTurn, err, "a server must work to be pinned; tenon mcp list --check shows which do")
+	}
+	if len(names) == 0 {
+		g.Say("no approved MCP server of the project; earlier pins are kept; approve servers with tenon mcp trust")
+		return nil
+	}
+	g.Say("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", ")))
+	return nil
+}
+
+func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
+	offer, err := s.Compare(ctx, c)
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
 	}
-	if a.JSON {
-		return a.PrintJSON(offered)
-	}
-	differences, _, err := s.Differences(c, offered)
-	if err != nil {
-		return err
-	}
-	tools, unusable, err := s.Available(c, offered)
-	if err != nil {
-		return err
+	if g.JSON {
+		return g.PrintJSON(offer.Definition)
 	}
 	t := &view.Table{}
-	for _, tool := range tools {
+	for _, tool := range offer.Tools {
 		t.Add(tool.Name, view.Clip(terminal.OneLine(tool.Description), 100))
 	}
-	if err := a.PrintTable(t); err != nil {
+	if err := g.PrintTable(t); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(unusable)) {
-		a.Say("tool %s is withheld: %s", name, unusable[name])
+	for _, name := range slices.Sorted(maps.Keys(offer.Unusable)) {
+		g.Say("tool %s is withheld: %s", name, offer.Unusable[name])
 	}
-	for _, d := range differences {
-		a.Say("%s", d.String())
+	for _, d := range offer.Differences {
+		g.Say("%s", d.String())
 	}
-	if len(differences) > 0 {
-		a.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Name)
+	if len(offer.Differences) > 0 {
+		g.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Name)
 	}
 	return nil
 }
 
-func mcpCallCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of an MCP server, with a JSON object of arguments",
-		Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			arguments := json.RawMessage("{}")
-			if len(args) == 3 {
-				arguments = json.RawMessage(args[2])
-			}
-			var object map[string]json.RawMessage
-			if err := json.Unmarshal(arguments, &object); err != nil {
-				return cli.UsageError(`write an object, such as '{"path": "README.md"}'`, "arguments: %w", err)
-			}
-			return withServer(cmd.Context(), a, args[0], approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
-				return callServer(ctx, a, s, c, args[1], arguments)
-			}))
-		},
-	})
-}
-
-func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage) error {
-	result, err := s.Call(ctx, c, tool, args)
+func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.Candidate, args []string) error {
+	arguments := json.RawMessage("{}")
+	if len(args) == 2 {
+		arguments = json.RawMessage(args[1])
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &object); err != nil {
+		return cli.UsageError(`write an object, such as '{"path": "README.md"}'`, "arguments: %w", err)
+	}
+	result, err := s.Call(ctx, c, args[0], arguments)
 	if _, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return cli.Fail(cli.ExitRefused, err, "an administrator's file takes precedence; see docs/permissions.md")
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows its output")
 	}
-	return a.Show(result, func() error {
+	return g.Show(result, func() error {
 		text := strings.TrimRight(result.Output, "\n") + "\n"
-		if a.Screen.Streams { // otherwise the output is unchanged
+		if g.Screen.Streams { // otherwise the output is unchanged
 			text = terminal.Visible(text)
 		}
-		return a.Print(text)
-	})
-}
-
-func mcpLogsCommand(a *cli.App) *cobra.Command {
-	return serverCommand(a, "logs", "Print the log of an MCP server", func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		return printLog(a, s.LogPath(c), c.Name)
+		return g.Print(text)
 	})
 }
 
 // printLog prints a server's log, the older file first.
-func printLog(a *cli.App, path, name string) error {
+func (g *group) printLog(_ context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
 	var text strings.Builder
-	for _, file := range []string{path + ".1", path} {
-		content, err := os.ReadFile(file)
+	for _, suffix := range []string{".1", ""} {
+		content, err := os.ReadFile(s.LogPath(c) + suffix)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		text.Write(content)
 	}
 	if text.Len() == 0 {
-		a.Say("server %s has not logged anything yet", name)
+		g.Say("server %s has not logged anything yet", c.Name)
 		return nil
 	}
-	return a.Print(terminal.Visible(text.String()))
+	return g.Print(terminal.Visible(text.String()))
 }

@@ -16,18 +16,25 @@ import (
 	"github.com/tenonhq/tenon/internal/oauth"
 )
 
-func mcpLoginCommand(a *cli.App) *cobra.Command {
-	cmd := serverCommand(a, "login", "Sign in to an MCP server", approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		return Login(ctx, a, s, c, a.Visit)
-	}))
-	cmd.Long = `Sign in to a remote MCP server with OAuth. tenon opens a browser or prints the address to open. It stores the token in
-credentials.json in your data directory, readable only by you, and refreshes it when it expires.`
-	return cmd
+// mcpSignIn returns the commands for sign-ins to servers.
+func (g *group) mcpSignIn() []*cobra.Command {
+	return []*cobra.Command{
+		{
+			Use: "login NAME", Short: "Sign in to an MCP server",
+			Long: `Sign in to a remote MCP server with OAuth. tenon opens a browser or prints the address to open. It stores the token in
+credentials.json in your data directory, readable only by you, and refreshes it when it expires.`,
+			RunE: g.onServer(approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
+				return Login(ctx, g.App, s, c, g.Visit)
+			})),
+		},
+		{Use: "logout NAME", Short: "Remove the stored token of an MCP server", RunE: g.onServer(g.logoutServer)},
+		g.FormatFlag(&cobra.Command{Use: "status", Short: "Show where you are signed in", RunE: g.OnExtensions(g.showSignIns)}),
+	}
 }
 
 // Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
 func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, visit oauth.Visit) error {
-	offered, err := s.Login(ctx, c, visit)
+	err := s.Login(ctx, c, visit)
 	switch {
 	case errors.Is(err, extensions.ErrNoSignIn):
 		return cli.UsageError("tenon mcp status shows the servers that you can sign in to", "server %q has no sign-in: it is local, its headers contain a token, or oauth is false", c.Name)
@@ -36,41 +43,28 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	case err != nil:
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Name+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
 	}
-	if _, pinned, err := s.Differences(c, offered); err != nil {
-		return err
-	} else if !pinned && !c.Project {
-		if err := s.Pin(ctx, c); err != nil {
-			return err
-		}
+	offer, err := s.Compare(ctx, c)
+	if err == nil && !offer.Pinned && !c.Project {
+		err = s.Pin(ctx, c)
 	}
-	tools, _, err := s.Available(c, offered)
 	if err == nil {
-		a.Say("signed in to %s; it offers %s", c.Name, view.Plural(len(tools), "tool"))
+		a.Say("signed in to %s; it offers %s", c.Name, view.Plural(len(offer.Tools), "tool"))
 	}
 	return err
 }
 
-func mcpLogoutCommand(a *cli.App) *cobra.Command {
-	return serverCommand(a, "logout", "Remove the stored token of an MCP server", func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		also, err := s.Sharing(c)
-		if err == nil {
-			err = s.Logout(ctx, c)
-		}
-		if errors.Is(err, credentials.ErrNotFound) {
-			return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
-		}
-		if err == nil {
-			a.Say("signed out of %s", strings.Join(append([]string{c.Name}, also...), ", "))
-		}
-		return err
-	})
-}
-
-func mcpStatusCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "status", Short: "Show where you are signed in",
-		RunE: a.OnExtensions(func(_ context.Context, s *extensions.Set, _ []string) error { return showSignIns(a, s) }),
-	})
+func (g *group) logoutServer(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
+	also, err := s.Sharing(c)
+	if err == nil {
+		err = s.Logout(ctx, c)
+	}
+	if errors.Is(err, credentials.ErrNotFound) {
+		return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
+	}
+	if err == nil {
+		g.Say("signed out of %s", strings.Join(append([]string{c.Name}, also...), ", "))
+	}
+	return err
 }
 
 // listedSignIn is a sign-in in the list.
@@ -82,7 +76,7 @@ type listedSignIn struct {
 	Scopes  []string  `json:"scopes,omitempty"`
 }
 
-func showSignIns(a *cli.App, s *extensions.Set) error {
+func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) error {
 	var list []listedSignIn
 	for _, c := range s.Candidates {
 		if c.Server == nil {
@@ -92,31 +86,26 @@ func showSignIns(a *cli.App, s *extensions.Set) error {
 		if errors.Is(err, extensions.ErrNoSignIn) {
 			continue
 		}
-		one := listedSignIn{Name: c.Name}
+		one := listedSignIn{Name: c.Name, Status: "not signed in"}
 		switch {
-		case errors.Is(err, credentials.ErrNotFound):
-			one.Status = "not signed in"
-		case err != nil:
-			return err
-		default:
+		case err == nil:
 			one.Status, one.Issuer, one.Scopes = "signed in", token.Client.Issuer, token.Client.Scopes
 			if token.Expires != 0 {
 				one.Expires = time.UnixMilli(token.Expires)
 			}
-			switch {
-			case len(token.Client.Wanted) > 0:
+			if len(token.Client.Wanted) > 0 {
 				one.Status = "requires more rights; run: tenon mcp login " + c.Name
-			case token.Refresh == "" && token.Expired(time.Now()):
+			} else if token.Refresh == "" && token.Expired(time.Now()) {
 				one.Status = "expired; run: tenon mcp login " + c.Name
 			}
+		case !errors.Is(err, credentials.ErrNotFound):
+			return err
 		}
 		list = append(list, one)
 	}
-	return cli.List(a, list, cli.Listing[listedSignIn]{
+	return cli.List(g.App, list, cli.Listing[listedSignIn]{
 		Empty: "no remote MCP servers that you can sign in to",
 		Head:  []string{"name", "status", "issuer"},
-		Row: func(l *listedSignIn) []string {
-			return []string{l.Name, l.Status, l.Issuer}
-		},
+		Row:   func(l *listedSignIn) []string { return []string{l.Name, l.Status, l.Issuer} },
 	})
 }

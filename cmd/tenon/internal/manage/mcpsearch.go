@@ -5,37 +5,32 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
 const (
-	// searchTimeout limits the request to the registry.
-	searchTimeout = 20 * time.Second
-	// maxSearchBytes limits its answer, in bytes; a server has about one kilobyte.
+	// maxSearchBytes limits the answer of the registry, in bytes; a server has about one kilobyte.
 	maxSearchBytes = 4 << 20
 	// searchLimit is the number of servers that are requested.
 	searchLimit = 30
 )
 
-func mcpSearchCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
+func (g *group) mcpSearch() *cobra.Command {
+	return g.FormatFlag(&cobra.Command{
 		Use: "search WORDS…", Short: "Search the registry of MCP servers",
 		Long: `Search the registry of MCP servers by name. Anyone can publish there: review a server before you add it.
 
 The registry is ` + source.MCPRegistry + `, unless mcp_registry in your own or the
 administrator's configuration names another.`,
-		RunE: a.OnConfig(searchRegistry),
+		RunE: g.OnConfig(g.searchRegistry),
 	})
 }
 
@@ -54,13 +49,13 @@ type registered struct {
 	} `json:"packages,omitempty"`
 }
 
-func searchRegistry(ctx context.Context, w *cli.Workspace, words []string) error {
+func (g *group) searchRegistry(ctx context.Context, w *cli.Workspace, words []string) error {
 	base := cmp.Or(w.Loaded.Config.MCPRegistry, source.MCPRegistry)
 	found, err := search(ctx, base, strings.Join(words, " "))
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("registry %s: %w", base, err), "check the network, and mcp_registry in your configuration")
 	}
-	return cli.List(w.App, found, cli.Listing[registered]{
+	return cli.List(g.App, found, cli.Listing[registered]{
 		Empty: "no server found; the registry searches names, not descriptions",
 		Head:  []string{"name", "version", "", ""},
 		Row: func(r *registered) []string {
@@ -82,24 +77,9 @@ func (r *registered) source() string {
 
 // search requests the newest versions of the servers whose names contain the words.
 func search(ctx context.Context, base, words string) ([]registered, error) {
-	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
-	defer cancel()
-	address := strings.TrimRight(base, "/") + "/v0.1/servers?" + url.Values{
-		"search": {words}, "version": {"latest"}, "limit": {fmt.Sprint(searchLimit)},
-	}.Encode()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := httpx.Proxied{Transport: http.DefaultTransport.(*http.Transport)}.RoundTrip(req) // a redirect is an error below
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("HTTP status %s", resp.Status)
-	}
-	data, err := httpx.ReadAll(resp.Body, maxSearchBytes)
+	fetcher := &source.Fetcher{MCPRegistry: base}
+	query := url.Values{"search": {words}, "version": {"latest"}, "limit": {fmt.Sprint(searchLimit)}}
+	data, err := fetcher.AskRegistry(ctx, "?"+query.Encode(), maxSearchBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -16,27 +16,27 @@ func TestSearch(t *testing.T) {
 			_, _ = w.Write([]byte(`{"servers":[{"server":{"name":"io.example/files","version":"1.0.0","packages":[{"registryType":"npm","identifier":"@x/files"}]}},
 				{"server":{"name":"io.example/web","remotes":[{"type":"streamable-http","url":"https://x.example/mcp"}]}},{"server":{}}],"metadata":{"count":2}}`))
 		case "moved":
-			http.Redirect(w, r, "https://elsewhere.example", http.StatusFound)
+			http.Redirect(w, r, "/v0.1/servers?search=file+system", http.StatusFound)
 		default:
 			_, _ = w.Write([]byte(`<html>`))
 		}
 	}))
 	t.Cleanup(registry.Close)
-	list, err := search(t.Context(), registry.URL+"/", "file system")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, r := range list {
-		got = append(got, r.Name+" "+r.source())
-	}
-	if diff := cmp.Diff([]string{"io.example/files npm:@x/files", "io.example/web https://x.example/mcp"}, got); diff != "" {
-		t.Error(diff)
-	}
-	for _, words := range []string{"moved", "no JSON"} {
-		if _, err := search(t.Context(), registry.URL, words); err == nil {
-			t.Errorf("%s succeeded", words)
+	for _, words := range []string{"file system", "moved"} {
+		list, err := search(t.Context(), registry.URL+"/", words)
+		if err != nil {
+			t.Fatal(err)
 		}
+		var got []string
+		for _, r := range list {
+			got = append(got, r.Name+" "+r.source())
+		}
+		if diff := cmp.Diff([]string{"io.example/files npm:@x/files", "io.example/web https://x.example/mcp"}, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if _, err := search(t.Context(), registry.URL, "no JSON"); err == nil {
+		t.Error("an answer that is not JSON succeeded")
 	}
 }
 

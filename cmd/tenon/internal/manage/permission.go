@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,60 +21,45 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-func permissionCommand(a *cli.App, approve *cobra.Command) *cobra.Command {
+func (g *group) permission(approve *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: "permission", Short: "Show and test permission rules, and manage approvals"}
 	cli.Group(cmd)
-	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the permanent permissions of this project",
-		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) error {
-			list, err := s.Approvals(ctx, w.ApprovalProject())
-			if err != nil {
-				return err
-			}
-			return listApprovals(a, list)
-		}),
-	}
-	var all bool
-	forget := &cobra.Command{
-		Use: "forget [ID]", Short: "Revoke permanent permissions",
-		RunE: func(cmd *cobra.Command, args []string) error { return forgetApprovals(cmd.Context(), a, args, all) },
-	}
-	forget.Flags().BoolVar(&all, "all", false, "revoke all permissions of this project")
-	var agent string
+	forget := &cobra.Command{Use: "forget [ID]", Short: "Revoke permanent permissions", RunE: g.OnStore(g.forgetApprovals)}
+	forget.Flags().BoolVar(&g.all, "all", false, "revoke all permissions of this project")
 	explain := &cobra.Command{
 		Use: "explain PERMISSION [TEXT…]", Short: "Show which rule decides, and which rules it overrides",
 		Example: "  tenon permission explain 'bash git push --force'\n  tenon permission explain edit src/x.go --agent plan",
-		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
-			return explainPermission(ctx, m, args, agent)
+		RunE:    g.OnMachine(g.explainPermission),
+	}
+	explain.Flags().StringVar(&g.agent, "agent", "", "use the rules of this `agent` (default build)")
+	cmd.AddCommand(
+		g.FormatFlag(&cobra.Command{
+			Use: "list", Aliases: []string{"ls"}, Short: "List the permanent permissions of this project", RunE: g.OnStore(g.listApprovals),
 		}),
-	}
-	explain.Flags().StringVar(&agent, "agent", "", "use the rules of this `agent` (default build)")
-	lint := &cobra.Command{
-		Use: "lint", Short: "Find rules that never apply",
-		RunE: a.OnConfig(lintPermissions),
-	}
-	test := &cobra.Command{
-		Use: "test RULE", Short: "Show which recorded calls a rule would change",
-		Example: `  tenon permission test 'bash "git push *" deny'`, Args: cli.Args(1, -1, "a rule: PERMISSION PATTERN ACTION"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			rule, err := parseRule(strings.Join(args, " "))
-			if err != nil {
-				return err
-			}
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return testRule(cmd.Context(), m, rule) })
+		forget, explain,
+		&cobra.Command{Use: "lint", Short: "Find rules that never apply", RunE: g.OnConfig(g.lintPermissions)},
+		&cobra.Command{
+			Use: "test RULE", Short: "Show which recorded calls a rule would change",
+			Example: `  tenon permission test 'bash "git push *" deny'`, Args: cli.Args(1, -1, "a rule: PERMISSION PATTERN ACTION"),
+			RunE: g.OnMachine(g.testRule),
 		},
-	}
-	cmd.AddCommand(a.FormatFlag(list), forget, explain, lint, test, approve, sandboxCommand(a))
+		approve,
+		&cobra.Command{Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why", RunE: g.OnConfig(g.showSandbox)})
 	return cmd
 }
 
-// listApprovals prints permanent permissions.
-func listApprovals(a *cli.App, list []store.Approval) error {
-	return cli.List(a, list, cli.Listing[store.Approval]{
+func (g *group) listApprovals(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) error {
+	list, err := s.Approvals(ctx, w.ApprovalProject())
+	if err != nil {
+		return err
+	}
+	return cli.List(g.App, list, cli.Listing[store.Approval]{
 		Empty: `no permanent permissions here; answering "always" to a permission request adds one`,
 		Head:  []string{"id", "permission", "pattern", "since", "session", "from"},
 		Row: func(p *store.Approval) []string {
@@ -85,35 +69,32 @@ func listApprovals(a *cli.App, list []store.Approval) error {
 	})
 }
 
-func forgetApprovals(ctx context.Context, a *cli.App, args []string, all bool) error {
-	var id int64
-	switch {
-	case all == (len(args) == 1):
+func (g *group) forgetApprovals(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
+	var id int64 // 0: all
+	if g.all == (len(args) == 1) {
 		return cli.UsageError("tenon permission list shows the IDs", "pass an ID or --all")
-	case !all:
-		n, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || n < 1 {
+	}
+	if !g.all {
+		var err error
+		if id, err = strconv.ParseInt(args[0], 10, 64); err != nil || id < 1 {
 			return cli.UsageError("tenon permission list shows the IDs", "invalid ID %q", args[0])
 		}
-		id = n
 	}
-	return a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
-		n, err := s.Forget(ctx, w.ApprovalProject(), id)
-		if errors.Is(err, store.ErrNotFound) {
-			return cli.UsageError("tenon permission list shows them", "%w", err)
-		}
-		if err != nil {
-			return err
-		}
-		return a.Print(fmt.Sprintf("forgotten: %d\n", n))
-	})
+	n, err := s.Forget(ctx, w.ApprovalProject(), id)
+	if errors.Is(err, store.ErrNotFound) {
+		return cli.UsageError("tenon permission list shows them", "%w", err)
+	}
+	if err != nil {
+		return err
+	}
+	return g.Print(fmt.Sprintf("forgotten: %d\n", n))
 }
 
 // explainPermission prints the matching rules for each permission request.
-func explainPermission(ctx context.Context, m *cli.Machine, args []string, agent string) error {
+func (g *group) explainPermission(ctx context.Context, m *cli.Machine, args []string) error {
 	key, text, _ := strings.Cut(strings.Join(args, " "), " ")
 	w := m.Workspace
-	rules, err := m.Rules(agent)
+	rules, err := m.Rules(g.agent)
 	if err != nil {
 		return cli.UsageError("tenon agent list shows the agents", "%w", err)
 	}
@@ -131,7 +112,7 @@ func explainPermission(ctx context.Context, m *cli.Machine, args []string, agent
 		explainRequest(&b, rules, approved, &requests[i])
 	}
 	fmt.Fprintf(&b, "together: %s\n", decided(rules, requests))
-	return w.App.Print(b.String())
+	return g.Print(b.String())
 }
 
 // explainRequest prints the matching rules for each pattern of a request.
@@ -165,18 +146,12 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		b.WriteString("  no rule matches, so tenon asks\n")
 	}
 	t := &view.Table{Indent: "  "}
-	// Several lists may contain the same rule: the bounds of an agent, the rules that a repository cannot override.
-	type place struct{ permission, pattern, origin string }
-	shown := map[place]bool{}
-	for _, verdict := range []struct {
-		text string
-		wins bool
-	}{{"applies", true}, {"overridden", false}} {
+	shown := map[sdk.PermissionRule]bool{} // several lists may contain a rule: the bounds of an agent, the rules that a repository cannot override
+	for _, wins := range []bool{true, false} {
 		for _, step := range slices.Backward(steps) {
-			at := place{step.Rule.Permission, step.Rule.Pattern, step.Rule.Origin}
-			if step.Wins == verdict.wins && !shown[at] {
-				shown[at] = true
-				t.Add(verdict.text, view.RuleText(step.Rule), step.Rule.Origin)
+			if step.Wins == wins && !shown[step.Rule] {
+				shown[step.Rule] = true
+				t.Add(map[bool]string{true: "applies", false: "overridden"}[wins], view.RuleText(step.Rule), step.Rule.Origin)
 			}
 		}
 	}
@@ -190,44 +165,30 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 }
 
 // lintPermissions prints the rules of the configuration that never apply.
-func lintPermissions(_ context.Context, w *cli.Workspace, _ []string) error {
+func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string) error {
 	c := w.Loaded.Config
 	shadows := permission.Shadowed(w.Project.Home, c.Permission)
 	for _, agent := range c.Agent {
 		shadows = append(shadows, permission.Shadowed(w.Project.Home, agent.Permission)...)
 	}
-	var b strings.Builder
-	slips := 0
+	var lines []string
 	for _, warning := range w.Loaded.Warnings {
 		if strings.HasPrefix(warning.Key, "permission") || strings.Contains(warning.Key, ".permission") {
-			slips++
-			b.WriteString(terminal.OneLine(warning.String()) + "\n")
+			lines = append(lines, terminal.OneLine(warning.String()))
 		}
 	}
-	if len(shadows)+slips == 0 {
-		return w.App.Print("every rule can apply\n")
-	}
+	slips := len(lines)
 	for _, s := range shadows {
-		fmt.Fprintf(&b, "%s: %s never applies: %s (%s) comes later and matches everything it does\n", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin)
+		lines = append(lines, fmt.Sprintf("%s: %s never applies: %s (%s) comes later and matches everything it does", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin))
 	}
-	if err := w.App.Print(b.String()); err != nil {
+	if len(lines) == 0 {
+		return g.Print("every rule can apply\n")
+	}
+	if err := g.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err
 	}
 	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never apply, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelled or have no effect"), "fix or remove them, or move them after the rules that cover them: the last matching rule decides")
 }
-
-// shellHost is the host for the shell plugin, which only analyzes commands here.
-type shellHost struct {
-	w *cli.Workspace
-}
-
-func (h shellHost) Logger() *slog.Logger { return h.w.App.Log }
-
-func (h shellHost) Options() json.RawMessage { return nil }
-
-func (h shellHost) Project() sdk.Project { return h.w.Project }
-
-func (h shellHost) Config() *sdk.Config { return h.w.Loaded.Config }
 
 // judged returns the permission requests for a subject; for a shell command, the requests of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
@@ -236,7 +197,7 @@ func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests [
 		return []sdk.PermissionRequest{r}, nil
 	}
 	p := shell.New()
-	if err := p.Start(ctx, shellHost{w}); err != nil {
+	if err := sdktest.New(p, sdktest.Options{Project: w.Project, Config: w.Loaded.Config}).Start(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close(context.WithoutCancel(ctx))) }()
@@ -248,46 +209,42 @@ func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests [
 	return p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
 }
 
-// parseRule reads PERMISSION PATTERN ACTION; the pattern may be quoted.
+// ruleForm matches PERMISSION PATTERN ACTION; the pattern may be quoted.
+var ruleForm = lazyregexp.New(`^(\S+) +(?:"(.*)"|'(.*)'|(.*\S)) +(allow|ask|deny)$`)
+
 func parseRule(text string) (sdk.PermissionRule, error) {
-	key, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
-	at := strings.LastIndexByte(rest, ' ')
-	bad := cli.UsageError(`write it as  bash "git push *" deny`, "invalid rule %q: want a permission, a pattern, and allow, ask or deny", text)
-	if at < 0 {
-		return sdk.PermissionRule{}, bad
+	m := ruleForm().FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return sdk.PermissionRule{}, cli.UsageError(`write it as  bash "git push *" deny`, "invalid rule %q: want a permission, a pattern, and allow, ask or deny", text)
 	}
-	pattern, action := strings.TrimSpace(rest[:at]), sdk.Action(rest[at+1:])
-	if len(pattern) > 1 && (pattern[0] == '"' || pattern[0] == '\'') && pattern[len(pattern)-1] == pattern[0] {
-		pattern = pattern[1 : len(pattern)-1]
-	}
-	switch action {
-	case sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny:
-	default:
-		return sdk.PermissionRule{}, bad
-	}
-	return sdk.PermissionRule{Permission: key, Pattern: pattern, Action: action, Origin: "the tested rule"}, nil
+	return sdk.PermissionRule{Permission: m[1], Pattern: m[2] + m[3] + m[4], Action: sdk.Action(m[5]), Origin: "the tested rule"}, nil
 }
 
 // testRule prints the recorded calls of this project that an additional rule at the end would decide differently.
-func testRule(ctx context.Context, m *cli.Machine, rule sdk.PermissionRule) error {
-	w, a := m.Workspace, m.Workspace.App
+func (g *group) testRule(ctx context.Context, m *cli.Machine, args []string) error {
+	rule, err := parseRule(strings.Join(args, " "))
+	if err != nil {
+		return err
+	}
+	w := m.Workspace
 	q := store.Query{Limit: 10_000, Children: true, Archived: true}
 	q.ProjectID, q.Directory = w.Scope()
 	sessions, err := m.Store.Sessions(ctx, q)
-	if err = a.WithoutDamage(err); err != nil {
+	if err = g.WithoutDamage(err); err != nil {
 		return err
 	}
 	t, calls, changed := &view.Table{}, 0, 0
 	for _, s := range sessions {
 		before, err := m.Rules(s.Agent)
+		if err != nil { // the agent is gone
+			before, err = m.Rules("")
+		}
 		if err != nil {
-			if before, err = m.Rules(""); err != nil {
-				return err
-			}
+			return err
 		}
 		after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
 		messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
-		if err = a.WithoutDamage(err); err != nil {
+		if err = g.WithoutDamage(err); err != nil {
 			return err
 		}
 		for part := range store.PartsOf[*sdk.ToolPart](messages...) {
@@ -305,10 +262,10 @@ func testRule(ctx context.Context, m *cli.Machine, rule sdk.PermissionRule) erro
 			t.Add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), view.Clip(terminal.OneLine(patternsOf(requests)), view.SubjectLength))
 		}
 	}
-	if err := a.PrintTable(t); err != nil {
+	if err := g.PrintTable(t); err != nil {
 		return err
 	}
-	return a.Print(fmt.Sprintf("%d of %d recorded calls would change\n", changed, calls))
+	return g.Print(fmt.Sprintf("%d of %d recorded calls would change\n", changed, calls))
 }
 
 // decided returns the decision about all requests of a call. A call without requests is allowed.
@@ -344,15 +301,8 @@ func recorded(ctx context.Context, w *cli.Workspace, part *sdk.ToolPart) ([]sdk.
 	return r, err == nil
 }
 
-func sandboxCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why",
-		RunE: a.OnConfig(func(_ context.Context, w *cli.Workspace, _ []string) error { return showSandbox(w) }),
-	}
-}
-
 // showSandbox prints the paths of the sandbox and their origins.
-func showSandbox(w *cli.Workspace) error {
+func (g *group) showSandbox(_ context.Context, w *cli.Workspace, _ []string) error {
 	list, err := w.Sandbox()
 	if err != nil {
 		return err
@@ -369,8 +319,8 @@ func showSandbox(w *cli.Workspace) error {
 	for _, name := range w.Loaded.Config.Sandbox.Unconfined {
 		t.Add(sdk.PermissionUnconfined, name, w.Loaded.Origin("sandbox.unconfined"))
 	}
-	if err := w.App.Print(w.Confinement(list) + "\n"); err != nil {
+	if err := g.Print(w.Confinement(list) + "\n"); err != nil {
 		return err
 	}
-	return w.App.PrintTable(t)
+	return g.PrintTable(t)
 }

@@ -4,25 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/tenonhq/tenon"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/plugins"
-	"github.com/tenonhq/tenon/plugins/scaffold"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func pluginCommand(a *cli.App) *cobra.Command {
+func (g *group) plugin() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "Manage, create and test plugins",
 		Long: `Manage, create and test plugins, MCP servers and command hooks.
@@ -31,9 +28,58 @@ Plugins are third-party code. tenon runs a plugin, or anything in a project, onl
 asks again when the content changes.`,
 	}
 	cli.Group(cmd)
-	cmd.AddCommand(pluginListCommand(a), pluginInfoCommand(a), pluginTrustCommand(a), pluginUntrustCommand(a),
-		pluginSwitchCommand(a, "enable", true), pluginSwitchCommand(a, "disable", false), pluginNewCommand(a), pluginBuildCommand(a), pluginSyncCommand(a), pluginTestCommand(a))
+	approve := &cobra.Command{
+		Use: "trust NAME|PATH", Short: "Approve a plugin, an MCP server or command hooks",
+		Long: `Show the requests of a plugin, an MCP server or a block of command hooks, and approve them.
+
+The approval covers the current content and the capabilities shown. If the content or a server's tools change, tenon asks
+again.`,
+		RunE: g.onPlugins(g.trustPlugin),
+	}
+	approve.Flags().BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
+	approve.Flags().StringArrayVar(&g.without, "without", nil, "do not grant this `capability`; may be repeated")
+	cmd.AddCommand(
+		g.FormatFlag(&cobra.Command{
+			Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks", RunE: g.OnExtensions(g.listPlugins),
+		}),
+		g.FormatFlag(&cobra.Command{Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants", RunE: g.onPlugins(g.showPlugins)}),
+		approve,
+		&cobra.Command{Use: "untrust NAME|PATH", Short: "Revoke an approval", RunE: g.OnExtensions(g.untrust)})
+	for _, o := range switches() {
+		cmd.AddCommand(&cobra.Command{
+			Use: o.verb + " NAME|PATH", Short: o.pluginText,
+			Long: o.pluginText + ".\n\nLike an approval, this applies to the plugin's content at this path, not to other plugins with the same name.",
+			RunE: g.onPlugins(func(ctx context.Context, s *extensions.Set, name string) error {
+				if err := onePlace(o.verb, s.Find(name)); err != nil {
+					return err
+				}
+				return g.reportDecision(s.SetEnabled(ctx, name, o.enabled, o.reason), name, o.verb+"d")
+			}),
+		})
+	}
+	cmd.AddCommand(g.authoring()...)
 	return cmd
+}
+
+// switching describes a command that enables or disables an extension.
+type switching struct {
+	verb, serverText, pluginText string
+	enabled                      bool
+	reason                       string
+}
+
+func switches() []switching {
+	return []switching{
+		{"enable", "Enable a disabled MCP server", "Enable a plugin that is disabled or in quarantine", true, ""},
+		{"disable", "Disable an MCP server, keeping its configuration", "Disable a plugin, keeping its approval", false, "disabled by you"},
+	}
+}
+
+// onPlugins returns work with all third-party extensions, and the one at the path if the argument is one.
+func (g *group) onPlugins(f func(ctx context.Context, s *extensions.Set, name string) error) cli.Work {
+	return func(cmd *cobra.Command, args []string) error {
+		return g.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error { return f(cmd.Context(), s, args[0]) })
+	}
 }
 
 // why returns the reason why a candidate does not run, with the remedy.
@@ -75,33 +121,29 @@ type pluginInfo struct {
 	Starts      []string       `json:"starts,omitempty"` // of a server or command hooks
 }
 
-func pluginInfoCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
-				found, err := find(s, args[0])
-				if err != nil {
-					return err
-				}
-				var list []pluginInfo
-				var b strings.Builder
-				for _, c := range found {
-					info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
-					if c.Item != nil {
-						info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
-					}
-					list = append(list, info)
-					b.WriteString(s.Text(c))
-					fmt.Fprintf(&b, "  %-14s %s\n", "state", terminal.Visible(strings.TrimSpace(string(c.State)+" "+why(c))))
-					for _, g := range c.Grants {
-						fmt.Fprintf(&b, "  %-14s %s\n", "granted", terminal.Visible(strings.TrimSpace(g.Name+" "+strings.Join(g.Scope, ", "))))
-					}
-				}
-				return a.Show(list, func() error { return a.Print(b.String()) })
-			})
-		},
-	})
+func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) error {
+	found, err := find(s, name)
+	if err != nil {
+		return err
+	}
+	var list []pluginInfo
+	var b strings.Builder
+	for _, c := range found {
+		info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
+		if c.Item != nil {
+			info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
+		}
+		list = append(list, info)
+		lines := [][2]string{{"state", string(c.State) + " " + why(c)}}
+		for _, grant := range c.Grants {
+			lines = append(lines, [2]string{"granted", grant.Name + " " + strings.Join(grant.Scope, ", ")})
+		}
+		b.WriteString(s.Text(c))
+		for _, line := range lines {
+			fmt.Fprintf(&b, "  %-14s %s\n", line[0], terminal.Visible(strings.TrimSpace(line[1])))
+		}
+	}
+	return g.Show(list, func() error { return g.Print(b.String()) })
 }
 
 // asPaths returns the argument if it looks like a path, and not like a reference with a scheme.
@@ -128,85 +170,22 @@ func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
 }
 
-func pluginTrustCommand(a *cli.App) *cobra.Command {
-	var yes bool
-	var without []string
-	cmd := &cobra.Command{
-		Use: "trust NAME|PATH", Short: "Approve a plugin, an MCP server or command hooks",
-		Long: `Show the requests of a plugin, an MCP server or a block of command hooks, and approve them.
-
-The approval covers the current content and the capabilities shown. If the content or a server's tools change, tenon asks
-again.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return trustPlugin(cmd.Context(), a, args[0], yes, without)
-		},
-	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this `capability`; may be repeated")
-	return cmd
-}
-
-// MaxRounds limits the rounds of one approval: a program reports its requests only after it is started.
-const MaxRounds = 3
-
-func trustPlugin(ctx context.Context, a *cli.App, name string, yes bool, without []string) error {
-	paths := asPaths(name)
-	for round := 1; ; round++ {
-		next := ""
-		err := a.WithExtensions(ctx, paths, func(_ *cli.Workspace, s *extensions.Set) (err error) {
-			next, err = trustFound(ctx, a, s, name, yes, without, round)
-			return err
-		})
-		if err != nil || next == "" || round == MaxRounds {
-			return err
-		}
-		name = next
-	}
-}
-
-// trustFound approves the candidates of a name and returns the name or path for another round, which may be needed; empty if not.
-func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string, yes bool, without []string, round int) (next string, err error) {
+// trustPlugin approves everything with a name or path.
+func (g *group) trustPlugin(ctx context.Context, s *extensions.Set, name string) error {
 	found, err := find(s, name)
-	if err != nil {
-		return "", err
-	}
-	if err := decidable(found); err != nil {
-		return "", err
+	if err == nil {
+		err = onePlace("trust", found)
 	}
 	for _, c := range found {
 		switch {
-		case c.State == plugins.StatePending, c.Server != nil && round == 1:
+		case err != nil:
+		case c.State == plugins.StateReady && c.Server == nil:
+			g.Say("%s is already approved", c.Name)
 		default:
-			if round == 1 {
-				a.Say("%s is already approved", c.Name)
-			}
-			continue
-		}
-		if err := Approve(ctx, a, s, c, yes, without); err != nil {
-			return "", err
-		}
-		next = name
-		if c.Item != nil && len(found) == 1 { // a module or program may describe itself with another name
-			next = c.From
+			err = Approve(ctx, g.App, s, c, g.yes, g.without)
 		}
 	}
-	return next, nil
-}
-
-// decidable returns an error if the candidates cannot be approved.
-func decidable(found []*extensions.Candidate) error {
-	if err := onePlace("trust", found); err != nil {
-		return err
-	}
-	for _, c := range found {
-		switch c.State {
-		case plugins.StateRejected:
-			return cli.UsageError("fix that first", "%s: %w", c.Name, c.Err)
-		case plugins.StateDisabled, plugins.StateQuarantined:
-			return cli.UsageError("enable it with tenon plugin enable "+Argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
-		}
-	}
-	return nil
+	return err
 }
 
 // onePlace returns an error if several plugins have the same name.
@@ -223,177 +202,96 @@ func onePlace(verb string, found []*extensions.Candidate) error {
 	return nil
 }
 
-// Approve shows a candidate, asks the user unless yes is set, and stores the approval.
+// maxRounds limits the rounds of one approval.
+const maxRounds = 3
+
+// Approve shows a candidate, asks the user unless yes is set, and stores the approval. It asks again about a plugin that then requests more.
 func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
+	var err error
+	for round := 0; err == nil && c != nil && round < maxRounds; round++ {
+		c, err = approve(ctx, a, s, c, yes, without)
+	}
+	return err
+}
+
+// approve is one round of Approve. It returns the plugin if it requests more.
+func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) (again *extensions.Candidate, err error) {
+	switch c.State {
+	case plugins.StateRejected:
+		return nil, cli.UsageError("fix that first", "%s: %w", c.Name, c.Err)
+	case plugins.StateDisabled, plugins.StateQuarantined:
+		return nil, cli.UsageError("enable it with tenon plugin enable "+Argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
+	}
 	if err := s.Describe(ctx, c); err != nil {
-		return cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
+		return nil, cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
 	}
 	a.Screen.Line(strings.TrimRight(s.Text(c), "\n"))
 	if c.Server != nil && c.State == plugins.StateReady {
-		changed, err := showDifferences(ctx, a, s, c)
-		if err != nil || !changed {
-			return err
+		offer, err := s.Compare(ctx, c)
+		if err != nil {
+			return nil, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
+		}
+		if offer.Pinned && len(offer.Differences) == 0 {
+			a.Say("%s is already approved, and its tools are unchanged", c.Name)
+			return nil, nil
+		}
+		for _, d := range offer.Differences {
+			a.Say("%s", d.String())
 		}
 	}
-	grants := slices.DeleteFunc(slices.Clone(c.Asked()), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
-	if err := s.Grantable(grants); err != nil {
-		return cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
+	grants := slices.DeleteFunc(slices.Clone(c.Asks), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
+	if err := s.Loader.Grantable(grants); err != nil {
+		return nil, cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
 	}
 	if !yes {
 		ok, err := a.Confirm("  approve it? [y/N] ")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !ok {
-			return cli.Fail(cli.ExitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed")
+			return nil, cli.Fail(cli.ExitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed")
 		}
 	}
-	warning, err := s.Approve(ctx, c, grants)
+	again, warning, err := s.Approve(ctx, c, grants)
+	if errors.Is(err, extensions.ErrLocked) {
+		return nil, cli.Fail(cli.ExitRefused, err, "compare it with the commit that changed "+extensions.ServerLock+"; if the change is right, write the lock again: tenon mcp lock")
+	}
 	if err != nil {
-		return locked(err)
+		return nil, err
 	}
 	if warning != nil {
 		a.Log.Warn("approved, but it does not work yet", "name", c.Name, "err", warning)
 	}
 	a.Say("approved %s", c.Name)
-	return nil
+	return again, nil
 }
 
-// showDifferences shows how an approved server differs from its approval, and reports whether it does.
-func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) (bool, error) {
-	offered, err := s.Offered(ctx, c)
-	if err != nil {
-		return false, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
+func (g *group) untrust(ctx context.Context, s *extensions.Set, args []string) error {
+	what := args[0]
+	for _, path := range asPaths(what) {
+		what = path
+		if resolved, err := filepath.EvalSymlinks(path); err == nil { // if it was removed, its old path identifies it
+			what = resolved
+		}
 	}
-	differences, pinned, err := s.Differences(c, offered)
-	if err != nil {
-		return false, err
+	for _, c := range s.Find(what) {
+		if c.Item != nil && source.IsRef(args[0]) {
+			what = c.Item.Trusted().Source
+		}
 	}
-	if pinned && len(differences) == 0 {
-		a.Say("%s is already approved, and its tools are unchanged", c.Name)
-		return false, nil
-	}
-	for _, d := range differences {
-		a.Say("%s", d.String())
-	}
-	return true, nil
-}
-
-func pluginUntrustCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "untrust NAME|PATH", Short: "Revoke an approval",
-		RunE: a.OnExtensions(func(ctx context.Context, s *extensions.Set, args []string) error {
-			what := args[0]
-			for _, path := range asPaths(what) {
-				what = path
-				if resolved, err := filepath.EvalSymlinks(path); err == nil { // if it was removed, its old path identifies it
-					what = resolved
-				}
-			}
-			for _, c := range s.Find(what) {
-				if c.Item != nil && source.IsRef(args[0]) {
-					what = c.Item.Trusted().Source
-				}
-			}
-			return reportDecision(a, s.Untrust(ctx, what), args[0], "approval revoked")
-		}),
-	}
-}
-
-func pluginSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
-	short, done := "Enable a plugin that is disabled or in quarantine", "enabled"
-	if !enabled {
-		short, done = "Disable a plugin, keeping its approval", "disabled"
-	}
-	return &cobra.Command{
-		Use: verb + " NAME|PATH", Short: short,
-		Long: short + ".\n\nLike an approval, this applies to the plugin's content at this path, not to other plugins with the same name.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
-				if err := onePlace(verb, s.Find(args[0])); err != nil {
-					return err
-				}
-				reason := ""
-				if !enabled {
-					reason = "disabled by you"
-				}
-				return reportDecision(a, s.SetEnabled(cmd.Context(), args[0], enabled, reason), args[0], done)
-			})
-		},
-	}
+	return g.reportDecision(s.Untrust(ctx, what), args[0], "approval revoked")
 }
 
 // reportDecision prints the result of a decision.
-func reportDecision(a *cli.App, err error, name, done string) error {
+func (g *group) reportDecision(err error, name, done string) error {
 	if errors.Is(err, trust.ErrNotFound) {
 		return cli.UsageError("tenon plugin list shows the approved ones; disable servers of your own configuration there", "%q was not approved", name)
 	}
 	if err != nil {
 		return err
 	}
-	a.Say("%s: %s", name, done)
+	g.Say("%s: %s", name, done)
 	return nil
-}
-
-func pluginNewCommand(a *cli.App) *cobra.Command {
-	var carrier, lang string
-	cmd := &cobra.Command{
-		Use: "new NAME", Short: "Create a plugin that builds and passes its tests",
-		Long: `Create a plugin that builds and passes its tests without network access.
-
-Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
-
-  wasm     a sandboxed module without access to files, network, environment or clock unless granted; runs on all platforms
-  process  a separate program; confined on Linux, elsewhere with all your rights
-  mcp      a Model Context Protocol server, which works with other hosts too`,
-		Example: `  tenon plugin new my-plugin
-  tenon plugin new my-server --carrier mcp --lang node`,
-		RunE: func(_ *cobra.Command, args []string) error { return newPlugin(a, args[0], carrier, lang) },
-	}
-	cmd.Flags().StringVar(&carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")
-	cmd.Flags().StringVar(&lang, "lang", "go", "programming `language`")
-	return cmd
-}
-
-func newPlugin(a *cli.App, name, carrier, lang string) error {
-	switch {
-	case plugins.OwnForm(name):
-		return cli.UsageError(`write a name such as "my-plugin"`, "name %q: such names belong to command hooks and MCP servers", name)
-	case cli.IsShipped(name):
-		return cli.UsageError(`write a name such as "my-`+name+`"`, "name %q belongs to a built-in plugin", name)
-	}
-	base, err := a.Directory()
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(base, name)
-	files, err := scaffold.Write(dir, scaffold.Options{Name: name, Carrier: carrier, Lang: lang, SDK: tenon.SDKSource})
-	switch {
-	case errors.Is(err, sdk.ErrManifest):
-		return cli.UsageError(`write a name such as "my-plugin"`, "%w", err)
-	case errors.Is(err, scaffold.ErrExists):
-		return cli.UsageError("choose another name, or another directory with --dir", "%w", err)
-	case errors.As(err, new(*fs.PathError)):
-		return err
-	case err != nil:
-		return cli.UsageError("tenon plugin new --help lists carriers and languages", "%w", err)
-	}
-	var b strings.Builder
-	for _, file := range files {
-		fmt.Fprintln(&b, filepath.Join(dir, filepath.FromSlash(file)))
-	}
-	if err := a.Print(b.String()); err != nil {
-		return err
-	}
-	a.Say("next: tenon plugin test %s", dir)
-	return nil
-}
-
-func pluginListCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks",
-		RunE: a.OnExtensions(func(_ context.Context, s *extensions.Set, _ []string) error { return listPlugins(a, s) }),
-	})
 }
 
 // listedPlugin is a plugin in the list.
@@ -447,19 +345,19 @@ func listed(c *extensions.Candidate) listedPlugin {
 }
 
 // warn prints the warnings about plugins, servers and hooks.
-func warn(a *cli.App, s *extensions.Set) {
+func (g *group) warn(s *extensions.Set) {
 	for _, warning := range s.Warnings {
-		a.Log.Warn(warning)
+		g.Log.Warn(warning)
 	}
 }
 
-func listPlugins(a *cli.App, s *extensions.Set) error {
+func (g *group) listPlugins(_ context.Context, s *extensions.Set, _ []string) error {
 	var rows []listedPlugin
 	for _, c := range s.Candidates {
 		rows = append(rows, listed(c))
 	}
-	warn(a, s)
-	return cli.List(a, rows, cli.Listing[listedPlugin]{
+	g.warn(s)
+	return cli.List(g.App, rows, cli.Listing[listedPlugin]{
 		Empty: "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server",
 		Head:  []string{"name", "version", "carrier", "state", "from", ""},
 		Row: func(p *listedPlugin) []string {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,14 +18,17 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/plugins/scaffold"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,52 +38,102 @@ const describeTime = 20 * time.Second
 // errNoDescription is returned for a plugin that does not describe itself.
 var errNoDescription = errors.New("the plugin does not describe itself")
 
-func pluginSyncCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+// authoring returns the commands for authors of plugins.
+func (g *group) authoring() []*cobra.Command {
+	n := &newPlugin{App: g.App}
+	create := &cobra.Command{
+		Use: "new NAME", Short: "Create a plugin that builds and passes its tests",
+		Long: `Create a plugin that builds and passes its tests without network access.
+
+Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
+
+  wasm     a sandboxed module without access to files, network, environment or clock unless granted; runs on all platforms
+  process  a separate program; confined on Linux, elsewhere with all your rights
+  mcp      a Model Context Protocol server, which works with other hosts too`,
+		Example: `  tenon plugin new my-plugin
+  tenon plugin new my-server --carrier mcp --lang node`,
+		RunE: func(_ *cobra.Command, args []string) error { return n.write(args[0]) },
+	}
+	create.Flags().StringVar(&n.carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")
+	create.Flags().StringVar(&n.lang, "lang", "go", "programming `language`")
+	return []*cobra.Command{create, {
+		Use: "build [PATH]", Short: "Build a plugin and update its plugin.json",
+		Long: `Run the build command in the plugin.json of the plugin at PATH (default: the current directory), then update plugin.json
+as tenon plugin sync-manifest does.`,
+		RunE: g.inPackage(buildPlugin, syncManifest),
+	}, {
 		Use: "sync-manifest [PATH]", Short: "Update plugin.json from a plugin's code",
 		Long: `Update plugin.json of the plugin at PATH (default: the current directory) with the hooks, tools, options and capabilities
 that its code declares. tenon starts a process with the argument --describe, and calls a WASM module. Other fields, such as
 runtime and build, stay the same.
 
 Build the plugin first. It runs without confinement, so use this command only for plugins you wrote yourself.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := packageDirectory(a, args)
-			if err == nil {
-				err = syncManifest(cmd.Context(), a, dir)
-			}
-			return err
-		},
-	}
+		RunE: g.inPackage(syncManifest),
+	}, g.testing()}
 }
 
-func pluginBuildCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "build [PATH]", Short: "Build a plugin and update its plugin.json",
-		Long: `Run the build command in the plugin.json of the plugin at PATH (default: the current directory), then update plugin.json
-as tenon plugin sync-manifest does.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := packageDirectory(a, args)
-			if err == nil {
-				err = buildPlugin(cmd.Context(), a, dir)
-			}
-			if err == nil {
-				err = syncManifest(cmd.Context(), a, dir)
-			}
-			return err
-		},
-	}
+// newPlugin holds the flags of "tenon plugin new".
+type newPlugin struct {
+	*cli.App
+	carrier, lang string
 }
 
-// packageDirectory returns the directory that a command's arguments name.
-func packageDirectory(a *cli.App, args []string) (string, error) {
-	dir, err := filepath.Abs(strings.Join(args, ""))
+func (n *newPlugin) write(name string) error {
+	switch {
+	case plugins.OwnForm(name):
+		return cli.UsageError(`write a name such as "my-plugin"`, "name %q: such names belong to command hooks and MCP servers", name)
+	case cli.IsShipped(name):
+		return cli.UsageError(`write a name such as "my-`+name+`"`, "name %q belongs to a built-in plugin", name)
+	}
+	dir, err := filepath.Abs(name)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, manifest.File)); err != nil {
-		return "", cli.UsageError("name the directory of a plugin; tenon plugin new creates one", "no %s in %s", manifest.File, dir)
+	files, err := scaffold.Write(dir, scaffold.Options{Name: name, Carrier: n.carrier, Lang: n.lang, SDK: tenon.SDKSource})
+	switch {
+	case errors.Is(err, sdk.ErrManifest):
+		return cli.UsageError(`write a name such as "my-plugin"`, "%w", err)
+	case errors.Is(err, scaffold.ErrExists):
+		return cli.UsageError("choose another name, or another directory with --dir", "%w", err)
+	case errors.As(err, new(*fs.PathError)):
+		return err
+	case err != nil:
+		return cli.UsageError("tenon plugin new --help lists carriers and languages", "%w", err)
 	}
-	return dir, nil
+	var b strings.Builder
+	for _, file := range files {
+		fmt.Fprintln(&b, filepath.Join(dir, filepath.FromSlash(file)))
+	}
+	if err := n.Print(b.String()); err != nil {
+		return err
+	}
+	n.Say("next: tenon plugin test %s", dir)
+	return nil
+}
+
+// inPackage returns work that runs the steps for the package in the directory of the argument, until one fails.
+func (g *group) inPackage(steps ...func(context.Context, *cli.App, string) error) cli.Work {
+	return func(cmd *cobra.Command, args []string) error {
+		dir, err := filepath.Abs(strings.Join(args, ""))
+		if err != nil {
+			return err
+		}
+		if !hasManifest(dir) {
+			return cli.UsageError("name the directory of a plugin; tenon plugin new creates one", "no %s in %s", manifest.File, dir)
+		}
+		for _, step := range steps {
+			if err := step(cmd.Context(), g.App, dir); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// hasManifest reports whether a directory is a package of tenon.
+func hasManifest(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, manifest.File))
+	return err == nil
 }
 
 // syncManifest writes the manifest of a package that is built, if its code declares something else.
@@ -151,7 +205,16 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	ctx, cancel := context.WithTimeoutCause(ctx, describeTime, fmt.Errorf("no answer within %s", describeTime))
 	defer cancel()
 	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
-		return describeModule(ctx, a, c, remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))})
+		dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		u := remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))}
+		d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, u)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoDescription, err)
+		}
+		return json.Marshal(d)
 	}
 	program := run.Command[0]
 	if strings.HasPrefix(program, "./") {
@@ -173,18 +236,6 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 		return nil, fmt.Errorf("%w: %s --describe printed %.80q", errNoDescription, strings.Join(run.Command, " "), out)
 	}
 	return out, nil
-}
-
-func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, u remote.Unit) ([]byte, error) {
-	dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
-	if err != nil {
-		return nil, err
-	}
-	d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, u)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoDescription, err)
-	}
-	return json.Marshal(d)
 }
 
 // mergeDescription returns the text of a manifest with the contributions of a description, and with its name, version and description where

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -24,9 +26,8 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-func pluginTestCommand(a *cli.App) *cobra.Command {
-	var update, noBuild bool
-	var record string
+func (g *group) testing() *cobra.Command {
+	t := &pluginTest{App: g.App}
 	cmd := &cobra.Command{
 		Use: "test [PATH]", Short: "Run the tests of a plugin",
 		Long: `Run the plugin at PATH (default: the current directory) against the files in its directory tests:
@@ -41,50 +42,54 @@ depend on the load of the machine. --update saves the actual results as the expe
 --record SESSION first turns each turn of a session into a test: the model's answers become its script, and the results of
 the run the expected ones. Prompts and arguments that hooks changed are recorded as changed. A test runs in an empty
 project: put the files that its tools need into its field "files".`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := filepath.Abs(strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			if _, err := os.Stat(path); err != nil {
-				return cli.UsageError("name a plugin; tenon plugin new creates one", "%w", err)
-			}
-			t := &pluginTest{a: a, path: path, update: update, noBuild: noBuild, record: record != ""}
-			if t.record {
-				if err := recordTurns(cmd.Context(), a, record, filepath.Join(t.root(), "tests")); err != nil {
-					return err
-				}
-			}
-			return t.run(cmd.Context())
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return t.start(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&update, "update", false, "write the results of the turns to their files")
-	cmd.Flags().StringVar(&record, "record", "", "write the turns of this `session` as tests")
-	cmd.Flags().BoolVar(&noBuild, "no-build", false, "do not build the plugin first")
+	cmd.Flags().BoolVar(&t.update, "update", false, "write the results of the turns to their files")
+	cmd.Flags().StringVar(&t.record, "record", "", "write the turns of this `session` as tests")
+	cmd.Flags().BoolVar(&t.noBuild, "no-build", false, "do not build the plugin first")
 	return cmd
 }
 
 // pluginTest is one run of "tenon plugin test".
 type pluginTest struct {
-	a               *cli.App
-	path            string
+	*cli.App
 	update, noBuild bool
-	record          bool // tests without an expected result get one
+	record          string // a session; tests without an expected result get one then
 
+	path, root     string         // of the plugin: its file or directory, and the directory
 	w              *cli.Workspace // an empty project with its own directories
 	passed, failed int
+}
+
+func (t *pluginTest) start(ctx context.Context, args []string) (err error) {
+	if t.path, err = filepath.Abs(strings.Join(args, "")); err != nil {
+		return err
+	}
+	info, err := os.Stat(t.path)
+	if err != nil {
+		return cli.UsageError("name a plugin; tenon plugin new creates one", "%w", err)
+	}
+	if t.root = t.path; !info.IsDir() {
+		t.root = filepath.Dir(t.path)
+	}
+	if t.record != "" {
+		if err := t.recordTurns(ctx); err != nil {
+			return err
+		}
+	}
+	return t.run(ctx)
 }
 
 // run runs all tests with a separate data directory, so that approvals are valid only for the test. The user's configuration is not
 // used.
 func (t *pluginTest) run(ctx context.Context) (err error) {
-	if !t.noBuild {
-		if err := buildPlugin(ctx, t.a, t.root()); err != nil {
-			return err
+	if hasManifest(t.root) {
+		if !t.noBuild {
+			if err := buildPlugin(ctx, t.App, t.root); err != nil {
+				return err
+			}
 		}
-	}
-	if _, err := os.Stat(filepath.Join(t.root(), "plugin.json")); err == nil {
-		if err := checkManifest(ctx, t.a, t.root()); err != nil {
+		if err := checkManifest(ctx, t.App, t.root); err != nil {
 			t.report("plugin.json", err)
 		}
 	}
@@ -93,7 +98,10 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, child.RemoveAll(scratch)) }()
-	if t.w, err = scratchWorkspace(t.a, scratch); err != nil {
+	t.w = &cli.Workspace{App: t.App, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: scratchProject(scratch)}
+	dirs, _ := cli.FindDirs(t.Env, t.Flags.DataDir) // without a home directory, nothing is cached
+	t.w.Project.CacheDir = dirs.CacheDir            // compiling a module takes a second, and a digest identifies each entry
+	if err := os.MkdirAll(t.w.Project.Directory, 0o755); err != nil {
 		return err
 	}
 	if err := t.approve(ctx); err != nil {
@@ -103,12 +111,12 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 		files string
 		run   func(ctx context.Context, path string) error
 	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
-		names, err := fs.Glob(os.DirFS(t.root()), "tests/"+kind.files)
+		names, err := fs.Glob(os.DirFS(t.root), "tests/"+kind.files)
 		if err != nil {
 			return err
 		}
 		for _, name := range names {
-			path := filepath.Join(t.root(), filepath.FromSlash(name))
+			path := filepath.Join(t.root, filepath.FromSlash(name))
 			t.report(path, kind.run(ctx, path))
 		}
 	}
@@ -116,23 +124,15 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	case t.failed > 0:
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, tenon plugin test --update saves it")
 	case t.passed == 0:
-		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root(), "tests"))
+		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root, "tests"))
 	}
-	t.a.Say("%s passed", view.Plural(t.passed, "test"))
+	t.Say("%s passed", view.Plural(t.passed, "test"))
 	return nil
-}
-
-// root returns the directory of the plugin.
-func (t *pluginTest) root() string {
-	if info, err := os.Stat(t.path); err == nil && !info.IsDir() {
-		return filepath.Dir(t.path)
-	}
-	return t.path
 }
 
 // report prints how a test went.
 func (t *pluginTest) report(path string, err error) {
-	name, screen := filepath.Base(path), t.a.Screen
+	name, screen := filepath.Base(path), t.Screen
 	if err != nil {
 		t.failed++
 		screen.Line(screen.Paint(terminal.Red, "✗ ") + terminal.Visible(name) + "\n    " + strings.ReplaceAll(strings.TrimSpace(terminal.Visible(err.Error())), "\n", "\n    "))
@@ -142,69 +142,59 @@ func (t *pluginTest) report(path string, err error) {
 	screen.Line(screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
 }
 
-// scratchWorkspace returns an empty project with its own directories, except for the cache: compiling a module takes a second, and a digest
-// identifies each entry.
-func scratchWorkspace(a *cli.App, scratch string) (*cli.Workspace, error) {
-	dirs, _ := cli.FindDirs(a.Env, a.Flags.DataDir) // without a home directory, nothing is cached
-	project := filepath.Join(scratch, "project")
-	w := &cli.Workspace{App: a, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: sdk.Project{
-		ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch,
-		ConfigDir: filepath.Join(scratch, "config"), DataDir: filepath.Join(scratch, "data"), CacheDir: dirs.CacheDir,
-	}}
-	return w, os.MkdirAll(project, 0o755)
+// scratchProject returns an empty project with its own directories in a temporary directory.
+func scratchProject(dir string) sdk.Project {
+	project := filepath.Join(dir, "project")
+	return sdk.Project{
+		ID: cli.GlobalProject, Directory: project, Worktree: project, Home: dir, ConfigDir: filepath.Join(dir, "config"), DataDir: filepath.Join(dir, "data"),
+	}
 }
 
-// open finds the plugin under test.
-func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
+// with runs f with the plugin under test, which gets the options.
+func (t *pluginTest) with(ctx context.Context, options json.RawMessage, f func(*extensions.Set) error) error {
+	t.w.Loaded.Config.Plugins = []sdk.PluginConfig{{Path: t.path, Options: options}}
 	// Watched, because --update writes into the package.
 	set, err := t.w.Extensions(ctx, []string{t.path}, true)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, c := range set.In(plugins.StateRejected) {
 		err = errors.Join(err, fmt.Errorf("%s: %w", c.Name, c.Err))
 	}
+	if err == nil {
+		err = set.Precompile(ctx) // the time limits of a test do not include compiling
+	}
 	if err != nil {
-		return nil, errors.Join(cli.UsageError("fix the plugin", "%w", err), set.Discard(ctx))
+		err = cli.UsageError("fix the plugin", "%w", err)
+	} else {
+		err = f(set)
 	}
-	// The time limits of a test do not include compiling.
-	if err := set.Precompile(ctx); err != nil {
-		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
-	}
-	return set, nil
+	return errors.Join(err, set.Discard(ctx))
 }
 
 // approve approves the plugin for the test, with everything it requests.
 func (t *pluginTest) approve(ctx context.Context) error {
-	for range MaxRounds {
-		set, err := t.open(ctx)
-		if err != nil {
-			return err
-		}
-		pending := set.In(plugins.StatePending)
-		for _, c := range pending {
-			err = errors.Join(err, approveAsAuthor(ctx, set, c))
-		}
-		if len(pending) == 0 {
-			for _, c := range set.Candidates {
-				if c.Server != nil {
-					err = errors.Join(err, set.Pin(ctx, c))
+	return t.with(ctx, nil, func(set *extensions.Set) (err error) {
+		for range maxRounds {
+			for _, c := range set.In(plugins.StatePending) {
+				if err == nil {
+					err = set.Describe(ctx, c)
+				}
+				if err == nil {
+					_, _, err = set.Approve(ctx, c, c.Asks)
 				}
 			}
 		}
-		if err = errors.Join(err, set.Discard(ctx)); err != nil || len(pending) == 0 {
-			return err
+		if err == nil && len(set.In(plugins.StatePending)) > 0 {
+			err = errors.New("the plugin requests more each time it is approved")
 		}
-	}
-	return errors.New("the plugin requests more each time it is approved")
-}
-
-func approveAsAuthor(ctx context.Context, set *extensions.Set, c *extensions.Candidate) error {
-	if err := set.Describe(ctx, c); err != nil {
+		for _, c := range set.Candidates {
+			if err == nil && c.Server != nil {
+				err = set.Pin(ctx, c)
+			}
+		}
 		return err
-	}
-	_, err := set.Approve(ctx, c, c.Asked())
-	return err
+	})
 }
 
 // turn runs one scripted turn.
@@ -213,26 +203,26 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	set, err := t.open(ctx)
-	if err != nil {
+	var got *trialResult
+	err = t.with(ctx, trial.Options, func(set *extensions.Set) (err error) {
+		got, err = trial.run(ctx, t.App, set.Plugins())
 		return err
-	}
-	got, err := trial.run(ctx, t.w.App, set.Plugins)
-	if err = errors.Join(err, set.Discard(ctx)); err != nil {
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	if t.update || t.record && trial.Expect == nil {
+	case t.update, t.record != "" && trial.Expect == nil:
 		trial.Expect = got
 		return trial.write(path)
-	}
-	if trial.Expect == nil {
+	case trial.Expect == nil:
 		return errors.New("it has no expected result; check the turn and save its result with --update")
 	}
-	diff, err := got.differences(trial.Expect)
-	if err == nil && diff != "" {
+	want, wantErr := cli.JSON(trial.Expect)
+	have, haveErr := cli.JSON(got)
+	if diff := udiff.Unified("expected", "got", want, have); diff != "" {
 		err = errors.New("unexpected result:\n" + diff)
 	}
-	return err
+	return errors.Join(wantErr, haveErr, err)
 }
 
 // replay runs recorded hook calls.
@@ -246,31 +236,25 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	set, err := t.open(ctx)
-	if err != nil {
+	return t.with(ctx, nil, func(set *extensions.Set) (err error) {
+		for _, p := range set.Plugins() {
+			var differences []sdktest.Difference
+			if err == nil {
+				err = sdktest.New(p, sdktest.Options{}).Start(ctx)
+			}
+			if err == nil {
+				differences, err = sdktest.Replay(ctx, p, records)
+			}
+			for _, d := range differences {
+				err = errors.Join(err, errors.New(d.String()))
+			}
+		}
 		return err
-	}
-	for _, p := range set.Plugins {
-		h := sdktest.New(p, sdktest.Options{})
-		var differences []sdktest.Difference
-		if err == nil {
-			err = h.Start(ctx)
-		}
-		if err == nil {
-			differences, err = sdktest.Replay(ctx, p, records)
-		}
-		for _, d := range differences {
-			err = errors.Join(err, errors.New(d.String()))
-		}
-	}
-	return errors.Join(err, set.Discard(ctx))
+	})
 }
 
 // buildPlugin builds the package in a directory, if its manifest has a build command.
 func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, manifest.File)); errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
 	p, err := manifest.ReadUnbuilt(dir)
 	if err != nil {
 		return cli.UsageError("fix the plugin", "%w", err)
@@ -295,16 +279,14 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 // BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		if !hasManifest(path) {
 			continue
 		}
-		if err := buildPlugin(ctx, a, path); err != nil {
-			return err
+		err := buildPlugin(ctx, a, path)
+		if err == nil {
+			err = syncManifest(ctx, a, path)
 		}
-		if _, err := os.Stat(filepath.Join(path, manifest.File)); err != nil {
-			continue
-		}
-		if err := syncManifest(ctx, a, path); err != nil && !errors.Is(err, errNoDescription) {
+		if err != nil && !errors.Is(err, errNoDescription) {
 			return err
 		}
 	}

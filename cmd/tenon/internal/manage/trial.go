@@ -12,8 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -115,8 +113,7 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	project := sdk.Project{ID: cli.GlobalProject, Directory: filepath.Join(dir, "project"), Home: dir, ConfigDir: filepath.Join(dir, "config"), DataDir: filepath.Join(dir, "data")}
-	project.Worktree = project.Directory
+	project := scratchProject(dir)
 	if err := t.lay(project.Directory); err != nil {
 		return nil, err
 	}
@@ -143,11 +140,7 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 	defer func() { err = errors.Join(err, s.Close()) }()
 	cfg.HookConfig = map[string]sdk.HookOverride{}
 	for _, p := range under {
-		m := p.Manifest()
-		cfg.HookConfig[m.Name] = sdk.HookOverride{Timeout: trialHookTimeout.Milliseconds()}
-		if len(t.Options) > 0 {
-			cfg.Plugins = append(cfg.Plugins, sdk.PluginConfig{Path: m.Name, Options: t.Options})
-		}
+		cfg.HookConfig[p.Manifest().Name] = sdk.HookOverride{Timeout: trialHookTimeout.Milliseconds()}
 	}
 	h, err := host.New(ctx, host.Options{
 		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(cli.Shipped(), under...),
@@ -234,19 +227,6 @@ func (r *trialResult) hooks(e *inspect.Explained, under []sdk.Plugin) {
 	}
 }
 
-// differences returns the difference to the expected result as a unified diff, or "".
-func (r *trialResult) differences(want *trialResult) (string, error) {
-	before, err := json.MarshalIndent(want, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	after, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return "", err
-	}
-	return udiff.Unified("expected", "got", string(before)+"\n", string(after)+"\n"), nil
-}
-
 // scriptStep is one answer of a model, as in a script of the offline provider.
 type scriptStep struct {
 	Text      string       `json:"text,omitempty"`
@@ -258,12 +238,12 @@ type scriptCall struct {
 	Args json.RawMessage `json:"args"`
 }
 
-// recordTurns writes each turn of a session to the tests in a directory: the prompt, and the model's answers as a script. The files have no
-// expected result yet.
-func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
-	return a.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
-		info, err := cli.FindSession(ctx, s, session)
-		if err = a.WithoutDamage(err); err != nil {
+// recordTurns writes each turn of a session to the tests: the prompt, and the model's answers as a script. The files have no expected
+// result yet.
+func (t *pluginTest) recordTurns(ctx context.Context) error {
+	return t.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
+		info, err := cli.FindSession(ctx, s, t.record)
+		if err = t.WithoutDamage(err); err != nil {
 			return err
 		}
 		messages, err := s.Messages(ctx, info.ID, store.Page{})
@@ -277,6 +257,7 @@ func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
 		if len(turns) == 0 {
 			return cli.UsageError("tenon session list shows sessions", "session %s has no turn with an answer", info.ID)
 		}
+		dir := filepath.Join(t.root, "tests")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -285,7 +266,7 @@ func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
 			if err := turn.write(path); err != nil {
 				return err
 			}
-			a.Say("recorded %s", path)
+			t.Say("recorded %s", path)
 		}
 		return nil
 	})

@@ -1,0 +1,353 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/mcp"
+)
+
+// mcpFiles returns the commands that change files of servers.
+func (g *group) mcpFiles() []*cobra.Command {
+	add := &cobra.Command{
+		Use: "add NAME [flags] -- COMMAND [ARG…] | add NAME URL", Short: "Add an MCP server", Args: cli.Args(2, -1, "a name, and a command or a URL"),
+		Long: `Add an MCP server: a command that starts it, or its URL. tenon starts the server once to check that it works, and approves
+the tools it then offers.`,
+		Example: `  tenon mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+  tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
+		RunE: g.OnConfig(g.addServer),
+	}
+	f, flags := &g.server, add.Flags()
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "set an environment variable of the server, as `NAME=VALUE`; ${NAME} is replaced by your own variable; may be repeated")
+	flags.StringArrayVar(&f.headers, "header", nil, "send an HTTP header, as `NAME=VALUE`; may be repeated")
+	flags.StringVar(&f.transport, "transport", "", "`transport` of a URL: http (default) or sse")
+	flags.DurationVar(&f.timeout, "timeout", mcp.DefaultTimeout, "time for the start and for each request")
+	flags.BoolVar(&f.project, "project", false, "use the project's .mcp.json instead of your own configuration")
+	flags.BoolVar(&f.noProbe, "no-probe", false, "do not start the server now")
+	flags.SetInterspersed(true)
+	list := []*cobra.Command{add, cli.WithFlags(&cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove an MCP server that was added with tenon mcp add", RunE: g.OnConfig(g.removeServer),
+	}, add, "project")}
+	for _, o := range switches() {
+		list = append(list, &cobra.Command{
+			Use: o.verb + " NAME", Short: o.serverText,
+			Long: o.serverText + `.
+
+For a server in your own mcp.json, this changes that file. For a project's server, it changes only your approval; the
+project's file stays the same.`,
+			RunE: g.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+				return g.switchServer(ctx, w, args[0], o)
+			}),
+		})
+	}
+	return list
+}
+
+// mcpAdd holds the flags of "tenon mcp add".
+type mcpAdd struct {
+	env, headers     []string
+	transport        string
+	timeout          time.Duration
+	project, noProbe bool
+}
+
+// mcpEntry is a server in .mcp.json.
+type mcpEntry struct {
+	Type    string            `json:"type,omitempty"` // empty: stdio
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Timeout int64             `json:"timeout,omitempty"` // milliseconds
+}
+
+// entry returns the entry of the flags and of a command or URL.
+func (f *mcpAdd) entry(args []string) (json.RawMessage, error) {
+	e := &mcpEntry{}
+	if f.timeout < time.Millisecond {
+		return nil, cli.UsageError("write a time such as 30s", "--timeout %s: want at least 1ms", f.timeout)
+	}
+	if f.timeout != mcp.DefaultTimeout {
+		e.Timeout = f.timeout.Milliseconds()
+	}
+	var err error
+	if strings.Contains(args[0], "://") {
+		if len(args) > 1 || len(f.env) > 0 {
+			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
+		}
+		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
+		e.Headers, err = pairs("--header", f.headers)
+	} else {
+		if len(f.headers) > 0 || f.transport != "" {
+			return nil, cli.UsageError("omit them", "a server with a command takes no --header and no --transport")
+		}
+		e.Command, e.Args = args[0], args[1:]
+		e.Env, err = pairs("--env", f.env)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(e)
+}
+
+func pairs(flag string, list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, pair := range list {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, cli.UsageError("write "+flag+" NAME=VALUE", "%s %q has no value", flag, pair)
+		}
+		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return out, nil
+}
+
+func (g *group) addServer(ctx context.Context, w *cli.Workspace, args []string) error {
+	name, path := args[0], serverFile(w, g.server.project)
+	entry, err := g.server.entry(args[1:])
+	if err == nil {
+		err = lockFiles(ctx, w, func() error { return g.writeServer(ctx, w, name, entry) })
+	}
+	if err != nil {
+		return err
+	}
+	g.Say("added %s to %s", name, path)
+	if g.server.noProbe {
+		return nil
+	}
+	return g.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		c, err := g.findServer(s, name)
+		if err != nil {
+			return err
+		}
+		g.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit())
+		_, warning, err := s.Approve(ctx, c, nil) // adding a server approves it
+		if err != nil {
+			return err
+		}
+		if warning != nil {
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", Argument(c), path, Argument(c)))
+		}
+		return g.printTools(ctx, s, c, nil)
+	})
+}
+
+// writeServer adds a server to a file.
+func (g *group) writeServer(ctx context.Context, w *cli.Workspace, name string, entry json.RawMessage) error {
+	file, err := readMCPFile(w, g.server.project)
+	if err != nil {
+		return err
+	}
+	if _, taken := file.servers[name]; taken {
+		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
+	}
+	if err := g.unique(ctx, name); err != nil {
+		return err
+	}
+	if err := checkServer(name, entry, "the new server", "tenon mcp add --help shows examples"); err != nil {
+		return err
+	}
+	return file.write(config.Set(file.text, serverKey(name), entry))
+}
+
+// unique returns an error if a server of any scope has the name, or a name that would lead to the same names of tools.
+func (g *group) unique(ctx context.Context, name string) error {
+	return g.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		plugin := (&mcp.Server{Name: name}).PluginName()
+		for _, c := range s.Candidates {
+			if c.Server != nil && c.Server.PluginName() == plugin {
+				return cli.UsageError("choose another name", "the name %q is too similar to server %q in %s", name, c.Name, c.From)
+			}
+		}
+		return nil
+	})
+}
+
+// checkServer returns an error if an entry of a file is invalid.
+func checkServer(name string, entry json.RawMessage, file, fix string) error {
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
+	if err != nil {
+		return err
+	}
+	if _, _, err := mcp.ReadConfig(data, file, func(string) (string, bool) { return "", true }); err != nil {
+		return cli.UsageError(fix, "%w", err)
+	}
+	return nil
+}
+
+func (g *group) removeServer(ctx context.Context, w *cli.Workspace, args []string) error {
+	name, path := args[0], ""
+	before, failed := w.Extensions(ctx, nil, false)
+	err := changeServer(ctx, w, name, g.server.project, func(file *mcpFile) error {
+		path = file.path
+		return file.write(config.Remove(file.text, serverKey(name)))
+	})
+	if err == nil {
+		g.Say("removed %s from %s", name, path)
+	}
+	if failed == nil {
+		if err == nil {
+			failed = g.forgetToken(ctx, before, name, path)
+		}
+		failed = errors.Join(failed, before.Discard(ctx))
+	}
+	if err == nil && failed != nil {
+		g.Log.Warn("a token of the removed server may still be stored", "server", name, "err", failed)
+	}
+	return err
+}
+
+// forgetToken signs out of a server that was removed from a file: no command finds its token afterwards, unless another server uses
+// it.
+func (g *group) forgetToken(ctx context.Context, before *extensions.Set, name, path string) error {
+	i := slices.IndexFunc(before.Candidates, func(c *extensions.Candidate) bool { return c.Server != nil && c.Name == name && c.From == path })
+	if i < 0 {
+		return nil
+	}
+	if users, err := before.Sharing(before.Candidates[i]); err != nil || len(users) > 0 {
+		return err
+	}
+	err := before.Logout(ctx, before.Candidates[i])
+	if errors.Is(err, credentials.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		g.Say("signed out of %s", name)
+	}
+	return err
+}
+
+func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string, o switching) error {
+	own := false
+	err := changeServer(ctx, w, name, false, func(file *mcpFile) error {
+		if own = !file.project; !own {
+			return nil
+		}
+		if o.enabled {
+			if err := checkServer(name, file.servers[name], file.path, "correct the entry in the file"); err != nil {
+				return err
+			}
+		}
+		key := checked.Join(serverKey(name), "disabled")
+		text, err := config.Remove(file.text, key)
+		if err == nil && !o.enabled {
+			text, err = config.Set(text, key, json.RawMessage("true"))
+		}
+		if err := file.write(text, err); err != nil {
+			return err
+		}
+		g.Say("%sd %s in %s", o.verb, name, file.path)
+		return nil
+	})
+	if own {
+		return err
+	}
+	return g.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		c, err := g.findServer(s, name)
+		if err != nil {
+			return err
+		}
+		if !c.Project {
+			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there`, o.enabled), "server %q is configured in %s", name, c.From)
+		}
+		return g.reportDecision(s.SetEnabled(ctx, name, o.enabled, o.reason), name, o.verb+"d")
+	})
+}
+
+// lockTimeout is the maximum wait for another process that changes files of servers.
+const lockTimeout = 30 * time.Second
+
+// lockFiles runs f while no other process changes files of servers.
+func lockFiles(ctx context.Context, w *cli.Workspace, f func() error) error {
+	return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "mcp", "files.lock"), lockTimeout, f)
+}
+
+// changeServer runs f with the file that contains a server: the user's, or else the project's. With project, only the latter.
+func changeServer(ctx context.Context, w *cli.Workspace, name string, project bool, f func(file *mcpFile) error) error {
+	return lockFiles(ctx, w, func() error {
+		var paths []string
+		for _, inProject := range []bool{false, true} {
+			if project && !inProject {
+				continue
+			}
+			file, err := readMCPFile(w, inProject)
+			if err != nil {
+				return err
+			}
+			if _, there := file.servers[name]; there {
+				return f(file)
+			}
+			paths = append(paths, file.path)
+		}
+		return cli.UsageError("tenon mcp list shows where each server is configured", "server %q not found in %s", name, strings.Join(paths, " and "))
+	})
+}
+
+// mcpFile is a file of servers. Changes keep its layout and other content.
+type mcpFile struct {
+	w       *cli.Workspace
+	path    string
+	project bool   // the project's, else the user's
+	text    []byte // with an object mcpServers
+	servers map[string]json.RawMessage
+}
+
+// serverKey returns the key of a server in the file.
+func serverKey(name string) string { return checked.Join("mcpServers", name) }
+
+// serverFile returns the file to add servers to.
+func serverFile(w *cli.Workspace, project bool) string {
+	if project {
+		return filepath.Join(w.Project.Worktree, extensions.ProjectServerFile)
+	}
+	return filepath.Join(w.Project.ConfigDir, extensions.ServerFile)
+}
+
+// readMCPFile reads the file. A missing file is empty.
+func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
+	path := serverFile(w, project)
+	text, err := projectfs.ForProject(w.Project).Read(path, extensions.MaxServerFile)
+	var file, servers map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(text, &file)
+	}
+	if raw, ok := file["mcpServers"]; ok && err == nil {
+		err = json.Unmarshal(raw, &servers)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", path, cli.Cause(err)), "correct the file, whose mcpServers must hold one object per server, or delete it; tenon did not change it")
+	}
+	if servers == nil {
+		if text, err = config.Set(text, "mcpServers", json.RawMessage("{}")); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return &mcpFile{w, path, project, text, servers}, nil
+}
+
+// write replaces the file with the result of a change.
+func (f *mcpFile) write(text []byte, err error) error {
+	if err != nil {
+		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", f.path, err), "fix the file by hand; tenon did not change it")
+	}
+	return f.w.WriteFile(f.path, text, !f.project) // headers and variables of the user may be tokens
+}
