@@ -2,7 +2,6 @@ package jsonline
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,44 +24,70 @@ type Conn struct {
 	closed chan struct{} // closed by Close
 	done   chan struct{} // closed when Serve has returned
 
-	writing chan struct{} // holds an element while a message is written
+	writing chan struct{}         // holds an element while a message is written
+	now     func(line []byte) int // writes as much as the stream accepts without waiting; nil if the stream may wait
 	out     []byte
+
+	reads   deadliner // nil if only Serve reads
+	reading sync.Mutex
+	lines   *reader
+	left    *received     // read by await for Serve
+	wanted  chan struct{} // has an element if Serve is to read immediately
 
 	mu      sync.Mutex
 	last    uint64
-	waiting map[uint64]func(*Message) // requests without a response
+	waiting map[uint64]request
+}
+
+// request is a request without a response.
+type request struct {
+	take func(*Message)
+	own  bool // its goroutine reads
 }
 
 // New returns a connection over stream, which Close closes.
 func New(stream io.ReadWriteCloser) *Conn {
 	return &Conn{
-		stream: stream, closed: make(chan struct{}), done: make(chan struct{}), writing: make(chan struct{}, 1),
-		waiting: map[uint64]func(*Message){},
+		stream: stream, closed: make(chan struct{}), done: make(chan struct{}), writing: make(chan struct{}, 1), now: writerNow(stream),
+		reads: limited(stream), lines: &reader{buffer: bufio.NewReaderSize(stream, bufferBytes)}, wanted: make(chan struct{}, 1),
+		waiting: map[uint64]request{},
 	}
 }
 
 // Serve reads until the connection ends: responses go to their requests, requests and notifications of the other end to handle, in order.
 // handle should return soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open,
-// so that the caller can note the reason before the other end sees that it closes.
+// so that the caller can note the reason before the other end sees that it closes. After a response to a request of Ask, callers of Ask read, and
+// Serve continues within a few milliseconds after them.
 func (c *Conn) Serve(handle func(*Message)) error {
 	defer close(c.done)
-	lines := &reader{buffer: bufio.NewReaderSize(c.stream, bufferBytes)}
 	for {
-		line, err := lines.next()
-		if err != nil {
+		if err := c.serve(handle); err != nil {
 			return err
 		}
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
+		if !c.busy() {
+			c.pause()
 		}
-		m, err := Decode(line)
+	}
+}
+
+// serve reads until the connection ends, with its error, or callers can read for themselves.
+func (c *Conn) serve(handle func(*Message)) error {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	for {
+		m, err := c.receive()
 		switch {
 		case err != nil:
+			c.left = &received{nil, err} // no caller reads after it
 			return err
 		case m.Method != "":
 			handle(m)
 		default:
+			own := c.own(m.ID)
 			c.Update(m.ID, m)
+			if own && !c.busy() {
+				return nil
+			}
 		}
 	}
 }
@@ -87,14 +112,29 @@ func (c *Conn) NextID() uint64 {
 	return c.last
 }
 
-// Begin sends a request with an ID of NextID. take receives its messages, in the goroutine of Serve; it must not wait long. If ctx ends before
+// Begin sends a request with an ID of NextID. take receives its messages, in a goroutine that reads; it must not wait long. If ctx ends before
 // the request is written, sent reports whether the other end may still receive it.
 func (c *Conn) Begin(ctx context.Context, id uint64, method string, params json.RawMessage, take func(*Message)) (sent bool, err error) {
+	sent, err = c.begin(ctx, id, method, params, request{take: take})
+	c.wake()
+	return sent, err
+}
+
+// Ask is Begin for a caller that next waits for the response: it may read for it in this goroutine for some milliseconds.
+func (c *Conn) Ask(ctx context.Context, id uint64, method string, params json.RawMessage, take func(*Message)) (sent bool, err error) {
+	sent, err = c.begin(ctx, id, method, params, request{take, c.reads != nil})
+	if err == nil {
+		c.await(id)
+	}
+	return sent, err
+}
+
+func (c *Conn) begin(ctx context.Context, id uint64, method string, params json.RawMessage, r request) (sent bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
 	c.mu.Lock()
-	c.waiting[id] = take
+	c.waiting[id] = r
 	c.mu.Unlock()
 	if sent, err = c.write(ctx.Done(), &Message{ID: id, Method: method, Params: params}); !sent {
 		c.Forget(id)
@@ -105,10 +145,31 @@ func (c *Conn) Begin(ctx context.Context, id uint64, method string, params json.
 	return sent, err
 }
 
+// request returns the request that waits with this ID.
+func (c *Conn) request(id uint64) (request, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.waiting[id]
+	return r, ok
+}
+
+// own reports whether the goroutine of a request reads for itself.
+func (c *Conn) own(id uint64) bool {
+	r, _ := c.request(id)
+	return r.own
+}
+
+// busy reports whether requests wait.
+func (c *Conn) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting) > 0
+}
+
 // Update gives a message to the request that waits with this ID, if any. A response ends the wait.
 func (c *Conn) Update(id uint64, m *Message) {
 	c.mu.Lock()
-	take := c.waiting[id]
+	take := c.waiting[id].take
 	if m.Method == "" {
 		delete(c.waiting, id)
 	}
@@ -157,27 +218,44 @@ func (c *Conn) write(abandoned <-chan struct{}, m *Message) (sent bool, err erro
 	case <-c.closed:
 		return false, ErrClosed
 	}
-	line, err := m.encode(c.out[:0])
-	if err != nil {
-		<-c.writing
-		return false, err
+	written, err := c.start(m)
+	if written == nil {
+		return err == nil, err
 	}
-	if c.out = line; cap(line) > keptBytes {
-		c.out = nil
-	}
-	written := make(chan error, 1)
-	go func() { // ends when the other end has read enough, or with Close, which waits
-		_, err := c.stream.Write(line)
-		if err != nil {
-			err = ErrClosed
-		}
-		<-c.writing
-		written <- err
-	}()
 	select {
 	case err := <-written:
 		return err == nil, err
 	case <-abandoned:
 		return true, errAbandoned
 	}
+}
+
+// start writes a message. The caller has put an element into writing, which is removed afterwards. If the stream does not take the whole message
+// now, a goroutine writes the rest, and written receives its error.
+func (c *Conn) start(m *Message) (written <-chan error, err error) {
+	line, err := m.encode(c.out[:0])
+	if err != nil {
+		<-c.writing
+		return nil, err
+	}
+	if c.out = line; cap(line) > keptBytes {
+		c.out = nil
+	}
+	if c.now != nil {
+		line = line[c.now(line):]
+	}
+	if len(line) == 0 {
+		<-c.writing
+		return nil, nil
+	}
+	outcome := make(chan error, 1)
+	go func() { // ends when the other end has read enough, or with Close, which waits
+		_, err := c.stream.Write(line)
+		if err != nil {
+			err = ErrClosed
+		}
+		<-c.writing
+		outcome <- err
+	}()
+	return outcome, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -172,7 +173,7 @@ type reader struct {
 }
 
 // next returns the next line without its newline; it is valid until the next call. The end of the input is io.EOF, in the middle of a line
-// io.ErrUnexpectedEOF.
+// io.ErrUnexpectedEOF. After os.ErrDeadlineExceeded, next continues with the line.
 func (r *reader) next() ([]byte, error) {
 	for {
 		part, err := r.buffer.ReadSlice('\n')
@@ -190,6 +191,9 @@ func (r *reader) next() ([]byte, error) {
 			return line, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			r.long = append(r.long, part...)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			r.long = append(r.long, part...)
+			return nil, err
 		case errors.Is(err, io.EOF) && len(r.long)+len(part) > 0:
 			return nil, io.ErrUnexpectedEOF
 		default:

@@ -136,7 +136,7 @@ type lineHooks struct{ conn *jsonline.Conn }
 
 func (l lineHooks) begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool) {
 	req.Id = l.conn.NextID()
-	sent, _ = l.conn.Begin(ctx, req.Id, "hook", hookParams(req), func(m *jsonline.Message) {
+	sent, _ = l.conn.Ask(ctx, req.Id, "hook", hookParams(req), func(m *jsonline.Message) {
 		if m.Method == "" { // a hook has no notifications
 			take(hookResponse(m))
 		}

@@ -35,7 +35,7 @@ func ends(t *testing.T) (ends [2]*os.File) {
 	return ends
 }
 
-// caller is a connection and the other end of its socket.
+// caller is a connection whose calls read for themselves, and the other end of its socket.
 type caller struct {
 	*jsonline.Conn
 	other   *os.File
@@ -63,7 +63,7 @@ func newCaller(t *testing.T) *caller {
 func (c *caller) ask(ctx context.Context) (string, error) {
 	answer := make(chan *jsonline.Message, 1)
 	id := c.NextID()
-	if _, err := c.Begin(ctx, id, "ask", nil, func(m *jsonline.Message) { answer <- m }); err != nil {
+	if _, err := c.Ask(ctx, id, "ask", nil, func(m *jsonline.Message) { answer <- m }); err != nil {
 		return "", err
 	}
 	select {
@@ -98,8 +98,8 @@ func (c *caller) answer(before string) {
 	}
 }
 
-// Each of many callers gets its own answer, and Serve gets everything else.
-func TestManyCallers(t *testing.T) {
+// Each of many callers gets its own answer, whoever reads it, and Serve gets everything else.
+func TestAwait(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]string{"answers only": "", "notifications": `{"jsonrpc":"2.0","method":"log"}` + "\n"} {
 		t.Run(name, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestManyCallers(t *testing.T) {
 	}
 }
 
-// A caller stops waiting when its context ends, in the middle of a line too, and later calls get whole messages.
-func TestCanceled(t *testing.T) {
+// A caller stops reading when its context ends, in the middle of a line too, and later calls get whole messages.
+func TestAwaitCanceled(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t)
 	for i := range 20 {
@@ -168,8 +168,8 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// Serve gets what comes after an answer, and the reason for the end that a caller saw.
-func TestAnswerThenServe(t *testing.T) {
+// Serve gets what comes after an answer, although callers read for themselves then, and the reason for the end that a caller saw.
+func TestAwaitThenServe(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t)
 	asked := make(chan error, 1)
@@ -204,6 +204,29 @@ func TestAnswerThenServe(t *testing.T) {
 		t.Errorf("the call ended with %v", err)
 	}
 	if err := <-c.served; !errors.Is(err, jsonline.ErrBadMessage) {
+		t.Errorf("Serve ended with %v", err)
+	}
+}
+
+// A call does not read after Serve ended with a bad message.
+func TestAskAfterServe(t *testing.T) {
+	t.Parallel()
+	c := newCaller(t)
+	_, _ = fmt.Fprintln(c.other, "garbage")
+	<-c.Done()
+	if sent, err := c.Ask(t.Context(), c.NextID(), "ask", nil, func(*jsonline.Message) {}); !sent || err != nil {
+		t.Errorf("the request was not sent: %v", err)
+	}
+}
+
+// drained is a stream whose reads end at a deadline that its owner has set.
+type drained struct{ io.ReadWriteCloser }
+
+func (drained) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+func TestServeEndsAtForeignDeadline(t *testing.T) {
+	t.Parallel()
+	if err := jsonline.New(drained{ends(t)[0]}).Serve(func(*jsonline.Message) {}); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("Serve ended with %v", err)
 	}
 }

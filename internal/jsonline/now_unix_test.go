@@ -33,7 +33,7 @@ func TestUnreadRequest(t *testing.T) {
 				_, _ = lines.Peek(len(`{"jsonrpc":"2.0","id":1,"method":"short","params":{}}`) + 10)
 				cancel()
 			}()
-			if sent, err := c.Begin(ctx, 2, "long", long, take); !sent || !errors.Is(err, context.Canceled) {
+			if sent, err := c.Ask(ctx, 2, "long", long, take); !sent || !errors.Is(err, context.Canceled) {
 				t.Errorf("a long request: %v, %v", sent, err)
 			}
 			late, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
