@@ -57,7 +57,7 @@ func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 // call runs the handler with the deadline of the hook (deadline.go). The error is from the handler or about its answer.
 func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.Answer, took time.Duration, err error) {
 	start := time.Now()
-	answer, err = WithDeadline(ctx, e.o.Logger, h.Timeout, t.call)
+	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, t.call)
 	switch took = time.Since(start); {
 	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // it returned too late, or because its context ended
 		err = h.timeoutError(err)

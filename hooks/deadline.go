@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -26,7 +27,12 @@ var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 // the caller changes later.
 //
 // Errors: the error of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
-func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (none T, _ error) {
+func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	return withDeadline(ctx, log, limit, func(run func()) { go run() }, f) // it ends with f
+}
+
+// withDeadline is WithDeadline on a goroutine of start.
+func withDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, start func(run func()), f func(context.Context) (T, error)) (none T, _ error) {
 	type result struct {
 		value T
 		err   error
@@ -34,11 +40,11 @@ func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 	call := &callContext{Context: ctx, deadline: time.Now().Add(limit)}
 	defer call.end()
 	done := make(chan result, 1)
-	go func() { // ends with f
+	start(func() {
 		r := result{err: errExited}
 		defer func() { done <- r }()
 		r.value, r.err = RecoverPanic(call, log, f)
-	}()
+	})
 	runtime.Gosched()
 	select {
 	case r := <-done: // as most calls, which need no timer
@@ -116,5 +122,38 @@ func (c *callContext) end() {
 	c.ended = true
 	if c.cancel != nil {
 		c.cancel()
+	}
+}
+
+// maxIdle bounds the goroutines that wait for a call.
+const maxIdle = 8
+
+// workers are goroutines for calls of hooks. Some wait for the next call: their stacks have grown already, which saves a call into WASM 4 µs.
+type workers struct {
+	next chan func()
+	idle atomic.Int32
+	end  <-chan struct{} // closed when idle ones must end
+}
+
+// start runs f on an idle goroutine or a new one.
+func (w *workers) start(f func()) {
+	select {
+	case w.next <- f:
+	default:
+		go w.work(f) // ends after f, or when it is idle and the engine ends
+	}
+}
+
+func (w *workers) work(f func()) {
+	for f != nil {
+		f()
+		f = nil
+		if w.idle.Add(1) <= maxIdle {
+			select {
+			case f = <-w.next:
+			case <-w.end:
+			}
+		}
+		w.idle.Add(-1)
 	}
 }

@@ -53,8 +53,9 @@ type Engine struct {
 	plugins   map[string]*pluginState
 	observers []*observer
 	observing sync.WaitGroup  // goroutines of observers
-	life      context.Context // of observers
+	life      context.Context // of observers and idle workers
 	end       context.CancelFunc
+	workers   workers
 }
 
 // pluginHook is a hook of a plugin, with the user's overrides.
@@ -92,6 +93,7 @@ func New(o Options) (*Engine, error) {
 	}
 	e := &Engine{o: o, points: map[sdk.Point][]*pluginHook{}, plugins: map[string]*pluginState{}}
 	e.life, e.end = context.WithCancel(context.Background())
+	e.workers = workers{next: make(chan func()), end: e.life.Done()}
 	var problems []error
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name])...)
