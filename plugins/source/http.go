@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -225,7 +226,7 @@ func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, au
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable || resp.StatusCode == http.StatusPartialContent:
 		return errors.Join(errCut, os.Remove(part), os.RemoveAll(part+".tag"))
 	default:
-		return fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+		return statusError(req, resp)
 	}
 	file, err := os.OpenFile(part, flags, 0o600)
 	if err != nil {
@@ -279,6 +280,15 @@ func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want i
 	}
 }
 
+// statusError returns the error of an answer whose status is one.
+func statusError(req *http.Request, resp *http.Response) error {
+	said := string(bytes.TrimSpace(httpx.Excerpt(resp.Body, maxExcerpt)))
+	if said != "" {
+		said = ": " + said
+	}
+	return fmt.Errorf("%s: HTTP status %s%s", req.URL.Redacted(), strings.TrimSpace(resp.Status), said)
+}
+
 // ErrNotFound is returned when the server does not have a package or file.
 var ErrNotFound = errors.New("not found")
 
@@ -304,7 +314,7 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		err := fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+		err := statusError(req, resp)
 		if resp.StatusCode == http.StatusNotFound {
 			err = fmt.Errorf("%w: %w", ErrNotFound, err)
 		}
