@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,26 @@ func rebuildChild(ctx context.Context, path string) error {
 	return err
 }
 
+// killed yields rounds, each with the directory of a copy of a database in which a command ran: to its end in round 0, killed in the others.
+func killed(t *testing.T, command string, data []byte) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		whole := time.Duration(0)
+		for round := range rounds(t) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "tenon.db")
+			must(t, os.WriteFile(path, data, 0o600))
+			if round == 0 {
+				whole = howLong(t, command, path)
+			} else {
+				killWhile(t, command, path, whole+whole/4)
+			}
+			if !yield(round, dir) {
+				return
+			}
+		}
+	}
+}
+
 // A repair that is killed leaves each damaged row where it was, or removed and set aside.
 func TestCrashRepair(t *testing.T) {
 	if testing.Short() {
@@ -56,19 +77,10 @@ func TestCrashRepair(t *testing.T) {
 	for n := range messages / 2 {
 		data = bytes.ReplaceAll(data, []byte(content("ses_a", n)[:12]), append([]byte(content("ses_a", n)[:11]), 1))
 	}
-	whole := time.Duration(0)
-	for round := range rounds(t) {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "tenon.db")
-		must(t, os.WriteFile(path, data, 0o600))
-		if round == 0 {
-			whole = howLong(t, "repair", path)
-		} else {
-			killWhile(t, "repair", path, whole+whole/4)
-		}
+	for round, dir := range killed(t, "repair", data) {
 		s := openAt(t, dir)
 		got, damaged := readAll(t, s, "ses_a")
-		aside, _ := os.ReadFile(path + ".aside") // there only when it came to that
+		aside, _ := os.ReadFile(filepath.Join(dir, "tenon.db.aside")) // there only when it came to that
 		if named, kept := len(damaged), bytes.Count(aside, []byte(`"type":"text"`)); len(got) != messages/2 || named != messages/2 && (named != 0 || kept != messages/2) {
 			t.Errorf("round %d: %d parts, %d named as damaged, %d set aside", round, len(got), named, kept)
 		}
@@ -91,16 +103,7 @@ func TestCrashRebuild(t *testing.T) {
 	s := openAt(t, base)
 	want, damaged := readAll(t, s, "ses_a")
 	must(t, s.Close())
-	whole := time.Duration(0)
-	for round := range rounds(t) {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "tenon.db")
-		must(t, os.WriteFile(path, data, 0o600))
-		if round == 0 {
-			whole = howLong(t, "rebuild", path)
-		} else {
-			killWhile(t, "rebuild", path, whole+whole/4)
-		}
+	for round, dir := range killed(t, "rebuild", data) {
 		s := openAt(t, dir)
 		got, named := readAll(t, s, "ses_a")
 		if d := cmp.Diff(want, got); d != "" {
@@ -122,7 +125,7 @@ func TestCrashRebuild(t *testing.T) {
 			t.Errorf("round %d: the journal is %q, want wal", round, mode)
 		}
 		must(t, s.Close())
-		if _, err := Rebuild(t.Context(), Options{Path: path}); err != nil {
+		if _, err := Rebuild(t.Context(), Options{Path: filepath.Join(dir, "tenon.db")}); err != nil {
 			t.Errorf("round %d: once more: %v", round, err)
 		}
 	}
