@@ -30,7 +30,8 @@ func Path(path, project string) string {
 	if ownsPrograms(project) {
 		return path
 	}
-	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return !filepath.IsAbs(dir) || passes(Real(project), dir) })
+	project = Real(project)
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool { return !filepath.IsAbs(dir) || passes(project, dir) })
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 

@@ -36,9 +36,9 @@ const (
 
 // Options configure an Opener. The zero value is ready for use.
 type Options struct {
-	// Environ is the environment of the host, in the form of os.Environ. PATH, HOME and similar variables are passed to processes.
-	// Default os.Environ.
-	Environ []string
+	// Environ returns the environment of the host, in the form of os.Environ; called at each start of a process. PATH, HOME and similar
+	// variables are passed to it. Default os.Environ.
+	Environ func() []string
 	// Host is the host's name and version, for the log of a plugin.
 	Host string
 	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default DefaultStartTimeout.
@@ -67,7 +67,7 @@ type Opener struct{ opts Options }
 // New returns an opener.
 func New(o Options) *Opener {
 	if o.Environ == nil {
-		o.Environ = os.Environ()
+		o.Environ = os.Environ
 	}
 	o.Host = cmp.Or(o.Host, "tenon")
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)

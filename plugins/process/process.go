@@ -92,7 +92,7 @@ func environ(o Options, u *remote.Unit) ([]string, error) {
 		}
 		env["PLUGIN_DATA"] = u.DataDir
 	}
-	return child.Environ(o.Environ, env), nil
+	return child.Environ(o.Environ(), env), nil
 }
 
 // connect starts the process through go-plugin.

@@ -42,9 +42,9 @@ type Precompiler interface {
 
 // Environment is the host as openers see it.
 type Environment struct {
-	Environ  []string // in the form of os.Environ
-	Host     string   // name and version, for the log of a plugin
-	CacheDir string   // directory for compiled code, which openers may create; empty: nothing is cached
+	Environ  func() []string // in the form of os.Environ; for starts of processes
+	Host     string          // name and version, for the log of a plugin
+	CacheDir string          // directory for compiled code, which openers may create; empty: nothing is cached
 	Logger   *slog.Logger
 	// Unconfined reports whether the processes of the plugin run with all rights of the user. If nil, none do.
 	Unconfined func(plugin string) bool

@@ -89,7 +89,7 @@ func (o *Options) outside() []string {
 // openers returns the opener of each carrier.
 func openers(o *Options) map[sdk.Carrier]remote.Opener {
 	env := remote.Environment{
-		Environ: o.outside(), Host: "tenon " + o.Version, CacheDir: o.CacheDir, Logger: o.Logger,
+		Environ: o.outside, Host: "tenon " + o.Version, CacheDir: o.CacheDir, Logger: o.Logger,
 		Unconfined: func(plugin string) bool { return o.unconfined(plugin) != nil },
 	}
 	out := map[sdk.Carrier]remote.Opener{}
