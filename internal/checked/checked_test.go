@@ -138,7 +138,7 @@ func TestBound(t *testing.T) {
 
 // FuzzDecode reads any text. Problems have places that exist; what has none can be decoded.
 func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{"", "{}", "{", "[]", `"\ud800"`, "// x", "\ufeff{}", `{"name": "a", "name": 1,}`, `{"raw": [[1e400]], "x": {}}`, "{\"list\":\n[\"\xff\"]}"} {
+	for _, seed := range []string{"", "{}", "{", "[]", `"\ud800"`, "// x", "\ufeff{}", `{"name": "a", "name": 1,}`, `{"raw": [[1e400]], "x": {}}`, "{\"list\":\n[\"\xff\"]}", `"\00襤`} {
 		f.Add(seed, false)
 		f.Add(seed, true)
 	}

@@ -110,7 +110,11 @@ func (s *Source) Position(offset int) (line, column int) {
 		return 0, 0
 	}
 	line = s.line(offset)
-	return line, 1 + utf8.RuneCount(s.text[s.lines[line-1]:offset])
+	start := s.lines[line-1]
+	for offset > start && offset < len(s.text) && !utf8.RuneStart(s.text[offset]) {
+		offset-- // to the start of the character
+	}
+	return line, 1 + utf8.RuneCount(s.text[start:offset])
 }
 
 func (s *Source) line(offset int) int {

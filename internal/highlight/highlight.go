@@ -46,7 +46,10 @@ func Named(name string) *Language {
 // because its end may be in that line.
 func (l *Language) Line(line string, state State) ([]Token, State) {
 	s := scanner{language: l, line: line, state: state}
-	if l == nil || len(line) > maxLine {
+	switch {
+	case line == "":
+		return nil, state
+	case l == nil || len(line) > maxLine:
 		s.add(Text, len(line))
 		return s.tokens, State{}
 	}

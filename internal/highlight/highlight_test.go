@@ -76,6 +76,7 @@ func FuzzLine(f *testing.F) {
 	for _, name := range []string{"go", "rust", "python", "sh", "html", "lua", "php", "none"} {
 		f.Add(name, "a /* b\n\"c\\\" 'd' '\\u{1} `e`\n--[[ x ]] <!-- 0x1.f #if @media", "\xff'\xfe")
 	}
+	f.Add("none", "", "")
 	f.Fuzz(func(t *testing.T, name, first, second string) {
 		l := highlight.Named(name)
 		var state highlight.State
