@@ -43,7 +43,7 @@ func commandCarrier() Carrier {
 	return Carrier{
 		Name: "command", Foreign: true, Points: []sdk.Point{sdk.PointToolBefore, sdk.PointPermissionAsk}, Hang: conformance.FaultLoop,
 		Open: func(t *testing.T, c Case) sdk.Plugin {
-			p := commandHooks(t, shop.build(t, "command", nil), map[string]string{"CONFORMANCE_OPTIONS": string(c.Options)}, c.Description.Hooks...)
+			p := commandHooks(t, program(t), map[string]string{guestEnv: guestCommand, "CONFORMANCE_OPTIONS": string(c.Options)}, c.Description.Hooks...)
 			return &described{p, c.Description.Hooks, func(h *sdk.Hook) bool { return strings.Contains(h.Name, "hooks[0]") }}
 		},
 		Skips: map[string]string{
@@ -64,11 +64,10 @@ func TestCommand(t *testing.T) {
 // TestBadCommands runs turns with command hooks that go wrong.
 func TestBadCommands(t *testing.T) {
 	t.Parallel()
-	path := shop.build(t, "fault", nil)
 	// A command that says nothing sensible decides nothing, at PermissionRequest either.
 	commands := map[string]string{"missing": "/nonexistent/command", "interpreter": "nonexistent-interpreter x.py", "killed": "kill -9 $$"}
 	for _, fault := range []string{"silent", "exit", "garbage", "flood", "drip"} {
-		commands[fault] = fmt.Sprintf("%q %s", path, fault)
+		commands[fault] = fmt.Sprintf("%q %s", program(t), fault)
 	}
 	for name, command := range commands {
 		for _, at := range []place{{sdk.PointToolBefore, 1}, {sdk.PointToolAfter, 1}, {sdk.PointPermissionAsk, 1}} {
@@ -77,7 +76,7 @@ func TestBadCommands(t *testing.T) {
 					// The hooks beside the command succeed, between its failures.
 					hook := hookAt(at.point, hookTimeout)
 					hook.OnError = sdk.OnErrorSkip
-					return &described{commandHooks(t, command, nil, hook), []sdk.HookDescription{hook}, func(h *sdk.Hook) bool { return strings.Contains(h.Name, "hooks[0]") }}
+					return &described{commandHooks(t, command, map[string]string{guestEnv: guestFault}, hook), []sdk.HookDescription{hook}, func(h *sdk.Hook) bool { return strings.Contains(h.Name, "hooks[0]") }}
 				})
 			})
 		}

@@ -1,5 +1,6 @@
-// Package conformance tests that a plugin behaves the same over every carrier, and what plugins that misbehave cost. Its folders hold the
-// plugin of plugins/plugintest/conformance as each carrier runs it: as a WASM module, a process, an MCP server, a command.
+// Package conformance tests that a plugin behaves the same over every carrier, and what plugins that misbehave cost. The suite's
+// plugin is plugins/plugintest/conformance. The folders hold it as a WASM module and in other languages. As a process, an MCP server or a command,
+// it is the test program, which starts itself again (TestMain).
 //
 // Each case of the suite runs twice: over the carrier, and in this process for comparison. The resulting value, the verdict, the notices
 // for the user and the ledger must be equal. Ledgers are compared as JSON without durations. If a handler does not return (a panic, a crash,

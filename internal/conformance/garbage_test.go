@@ -93,7 +93,6 @@ func openModule(t *testing.T, r *wasm.Runtime, point sdk.Point, module []byte) s
 // TestBadProcesses runs turns with executables installed, as plugins and as MCP servers, that are neither.
 func TestBadProcesses(t *testing.T) {
 	t.Parallel()
-	path := shop.build(t, "fault", nil)
 	carriers := map[string]struct {
 		faults []string
 		open   func(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin
@@ -104,13 +103,13 @@ func TestBadProcesses(t *testing.T) {
 				"deaf lines", "garbage lines", "endless line",
 			},
 			func(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin {
-				return openProcess(t, path, fault, hook)
+				return openProcess(t, fault, hook)
 			},
 		},
 		"mcp": {
 			[]string{"silent", "exit", "garbage", "flood", "drip"},
 			func(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin {
-				return openServer(t, path, fault, hook)
+				return openServer(t, fault, hook)
 			},
 		},
 	}
@@ -125,10 +124,10 @@ func TestBadProcesses(t *testing.T) {
 	}
 }
 
-func openProcess(t *testing.T, path, fault string, hook sdk.HookDescription) sdk.Plugin {
+func openProcess(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin {
 	t.Helper()
 	p, err := process.New(process.Options{StartTimeout: 2 * time.Second}).Open(remote.Unit{
-		Description: sdk.Description{Name: conformance.Name, Hooks: []sdk.HookDescription{hook}}, Command: []string{path, fault},
+		Description: sdk.Description{Name: conformance.Name, Hooks: []sdk.HookDescription{hook}}, Command: []string{program(t), fault}, Env: map[string]string{guestEnv: guestFault},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,10 +135,11 @@ func openProcess(t *testing.T, path, fault string, hook sdk.HookDescription) sdk
 	return p
 }
 
-func openServer(t *testing.T, path, fault string, hook sdk.HookDescription) sdk.Plugin {
+func openServer(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin {
 	t.Helper()
 	s := mcp.Server{
-		Name: conformance.Name, Transport: mcp.TransportStdio, Command: path, Args: []string{fault}, Cwd: t.TempDir(), Own: true, Timeout: 2 * time.Second,
+		Name: conformance.Name, Transport: mcp.TransportStdio, Command: program(t), Args: []string{fault}, Cwd: t.TempDir(), Own: true, Timeout: 2 * time.Second,
+		Env: map[string]string{guestEnv: guestFault},
 		Hooks: []sdk.MCPHookConfig{{
 			Tool: "hook", Point: hook.Point, Name: hook.Point, Reads: hook.Reads, Writes: hook.Writes, TimeoutMS: hook.TimeoutMS,
 		}},

@@ -56,14 +56,6 @@ func (w *workshop) close() error {
 	return os.RemoveAll(w.dir)
 }
 
-// build builds one of the folders of this package, once, and returns the path of the file.
-func (w *workshop) build(t testing.TB, folder string, env []string, flags ...string) string {
-	t.Helper()
-	return w.compile(t, folder, env, func(out string) []string {
-		return append(append([]string{"go", "build", "-o", out}, flags...), "./"+folder)
-	})
-}
-
 // compile runs a compiler for a folder, once, and returns the path of the file.
 func (w *workshop) compile(t testing.TB, folder string, env []string, command func(out string) []string) string {
 	t.Helper()
@@ -129,7 +121,9 @@ func wasmCarrier() Carrier {
 	return Carrier{
 		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
 		Open: func(t *testing.T, c Case) sdk.Plugin {
-			return openWASM(t, c, shop.build(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared"))
+			return openWASM(t, c, shop.compile(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, func(out string) []string {
+				return []string{"go", "build", "-o", out, "-buildmode=c-shared", "./wasm"}
+			}))
 		},
 	}
 }
@@ -152,13 +146,13 @@ func openWASM(t *testing.T, c Case, path string) sdk.Plugin {
 
 func processCarrier() Carrier {
 	return Carrier{Name: "process", Grants: true, Open: func(t *testing.T, c Case) sdk.Plugin {
-		return openCase(t, c, shop.build(t, "process", nil))
+		return openGuest(t, c, guestProcess, program(t))
 	}}
 }
 
 func linesCarrier() Carrier {
 	return Carrier{Name: "lines", Grants: true, Open: func(t *testing.T, c Case) sdk.Plugin {
-		return openCase(t, c, shop.build(t, "lines", nil))
+		return openGuest(t, c, guestLines, program(t))
 	}}
 }
 
@@ -243,11 +237,28 @@ func script(t *testing.T, interpreter, path string) []string {
 	return []string{program, path}
 }
 
+// program returns the path of this program.
+func program(t testing.TB) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // openCase opens the plugin of a case as a process.
 func openCase(t *testing.T, c Case, command ...string) sdk.Plugin {
 	t.Helper()
+	return openGuest(t, c, "", command...)
+}
+
+// openGuest is openCase for a guest of this program.
+func openGuest(t *testing.T, c Case, guest string, command ...string) sdk.Plugin {
+	t.Helper()
 	p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
 		Description: c.Description, Command: command, Root: sourceRoot(t), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+		Env: map[string]string{guestEnv: guest},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,14 +1,60 @@
 package conformance_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/sdk"
+	sdklines "github.com/tenonhq/tenon/sdk/lines"
+	"github.com/tenonhq/tenon/sdk/process"
 )
 
+// guestEnv is the variable that names the guest as which a test starts this program again.
+const guestEnv = "TENON_TEST_GUEST"
+
+// The guests.
+const (
+	guestProcess = "process" // over gRPC
+	guestLines   = "lines"
+	guestCommand = "command"
+	guestMCP     = "mcp"
+	guestFault   = "fault" // the argument names the fault
+)
+
+// runGuest runs a guest until it ends.
+func runGuest(name string) error {
+	p := conformance.New(sdk.CarrierProcess)
+	p.Exit = os.Exit
+	switch name {
+	case guestProcess:
+		process.Serve(p)
+	case guestLines:
+		sdklines.Serve(p)
+	case guestCommand:
+		return runCommand(context.Background(), os.Stdin, os.Stdout)
+	case guestMCP:
+		return runServer(context.Background(), os.Stdin, os.Stdout)
+	case guestFault:
+		return runFault(os.Args[1])
+	default:
+		return fmt.Errorf("guest %q not found", name)
+	}
+	return nil
+}
+
 func TestMain(m *testing.M) {
+	if name := os.Getenv(guestEnv); name != "" {
+		if err := runGuest(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1) // of a command: an error, and no decision
+		}
+		return
+	}
 	if err := shop.open(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -15,13 +15,8 @@ import (
 // mcpServer returns the configuration of the suite's MCP server for a case.
 func mcpServer(t *testing.T, c Case, interceptors bool) mcp.Server {
 	t.Helper()
-	type setup struct {
-		Options      json.RawMessage `json:"options"`
-		Hooks        []guest.HookRef `json:"hooks"`
-		Interceptors bool            `json:"interceptors"`
-	}
-	s := setup{Options: c.Options, Interceptors: interceptors}
-	server := mcp.Server{Name: conformance.Name, Transport: mcp.TransportStdio, Command: shop.build(t, "mcp", nil), Cwd: t.TempDir(), Own: true}
+	s := serverSetup{Options: c.Options, Interceptors: interceptors}
+	server := mcp.Server{Name: conformance.Name, Transport: mcp.TransportStdio, Command: program(t), Cwd: t.TempDir(), Own: true}
 	for i, d := range c.Description.Hooks {
 		hook, err := hookpoint.Hook(&d, "hook", nil)
 		if err != nil {
@@ -30,7 +25,7 @@ func mcpServer(t *testing.T, c Case, interceptors bool) mcp.Server {
 		s.Hooks = append(s.Hooks, guest.HookRef{Point: hook.Point, Name: hook.Name})
 		if !interceptors {
 			server.Hooks = append(server.Hooks, sdk.MCPHookConfig{
-				Tool: "hook_" + strconv.Itoa(i), Point: d.Point, Name: hook.Name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
+				Tool: hookTool + strconv.Itoa(i), Point: d.Point, Name: hook.Name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
 				Before: d.Before, After: d.After, OnError: d.OnError, TimeoutMS: d.TimeoutMS,
 			})
 		}
@@ -39,7 +34,7 @@ func mcpServer(t *testing.T, c Case, interceptors bool) mcp.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.Env = map[string]string{"CONFORMANCE_SETUP": string(raw)}
+	server.Env = map[string]string{guestEnv: guestMCP, "CONFORMANCE_SETUP": string(raw)}
 	return server
 }
 

@@ -1,8 +1,4 @@
-// Command command is the plugin of the conformance suite as a command hook: it is started for each event, reads the event from stdin, runs its
-// hook, and writes the decision to stdout.
-//
-// The environment variable CONFORMANCE_OPTIONS holds the plugin's options.
-package main
+package conformance_test
 
 import (
 	"context"
@@ -18,8 +14,8 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-// event holds the fields of an event that the command reads.
-type event struct {
+// commandEvent holds the fields of an event that the command reads.
+type commandEvent struct {
 	Name      string          `json:"hook_event_name"`
 	SessionID string          `json:"session_id"`
 	CallID    string          `json:"tool_use_id"`
@@ -27,14 +23,9 @@ type event struct {
 	ToolInput json.RawMessage `json:"tool_input"`
 }
 
-func main() {
-	if err := run(context.Background(), os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) // an error, and no decision
-	}
-}
-
-func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+// runCommand is the plugin of the suite as a command hook: it is started for each event, reads the event, runs its hook, and writes the decision.
+// The environment variable CONFORMANCE_OPTIONS holds the plugin's options.
+func runCommand(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p) // Go would exit with status 2, which is a decision in this dialect
@@ -44,7 +35,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	var e event
+	var e commandEvent
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return err
 	}
@@ -53,7 +44,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		point, value = sdk.PointPermissionAsk, nil
 		input = sdk.PermissionRequest{SessionID: e.SessionID, Permission: e.ToolName, Args: e.ToolInput}
 	}
-	req, err := request(input, value)
+	req, err := hookRequest(input, value)
 	if err != nil {
 		return err
 	}
@@ -80,7 +71,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	return json.NewEncoder(out).Encode(decision)
 }
 
-func request(input, value any) (*guest.HookRequest, error) {
+func hookRequest(input, value any) (*guest.HookRequest, error) {
 	raw, err := json.Marshal(input)
 	if err != nil || value == nil {
 		return &guest.HookRequest{Input: raw}, err

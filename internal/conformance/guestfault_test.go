@@ -1,5 +1,4 @@
-// Command fault is a plugin that fails in the way that its argument names. Tests start it as a process plugin or an MCP server.
-package main
+package conformance_test
 
 import (
 	"bytes"
@@ -8,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -19,40 +19,39 @@ import (
 // dripTime is the pause between two bytes of a slow writer.
 const dripTime = 50 * time.Millisecond
 
-func main() {
-	if len(os.Args) < 2 {
-		fail(fmt.Errorf("which fault?"))
-	}
-	switch os.Args[1] {
+// runFault fails in the way that the argument names. Tests start it as a process plugin, a command hook or an MCP server. It returns an error for
+// faults that end the process.
+func runFault(fault string) error {
+	switch fault {
 	case "silent": // neither writes nor reads
 		select {}
 	case "exit": // exits without a handshake
-		fail(fmt.Errorf("this plugin does not work"))
+		return errors.New("this plugin does not work")
 	case "garbage": // writes an unknown message
 		fmt.Println("\x00\xff{]| not a handshake |\x1b[31m")
 		select {}
 	case "flood": // writes an endless line
 		for {
 			if _, err := os.Stdout.Write(bytes.Repeat([]byte("flood "), 10_000)); err != nil {
-				return
+				return nil
 			}
 		}
 	case "drip": // writes a line byte by byte
 		for {
 			fmt.Print("1")
-			time.Sleep(dripTime)
+			<-time.After(dripTime)
 		}
 	case "deaf peer": // accepts a connection and never answers
-		serve(func(net.Conn) { select {} })
+		return servePeer(func(net.Conn) { select {} })
 	case "garbage peer":
-		serve(func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 418 no\r\n\r\n\x00\xff{]") })
+		return servePeer(func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 418 no\r\n\r\n\x00\xff{]") })
 	case "dripping peer":
-		serve(func(c net.Conn) {
+		return servePeer(func(c net.Conn) {
 			for {
 				if _, err := c.Write([]byte{22}); err != nil {
 					return
 				}
-				time.Sleep(dripTime)
+				<-time.After(dripTime)
 			}
 		})
 	case "deaf lines": // a line peer that never answers
@@ -68,24 +67,24 @@ func main() {
 			}
 		})
 	}
-	fail(fmt.Errorf("fault %q not found", os.Args[1]))
+	return fmt.Errorf("fault %q not found", fault)
 }
 
-// serve prints a handshake and calls treat for each connection.
-func serve(treat func(net.Conn)) {
+// servePeer prints a handshake and calls treat for each connection.
+func servePeer(treat func(net.Conn)) error {
 	certificate, err := certify()
 	if err != nil {
-		fail(err)
+		return err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		fail(err)
+		return err
 	}
 	fmt.Printf("1|1|tcp|%s|grpc|%s\n", l.Addr(), base64.RawStdEncoding.EncodeToString(certificate))
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			fail(err)
+			return err
 		}
 		treat(c)
 	}
@@ -105,9 +104,4 @@ func certify() ([]byte, error) {
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour)}
 	return x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, err)
-	os.Exit(1)
 }

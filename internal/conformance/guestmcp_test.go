@@ -1,14 +1,9 @@
-// Command mcp is the plugin of the conformance suite as an MCP server on stdin and stdout. Each of its hooks is a tool, which the
-// configuration of the server declares as a hook, or an interceptor of an event tenon/<point>.
-//
-// The environment variable CONFORMANCE_SETUP holds the values that other carriers pass from the manifest and the host.
-package main
+package conformance_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -19,27 +14,21 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-// setup is the configuration of the server.
-type setup struct {
+// serverSetup is the configuration of the server: the values that other carriers pass from the manifest and the host.
+type serverSetup struct {
 	Options      json.RawMessage `json:"options"`
 	Hooks        []guest.HookRef `json:"hooks"`
 	Interceptors bool            `json:"interceptors"`
 }
 
-func main() {
-	var s setup
-	err := json.Unmarshal([]byte(os.Getenv("CONFORMANCE_SETUP")), &s)
-	if err == nil {
-		err = run(context.Background(), s, os.Stdin, os.Stdout)
+// runServer is the plugin of the suite as an MCP server. Each of its hooks is a tool, which the configuration of the server declares as a hook,
+// or an interceptor of an event tenon/<point>. The environment variable CONFORMANCE_SETUP holds a serverSetup. It answers requests until the input
+// ends.
+func runServer(ctx context.Context, in io.Reader, out io.Writer) error {
+	var s serverSetup
+	if err := json.Unmarshal([]byte(os.Getenv("CONFORMANCE_SETUP")), &s); err != nil {
+		return err
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-// run answers requests until the input ends.
-func run(ctx context.Context, s setup, in io.Reader, out io.Writer) error {
 	plugin := conformance.New(sdk.CarrierMCP)
 	plugin.Exit = os.Exit
 	req := &guest.StartRequest{Options: s.Options, Hooks: s.Hooks}
@@ -51,8 +40,8 @@ func run(ctx context.Context, s setup, in io.Reader, out io.Writer) error {
 	if err := g.Start(ctx, req, sdktest.New(plugin, sdktest.Options{Options: s.Options})); err != nil {
 		return err
 	}
-	conn := jsonline.New(stdio{in, out})
-	srv := &server{setup: s, guest: g, plugin: plugin, conn: conn}
+	conn := jsonline.New(serverStreams{in, out})
+	srv := &mcpGuest{serverSetup: s, guest: g, plugin: plugin, conn: conn}
 	defer srv.requests.Wait()
 	if err := conn.Serve(func(m *jsonline.Message) { srv.receive(ctx, m) }); !errors.Is(err, io.EOF) {
 		return err
@@ -60,11 +49,11 @@ func run(ctx context.Context, s setup, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// stdio is a connection over the standard streams.
-type stdio struct {
+// serverStreams is a connection over the standard streams.
+type serverStreams struct {
 	io.Reader
 	io.Writer
 }
 
 // Close does nothing: the streams end with the process.
-func (stdio) Close() error { return nil }
+func (serverStreams) Close() error { return nil }

@@ -1,4 +1,4 @@
-package main
+package conformance_test
 
 import (
 	"context"
@@ -20,9 +20,9 @@ const codeInternal = -32603
 // protocolVersion is the revision of MCP the server speaks.
 const protocolVersion = "2025-06-18"
 
-// server answers requests, each in its own goroutine.
-type server struct {
-	setup
+// mcpGuest answers requests, each in its own goroutine.
+type mcpGuest struct {
+	serverSetup
 	guest  *guest.Guest
 	plugin *conformance.Plugin
 	conn   *jsonline.Conn
@@ -31,7 +31,7 @@ type server struct {
 	requests sync.WaitGroup
 }
 
-func (s *server) receive(ctx context.Context, m *jsonline.Message) {
+func (s *mcpGuest) receive(ctx context.Context, m *jsonline.Message) {
 	if m.Method == "notifications/cancelled" {
 		var params struct {
 			RequestID uint64 `json:"requestId"`
@@ -62,10 +62,10 @@ func (s *server) receive(ctx context.Context, m *jsonline.Message) {
 	})
 }
 
-// logger returns the logger of panics.
-func logger() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
+// panicLog returns the logger of panics.
+func panicLog() *slog.Logger { return slog.New(slog.NewTextHandler(os.Stderr, nil)) }
 
-func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
+func (s *mcpGuest) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	switch m.Method {
 	case "initialize":
 		capabilities := map[string]any{"tools": struct{}{}}
@@ -81,7 +81,7 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	case "tools/list":
 		return map[string]any{"tools": s.toolList()}, nil
 	case "tools/call":
-		output, err := guest.Guard(logger, func() (string, error) { return s.callTool(ctx, m.Params) })
+		output, err := guest.Guard(panicLog, func() (string, error) { return s.callTool(ctx, m.Params) })
 		if err != nil {
 			output = err.Error() // as the protocol requires, errors are results
 		}
@@ -89,7 +89,7 @@ func (s *server) answer(ctx context.Context, m *jsonline.Message) (any, error) {
 	case "interceptors/list":
 		return map[string]any{"interceptors": s.interceptorList()}, nil
 	case "interceptor/invoke":
-		return guest.Guard(logger, func() (any, error) { return s.invoke(ctx, m.Params) })
+		return guest.Guard(panicLog, func() (any, error) { return s.invoke(ctx, m.Params) })
 	}
 	return nil, &jsonline.Error{Code: jsonline.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }

@@ -1,4 +1,4 @@
-package main
+package conformance_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 // hookTool is the prefix of the tools that are hooks; the number of the hook follows.
 const hookTool = "hook_"
 
-func (s *server) toolList() []map[string]any {
+func (s *mcpGuest) toolList() []map[string]any {
 	var out []map[string]any
 	for _, t := range s.plugin.Tools() {
 		d := t.Definition()
@@ -34,7 +34,7 @@ func (s *server) toolList() []map[string]any {
 }
 
 // callTool runs a hook or a tool.
-func (s *server) callTool(ctx context.Context, params json.RawMessage) (output string, err error) {
+func (s *mcpGuest) callTool(ctx context.Context, params json.RawMessage) (output string, err error) {
 	var call struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -66,7 +66,7 @@ func (s *server) callTool(ctx context.Context, params json.RawMessage) (output s
 }
 
 // hook runs the hook of a tool or an interceptor.
-func (s *server) hook(ctx context.Context, name string, args json.RawMessage) (hookpoint.Info, sdk.Answer, error) {
+func (s *mcpGuest) hook(ctx context.Context, name string, args json.RawMessage) (hookpoint.Info, sdk.Answer, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(name, hookTool))
 	if err != nil || n < 0 || n >= len(s.Hooks) {
 		return hookpoint.Info{}, sdk.Answer{}, fmt.Errorf("hook %q not found", name)
@@ -77,7 +77,7 @@ func (s *server) hook(ctx context.Context, name string, args json.RawMessage) (h
 }
 
 // toolHost returns the host of a tool call, for which MCP supports only progress.
-func (s *server) toolHost(token json.RawMessage) sdk.ToolHost {
+func (s *mcpGuest) toolHost(token json.RawMessage) sdk.ToolHost {
 	count := 0
 	return guest.NewToolHost(func(_ context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		var shown guest.ProgressRequest
@@ -89,11 +89,11 @@ func (s *server) toolHost(token json.RawMessage) sdk.ToolHost {
 			_ = s.conn.Notify("notifications/progress", map[string]any{"progressToken": token, "progress": count, "message": shown.Title})
 		}
 		return guest.StatusOK, nil, nil
-	}, logger())
+	}, panicLog())
 }
 
 // interceptorList offers each hook as an interceptor.
-func (s *server) interceptorList() []map[string]any {
+func (s *mcpGuest) interceptorList() []map[string]any {
 	var out []map[string]any
 	for i, ref := range s.Hooks {
 		kind := "mutation"
@@ -109,7 +109,7 @@ func (s *server) interceptorList() []map[string]any {
 }
 
 // invoke runs a hook as an interceptor. A payload is {"input", "value"}.
-func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error) {
+func (s *mcpGuest) invoke(ctx context.Context, params json.RawMessage) (any, error) {
 	var call struct {
 		Name    string          `json:"name"`
 		Payload json.RawMessage `json:"payload"`
