@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ type Plugin struct {
 	Name, Version string
 	Carrier       sdk.Carrier
 	Hooks         []sdk.Hook
-	Required      bool // a cycle of Before and After with its hooks is an error, not a notice
+	Required      bool // a contradiction of Before and After with its hooks is an error, not a notice
 }
 
 // Options configure an Engine.
@@ -63,9 +64,7 @@ type pluginHook struct {
 	sdk.Hook
 	info   hookpoint.Info
 	plugin *pluginState
-	index  int // in configuration order
 
-	anywhere bool         // Before and After do not count: they were part of a cycle
 	failures atomic.Int32 // in a row
 }
 
@@ -85,8 +84,8 @@ type HookInfo struct {
 	Quarantined string        `json:"quarantined,omitempty"` // why the plugin is not called; empty when it is
 }
 
-// New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A cycle of
-// Before and After is a notice; the engine ignores the Before and After of the hook that is configured last.
+// New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A
+// contradiction of Before and After is a notice.
 func New(o Options) (*Engine, error) {
 	if o.Notice == nil {
 		o.Notice = func(sdk.PluginNotice) {}
@@ -98,15 +97,21 @@ func New(o Options) (*Engine, error) {
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name])...)
 	}
-	var cycles []sdk.PluginNotice
+	var notices []sdk.PluginNotice
 	for p, list := range e.points {
-		e.points[p] = sortHooks(list, func(h *pluginHook, cycle string) {
-			if h.plugin.Required {
-				problems = append(problems, h.error(fmt.Errorf("before and after make a cycle: %s", cycle)))
+		e.points[p] = sortHooks(list, func(waiting []*pluginHook) {
+			names := make([]string, len(waiting))
+			for i, h := range waiting {
+				names[i] = h.plugin.Name
+			}
+			first := waiting[0]
+			problem := fmt.Errorf("before and after contradict each other, of some of %s", strings.Join(names, ", "))
+			if slices.ContainsFunc(waiting, func(h *pluginHook) bool { return h.plugin.Required }) {
+				problems = append(problems, first.error(problem))
 				return
 			}
-			cycles = append(cycles, sdk.PluginNotice{
-				Plugin: h.plugin.Name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.plugin.Name),
+			notices = append(notices, sdk.PluginNotice{
+				Plugin: first.plugin.Name, Hook: first.label(), Message: fmt.Sprintf("%v; %s is called first", problem, names[0]),
 			})
 		})
 	}
@@ -118,7 +123,7 @@ func New(o Options) (*Engine, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	for _, n := range cycles {
+	for _, n := range notices {
 		e.o.Notice(n)
 	}
 	return e, nil
@@ -141,7 +146,6 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 		return problems
 	}
 	for _, h := range hooks {
-		h.index = len(e.points[h.Point])
 		e.points[h.Point] = append(e.points[h.Point], h)
 		if h.info.Kind == hookpoint.KindObserve {
 			e.observers = append(e.observers, &observer{engine: e, pluginHook: h})

@@ -113,24 +113,18 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
 
 // sortHooks brings the hooks of one point, given in configuration order, into the order they are called
 // in: by priority; within one priority as Before and After demand; else as they are configured. It repeatedly takes the first hook that no other
-// hook has to precede. In a cycle, Before and After of the hook that is configured last are ignored, and warn is called.
-func sortHooks(hooks []*pluginHook, warn func(h *pluginHook, cycle string)) []*pluginHook {
+// hook has to precede. If there is none, it takes the first, and calls warn with the hooks whose demands contradict each other, or wait for those.
+func sortHooks(hooks []*pluginHook, warn func(waiting []*pluginHook)) []*pluginHook {
 	waiting := slices.Clone(hooks)
+	slices.SortStableFunc(waiting, func(a, b *pluginHook) int { return cmp.Compare(a.Priority, b.Priority) })
 	out := make([]*pluginHook, 0, len(hooks))
 	for len(waiting) > 0 {
 		i := slices.IndexFunc(waiting, func(h *pluginHook) bool {
 			return !slices.ContainsFunc(waiting, func(o *pluginHook) bool { return precedes(o, h) })
 		})
 		if i < 0 {
-			cycle := findCycle(waiting)
-			last := slices.MaxFunc(demanding(cycle), func(a, b *pluginHook) int { return cmp.Compare(a.index, b.index) })
-			last.anywhere = true
-			names := make([]string, 0, len(cycle)+1)
-			for _, h := range append(cycle, cycle[0]) {
-				names = append(names, h.plugin.Name)
-			}
-			warn(last, strings.Join(names, " → "))
-			continue
+			i = 0
+			warn(slices.DeleteFunc(slices.Clone(waiting), func(h *pluginHook) bool { return h.Priority != waiting[0].Priority }))
 		}
 		out = append(out, waiting[i])
 		waiting = slices.Delete(waiting, i, i+1)
@@ -139,41 +133,8 @@ func sortHooks(hooks []*pluginHook, warn func(h *pluginHook, cycle string)) []*p
 }
 
 func precedes(a, b *pluginHook) bool {
-	return a.Priority < b.Priority || a.Priority == b.Priority && a != b && (a.demandsBefore(b) || b.demandsAfter(a))
-}
-
-func (h *pluginHook) demandsBefore(o *pluginHook) bool {
-	return !h.anywhere && slices.Contains(h.Before, o.plugin.Name)
-}
-
-func (h *pluginHook) demandsAfter(o *pluginHook) bool {
-	return !h.anywhere && slices.Contains(h.After, o.plugin.Name)
-}
-
-// findCycle returns one cycle, in order: each of the hooks has a predecessor among them, so walking back ends in one.
-func findCycle(hooks []*pluginHook) []*pluginHook {
-	var path []*pluginHook
-	h := hooks[0]
-	for !slices.Contains(path, h) {
-		path = append(path, h)
-		h = hooks[slices.IndexFunc(hooks, func(o *pluginHook) bool { return precedes(o, h) })]
+	if a.Priority != b.Priority || a == b {
+		return a.Priority < b.Priority
 	}
-	path = path[slices.Index(path, h):]
-	slices.Reverse(path)
-	return path
-}
-
-// demanding returns the hooks of a cycle whose Before or After is part of it.
-func demanding(cycle []*pluginHook) []*pluginHook {
-	var out []*pluginHook
-	for i, h := range cycle {
-		next := cycle[(i+1)%len(cycle)]
-		if h.demandsBefore(next) {
-			out = append(out, h)
-		}
-		if next.demandsAfter(h) {
-			out = append(out, next)
-		}
-	}
-	return out
+	return slices.Contains(a.Before, b.plugin.Name) || slices.Contains(b.After, a.plugin.Name)
 }
