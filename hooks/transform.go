@@ -95,19 +95,22 @@ func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err er
 	if !ledger || len(changes) == 0 {
 		return nil, value.Apply(v, changes)
 	}
-	changes = value.Placed(v, changes)
-	places := placesOf(changes)
+	changed := reflect.New(reflect.TypeOf(v).Elem()) // shares the members that Apply leaves as they are
+	changed.Elem().Set(reflect.ValueOf(v).Elem())
+	pointers, err := value.ApplyPlaced(changed.Interface(), changes)
+	if err != nil {
+		return nil, err
+	}
+	places := placesOf(pointers)
 	old, err := value.LookupAll(v, places)
 	if err != nil {
 		return nil, err
 	}
-	if err := value.Apply(v, changes); err != nil {
-		return nil, err
-	}
-	is, err := value.LookupAll(v, places)
+	is, err := value.LookupAll(changed.Interface(), places)
 	if err != nil {
 		return nil, err
 	}
+	reflect.ValueOf(v).Elem().Set(changed.Elem())
 	for i, place := range places {
 		if !bytes.Equal(old[i], is[i]) {
 			made = append(made, EntryChange{place, Hash(old[i]), Hash(is[i])})
@@ -116,18 +119,18 @@ func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err er
 	return made, nil
 }
 
-// placesOf returns the pointers of changes, each once, without those under another of them.
-func placesOf(changes []sdk.Change) []string {
-	if len(changes) == 1 {
-		return []string{changes[0].Pointer}
+// placesOf returns the pointers, each once, without those under another of them.
+func placesOf(pointers []string) []string {
+	if len(pointers) == 1 {
+		return pointers
 	}
-	changed := make(map[string]bool, len(changes))
-	for _, c := range changes {
-		changed[c.Pointer] = true
+	changed := make(map[string]bool, len(pointers))
+	for _, pointer := range pointers {
+		changed[pointer] = true
 	}
-	places := make([]string, 0, len(changes))
-	for _, c := range changes {
-		place := outermost(changed, c.Pointer)
+	places := make([]string, 0, len(pointers))
+	for _, pointer := range pointers {
+		place := outermost(changed, pointer)
 		if changed[place] { // and not listed yet
 			changed[place] = false
 			places = append(places, place)

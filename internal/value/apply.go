@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
@@ -24,31 +25,44 @@ var errUnknownMember = errors.New("no such field")
 // The type, the role and the id of a part or a message cannot be changed; the whole part can be replaced. Errors wrap ErrWire and name the
 // pointer and the cause.
 func Apply[C change](v any, changes []C) error {
+	_, err := ApplyPlaced(v, changes)
+	return err
+}
+
+// ApplyPlaced is Apply, and returns the pointers of the changes, with the index of each element that was added at -.
+func ApplyPlaced[C change](v any, changes []C) (pointers []string, err error) {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return fmt.Errorf("%w: apply: want a pointer, have %T", ErrWire, v)
+		return nil, fmt.Errorf("%w: apply: want a pointer, have %T", ErrWire, v)
 	}
 	if len(changes) == 0 {
-		return nil
+		return nil, nil
 	}
 	p := planOf(target.Type().Elem())
 	work := reflect.New(p.typ).Elem()
 	work.Set(target.Elem())
 	a := applier{fresh: map[uintptr]struct{}{}, work: new(reread)}
 	list := as[Change](changes)
+	pointers = make([]string, len(list))
 	for i := range list {
+		a.added = -1
 		if err := a.change(p, work, &list[i]); err != nil {
-			return fmt.Errorf("%w: change at %q: %w", ErrWire, list[i].Pointer, err)
+			return nil, fmt.Errorf("%w: change at %q: %w", ErrWire, list[i].Pointer, err)
+		}
+		pointers[i] = list[i].Pointer
+		if a.added >= 0 {
+			pointers[i] = strings.TrimSuffix(pointers[i], end) + "/" + strconv.Itoa(a.added)
 		}
 	}
 	target.Elem().Set(work)
-	return nil
+	return pointers, nil
 }
 
 // applier makes changes. It copies a value before it changes a member of it, unless it made the value itself.
 type applier struct {
 	fresh map[uintptr]struct{} // addresses of values that this applier made
 	work  *reread
+	added int // index of the element that the change added at the end of a list, by -; negative: none
 }
 
 // edit is a change without its pointer.
@@ -271,6 +285,9 @@ func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error
 		}
 		v.Set(reflect.Append(v, elem))
 		a.made(v)
+		if path[0] == end[1:] {
+			a.added = n
+		}
 		return nil
 	}
 	return fmt.Errorf("no element %d in an array of %d", i, n)

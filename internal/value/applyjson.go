@@ -71,8 +71,9 @@ func (a *applier) editRaw(raw []byte, path []string, e edit) ([]byte, error) {
 			return nil, err
 		}
 	}
-	inner := applier{fresh: map[uintptr]struct{}{}, work: a.work}
-	if err := inner.inAny(reflect.ValueOf(&tree).Elem(), path, e); err != nil {
+	inner := applier{fresh: map[uintptr]struct{}{}, work: a.work, added: -1}
+	err := inner.inAny(reflect.ValueOf(&tree).Elem(), path, e)
+	if a.added = inner.added; err != nil {
 		return nil, err
 	}
 	return jsontext.Marshal(tree)

@@ -83,64 +83,6 @@ func sameMember(field, pointer string) bool {
 	return strings.Count(field, "/") == strings.Count(pointer, "/") && jsonpointer.Covers([]string{field}, pointer)
 }
 
-// Placed replaces the final - of pointers by the index that it stands for, except in lists that an earlier change replaces.
-func Placed[C change](v any, changes []C) []C {
-	list := as[Change](changes)
-	of := make([]string, len(list)) // the lists to which the changes append
-	var earlier touched
-	for i, c := range list {
-		if parent, ok := strings.CutSuffix(c.Pointer, end); !ok {
-			earlier.add(&c)
-		} else if !earlier.has(parent) {
-			of[i] = parent
-		}
-	}
-	lists := setOf(of)
-	if len(lists) == 0 {
-		return changes
-	}
-	lengths := Lengths(v, slices.Sorted(maps.Keys(lists)))
-	out := slices.Clone(list)
-	for i, parent := range of {
-		if parent != "" {
-			out[i].Pointer = parent + "/" + strconv.Itoa(lengths[parent])
-			lengths[parent]++
-		}
-	}
-	return as[C](out)
-}
-
-// touched holds the places of changes that may replace a list or remove something.
-type touched struct {
-	removed bool
-	at      map[string]bool // the changed places
-	above   map[string]bool // the places that contain one
-}
-
-func (t *touched) add(c *Change) {
-	t.removed = t.removed || c.Remove
-	if t.at == nil {
-		t.at, t.above = map[string]bool{}, map[string]bool{}
-	}
-	t.at[c.Pointer] = true
-	for p := c.Pointer; p != "" && !t.above[p]; p, _ = splitLast(p) {
-		t.above[p] = true
-	}
-}
-
-// has reports whether one of the changes replaces the list, something above it or in it, or removes something.
-func (t *touched) has(list string) bool {
-	if t.removed || t.above[list] || t.at[""] {
-		return true
-	}
-	for p := list; p != ""; p, _ = splitLast(p) {
-		if t.at[p] {
-			return true
-		}
-	}
-	return false
-}
-
 // Lengths returns the numbers of elements of the arrays at pointers of v; those of arrays that v does not have are missing. It does not encode
 // the elements of Go slices.
 func Lengths(v any, lists []string) map[string]int {

@@ -40,23 +40,31 @@ func TestAppended(t *testing.T) {
 func TestPlaced(t *testing.T) {
 	t.Parallel()
 	v := &sdk.ChatSystemValue{System: []string{"a", "b", "c"}}
-	for name, c := range map[string]struct{ is, want []sdk.Change }{
-		"two ends":        {[]sdk.Change{change("/system/-", `"x"`), change("/system/-", `"y"`)}, []sdk.Change{change("/system/3", `"x"`), change("/system/4", `"y"`)}},
-		"after a new one": {[]sdk.Change{change("/system", `[]`), change("/system/-", `"x"`)}, []sdk.Change{change("/system", `[]`), change("/system/-", `"x"`)}},
-		"no list":         {[]sdk.Change{change("/nothing/-", `1`)}, []sdk.Change{change("/nothing/0", `1`)}},
-		"nothing to do":   {[]sdk.Change{change("/system/0", `"x"`)}, []sdk.Change{change("/system/0", `"x"`)}},
+	for name, c := range map[string]struct {
+		is   []sdk.Change
+		want []string
+	}{
+		"two ends":         {[]sdk.Change{change("/system/-", `"x"`), change("/system/-", `"y"`)}, []string{"/system/3", "/system/4"}},
+		"after a new one":  {[]sdk.Change{change("/system", `["q"]`), change("/system/-", `"x"`)}, []string{"/system", "/system/1"}},
+		"after one less":   {[]sdk.Change{change("/system/2", ""), change("/system/-", `"x"`)}, []string{"/system/2", "/system/2"}},
+		"an index, no end": {[]sdk.Change{change("/system/0", `"x"`), change("/system/3", `"y"`)}, []string{"/system/0", "/system/3"}},
 	} {
-		if got := value.Placed(v, c.is); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+		own := *v
+		if got, err := value.ApplyPlaced(&own, c.is); err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, c.want)
+		}
+	}
+	for name, c := range map[string]sdk.Change{"list": change("/options/a/b/-", `1`), "name": change("/options/-", `[]`)} {
+		params := &sdk.ChatParams{Options: sdk.Object{"a": map[string]any{"b": []any{1.0}}}}
+		got, err := value.ApplyPlaced(params, []sdk.Change{c})
+		if want := strings.Replace(c.Pointer, "b/-", "b/1", 1); err != nil || len(got) != 1 || got[0] != want {
+			t.Errorf("JSON of any shape, %s: %v, %v, want %s", name, got, err, want)
 		}
 	}
 	for n := range 70 {
 		if got := value.Lengths(&sdk.ChatSystemValue{System: make([]string, n)}, []string{"/system"})["/system"]; got != n {
 			t.Errorf("length %d, want %d", got, n)
 		}
-	}
-	if err := value.Apply(v, []sdk.Change{change("/system", `["q"]`), change("/system/-", `"x"`)}); err != nil || !reflect.DeepEqual(v.System, []string{"q", "x"}) {
-		t.Errorf("Apply = %q, %v", v.System, err)
 	}
 }
 
@@ -70,9 +78,9 @@ func TestManyAdditions(t *testing.T) {
 	}
 	begun := time.Now()
 	got := value.Appended(changes, []string{"/system/-"}, func(lists []string) map[string]int { return value.LengthsJSON(saw, lists) })
-	got = value.Placed(&sdk.ChatSystemValue{System: []string{"a"}}, got)
-	if want := change("/system/30000", `"y"`); !reflect.DeepEqual(got[len(got)-1], want) {
-		t.Errorf("last change %v, want %v", got[len(got)-1], want)
+	pointers, err := value.ApplyPlaced(&sdk.ChatSystemValue{System: []string{"a"}}, got)
+	if want := "/system/30000"; err != nil || pointers[len(pointers)-1] != want {
+		t.Errorf("last change %v, want %v, %v", pointers[len(pointers)-1], want, err)
 	}
 	if took := time.Since(begun); took > 5*time.Second {
 		t.Errorf("%d additions took %s", len(changes), took)
