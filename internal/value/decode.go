@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
@@ -61,84 +62,55 @@ func DecodeMembers[M any](data []byte) ([]M, error) {
 	return list, decodeExact(data, &list)
 }
 
-// decodeExact decodes data into v, a pointer, with exact names. Errors wrap ErrWire.
+// decodeExact decodes data into v, a pointer, and keeps unknown fields where the type can. Errors wrap ErrWire.
 func decodeExact(data []byte, v any) error {
-	target := reflect.ValueOf(v).Elem()
-	p := planOf(target.Type())
-	d := decoder{Scanner: jsontext.NewScanner(data)}
-	_, ok := d.value(p, target)
-	return d.result(ok, p)
+	return decode(decoder{Scanner: jsontext.NewScanner(data)}, v)
 }
 
-// Decode decodes data into v, a pointer, as json.Unmarshal does. It is much faster, because it reads the data once: encoding/json reads it to check it,
-// to decode it, and both again for every nested value with an UnmarshalJSON.
+// Decode decodes data into v, a pointer. Unknown fields of types that do not keep them are dropped. Otherwise it is Unmarshal for any type. It is
+// much faster than encoding/json, which reads the data once to check it, once to decode it, and both again for every nested value with an
+// UnmarshalJSON. Errors wrap ErrWire.
 func Decode(data []byte, v any) error {
-	target := reflect.ValueOf(v)
-	if target.Kind() == reflect.Pointer && !target.IsNil() && target.Elem().IsZero() {
-		d := decoder{Scanner: jsontext.NewScanner(data), standard: true}
-		if _, ok := d.value(planOf(target.Type()).elem, target.Elem()); ok && d.AtEnd() {
-			return nil
-		}
-		target.Elem().SetZero()
-	}
-	return json.Unmarshal(data, v)
+	return decode(decoder{Scanner: jsontext.NewScanner(data), standard: true}, v)
+}
+
+func decode(d decoder, v any) error {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	_, ok := d.value(p, target)
+	return d.result(ok, p)
 }
 
 // DecodeCall decodes the call of a hook, {"input": …, "value": …}, into pointers to zero values of the point's types. value is nil if the
 // point has none. Errors wrap ErrWire.
 func DecodeCall(data []byte, input, value any) error {
 	d := decoder{Scanner: jsontext.NewScanner(data), standard: true}
-	if d.call(input, value) {
-		return nil
+	fields := map[string]any{"input": input, "value": value}
+	ok := d.Each('{', '}', func() bool {
+		name, ok := d.Name()
+		if !ok {
+			return false
+		}
+		target := fields[string(name)]
+		if target == nil {
+			_, ok := d.Raw()
+			return ok
+		}
+		delete(fields, string(name))
+		v := reflect.ValueOf(target).Elem()
+		_, ok = d.value(planOf(v.Type()), v)
+		return ok || d.within(string(name))
+	})
+	if ok && (fields["input"] != nil || fields["value"] != nil) {
+		ok = d.fail(errors.New("want an input, and the value of the point"))
 	}
-	reflect.ValueOf(input).Elem().SetZero()
-	if value != nil {
-		reflect.ValueOf(value).Elem().SetZero()
-	}
-	var call struct {
-		Input json.RawMessage `json:"input"`
-		Value json.RawMessage `json:"value"`
-	}
-	if err := Decode(data, &call); err != nil {
-		return fmt.Errorf("%w: call of a hook: %w", ErrWire, err)
-	}
-	if err := Decode(call.Input, input); err != nil {
-		return fmt.Errorf("%w: input: %w", ErrWire, err)
-	}
-	if value == nil {
-		return nil
-	}
-	if err := Decode(call.Value, value); err != nil {
-		return fmt.Errorf("%w: value: %w", ErrWire, err)
-	}
-	return nil
+	return d.result(ok, planOf(reflect.TypeOf(input).Elem()))
 }
-
-// call decodes a call in the form in which hosts write it.
-func (d *decoder) call(input, value any) bool {
-	ok := d.Next('{') && d.named("input", input)
-	if ok && value != nil {
-		ok = d.Next(',') && d.named("value", value)
-	}
-	return ok && d.Next('}') && d.AtEnd()
-}
-
-func (d *decoder) named(name string, target any) bool {
-	if key, _, ok := d.Quoted(); !ok || string(key) != name || !d.Next(':') {
-		return false
-	}
-	v := reflect.ValueOf(target)
-	_, ok := d.value(planOf(v.Type()).elem, v.Elem())
-	return ok
-}
-
-// errName makes Decode use encoding/json: it decodes names in other capitals.
-var errName = errors.New("the name of a field in other capitals")
 
 // decoder decodes JSON into Go values, which must be addressable. Its methods report whether they succeeded.
 type decoder struct {
 	jsontext.Scanner
-	standard bool   // unknown fields are dropped, and names in other capitals are an error
+	standard bool   // unknown fields are dropped
 	err      error  // why a method failed; nil if the text is not JSON
 	at       string // where, as a JSON pointer
 }
@@ -152,6 +124,9 @@ func (d *decoder) result(ok bool, p *plan) error {
 		d.err = d.SyntaxError()
 	}
 	if d.at != "" {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](d.err); ok {
+			wrong.Field = strings.ReplaceAll(d.at[1:], "/", ".") // as encoding/json names it
+		}
 		d.err = fmt.Errorf("at %q: %w", d.at, d.err)
 	}
 	return fmt.Errorf("%w: %s: %w", ErrWire, p.name(), d.err)
@@ -287,7 +262,7 @@ func (d *decoder) unknownField(p *plan, key []byte, unknown Extra) (Extra, bool)
 		return unknown, ok || d.fail(fmt.Errorf("%s %.40s where %q is expected", p.tag, raw, p.want))
 	}
 	if d.standard {
-		return unknown, !p.folds(string(key)) || d.fail(errName)
+		return unknown, true
 	}
 	if unknown == nil {
 		unknown = Extra{}

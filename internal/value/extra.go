@@ -7,7 +7,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -106,8 +105,4 @@ func (p *plan) loses(data []byte) bool {
 	d := decoder{Scanner: jsontext.NewScanner(data)}
 	unknown, ok := d.value(p, reflect.New(p.typ).Elem())
 	return ok && len(unknown) > 0 // the caller gets the error of wrong data, too
-}
-
-func (p *plan) folds(name string) bool {
-	return slices.ContainsFunc(p.fields, func(f planField) bool { return strings.EqualFold(f.name, name) })
 }

@@ -144,7 +144,7 @@ func TestHook(t *testing.T) {
 		"negative":       {-1, `{}`, "", "hook number -1 not found"},
 		"no value":       {1, `{"input":{}}`, "", "value"},
 		"wrong type":     {1, `{"input":{"agent":1},"value":{"system":[]}}`, "", "agent"},
-		"garbage":        {1, `{"input":`, "", "call of a hook"},
+		"garbage":        {1, `{"input":`, "", "unexpected end of JSON input"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
