@@ -18,7 +18,7 @@ var (
 
 // NewPrinted returns what logs the output of a process, and what it says of its end.
 func NewPrinted(log *slog.Logger) (io.Writer, func() string) {
-	p := &printed{log: log, budget: &remote.LineLimit{}, stream: "stderr"}
+	p := newPrinted(log, &remote.LineLimit{}, "stderr")
 	return p, p.why
 }
 

@@ -11,59 +11,45 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// printed logs the output of a process, line by line. It truncates lines to remote.MaxLine and drops lines above the rate limit. Write never
-// fails. Safe for concurrent use.
+// printed logs the output of a process, line by line. It drops lines above the rate limit. Write never fails. Safe for concurrent use.
 type printed struct {
 	log    *slog.Logger
 	budget *remote.LineLimit
 	stream string // stdout or stderr
 
 	mu    sync.Mutex
-	line  []byte
-	over  bool   // the line was truncated
+	lines remote.Lines
 	last  []byte // the last nonempty line
 	cause string // the last line that looks like an error
+}
+
+func newPrinted(log *slog.Logger, budget *remote.LineLimit, stream string) *printed {
+	p := &printed{log: log, budget: budget, stream: stream}
+	p.lines.Take = p.take
+	return p
 }
 
 // Write takes a piece of output.
 func (p *printed) Write(data []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for rest := data; len(rest) > 0; {
-		line, after, end := bytes.Cut(rest, []byte("\n"))
-		rest = after
-		room := remote.MaxLine - len(p.line)
-		if len(line) > room {
-			line, p.over = line[:room], true
-		}
-		p.line = append(p.line, line...)
-		if end {
-			p.flush()
-		}
-	}
+	p.lines.Write(data)
 	return len(data), nil
 }
 
-// cut marks the end of a truncated line.
-const cut = " […]"
-
 // shown returns a line as users see it.
-func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine+len(cut)) }
+func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine) }
 
 // complaint matches a line that says what went wrong, as the runtimes of languages print it in front of a trace, where the last line says nothing.
 var complaint = lazyregexp.New(`(?i)^(\S.*)?(error|exception|panic|panicked|sig[a-z]+)(:| at) `)
 
-// flush logs the collected line. Dropped lines must be cheap, because a process may print gigabytes. The caller holds mu.
-func (p *printed) flush() {
-	if p.over {
-		p.line, p.over = append(p.line, cut...), false
-	}
-	line := bytes.TrimRight(p.line, " \t\r")
+// take logs a line. Dropped lines must be cheap, because a process may print gigabytes. The caller holds mu.
+func (p *printed) take(line []byte) {
+	line = bytes.TrimRight(line, " \t\r")
 	if len(line) == 0 {
-		p.line = p.line[:0]
 		return
 	}
-	p.line, p.last = p.last[:0], p.line
+	p.last = append(p.last[:0], line...)
 	if p.budget.Take(p.log) {
 		if complaint().Match(line) {
 			p.cause = shown(line)
@@ -76,8 +62,6 @@ func (p *printed) flush() {
 func (p *printed) why() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.line) > 0 {
-		p.flush()
-	}
+	p.lines.Flush()
 	return cmp.Or(p.cause, shown(p.last))
 }

@@ -128,7 +128,7 @@ func TestPrinted(t *testing.T) {
 		t.Errorf("why = %q", got)
 	}
 	text := log.String()
-	for _, want := range []string{"line=one\n", "line=two\n", "xxx […]\"", `bad \\x{ff}`, "line=last\n"} {
+	for _, want := range []string{"line=one\n", "line=two\n", "xxx\n", `bad \\x{ff}`, "line=last\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the log", want)
 		}

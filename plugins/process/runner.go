@@ -66,8 +66,8 @@ func newRunner(o Options, u *remote.Unit, project sdk.Project, env []string, log
 	r := &childRunner{
 		wire: wire{onStdio: o.linesOnStdio},
 		unit: u, env: env, memoryMB: o.MemoryMB, log: log,
-		out:   &printed{log: log, budget: budget, stream: "stdout"},
-		err:   &printed{log: log, budget: budget, stream: "stderr"},
+		out:   newPrinted(log, budget, "stdout"),
+		err:   newPrinted(log, budget, "stderr"),
 		ended: make(chan struct{}),
 	}
 	if o.confined(u) {

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"log/slog"
 	"sync"
 	"time"
@@ -37,4 +38,29 @@ func (l *LineLimit) Take(log *slog.Logger) bool {
 	l.lines++
 	l.dropped = 0
 	return true
+}
+
+// Lines splits the output of a plugin into lines. What exceeds MaxLine bytes of a line is dropped.
+type Lines struct {
+	Take func(line []byte) // receives each line, which is valid until it returns
+	line []byte
+}
+
+// Write takes a piece of output.
+func (l *Lines) Write(data []byte) {
+	for {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		l.line = append(l.line, line[:min(len(line), MaxLine-len(l.line))]...)
+		if !ended {
+			return
+		}
+		l.Flush()
+		data = rest
+	}
+}
+
+// Flush ends the line that was begun.
+func (l *Lines) Flush() {
+	l.Take(l.line)
+	l.line = l.line[:0]
 }

@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 
@@ -28,10 +27,16 @@ func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 
 // outputLog logs stdout or stderr of a guest, line by line. One goroutine at a time uses it.
 type outputLog struct {
-	plugin *plugin
-	guard  *guard
-	level  slog.Level
-	line   []byte // the beginning of a line
+	guard *guard
+	lines remote.Lines
+}
+
+func newOutputLog(p *plugin, g *guard, level slog.Level) *outputLog {
+	return &outputLog{g, remote.Lines{Take: func(line []byte) {
+		if len(line) > 0 {
+			p.writeLog(guest.Detached(), int32(level), line)
+		}
+	}}}
 }
 
 // Write logs complete lines. It fails if the guest must stop, and processes only the beginning of large texts.
@@ -39,20 +44,6 @@ func (o *outputLog) Write(text []byte) (int, error) {
 	if o.guard.expired() {
 		return 0, o.guard.current.fault
 	}
-	n := len(text)
-	text = text[:min(n, maxWrite)]
-	for {
-		line, rest, found := bytes.Cut(text, []byte("\n"))
-		if room := remote.MaxLine - len(o.line); len(line) > room {
-			line = line[:room]
-		}
-		o.line = append(o.line, line...)
-		if !found {
-			return n, nil
-		}
-		if len(o.line) > 0 {
-			o.plugin.writeLog(guest.Detached(), int32(o.level), o.line)
-		}
-		o.line, text = o.line[:0], rest
-	}
+	o.lines.Write(text[:min(len(text), maxWrite)])
+	return len(text), nil
 }

@@ -60,8 +60,8 @@ func (s *system) setProject(p sdk.Project) {
 func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 	// Unnamed modules can have several instances.
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions(exportInitialize).WithRandSource(random{g}).
-		WithStdout(&outputLog{plugin: p, guard: g, level: slog.LevelInfo}).
-		WithStderr(&outputLog{plugin: p, guard: g, level: slog.LevelWarn})
+		WithStdout(newOutputLog(p, g, slog.LevelInfo)).
+		WithStderr(newOutputLog(p, g, slog.LevelWarn))
 	for _, e := range s.env {
 		c = c.WithEnv(e[0], e[1])
 	}
