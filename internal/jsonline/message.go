@@ -3,6 +3,7 @@ package jsonline
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,33 +52,44 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// fields holds the fields of all kinds of messages.
-type fields struct {
-	Version string          `json:"jsonrpc"`
-	ID      *uint64         `json:"id"`
-	Method  string          `json:"method"`
-	Params  json.RawMessage `json:"params"`
-	Result  json.RawMessage `json:"result"`
-	Error   *Error          `json:"error"`
-}
-
-// Decode decodes a line, and keeps no part of it. Errors wrap ErrBadMessage.
+// Decode decodes a line, and keeps no part of it. Unknown fields are ignored. Errors wrap ErrBadMessage.
 func Decode(line []byte) (*Message, error) {
-	f, ok := ordinary(bytes.Clone(line))
-	if !ok {
-		f = fields{}
-		if err := json.Unmarshal(line, &f); err != nil {
-			return nil, bad(line, err.Error())
+	m, version, hasID := &Message{}, "", false
+	d := jsontext.NewScanner(bytes.Clone(line))
+	ok := d.Each('{', '}', func() bool {
+		name, ok := d.Name()
+		if !ok {
+			return false
 		}
-	}
-	m := &Message{Method: f.Method, Params: f.Params, Result: f.Result, Error: f.Error}
-	if f.ID != nil {
-		m.ID = *f.ID
-	}
+		switch string(name) {
+		case "jsonrpc":
+			version, ok = d.Text()
+		case "method":
+			m.Method, ok = d.Text()
+		case "params":
+			m.Params, ok = d.Raw()
+		case "result":
+			m.Result, ok = d.Raw()
+		case "error":
+			var body []byte
+			body, ok = d.Raw()
+			ok = ok && json.Unmarshal(body, &m.Error) == nil
+		case "id":
+			var number []byte
+			number, ok = d.Raw()
+			hasID = string(number) != "null"
+			m.ID, _ = strconv.ParseUint(string(number), 10, 64)
+		default:
+			_, ok = d.Raw()
+		}
+		return ok
+	})
 	switch {
-	case f.Version != "2.0":
+	case !ok || !d.AtEnd():
+		return nil, bad(line, cmp.Or(d.SyntaxError(), errNoMessage).Error())
+	case version != "2.0":
 		return nil, bad(line, `want "jsonrpc": "2.0"`)
-	case f.ID != nil && m.ID == 0:
+	case hasID && m.ID == 0:
 		return nil, bad(line, "want a positive number as id")
 	case m.Method == "" && m.ID == 0:
 		return nil, bad(line, "neither a method nor an id")
@@ -89,36 +101,8 @@ func Decode(line []byte) (*Message, error) {
 	return m, nil
 }
 
-// ordinary decodes a line without an error in one pass; the fields are parts of it. It reports false for anything unusual, which
-// encoding/json decodes.
-func ordinary(line []byte) (f fields, ok bool) {
-	d := jsontext.NewScanner(line)
-	ok = d.Each('{', '}', func() bool {
-		name, ok := d.Name()
-		if !ok {
-			return false
-		}
-		switch string(name) {
-		case "jsonrpc":
-			f.Version, ok = d.Text()
-		case "method":
-			f.Method, ok = d.Text()
-		case "params":
-			f.Params, ok = d.Raw()
-		case "result":
-			f.Result, ok = d.Raw()
-		case "id":
-			var number []byte
-			number, ok = d.Number()
-			id, err := strconv.ParseUint(string(number), 10, 64)
-			f.ID, ok = &id, ok && err == nil
-		default:
-			ok = false
-		}
-		return ok
-	})
-	return f, ok && d.AtEnd()
-}
+// errNoMessage is the problem of a line that is JSON of another form.
+var errNoMessage = errors.New("want an object with the fields of a message")
 
 func bad(line []byte, problem string) error {
 	shown, more := line, ""

@@ -64,7 +64,7 @@ func TestBadLines(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"linegarbage":  `it does not speak the line protocol: bad message: invalid character 'p' looking for beginning of value: "plain text, and no message"`,
-		"linetypes":    `bad message: json: cannot unmarshal number`,
+		"linetypes":    `bad message: want an object with the fields of a message`,
 		"lineflood":    `line too long: more than 16842752 bytes: "xxxx`,
 		"lineclose":    "it closed the connection",
 		"lineexit":     "exit status 4: out of paper",
