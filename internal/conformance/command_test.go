@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/sdk"
 )
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/internal/hookpoint"
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 )
 

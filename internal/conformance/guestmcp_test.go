@@ -7,8 +7,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/internal/jsonline"
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/sdktest"

@@ -9,8 +9,8 @@ import (
 	"os"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/internal/jsonline"
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 

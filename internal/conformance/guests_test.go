@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
@@ -122,7 +122,8 @@ func wasmCarrier() Carrier {
 		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
 		Open: func(t *testing.T, c Case) sdk.Plugin {
 			return openWASM(t, c, shop.compile(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, func(out string) []string {
-				return []string{"go", "build", "-o", out, "-buildmode=c-shared", "./wasm"}
+				files, _ := filepath.Glob("plugin*_test.go") // the pattern is valid
+				return append([]string{"go", "test", "-c", "-o", out, "-buildmode=c-shared"}, files...)
 			}))
 		},
 	}

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	sdklines "github.com/tenonhq/tenon/sdk/lines"
 	"github.com/tenonhq/tenon/sdk/process"

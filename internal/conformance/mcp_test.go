@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/mcp"
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
-	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
+	"github.com/tenonhq/tenon/internal/conformance"
 	"github.com/tenonhq/tenon/sdk"
 )
 

@@ -1,4 +1,4 @@
-// Package plugintest helps tests of carriers: it measures deadlines on busy machines, and holds the plugin of the conformance suite.
+// Package plugintest helps tests of carriers: it measures deadlines on busy machines.
 package plugintest
 
 import (

@@ -1,4 +1,4 @@
-// The plugin of the conformance suite (plugins/plugintest/conformance) in JavaScript.
+// The plugin of the conformance suite (internal/conformance/plugin_test.go) in JavaScript.
 import { deny, halt, plugin } from "../../../sdk/node/tenon.mjs";
 
 const name = "conformance";

@@ -1,4 +1,4 @@
-"""The plugin of the conformance suite (plugins/plugintest/conformance) in Python."""
+"""The plugin of the conformance suite (internal/conformance/plugin_test.go) in Python."""
 import json
 import os
 import re

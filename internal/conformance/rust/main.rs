@@ -1,4 +1,4 @@
-//! The plugin of the conformance suite (plugins/plugintest/conformance) in Rust, as a process and as a WASM module.
+//! The plugin of the conformance suite (internal/conformance/plugin_test.go) in Rust, as a process and as a WASM module.
 #[path = "../../../sdk/rust/tenon.rs"]
 mod tenon;
 

@@ -1,5 +1,3 @@
-// Package conformance is the plugin that the conformance suite runs over every carrier. It has a hook at every point and several tools. Its
-// options define their behavior, so that one compiled guest serves every case. It is deterministic.
 package conformance
 
 import (
@@ -14,6 +12,9 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// The plugin that the suite runs over every carrier: these files of tests. It has a hook at every point and several tools. Its options define their
+// behavior, so that one compiled guest serves every case. It is deterministic.
 
 // Name is the name of the plugin.
 const Name = "conformance"
