@@ -40,7 +40,7 @@ func (l *LineLimit) Take(log *slog.Logger) bool {
 	return true
 }
 
-// Lines splits the output of a plugin into lines. What exceeds MaxLine bytes of a line is dropped.
+// Lines splits the output of a plugin into lines of at most MaxLine bytes. It drops the rest of longer ones.
 type Lines struct {
 	Take func(line []byte) // receives each line, which is valid until it returns
 	line []byte
