@@ -1,16 +1,17 @@
 package mcp
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/sdk"
@@ -46,70 +47,102 @@ func FromConfig(name string, c *sdk.MCPConfig) (Server, error) {
 // It omits invalid servers; the error, which wraps ErrConfig, names them, and the other servers are returned too. Warnings list
 // unknown keys.
 func ReadConfig(data []byte, path string, lookupEnv func(name string) (string, bool)) (servers []Server, warnings []string, err error) {
-	var file map[string]json.RawMessage
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, nil, fmt.Errorf("%w: %s%s: %w", ErrConfig, path, lineOf(data, err), err)
-	}
-	var entries map[string]json.RawMessage
-	if raw, ok := file["mcpServers"]; ok {
-		if err := json.Unmarshal(raw, &entries); err != nil {
-			return nil, nil, fmt.Errorf("%w: %s: mcpServers: want an object of servers", ErrConfig, path)
+	source, report := checked.Source{Name: path}, checked.Report{}
+	c := &checked.Checker{Source: &source, Report: &report, Nulls: true}
+	c.Rules = entryRules{checker: c}
+	found := false
+	if file := source.Parse(data, &report); file != nil {
+		c.Each(file.Place(""), file, func(at checked.Place, name string, list *checked.Node) {
+			if name != "mcpServers" {
+				return
+			}
+			found = true
+			c.Each(at, list, func(at checked.Place, name string, entry *checked.Node) {
+				if s, ok := readEntry(c, at, name, entry, lookupEnv); ok {
+					servers = append(servers, s)
+				}
+			})
+		})
+		if !found {
+			c.Warn(file.Place(""), `missing key "mcpServers"`, "write the servers below it")
 		}
-	} else {
-		warnings = append(warnings, path+`: missing key "mcpServers"; write the servers below it`)
 	}
-	var problems []error
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		s, unknown, err := readEntry(name, entries[name], path, lookupEnv)
-		for _, key := range unknown {
-			warnings = append(warnings, fmt.Sprintf("%s: mcpServers.%s: unknown key %q is ignored", path, name, key))
-		}
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		servers = append(servers, s)
+	for _, w := range report.Warnings {
+		warnings = append(warnings, w.String())
 	}
-	return servers, warnings, errors.Join(problems...)
+	slices.SortFunc(servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
+	return servers, warnings, report.Err(ErrConfig)
 }
 
-func readEntry(name string, raw json.RawMessage, path string, lookup func(string) (string, bool)) (s Server, unknown []string, err error) {
-	bad := func(err error) (Server, []string, error) {
-		return Server{}, unknown, fmt.Errorf("%w: %s: mcpServers.%s: %w", ErrConfig, path, name, err)
+// fileEntry is a server in a .mcp.json.
+type fileEntry struct {
+	Server
+	Type     string          `json:"type"`
+	OAuth    json.RawMessage `json:"oauth"`
+	Timeout  int64           `json:"timeout"` // milliseconds
+	Disabled bool            `json:"disabled"`
+}
+
+// entryRules ignores unknown keys of entries, which other hosts may know. Values may be secrets.
+type entryRules struct {
+	checked.NoRules
+	checker *checked.Checker
+}
+
+// Hides hides all values.
+func (entryRules) Hides(checked.Place) bool { return true }
+
+// Member warns about an unknown key of an entry. An entry has neither a name nor a transport.
+func (r entryRules) Member(p checked.Place, name string, isField bool, _ *checked.Node, _ map[string]any) bool {
+	if p.Schema != checked.Join("", name) || isField && name != "name" && name != "transport" {
+		return false
 	}
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &keys); err != nil || keys == nil {
-		return bad(errors.New("want an object"))
+	r.checker.Warn(p, "unknown key is ignored", "")
+	return true
+}
+
+// readEntry reads one server, or reports its problems.
+func readEntry(c *checked.Checker, at checked.Place, name string, n *checked.Node, lookup func(string) (string, bool)) (s Server, ok bool) {
+	known := len(c.Report.Problems) + c.Report.Omitted
+	at.Schema = ""
+	tree, ok := c.Value(at, n, reflect.TypeFor[fileEntry]())
+	if !ok || len(c.Report.Problems)+c.Report.Omitted > known {
+		return s, false
 	}
-	known := []string{"type", "command", "args", "env", "cwd", "url", "headers", "oauth", "timeout", "disabled", "hooks"}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if !slices.Contains(known, key) {
-			unknown = append(unknown, key)
-		}
+	e := fileEntry{}
+	text, err := json.Marshal(tree) // with exact names, unlike the file: encoding/json ignores their case
+	if err == nil {
+		err = json.Unmarshal(text, &e)
 	}
-	written := Server{}
-	e := struct {
-		*Server
-		Type     string `json:"type"`
-		Timeout  int64  `json:"timeout"` // milliseconds
-		Disabled bool   `json:"disabled"`
-	}{Server: &written}
-	if err := json.Unmarshal(raw, &e); err != nil {
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-			return bad(fmt.Errorf("%s: is a %s, want %s", strings.TrimPrefix(wrong.Field, "Server."), wrong.Value, wrong.Type))
-		}
-		return bad(err)
+	if err == nil {
+		e.Name, e.Origin = name, c.Source.Name
+		s, err = e.server(lookup)
 	}
-	written.Name, written.Origin, written.Disabled = name, path, e.Disabled
-	written.Timeout = time.Duration(e.Timeout) * time.Millisecond
+	if err != nil {
+		return s, c.Bad(at, err.Error(), "")
+	}
+	return s, true
+}
+
+// server returns the server of an entry.
+func (e *fileEntry) server(lookup func(string) (string, bool)) (s Server, err error) {
+	written := &e.Server
+	written.Timeout, written.Disabled = time.Duration(e.Timeout)*time.Millisecond, e.Disabled
+	if written.OAuth, err = auth.ParseConfig(e.OAuth); err != nil {
+		return s, err
+	}
 	if written.Transport, err = written.transport(e.Type); err != nil {
-		return bad(err)
+		return s, err
 	}
-	if s, err = written.expand(lookup, true); err != nil && !e.Disabled { // variables of a disabled server may be missing
-		return bad(err)
+	s, err = written.expand(lookup, true)
+	s.written = written
+	if err == nil {
+		err = s.problem()
 	}
-	s.written = &written
-	return s, unknown, s.Validate()
+	if s.Disabled { // variables and values may be missing
+		err = nil
+	}
+	return s, err
 }
 
 // transport returns the transport for the type in a .mcp.json.
@@ -127,7 +160,7 @@ func (s *Server) transport(kind string) (Transport, error) {
 		return TransportStdio, nil
 	case "stdio", "sse":
 		return Transport(kind), nil
-	case "http", "streamable-http", "streamableHttp":
+	case "http", "streamable-http":
 		return TransportHTTP, nil
 	}
 	return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", kind)
@@ -187,13 +220,3 @@ func expandText(text string, lookup func(string) (string, bool)) (string, error)
 
 // variable matches ${VAR} and ${VAR:-default}.
 var variable = lazyregexp.New(`\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}`)
-
-// lineOf returns the line of a syntax error as ":N".
-func lineOf(data []byte, err error) string {
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) {
-		return ""
-	}
-	offset := min(max(int(syntax.Offset), 0), len(data))
-	return fmt.Sprintf(":%d", 1+bytes.Count(data[:offset], []byte("\n")))
-}

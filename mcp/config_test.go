@@ -42,7 +42,7 @@ func TestReadConfig(t *testing.T) {
 	if diff := cmp.Diff(want, servers, cmpopts.IgnoreUnexported(mcp.Server{})); diff != "" {
 		t.Errorf("servers (-want +got):\n%s", diff)
 	}
-	if len(warnings) != 1 || !strings.Contains(warnings[0], `mcpServers.far: unknown key "autoApprove"`) {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "/repo/.mcp.json:3:124: mcpServers.far.autoApprove: unknown key is ignored") {
 		t.Errorf("warnings = %q", warnings)
 	}
 	if d := string(servers[0].Definition()); strings.Contains(d, "h.example") || !strings.Contains(d, "Bearer ${TOKEN}") {
@@ -55,8 +55,11 @@ func TestReadConfigErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ entry, want string }{
 		"unset variable": {`{"command":"x","args":["${NOPE}"]}`, "args[0]: variable NOPE is not set; set it, or add a default with ${NOPE:-…}"},
-		"wrong type":     {`{"command":["npx","x"]}`, "command: is a array, want string"},
+		"wrong type":     {`{"command":["npx","x"]}`, "command: want a string, have a list"},
 		"no object":      {`7`, "want an object"},
+		"other case":     {`{"Command":"x","OAuth":false}`, "neither command nor url"},
+		"twice":          {`{"command":"x","command":"y"}`, "command: duplicate key"},
+		"a hook's key":   {`{"command":"x","hooks":[{"Tool":"a"}]}`, `hooks[0].Tool: unknown key; did you mean "tool"?`},
 		"unknown type":   {`{"type":"carrier-pigeon","url":"https://x"}`, `type: "carrier-pigeon": want stdio`},
 		"neither":        {`{}`, "neither command nor url"},
 		"both":           {`{"command":"x","url":"https://x"}`, "both command and url"},

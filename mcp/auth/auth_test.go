@@ -405,9 +405,9 @@ func TestParseConfig(t *testing.T) {
 		`{"clientId": "a", "clientSecret": "b", "scope": "c d", "callbackPort": 1234, "redirectUri": "http://localhost:1234/x"}`: auth.Config{
 			ClientID: "a", ClientSecret: "b", Scope: "c d", CallbackPort: 1234, RedirectURI: "http://localhost:1234/x",
 		},
-		`true`:                           "want false, or an object",
-		`{"clientID2": "a"}`:             "want false, or an object",
-		`{"callbackPort": "1"}`:          "oauth.callbackPort: want int",
+		`true`:                           "oauth: want an object, have true",
+		`{"clientid": "a"}`:              `oauth: clientid: unknown key; did you mean "clientId"?`,
+		`{"callbackPort": "1"}`:          "oauth: callbackPort: want a number, have a string",
 		`{"callbackPort": 65536}`:        "65536: want 1 to 65535",
 		`{"clientSecret": "b"}`:          "requires oauth.clientId",
 		`{"redirectUri": "x"}`:           "want an absolute URL",

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/httpx"
 )
 
@@ -54,16 +55,20 @@ func ParseConfig(raw json.RawMessage) (Config, error) {
 		return Config{Off: true}, nil
 	}
 	var c Config
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode((*fields)(&c)); err != nil {
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-			return Config{}, fmt.Errorf("oauth.%s: want %s", wrong.Field, wrong.Type)
-		}
-		return Config{}, fmt.Errorf("oauth: %s; want false, or an object with clientId, clientSecret, scope, callbackPort, redirectUri", strings.TrimPrefix(err.Error(), "json: "))
+	var report checked.Report
+	source := checked.Source{Name: "oauth", NoLines: true}
+	checker := checked.Checker{Source: &source, Report: &report, Rules: hidden{}}
+	if n := source.Parse(raw, &report); n != nil && checker.Decode(n.Place(""), n, (*fields)(&c)) {
+		return c, c.Check()
 	}
-	return c, c.Check()
+	return Config{}, report.Err(nil)
 }
+
+// hidden are rules for values that may be secrets.
+type hidden struct{ checked.NoRules }
+
+// Hides hides all values.
+func (hidden) Hides(checked.Place) bool { return true }
 
 // Check returns an error that names the wrong key.
 func (c *Config) Check() error {

@@ -163,10 +163,11 @@ func (g *group) writeServer(ctx context.Context, w *cli.Workspace, name string, 
 	if err := g.unique(ctx, name); err != nil {
 		return err
 	}
-	if err := checkServer(name, entry, "the new server", "tenon mcp add --help shows examples"); err != nil {
-		return err
+	text, err := config.Set(file.text, serverKey(name), entry)
+	if problem := checkServer(name, text, file.path, "tenon mcp add --help shows examples"); err == nil && problem != nil {
+		return problem
 	}
-	return file.write(config.Set(file.text, serverKey(name), entry))
+	return file.write(text, err)
 }
 
 // unique returns an error if a server of any scope has the name, or a name that would lead to the same names of tools.
@@ -182,13 +183,10 @@ func (g *group) unique(ctx context.Context, name string) error {
 	})
 }
 
-// checkServer returns an error if an entry of a file is invalid.
-func checkServer(name string, entry json.RawMessage, file, fix string) error {
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
-	if err != nil {
-		return err
-	}
-	if _, _, err := mcp.ReadConfig(data, file, func(string) (string, bool) { return "", true }); err != nil {
+// checkServer returns an error if the server with the name in a file with this text is invalid.
+func checkServer(name string, text []byte, path, fix string) error {
+	servers, _, err := mcp.ReadConfig(text, path, func(string) (string, bool) { return "", true })
+	if err != nil && !slices.ContainsFunc(servers, func(s mcp.Server) bool { return s.Name == name }) {
 		return cli.UsageError(fix, "%w", err)
 	}
 	return nil
@@ -242,15 +240,13 @@ func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string,
 		if own = !file.project; !own {
 			return nil
 		}
-		if o.enabled {
-			if err := checkServer(name, file.servers[name], file.path, "correct the entry in the file"); err != nil {
-				return err
-			}
-		}
 		key := checked.Join(serverKey(name), "disabled")
 		text, err := config.Remove(file.text, key)
 		if err == nil && !o.enabled {
 			text, err = config.Set(text, key, json.RawMessage("true"))
+		}
+		if problem := checkServer(name, text, file.path, "correct the entry in the file"); err == nil && problem != nil && o.enabled {
+			return problem
 		}
 		if err := file.write(text, err); err != nil {
 			return err
