@@ -38,7 +38,7 @@ func TestApprovalInSession(t *testing.T) {
 	}
 	write(t, tools, strings.Replace(list, `[{`, `[{"name":"new","description":"adds","inputSchema":{"type":"object"}},{`, 1))
 	mustRun(t, p, "fake_change", "{}")
-	if q := <-asked; !strings.Contains(q.Question, "MCP server fake") || !strings.Contains(q.Question, "tool new is new") || !strings.Contains(q.Question, `"description": "adds"`) {
+	if q := <-asked; !strings.Contains(q.Question, "MCP server fake") || !strings.Contains(q.Question, "tool new: is not part of the approved definition") || !strings.Contains(q.Question, `"description": "adds"`) {
 		t.Errorf("the question is %q", q.Question)
 	}
 	eventually(t, "the new tool", func() bool { return offers("fake_new") })

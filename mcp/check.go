@@ -52,8 +52,8 @@ func (p *Plugin) record(def *Definition, err error) {
 		c.Error, c.SignIn = visible.Bound(p.server.Mask(err.Error()), 1<<10), needsSignIn(err)
 	} else {
 		pin, _ := FilePins(p.options.Dir).Load(p.server) // the plugin reports the error
-		tools, _ := Available(pin, def)
-		c.Title, c.Tools = def.Title, len(tools)
+		offered, _ := pin.Offer(def)
+		c.Title, c.Tools = def.Title, len(offered.Tools)
 	}
 	old := LastCheck(p.options.Dir, p.server)
 	if err == nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {

@@ -138,50 +138,55 @@ func (d *Definition) Sum() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Difference is a difference between an offered and an approved item.
-type Difference struct {
-	Kind string // tool, prompt, interceptor or instructions
-	Name string
-	New  bool   // not part of the approved definition
-	Diff string // human-readable: removed and added lines, marked with - and +
+// Withheld is an item of a server that is not offered to the host: one that differs from the approved definition, or an unusable tool.
+type Withheld struct {
+	Kind   string // tool, prompt, interceptor or instructions
+	Name   string
+	Reason string
+	Diff   string // from the approved item, human-readable: removed and added lines, marked with - and +; empty for an unusable tool
 }
 
-// String describes the difference in a few lines.
-func (d Difference) String() string {
-	state := " changed"
-	if d.New {
-		state = " is new"
+// String describes the item in a few lines.
+func (w Withheld) String() string { return w.item() + ": " + w.Reason + "\n" + w.Diff }
+
+func (w Withheld) item() string { return strings.TrimSpace(w.Kind + " " + visible.Strip(w.Name)) }
+
+// differs returns an item that differs from the approved one.
+func differs(kind, name, approved, current string, isNew bool) Withheld {
+	reason := "changed since it was approved"
+	if isNew {
+		reason = "is not part of the approved definition"
 	}
-	return strings.TrimSpace(d.Kind+" "+visible.Strip(d.Name)) + state + ":\n" + d.Diff
+	return Withheld{kind, name, reason, diffText(approved, current)}
 }
 
-// Compare returns the differences of current from approved. Items that are no longer offered are not differences: they need no approval.
-func Compare(approved, current *Definition) []Difference {
+// Compare returns the items of current that differ from approved. Items that are no longer offered are omitted: they need no approval.
+func Compare(approved, current *Definition) []Withheld {
 	if approved == current {
 		return nil
 	}
-	var out []Difference
+	var out []Withheld
 	if approved.Instructions != current.Instructions && current.Instructions != "" {
-		out = append(out, Difference{"instructions", "", approved.Instructions == "", diffText(approved.Instructions, current.Instructions)})
+		out = append(out, differs("instructions", "", approved.Instructions, current.Instructions, approved.Instructions == ""))
 	}
 	out = append(out, compareLists("tool", approved.Tools, current.Tools, func(t Tool) string { return t.Name })...)
 	out = append(out, compareLists("prompt", approved.Prompts, current.Prompts, func(p Prompt) string { return p.Name })...)
 	return append(out, compareLists("interceptor", approved.Interceptors, current.Interceptors, func(i interceptor.Spec) string { return i.Name })...)
 }
 
-func compareLists[T any](kind string, approved, current []T, name func(T) string) []Difference {
+func compareLists[T any](kind string, approved, current []T, name func(T) string) []Withheld {
 	known := map[string]T{}
 	for _, one := range approved {
 		known[name(one)] = one
 	}
-	var out []Difference
+	var out []Withheld
 	for _, one := range current {
 		old, ok := known[name(one)]
 		switch {
 		case !ok:
-			out = append(out, Difference{kind, name(one), true, diffText("", pretty(one))})
+			out = append(out, differs(kind, name(one), "", pretty(one), true))
 		case !same(old, one):
-			out = append(out, Difference{kind, name(one), false, diffText(pretty(old), pretty(one))})
+			out = append(out, differs(kind, name(one), pretty(old), pretty(one), false))
 		}
 	}
 	return out

@@ -6,7 +6,7 @@ type Status struct {
 	Reason   string // of a failure or restart
 	Tools    int
 	Starts   int // number of connections
-	Withheld []withheld
+	Withheld []Withheld
 }
 
 // Status returns the current state of the server.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -17,15 +16,7 @@ type offer struct {
 	Definition             // what may be used; empty if nothing is approved
 	current    *Definition // of the server; nil: not connected yet
 	tools      []sdk.Tool
-	withheld   []withheld
-}
-
-// withheld is an item of a server that is not offered to the host.
-type withheld struct {
-	Kind   string // tool, prompt, interceptor or instructions
-	Name   string
-	Reason string
-	Diff   string // from the approved item
+	withheld   []Withheld
 }
 
 // update sets the offer to the approved part of the current definition, or to the approved definition before the server is
@@ -42,9 +33,9 @@ func (p *Plugin) rebuild(current *Definition) {
 	next := &offer{current: current}
 	switch {
 	case p.pin != nil:
-		next.Definition, next.withheld = p.pin.offered(cmp.Or(current, &p.pin.Definition), p.remedy())
+		next.Definition, next.withheld = p.pin.Offer(cmp.Or(current, &p.pin.Definition))
 	case current != nil:
-		next.withheld = []withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
+		next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
 	}
 	p.offer = next
 	var names []string
@@ -61,18 +52,16 @@ func (p *Plugin) rebuild(current *Definition) {
 	p.logWithheld()
 }
 
-// offered returns the part of a definition that may be used, and the rest: what differs from the approved definition, and tools that are
-// unusable. remedy is the command that approves the former.
-func (p *Pin) offered(from *Definition, remedy string) (Definition, []withheld) {
-	var rest []withheld
+// Offer returns the part of a definition that a run offers, and the rest: what differs from the approved definition, and tools that are
+// unusable. If p is nil, the whole definition counts as approved.
+func (p *Pin) Offer(from *Definition) (Definition, []Withheld) {
+	if p == nil {
+		p = newPin(from)
+	}
+	rest := Compare(&p.Definition, from)
 	differs := map[string]bool{}
-	for _, d := range Compare(&p.Definition, from) {
-		differs[d.Kind+" "+d.Name] = true
-		reason := "changed since it was approved"
-		if d.New {
-			reason = "is not part of the approved definition"
-		}
-		rest = append(rest, withheld{d.Kind, d.Name, reason + "; approve it with " + remedy, d.Diff})
+	for _, w := range rest {
+		differs[w.Kind+" "+w.Name] = true
 	}
 	out := *from
 	if differs["instructions "] {
@@ -87,7 +76,7 @@ func (p *Pin) offered(from *Definition, remedy string) (Definition, []withheld) 
 		}
 		differs["tool "+t.Name] = true           // the first of a name counts
 		if why, bad := p.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
-			rest = append(rest, withheld{Kind: "tool", Name: t.Name, Reason: why})
+			rest = append(rest, Withheld{Kind: "tool", Name: t.Name, Reason: why})
 			continue
 		}
 		var err error
@@ -96,22 +85,6 @@ func (p *Pin) offered(from *Definition, remedy string) (Definition, []withheld) 
 		}
 	}
 	return out, rest
-}
-
-// Available returns the tools of a definition that a run offers, and the names of unusable ones with the reasons. Others differ from the
-// approved definition, see Compare; if pin is nil, none does.
-func Available(pin *Pin, from *Definition) (tools []Tool, unusable map[string]string) {
-	if pin == nil {
-		pin = newPin(from)
-	}
-	out, rest := pin.offered(from, "")
-	unusable = map[string]string{}
-	for _, w := range rest {
-		if why, bad := pin.Unusable[w.Name]; bad && w.Kind == "tool" && w.Reason == why {
-			unusable[visible.Strip(w.Name)] = why
-		}
-	}
-	return out.Tools, unusable
 }
 
 // mayCall returns an error unless the current definition of the item is the approved one, which the model saw.
@@ -146,10 +119,9 @@ func (p *Plugin) logWithheld() {
 			continue
 		}
 		p.named[w] = true
-		what := strings.TrimSpace(w.Kind + " " + visible.Strip(w.Name))
-		args := []any{"server", p.server.Name, "what", what, "reason", w.Reason}
+		args := []any{"server", p.server.Name, "what", w.item(), "reason", w.Reason}
 		if w.Diff != "" {
-			args = append(args, "diff", strings.TrimRight(w.Diff, "\n"))
+			args = []any{"server", p.server.Name, "what", w.item(), "reason", w.Reason + "; approve it with " + p.remedy(), "diff", strings.TrimRight(w.Diff, "\n")}
 		}
 		p.logger.Warn("withheld an item of an MCP server", args...)
 	}

@@ -33,7 +33,7 @@ func TestChangedTools(t *testing.T) {
 	for _, w := range p.Status().Withheld {
 		switch w.Name {
 		case "new":
-			if !strings.Contains(w.Reason, "is not part of") || !strings.Contains(w.Reason, "tenon mcp trust fake") {
+			if !strings.Contains(w.Reason, "is not part of") {
 				t.Errorf("new: %+v", w)
 			}
 		case "two":
@@ -43,7 +43,7 @@ func TestChangedTools(t *testing.T) {
 			}
 		}
 	}
-	if log := h.log.String(); !strings.Contains(log, "id_rsa") {
+	if log := h.log.String(); !strings.Contains(log, "id_rsa") || !strings.Contains(log, "tenon mcp trust fake") {
 		t.Errorf("the diff was not shown: %s", log)
 	}
 	if err := mcp.Approve(mcp.FilePins(o.Dir), s, p.Current()); err != nil {
@@ -155,7 +155,7 @@ func TestDamagedPin(t *testing.T) {
 func TestDiffIsHarmless(t *testing.T) {
 	t.Parallel()
 	diffs := mcp.Compare(&mcp.Definition{}, &mcp.Definition{Tools: []mcp.Tool{{Name: "a\x1b[2J", Description: "b\x1b]0;x\x07\u202e"}}})
-	if len(diffs) != 1 || !diffs[0].New || strings.ContainsAny(diffs[0].String(), "\x1b\x07\u202e") {
+	if len(diffs) != 1 || diffs[0].Diff == "" || strings.ContainsAny(diffs[0].String(), "\x1b\x07\u202e") {
 		t.Errorf("diffs = %q", diffs)
 	}
 }

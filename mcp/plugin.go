@@ -66,7 +66,7 @@ type Plugin struct {
 	session string            // of the last call
 	read    map[string]bool   // by URI: subscribed resources that were read; true if they changed since
 	asked   string            // the definition that the user was last asked about
-	named   map[withheld]bool // those that were logged
+	named   map[Withheld]bool // those that were logged
 	offer   *offer
 }
 
@@ -83,7 +83,7 @@ var (
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
 	return &Plugin{
-		server: s, options: o, logger: slog.New(slog.DiscardHandler), news: make(chan struct{}, 1), named: map[withheld]bool{},
+		server: s, options: o, logger: slog.New(slog.DiscardHandler), news: make(chan struct{}, 1), named: map[Withheld]bool{},
 		read: map[string]bool{}, offer: &offer{},
 	}
 }

@@ -75,9 +75,10 @@ func TestUnusableToolsAreWithheld(t *testing.T) {
 	if !strings.Contains(h.log.String(), "bad schema") {
 		t.Error("no notice")
 	}
-	tools, unusable := mcp.Available(nil, p.Current())
-	if offered := p.Status().Tools - 2; len(tools) != offered || len(unusable) != 2 { // the others are for resources
-		t.Errorf("Available() = %d tools, %d unusable; want %d, 2", len(tools), len(unusable), offered)
+	var none *mcp.Pin
+	offered, unusable := none.Offer(p.Current())
+	if want := p.Status().Tools - 2; len(offered.Tools) != want || len(unusable) != 2 { // the others are for resources
+		t.Errorf("Offer() = %d tools, %d unusable; want %d, 2", len(offered.Tools), len(unusable), want)
 	}
 }
 

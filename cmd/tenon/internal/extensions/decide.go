@@ -140,15 +140,15 @@ func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error
 // Offer is what a server offers, compared with what was approved.
 type Offer struct {
 	*mcp.Definition
-	Pinned      bool // something was approved
-	Differences []mcp.Difference
-	Tools       []mcp.Tool        // that a run offers
-	Unusable    map[string]string // the reasons by the names of other tools
+	Pinned   bool       // something was approved
+	Tools    []mcp.Tool // that a run offers
+	Withheld []mcp.Withheld
+	Differs  bool // from what was approved
 }
 
 // Compare returns what a server offers. The first call connects to the server.
 func (s *Set) Compare(ctx context.Context, c *Candidate) (*Offer, error) {
-	offered, err := s.Offered(ctx, c)
+	current, err := s.Offered(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -156,12 +156,9 @@ func (s *Set) Compare(ctx context.Context, c *Candidate) (*Offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Offer{Definition: offered, Pinned: pin != nil}
-	if o.Pinned {
-		o.Differences = mcp.Compare(&pin.Definition, offered)
-	}
-	o.Tools, o.Unusable = mcp.Available(pin, offered)
-	return o, nil
+	offered, rest := pin.Offer(current)
+	differs := slices.ContainsFunc(rest, func(w mcp.Withheld) bool { return w.Diff != "" })
+	return &Offer{Definition: current, Pinned: pin != nil, Tools: offered.Tools, Withheld: rest, Differs: differs}, nil
 }
 
 // pins are the approvals of servers.

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -256,13 +254,10 @@ func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions
 	if err := g.PrintTable(t); err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(offer.Unusable)) {
-		g.Say("tool %s is withheld: %s", name, offer.Unusable[name])
+	for _, w := range offer.Withheld {
+		g.Say("%s", w)
 	}
-	for _, d := range offer.Differences {
-		g.Say("%s", d.String())
-	}
-	if len(offer.Differences) > 0 {
+	if offer.Differs {
 		g.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Name)
 	}
 	return nil

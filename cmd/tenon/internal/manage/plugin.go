@@ -231,12 +231,12 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 		if err != nil {
 			return nil, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
 		}
-		if offer.Pinned && len(offer.Differences) == 0 {
+		if offer.Pinned && !offer.Differs {
 			a.Say("%s is already approved, and its tools are unchanged", c.Name)
 			return nil, nil
 		}
-		for _, d := range offer.Differences {
-			a.Say("%s", d.String())
+		for _, w := range offer.Withheld {
+			a.Say("%s", w)
 		}
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asks), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
