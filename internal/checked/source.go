@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
-
-	"github.com/tenonhq/tenon/internal/secret"
 )
 
 const (
@@ -135,42 +132,8 @@ func (s *Source) syntax(err error) Problem {
 		offset = max(0, len(bytes.TrimRight(s.text, " \t\r\n"))-1)
 		message = "not valid JSON: it ends in the middle"
 	}
-	if _, literal, ok := strings.Cut(message, ": invalid literal: "); ok {
-		message = "not valid JSON: invalid value"
-		switch {
-		case literal[0] == '"' && strings.Contains(literal, "\n"):
-			message = "not valid JSON: the string is not closed on its line"
-		case len(literal) < secret.MinLength:
-			message += fmt.Sprintf(" %q", literal)
-		}
+	if place, _, ok := strings.Cut(message, ": invalid literal: "); ok { // which may be a secret
+		message = place + ": invalid value"
 	}
-	return s.problem(offset, "", fmt.Sprintf("%s, near %q", message, s.excerpt(offset)), "")
+	return s.problem(offset, "", message, "")
 }
-
-// excerpt returns the text around offset on its line. It replaces long words, except names of keys, by an ellipsis: in a text that cannot be parsed,
-// any of them may be a secret.
-func (s *Source) excerpt(offset int) string {
-	const before, after = 20, 20
-	line := s.lines[s.line(offset)-1]
-	end := offset + bytes.IndexByte(s.text[offset:], '\n')
-	if end < offset {
-		end = len(s.text)
-	}
-	text := bytes.Clone(s.text[line:end])
-	for _, run := range longRun.FindAllIndex(text, -1) {
-		if !keyEnd.Match(text[run[1]:]) {
-			copy(text[run[0]:run[1]], bytes.Repeat([]byte{hiddenByte}, run[1]-run[0]))
-		}
-	}
-	text = text[max(0, offset-before-line):min(len(text), offset+after-line)]
-	return strings.TrimSpace(hiddenRun.ReplaceAllString(strings.ToValidUTF8(string(text), ""), "…"))
-}
-
-// hiddenByte replaces hidden bytes. The text itself does not contain it.
-const hiddenByte = 0
-
-var (
-	longRun   = regexp.MustCompile(`[^\s"'\[\]{},:]{8,}`) // secret.MinLength
-	keyEnd    = regexp.MustCompile(`^"\s*:`)
-	hiddenRun = regexp.MustCompile(`\x00+`)
-)
