@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -50,18 +49,12 @@ type stdio struct {
 	leave   func() error                   // cleans up after the process; set by start
 
 	in  io.WriteCloser
-	out chan *line
+	out chan []byte // lines for the server
 
 	waiting   waiting
 	exited    chan struct{} // the process is gone
 	output    sync.WaitGroup
 	closeOnce sync.Once
-}
-
-// line is a message for the server.
-type line struct {
-	text  []byte
-	taken atomic.Bool // the server may have read it
 }
 
 // Command runs a local server.
@@ -89,7 +82,7 @@ func newStdio(c *Command, b *base) (*stdio, error) {
 	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
 	child.Prepare(cmd)
 	return &stdio{
-		base: b, cmd: cmd, path: path, confine: c.Confine, out: make(chan *line, maxWaiting), exited: make(chan struct{}),
+		base: b, cmd: cmd, path: path, confine: c.Confine, out: make(chan []byte, maxWaiting), exited: make(chan struct{}),
 	}, nil
 }
 
@@ -150,11 +143,9 @@ func (t *stdio) read(out io.ReadCloser) {
 func (t *stdio) write() {
 	for {
 		select {
-		case l := <-t.out:
-			l.taken.Store(true)
-			if _, err := t.in.Write(l.text); err != nil {
-				l.taken.Store(false) // the server did not get all of it
-				return               // the end of the process has the cause
+		case line := <-t.out:
+			if _, err := t.in.Write(line); err != nil {
+				return // the end of the process has the cause
 			}
 		case <-t.conn.Lost():
 			return
@@ -185,32 +176,24 @@ func (t *stdio) wait(pipes *child.Pipes) {
 
 // request sends a request and waits for its answer, or until the connection is lost.
 func (t *stdio) request(ctx context.Context, r *outgoing) (*message, error) {
-	var l line
-	m, err := t.waiting.exchange(ctx, r, t.conn.Lost(), func() error { return t.send(ctx, r, &l) })
-	switch {
-	case m != nil || err != nil:
-		return m, err
-	case !l.taken.Load():
-		return nil, fmt.Errorf("%w: %w", errUnsent, t.conn.Cause())
+	m, err := t.waiting.exchange(ctx, r, t.conn.Lost(), func() error { return t.put(ctx, r) })
+	if m == nil && err == nil {
+		err = t.conn.Cause()
 	}
-	return nil, t.conn.Cause()
+	return m, err
 }
 
-// put sends a notification or an answer.
-func (t *stdio) put(ctx context.Context, m *outgoing) error { return t.send(ctx, m, new(line)) }
-
-// send queues a message as the line l.
-func (t *stdio) send(ctx context.Context, m *outgoing, l *line) error {
-	text, err := json.Marshal(m)
+// put queues a message.
+func (t *stdio) put(ctx context.Context, m *outgoing) error {
+	line, err := json.Marshal(m)
 	if err == nil {
 		err = t.conn.Cause()
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnsent, err)
 	}
-	l.text = append(text, '\n')
 	select {
-	case t.out <- l:
+	case t.out <- append(line, '\n'):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
