@@ -166,7 +166,7 @@ func (e *env) wantDamaged(c *damageCase) {
 		if s.ID != "ses_a" || s.Directory != "/src" || s.Title != "Title of ses_a" || s.Time.Created != 1000 || seq == 0 {
 			e.Fatalf("in place of the damaged session: %+v, seq %d", s, seq)
 		}
-		list, err := e.Sessions(ctx, store.Query{})
+		list, err := store.Sessions(ctx, e, store.Query{})
 		named("Sessions", err)
 		equal(e.T, "number of sessions", len(list), 2)
 		listed, err := e.List(ctx, store.Query{})

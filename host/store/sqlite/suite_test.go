@@ -36,7 +36,6 @@ func TestStore(t *testing.T) {
 		"random changes":            testRandom,
 		"pages":                     testPages,
 		"listing":                   testListing,
-		"listing continued":         testListingContinued,
 		"prompts":                   testPrompts,
 		"prompts and turns":         testPromptTaken,
 		"tasks":                     testTodos,
