@@ -89,7 +89,8 @@ func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
 	return out
 }
 
-// fileContent returns the file for the model; text files were put into the prompt as text already.
+// fileContent returns a file for the model, at a data: URL in base64 or an http(s) URL, or a text with the reason why the model does not get it. It
+// returns false for text files, which were put into the prompt as text already.
 func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if IsTextMime(p.Mime) || p.Mime == MimeDirectory {
 		return sdk.ModelContent{}, false
@@ -97,8 +98,8 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	leftOut := func(typ, why string) (sdk.ModelContent, bool) {
 		return sdk.ModelContent{Type: sdk.ContentText, Text: fmt.Sprintf("[%s of type %s left out: %s]", p.Filename, typ, why)}, true
 	}
-	header, data, inline := strings.Cut(p.URL, ";base64,")
-	inline = inline && (kindOf(p.Mime) == "image" || kindOf(p.Mime) == "pdf")
+	header, data, encoded := strings.Cut(p.URL, ";base64,")
+	inline := encoded && (kindOf(p.Mime) == "image" || kindOf(p.Mime) == "pdf")
 	found := p.Mime
 	if inline {
 		found = typeOf(data)
@@ -106,10 +107,14 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if typ := cmp.Or(found, p.Mime); !model.TakesInput(m, kindOf(typ)) {
 		return leftOut(typ, fmt.Sprintf("the model %s does not take it", m.Ref()))
 	}
-	if found == "" {
+	switch scheme, _, _ := strings.Cut(p.URL, ":"); {
+	case found == "":
 		return leftOut(p.Mime, "its content is not a file that models read")
+	case scheme != "http" && scheme != "https" && !(scheme == "data" && encoded):
+		return leftOut(p.Mime, "its address cannot be sent to the model")
 	}
-	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: found, Filename: p.Filename, URL: p.URL}
+	_, extension, _ := strings.Cut(found, "/")
+	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: found, Filename: cmp.Or(p.Filename, "file."+extension), URL: p.URL} // servers demand names of PDFs
 	broken := strings.Contains(data, "\n") || strings.Contains(data, "\r") // into lines, which providers refuse
 	if start := "data:" + found; inline && (broken || header != start) {   // a copy of the URL can have megabytes
 		c.URL = start + ";base64," + strings.NewReplacer("\r", "", "\n", "").Replace(data)
@@ -195,15 +200,16 @@ func toolResultContent(p *sdk.ToolPart, model *sdk.Model) sdk.ModelContent {
 		}
 		for _, f := range p.State.Attachments {
 			content, ok := fileContent(f, model)
-			if ok && content.Type == sdk.ContentText {
+			switch {
+			case !ok:
+				c.Text += fmt.Sprintf("\n[%s of type %s left out: tools return text as their output]", f.Filename, f.Mime)
+			case content.Type == sdk.ContentText:
 				c.Text += "\n" + content.Text
-				continue
+			default:
+				file := *f
+				file.Mime, file.Filename, file.URL = content.Mime, content.Filename, content.URL
+				c.Files = append(c.Files, &file)
 			}
-			file := *f
-			if ok {
-				file.Mime, file.URL = content.Mime, content.URL
-			}
-			c.Files = append(c.Files, &file)
 		}
 	case sdk.ToolError:
 		c.Text, c.IsError = p.State.Error, true

@@ -73,7 +73,7 @@ func TestModelMessages(t *testing.T) {
 	signed := sdk.Object{"signature": "s"}
 	done := sdk.ToolState{Status: sdk.ToolCompleted, Input: json.RawMessage(`{"a":1}`), Output: "out"}
 	withImage, pruned := done, done
-	withImage.Attachments = []*sdk.FilePart{{Mime: "image/png", Filename: "x.png", URL: "data:"}}
+	withImage.Attachments = []*sdk.FilePart{{Mime: "image/png", Filename: "x.png", URL: "https://example.com/x.png"}}
 	pruned.Time.Compacted = 1
 	attached := func(typ, content string) []sdk.MessageWithParts {
 		state := done
@@ -107,7 +107,7 @@ func TestModelMessages(t *testing.T) {
 		"and to no other":                  {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: signed}, &sdk.TextPart{Text: "x", Metadata: signed})}, []string{`assistant text:hm|text:x`}},
 		"empty reasoning with a signature": {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant reasoning:{"signature":"s"}|text:x`}},
 		"of another model it is nothing":   {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant text:x`}},
-		"media the model takes":            {sees, []sdk.MessageWithParts{userSays(text("look"), &sdk.FilePart{Mime: "image/png"})}, []string{"user text:look|file:image/png"}},
+		"media the model takes":            {sees, []sdk.MessageWithParts{userSays(text("look"), &sdk.FilePart{Mime: "image/png", URL: "https://example.com/x.png"})}, []string{"user text:look|file:image/png"}},
 		"media it does not take":           {sees, []sdk.MessageWithParts{userSays(&sdk.FilePart{Mime: "application/pdf", Filename: "d.pdf"})}, []string{"user text:[d.pdf of type application/pdf left out: the model p/m does not take it]"}},
 		"text files are there already":     {sees, []sdk.MessageWithParts{userSays(text("x"), &sdk.FilePart{Mime: "text/plain"}, &sdk.FilePart{Mime: MimeDirectory})}, []string{"user text:x"}},
 		"a result with an image":           {sees, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out+image/png"}},
@@ -116,6 +116,7 @@ func TestModelMessages(t *testing.T) {
 		"an image that is none":            {sees, attached("image/png", "404 not found"), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
 		"an empty image":                   {sees, attached("image/png", ""), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
 		"an image that models do not read": {sees, attached("image/svg+xml", "<svg/>"), []string{call, "tool result:c=out\n[x of type image/svg+xml" + notRead}},
+		"a text as a file":                 {sees, attached("text/plain", "hi"), []string{call, "tool result:c=out\n[x of type text/plain left out: tools return text as their output]"}},
 		"a subtask":                        {plain, []sdk.MessageWithParts{userSays(&sdk.SubtaskPart{Agent: "helper", Description: "help"})}, []string{"user text:The user asked the subagent helper: help"}},
 		"parts of a later version":         {plain, []sdk.MessageWithParts{userSays(&sdk.UnknownPart{Raw: json.RawMessage(`{"type":"new"}`)}, text("x"))}, []string{"user text:x"}},
 	}
@@ -144,6 +145,8 @@ func TestFileContent(t *testing.T) {
 		"image as PDF":       {[]string{"image"}, pdf, "data:application/pdf;base64," + aPNG, "data:image/png;base64," + aPNG},
 		"in lines":           {[]string{"image"}, png, "data:image/png;base64," + aPNG[:4] + "\r\n" + aPNG[4:] + "\n", "data:image/png;base64," + aPNG},
 		"not taken, broken":  {[]string{"text"}, png, "data:image/png;base64,AAAA", "[x of type image/png left out: the model p/m does not take it]"},
+		"on disk":            {[]string{"image"}, png, "file:///x.png", "[x of type image/png left out: its address cannot be sent to the model]"},
+		"not in base64":      {[]string{"image"}, png, "data:image/png,abc", "[x of type image/png left out: its address cannot be sent to the model]"},
 		"elsewhere":          {[]string{"image"}, png, "https://example.com/x.png", "https://example.com/x.png"},
 	} {
 		m := &sdk.Model{ProviderID: "p", ID: "m"}

@@ -128,7 +128,7 @@ func TestOversizedImage(t *testing.T) {
 	t.Parallel()
 	req := conversation()
 	req.Messages[2].Content[0].Files[0].URL = "data:image/png;base64," + strings.Repeat("QUFB", 3<<20)
-	if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); !strings.Contains(body, `{"type":"text","text":"[file cannot be shown: it has more than 10 MiB in base64. Tell the user.]"}`) {
+	if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); !strings.Contains(body, `{"type":"text","text":"[ cannot be shown: it has more than 10 MiB in base64. Tell the user.]"}`) {
 		t.Errorf("the body has %d bytes", len(body))
 	}
 	req.Model.ID = "kimi-k2.5"

@@ -16,7 +16,7 @@ const (
 func (c *client) messages(req *sdk.ModelRequest, claude, mark bool) []wire.Message[block] {
 	blocks := wire.Blocks[block]{
 		Text: text, Reasoning: thinking, Separators: true,
-		File: func(a wire.Attachment) block { return c.file(a, claude) },
+		File: func(f *sdk.FilePart) block { return c.file(f, claude) },
 		Call: func(call *sdk.ModelContent) block {
 			return block{Type: "tool_use", ID: callID(call.CallID, claude), Name: wire.ToolName(call.Tool), Input: wire.Object(call.Args)}
 		},
@@ -42,32 +42,30 @@ func markLast(content []block) []block {
 }
 
 // file returns an image or a document, or a text with the reason why the file cannot be sent.
-func (c *client) file(a wire.Attachment, claude bool) block {
-	data, isData := wire.Base64(a.URL)
-	from := &source{Type: "base64", MediaType: a.Mime, Data: data}
+func (c *client) file(f *sdk.FilePart, claude bool) block {
+	data, isData := wire.Base64(f.URL)
+	from := &source{Type: "base64", MediaType: f.Mime, Data: data}
 	if !isData {
-		from = &source{Type: "url", URL: a.URL}
+		from = &source{Type: "url", URL: f.URL}
 	}
 	switch {
-	case a.Kind == wire.KindText:
-		return text(a.Text)
 	case !isData && c.vertex:
-		return text(wire.Notice("%s is at %s", a.Name, a.URL).Text) // Vertex AI fetches nothing
-	case a.Kind == wire.KindImage:
+		return text(wire.Notice("%s is at %s", f.Filename, f.URL)) // Vertex AI fetches nothing
+	case wire.Image(f):
 		limit := 10 << 20
 		if c.vertex {
 			limit = 5 << 20
 		}
 		if claude {
-			if instead := wire.OversizedImage(a.Name, data, limit); instead != "" {
+			if instead := wire.OversizedImage(f.Filename, data, limit); instead != "" {
 				return text(instead)
 			}
 		}
 		return block{Type: "image", Source: from}
-	case a.Mime == "application/pdf":
-		return block{Type: "document", Title: a.Name, Source: from}
+	case f.Mime == wire.PDF:
+		return block{Type: "document", Title: f.Filename, Source: from}
 	}
-	return text(wire.Unsupported(a).Text)
+	return text(wire.Unsupported(f))
 }
 
 // thinking returns reasoning that the server signed.
@@ -86,7 +84,7 @@ func (c *client) results(m *sdk.ModelMessage, claude bool) []block {
 		content := &m.Content[i]
 		inner := []block{text(wire.Output(content.Text))}
 		for _, f := range content.Files {
-			inner = append(inner, c.file(wire.NewAttachment(f.Mime, f.Filename, f.URL), claude))
+			inner = append(inner, c.file(f, claude))
 		}
 		out = append(out, block{Type: "tool_result", ToolUseID: callID(content.CallID, claude), Content: inner, IsError: content.IsError})
 	}

@@ -118,27 +118,25 @@ func (e *encoder) messages() []wire.Message[content] {
 }
 
 // file returns an image or a document. The server takes no addresses, and only simple names, each once in a request.
-func (e *encoder) file(a wire.Attachment) content {
-	data, isData := wire.Base64(a.URL)
-	_, format, _ := strings.Cut(a.Mime, "/")
+func (e *encoder) file(f *sdk.FilePart) content {
+	data, isData := wire.Base64(f.URL)
+	_, format, _ := strings.Cut(f.Mime, "/")
 	m := &media{Format: format}
 	m.Source.Bytes = data
 	switch {
-	case a.Kind == wire.KindText:
-		return text(a.Text)
-	case isData && a.Kind == wire.KindImage:
+	case isData && wire.Image(f):
 		if e.claude {
-			if instead := wire.OversizedImage(a.Name, data, 5<<20); instead != "" {
+			if instead := wire.OversizedImage(f.Filename, data, 5<<20); instead != "" {
 				return text(instead)
 			}
 		}
 		return content{Image: m}
-	case isData && a.Mime == "application/pdf":
+	case isData && f.Mime == wire.PDF:
 		e.documents++
 		m.Name = fmt.Sprintf("document-%d", e.documents)
 		return content{Document: m}
 	}
-	return text(wire.Notice("%s cannot be shown: its type or its address cannot be sent to the model. Tell the user.", a.Name).Text)
+	return text(wire.Notice("%s cannot be shown: its type or its address cannot be sent to the model. Tell the user.", f.Filename))
 }
 
 // signed returns reasoning that the server signed.
@@ -166,7 +164,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		inner := []content{text(wire.Output(piece.Text))}
 		if e.filesInResults() || len(e.req.Tools) == 0 {
 			for _, f := range piece.Files {
-				inner = append(inner, e.file(wire.NewAttachment(f.Mime, f.Filename, f.URL)))
+				inner = append(inner, e.file(f))
 			}
 		}
 		if len(e.req.Tools) == 0 {

@@ -161,14 +161,11 @@ func (c *client) serverIDs(req *sdk.ModelRequest) map[string]string {
 	return ids
 }
 
-func filePart(a wire.Attachment) part {
-	if a.Kind == wire.KindText {
-		return text(a.Text)
+func filePart(f *sdk.FilePart) part {
+	if data, ok := wire.Base64(f.URL); ok {
+		return part{Inline: &blob{f.Mime, data}}
 	}
-	if data, ok := wire.Base64(a.URL); ok {
-		return part{Inline: &blob{a.Mime, data}}
-	}
-	return part{File: &fileData{a.Mime, a.URL}}
+	return part{File: &fileData{f.Mime, f.URL}}
 }
 
 // answerParts returns an earlier answer of the model, with its signatures in their places.
@@ -220,7 +217,7 @@ func resultParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part 
 		result := &m.Content[i]
 		var files []part
 		for _, f := range result.Files {
-			files = append(files, filePart(wire.NewAttachment(f.Mime, f.Filename, f.URL)))
+			files = append(files, filePart(f))
 		}
 		response := &functionResponse{
 			ID: ids[result.CallID], Name: geminiName(result.Tool),

@@ -26,7 +26,7 @@ func copilotHeaders(info *sdk.ProviderInfo, req *sdk.ModelRequest) map[string]st
 	}
 	image := func(c sdk.ModelContent) bool {
 		return c.Type == sdk.ContentFile && strings.HasPrefix(c.Mime, "image/") ||
-			slices.ContainsFunc(c.Files, func(f *sdk.FilePart) bool { return strings.HasPrefix(f.Mime, "image/") })
+			slices.ContainsFunc(c.Files, Image)
 	}
 	for i := range req.Messages {
 		if slices.ContainsFunc(req.Messages[i].Content, image) {

@@ -16,7 +16,7 @@ type Message[B any] struct {
 // Blocks builds the content blocks B of such a format.
 type Blocks[B any] struct {
 	Text      func(string) B
-	File      func(Attachment) B
+	File      func(*sdk.FilePart) B
 	Reasoning func(*sdk.ModelContent) (b B, ok bool) // ok is false for reasoning that the server did not sign
 	Call      func(*sdk.ModelContent) B
 	Results   func(*sdk.ModelMessage) []B
@@ -87,7 +87,7 @@ func (f *Blocks[B]) assistant(contents []sdk.ModelContent, last bool) (out []B) 
 }
 
 // Said returns the texts and files of a message of the user.
-func Said[B any](contents []sdk.ModelContent, text func(string) B, file func(Attachment) B) []B {
+func Said[B any](contents []sdk.ModelContent, text func(string) B, file func(*sdk.FilePart) B) []B {
 	var out []B
 	for i := range contents {
 		c := &contents[i]
@@ -95,7 +95,7 @@ func Said[B any](contents []sdk.ModelContent, text func(string) B, file func(Att
 		case c.Type == sdk.ContentText && strings.TrimSpace(c.Text) != "": // Anthropic and Bedrock refuse blank texts
 			out = append(out, text(c.Text))
 		case c.Type == sdk.ContentFile:
-			out = append(out, file(NewAttachment(c.Mime, c.Filename, c.URL)))
+			out = append(out, file(&sdk.FilePart{Mime: c.Mime, Filename: c.Filename, URL: c.URL}))
 		}
 	}
 	return out

@@ -169,18 +169,16 @@ func contentOf(contents []sdk.ModelContent) any {
 
 func textPart(s string) part { return part{Type: "text", Text: s} }
 
-func filePart(a wire.Attachment) part {
+func filePart(f *sdk.FilePart) part {
 	switch {
-	case a.Kind == wire.KindImage:
-		return part{Type: "image_url", ImageURL: &image{a.URL}}
-	case a.Kind == wire.KindFile && a.Mime != "application/pdf":
-		a = wire.Unsupported(a)
-	case a.Kind == wire.KindFile && strings.HasPrefix(a.URL, "data:"):
-		return part{Type: "file", File: &file{a.Name, a.URL}}
-	case a.Kind == wire.KindFile:
-		a = wire.Notice("%s is at %s", a.Name, a.URL) // Chat Completions accepts no URL of a file
+	case wire.Image(f):
+		return part{Type: "image_url", ImageURL: &image{f.URL}}
+	case f.Mime != wire.PDF:
+		return textPart(wire.Unsupported(f))
+	case strings.HasPrefix(f.URL, "data:"):
+		return part{Type: "file", File: &file{f.Filename, f.URL}}
 	}
-	return textPart(a.Text)
+	return textPart(wire.Notice("%s is at %s", f.Filename, f.URL)) // Chat Completions accepts no URL of a file
 }
 
 // assistant returns an earlier answer of the model, or false if it would be empty: Moonshot and DeepSeek refuse one that has only reasoning, such

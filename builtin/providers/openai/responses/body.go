@@ -106,19 +106,16 @@ func inputParts(contents []sdk.ModelContent) []inputPart {
 
 func inputText(s string) inputPart { return inputPart{Type: "input_text", Text: s} }
 
-func newInputPart(a wire.Attachment) inputPart {
-	isData := strings.HasPrefix(a.URL, "data:")
+func newInputPart(f *sdk.FilePart) inputPart {
 	switch {
-	case a.Kind == wire.KindImage:
-		return inputPart{Type: "input_image", ImageURL: a.URL}
-	case a.Kind == wire.KindFile && a.Mime != "application/pdf":
-		a = wire.Unsupported(a)
-	case a.Kind == wire.KindFile && isData:
-		return inputPart{Type: "input_file", Filename: a.Name, FileData: a.URL}
-	case a.Kind == wire.KindFile:
-		return inputPart{Type: "input_file", FileURL: a.URL}
+	case wire.Image(f):
+		return inputPart{Type: "input_image", ImageURL: f.URL}
+	case f.Mime != wire.PDF:
+		return inputText(wire.Unsupported(f))
+	case strings.HasPrefix(f.URL, "data:"):
+		return inputPart{Type: "input_file", Filename: f.Filename, FileData: f.URL}
 	}
-	return inputText(a.Text)
+	return inputPart{Type: "input_file", FileURL: f.URL}
 }
 
 // appendOutputItems appends an earlier answer of the model. Reasoning is sent back only if the server encrypted it.
@@ -159,7 +156,7 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 // filesInResults reports whether the server takes the files of results within them. xAI takes images only.
 func (c client) filesInResults(m *sdk.ModelMessage) bool {
 	if c.Info.NPM == "@ai-sdk/xai" {
-		other := func(f *sdk.FilePart) bool { return !strings.HasPrefix(f.Mime, "image/") }
+		other := func(f *sdk.FilePart) bool { return !wire.Image(f) }
 		return !slices.ContainsFunc(m.Content, func(c sdk.ModelContent) bool { return slices.ContainsFunc(c.Files, other) })
 	}
 	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.Info.NPM)
@@ -173,7 +170,7 @@ func appendResultItems(out []any, m *sdk.ModelMessage, within bool) []any {
 		if within && len(content.Files) > 0 {
 			parts := []inputPart{inputText(wire.Output(content.Text))}
 			for _, f := range content.Files {
-				parts = append(parts, newInputPart(wire.NewAttachment(f.Mime, f.Filename, f.URL)))
+				parts = append(parts, newInputPart(f))
 			}
 			item.Output = parts
 		}
