@@ -29,10 +29,9 @@ type ModelLister interface {
 
 // ModelCatalog is implemented by a ProviderSource whose models are too many to return them with each provider.
 type ModelCatalog interface {
-	// CatalogModels returns further models of a provider, by ID; nil without any. Those in newer are more recent than the others and than
-	// the plugin's own description of the provider: they replace models, limits and prices. It is called at most once for each provider
-	// that is used. The caller owns the result.
-	CatalogModels(provider string) (known, newer map[string]Model, err error)
+	// CatalogModels returns further models of a provider, by ID; nil without any. Those of ProviderInfo.Models replace them. It is called at most
+	// once for each provider that is used. The caller owns the result.
+	CatalogModels(provider string) (map[string]Model, error)
 }
 
 // CatalogRefresher is implemented by a ModelCatalog with newer versions on the network.

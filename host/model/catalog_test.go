@@ -9,17 +9,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// catalog has the model m of the provider known, with a newer price.
+// catalog has models of the provider known.
 type catalog struct{}
 
-func (catalog) CatalogModels(provider string) (known, newer map[string]sdk.Model, err error) {
+func (catalog) CatalogModels(provider string) (map[string]sdk.Model, error) {
 	if provider != "known" {
-		return nil, nil, nil
+		return nil, nil
 	}
-	old := sdk.Model{Name: "Old", Family: "f", NPM: "@ai-sdk/anthropic", Protocol: "x", Cost: sdk.ModelCost{Input: 1}}
-	recent := old
-	recent.Name, recent.Cost.Input, recent.Limit.Context = "New", 2, 3
-	return map[string]sdk.Model{"m": old, "curated": old, "only": old}, map[string]sdk.Model{"m": recent, "curated": recent}, nil
+	m := sdk.Model{Name: "New", NPM: "@ai-sdk/anthropic", Protocol: "x", Cost: sdk.ModelCost{Input: 2}, Limit: sdk.ModelLimit{Context: 3}}
+	return map[string]sdk.Model{"m": m, "curated": m, "only": m}, nil
 }
 
 // speaker answers with two events and then calls after.
@@ -82,21 +80,20 @@ func TestCatalogIsRefreshed(t *testing.T) {
 	}
 }
 
-// TestNewerCatalog: newer models replace older ones, and the limits and prices of the plugin's own.
-func TestNewerCatalog(t *testing.T) {
+// TestOwnModels: a plugin's own description of a model replaces that of a catalog.
+func TestOwnModels(t *testing.T) {
 	t.Parallel()
-	own := sdk.Model{Name: "Curated", ReasoningField: "own", Cost: sdk.ModelCost{Input: 9}}
+	own := sdk.Model{Name: "Own", Cost: sdk.ModelCost{Input: 9}}
 	models := model.New(model.Options{
 		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}},
 		Providers: []sdk.ProviderInfo{{ID: "known", Models: map[string]sdk.Model{"curated": own}}},
 	})
 	for id, want := range map[string]sdk.Model{
-		"m":       {Name: "New", Cost: sdk.ModelCost{Input: 2}, Limit: sdk.ModelLimit{Context: 3}},
-		"only":    {Name: "Old", Cost: sdk.ModelCost{Input: 1}},
-		"curated": {Name: "Curated", ReasoningField: "own", Cost: sdk.ModelCost{Input: 2}, Limit: sdk.ModelLimit{Context: 3}},
+		"m":       {Name: "New", NPM: "@ai-sdk/anthropic", Cost: sdk.ModelCost{Input: 2}},
+		"curated": own,
 	} {
 		got, err := models.Resolve("known/" + id)
-		if err != nil || got.Name != want.Name || got.Cost.Input != want.Cost.Input || got.Limit != want.Limit || got.ReasoningField != want.ReasoningField || got.Family != "f" {
+		if err != nil || got.Name != want.Name || got.Cost.Input != want.Cost.Input || got.NPM != want.NPM {
 			t.Errorf("%s = %+v, %v, want %+v", id, got, err, want)
 		}
 	}

@@ -82,20 +82,6 @@ func (m *Models) ruled(info *sdk.ProviderInfo, model sdk.Model) sdk.Model {
 	return model
 }
 
-// joined returns a model of a plugin's own table with the fields that only the catalog has.
-func joined(m, more sdk.Model) sdk.Model {
-	m.Family, m.ReleaseDate = cmp.Or(m.Family, more.Family), cmp.Or(m.ReleaseDate, more.ReleaseDate)
-	m.NPM, m.Protocol, m.BaseURL = cmp.Or(m.NPM, more.NPM), cmp.Or(m.Protocol, more.Protocol), cmp.Or(m.BaseURL, more.BaseURL)
-	m.ReasoningField = cmp.Or(m.ReasoningField, more.ReasoningField)
-	if m.ReasoningOptions == nil {
-		m.ReasoningOptions = more.ReasoningOptions
-	}
-	if m.Cost.Tiers == nil && m.Cost.Over200K == nil {
-		m.Cost.Tiers, m.Cost.Over200K = more.Cost.Tiers, more.Cost.Over200K
-	}
-	return m
-}
-
 // fill sets the options that the provider takes from the environment, and the variables in its address.
 func (p *provider) fill(env map[string]string) {
 	options := p.info.Options

@@ -140,22 +140,12 @@ func (m *Models) add(info sdk.ProviderInfo) {
 // readModels joins the models of the plugin and of the catalogs.
 func (m *Models) readModels(p *provider) map[string]sdk.Model {
 	out := map[string]sdk.Model{}
-	newer := map[string]sdk.Model{}
 	for _, c := range m.o.Catalogs {
-		known, more, _ := c.CatalogModels(p.info.ID) // part of the program, and tested; without it the model is used as its name says
+		known, _ := c.CatalogModels(p.info.ID) // part of the program, and tested; without it the model is used as its name says
 		maps.Copy(out, known)
-		maps.Copy(newer, more)
 	}
-	maps.Copy(out, newer)
 	p.catalogued = len(out) > 0
-	for id, model := range p.base {
-		out[id] = joined(model, out[id])
-		if recent, ok := newer[id]; ok {
-			model := out[id]
-			model.Limit, model.Cost = recent.Limit, recent.Cost
-			out[id] = model
-		}
-	}
+	maps.Copy(out, p.base)
 	return out
 }
 
@@ -246,15 +236,15 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 
 // defaultModel returns the provider's default, else the first of its models by name.
 func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
-	id, models := p.info.Default, p.models()
-	if _, ok := models[id]; !ok {
-		ids := slices.Sorted(maps.Keys(models))
-		if len(ids) == 0 {
-			return sdk.Model{}, false
-		}
-		id = ids[0]
+	c := m.o.Config.Provider[p.info.ID]
+	if id := p.info.Default; id != "" && listed(&c, id) {
+		return m.known(p.info.ID, id), true
 	}
-	return m.known(p.info.ID, id), true
+	ids := slices.Sorted(maps.Keys(p.models()))
+	if len(ids) == 0 {
+		return sdk.Model{}, false
+	}
+	return m.known(p.info.ID, ids[0]), true
 }
 
 // complete fills in fields that a table may leave out.

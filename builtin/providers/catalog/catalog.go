@@ -1,10 +1,9 @@
 // Package catalog contributes the providers that tenon knows, their models, and what families of models need. Other plugins
 // contribute the protocols.
 //
-//   - table.json: the providers that are tried if the user chose none, in this order, with their main models, and the providers
-//     that need more than a line.
+//   - table.json: the providers that are tried if the user chose none, in this order, and the providers that need more than a line.
 //   - providers.txt: the other providers of models.dev, one a line: ID, name, npm package, address, variables of the key.
-//   - models.zip: the models of models.dev, a file for each provider. Only the file of a provider that is used is read.
+//   - models.zip: the models of models.dev and of recent.json, a file for each provider. Only the file of a provider that is used is read.
 //   - refresh.go: a newer models.zip in the cache directory, which changes models, limits and prices.
 //   - rules.go, sampling.go, small.go: variants, options, sampling parameters and the model for titles by family.
 //
@@ -127,10 +126,6 @@ func readTable() ([]sdk.ProviderInfo, error) {
 	for i := range t.Providers {
 		p := &t.Providers[i]
 		p.Protocol = npm.Protocol(p.NPM)
-		for id, m := range p.Models {
-			m.ID, m.ProviderID = id, p.ID
-			p.Models[id] = m
-		}
 	}
 	return t.Providers, nil
 }

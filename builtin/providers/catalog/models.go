@@ -69,16 +69,25 @@ type entryMode struct {
 	} `json:"provider,omitzero"`
 }
 
-// CatalogModels returns the models of a provider in the snapshot of models.dev, and in a later refresh.
-func (p *Plugin) CatalogModels(provider string) (known, newer map[string]sdk.Model, err error) {
+// CatalogModels returns the models of a provider in a refresh, else in the snapshot of models.dev.
+func (p *Plugin) CatalogModels(provider string) (map[string]sdk.Model, error) {
+	known, err := readModels(archive, provider)
+	if known == nil || err != nil {
+		return nil, err
+	}
+	if newer := p.newerModels(provider, known); newer != nil {
+		return newer, nil
+	}
+	return known, nil
+}
+
+// readModels returns the models of a provider in an archive; nil without any.
+func readModels(archive []byte, provider string) (map[string]sdk.Model, error) {
 	data, err := member(archive, provider)
 	if data == nil || err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if known, err = DecodeModels(provider, data); err != nil {
-		return nil, nil, err
-	}
-	return known, p.newerModels(provider, known), nil
+	return decodeModels(provider, data)
 }
 
 // member returns a provider's file in an archive of models; nil without one.
@@ -102,8 +111,8 @@ func member(archive []byte, provider string) ([]byte, error) {
 	return data, nil
 }
 
-// DecodeModels decodes models in the form of models.dev.
-func DecodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
+// decodeModels decodes models in the form of models.dev.
+func decodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
 	var list map[string]EntryModel
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, fmt.Errorf("catalog: %s: %w", provider, err)

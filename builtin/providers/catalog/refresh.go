@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +89,7 @@ func (p *Plugin) fetch() ([]byte, error) {
 	return repack(data)
 }
 
-// repack returns the archive of a list: only providers of the snapshot, only models that DecodeModels accepts, and of these neither addresses
+// repack returns the archive of a list: only providers of the snapshot, only models that decodeModels accepts, and of these neither addresses
 // nor packages, headers and fields of requests.
 func repack(list []byte) ([]byte, error) {
 	all, err := ReadAPI(list, func(id string) bool {
@@ -114,20 +113,11 @@ func repack(list []byte) ([]byte, error) {
 		return nil, err
 	}
 	for id := range all {
-		if _, err := readNewer(packed, id); err != nil {
+		if _, err := readModels(packed, id); err != nil {
 			return nil, err
 		}
 	}
 	return packed, nil
-}
-
-// readNewer returns the models of a provider in a refreshed archive.
-func readNewer(packed []byte, provider string) (map[string]sdk.Model, error) {
-	data, err := member(packed, provider)
-	if data == nil || err != nil {
-		return nil, err
-	}
-	return DecodeModels(provider, data)
 }
 
 // read returns the archive of an earlier refresh; nil without one.
@@ -139,18 +129,15 @@ func (p *Plugin) read() []byte {
 	return data
 }
 
-// newerModels returns the models of a provider in a refreshed archive, with the addresses, packages and modes of the snapshot's models. known
-// loses the models that are no longer offered.
+// newerModels returns the models of a provider in a refreshed archive, with the addresses, packages and modes of the snapshot's models; nil without
+// any.
 func (p *Plugin) newerModels(provider string, known map[string]sdk.Model) map[string]sdk.Model {
 	if p.cached == nil || p.cached() == nil {
 		return nil
 	}
-	newer, err := readNewer(p.cached(), provider)
+	newer, err := readModels(p.cached(), provider)
 	if err != nil {
 		p.log.Warn("refreshed catalog not used", "file", p.path, "err", err)
-		return nil
-	}
-	if newer == nil {
 		return nil
 	}
 	for id, m := range newer {
@@ -164,10 +151,11 @@ func (p *Plugin) newerModels(provider string, known map[string]sdk.Model) map[st
 		}
 		newer[id] = m
 	}
-	maps.DeleteFunc(known, func(id string, m sdk.Model) bool {
-		_, offered := newer[cmp.Or(m.APIID, id)]
-		return !offered
-	})
+	for id, m := range known {
+		if _, offered := newer[m.APIID]; offered {
+			newer[id] = m // a mode
+		}
+	}
 	return newer
 }
 

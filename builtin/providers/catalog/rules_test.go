@@ -17,7 +17,7 @@ func TestCatalogModels(t *testing.T) {
 	c := catalog.New()
 	total := 0
 	for _, p := range c.Providers() {
-		models, _, err := c.CatalogModels(p.ID)
+		models, err := c.CatalogModels(p.ID)
 		if err != nil {
 			t.Error(err)
 		}
@@ -32,10 +32,10 @@ func TestCatalogModels(t *testing.T) {
 	if total < 4500 {
 		t.Errorf("%d models", total)
 	}
-	if models, _, err := c.CatalogModels("../x"); models != nil || err != nil {
+	if models, err := c.CatalogModels("../x"); models != nil || err != nil {
 		t.Errorf("unknown provider: %v, %v", models, err)
 	}
-	models, _, err := c.CatalogModels("anthropic")
+	models, err := c.CatalogModels("anthropic")
 	if err != nil {
 		t.Fatal(err)
 	}

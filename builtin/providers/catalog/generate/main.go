@@ -1,10 +1,12 @@
-// Command generate writes the catalog's data, providers.txt and models.zip, from a copy of models.dev's api.json:
+// Command generate writes the catalog's data, providers.txt and models.zip, from a copy of models.dev's api.json, and from recent.json, which has
+// models that were newer than the copy:
 //
 //	go run ./builtin/providers/catalog/generate api.json builtin/providers/catalog
 package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -38,6 +40,17 @@ func run(from, to string) error {
 		return err
 	}
 	maps.DeleteFunc(all, func(_ string, p catalog.Entry) bool { return npm.Protocol(p.NPM) == "" }) // no wire format for its servers
+	var recent map[string]map[string]catalog.EntryModel
+	if data, err = os.ReadFile(filepath.Join(to, "recent.json")); err == nil {
+		err = json.Unmarshal(data, &recent)
+	}
+	if err != nil {
+		return err
+	}
+	for id, models := range recent {
+		maps.Copy(models, all[id].Models)
+		maps.Copy(all[id].Models, models)
+	}
 	var lines strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		p := all[id]
