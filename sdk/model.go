@@ -136,7 +136,7 @@ type PriceTier struct {
 
 // TierBound selects the prompts of a PriceTier: the prompts that are larger.
 type TierBound struct {
-	Type string `json:"type"` // context
+	Type string `json:"type"` // context, or empty
 	Size int64  `json:"size"` // tokens of the prompt, including cached ones
 }
 

@@ -17,7 +17,7 @@ func priceFor(c *sdk.ModelCost, prompt int64) sdk.ModelCost {
 	var found *sdk.PriceTier
 	for i := range c.Tiers {
 		tier := &c.Tiers[i]
-		if tier.Tier.Type == "context" && prompt > tier.Tier.Size && (found == nil || tier.Tier.Size > found.Tier.Size) {
+		if (tier.Tier.Type == "context" || tier.Tier.Type == "") && prompt > tier.Tier.Size && (found == nil || tier.Tier.Size > found.Tier.Size) {
 			found = tier
 		}
 	}

@@ -154,12 +154,13 @@ func TestWaitOfAServer(t *testing.T) {
 
 func TestPriceTiers(t *testing.T) {
 	t.Parallel()
-	tier := sdk.PriceTier{Input: 2_000_000}
-	tier.Tier.Type, tier.Tier.Size = "context", 272_000
-	m := &sdk.Model{Cost: sdk.ModelCost{Input: 1_000_000, Over200K: &sdk.ModelCost{Input: 9_000_000}, Tiers: []sdk.PriceTier{tier}}}
-	for prompt, want := range map[int64]sdk.Price{100: 1_000_000, 272_000: 9_000_000, 272_001: 2_000_000} {
-		if got := StepCost(m, sdk.Tokens{Input: prompt}); got != want.Times(prompt) {
-			t.Errorf("%d tokens cost %s, want %s", prompt, got, want.Times(prompt))
+	for _, typ := range []string{"context", ""} { // models.dev leaves it out of many tiers
+		tier := sdk.PriceTier{Input: 2_000_000, Tier: sdk.TierBound{Type: typ, Size: 272_000}}
+		m := &sdk.Model{Cost: sdk.ModelCost{Input: 1_000_000, Over200K: &sdk.ModelCost{Input: 9_000_000}, Tiers: []sdk.PriceTier{tier}}}
+		for prompt, want := range map[int64]sdk.Price{100: 1_000_000, 272_000: 9_000_000, 272_001: 2_000_000} {
+			if got := StepCost(m, sdk.Tokens{Input: prompt}); got != want.Times(prompt) {
+				t.Errorf("type %q: %d tokens cost %s, want %s", typ, prompt, got, want.Times(prompt))
+			}
 		}
 	}
 }
