@@ -13,7 +13,6 @@ type Language struct {
 	comments []string // starts; "~" before one: only after white space
 	pairs    []pair
 	quotes   []string
-	char     string // delimiter of a literal of one character
 	words    map[string]bool
 	nocase   bool
 }
@@ -69,13 +68,7 @@ func (l *Language) property(name string, values []string) {
 			l.pairs = append(l.pairs, p)
 		}
 	case "string":
-		for _, v := range values {
-			if char, ok := strings.CutPrefix(v, "char:"); ok {
-				l.char = char
-			} else {
-				l.quotes = append(l.quotes, v)
-			}
-		}
+		l.quotes = values
 	case "words":
 		for _, v := range values {
 			l.words[v] = true
