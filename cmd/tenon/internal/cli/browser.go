@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -107,6 +109,17 @@ func (a *App) browser() []string {
 		return nil
 	}
 	return []string{"xdg-open"}
+}
+
+// word matches a word of a command line. Quotes may enclose one with spaces.
+var word = lazyregexp.New(`"([^"]*)"|'([^']*)'|(\S+)`)
+
+// Editor returns the words of $VISUAL or $EDITOR; none if both are empty.
+func (a *App) Editor() (words []string) {
+	for _, m := range word().FindAllStringSubmatch(cmp.Or(strings.TrimSpace(a.Env.Lookup("VISUAL")), a.Env.Lookup("EDITOR")), -1) {
+		words = append(words, m[1]+m[2]+m[3])
+	}
+	return words
 }
 
 // AuthUser implements sdk.AuthUser for sign-ins on the command line.

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -89,11 +87,10 @@ func editConfig(ctx context.Context, a *cli.App, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	fallback := "vi"
-	if runtime.GOOS == "windows" {
-		fallback = "notepad"
+	editor := a.Editor()
+	if len(editor) == 0 {
+		return cli.UsageError("set VISUAL or EDITOR to your editor", "no editor is set")
 	}
-	editor := strings.Fields(cmp.Or(strings.TrimSpace(a.Env.Lookup("VISUAL")), strings.TrimSpace(a.Env.Lookup("EDITOR")), fallback))
 	program, err := a.Program(editor[0])
 	if err == nil {
 		cmd := exec.Command(program, append(editor[1:], path)...)

@@ -160,7 +160,7 @@ func attach(e *edit.Editor, files ...string) {
 // editExternally opens the prompt in the user's editor.
 func (m *model) editExternally() {
 	text, files := m.input.Text()
-	words := strings.Fields(m.o.editor)
+	words := m.o.editor
 	switch {
 	case len(files) > 0:
 		m.problem("attached files cannot be edited; remove them first")

@@ -5,7 +5,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ type options struct {
 	version                       string
 	directory, shortDir, worktree string
 	temporary                     string       // directory for files that are removed at the end
-	editor                        string       // command line of the user's editor; empty: none is set
+	editor                        []string     // words of the user's editor; empty: none is set
 	session                       *sdk.Session // named on the command line; nil: a new one
 	title                         string
 	prompt                        host.PromptInput // text and files from the command line
@@ -183,7 +182,7 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 
 // options returns the options of the model.
 func (s *session) options(ctx context.Context, temporary string) (options, error) {
-	w, env := s.m.Workspace, s.a.Env
+	w := s.m.Workspace
 	earlier, err := past.Open(filepath.Join(w.Project.DataDir, past.Name))
 	if err != nil {
 		s.a.Log.Warn("the prompt history cannot be read", "err", err)
@@ -195,7 +194,7 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 	}
 	o := options{
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
-		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: *s.in, title: s.f.Title,
+		temporary: temporary, editor: s.a.Editor(), prompt: *s.in, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
 		settingsFile: file, clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string {
@@ -208,7 +207,6 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 		},
 		remedy: func(err error) string { return cli.InChat().Remedy(err).Fix },
 	}
-	o.editor = cmp.Or(o.editor, env.Lookup("EDITOR"))
 	if s.f.Session != "" || s.f.Resume {
 		o.session, err = turn.Address(ctx, s.m, s.f, s.in)
 		return o, err
