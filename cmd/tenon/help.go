@@ -63,6 +63,8 @@ func findCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
 }
 
 var (
+	//go:embed help/exit-codes.txt
+	exitCodesTopic string
 	//go:embed help/environment.txt
 	environmentTopic string
 	//go:embed help/permissions.txt
@@ -71,13 +73,8 @@ var (
 
 // topics returns the help pages that belong to no command. (The page "config" is the help of that command.)
 func topics() []*cobra.Command {
-	var codes strings.Builder
-	codes.WriteString("Exit codes of tenon:\n\n")
-	for _, c := range cli.ExitCodes() {
-		fmt.Fprintf(&codes, "  %3d  %s\n", c.Code, c.Meaning)
-	}
 	return []*cobra.Command{
-		{Use: "exit-codes", Short: "List the exit codes", Long: codes.String()},
+		{Use: "exit-codes", Short: "List the exit codes", Long: exitCodesTopic},
 		{Use: "environment", Short: "List the environment variables", Long: environmentTopic},
 		{Use: "permissions", Short: "Explain permission rules", Long: permissionsTopic},
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// The exit codes. ExitCodes describes them.
+// The exit codes. tenon help exit-codes describes them.
 const (
 	exitOK          = 0
 	ExitTurn        = 1
@@ -22,26 +22,6 @@ const (
 	ExitModel       = 6
 	ExitInterrupted = 130
 )
-
-// exitCode describes one exit code.
-type exitCode struct {
-	Code    int
-	Meaning string
-}
-
-// ExitCodes returns all exit codes with their meaning, as "tenon help exit-codes" prints them.
-func ExitCodes() []exitCode {
-	return []exitCode{
-		{exitOK, "done"},
-		{ExitTurn, "the turn failed: error from the provider or model, or the output could not be written"},
-		{ExitUsage, "usage error: invalid flag or argument, or unknown session, agent or command"},
-		{ExitConfig, "the configuration is invalid, a required plugin or one named with --plugin does not work, or tenon permission lint found a rule without effect"},
-		{ExitStore, "the session store cannot be used: disk full, read-only, damaged, locked, removed, written by a newer version, or session in use"},
-		{ExitRefused, "a refused permission ended the turn, or every call of a run was refused because no user could be asked; an approval was refused or is missing; a call of tenon mcp was refused"},
-		{ExitModel, "the model cannot be used: unknown, not configured, or its key is missing or rejected"},
-		{ExitInterrupted, "interrupted by a signal; everything so far is stored"},
-	}
-}
 
 // Failure is an error with its remedy.
 type Failure struct {
