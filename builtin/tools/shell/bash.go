@@ -111,10 +111,10 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	first, _, _ := strings.Cut(strings.TrimSpace(args.Command), "\n")
 	title := cmp.Or(args.Description, first)
 	out := &output{}
-	progress := func() {
-		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})
+	progress := func(output string) {
+		call.Host.Progress(title, sdk.Object{"output": output, "description": args.Description})
 	}
-	progress()
+	progress("")
 	tmp, err := t.box.enter(ctx, call, &args)
 	if err != nil {
 		return nil, err

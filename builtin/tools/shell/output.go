@@ -21,6 +21,7 @@ type output struct {
 	head  []byte
 	tail  []byte // at most 2*tailBytes; the last tailBytes of it count
 	total int64
+	shown int64 // total at the last call of news
 }
 
 // Write never fails.
@@ -44,11 +45,15 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// size returns the number of bytes written.
-func (o *output) size() int64 {
+// news returns the end of the text, at most n bytes of it, and whether it has grown since the last call.
+func (o *output) news(n int) (end string, grown bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.total
+	if o.total == o.shown {
+		return "", false
+	}
+	o.shown = o.total
+	return o.end(n), true
 }
 
 // String returns the text. If its middle is missing, a line tells how much.
@@ -67,6 +72,11 @@ func (o *output) String() string {
 func (o *output) last(n int) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.end(n)
+}
+
+// end is last while o.mu is held.
+func (o *output) end(n int) string {
 	text := o.tail[max(0, len(o.tail)-n):]
 	if missing := n - len(text); missing > 0 {
 		text = append(append([]byte(nil), o.head[max(0, len(o.head)-missing):]...), text...)

@@ -52,6 +52,37 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// A reader of news sees all that is written, and no state twice.
+func TestNews(t *testing.T) {
+	t.Parallel()
+	const lines = 20_000
+	o, seen, done := &output{}, "", make(chan struct{})
+	go func() { // ends with its writes; the loop below waits
+		defer close(done)
+		for range lines {
+			_, _ = o.Write([]byte("x\n"))
+		}
+	}()
+	for writing := true; writing; {
+		select {
+		case <-done:
+			writing = false
+		default:
+		}
+		text, grown := o.news(2 * lines)
+		if !grown {
+			continue
+		}
+		if len(text) <= len(seen) || !strings.HasPrefix(text, seen) {
+			t.Fatalf("news = %d bytes after %d", len(text), len(seen))
+		}
+		seen = text
+	}
+	if len(seen) != 2*lines {
+		t.Errorf("saw %d bytes", len(seen))
+	}
+}
+
 func TestOutputCutsWholeCharacters(t *testing.T) {
 	t.Parallel()
 	o := &output{}

@@ -35,7 +35,7 @@ type job struct {
 	timeout  time.Duration
 	confine  func(start func() error) error // nil: the command runs unconfined
 	out      *output
-	progress func() // called while the command runs, when there is new output
+	progress func(output string) // called while the command runs, when there is new output
 }
 
 // ending describes the end of a command.
@@ -121,7 +121,6 @@ func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
 	timeout := time.After(j.timeout)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	var shown int64
 	for {
 		select {
 		case <-exited:
@@ -131,9 +130,8 @@ func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
 		case <-timeout:
 			return ending{timedOut: true}
 		case <-ticker.C:
-			if size := j.out.size(); size != shown {
-				shown = size
-				j.progress()
+			if output, grown := j.out.news(liveBytes); grown {
+				j.progress(output)
 			}
 		}
 	}
