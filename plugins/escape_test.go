@@ -135,11 +135,11 @@ func TestEscapes(t *testing.T) {
 		"huge manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat(" ", 2<<20)}), check: rejected("x", "more than")},
 		"deep manifest":                  {unapproved: true, prepare: given(files{"plugin.json": strings.Repeat("[", 100_000)}), check: rejected("x", "brackets, more than 20000")},
 		"name with an escape":            {unapproved: true, prepare: given(files{"plugin.json": manifestOf(`x\u001b[2K`, "")}), check: rejected("x", "invalid plugin name")},
-		"file name with an escape":       {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("x", "")); p.write(theirs, files{"a\x1b[2J\nok": ""}) }, check: rejected("x", "do not show")},
+		"file name with an escape":       {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("x", "")); p.write(theirs, files{"a\x1b[2J\nok": ""}) }, check: rejected("x", "cannot be shown")},
 		"many directories": {unapproved: true, prepare: func(p *place) {
 			p.write(theirs, wasmPackage("x", ""))
 			p.write(theirs, files{strings.Repeat("d/", 70) + "f": ""})
-		}, check: rejected("x", "nested deeper than 64")},
+		}, check: rejected("x", "more than 64 levels")},
 
 		"name of a plugin that tenon ships":  {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "built-in plugin")},
 		"name of command hooks":              {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("hooks.user", "")) }, check: rejected("hooks.user", "belong to command hooks")},

@@ -266,6 +266,7 @@ func hostile(t *testing.T) (out []sample) {
 	both := map[string][]member{
 		"dot dot":               {{name: "../a", body: "1"}},
 		"dot dot inside":        {{name: "p/../../a", body: "1"}},
+		"file without a name":   {{name: ".", body: "1"}},
 		"dot dot that stays":    {{name: "p/../a", body: "1"}},
 		"absolute":              {{name: "/tmp/a", body: "1"}},
 		"backslash":             {{name: `..\a`, body: "1"}},

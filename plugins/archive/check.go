@@ -14,7 +14,7 @@ import (
 )
 
 // ErrUnsafe is returned for archives that are refused. Nothing of them was written.
-var ErrUnsafe = errors.New("unsafe archive")
+var ErrUnsafe = errors.New("unsafe content")
 
 // Bounds of an archive. They count what is read, not what headers claim.
 const (
@@ -25,22 +25,24 @@ const (
 	maxTarget  = 4096 // bytes in the target of a link
 )
 
-// kind is the kind of an entry.
-type kind int
+// Kind is the kind of an entry.
+type Kind string
 
+// The kinds of entries.
 const (
-	kindFile kind = iota
-	kindDir
-	kindLink
+	KindFile Kind = "f"
+	KindDir  Kind = "d"
+	KindLink Kind = "l"
 )
 
-// entry is a file, directory or link.
-type entry struct {
-	name   string // with slashes, relative, clean
-	kind   kind
-	exec   bool
-	size   int64
-	target string // of a link
+// Entry is a file, directory or link.
+type Entry struct {
+	Name   string // with slashes, relative, clean
+	Kind   Kind
+	Exec   bool
+	Size   int64
+	Sum    string // SHA-256 of a file, in hexadecimal digits
+	Target string // of a link
 }
 
 // Content is a checked archive.
@@ -48,7 +50,7 @@ type Content struct {
 	// LeftOut names the entries that Extract does not write, with the reason: links that lead out of the package, and .git.
 	LeftOut []string
 	prefix  string // the folder around everything, with a slash; empty without
-	entries []entry
+	entries []Entry
 	omit    map[string]bool // by name, of links and of .git
 }
 
@@ -62,6 +64,19 @@ func (c *Content) written(name string) (string, bool) {
 	return name, ok && name != ""
 }
 
+// Entries returns what Extract writes, by name.
+func (c *Content) Entries() []Entry {
+	var out []Entry
+	for _, e := range c.entries {
+		var ok bool
+		if e.Name, ok = c.written(e.Name); ok {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
 // inGit reports whether a name is a .git directory or in one.
 func inGit(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.EqualFold(s, ".git") })
@@ -70,7 +85,7 @@ func inGit(name string) bool {
 // checker collects the entries of one archive.
 type checker struct {
 	bytes int64
-	found []entry
+	found []Entry
 	seen  map[string]int // by folded name: index in found
 }
 
@@ -84,24 +99,27 @@ func unsafe(name, format string, args ...any) error {
 }
 
 // add checks an entry and keeps it. A directory may be listed once; the directories above an entry need not be listed.
-func (c *checker) add(e entry) error {
-	name, err := clean(e.name)
+func (c *checker) add(e Entry) error {
+	name, err := clean(e.Name)
+	if err == nil && name == "" && e.Kind == KindFile {
+		return unsafe(e.Name, "a file without a name")
+	}
 	if err != nil || name == "" { // the root itself
 		return err
 	}
-	if e.kind != kindDir && strings.HasSuffix(e.name, "/") {
+	if e.Kind != KindDir && strings.HasSuffix(e.Name, "/") {
 		return unsafe(name, "a file or link whose name ends in a slash; some programs make a directory of it")
 	}
-	e.name = name
+	e.Name = name
 	if len(c.found) >= maxEntries {
 		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, maxEntries)
 	}
-	if e.kind == kindLink && (len(e.target) > maxTarget || !utf8.ValidString(e.target) || strings.ContainsRune(e.target, 0)) {
+	if e.Kind == KindLink && (len(e.Target) > maxTarget || !utf8.ValidString(e.Target) || strings.ContainsRune(e.Target, 0)) {
 		return unsafe(name, "the target of the link is not a path")
 	}
 	key := c.key(name)
 	if at, ok := c.seen[key]; ok {
-		return unsafe(name, "the same file as %s on some systems; rename one of them", shown(c.found[at].name))
+		return unsafe(name, "the same file as %s on some systems; rename one of them", shown(c.found[at].Name))
 	}
 	c.seen[key] = len(c.found)
 	c.found = append(c.found, e)
@@ -166,12 +184,12 @@ func (c *checker) content(cut bool) (*Content, error) {
 		return nil, err
 	}
 	for _, e := range c.found {
-		if e.kind == kindLink && !c.inside(e, out.prefix) {
-			out.omit[e.name] = true
-			out.LeftOut = append(out.LeftOut, fmt.Sprintf("%s: a link that leads out of the package, to %s", shown(e.name), shown(e.target)))
+		if e.Kind == KindLink && !c.inside(e, out.prefix) {
+			out.omit[e.Name] = true
+			out.LeftOut = append(out.LeftOut, fmt.Sprintf("%s: a link that leads out of the package, to %s", shown(e.Name), shown(e.Target)))
 		}
-		if strings.EqualFold(path.Base(e.name), ".git") {
-			out.LeftOut = append(out.LeftOut, e.name+": git's own files")
+		if strings.EqualFold(path.Base(e.Name), ".git") {
+			out.LeftOut = append(out.LeftOut, e.Name+": git's own files")
 		}
 	}
 	return out, nil
@@ -181,18 +199,18 @@ func (c *checker) content(cut bool) (*Content, error) {
 func (c *checker) directories() error {
 	spelled := map[string]string{}
 	for _, e := range c.found {
-		for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
+		for dir := path.Dir(e.Name); dir != "."; dir = path.Dir(dir) {
 			key := c.key(dir)
 			at, listed := c.seen[key]
 			other, again := spelled[key]
 			if listed {
-				other = c.found[at].name
+				other = c.found[at].Name
 			}
 			switch {
 			case (listed || again) && other != dir:
-				return unsafe(e.name, "its directory is also written %s; use one spelling", shown(other))
-			case listed && c.found[at].kind != kindDir:
-				return unsafe(e.name, "%s is not a directory", shown(dir))
+				return unsafe(e.Name, "its directory is also written %s; use one spelling", shown(other))
+			case listed && c.found[at].Kind != KindDir:
+				return unsafe(e.Name, "%s is not a directory", shown(dir))
 			}
 			spelled[key] = dir
 			if again {
@@ -207,8 +225,8 @@ func (c *checker) directories() error {
 func (c *checker) folder() string {
 	top := ""
 	for _, e := range c.found {
-		first, _, below := strings.Cut(e.name, "/")
-		if !below && e.kind != kindDir || top != "" && first != top {
+		first, _, below := strings.Cut(e.Name, "/")
+		if !below && e.Kind != KindDir || top != "" && first != top {
 			return ""
 		}
 		top = first
@@ -223,14 +241,14 @@ func (c *checker) folder() string {
 var componentFolders = map[string]bool{"skills": true, "commands": true, "agents": true, "hooks": true}
 
 // inside reports whether a link leads to something in the package that is not behind another link.
-func (c *checker) inside(e entry, prefix string) bool {
+func (c *checker) inside(e Entry, prefix string) bool {
 	for range 40 { // as many as Linux follows
-		if e.target == "" || path.IsAbs(e.target) || strings.ContainsAny(e.target, `\:`) {
+		if e.Target == "" || path.IsAbs(e.Target) || strings.ContainsAny(e.Target, `\:`) {
 			return false
 		}
-		at := path.Dir(e.name)
-		for segment := range strings.SplitSeq(e.target, "/") {
-			if n, ok := c.seen[c.key(at)]; ok && c.found[n].kind == kindLink {
+		at := path.Dir(e.Name)
+		for segment := range strings.SplitSeq(e.Target, "/") {
+			if n, ok := c.seen[c.key(at)]; ok && c.found[n].Kind == KindLink {
 				return false // what .. means behind a link depends on the file system
 			}
 			at = path.Join(at, segment)
@@ -239,7 +257,7 @@ func (c *checker) inside(e entry, prefix string) bool {
 			}
 		}
 		n, ok := c.seen[c.key(at)]
-		if !ok || c.found[n].kind != kindLink {
+		if !ok || c.found[n].Kind != KindLink {
 			return true
 		}
 		e = c.found[n]

@@ -24,6 +24,9 @@ func (d Directory) Extract(ctx context.Context, dir string) (*Content, error) {
 	return extract(ctx, d, dir, false)
 }
 
+// Check checks the directory as Extract does, and writes nothing.
+func (d Directory) Check(ctx context.Context) (*Content, error) { return check(ctx, d, false) }
+
 // each visits the entries by name, each directory before its content.
 func (d Directory) each(ctx context.Context, visit visitor) error {
 	real, err := filepath.EvalSymlinks(d.Path)
@@ -36,18 +39,18 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 	}
 	defer root.Close() // only read
 	return root.Walk(ctx, func(in *projectfs.Dir, name string, found fs.DirEntry) error {
-		e := entry{name: name}
+		e := Entry{Name: name, Kind: KindFile}
 		switch {
 		case strings.EqualFold(found.Name(), ".git"):
 			return fs.SkipDir
 		case found.IsDir():
-			e.kind = kindDir
+			e.Kind = KindDir
 		case found.Type()&fs.ModeSymlink != 0:
 			target, err := in.Readlink(found.Name())
 			if err != nil {
 				return err
 			}
-			e.kind, e.target = kindLink, Relative(real, name, target)
+			e.Kind, e.Target = KindLink, Relative(real, name, target)
 		case !found.Type().IsRegular():
 			return unsafe(name, "a plugin consists of files, directories and links")
 		case d.Without != nil && d.Without(name):
@@ -58,7 +61,7 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 				return err
 			}
 			defer file.Close() // only read
-			e.exec, e.size = info.Mode()&0o111 != 0, info.Size()
+			e.Exec, e.Size = info.Mode()&0o111 != 0, info.Size()
 			return visit(e, file)
 		}
 		return visit(e, strings.NewReader(""))

@@ -46,7 +46,7 @@ func (g *Git) Extract(ctx context.Context, dir string) (*Content, error) {
 }
 
 type gitEntry struct {
-	entry
+	Entry
 	object string
 }
 
@@ -86,12 +86,12 @@ func (g *Git) parse(list []byte) (err error) {
 		if !ok || len(f) != 4 {
 			return fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
 		}
-		e := gitEntry{entry: entry{name: name}, object: f[2]}
+		e := gitEntry{Entry: Entry{Name: name, Kind: KindFile}, object: f[2]}
 		switch f[0] {
 		case "100644", "100755", "100664":
-			e.exec = f[0] == "100755"
+			e.Exec = f[0] == "100755"
 		case "120000":
-			e.kind = kindLink
+			e.Kind = KindLink
 		case "160000":
 			g.submodules = append(g.submodules, name)
 			continue
@@ -100,10 +100,10 @@ func (g *Git) parse(list []byte) (err error) {
 		default:
 			return unsafe(name, "unknown mode %s", f[0])
 		}
-		if e.size, err = strconv.ParseInt(f[3], 10, 64); err != nil || e.size < 0 {
+		if e.Size, err = strconv.ParseInt(f[3], 10, 64); err != nil || e.Size < 0 {
 			return fmt.Errorf("unexpected output of git ls-tree: %s", shown(line))
 		}
-		if total += e.size; total > maxBytes { // before git holds a large file in memory
+		if total += e.Size; total > maxBytes { // before git holds a large file in memory
 			return fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, maxBytes>>20)
 		}
 		g.entries = append(g.entries, e)
@@ -153,18 +153,18 @@ func object(answers *bufio.Reader, e gitEntry, visit visitor) error {
 		return err
 	}
 	f := strings.Fields(string(head))
-	if len(f) != 3 || f[0] != e.object || f[1] != "blob" || f[2] != strconv.FormatInt(e.size, 10) {
-		return fmt.Errorf("%s: unexpected answer of git cat-file: %s", shown(e.name), shown(string(head)))
+	if len(f) != 3 || f[0] != e.object || f[1] != "blob" || f[2] != strconv.FormatInt(e.Size, 10) {
+		return fmt.Errorf("%s: unexpected answer of git cat-file: %s", shown(e.Name), shown(string(head)))
 	}
-	content := io.LimitReader(answers, e.size)
-	if e.kind == kindLink {
+	content := io.LimitReader(answers, e.Size)
+	if e.Kind == KindLink {
 		target, err := io.ReadAll(io.LimitReader(content, maxTarget+1))
 		if err != nil {
 			return err
 		}
-		e.target = string(target)
+		e.Target = string(target)
 	}
-	if err := visit(e.entry, content); err != nil {
+	if err := visit(e.Entry, content); err != nil {
 		return err
 	}
 	if _, err := io.Copy(io.Discard, content); err != nil {

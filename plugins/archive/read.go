@@ -2,6 +2,8 @@ package archive
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +29,7 @@ type File struct {
 }
 
 // visitor receives each entry of an archive, with its content if it is a file. The content must be read before it returns.
-type visitor func(e entry, content io.Reader) error
+type visitor func(e Entry, content io.Reader) error
 
 // source is something with entries, in the same order each time.
 type source interface {
@@ -47,26 +49,33 @@ func (f *File) Extract(ctx context.Context, dir string) (*Content, error) {
 }
 
 func extract(ctx context.Context, s source, dir string, cut bool) (*Content, error) {
+	content, err := check(ctx, s, cut)
+	if err != nil {
+		return nil, err
+	}
+	return content, content.write(ctx, s, dir)
+}
+
+// check reads everything and writes nothing.
+func check(ctx context.Context, s source, cut bool) (*Content, error) {
 	c := newChecker()
 	buffer := make([]byte, 64<<10)
-	err := s.each(ctx, func(e entry, content io.Reader) error {
-		if err := c.add(e); err != nil || e.kind != kindFile {
+	err := s.each(ctx, func(e Entry, content io.Reader) error {
+		if err := c.add(e); err != nil || e.Kind != KindFile {
 			return err
 		}
-		n, err := io.CopyBuffer(c, content, buffer)
-		if err == nil && n != e.size {
-			err = unsafe(e.name, "%d bytes, its header says %d", n, e.size)
+		sum := sha256.New()
+		n, err := io.CopyBuffer(io.MultiWriter(c, sum), content, buffer)
+		if err == nil && n != e.Size {
+			err = unsafe(e.Name, "%d bytes, its header says %d", n, e.Size)
 		}
+		c.found[len(c.found)-1].Sum = hex.EncodeToString(sum.Sum(nil))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	checked, err := c.content(cut)
-	if err != nil {
-		return nil, err
-	}
-	return checked, checked.write(ctx, s, dir)
+	return c.content(cut)
 }
 
 // write writes the checked entries, links last: nothing is written through a link.
@@ -76,13 +85,13 @@ func (c *Content) write(ctx context.Context, s source, dir string) error {
 		return err
 	}
 	defer root.Close()
-	err = s.each(ctx, func(e entry, content io.Reader) error {
-		name, err := clean(e.name)
+	err = s.each(ctx, func(e Entry, content io.Reader) error {
+		name, err := clean(e.Name)
 		name, ok := c.written(name)
-		if err != nil || !ok || e.kind == kindLink {
+		if err != nil || !ok || e.Kind == KindLink {
 			return err
 		}
-		if e.kind == kindDir {
+		if e.Kind == KindDir {
 			return root.MkdirAll(name, 0o755)
 		}
 		return writeFile(root, name, e, content)
@@ -91,11 +100,11 @@ func (c *Content) write(ctx context.Context, s source, dir string) error {
 		return err
 	}
 	for _, e := range c.entries {
-		if name, ok := c.written(e.name); ok && e.kind == kindLink {
+		if name, ok := c.written(e.Name); ok && e.Kind == KindLink {
 			if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 				return err
 			}
-			if err := root.Symlink(e.target, name); err != nil {
+			if err := root.Symlink(e.Target, name); err != nil {
 				return err
 			}
 		}
@@ -103,12 +112,12 @@ func (c *Content) write(ctx context.Context, s source, dir string) error {
 	return nil
 }
 
-func writeFile(root *os.Root, name string, e entry, content io.Reader) error {
+func writeFile(root *os.Root, name string, e Entry, content io.Reader) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
 	mode := fs.FileMode(0o644)
-	if e.exec {
+	if e.Exec {
 		mode = 0o755
 	}
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

@@ -73,7 +73,7 @@ func broken(err error) error {
 }
 
 // tarEntry returns the entry of a header; the empty entry, which is the root, of a header for all files.
-func tarEntry(h *tar.Header) (e entry, err error) {
+func tarEntry(h *tar.Header) (e Entry, err error) {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		for key := range h.PAXRecords {
 			if key != "comment" { // git archive writes the commit into it
@@ -82,7 +82,7 @@ func tarEntry(h *tar.Header) (e entry, err error) {
 		}
 		return e, nil
 	}
-	e = entry{name: h.Name, size: h.Size, exec: h.Mode&0o111 != 0}
+	e = Entry{Name: h.Name, Kind: KindFile, Size: h.Size, Exec: h.Mode&0o111 != 0}
 	for key, value := range h.PAXRecords {
 		switch {
 		case strings.HasPrefix(key, "GNU.sparse."):
@@ -95,9 +95,9 @@ func tarEntry(h *tar.Header) (e entry, err error) {
 	case tar.TypeReg:
 		return e, nil
 	case tar.TypeDir:
-		e.kind = kindDir
+		e.Kind = KindDir
 	case tar.TypeSymlink:
-		e.kind, e.target = kindLink, h.Linkname
+		e.Kind, e.Target = KindLink, h.Linkname
 	default:
 		return e, unsafe(h.Name, "neither a file nor a directory nor a symbolic link (type %q)", h.Typeflag)
 	}
@@ -151,18 +151,18 @@ func Pack(ctx context.Context, w io.Writer, d Directory, folder string) error {
 		return err
 	}
 	t, c := tar.NewWriter(z), newChecker()
-	err = d.each(ctx, func(e entry, content io.Reader) error {
-		e.name = folder + "/" + e.name
+	err = d.each(ctx, func(e Entry, content io.Reader) error {
+		e.Name = folder + "/" + e.Name
 		if err := c.add(e); err != nil {
 			return err
 		}
-		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.name, Mode: 0o644, Size: e.size}
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: e.Name, Mode: 0o644, Size: e.Size}
 		switch {
-		case e.kind == kindDir:
+		case e.Kind == KindDir:
 			h.Typeflag, h.Mode, h.Name = tar.TypeDir, 0o755, h.Name+"/"
-		case e.kind == kindLink:
-			h.Typeflag, h.Linkname = tar.TypeSymlink, e.target
-		case e.exec:
+		case e.Kind == KindLink:
+			h.Typeflag, h.Linkname = tar.TypeSymlink, e.Target
+		case e.Exec:
 			h.Mode = 0o755
 		}
 		if err := t.WriteHeader(h); err != nil {

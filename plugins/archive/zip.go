@@ -67,7 +67,7 @@ func (f zipFile) directory() ([]byte, error) {
 }
 
 func zipEntry(file *zip.File, visit visitor) error {
-	e := entry{name: file.Name, size: int64(file.UncompressedSize64), exec: file.Mode()&0o111 != 0}
+	e := Entry{Name: file.Name, Kind: KindFile, Size: int64(file.UncompressedSize64), Exec: file.Mode()&0o111 != 0}
 	if file.NonUTF8 && !ascii(file.Name) {
 		return unsafe(file.Name, "the name is not UTF-8")
 	}
@@ -80,20 +80,20 @@ func zipEntry(file *zip.File, visit visitor) error {
 	case 0:
 		err = visit(e, content)
 	case fs.ModeDir:
-		e.kind = kindDir
-		if e.size != 0 {
-			return unsafe(e.name, "a directory with content")
+		e.Kind = KindDir
+		if e.Size != 0 {
+			return unsafe(e.Name, "a directory with content")
 		}
 		err = visit(e, nil)
 	case fs.ModeSymlink:
 		target, readErr := io.ReadAll(io.LimitReader(content, maxTarget+1))
 		if readErr != nil {
-			return fmt.Errorf("%w: %s: %w", ErrUnsafe, shown(e.name), readErr)
+			return fmt.Errorf("%w: %s: %w", ErrUnsafe, shown(e.Name), readErr)
 		}
-		e.kind, e.target = kindLink, string(target)
+		e.Kind, e.Target = KindLink, string(target)
 		err = visit(e, nil)
 	default:
-		return unsafe(e.name, "neither a file nor a directory nor a symbolic link (%s)", kind)
+		return unsafe(e.Name, "neither a file nor a directory nor a symbolic link (%s)", kind)
 	}
 	return broken(err)
 }

@@ -12,17 +12,6 @@ func (v *Vault) Poison(path string, d Digest) error {
 	return err
 }
 
-// Outside returns the links that lead out of the package.
-func (t *Tree) Outside() []string {
-	var out []string
-	for _, e := range t.entries {
-		if e.kind == kindOut {
-			out = append(out, e.path)
-		}
-	}
-	return out
-}
-
 // Path returns where the store is.
 func (s *Store) Path() string { return s.path }
 

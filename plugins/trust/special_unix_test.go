@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
@@ -24,8 +25,8 @@ func TestRefusesSpecialFiles(t *testing.T) {
 		}
 		for _, path := range []string{dir, filepath.Join(dir, "pipe")} {
 			_, err := trust.ReadTree(t.Context(), path)
-			if !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a named pipe") {
-				t.Errorf("%s: error %v, want one that says pipe", path, err)
+			if !errors.Is(err, archive.ErrUnsafe) || !strings.Contains(err.Error(), "pipe: ") {
+				t.Errorf("%s: error %v, want one that names the pipe", path, err)
 			}
 		}
 	})
@@ -41,13 +42,13 @@ func TestRefusesSpecialFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if _, err := trust.ReadTree(t.Context(), dir); !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a socket") {
-			t.Errorf("error %v, want one that says socket", err)
+		if _, err := trust.ReadTree(t.Context(), dir); !errors.Is(err, archive.ErrUnsafe) || !strings.Contains(err.Error(), ": s: ") {
+			t.Errorf("error %v, want one that names the socket", err)
 		}
 	})
 	t.Run("a device", func(t *testing.T) {
 		t.Parallel()
-		if _, err := trust.ReadTree(t.Context(), "/dev/null"); !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a device") {
+		if _, err := trust.ReadTree(t.Context(), "/dev/null"); !errors.Is(err, archive.ErrUnsafe) || !strings.Contains(err.Error(), "is a device") {
 			t.Errorf("error %v, want one that says device", err)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/plugins/archive"
 )
 
 // settled is the minimum age of the newest change of a tree before its stamp counts: a file can be written twice within one tick of the
@@ -139,7 +140,7 @@ func stampTree(path string) (stamp string, newest time.Time, err error) {
 
 // stampCopy returns the stamp of a sealed copy, whose files are known: a file that is added changes its directory. That is three times
 // as fast as stampTree.
-func stampCopy(root string, entries []entry) (string, error) {
+func stampCopy(root string, entries []archive.Entry) (string, error) {
 	s := newStamper()
 	info, err := os.Lstat(root)
 	if err != nil {
@@ -147,13 +148,10 @@ func stampCopy(root string, entries []entry) (string, error) {
 	}
 	s.note("", info)
 	for _, e := range entries {
-		if e.kind == kindOut {
-			continue // was not copied
-		}
-		if info, err = os.Lstat(filepath.Join(root, filepath.FromSlash(e.path))); err != nil {
+		if info, err = os.Lstat(filepath.Join(root, filepath.FromSlash(e.Name))); err != nil {
 			return "", err
 		}
-		s.note(e.path, info)
+		s.note(e.Name, info)
 	}
 	return s.sum(), nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
-	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/archive"
 )
 
 // Names inside of a vault.
@@ -46,7 +46,7 @@ type Sealed struct {
 func NewVault(dir, cacheDir string) *Vault {
 	v := &Vault{dir: dir, stamps: &stamps{now: time.Now}}
 	if cacheDir != "" {
-		v.stamps.file = filepath.Join(cacheDir, "digests.json")
+		v.stamps.file = filepath.Join(cacheDir, "digests-2.json")
 	}
 	return v
 }
@@ -117,7 +117,7 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 	if err := os.Mkdir(files, 0o700); err != nil {
 		return err
 	}
-	t, err := scan(ctx, path, files)
+	t, err := copyTree(ctx, path, files)
 	if err != nil {
 		return err
 	}
@@ -127,14 +127,47 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 	if err := os.WriteFile(filepath.Join(temp, indexFile), t.index(), 0o400); err != nil {
 		return err
 	}
+	if err := (&Sealed{Root: files}).KeepLeftOut(t.leftOut); err != nil {
+		return err
+	}
 	for _, e := range t.entries {
-		if e.kind == kindDir {
-			if err := os.Chmod(filepath.Join(files, filepath.FromSlash(e.path)), 0o500); err != nil {
-				return err
-			}
+		mode := fs.FileMode(0o500)
+		switch {
+		case e.Kind == archive.KindLink:
+			continue
+		case e.Kind == archive.KindFile && !e.Exec:
+			mode = 0o400
+		}
+		if err := os.Chmod(filepath.Join(files, filepath.FromSlash(e.Name)), mode); err != nil {
+			return err
 		}
 	}
 	return os.Chmod(files, 0o500)
+}
+
+// copyTree copies the package or the file at path to the directory into, and returns the tree of the copy.
+func copyTree(ctx context.Context, path, into string) (*Tree, error) {
+	real, single, err := located(path)
+	if err != nil {
+		return nil, err
+	}
+	if single {
+		to, err := os.OpenFile(filepath.Join(into, singleName(real)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		t := &Tree{single: true}
+		return t, errors.Join(t.readFile(real, to), to.Close())
+	}
+	content, err := archive.Directory{Path: real}.Extract(ctx, into)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	t, err := ReadTree(ctx, into)
+	if err == nil {
+		t.leftOut = content.LeftOut
+	}
+	return t, err
 }
 
 // Open returns an existing copy after checking it against its digest; fs.ErrNotExist without a copy, ErrChanged if the copy was changed.
@@ -193,8 +226,7 @@ func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 			return errors.Join(err, errors.New("unexpected files next to it"))
 		}
 	}
-	copied := slices.DeleteFunc(slices.Clone(s.tree.entries), func(e entry) bool { return e.kind == kindOut })
-	if !slices.Equal(t.entries, copied) {
+	if !slices.Equal(t.entries, s.tree.entries) {
 		return errors.New("its files differ from its index")
 	}
 	return nil
@@ -205,7 +237,7 @@ func (s *Sealed) File() string {
 	if !s.tree.single {
 		return ""
 	}
-	return filepath.Join(s.Root, s.tree.entries[0].path)
+	return filepath.Join(s.Root, s.tree.entries[0].Name)
 }
 
 // Single reports whether the copy is of a single file.
@@ -219,8 +251,8 @@ func (s *Sealed) Sum(path string) (string, bool) {
 	}
 	rel = filepath.ToSlash(rel)
 	for _, e := range s.tree.entries {
-		if e.path == rel && e.kind == kindFile {
-			return e.sum, true
+		if e.Name == rel && e.Kind == archive.KindFile {
+			return e.Sum, true
 		}
 	}
 	return "", false
@@ -247,17 +279,13 @@ func (s *Sealed) KeepLeftOut(lines []string) error {
 	return s.Keep(leftOutFile, []byte(strings.Join(lines, "\n")+"\n"))
 }
 
-// LeftOut returns the parts that are not in the copy, with the reasons: those of KeepLeftOut, and links that lead out of the package.
-func (s *Sealed) LeftOut() (out []string) {
-	if data, err := s.Kept(leftOutFile); err == nil { // most copies have none
-		out = strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
+// LeftOut returns the parts that KeepLeftOut stored.
+func (s *Sealed) LeftOut() []string {
+	data, err := s.Kept(leftOutFile)
+	if err != nil {
+		return nil // most copies have none
 	}
-	for _, e := range s.tree.entries {
-		if e.kind == kindOut {
-			out = append(out, visible.Clean(e.path, 200)+": a link that leads out of the package")
-		}
-	}
-	return out
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
 // place returns the path of the copy with a digest, with links resolved.

@@ -231,7 +231,7 @@ func TestStampsAreRead(t *testing.T) {
 		if err := v.Save(); err != nil {
 			t.Fatal(err)
 		}
-		_, err := os.Stat(filepath.Join(cache, "digests.json"))
+		_, err := os.Stat(filepath.Join(cache, "digests-2.json"))
 		return err == nil
 	}
 	if learn(0) {
@@ -240,7 +240,7 @@ func TestStampsAreRead(t *testing.T) {
 	if !learn(time.Hour) {
 		t.Error("the digest of an old tree is not remembered")
 	}
-	write(t, filepath.Join(cache, "digests.json"), "garbage")
+	write(t, filepath.Join(cache, "digests-2.json"), "garbage")
 	if _, err := open(time.Hour).Digest(t.Context(), dir); err != nil {
 		t.Errorf("a broken cache is an error: %v", err)
 	}
