@@ -4,7 +4,7 @@
 //	      │ source.Parse, marketplace.Store.Find
 //	source.Ref ──► plan ──► source.Fetched   a directory, with the fields that pin it
 //	                             │ trust.Vault.Seal
-//	                        Staged           a sealed copy, and the entry for a lock file
+//	                    plugins.Installed    a sealed copy, and the entry for a lock file
 //	                             │ approval by the user (cmd/tenon/internal/install)
 //	                        pins.Plugin      in the lock file, by pins.History.Change
 package install
@@ -48,6 +48,7 @@ type Installer struct {
 	Policy  signature.Policy     // of the user
 	Key     *signature.PublicKey // has to sign what is staged without a pin, in addition to the policy; nil: none
 	was     *signature.PublicKey // that signed the content before; it has to sign the new unless the policy names a signer
+	keeps   string               // name of a package that does not name itself; empty: that of its file
 	Markets marketplace.Store    // of the user
 	History pins.History
 	Home    string // for ~ in references
@@ -67,32 +68,21 @@ func (t Target) dir() string { return filepath.Dir(t.Path) }
 
 func (t Target) base() string { return cmp.Or(t.Base, t.dir()) }
 
-// Staged is a plugin that was fetched and sealed, and is not pinned yet.
-type Staged struct {
-	plugins.Installed
-	Sealed *trust.Sealed
-}
-
 // Renew stages the present content of an installed plugin's reference. The error wraps ErrRenamed if that is another plugin.
-func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
+func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugins.Installed, error) {
 	renewing, fetcher := *in, *in.Fetcher
-	renewing.was, renewing.Fetcher = signature.KeyOf(p.Signer), &fetcher
+	renewing.was, renewing.keeps, renewing.Fetcher = signature.KeyOf(p.Signer), p.Name, &fetcher
 	fetcher.Platforms = slices.Collect(maps.Keys(p.Platforms)) // that tenon plugin lock added
 	s, err := renewing.Stage(ctx, t, p.Ref, nil)
-	if err != nil {
-		return nil, err
+	if err == nil && s.Name != p.Name {
+		err = fmt.Errorf("%w: %s is %q now", ErrRenamed, p.Name, s.Name)
 	}
-	name, err := plugins.NameOf(s.Sealed, p.Name) // a package that does not name itself keeps the name
-	if err == nil && name != p.Name {
-		err = fmt.Errorf("%w: %s is %q now", ErrRenamed, p.Name, name)
-	}
-	s.Name = name
 	return s, err
 }
 
 // Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps
 // source.ErrMismatch. Otherwise the reference decides, and the name is that of the package, or of its file.
-func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.Plugin) (*Staged, error) {
+func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.Plugin) (*plugins.Installed, error) {
 	p, err := in.plan(t, ref, pin)
 	if err != nil {
 		return nil, err
@@ -179,7 +169,7 @@ func (in *Installer) guard(p *plan) error {
 	return nil
 }
 
-func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) (*Staged, error) {
+func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) (*plugins.Installed, error) {
 	r, pin := p.from, p.pin
 	var want *source.Pin
 	if pin != nil {
@@ -210,24 +200,24 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if pin != nil && !pin.Local && pin.Digest != digest {
 		return nil, fmt.Errorf("%s: %w: its digest is %s, pinned is %s", r, source.ErrMismatch, digest.Short(), pin.Digest.Short())
 	}
-	s := &Staged{}
-	if s.Sealed, err = in.Vault.Seal(ctx, fetched.Path, digest); err != nil {
+	sealed, err := in.Vault.Seal(ctx, fetched.Path, digest)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.Sealed.KeepLeftOut(fetched.LeftOut); err != nil {
+	if err := sealed.KeepLeftOut(fetched.LeftOut); err != nil {
 		return nil, err
 	}
 	name := ""
 	if pin != nil {
 		name = pin.Name
-	} else if name, err = plugins.NameOf(s.Sealed, p.nameFor(fetched.Path)); err != nil {
+	} else if name, err = plugins.NameOf(sealed, cmp.Or(in.keeps, p.nameFor(fetched.Path))); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	fetched.Ref = t.written(p.ref)
 	if p.ref.Kind == source.Catalogue {
 		fetched.Source = t.written(r)
 	}
-	s.Installed = plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
+	s := &plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
 	return s, in.History.Made(s.Plugin)
 }
 

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/marketplace"
@@ -160,7 +161,7 @@ func (k *kit) serveNPM(t *testing.T, name, version string, files map[string]stri
 }
 
 // stageAndSync stages a plugin, checks that its pin alone restores it in another machine's directories, and returns its package.
-func (k *kit) stageAndSync(t *testing.T, ref string) (*install.Staged, *manifest.Package) {
+func (k *kit) stageAndSync(t *testing.T, ref string) (*plugins.Installed, *manifest.Package) {
 	t.Helper()
 	s, err := k.Stage(t.Context(), k.target, ref, nil)
 	if err != nil {
@@ -182,7 +183,11 @@ func (k *kit) stageAndSync(t *testing.T, ref string) (*install.Staged, *manifest
 	} else if restored := (&pins.File{Plugins: []pins.Plugin{again.Plugin}}).Encode(); !bytes.Equal(restored, file.Encode()) {
 		t.Errorf("%s: sync = %s, want %s", ref, restored, file.Encode())
 	}
-	p, err := manifest.ReadNamed(s.Sealed.Root, s.Name)
+	sealed, err := k.Vault.Open(t.Context(), s.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := manifest.ReadNamed(sealed.Root, s.Name)
 	if err != nil {
 		t.Fatalf("%s: %v", ref, err)
 	}

@@ -72,9 +72,8 @@ func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir s
 	}
 	s, err := in.Vault.Open(ctx, p.Digest)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, trust.ErrChanged) {
-		var staged *Staged
-		if staged, err = in.Stage(ctx, t, p.Ref, p); err == nil {
-			s = staged.Sealed
+		if _, err = in.Stage(ctx, t, p.Ref, p); err == nil {
+			s, err = in.Vault.Open(ctx, p.Digest)
 		}
 	}
 	if err != nil {

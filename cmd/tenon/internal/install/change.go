@@ -77,11 +77,11 @@ func (j *job) approvePinned(ctx context.Context, list []pins.Plugin) error {
 	if err != nil {
 		return err
 	}
-	var pending []*install.Staged
+	var pending []*plugins.Installed
 	for _, p := range list {
 		in := plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project}
 		if c := find(set, &in); c != nil && c.State == plugins.StatePending {
-			pending = append(pending, &install.Staged{Installed: in})
+			pending = append(pending, &in)
 		}
 	}
 	err = set.Discard(ctx)
@@ -101,7 +101,7 @@ type change struct {
 	Lock      string `json:"lock"`
 
 	old pins.Plugin
-	new *install.Staged
+	new *plugins.Installed
 }
 
 // changes resolves the references of installed plugins again and returns those whose content changed. names selects plugins. The error is
@@ -156,13 +156,13 @@ func (j *job) update(ctx context.Context, names []string) error {
 }
 
 // showRequests shows how the requests of new contents differ from the approved ones.
-func (j *job) showRequests(ctx context.Context, staged ...*install.Staged) error {
+func (j *job) showRequests(ctx context.Context, staged ...*plugins.Installed) error {
 	for _, s := range staged {
-		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
+		set, err := j.workspace.Staged(ctx, []plugins.Installed{*s})
 		if err != nil {
 			return err
 		}
-		if c := find(set, &s.Installed); c != nil {
+		if c := find(set, s); c != nil {
 			j.Screen.Line(strings.TrimRight(set.Text(c), "\n"))
 		}
 		if err := set.Discard(ctx); err != nil {

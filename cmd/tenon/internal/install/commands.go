@@ -278,7 +278,7 @@ func (j *job) install(ctx context.Context, refs []string) (err error) {
 	if t.Base, err = j.Directory(); err != nil { // paths on the command line start at the working directory
 		return err
 	}
-	var staged []*install.Staged
+	var staged []*plugins.Installed
 	for _, ref := range refs {
 		s, err := j.installer.Stage(ctx, t, ref, nil)
 		if err != nil {
@@ -290,7 +290,7 @@ func (j *job) install(ctx context.Context, refs []string) (err error) {
 }
 
 // adopt shows staged plugins, asks about each, and pins those that were approved.
-func (j *job) adopt(ctx context.Context, staged ...*install.Staged) error {
+func (j *job) adopt(ctx context.Context, staged ...*plugins.Installed) error {
 	for _, s := range staged {
 		f, err := j.pinned()
 		if err != nil {
@@ -312,7 +312,7 @@ func (j *job) adopt(ctx context.Context, staged ...*install.Staged) error {
 }
 
 // approve shows a staged plugin and asks the user.
-func (j *job) approve(ctx context.Context, s *install.Staged) error {
+func (j *job) approve(ctx context.Context, s *plugins.Installed) error {
 	signer := cmp.Or(s.Signer, "not checked: no rule of plugin_policy names one for this source")
 	if s.Signer != "" && s.Project {
 		signer += " (recorded in the project's file)"
@@ -329,11 +329,11 @@ func (j *job) approve(ctx context.Context, s *install.Staged) error {
 			j.Say("  %-14s %s", field[0], field[1])
 		}
 	}
-	set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
+	set, err := j.workspace.Staged(ctx, []plugins.Installed{*s})
 	if err != nil {
 		return err
 	}
-	switch c := find(set, &s.Installed); {
+	switch c := find(set, s); {
 	case c == nil:
 		err = fmt.Errorf("%s was not found after it was unpacked", s.Name)
 	case c.State == plugins.StateRejected:
