@@ -137,7 +137,7 @@ func TestHiddenToolIsRefused(t *testing.T) {
 	k := start(t, nil, append([]sdk.Plugin{base(m)}, crowd()...)...)
 	id, _ := k.prompt("go")
 	got := k.results(id)
-	if !strings.Contains(got[0], "the call was not run") || !strings.Contains(got[0], `"select:birds_count"`) {
+	if !strings.Contains(got[0], "the call was not run") || !strings.Contains(got[0], `"birds_count"`) {
 		t.Errorf("result = %q, want the way to load the tool", got[0])
 	}
 	want(t, "result of the next call", `{"region":"north"}`, got[2])
@@ -250,19 +250,19 @@ func TestSearchQueries(t *testing.T) {
 		most  int
 		want  []string
 	}{
-		"a name":               {"github_create_issue", 1, []string{"github_create_issue"}},
-		"words":                {"create an issue", 2, []string{"github_create_issue", "github_list_issues"}},
-		"camel case":           {"jira ticket", 1, []string{"jiraCreateTicket"}},
-		"a parameter":          {"recipient", 0, []string{"mail_send"}},
-		"camel parameter":      {"project key", 1, []string{"jiraCreateTicket"}},
-		"the description":      {"person", 0, []string{"mail_send"}},
-		"the rare word wins":   {"repository copies", 1, []string{"files_copy"}},
-		"a beginning":          {"repo", 0, []string{"files_copy", "github_create_issue", "github_list_issues"}},
-		"nothing":              {"weather", 0, nil},
-		"select":               {"select:mail_send, files_copy", 1, []string{"files_copy", "mail_send"}},
-		"select, some unknown": {"select:mail_send,missing", 0, []string{"mail_send"}},
-		"select nothing":       {"select:", 0, nil},
-		"too many":             {"body", 20, []string{"github_create_issue", "mail_send"}},
+		"a name":             {"github_create_issue", 1, []string{"github_create_issue"}},
+		"words":              {"create an issue", 2, []string{"github_create_issue", "github_list_issues"}},
+		"camel case":         {"jira ticket", 1, []string{"jiraCreateTicket"}},
+		"a parameter":        {"recipient", 0, []string{"mail_send"}},
+		"camel parameter":    {"project key", 1, []string{"jiraCreateTicket"}},
+		"the description":    {"person", 0, []string{"mail_send"}},
+		"the rare word wins": {"repository copies", 1, []string{"files_copy"}},
+		"a beginning":        {"repo", 0, []string{"files_copy", "github_create_issue", "github_list_issues"}},
+		"nothing":            {"weather", 0, nil},
+		"names":              {"mail_send, files_copy", 1, []string{"files_copy", "mail_send"}},
+		"select":             {"select:mail_send,missing", 0, []string{"mail_send"}},
+		"no words":           {":", 0, nil},
+		"too many":           {"body", 20, []string{"github_create_issue", "mail_send"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -286,11 +286,8 @@ func TestSearchQueries(t *testing.T) {
 			}
 			want(t, "found", c.want, names)
 			output := k.toolParts(id)[0].State.Output
-			if len(c.want) == 0 && !strings.Contains(output, "No tool matches") && c.query != "select:" {
+			if len(c.want) == 0 && !strings.Contains(output, "No tool matches") {
 				t.Errorf("output %q, want that nothing was found", output)
-			}
-			if strings.Contains(c.query, "missing") && !strings.Contains(output, `No such tool among those that can be found: "missing"`) {
-				t.Errorf("output %q, want what is not there", output)
 			}
 		})
 	}

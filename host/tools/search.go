@@ -24,8 +24,6 @@ const (
 	maxFound     = 20
 	// maxListing bounds the names in the search tool's description, in bytes.
 	maxListing = 16 << 10
-	// selectPrefix begins a query that names tools.
-	selectPrefix = "select:"
 
 	// foundKey lists the found tools in the metadata of a search. The tools that the model knows are read only from this field of the stored
 	// conversation.
@@ -95,7 +93,7 @@ func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 
 // Hidden returns the error of a call of a hidden tool: the model guessed the arguments.
 func Hidden(tool string) error {
-	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, searchTool, selectPrefix+tool)
+	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, searchTool, tool)
 }
 
 // HookError is returned if a hook at tool.definition that must not fail did. The host then ends the turn.
@@ -119,10 +117,10 @@ func originName(o sdk.Origin) string {
 
 const (
 	searchDescription = "Finds further tools, which are not listed with their definitions to save room. Search with words for what is to be done, " +
-		"or with select:name1,name2 for tools whose names you know. The tools found can be called in the next step. The tools are:"
+		"or with the names of tools. The tools found can be called in the next step. The tools are:"
 	searchParameters = `{"type":"object","properties":{` +
-		`"query":{"type":"string","description":"words for what is to be done, or select: and names of tools separated by commas"},` +
-		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"how many tools to show at most, 5 when left out; select: shows all it names"}` +
+		`"query":{"type":"string","description":"words for what is to be done, or names of tools"},` +
+		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"how many tools to show at most, 5 when left out; all that the query names are shown"}` +
 		`},"required":["query"],"additionalProperties":false}`
 )
 
@@ -154,7 +152,7 @@ func (s *Set) search(ctx context.Context, hidden []*Tool, call *sdk.ToolCall) (*
 	if err := json.Unmarshal(call.Args, &args); err != nil {
 		return nil, err
 	}
-	found, unknown := find(hidden, args.Query, args.Max)
+	found := find(hidden, args.Query, args.Max)
 	ids, texts := []string{}, []string{}
 	for _, one := range found {
 		text, err := s.present(ctx, one)
@@ -163,39 +161,28 @@ func (s *Set) search(ctx context.Context, hidden []*Tool, call *sdk.ToolCall) (*
 		}
 		ids, texts = append(ids, one.Def.ID), append(texts, text)
 	}
-	switch {
-	case len(unknown) > 0:
-		texts = append(texts, "No such tool among those that can be found: "+strings.Join(unknown, ", "))
-	case len(found) == 0:
-		texts = append(texts, "No tool matches. Try other words, or select: with names from the list of this tool.")
-	}
 	if len(found) > 0 {
 		texts = append(texts, "Call them by their names from the next step on.")
+	} else {
+		texts = append(texts, "No tool matches. Try other words, or names from the list of this tool.")
 	}
 	return &sdk.ToolResult{
 		Title: fmt.Sprintf("%d tools for %q", len(found), args.Query), Output: strings.Join(texts, "\n\n"), Metadata: sdk.Object{foundKey: ids},
 	}, nil
 }
 
-// find returns the tools that match a query, the best first, and the unknown names that it selects.
-func find(hidden []*Tool, query string, most int) (found []*Tool, unknown []string) {
-	if names, ok := strings.CutPrefix(strings.TrimSpace(query), selectPrefix); ok {
-		for name := range strings.SplitSeq(names, ",") {
-			name = strings.TrimSpace(name)
-			i := slices.IndexFunc(hidden, func(one *Tool) bool { return one.Def.ID == name })
-			if i >= 0 && !slices.Contains(found, hidden[i]) {
-				found = append(found, hidden[i])
-			} else if i < 0 && name != "" {
-				unknown = append(unknown, fmt.Sprintf("%q", name))
-			}
-		}
-		return found, unknown
+// find returns the tools that a query names; if it names none, those that match it, the best first.
+func find(hidden []*Tool, query string, most int) []*Tool {
+	names := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:\"'`()", r) })
+	named := slices.DeleteFunc(slices.Clone(hidden), func(one *Tool) bool { return !slices.Contains(names, one.Def.ID) })
+	if len(named) > 0 {
+		return named
 	}
-	found = rank(hidden, query)
 	if most <= 0 {
 		most = defaultFound
 	}
-	return found[:min(len(found), most, maxFound)], nil
+	found := rank(hidden, query)
+	return found[:min(len(found), most, maxFound)]
 }
 
 // rank returns the tools that contain words of the query, the best first. A word counts more in a name, and if it is in few tools.
