@@ -143,7 +143,7 @@ type Withheld struct {
 	Kind   string // tool, prompt, interceptor or instructions
 	Name   string
 	Reason string
-	Diff   string // from the approved item, human-readable: removed and added lines, marked with - and +; empty for an unusable tool
+	Diff   string // from the approved item, human-readable; empty for an unusable tool
 }
 
 // String describes the item in a few lines.
@@ -199,18 +199,8 @@ func pretty(v any) string {
 	return out.String()
 }
 
-// diffText returns the removed and the added lines.
+// diffText returns the differences of two texts, human-readable.
 func diffText(old, new string) string {
 	lines := func(text string) string { return strings.TrimPrefix(visible.Strip(text)+"\n", "\n") }
-	old = lines(old)
-	var out strings.Builder
-	for _, edit := range udiff.Lines(old, lines(new)) {
-		for line := range strings.Lines(old[edit.Start:edit.End]) {
-			out.WriteString("  - " + line)
-		}
-		for line := range strings.Lines(edit.New) {
-			out.WriteString("  + " + line)
-		}
-	}
-	return out.String()
+	return udiff.Unified("approved", "offered", lines(old), lines(new))
 }
