@@ -187,7 +187,7 @@ func (c *Conn) Complete(ctx context.Context, prompt, argument, value string, giv
 
 // inTime returns a readable error for a timeout, else err.
 func inTime(ctx context.Context, what string, timeout time.Duration, err error) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("it did not %s in %s; raise its timeout if it needs longer: %w", what, timeout, context.DeadlineExceeded)
 	}
 	return err

@@ -59,7 +59,7 @@ func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
 // may be ignored, and each start would wait for it.
 func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
 	c, err := d.open(ctx, d.stdio, true)
-	if err == nil || Broken(err) || ctx.Err() != nil || !errors.As(err, new(*refusal)) {
+	if err == nil || Broken(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return c, err
 	}
 	if c, modern := d.open(ctx, d.stdio, false); modern == nil {
@@ -85,12 +85,6 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 	return nil, fmt.Errorf("no streamable HTTP or SSE endpoint at this address: %w", err)
 }
 
-// refusal is the error of a server that refuses the handshake.
-type refusal struct{ error }
-
-// Unwrap returns the server's error.
-func (r *refusal) Unwrap() error { return r.error }
-
 func (d *Dialer) stdio(b *base) (carrier, error) { return newStdio(d.Command, b) }
 
 func (d *Dialer) streamable(b *base) (carrier, error) {
@@ -112,21 +106,14 @@ func (d *Dialer) open(ctx context.Context, carry func(*base) (carrier, error), l
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	if err := d.handshake(ctx, c, legacy); err != nil {
+	if err = c.carrier.start(ctx); err != nil {
+		err = inTime(ctx, "connect", d.Timeout, err)
+	} else {
+		err = inTime(ctx, "answer the first message", d.Timeout, c.introduce(ctx, legacy, d.Timeout/discoveryShare))
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
-}
-
-// handshake agrees on a revision.
-func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
-	if err := c.carrier.start(ctx); err != nil {
-		return inTime(ctx, "connect", d.Timeout, err)
-	}
-	err := c.introduce(ctx, legacy, d.Timeout/discoveryShare)
-	if err != nil && !Broken(err) && ctx.Err() == nil {
-		return &refusal{err}
-	}
-	return inTime(ctx, "answer the first message", d.Timeout, err)
 }
