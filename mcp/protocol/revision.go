@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -182,8 +183,8 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 	empty := 0
 	for range maxRounds {
 		raw, err := c.Request(ctx, method, params)
-		if err != nil {
-			return nil, err
+		if err != nil || !bytes.Contains(raw, []byte(`"input_required"`)) { // the usual case, without decoding a long result twice
+			return raw, err
 		}
 		var asked struct {
 			Type     string                  `json:"resultType"`
