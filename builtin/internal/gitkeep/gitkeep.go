@@ -159,7 +159,7 @@ func (r *restorer) put(what, path string, do func() error) { r.change(what, path
 
 // change is put with the verb of the note about a success.
 func (r *restorer) change(what, path, verb string, do func() error) {
-	if !r.k.ran(r.now.stamps[path]) {
+	if !r.ran(path) {
 		r.note(what, "was changed by another process, and left alone")
 		return
 	}
@@ -172,6 +172,16 @@ func (r *restorer) change(what, path, verb string, do func() error) {
 		return
 	}
 	r.note(what, verb)
+}
+
+// ran reports whether commands were running when a file, or the file that a link in its place leads to, was changed last.
+func (r *restorer) ran(path string) bool {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		if s, known := r.now.stamps[real]; known && r.k.ran(s) {
+			return true
+		}
+	}
+	return r.k.ran(r.now.stamps[path])
 }
 
 // setAside renames a changed hook whose earlier text is unknown, so that git does not run it.
@@ -193,11 +203,11 @@ func (r *restorer) restore(ctx context.Context) []string {
 	if r.pointers() {
 		r.now = r.k.read(ctx)
 	}
-	switch {
-	case r.now.err == nil:
-		r.settings(ctx)
-	case r.before.err == nil:
+	if r.now.err != nil || r.before.err != nil {
 		r.unreadable()
+	}
+	if r.now.err == nil {
+		r.settings(ctx)
 	}
 	r.hooks()
 	return r.notes
@@ -209,6 +219,7 @@ func (r *restorer) pointers() bool {
 	notes := len(r.notes)
 	switch path := filepath.Join(r.k.worktree, ".git"); {
 	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
+		r.now.stamps[path] = stampOf(path) // of a directory, only the identity is known
 		r.putText(path, r.before.link)
 	}
 	for dir, is := range r.now.common {
@@ -235,7 +246,7 @@ func (r *restorer) putText(path, text string) {
 	})
 }
 
-// unreadable restores whole files, because git can no longer read them.
+// unreadable restores whole files, because git cannot read the settings now, or could not before.
 func (r *restorer) unreadable() {
 	notes := len(r.notes)
 	for path, text := range r.before.raw {
@@ -243,7 +254,7 @@ func (r *restorer) unreadable() {
 			r.putText(path, text)
 		}
 	}
-	if len(r.notes) == notes {
+	if len(r.notes) == notes && r.before.err == nil {
 		r.note("git's configuration", fmt.Sprintf("cannot be read any more: %v", r.now.err))
 	}
 }
@@ -254,6 +265,8 @@ func (r *restorer) settings(ctx context.Context) {
 		was, is := r.before.settings[path], r.now.settings[path]
 		if dir := filepath.Dir(path); slices.Contains(r.now.dirs, dir) && !r.before.same(dir) || slices.Contains(r.before.dirs, dir) && !r.before.same(dir) {
 			was = nil // a repository that the command created has no settings of the user
+		} else if r.before.err != nil {
+			continue // unknown, see unreadable
 		}
 		var keys []string
 		for key := range union(was, is) {

@@ -63,7 +63,7 @@ func TestPutBack(t *testing.T) {
 		"in a subsection":        {"printf '[diff \"a.b\"]\\n\\ttextconv = evil\\n' >> .git/config", []string{"diff.a.b.textconv in .git/config was put back"}},
 		"broken":                 {"echo '[[[' > .git/config", []string{".git/config was put back"}},
 		"removed":                {"rm .git/config", []string{"alias.mine in .git/config was put back"}},
-		"replaced by a link":     {"cp .git/config other && git config -f other core.pager evil && ln -sf ../other .git/config", []string{".git/config was put back"}},
+		"replaced by a link":     {"cp .git/config other && git config -f other core.pager evil && ln -sf ../other .git/config", []string{"core.pager in .git/config was put back"}},
 		"a hook":                 {"echo evil > .git/hooks/pre-commit", []string{".git/hooks/pre-commit was put back"}},
 		"a sample":               {"echo evil > .git/hooks/post-merge.sample", nil},
 		"a changed hook":         {"echo evil >> .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
@@ -359,4 +359,44 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%d entries of %d bytes", n, len(out))
 		}
 	})
+}
+
+// Settings in a file of the project that a link in place of .git/config leads to are put back.
+func TestLinkedConfig(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "mv .git/config shared && ln -s ../shared .git/config")
+	wantNotes(t, dir, "git config -f shared user.email x", nil)
+	wantNotes(t, dir, "git config -f shared core.fsmonitor evil", []string{"core.fsmonitor in .git/config was put back"})
+	if left := run(t, dir, "git config core.fsmonitor || true; git config alias.mine"); left != "status\n" {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// A directory .git in place of a file .git is not lost.
+func TestRepositoryForPointer(t *testing.T) {
+	t.Parallel()
+	main := repository(t)
+	linked := filepath.Join(t.TempDir(), "linked")
+	run(t, main, "git worktree add -q "+linked)
+	wantNotes(t, linked, "rm .git && git init -q && git config core.fsmonitor evil", []string{".git was put back"})
+	if left := run(t, linked, "git config core.fsmonitor || true; cat .git.changed-*/config | grep -c evil"); left != "1\n" {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// If git could not read the settings before a command, those of the user stay, and files that the command changed are put back as a whole.
+func TestUnreadableBefore(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "git config include.path ../inc && echo '[[[' > inc")
+	wantNotes(t, dir, "rm inc", nil)
+	if left := run(t, dir, "git config alias.mine"); left != "status\n" {
+		t.Errorf("alias.mine = %q", left)
+	}
+	run(t, dir, "echo '[[[' > inc")
+	wantNotes(t, dir, "rm inc && git config core.fsmonitor evil", []string{".git/config was put back"})
+	if left := run(t, dir, "git config core.fsmonitor || true; git config alias.mine"); left != "status\n" {
+		t.Errorf("left: %q", left)
+	}
 }

@@ -2,6 +2,7 @@ package gitkeep
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
@@ -61,6 +62,11 @@ func replace(root, path string, text []byte, was stamp) error {
 		}
 		if stampOf(path) != was {
 			return errors.Join(errMeanwhile, s.Discard())
+		}
+		if info, err := r.Lstat(rel); err == nil && info.IsDir() { // a repository in place of a file .git
+			if err := r.Rename(rel, rel+".changed-"+rand.Text()[:8]); err != nil {
+				return errors.Join(err, s.Discard())
+			}
 		}
 		return s.Commit()
 	})

@@ -80,7 +80,11 @@ func (k *keeper) read(ctx context.Context) *state {
 	}
 	for _, dir := range s.dirs {
 		for _, name := range []string{"config", "config.worktree", commonFile} {
-			s.stamps[filepath.Join(dir, name)] = stampOf(filepath.Join(dir, name))
+			path := filepath.Join(dir, name)
+			s.stamps[path] = stampOf(path)
+			if real, err := filepath.EvalSymlinks(path); err == nil { // it may be a link
+				s.stamps[real] = stampOf(real)
+			}
 		}
 		s.readCommon(dir)
 		hooks := filepath.Join(dir, "hooks")
@@ -92,13 +96,31 @@ func (k *keeper) read(ctx context.Context) *state {
 	}
 	s.err = errors.Join(s.err, k.ask(ctx, s))
 	for path := range s.settings {
-		text, err := readFile(path, maxFile)
+		text, err := readSettings(path)
 		if err != nil {
 			s.err = errors.Join(s.err, err)
 		}
-		s.raw[path] = string(text)
+		s.raw[path] = text
+	}
+	for _, dir := range s.dirs { // also if git cannot read the settings
+		for _, name := range []string{"config", "config.worktree"} {
+			path := filepath.Join(dir, name)
+			if text, err := readSettings(path); err == nil || errors.Is(err, fs.ErrNotExist) {
+				s.raw[path] = text
+			}
+		}
 	}
 	return s
+}
+
+// readSettings reads a file of settings, which may be a link.
+func readSettings(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	text, err := readFile(real, maxFile)
+	return string(text), err
 }
 
 // commonFile is the file in a git directory that names the common one.
