@@ -115,8 +115,8 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	}
 	_, extension, _ := strings.Cut(found, "/")
 	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: found, Filename: cmp.Or(p.Filename, "file."+extension), URL: p.URL} // servers demand names of PDFs
-	broken := strings.Contains(data, "\n") || strings.Contains(data, "\r") // into lines, which providers refuse
-	if start := "data:" + found; inline && (broken || header != start) {   // a copy of the URL can have megabytes
+	broken := strings.Contains(data, "\n") || strings.Contains(data, "\r")                                                 // into lines, which providers refuse
+	if start := "data:" + found; inline && (broken || header != start) {                                                   // a copy of the URL can have megabytes
 		c.URL = start + ";base64," + strings.NewReplacer("\r", "", "\n", "").Replace(data)
 	}
 	return c, true

@@ -37,8 +37,8 @@ type Text struct {
 	text     *streamed       // the current block of the answer
 	calls    []*sdk.ToolPart // running calls
 	finished map[string]bool // IDs of shown calls, texts and reasoning
-	asked    time.Time // time of the pending model request; zero: none
-	refused  int       // number of calls refused because no user could be asked
+	asked    time.Time       // time of the pending model request; zero: none
+	refused  int             // number of calls refused because no user could be asked
 }
 
 // NewText returns a view that shows the turn on s. It writes an answer that is not streamed to answer, and the figures of the turn to
