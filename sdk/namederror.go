@@ -58,7 +58,7 @@ func (e NamedError) MarshalJSON() ([]byte, error) {
 	return jsontext.Marshal(struct {
 		Name string          `json:"name"`
 		Data json.RawMessage `json:"data"`
-	}{e.Name, jsontext.WithField(data, "isRetryable", []byte("false"))})
+	}{e.Name, jsontext.AppendField(data, "isRetryable", []byte("false"))})
 }
 
 // UnmarshalJSON decodes the data and keeps its unknown fields.

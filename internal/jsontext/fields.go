@@ -101,31 +101,33 @@ func FirstString(data []byte, name string) []byte {
 	return nil
 }
 
-// ReplaceFields sets string fields of the object in data. Other fields do not change.
+// ReplaceFields sets string fields of the object in data, in its order; empty ones that it does not have are not added. Other fields do not
+// change.
 func ReplaceFields(data []byte, values map[string]string) []byte {
-	out := []byte("{}")
+	out := append(make([]byte, 0, len(data)), "{}"...)
+	seen := map[string]bool{}
 	EachField(data, func(key, value []byte) bool {
 		name := Name(key)
 		if s, ok := values[name]; ok {
-			value = Quote(s)
+			value, seen[name] = Quote(s), true
 		}
-		out = WithField(out, name, value)
+		out = AppendField(out, name, value)
 		return true
 	})
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if Field(out, name) == nil && values[name] != "" {
-			out = WithField(out, name, Quote(values[name]))
+		if !seen[name] && values[name] != "" {
+			out = AppendField(out, name, Quote(values[name]))
 		}
 	}
 	return out
 }
 
-// WithField appends a field to the object in body.
-func WithField(body []byte, name string, value []byte) []byte {
-	out := append([]byte(nil), body[:len(body)-1]...)
-	if len(out) > 1 {
-		out = append(out, ',')
+// AppendField appends a field to the object that body ends with, as append does.
+func AppendField(body []byte, name string, value []byte) []byte {
+	body = body[:len(body)-1]
+	if body[len(body)-1] != '{' {
+		body = append(body, ',')
 	}
-	out = append(append(out, Quote(name)...), ':')
-	return append(append(out, value...), '}')
+	body = append(append(body, Quote(name)...), ':')
+	return append(append(body, value...), '}')
 }

@@ -424,3 +424,20 @@ func BenchmarkPart(b *testing.B) {
 		}
 	})
 }
+
+// A part of an unknown type may have any number of fields.
+func TestUnknownWithManyFields(t *testing.T) {
+	t.Parallel()
+	var fields strings.Builder
+	for i := range 200_000 { // minutes, if each field copied the others
+		fmt.Fprintf(&fields, `,"f%d":%d`, i, i)
+	}
+	p, err := sdk.DecodePart([]byte(`{"type":"future","id":"a"` + fields.String() + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Head().ID = "b"
+	if got := encode(t, p); got != `{"type":"future","id":"b"`+fields.String()+`}` {
+		t.Errorf("%.100s has other fields", got)
+	}
+}
