@@ -202,7 +202,7 @@ func toolResultContent(p *sdk.ToolPart, model *sdk.Model) sdk.ModelContent {
 			content, ok := fileContent(f, model)
 			switch {
 			case !ok:
-				c.Text += fmt.Sprintf("\n[%s of type %s left out: tools return text as their output]", f.Filename, f.Mime)
+				c.Text += "\n" + textFile(f)
 			case content.Type == sdk.ContentText:
 				c.Text += "\n" + content.Text
 			default:
@@ -224,6 +224,16 @@ const (
 	MimeText      = "text/plain"
 	MimeDirectory = "application/x-directory"
 )
+
+// textFile returns the text of a text file for the model, or the reason why there is none.
+func textFile(f *sdk.FilePart) string {
+	_, data, _ := strings.Cut(f.URL, ";base64,")
+	text, err := base64.StdEncoding.DecodeString(data)
+	if err != nil || len(text) == 0 || !strings.HasPrefix(f.URL, "data:") {
+		return fmt.Sprintf("[%s of type %s left out: its content is not part of it]", f.Filename, f.Mime)
+	}
+	return fmt.Sprintf("<file name=%q>\n%s\n</file>", f.Filename, strings.ToValidUTF8(string(text), "\uFFFD"))
+}
 
 // IsTextMime reports whether files of the type are text.
 func IsTextMime(typ string) bool { return strings.HasPrefix(typ, "text/") }

@@ -116,7 +116,8 @@ func TestModelMessages(t *testing.T) {
 		"an image that is none":            {sees, attached("image/png", "404 not found"), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
 		"an empty image":                   {sees, attached("image/png", ""), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
 		"an image that models do not read": {sees, attached("image/svg+xml", "<svg/>"), []string{call, "tool result:c=out\n[x of type image/svg+xml" + notRead}},
-		"a text as a file":                 {sees, attached("text/plain", "hi"), []string{call, "tool result:c=out\n[x of type text/plain left out: tools return text as their output]"}},
+		"a text as a file":                 {sees, attached("text/plain", "hi"), []string{call, "tool result:c=out\n<file name=\"x\">\nhi\n</file>"}},
+		"a text that is not there":         {sees, attached("text/plain", ""), []string{call, "tool result:c=out\n[x of type text/plain left out: its content is not part of it]"}},
 		"a subtask":                        {plain, []sdk.MessageWithParts{userSays(&sdk.SubtaskPart{Agent: "helper", Description: "help"})}, []string{"user text:The user asked the subagent helper: help"}},
 		"parts of a later version":         {plain, []sdk.MessageWithParts{userSays(&sdk.UnknownPart{Raw: json.RawMessage(`{"type":"new"}`)}, text("x"))}, []string{"user text:x"}},
 	}
