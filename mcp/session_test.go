@@ -15,12 +15,20 @@ import (
 
 // sessions is a hand-made server over streamable HTTP that forgets its session.
 type sessions struct {
-	refuse       http.HandlerFunc // answers requests in another session
+	refuse       http.HandlerFunc // answers requests in another session; default: 404
 	capabilities string           // default: tools
 	mu           sync.Mutex
 	current      int
 	calls        atomic.Int32
 	inits        atomic.Int32
+}
+
+func (s *sessions) refused(w http.ResponseWriter, r *http.Request) {
+	if s.refuse == nil {
+		http.NotFound(w, r)
+		return
+	}
+	s.refuse(w, r)
 }
 
 func (s *sessions) forget() {
@@ -39,7 +47,7 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if m.Method != "initialize" && r.Header.Get("Mcp-Session-Id") != session {
-		s.refuse(w, r)
+		s.refused(w, r)
 		return
 	}
 	result := `{}`
@@ -132,7 +140,7 @@ func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	known := r.Header.Get("Mcp-Session-Id") == fmt.Sprintf("session-%d", s.current)
 	s.mu.Unlock()
 	if !known {
-		s.refuse(w, r)
+		s.refused(w, r)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
