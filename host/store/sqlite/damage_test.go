@@ -175,14 +175,17 @@ func TestRebuildKeepsTheRest(t *testing.T) {
 	todos := []sdk.Todo{{Content: "task", Status: "pending", Priority: "low"}}
 	appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", 1)}, store.PutTodos{Todos: todos}, store.SetTurn{Open: true})
 	prompts := []store.Prompt{{ID: "msg_8", SessionID: "ses_a", Data: []byte(`{"text":"one"}`)}, {ID: "msg_7", SessionID: "ses_a", Data: []byte(`{"text":"two"}`)}}
-	for _, p := range prompts {
+	for _, p := range append(prompts[:2:2], store.Prompt{ID: "msg_9", SessionID: "ses_a", Data: []byte(`{"text":`)}) {
 		must(t, s.Submit(t.Context(), p))
 	}
 	approvals := []store.Approval{{ID: 1, Project: "/src", Permission: "bash", Pattern: "ls", Created: 5, Session: "ses_a", Origin: "ls -l"}}
 	must(t, s.Approve(t.Context(), approvals))
 	must(t, s.Close())
-	_, err = Rebuild(t.Context(), Options{Path: filepath.Join(dir, "tenon.db"), Version: "1.2.3"})
+	made, err := Rebuild(t.Context(), Options{Path: filepath.Join(dir, "tenon.db"), Version: "1.2.3"})
 	must(t, err)
+	if len(made.Lost) != 1 || !strings.Contains(made.Lost[0].Problem, "msg_9") {
+		t.Errorf("lost %+v, want the prompt that cannot be decoded", made.Lost)
+	}
 	s = openAt(t, dir)
 	type rest struct {
 		Todos     []sdk.Todo

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -208,6 +209,10 @@ func (r *rebuilding) prompts(ctx context.Context, id string) error {
 		err = nil
 	}
 	for i := 0; err == nil && i < len(list); i++ {
+		if !json.Valid(list[i].Data) {
+			r.lost(id, "the waiting prompt "+list[i].ID+" cannot be decoded")
+			continue
+		}
 		err = r.to.Submit(ctx, list[i])
 	}
 	return err

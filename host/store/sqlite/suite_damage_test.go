@@ -206,7 +206,7 @@ func (e *env) wantRepair(c *damageCase) {
 	e.must(failure(e.Messages(ctx, "ses_a", store.Page{})))
 	_, _, err = e.Session(ctx, "ses_a")
 	e.must(err)
-	e.must(failure(e.Sessions(ctx, store.Query{})))
+	e.must(failure(store.Sessions(ctx, e, store.Query{})))
 }
 
 // goOn checks that the session can be continued.
