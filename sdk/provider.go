@@ -27,22 +27,14 @@ type ModelLister interface {
 	ListModels(ctx context.Context) ([]Model, error)
 }
 
-// ModelCatalog is implemented by a ProviderSource whose models are too many to return them with each provider.
+// ModelCatalog is implemented by a compiled-in ProviderSource that describes models of any provider.
 type ModelCatalog interface {
 	// CatalogModels returns further models of a provider, by ID; nil without any. Those of ProviderInfo.Models replace them. It is called at most
 	// once for each provider that is used. The caller owns the result.
 	CatalogModels(provider string) (map[string]Model, error)
-}
-
-// CatalogRefresher is implemented by a ModelCatalog with newer versions on the network.
-type CatalogRefresher interface {
 	// RefreshCatalog starts a refresh in the background if the catalog is old. The next start of the host uses its result. It is
 	// called once, when the first answer of one of the catalog's providers begins; it does not block.
 	RefreshCatalog()
-}
-
-// ModelRules is implemented by a ProviderSource with rules for families of models.
-type ModelRules interface {
 	// CompleteModel sets missing variants, options and sampling parameters. It is called for each model that is used, before the
 	// user's configuration of the model is applied.
 	CompleteModel(provider *ProviderInfo, m *Model)

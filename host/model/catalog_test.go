@@ -10,7 +10,12 @@ import (
 )
 
 // catalog has models of the provider known.
-type catalog struct{}
+type catalog struct {
+	smallest
+	refreshed *int
+}
+
+func (c catalog) RefreshCatalog() { *c.refreshed++ }
 
 func (catalog) CatalogModels(provider string) (map[string]sdk.Model, error) {
 	if provider != "known" {
@@ -62,7 +67,7 @@ func TestCatalogIsRefreshed(t *testing.T) {
 			}
 			client := &speaker{before: check(0), after: check(c.want)}
 			models := model.New(model.Options{
-				Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}}, Refresh: func() { refreshed++ },
+				Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{refreshed: &refreshed}},
 				Providers: []sdk.ProviderInfo{{ID: c.provider, Protocol: "x", BaseURL: "https://a.example"}},
 				Protocols: map[string]sdk.Protocol{"x": {Name: "x", Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return client, nil }}},
 			})

@@ -76,7 +76,7 @@ func undescribed(info *sdk.ProviderInfo, id string) sdk.Model {
 func (m *Models) ruled(info *sdk.ProviderInfo, model sdk.Model) sdk.Model {
 	at := *info
 	at.NPM = cmp.Or(model.NPM, info.NPM)
-	for _, r := range m.o.Rules {
+	for _, r := range m.o.Catalogs {
 		r.CompleteModel(&at, &model)
 	}
 	return model

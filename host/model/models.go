@@ -30,9 +30,7 @@ type Options struct {
 	// ByRepository is set when agents and commands may come from the repository although all of Config is the user's own.
 	ByRepository bool
 	Providers    []sdk.ProviderInfo // of the plugins, in their order
-	Catalogs     []sdk.ModelCatalog // further models, read when a provider is used
-	Refresh      func()             // refreshes the catalogs in the background; called when the first answer of one of their providers begins
-	Rules        []sdk.ModelRules   // applied to each model that is used
+	Catalogs     []sdk.ModelCatalog // further models, and rules for all
 	Protocols    map[string]sdk.Protocol
 	Engine       *hooks.Engine
 	Environ      []string          // where keys are looked up, as os.Environ
@@ -57,7 +55,7 @@ type Models struct {
 	mu      sync.Mutex
 	clients map[server]sdk.ModelClient
 	local   map[string][]sdk.Model // models listed by local servers, by provider
-	refresh func()                 // Options.Refresh, once; nil without one
+	refresh func()                 // refreshes the catalogs in the background, once
 }
 
 // server identifies a client: models of one provider can be at several addresses.
@@ -103,9 +101,11 @@ func makeModels(o Options, r *receivers) *Models {
 		o: o, receivers: r, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
-	if o.Refresh != nil {
-		m.refresh = sync.OnceFunc(o.Refresh)
-	}
+	m.refresh = sync.OnceFunc(func() {
+		for _, c := range o.Catalogs {
+			c.RefreshCatalog()
+		}
+	})
 	for _, info := range o.Providers {
 		m.add(info)
 	}

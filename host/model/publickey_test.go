@@ -27,7 +27,7 @@ func TestPublicKey(t *testing.T) {
 	} {
 		var opened []string
 		models := model.New(model.Options{
-			Config: &sdk.Config{}, Engine: &hooks.Engine{}, Environ: c.environ, Rules: []sdk.ModelRules{smallest{}},
+			Config: &sdk.Config{}, Engine: &hooks.Engine{}, Environ: c.environ, Catalogs: []sdk.ModelCatalog{smallest{}},
 			Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", Env: []string{"P_KEY"}, PublicKey: "public", Models: map[string]sdk.Model{"free": {}, "free-1": priced, "free-2": {}, "priced": priced}}},
 			Protocols: map[string]sdk.Protocol{"x": {Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
 				opened = append(opened, info.Key)

@@ -54,7 +54,7 @@ func (m *Models) smallID(p *provider, of *sdk.Model) string {
 		models = maps.Clone(models)
 		maps.DeleteFunc(models, func(id string, _ sdk.Model) bool { return !p.free(id) })
 	}
-	for _, r := range m.o.Rules {
+	for _, r := range m.o.Catalogs {
 		if id := r.SmallModel(&p.info, of, models); id != "" {
 			return id
 		}

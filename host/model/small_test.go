@@ -12,8 +12,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// smallest is a rule: the small model is the first by name with the prefix of the model in use.
+// smallest is a catalog without models. The small model is the first by name with the prefix of the model in use.
 type smallest struct{}
+
+func (smallest) CatalogModels(string) (map[string]sdk.Model, error) { return nil, nil }
+
+func (smallest) RefreshCatalog() {}
 
 func (smallest) CompleteModel(*sdk.ProviderInfo, *sdk.Model) {}
 
@@ -44,7 +48,7 @@ func TestSmall(t *testing.T) {
 		"from the configuration":  {config: sdk.ProviderConfig{Models: map[string]sdk.ModelConfig{"big-0": {}}}, of: "big", want: "big-0"},
 	} {
 		models := model.New(model.Options{
-			Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": c.config}}, Engine: &hooks.Engine{}, Rules: []sdk.ModelRules{smallest{}},
+			Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": c.config}}, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{smallest{}},
 			Providers: []sdk.ProviderInfo{{ID: "p", Small: c.small, Models: map[string]sdk.Model{"tiny": {}, "big": {}, "big-1": {}, "big-2": {}, "other": {}}}},
 		})
 		if got, err := models.Small(t.Context(), sdk.Model{ProviderID: "p", ID: c.of}); err != nil || got.ID != c.want {
@@ -58,7 +62,7 @@ func TestSmallOfAccount(t *testing.T) {
 	t.Parallel()
 	lister := account{list: func(context.Context) ([]sdk.Model, error) { return []sdk.Model{{ID: "m"}, {ID: "m-2"}}, nil }}
 	models := model.New(model.Options{
-		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Rules: []sdk.ModelRules{smallest{}},
+		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{smallest{}},
 		Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", AccountModels: true, Models: map[string]sdk.Model{"m": {}, "m-1": {}, "m-2": {}}}},
 		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return lister, nil }}},
 	})

@@ -45,11 +45,9 @@ type Plugin struct {
 }
 
 var (
-	_ sdk.Plugin           = (*Plugin)(nil)
-	_ sdk.ProviderSource   = (*Plugin)(nil)
-	_ sdk.ModelCatalog     = (*Plugin)(nil)
-	_ sdk.CatalogRefresher = (*Plugin)(nil)
-	_ sdk.ModelRules       = (*Plugin)(nil)
+	_ sdk.Plugin         = (*Plugin)(nil)
+	_ sdk.ProviderSource = (*Plugin)(nil)
+	_ sdk.ModelCatalog   = (*Plugin)(nil)
 )
 
 // New returns the plugin.
