@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -63,9 +64,7 @@ func timeLeft(ctx context.Context) uint32 {
 type hookCalls struct {
 	in   *instance
 	wire hookWire
-
-	mu   sync.Mutex
-	late map[uint64]*time.Timer // abandoned calls without an answer
+	late atomic.Int32 // abandoned calls without an answer
 }
 
 // hookWire carries the calls of hooks to a process.
@@ -80,13 +79,13 @@ type hookWire interface {
 // openHooks opens the wire. Its goroutines end with ctx; in.inside waits for them.
 func openHooks(ctx context.Context, in *instance) (*hookCalls, error) {
 	wire, err := in.api.hooks(ctx, in)
-	return &hookCalls{in: in, wire: wire, late: map[uint64]*time.Timer{}}, err
+	return &hookCalls{in: in, wire: wire}, err
 }
 
 // call sends a request and waits for its answer.
 func (h *hookCalls) call(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
 	answer := make(chan *tenonv1.HookResponse, 1)
-	sent := h.wire.begin(ctx, req, func(response *tenonv1.HookResponse) { h.deliver(req.Id, answer, response) })
+	sent := h.wire.begin(ctx, req, func(response *tenonv1.HookResponse) { answer <- response })
 	select {
 	case response := <-answer:
 		return response, nil
@@ -102,46 +101,23 @@ func (h *hookCalls) call(ctx context.Context, req *tenonv1.HookRequest) (*tenonv
 	return nil, context.Cause(ctx)
 }
 
-// deliver passes an answer to its call, which may be abandoned.
-func (h *hookCalls) deliver(id uint64, answer chan<- *tenonv1.HookResponse, response *tenonv1.HookResponse) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	answer <- response
-	if timer := h.late[id]; timer != nil {
-		timer.Stop()
-		delete(h.late, id)
-	}
-}
-
-// abandon cancels a call in the plugin, and gives its hook a while to end.
+// abandon cancels a call in the plugin, and ends the process if its hook does not end.
 func (h *hookCalls) abandon(id uint64, answer <-chan *tenonv1.HookResponse) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(answer) > 0 || h.late == nil {
-		return
-	}
-	h.late[id] = time.AfterFunc(stubbornTime, func() {
-		h.in.runner.fail(fmt.Errorf("a hook kept running for %s after its deadline", stubbornTime))
-	})
+	h.late.Add(1)
 	h.wire.cancel(id)
+	h.in.inside.Go(func() { // ends with the process at the latest
+		select {
+		case <-answer:
+		case <-h.in.runner.ended:
+		case <-time.After(stubbornTime):
+			h.in.runner.fail(fmt.Errorf("a hook kept running for %s after its deadline", stubbornTime))
+		}
+		h.late.Add(-1)
+	})
 }
 
 // overdue reports whether an abandoned call has no answer yet.
-func (h *hookCalls) overdue() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.late) > 0
-}
-
-// stop stops the timers, after the process has ended.
-func (h *hookCalls) stop() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, timer := range h.late {
-		timer.Stop()
-	}
-	h.late = nil
-}
+func (h *hookCalls) overdue() bool { return h.late.Load() > 0 }
 
 // hookStream is the wire over gRPC: one stream for all hooks, which takes half the time of separate calls.
 type hookStream struct {

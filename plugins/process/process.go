@@ -220,9 +220,6 @@ func (in *instance) discard() {
 		in.runner.lines.close()
 	}
 	_ = in.inside.Wait(context.WithoutCancel(in.inside.Life())) // without a limit
-	if in.hooks != nil {
-		in.hooks.stop()
-	}
 	in.removeSocket()
 }
 
