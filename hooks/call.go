@@ -59,9 +59,8 @@ func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.A
 	start := time.Now()
 	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, t.call)
 	switch took = time.Since(start); {
-	case errors.Is(err, ErrNotReady):
 	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // it returned too late, or because its context ended
-		err = h.timeoutError()
+		err = h.timeoutError(err)
 	case err == nil:
 		err = h.checkVerdict(&answer)
 	}
@@ -106,8 +105,20 @@ func (h *pluginHook) checkVerdict(answer *sdk.Answer) error {
 	return nil
 }
 
-// timeoutError returns the error of a call that passed its deadline.
-func (h *pluginHook) timeoutError() error { return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout) }
+// timeoutError returns the error of a call that passed its deadline. err is the error of the handler, if it returned. The result wraps
+// ErrNotReady if the hook was not ready yet.
+func (h *pluginHook) timeoutError(err error) error {
+	if !errors.Is(err, ErrNotReady) {
+		err = nil
+		if r, ok := h.Remote.(RemoteReadier); ok {
+			err = r.Ready()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%w after %s: %w", ErrTimeout, h.Timeout, err)
+	}
+	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
+}
 
 // blame counts a failure of the plugin, unless it was not ready yet, and notifies the user of the consequence, unless mute is set.
 func (e *Engine) blame(h *pluginHook, err error, mute bool) {

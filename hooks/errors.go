@@ -13,9 +13,6 @@ var (
 	ErrPanic = errors.New("panicked")
 	// ErrAnswer is the cause if the answer is not valid at the hook's point.
 	ErrAnswer = errors.New("bad answer")
-	// ErrNotReady is wrapped by the error of a hook that cannot be called yet for a reason that is not its plugin's fault, such as a module that
-	// is still being compiled. The hook's OnError applies as for any failure, but the failure does not count towards quarantine.
-	ErrNotReady = errors.New("not ready yet")
 	// ErrQuarantined is the cause if the plugin is quarantined: it is not called until the user enables it again.
 	ErrQuarantined = errors.New("quarantined")
 )

@@ -77,6 +77,42 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 	}
 }
 
+// warming is a remote hook that hangs until its call is over, and is not ready for as long as it says so.
+type warming struct{ cold atomic.Bool }
+
+func (w *warming) HandleRemote(ctx context.Context, _ *sdk.RemoteCall) (sdk.Answer, error) {
+	<-ctx.Done()
+	return sdk.Answer{}, ctx.Err()
+}
+
+func (w *warming) Ready() error {
+	if w.cold.Load() {
+		return fmt.Errorf("%w: it warms up", hooks.ErrNotReady)
+	}
+	return nil
+}
+
+// starting is a remote hook whose process does not start.
+type starting struct{ warming }
+
+func (*starting) Ready() error { return errors.New("no handshake") }
+
+// A hook whose process does not start says so, and each such timeout counts.
+func TestTimeoutDuringStart(t *testing.T) {
+	t.Parallel()
+	hangs := sdk.Hook{Point: sdk.PointChatSystem, Name: "hangs", Reads: []string{""}, Writes: []string{""}, Timeout: time.Millisecond, Remote: &starting{}}
+	e, told := engine(t, plugin("slow", hangs))
+	for range 3 {
+		if _, err := fire(t, e, &hooks.Ledger{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := told.all()
+	if len(all) == 0 || !strings.Contains(all[0].Message, "timed out after 1ms: no handshake") || !all[len(all)-1].Quarantined {
+		t.Errorf("told %+v", all)
+	}
+}
+
 // A hook that is not ready yet fails as its policy says, and is called again for as long as that takes; a failure that counts counts.
 func TestNotReadyIsNoFailure(t *testing.T) {
 	t.Parallel()
@@ -90,37 +126,51 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 		}
 		return nil
 	})
-	broken.Store(true)
-	cold.Store(true)
-	e, told := engine(t, plugin("slow", says))
-	var l hooks.Ledger
-	times := func(n int) {
-		for range n {
-			if _, err := fire(t, e, &l); err != nil {
-				t.Fatal(err)
+	remote := &warming{}
+	hangs := sdk.Hook{Point: sdk.PointChatSystem, Name: "hangs", Reads: []string{""}, Writes: []string{""}, Timeout: time.Millisecond, Remote: remote}
+	for name, c := range map[string]struct {
+		hook    sdk.Hook
+		cold    *atomic.Bool
+		outcome string
+	}{
+		"it says so":         {says, &cold, "slow error"},
+		"it is asked, later": {hangs, &remote.cold, "slow timeout"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			broken.Store(true)
+			c.cold.Store(true)
+			e, told := engine(t, plugin("slow", c.hook))
+			var l hooks.Ledger
+			times := func(n int) {
+				for range n {
+					if _, err := fire(t, e, &l); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
-		}
-	}
-	times(2)
-	cold.Store(false)
-	times(2)
-	cold.Store(true)
-	times(3)
-	if got := e.Quarantined(); len(got) > 0 {
-		t.Errorf("quarantined: %v", got)
-	}
-	if list := told.all(); len(list) != 7 || !strings.Contains(list[0].Message, "not ready yet: it warms up") {
-		t.Errorf("notices %+v", list)
-	}
-	cold.Store(false)
-	times(1)
-	if got := e.Quarantined(); len(got) != 1 {
-		t.Errorf("quarantined: %v, want it: that was the third failure", got)
-	}
-	for i, got := range outcomes(&l) {
-		if got != "slow error" {
-			t.Errorf("call %d: %s", i, got)
-		}
+			times(2)
+			c.cold.Store(false)
+			times(2)
+			c.cold.Store(true)
+			times(3)
+			if got := e.Quarantined(); len(got) > 0 {
+				t.Errorf("quarantined: %v", got)
+			}
+			if list := told.all(); len(list) != 7 || !strings.Contains(list[0].Message, "not ready yet: it warms up") {
+				t.Errorf("notices %+v", list)
+			}
+			c.cold.Store(false)
+			times(1)
+			if got := e.Quarantined(); len(got) != 1 {
+				t.Errorf("quarantined: %v, want it: that was the third failure", got)
+			}
+			for i, got := range outcomes(&l) {
+				if got != c.outcome {
+					t.Errorf("call %d: %s, want %s", i, got, c.outcome)
+				}
+			}
+		})
 	}
 }
 
@@ -141,7 +191,9 @@ func TestNotReadyDenies(t *testing.T) {
 // An observer that is not ready yet receives later events.
 func TestNotReadyObserver(t *testing.T) {
 	t.Parallel()
-	e, told := engine(t, plugin("slow", sdk.OnEvent(func(context.Context, *sdk.Event) error { return hooks.ErrNotReady })))
+	remote := &warming{}
+	remote.cold.Store(true)
+	e, told := engine(t, plugin("slow", sdk.Hook{Point: sdk.PointEvent, Timeout: time.Millisecond, Remote: remote}))
 	for i := range 4 {
 		e.Observe(sdk.PointEvent, &sdk.Event{Type: sdk.EventSessionIdle})
 		for deadline := time.Now().Add(30 * time.Second); len(told.all()) <= i; runtime.Gosched() {

@@ -38,6 +38,16 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 	return response.Answer, nil
 }
 
+// Ready returns an error while the process is starting.
+func (s *supervisor) Ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting == nil {
+		return nil
+	}
+	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
+}
+
 // hookRequest encodes a guest.HookRequest. Its parts are already JSON, which encoding/json would scan again.
 func hookRequest(call *sdk.RemoteCall) []byte {
 	out := make([]byte, 0, len(call.Input)+len(call.Value)+len(`{"input":,"value":}`))

@@ -1,6 +1,7 @@
 package process_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
@@ -43,6 +45,24 @@ func TestBadStarts(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// A hook whose time ends during the start can say what it waited for.
+func TestHookDuringStart(t *testing.T) {
+	t.Parallel()
+	p := started(t, process.Options{StartTimeout: time.Minute}, guestSpec(t, "silent"), nil)
+	ready := p.(sdk.Hooker).Hooks()[0].Remote.(hooks.RemoteReadier).Ready
+	if err := ready(); err != nil {
+		t.Errorf("before the first call: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := callHookIn(ctx, t, p, "warm"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	if err := ready(); err == nil || errors.Is(err, hooks.ErrNotReady) || !strings.Contains(err.Error(), "it has not sent its handshake") {
+		t.Errorf("during the start: %v", err)
 	}
 }
 

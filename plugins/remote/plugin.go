@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
@@ -15,6 +16,8 @@ import (
 
 // Runner runs the contributions of one plugin, by their positions in the description. Its methods are safe for concurrent use.
 type Runner interface {
+	// Ready returns an error while hooks would wait for the plugin, see hooks.RemoteReadier.
+	Ready() error
 	// RunHook runs a hook and returns the JSON of its sdk.Answer, which may be empty.
 	RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error)
 	// Call makes another call and returns the JSON of its answer, which may be empty. Errors: *sdk.ProviderError if the plugin reports that a
@@ -112,6 +115,11 @@ type hook struct {
 	n      int
 	runner Runner
 }
+
+var _ hooks.RemoteReadier = (*hook)(nil)
+
+// Ready returns an error while the hook would wait for the plugin.
+func (h *hook) Ready() error { return h.runner.Ready() }
 
 // HandleRemote runs the hook.
 func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (answer sdk.Answer, err error) {

@@ -110,11 +110,21 @@ func TestCompiling(t *testing.T) {
 	p := started(t, newRuntime(t, wasm.Options{}), spec, host{})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, err := ask(ctx, p, 0, ""); !errors.Is(err, wasm.ErrCompiling) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, hooks.ErrNotReady) {
+	ready := p.(sdk.Hooker).Hooks()[0].Remote.(hooks.RemoteReadier).Ready
+	if err := ready(); err != nil {
+		t.Errorf("Ready before anybody asked = %v", err)
+	}
+	if _, err := ask(ctx, p, 0, ""); !errors.Is(err, wasm.ErrCompiling) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v, want %v", err, wasm.ErrCompiling)
+	}
+	if err := ready(); !errors.Is(err, hooks.ErrNotReady) {
+		t.Errorf("Ready = %v, want %v", err, hooks.ErrNotReady)
 	}
 	if _, err := ask(t.Context(), p, 0, ""); err != nil {
 		t.Fatal(err)
+	}
+	if err := ready(); err != nil {
+		t.Errorf("Ready of a compiled module = %v", err)
 	}
 	slow := started(t, newRuntime(t, wasm.Options{CompileTimeout: time.Nanosecond}), spec, host{})
 	if _, err := ask(t.Context(), slow, 0, ""); !errors.Is(err, wasm.ErrModule) || !strings.Contains(err.Error(), "longer than 1ns") {

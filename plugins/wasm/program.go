@@ -38,9 +38,6 @@ func (p *program) lost() bool {
 	return p.file.approved() && r.cache.dir != "" && !r.cache.holds(p.file.digest, p.pages)
 }
 
-// compileNotice is the time before the deadline of a call at which it stops waiting for the module.
-const compileNotice = 20 * time.Millisecond
-
 // code returns the compiled module. The first call starts loading it. If ctx ends first, the error wraps ErrCompiling, and loading
 // continues.
 func (p *program) code(ctx context.Context) (*code, error) {
@@ -56,11 +53,6 @@ func (p *program) code(ctx context.Context) (*code, error) {
 		return p.loaded, p.err
 	}
 	p.mu.Unlock()
-	if deadline, ok := ctx.Deadline(); ok { // a hook that only misses its deadline counts as failed
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-compileNotice))
-		defer cancel()
-	}
 	select {
 	case <-ready:
 		p.mu.Lock()
@@ -71,6 +63,13 @@ func (p *program) code(ctx context.Context) (*code, error) {
 	case <-time.After(time.Until(late)):
 		return nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout)
 	}
+}
+
+// compiling reports whether the module is being loaded, and not for too long.
+func (p *program) compiling() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ready != nil && p.loaded == nil && p.err == nil && time.Since(p.began) < p.runtime.options.CompileTimeout
 }
 
 func (p *program) load(ctx context.Context) {

@@ -10,6 +10,14 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
+// Ready returns ErrCompiling while the module is compiled.
+func (p *plugin) Ready() error {
+	if p.program.compiling() {
+		return ErrCompiling
+	}
+	return nil
+}
+
 // RunHook runs hook n in the guest.
 func (p *plugin) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
 	by := ability.Caller{SessionID: remote.SessionOf(call.Input)}
