@@ -90,7 +90,7 @@ func (v *Text) endText() {
 
 // Tick redraws the live lines.
 func (v *Text) Tick(now time.Time) {
-	if len(v.calls) > 0 || v.waits(now) {
+	if len(v.calls) > 0 || v.retry != nil || v.waits(now) {
 		v.draw()
 	}
 }
@@ -120,10 +120,14 @@ func (v *Text) live() []string {
 func (v *Text) work(now time.Time) []string {
 	var lines []string
 	for _, c := range v.calls {
-		lines = append(lines, runningLine(v.s, c, v.turn.Directory, v.f.depth(c.SessionID), now))
+		lines = append(lines, runningLine(v.s, c, v.received[c.ID], v.turn.Directory, v.f.depth(c.SessionID), now))
 	}
 	if v.waits(now) {
 		lines = append(lines, v.s.Paint(terminal.Dim, "waiting for the model · "+Duration(roughly(now.Sub(v.asked)))))
+	}
+	if v.retry != nil {
+		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
+		lines = append(lines, v.s.Paint(terminal.Dim, "next attempt in "+Duration(roughly(wait))))
 	}
 	return lines
 }

@@ -36,9 +36,11 @@ type Text struct {
 
 	text     *streamed       // the current block of the answer
 	calls    []*sdk.ToolPart // running calls
+	received map[string]int  // number of bytes of arguments so far, by call
 	finished map[string]bool // IDs of shown calls, texts and reasoning
-	asked    time.Time       // time of the pending model request; zero: none
-	refused  int             // number of calls refused because no user could be asked
+	retry    *sdk.SessionStatus
+	asked    time.Time // time of the pending model request; zero: none
+	refused  int       // number of calls refused because no user could be asked
 }
 
 // NewText returns a view that shows the turn on s. It writes an answer that is not streamed to answer, and the figures of the turn to
@@ -46,7 +48,7 @@ type Text struct {
 func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
 	return &Text{
 		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, rich: s.Streams && s.Rich && !turn.Raw, f: newFollower(turn.Session.ID), now: time.Now,
-		finished: map[string]bool{},
+		finished: map[string]bool{}, received: map[string]int{},
 	}
 }
 
@@ -121,6 +123,7 @@ func (v *Text) delta(d *sdk.PartDelta) {
 		v.write(d.Delta)
 	case d.Field == "raw":
 		v.heard()
+		v.received[d.PartID] += len(d.Delta)
 	}
 }
 
@@ -204,14 +207,20 @@ func (v *Text) toolPart(p *sdk.ToolPart) {
 	}
 }
 
-// status shows that a request failed and is tried again.
 func (v *Text) status(p *sdk.SessionStatusInfo) {
-	status := p.Status
-	if status.Type != sdk.StatusRetry {
+	if p.Status.Type != sdk.StatusRetry {
+		if v.retry != nil {
+			v.retry, v.asked = nil, v.now()
+			v.draw()
+		}
 		return
 	}
 	v.endText()
 	v.asked = time.Time{}
+	status := p.Status
+	if p.SessionID == v.f.root {
+		v.retry = &status
+	}
 	wait := max(time.UnixMilli(status.Next).Sub(v.now()), 0)
 	v.line(strings.Repeat("  ", v.f.depth(p.SessionID)) + v.s.Paint(terminal.Yellow, fmt.Sprintf(
 		"%s; next attempt in %s (%d/%d)", Clip(terminal.OneLine(v.turn.Clean(status.Message)), errorLength), Duration(roughly(wait)), status.Attempt, v.turn.Retries)))

@@ -232,12 +232,16 @@ func excerpt(s *sdk.ToolState) []string {
 }
 
 // runningLine returns the live line of a running call.
-func runningLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, now time.Time) string {
-	s, running := &p.State, ""
+func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory string, depth int, now time.Time) string {
+	s, mark := &p.State, c.Paint(terminal.Cyan, "◦")
+	if s.Status == sdk.ToolPending {
+		return callLine(c, p, depth, mark, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)), terminal.Dim)
+	}
+	running := ""
 	if took := now.Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
 		running = Duration(took.Truncate(time.Second))
 	}
-	return callLine(c, p, depth, c.Paint(terminal.Cyan, "◦"), Subject(s, directory), terminal.Dim, running, lastLine(s.Metadata))
+	return callLine(c, p, depth, mark, Subject(s, directory), terminal.Dim, running, lastLine(s.Metadata))
 }
 
 // maxOutput is the number of bytes that are shown of an output, from its end.
