@@ -225,7 +225,7 @@ func TestSubagentWithinParent(t *testing.T) {
 			}
 			id := k.session()
 			_, _ = k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
-			children, err := store.Sessions(t.Context(), k.store, store.Query{ParentID: id})
+			children, err := k.store.Sessions(t.Context(), store.Query{ParentID: id})
 			if err != nil || len(children) != 1 {
 				t.Fatalf("%d subagents, %v; results %q", len(children), err, k.results(id))
 			}

@@ -28,7 +28,7 @@ func delegating(m *model, tools ...sdk.Tool) *plugin {
 // children returns the sessions below one.
 func (k *kit) children(session string) []sdk.Session {
 	k.t.Helper()
-	list, err := store.Sessions(k.t.Context(), k.store, store.Query{ParentID: session})
+	list, err := k.store.Sessions(k.t.Context(), store.Query{ParentID: session})
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -1,31 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"errors"
 
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// Sessions returns the sessions of a listing.
-func Sessions(ctx context.Context, s Store, q Query) (out []sdk.Session, err error) {
-	var damage Damages
-	list, err := s.List(ctx, q)
-	err = damage.Take(err)
-	for i := 0; err == nil && i < len(list); i++ {
-		var v *sdk.Session
-		v, _, err = s.Session(ctx, list[i].ID)
-		if errors.Is(err, ErrNotFound) {
-			err = nil // deleted in the meantime
-			continue
-		}
-		if err = damage.Take(err); err == nil {
-			out = append(out, *v)
-		}
-	}
-	return out, cmp.Or(err, damage.Err())
-}
 
 // CopyOps returns the changes that store messages with their parts and the full outputs of their tool calls, each output once. It removes
 // references to outputs that cannot be read, and adds those to damage.

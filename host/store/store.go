@@ -83,7 +83,10 @@ type Store interface {
 
 	// Session returns the session and its seq. Errors: ErrNotFound.
 	Session(ctx context.Context, id string) (*sdk.Session, uint64, error)
-	// List lists sessions, the last updated first.
+	// Sessions lists sessions, the last updated first.
+	Sessions(ctx context.Context, q Query) ([]sdk.Session, error)
+	// List lists the same sessions in the same order as Sessions. It reads only the fields of Listed, which makes long listings several times as
+	// fast.
 	List(ctx context.Context, q Query) ([]Listed, error)
 	// Messages returns a page of messages with their parts, oldest first. Parts include the text that was appended to them. The cost depends on
 	// the page, not on the length of the session. Errors: ErrNotFound for the session or a message that the page names.
@@ -201,6 +204,8 @@ type Query struct {
 	Children  bool   // include children
 	Archived  bool   // include archived sessions
 	Limit     int    // maximum number of sessions; 0: 100
+	// Before selects the sessions after this one in the listing.
+	Before *sdk.Session
 }
 
 // Page selects messages. The zero value selects all.

@@ -82,7 +82,7 @@ func (n *netChange) take(c snapshot.Change) {
 
 // childPatches returns the patches of subagents since a message. It compares identifiers, because the clock may have been set meanwhile.
 func (f *Files) childPatches(ctx context.Context, session, since string) ([]*sdk.PatchPart, error) {
-	children, err := f.Sessions.List(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
+	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
 	if err != nil {
 		return nil, err
 	}

@@ -239,5 +239,12 @@ func BenchmarkSessionsList10000(b *testing.B) {
 				}
 			}
 		})
+		b.Run("whole/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := s.Sessions(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -279,7 +279,7 @@ func checkBroken(t testing.TB, s *Store, what string, messages int) {
 	}
 	for name, err := range map[string]error{
 		"Session":  second(s.Session(t.Context(), "ses_a")),
-		"Sessions": first(store.Sessions(t.Context(), s, store.Query{})),
+		"Sessions": first(s.Sessions(t.Context(), store.Query{})),
 		"List":     first(s.List(t.Context(), store.Query{})),
 		"Ledger":   first(s.Ledger(t.Context(), "ses_a", "")),
 		"Todos":    first(s.Todos(t.Context(), "ses_a")),
@@ -356,7 +356,7 @@ func scan(t *testing.T, s *Store) {
 		_, _ = s.Ledger(t.Context(), id, "")
 		_ = s.Repair(t.Context(), id, func([]store.Aside) error { return nil })
 	}
-	_, _ = store.Sessions(t.Context(), s, store.Query{})
+	_, _ = s.Sessions(t.Context(), store.Query{})
 	_, _ = s.List(t.Context(), store.Query{})
 	_, _ = s.Search(t.Context(), store.SearchQuery{Words: []string{"ses"}})
 }

@@ -135,7 +135,7 @@ func TestDamagedPage(t *testing.T) {
 	must(t, errors.Join(err, f.Close()))
 	damaged, err := Open(t.Context(), Options{Path: s.path})
 	if err == nil {
-		_, err = damaged.List(t.Context(), store.Query{Limit: 1})
+		_, err = damaged.Sessions(t.Context(), store.Query{Limit: 1})
 		must(t, damaged.Close())
 	}
 	if !errors.Is(err, store.ErrCorrupt) || strings.Count(err.Error(), s.path) != 1 {
@@ -242,7 +242,7 @@ func TestDamagedRows(t *testing.T) {
 		read func(*Store) error
 	}{
 		"session":  {"UPDATE session SET data = '{'", func(s *Store) error { _, _, err := s.Session(ctx, "ses_a"); return err }},
-		"listing":  {"UPDATE session SET brief = '{', data = '{'", func(s *Store) error { _, err := s.List(ctx, store.Query{}); return err }},
+		"listing":  {"UPDATE session SET data = '{'", func(s *Store) error { _, err := s.Sessions(ctx, store.Query{}); return err }},
 		"message":  {"UPDATE message SET data = '[]'", func(s *Store) error { _, err := s.Messages(ctx, "ses_a", store.Page{}); return err }},
 		"part":     {"UPDATE part SET data = ''", func(s *Store) error { _, err := s.Messages(ctx, "ses_a", store.Page{}); return err }},
 		"open":     {"UPDATE part SET data = '{'", func(s *Store) error { _, err := s.Changes(ctx, "ses_a", 0, 0); return err }},

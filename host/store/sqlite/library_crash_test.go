@@ -231,7 +231,7 @@ func wantFilled(t *testing.T, s *Store, sessions int) {
 		}
 	}
 	for archived, want := range map[bool]int{true: sessions, false: (sessions + 1) / 2} {
-		list, err := s.List(t.Context(), store.Query{Limit: 1000, Archived: archived})
+		list, err := s.Sessions(t.Context(), store.Query{Limit: 1000, Archived: archived})
 		must(t, err)
 		if len(list) != want {
 			t.Errorf("%d sessions are listed with archived %v, want %d", len(list), archived, want)

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,53 @@ import (
 )
 
 const defaultLimit = 100 // of a listing; see store.Query
+
+// Sessions lists sessions from an index, newest first.
+func (s *Store) Sessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
+	query, args := listing(named, q)
+	var rows [][]byte
+	err = s.read(ctx, func(x *view) {
+		rows = database.All(x.Tx, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
+	})
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
+		return nil, err
+	}
+	if len(rows) > 0 {
+		out = make([]sdk.Session, len(rows))
+	}
+	damaged := make([]bool, len(rows))
+	inParallel(len(rows), func(i int) {
+		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
+		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
+	})
+	if err != nil || slices.Contains(damaged, true) {
+		return s.salvageSessions(ctx, q)
+	}
+	return out, nil
+}
+
+// salvageSessions reads the sessions one by one, as the index lists them.
+func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
+	query, args := listing("key, id", q)
+	err = s.read(ctx, func(x *view) {
+		read := func(query string) []stored {
+			return database.All(x.Tx, query, func(r database.Row) stored { return stored{key: r.Int(0), id: r.Text(1)} }, args...)
+		}
+		list := read(query)
+		if x.Damaged() { // in the index, or in the table
+			whole := read(strings.Replace(query, "FROM session", "FROM session NOT INDEXED", 1))
+			if x.Damaged() {
+				x.structure("", noEnd)
+			} else {
+				list = whole
+			}
+		}
+		for _, r := range list {
+			out = append(out, *x.session(r.key, r.id))
+		}
+	})
+	return out, err
+}
 
 // List reads one column per session, and only from an index.
 func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, err error) {
@@ -31,27 +80,13 @@ func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, er
 	return out, err
 }
 
-// salvageList reads the sessions one by one, as the index lists them.
-func (s *Store) salvageList(ctx context.Context, q store.Query) (out []store.Listed, err error) {
-	query, args := listing("key, id", q)
-	err = s.read(ctx, func(x *view) {
-		read := func(query string) []stored {
-			return database.All(x.Tx, query, func(r database.Row) stored { return stored{key: r.Int(0), id: r.Text(1)} }, args...)
-		}
-		list := read(query)
-		if x.Damaged() { // in the index, or in the table
-			whole := read(strings.Replace(query, "FROM session", "FROM session NOT INDEXED", 1))
-			if x.Damaged() {
-				x.structure("", noEnd)
-			} else {
-				list = whole
-			}
-		}
-		for _, r := range list {
-			listed, _ := parseBrief(brief(x.session(r.key, r.id)))
-			out = append(out, listed)
-		}
-	})
+// salvageList lists sessions by their rows.
+func (s *Store) salvageList(ctx context.Context, q store.Query) ([]store.Listed, error) {
+	list, err := s.Sessions(ctx, q)
+	out := make([]store.Listed, len(list))
+	for i := range list {
+		out[i], _ = parseBrief(brief(&list[i]))
+	}
 	return out, err
 }
 
@@ -73,6 +108,9 @@ func listing(columns string, q store.Query) (string, []any) {
 	}
 	if !q.Archived {
 		where("archived = 0")
+	}
+	if b := q.Before; b != nil {
+		where("updated <= ? AND (updated < ? OR id > ?)", b.Time.Updated, b.Time.Updated, b.ID)
 	}
 	return sql + " ORDER BY updated DESC, id LIMIT ?", append(args, int64(cmp.Or(max(q.Limit, 0), defaultLimit)))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // TestPlans checks that what is read on the way to an answer costs what it returns: by an index or a key,
@@ -19,6 +20,7 @@ func TestPlans(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	before := &sdk.Session{ID: "ses_a"}
 	for name, q := range map[string]statement{
 		"changes":       {changes, []any{int64(1), int64(2), int64(3), int64(4), int64(5), int64(6)}},
 		"find message":  {findMessage, []any{"msg_a", int64(1), int64(2)}},
@@ -28,7 +30,9 @@ func TestPlans(t *testing.T) {
 		"interrupted":   {openTurns, nil},
 		"family":        {family, []any{"ses_a"}},
 		"roots":         plan(store.Query{}),
+		"roots after":   plan(store.Query{Before: before}),
 		"all":           plan(store.Query{Children: true}),
+		"all after":     plan(store.Query{Children: true, Before: before}),
 		"children":      plan(store.Query{ParentID: "ses_a"}),
 		"project":       plan(store.Query{ProjectID: "p"}),
 		"directory":     plan(store.Query{Directory: "/src", Limit: 1}),

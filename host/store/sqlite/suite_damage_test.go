@@ -166,7 +166,7 @@ func (e *env) wantDamaged(c *damageCase) {
 		if s.ID != "ses_a" || s.Directory != "/src" || s.Title != "Title of ses_a" || s.Time.Created != 1000 || seq == 0 {
 			e.Fatalf("in place of the damaged session: %+v, seq %d", s, seq)
 		}
-		list, err := store.Sessions(ctx, e, store.Query{})
+		list, err := e.Sessions(ctx, store.Query{})
 		named("Sessions", err)
 		equal(e.T, "number of sessions", len(list), 2)
 		listed, err := e.List(ctx, store.Query{})
@@ -206,7 +206,7 @@ func (e *env) wantRepair(c *damageCase) {
 	e.must(failure(e.Messages(ctx, "ses_a", store.Page{})))
 	_, _, err = e.Session(ctx, "ses_a")
 	e.must(err)
-	e.must(failure(store.Sessions(ctx, e, store.Query{})))
+	e.must(failure(e.Sessions(ctx, store.Query{})))
 }
 
 // goOn checks that the session can be continued.

@@ -77,7 +77,7 @@ func hammerReader(t *testing.T, e *env, stop chan struct{}) {
 			return
 		default:
 		}
-		ss, err := e.List(t.Context(), store.Query{})
+		ss, err := e.Sessions(t.Context(), store.Query{})
 		check(t, err)
 		for _, s := range ss {
 			ms, err := e.Messages(t.Context(), s.ID, store.Page{Limit: 3})

@@ -66,7 +66,7 @@ func testDeleteOwned(t *testing.T, e *env) {
 func testNotFound(t *testing.T, e *env) {
 	ctx := t.Context()
 	calls := everyCall(e.Store, ctx, store.Token{Session: "ses_x", Epoch: 1})
-	for _, name := range []string{"Create", "Release", "List", "Interrupted", "Import", "Search", "Collect"} {
+	for _, name := range []string{"Create", "Release", "Sessions", "List", "Interrupted", "Import", "Search", "Collect"} {
 		delete(calls, name)
 	}
 	for name, call := range calls {
@@ -82,6 +82,7 @@ func everyCall(s store.Store, ctx context.Context, t store.Token) map[string]fun
 		"Release":     func() error { return s.Release(ctx, t) },
 		"Append":      func() error { _, err := s.Append(ctx, t, put(user(t.Session, "msg_1"))); return err },
 		"Session":     func() error { _, _, err := s.Session(ctx, t.Session); return err },
+		"Sessions":    func() error { _, err := s.Sessions(ctx, store.Query{}); return err },
 		"List":        func() error { _, err := s.List(ctx, store.Query{}); return err },
 		"Messages":    func() error { _, err := s.Messages(ctx, t.Session, store.Page{}); return err },
 		"Changes":     func() error { _, err := s.Changes(ctx, t.Session, 0, 0); return err },

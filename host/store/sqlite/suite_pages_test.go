@@ -54,7 +54,7 @@ func testPages(t *testing.T, e *env) {
 // list returns the identifiers of a listing, which must be the same in both forms.
 func (e *env) list(q store.Query) []string {
 	e.Helper()
-	ss, err := store.Sessions(e.Context(), e, q)
+	ss, err := e.Sessions(e.Context(), q)
 	e.must(err)
 	listed, err := e.List(e.Context(), q)
 	e.must(err)
@@ -106,4 +106,29 @@ func testListing(t *testing.T, e *env) {
 	equal(t, "after a change", e.list(store.Query{}), []string{"ses_4", "ses_3", "ses_1", "ses_2"})
 	e.reopen()
 	equal(t, "opened again", e.list(store.Query{}), []string{"ses_4", "ses_3", "ses_1", "ses_2"})
+}
+
+// testListingContinued reads a listing in pages of every size; many sessions have the same time.
+func testListingContinued(t *testing.T, e *env) {
+	for i := range 130 {
+		e.createAs(number("ses", (i*37)%130), func(s *sdk.Session) { s.Time.Updated = sdk.Millis(100 - i/40) })
+	}
+	equal(t, "default limit", len(e.list(store.Query{})), 100)
+	all := e.list(store.Query{Limit: 1000})
+	equal(t, "all", len(all), 130)
+	for _, size := range []int{1, 7, 40, 129, 130, 131} {
+		got := []string{}
+		for q := (store.Query{Limit: size}); ; {
+			page, err := e.Sessions(t.Context(), q)
+			e.must(err)
+			for _, s := range page {
+				got = append(got, s.ID)
+			}
+			if len(page) < size {
+				break
+			}
+			q.Before = &page[len(page)-1]
+		}
+		equal(t, fmt.Sprintf("listing in pages of %d", size), got, all)
+	}
 }

@@ -36,6 +36,7 @@ func TestStore(t *testing.T) {
 		"random changes":            testRandom,
 		"pages":                     testPages,
 		"listing":                   testListing,
+		"listing continued":         testListingContinued,
 		"prompts":                   testPrompts,
 		"prompts and turns":         testPromptTaken,
 		"tasks":                     testTodos,

@@ -75,7 +75,7 @@ func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, de
 	if err != nil {
 		return nil, err
 	}
-	children, err := store.Sessions(ctx, s, store.Query{ParentID: info.ID, Archived: true, Limit: 1 << 20})
+	children, err := s.Sessions(ctx, store.Query{ParentID: info.ID, Archived: true, Limit: 1 << 20})
 	if err = damage.Take(err); err != nil || depth == maxDepth {
 		return f, err
 	}

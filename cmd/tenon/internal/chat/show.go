@@ -118,7 +118,7 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 
 // subagents adds the usage of the sessions below a session, and returns their number.
 func (c *conversation) subagents(ctx context.Context, id string, u *inspect.Usage) (n int, err error) {
-	list, err := store.Sessions(ctx, c.m.Store, store.Query{ParentID: id, Archived: true, Limit: cli.MaxSessions})
+	list, err := c.m.Store.Sessions(ctx, store.Query{ParentID: id, Archived: true, Limit: cli.MaxSessions})
 	if err = c.a.WithoutDamage(err); err != nil {
 		return 0, err
 	}

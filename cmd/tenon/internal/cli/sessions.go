@@ -58,7 +58,7 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 // LatestSession returns the latest session of this directory, or else of any directory in the same working tree. Other clones of the
 // repository belong to the same project, but have other files. It returns errors like FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
-	list, err := store.Sessions(ctx, s, store.Query{Directory: w.SessionDirectory(), Limit: 1})
+	list, err := s.Sessions(ctx, store.Query{Directory: w.SessionDirectory(), Limit: 1})
 	if len(list) > 0 {
 		return &list[0], err
 	}

@@ -145,7 +145,7 @@ func (t toolStats) Compare(other toolStats) int { return cmp.Compare(other.Calls
 // Compare orders the rows by calls.
 func (p pluginStats) Compare(other pluginStats) int { return cmp.Compare(other.Calls, p.Calls) }
 
-// censusPage is the number of messages that are read at a time.
+// censusPage is the number of sessions or messages that are read at a time.
 const censusPage = 256
 
 // census counts usage since a point in time.
@@ -174,21 +174,30 @@ func (c *census) tallies(at sdk.Millis) [2]*tally {
 	return [2]*tally{&c.total, c.days[day]}
 }
 
-// take counts the sessions of all projects, in the order of their last update, the latest first.
+// take counts the sessions of all projects page by page, in the order of their last update, the latest first.
 func (c *census) take(ctx context.Context, s store.Store) error {
-	list, err := s.List(ctx, store.Query{Children: true, Archived: true, Limit: cli.MaxSessions})
-	if err = c.withoutDamage(err); err != nil {
-		return err
-	}
-	for i := 0; i < len(list) && list[i].Updated >= c.since; i++ {
-		if err := c.session(ctx, s, &list[i]); err != nil {
+	q := store.Query{Children: true, Archived: true, Limit: censusPage}
+	for {
+		list, err := s.Sessions(ctx, q)
+		if err = c.withoutDamage(err); err != nil {
 			return err
 		}
+		for i := range list {
+			if list[i].Time.Updated < c.since {
+				return nil
+			}
+			if err := c.session(ctx, s, &list[i]); err != nil {
+				return err
+			}
+		}
+		if len(list) < q.Limit {
+			return nil
+		}
+		q.Before = &list[len(list)-1]
 	}
-	return nil
 }
 
-func (c *census) session(ctx context.Context, s store.Store, info *store.Listed) error {
+func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) error {
 	paid := sdk.USD(0)
 	seen := map[string]sdk.Millis{} // creation times of the counted messages
 	page := store.Page{Limit: censusPage}
@@ -217,8 +226,8 @@ func (c *census) session(ctx context.Context, s store.Store, info *store.Listed)
 	if len(seen) > 0 {
 		c.sessions++
 	}
-	if rest := info.Cost - paid; rest > 0 && info.Created >= c.since {
-		for _, t := range c.tallies(info.Created) {
+	if rest := info.Cost - paid; rest > 0 && info.Time.Created >= c.since {
+		for _, t := range c.tallies(info.Time.Created) {
 			t.Cost += rest
 		}
 	}

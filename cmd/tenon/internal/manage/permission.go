@@ -229,7 +229,7 @@ func (g *group) testRule(ctx context.Context, m *cli.Machine, args []string) err
 	w := m.Workspace
 	q := store.Query{Limit: 10_000, Children: true, Archived: true}
 	q.ProjectID, q.Directory = w.Scope()
-	sessions, err := store.Sessions(ctx, m.Store, q)
+	sessions, err := m.Store.Sessions(ctx, q)
 	if err = g.WithoutDamage(err); err != nil {
 		return err
 	}

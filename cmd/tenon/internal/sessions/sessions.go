@@ -68,7 +68,7 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 	if q.ProjectID, q.Directory, err = o.scope(w); err != nil {
 		return err
 	}
-	list, err := store.Sessions(ctx, s, q)
+	list, err := s.Sessions(ctx, q)
 	if err = w.App.WithoutDamage(err); err != nil {
 		return err
 	}
