@@ -146,7 +146,7 @@ func TestPrintedByLanguages(t *testing.T) {
 func TestUncaughtException(t *testing.T) {
 	t.Parallel()
 	p := speak(t, languages["node"](t), process.Options{})
-	if _, err := callTool(t, p, "crash", `{}`, nil); err == nil || !strings.Contains(err.Error(), "exit status 1: Error: too late") {
+	if _, err := callTool(t, p, "crash", `{}`, nil); err == nil || !strings.Contains(err.Error(), "exit status 1: fatal error: too late") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -128,7 +128,7 @@ func TestPrinted(t *testing.T) {
 		t.Errorf("why = %q", got)
 	}
 	text := log.String()
-	for _, want := range []string{"line=one\n", "line=two\n", "xxx\n", `bad \\x{ff}`, "line=last\n"} {
+	for _, want := range []string{"line=one\n", "line=two\n", "xxx […]\"", `bad \\x{ff}`, "line=last\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the log", want)
 		}
@@ -148,11 +148,11 @@ func TestPrinted(t *testing.T) {
 func TestPrintedError(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
-		"TypeError: bad thing":                           "file:///p/main.mjs:1\nf()\n   ^\n\nTypeError: bad thing\n    at f (file:///p/main.mjs:1:21) {\n  code: 5\n}\n\nNode.js v20.20.2\n",
-		"SyntaxError: second":                            "x\n^^^^^\n\nSyntaxError: first\n\nNode.js v20\nx\n  ^\n\nSyntaxError: second\n\nNode.js v20.20.2\n",
-		"thread 'main' (9453) panicked at main.rs:1:38:": "\nthread 'main' (9453) panicked at main.rs:1:38:\nno value here\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
-		"Node.js v20.20.2":                               "Node.js v20.20.2\n",
-		"ValueError: two":                                "    raise\n    ^^^^^\nKeyError: one\n\nTraceback:\nValueError: two\n",
+		"TypeError: bad thing": "file:///p/main.mjs:1\nf()\n   ^\n\nTypeError: bad thing\n    at f (file:///p/main.mjs:1:21) {\n  code: 5\n}\n\nNode.js v20.20.2\n",
+		"SyntaxError: second":  "x\n^^^^^\n\nSyntaxError: first\n\nNode.js v20\nx\n  ^\n\nSyntaxError: second\n\nNode.js v20.20.2\n",
+		"no value here":        "\nthread 'main' (9453) panicked at main.rs:1:38:\nno value here\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+		"Node.js v20.20.2":     "Node.js v20.20.2\n",
+		"ValueError: two":      "    raise\n    ^^^^^\nKeyError: one\n\nTraceback:\nValueError: two\n",
 	} {
 		w, why := process.NewPrinted(slog.New(slog.DiscardHandler))
 		if _, err := io.WriteString(w, text); err != nil {

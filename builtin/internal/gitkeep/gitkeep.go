@@ -10,7 +10,6 @@ package gitkeep
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -191,10 +190,10 @@ func (r *restorer) setAside(root, path string) {
 		r.note(what, "was removed")
 		return
 	}
-	aside := path + ".changed-" + rand.Text()[:8]
-	r.change(what, path, "was changed and is now "+filepath.Base(aside), func() error {
+	name := filepath.Base(aside(path))
+	r.change(what, path, "was changed and is now "+name, func() error {
 		return inRoot(root, path, func(in *os.Root, rel string) error {
-			return in.Rename(rel, filepath.Join(filepath.Dir(rel), filepath.Base(aside)))
+			return in.Rename(rel, filepath.Join(filepath.Dir(rel), name))
 		})
 	})
 }

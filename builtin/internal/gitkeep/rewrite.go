@@ -64,13 +64,16 @@ func replace(root, path string, text []byte, was stamp) error {
 			return errors.Join(errMeanwhile, s.Discard())
 		}
 		if info, err := r.Lstat(rel); err == nil && info.IsDir() { // a repository in place of a file .git
-			if err := r.Rename(rel, rel+".changed-"+rand.Text()[:8]); err != nil {
+			if err := r.Rename(rel, aside(rel)); err != nil {
 				return errors.Join(err, s.Discard())
 			}
 		}
 		return s.Commit()
 	})
 }
+
+// aside returns the name that something gets so that git does not use it.
+func aside(path string) string { return path + ".changed-" + rand.Text()[:8] }
 
 // remove removes a file below root.
 func remove(root, path string) error {

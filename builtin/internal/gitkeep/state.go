@@ -102,10 +102,13 @@ func (k *keeper) read(ctx context.Context) *state {
 		}
 		s.raw[path] = text
 	}
-	for _, dir := range s.dirs { // also if git cannot read the settings
+	for _, dir := range s.dirs {
 		for _, name := range []string{"config", "config.worktree"} {
 			path := filepath.Join(dir, name)
-			if text, err := readSettings(path); err == nil || errors.Is(err, fs.ErrNotExist) {
+			if _, read := s.raw[path]; read {
+				continue
+			}
+			if text, err := readSettings(path); err == nil || errors.Is(err, fs.ErrNotExist) { // git named none, or cannot read them
 				s.raw[path] = text
 			}
 		}
