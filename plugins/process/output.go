@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
@@ -20,7 +22,9 @@ type printed struct {
 	mu    sync.Mutex
 	lines remote.Lines
 	last  []byte // the last nonempty line
-	cause string // the last line that looks like an error
+	cause string // the line that most likely says why the process ended
+	next  bool   // the next nonempty line is an error of Node or a panic of Rust
+	fatal string // that line
 }
 
 func newPrinted(log *slog.Logger, budget *remote.LineLimit, stream string) *printed {
@@ -38,30 +42,46 @@ func (p *printed) Write(data []byte) (int, error) {
 }
 
 // shown returns a line as users see it.
-func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine) }
+func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine+len(remote.Cut)) }
 
-// complaint matches a line that says what went wrong, as the runtimes of languages print it in front of a trace, where the last line says nothing.
-var complaint = lazyregexp.New(`(?i)^(\S.*)?(error|exception|panic|panicked|sig[a-z]+)(:| at) `)
+// crash matches the line of Go's runtime that names the cause of a crash.
+var crash = lazyregexp.New(`^(panic|fatal error|SIG[A-Z]+): `)
 
 // take logs a line. Dropped lines must be cheap, because a process may print gigabytes. The caller holds mu.
 func (p *printed) take(line []byte) {
-	line = bytes.TrimRight(line, " \t\r")
+	line = bytes.Trim(line, " \t\r")
 	if len(line) == 0 {
 		return
 	}
+	if p.cause == "" && crash().Match(line) {
+		p.cause = shown(line) // a trace of goroutines follows
+	}
+	if p.next {
+		p.fatal = shown(line)
+	}
+	p.next = announces(line)
 	p.last = append(p.last[:0], line...)
 	if p.budget.Take(p.log) {
-		if complaint().Match(line) {
-			p.cause = shown(line)
-		}
 		p.log.Debug("output", "stream", p.stream, "line", shown(line))
 	}
 }
+
+// announces reports whether an error follows this line: Node first marks a place in the source with carets, and Rust names the place.
+func announces(line []byte) bool {
+	return len(bytes.Trim(line, "^")) == 0 || bytes.HasPrefix(line, []byte("thread '")) && bytes.HasSuffix(line, []byte(":"))
+}
+
+// endings are prefixes of the lines that Node and Rust print last, after any error.
+var endings = []string{"Node.js v", "note: run with `RUST_BACKTRACE"}
 
 // why returns the line that most likely says why the process ended; empty if the process printed nothing.
 func (p *printed) why() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines.Flush()
-	return cmp.Or(p.cause, shown(p.last))
+	last := shown(p.last)
+	if slices.ContainsFunc(endings, func(ending string) bool { return strings.HasPrefix(last, ending) }) {
+		last = cmp.Or(p.fatal, last)
+	}
+	return cmp.Or(p.cause, last)
 }

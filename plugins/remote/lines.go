@@ -40,17 +40,23 @@ func (l *LineLimit) Take(log *slog.Logger) bool {
 	return true
 }
 
-// Lines splits the output of a plugin into lines of at most MaxLine bytes. It drops the rest of longer ones.
+// Cut ends a line whose rest was dropped.
+const Cut = " […]"
+
+// Lines splits the output of a plugin into lines of at most MaxLine bytes. It replaces the rest of longer ones by Cut.
 type Lines struct {
 	Take func(line []byte) // receives each line, which is valid until it returns
 	line []byte
+	over bool // the line was cut
 }
 
 // Write takes a piece of output.
 func (l *Lines) Write(data []byte) {
 	for {
 		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		l.line = append(l.line, line[:min(len(line), MaxLine-len(l.line))]...)
+		room := MaxLine - len(l.line)
+		l.over = l.over || len(line) > room
+		l.line = append(l.line, line[:min(len(line), room)]...)
 		if !ended {
 			return
 		}
@@ -61,6 +67,9 @@ func (l *Lines) Write(data []byte) {
 
 // Flush ends the line that was begun.
 func (l *Lines) Flush() {
+	if l.over {
+		l.line = append(l.line, Cut...)
+	}
 	l.Take(l.line)
-	l.line = l.line[:0]
+	l.line, l.over = l.line[:0], false
 }
