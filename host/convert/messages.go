@@ -114,9 +114,11 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 		return leftOut(p.Mime, "its address cannot be sent to the model")
 	}
 	_, extension, _ := strings.Cut(found, "/")
-	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: found, Filename: cmp.Or(p.Filename, "file."+extension), URL: p.URL} // servers demand names of PDFs
-	broken := strings.Contains(data, "\n") || strings.Contains(data, "\r")                                                 // into lines, which providers refuse
-	if start := "data:" + found; inline && (broken || header != start) {                                                   // a copy of the URL can have megabytes
+	name := cmp.Or(p.Filename, "file."+extension) // servers demand names of PDFs
+	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: found, Filename: name, URL: p.URL}
+	broken := strings.ContainsAny(data, "\r\n") // into lines, which providers refuse
+	// A copy of the URL can have megabytes.
+	if start := "data:" + found; inline && (broken || header != start) {
 		c.URL = start + ";base64," + strings.NewReplacer("\r", "", "\n", "").Replace(data)
 	}
 	return c, true
