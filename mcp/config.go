@@ -160,7 +160,7 @@ func (s *Server) transport(kind string) (Transport, error) {
 		return TransportStdio, nil
 	case "stdio", "sse":
 		return Transport(kind), nil
-	case "http", "streamable-http":
+	case "http", "streamable-http", "streamableHttp":
 		return TransportHTTP, nil
 	}
 	return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", kind)

@@ -119,9 +119,11 @@ func (p *Plugin) logWithheld() {
 			continue
 		}
 		p.named[w] = true
-		args := []any{"server", p.server.Name, "what", w.item(), "reason", w.Reason}
-		if w.Diff != "" {
-			args = []any{"server", p.server.Name, "what", w.item(), "reason", w.Reason + "; approve it with " + p.remedy(), "diff", strings.TrimRight(w.Diff, "\n")}
+		args := []any{"server", p.server.Name, "what", w.item()}
+		if w.Diff == "" {
+			args = append(args, "reason", w.Reason)
+		} else {
+			args = append(args, "reason", w.Reason+"; approve it with "+p.remedy(), "diff", strings.TrimRight(w.Diff, "\n"))
 		}
 		p.logger.Warn("withheld an item of an MCP server", args...)
 	}
