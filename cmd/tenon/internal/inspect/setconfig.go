@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -88,8 +89,12 @@ func editConfig(ctx context.Context, a *cli.App, path string) error {
 		return err
 	}
 	editor := a.Editor()
-	if len(editor) == 0 {
-		return cli.UsageError("set VISUAL or EDITOR to your editor", "no editor is set")
+	switch {
+	case len(editor) > 0:
+	case runtime.GOOS == "windows":
+		editor = []string{"notepad"}
+	default:
+		editor = []string{"vi"}
 	}
 	program, err := a.Program(editor[0])
 	if err == nil {
