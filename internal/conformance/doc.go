@@ -1,5 +1,5 @@
 // Package conformance tests that a plugin behaves the same over every carrier, and what plugins that misbehave cost. The suite's
-// plugin is the type Plugin, in test files of its own. The folders hold it in other languages. As a process, an MCP server or a command, it is the test
+// plugin is the type Plugin, in separate test files. The folders hold it in other languages. As a process, an MCP server or a command, it is the test
 // program, which starts itself again (TestMain); as a WASM module, only its own files are compiled.
 //
 // Each case of the suite runs twice: over the carrier, and in this process for comparison. The resulting value, the verdict, the notices
