@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"google.golang.org/grpc"
-
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -17,8 +15,10 @@ type api interface {
 	call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error)
 	// hooks opens the wire for hooks. Its goroutines end with ctx; in.inside waits for them.
 	hooks(ctx context.Context, in *instance) (hookWire, error)
-	// host opens the stream of requests to the host.
-	host(ctx context.Context) (grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest], error)
+	// host passes the requests of the process to take, one after the other, until ctx or the process ends. in.inside waits for its goroutines.
+	host(ctx context.Context, in *instance, take func(*tenonv1.HostRequest)) error
+	// respond sends an answer to a request, or an event.
+	respond(r *tenonv1.HostResponse) error
 }
 
 // request is a call of a process, except that of a hook.

@@ -12,12 +12,8 @@ import (
 	"time"
 )
 
-// certEnv is the variable with the certificate of the host, see
-// https://github.com/hashicorp/go-plugin/blob/v1.8.0/client.go, Client.Start.
-const certEnv = "PLUGIN_CLIENT_CERT"
-
 // clientTLS creates the host's certificate for one process. It returns the host's TLS configuration, and the certificate in PEM form for the
-// plugin. go-plugin adds the plugin's certificate, which it reads from the handshake line.
+// plugin.
 //
 // It replaces go-plugin's AutoMTLS, whose certificates use the curve P-521: the BoringSSL in gRPC for Python, C++, Ruby and PHP refuses
 // it (https://github.com/hashicorp/go-plugin/pull/281). All of them support P-256.

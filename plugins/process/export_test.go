@@ -10,11 +10,16 @@ import (
 
 // Names for the tests of single parts.
 var (
-	CheckHandshake = checkHandshake
-	Backoff        = backoff
-	ClientTLS      = clientTLS
-	LineSocket     = lineSocket
+	Backoff    = backoff
+	ClientTLS  = clientTLS
+	LineSocket = lineSocket
 )
+
+// CheckHandshake checks a handshake line.
+func CheckHandshake(line, socketDir string) error {
+	_, err := parseHandshake(line, socketDir)
+	return err
+}
 
 // NewPrinted returns what logs the output of a process, and what it says of its end.
 func NewPrinted(log *slog.Logger) (io.Writer, func() string) {

@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -15,9 +18,12 @@ import (
 )
 
 // grpcAPI calls a process over gRPC.
-type grpcAPI struct{ client tenonv1.PluginClient }
+type grpcAPI struct {
+	client   tenonv1.PluginClient
+	requests grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest] // set by host
+}
 
-func (g grpcAPI) call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
+func (g *grpcAPI) call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
 	switch r.Method {
 	case "describe":
 		response, err := g.client.Describe(ctx, &tenonv1.DescribeRequest{})
@@ -46,7 +52,7 @@ func (g grpcAPI) call(ctx context.Context, r *request, notify func(*note) error)
 }
 
 // tool runs a tool call. The error is io.EOF if it ends without a result.
-func (g grpcAPI) tool(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
+func (g *grpcAPI) tool(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
 	stream, err := g.client.Tool(ctx, &tenonv1.ToolRequest{Tool: uint32(r.Tool), Call: r.Body, Token: r.token})
 	if err != nil {
 		return nil, err
@@ -68,7 +74,7 @@ func (g grpcAPI) tool(ctx context.Context, r *request, notify func(*note) error)
 }
 
 // stream sends a request to a model.
-func (g grpcAPI) stream(ctx context.Context, r *request, notify func(*note) error) error {
+func (g *grpcAPI) stream(ctx context.Context, r *request, notify func(*note) error) error {
 	stream, err := g.client.Stream(ctx, &tenonv1.StreamRequest{Connection: connection(r), Request: r.Body, Token: r.token})
 	if err != nil {
 		return err
@@ -87,13 +93,30 @@ func (g grpcAPI) stream(ctx context.Context, r *request, notify func(*note) erro
 	}
 }
 
-func (g grpcAPI) hooks(ctx context.Context, in *instance) (hookWire, error) {
+func (g *grpcAPI) hooks(ctx context.Context, in *instance) (hookWire, error) {
 	return openHookStream(ctx, in, g.client)
 }
 
-func (g grpcAPI) host(ctx context.Context) (grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest], error) {
-	return g.client.Host(ctx)
+func (g *grpcAPI) host(ctx context.Context, in *instance, take func(*tenonv1.HostRequest)) (err error) {
+	if g.requests, err = g.client.Host(ctx); err != nil {
+		return in.explain(err)
+	}
+	in.inside.Go(func() {
+		for {
+			req, err := g.requests.Recv()
+			if code := status.Code(err); code == codes.ResourceExhausted || code == codes.Internal {
+				in.fail(fmt.Errorf("the stream to the host broke: %w", in.explain(err)))
+			}
+			if err != nil {
+				return // plugins without requests need not implement the stream
+			}
+			take(req)
+		}
+	})
+	return nil
 }
+
+func (g *grpcAPI) respond(r *tenonv1.HostResponse) error { return g.requests.Send(r) }
 
 func connection(r *request) *tenonv1.Connection {
 	return &tenonv1.Connection{Protocol: r.Connection.Protocol, Provider: r.Connection.Provider, Key: r.Connection.Key}

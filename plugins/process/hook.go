@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -28,7 +27,7 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 	}
 	ctx, token, done := in.calls.begin(ctx, runningCall{input: call.Input})
 	defer done()
-	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
+	response, err := in.callHook(ctx, &tenonv1.HookRequest{Hook: uint32(n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
 	if err != nil {
 		return nil, err
 	}
@@ -41,9 +40,15 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 // Ready returns an error while the process is starting.
 func (s *supervisor) Ready() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.starting == nil {
+	current := s.current
+	s.mu.Unlock()
+	if current == nil {
 		return nil
+	}
+	select {
+	case <-current.started:
+		return nil
+	default:
 	}
 	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
 }
@@ -70,13 +75,6 @@ func timeLeft(ctx context.Context) uint32 {
 	return uint32(max(time.Until(deadline)+lateBy, lateBy).Milliseconds())
 }
 
-// hookCalls are the calls of hooks of one process.
-type hookCalls struct {
-	in   *instance
-	wire hookWire
-	late atomic.Int32 // abandoned calls without an answer
-}
-
 // hookWire carries the calls of hooks to a process.
 type hookWire interface {
 	// begin sends a request and sets its ID. take receives the answer; it must not wait. begin may wait some milliseconds for the answer. It
@@ -86,48 +84,39 @@ type hookWire interface {
 	cancel(id uint64)
 }
 
-// openHooks opens the wire. Its goroutines end with ctx; in.inside waits for them.
-func openHooks(ctx context.Context, in *instance) (*hookCalls, error) {
-	wire, err := in.api.hooks(ctx, in)
-	return &hookCalls{in: in, wire: wire}, err
-}
-
-// call sends a request and waits for its answer.
-func (h *hookCalls) call(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
+// callHook sends a request and waits for its answer.
+func (in *instance) callHook(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
 	answer := make(chan *tenonv1.HookResponse, 1)
-	sent := h.wire.begin(ctx, req, func(response *tenonv1.HookResponse) { answer <- response })
+	sent := in.hooks.begin(ctx, req, func(response *tenonv1.HookResponse) { answer <- response })
 	select {
 	case response := <-answer:
 		return response, nil
 	case <-ctx.Done():
-	case <-h.in.runner.ended:
+	case <-in.ended:
 	}
 	if ctx.Err() == nil {
-		return nil, h.in.endError()
+		return nil, in.endError()
 	}
 	if sent {
-		h.abandon(req.Id, answer)
+		in.abandon(req.Id, answer)
 	}
 	return nil, context.Cause(ctx)
 }
 
 // abandon cancels a call in the plugin, and ends the process if its hook does not end.
-func (h *hookCalls) abandon(id uint64, answer <-chan *tenonv1.HookResponse) {
-	h.late.Add(1)
-	h.wire.cancel(id)
-	h.in.inside.Go(func() { // ends with the process at the latest
+func (in *instance) abandon(id uint64, answer <-chan *tenonv1.HookResponse) {
+	in.abandoned.Add(1)
+	in.hooks.cancel(id)
+	in.inside.Go(func() { // ends with the process at the latest
 		select {
 		case <-answer:
-		case <-h.in.runner.ended:
+		case <-in.ended:
 		case <-time.After(stubbornTime):
-			h.in.runner.fail(fmt.Errorf("a hook kept running for %s after its deadline", stubbornTime))
+			in.fail(fmt.Errorf("a hook kept running for %s after its deadline", stubbornTime))
 		}
-		h.late.Add(-1)
+		in.abandoned.Add(-1)
 	})
 }
-
-// overdue reports whether an abandoned call has no answer yet.
-func (h *hookCalls) overdue() bool { return h.late.Load() > 0 }
 
 // hookStream is the wire over gRPC: one stream for all hooks, which takes half the time of separate calls.
 type hookStream struct {
@@ -166,7 +155,7 @@ func (h *hookStream) begin(ctx context.Context, req *tenonv1.HookRequest, take f
 	case h.send <- req:
 		return true
 	case <-ctx.Done():
-	case <-h.in.runner.ended:
+	case <-h.in.ended:
 	}
 	h.taker(req.Id)
 	return false
@@ -199,7 +188,7 @@ func (h *hookStream) write(ctx context.Context) {
 			}
 		case <-ctx.Done():
 			return
-		case <-h.in.runner.ended:
+		case <-h.in.ended:
 			return
 		}
 	}
@@ -210,7 +199,7 @@ func (h *hookStream) read() {
 	for {
 		response, err := h.stream.Recv()
 		if err != nil {
-			h.in.runner.fail(fmt.Errorf("the stream of hooks ended: %w", h.in.explain(err)))
+			h.in.fail(fmt.Errorf("the stream of hooks ended: %w", h.in.explain(err)))
 			return
 		}
 		if take := h.taker(response.Id); take != nil {

@@ -5,15 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
@@ -30,22 +25,17 @@ const (
 	maxEvents     = 1024
 )
 
-// serveHost opens the stream of requests, and answers them until ctx or the process ends. in.inside waits for its goroutines.
+// serveHost answers the requests of the process until ctx or the process ends. in.inside waits for its goroutines.
 func serveHost(ctx context.Context, in *instance, h sdk.Host, u *remote.Unit) error {
-	stream, err := in.api.host(ctx)
-	if err != nil {
-		return in.explain(err)
-	}
 	s := &hostSession{
-		host: h, broker: u.Broker, log: h.Logger(), in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{},
+		host: h, broker: u.Broker, log: h.Logger(), in: in, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{},
 	}
 	for _, grant := range u.Grants {
 		if grant.Name == sdk.CapabilityEvents {
 			s.events = append(s.events, grant.Scope...)
 		}
 	}
-	in.inside.Go(func() { s.read(ctx) })
-	return nil
+	return in.api.host(ctx, in, func(req *tenonv1.HostRequest) { s.take(ctx, req) })
 }
 
 // hostSession answers the requests of one process to the host.
@@ -55,40 +45,30 @@ type hostSession struct {
 	events  []string        // granted types of events; nil: none
 	log     *slog.Logger
 	in      *instance
-	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
-	writing chan struct{} // holds one value while a goroutine writes to the stream
+	writing chan struct{} // holds one value while a goroutine writes to the process
 	budget  remote.LineLimit
 
 	mu      sync.Mutex
 	running map[uint64]context.CancelFunc // unanswered requests
 }
 
-// read handles requests until the stream ends. Plugins without requests need not implement the stream.
-func (s *hostSession) read(ctx context.Context) {
-	for {
-		req, err := s.stream.Recv()
-		if code := status.Code(err); code == codes.ResourceExhausted || code == codes.Internal {
-			s.in.runner.fail(fmt.Errorf("the stream to the host broke: %w", s.in.explain(err)))
+// take handles a request.
+func (s *hostSession) take(ctx context.Context, req *tenonv1.HostRequest) {
+	switch r := req.Request.(type) {
+	case *tenonv1.HostRequest_Operation:
+		s.begin(ctx, req, func(ctx context.Context) { s.operation(ctx, req, r.Operation) })
+	case *tenonv1.HostRequest_Subscription:
+		s.begin(ctx, req, func(ctx context.Context) { s.subscribe(ctx, req.Id, r.Subscription) })
+	case *tenonv1.HostRequest_Log:
+		s.print(ctx, r.Log)
+	case *tenonv1.HostRequest_Cancel:
+		s.mu.Lock()
+		if cancel := s.running[req.Id]; cancel != nil {
+			cancel()
 		}
-		if err != nil {
-			return
-		}
-		switch r := req.Request.(type) {
-		case *tenonv1.HostRequest_Operation:
-			s.begin(ctx, req, func(ctx context.Context) { s.operation(ctx, req, r.Operation) })
-		case *tenonv1.HostRequest_Subscription:
-			s.begin(ctx, req, func(ctx context.Context) { s.subscribe(ctx, req.Id, r.Subscription) })
-		case *tenonv1.HostRequest_Log:
-			s.print(ctx, r.Log)
-		case *tenonv1.HostRequest_Cancel:
-			s.mu.Lock()
-			if cancel := s.running[req.Id]; cancel != nil {
-				cancel()
-			}
-			s.mu.Unlock()
-		default:
-			s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status_STATUS_UNKNOWN, Body: []byte("this host does not know the request")})
-		}
+		s.mu.Unlock()
+	default:
+		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status_STATUS_UNKNOWN, Body: []byte("this host does not know the request")})
 	}
 }
 
@@ -210,11 +190,11 @@ func (s *hostSession) answer(ctx context.Context, response *tenonv1.HostResponse
 	case s.writing <- struct{}{}:
 	case <-ctx.Done():
 		return
-	case <-s.in.runner.ended:
+	case <-s.in.ended:
 		return
 	}
 	defer func() { <-s.writing }()
-	_ = s.stream.Send(response) // fails when the stream ended, and read sees that too
+	_ = s.in.api.respond(response) // fails when the connection has ended
 }
 
 // matchAny reports whether one of the patterns matches. In patterns, * matches any characters.

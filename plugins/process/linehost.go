@@ -3,49 +3,28 @@ package process
 import (
 	"context"
 	"encoding/json"
-	"io"
-
-	"google.golang.org/grpc"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// lineHost is the stream of the requests of a process and their answers.
-type lineHost struct {
-	grpc.ClientStream // nil
-	client            *lineClient
+// host passes requests on. Earlier ones are refused.
+func (c *lineClient) host(_ context.Context, _ *instance, take func(*tenonv1.HostRequest)) error {
+	c.take.Store(&take)
+	return nil
 }
 
-// host returns the stream of requests. Before, requests are refused.
-func (c *lineClient) host(context.Context) (grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest], error) {
-	c.hosted.Store(true)
-	return &lineHost{client: c}, nil
-}
-
-// Recv returns the next request; io.EOF when the connection has ended.
-func (h *lineHost) Recv() (*tenonv1.HostRequest, error) {
-	select {
-	case req := <-h.client.requests:
-		return req, nil
-	case <-h.client.conn.Done():
-		return nil, io.EOF
-	}
-}
-
-// Send sends an answer or an event.
-func (h *lineHost) Send(r *tenonv1.HostResponse) error {
-	conn := h.client.conn
+func (c *lineClient) respond(r *tenonv1.HostResponse) error {
 	switch {
 	case r.More:
-		return conn.Notify("event", struct {
+		return c.conn.Notify("event", struct {
 			lineID
 			Event json.RawMessage `json:"event"`
 		}{lineID{r.Id}, r.Body})
 	case r.Status != tenonv1.Status_STATUS_OK:
-		return conn.Reply(r.Id, nil, &jsonline.Error{Code: int(r.Status), Message: string(r.Body)})
+		return c.conn.Reply(r.Id, nil, &jsonline.Error{Code: int(r.Status), Message: string(r.Body)})
 	}
-	return conn.Reply(r.Id, r.Body, nil)
+	return c.conn.Reply(r.Id, r.Body, nil)
 }
 
 // fromProcess handles a request or a notification of the process. Only one goroutine calls it.
@@ -58,12 +37,13 @@ func (c *lineClient) fromProcess(m *jsonline.Message) {
 		return
 	}
 	req, problem := hostRequest(m)
-	if problem == nil && !c.hosted.Load() {
+	take := c.take.Load()
+	if problem == nil && take == nil {
 		problem = &jsonline.Error{Code: int(tenonv1.Status_STATUS_UNKNOWN), Message: "the host offers nothing before start"}
 	}
 	switch {
 	case problem == nil:
-		c.requests <- req
+		(*take)(req)
 	case m.ID != 0:
 		_ = c.conn.Reply(m.ID, nil, problem) // fails if the connection has ended
 	}

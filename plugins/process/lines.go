@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -24,15 +22,14 @@ import (
 
 // lineClient calls a process that speaks lines.
 type lineClient struct {
-	conn     *jsonline.Conn
-	requests chan *tenonv1.HostRequest // of the process
-	hosted   atomic.Bool               // Host was called
-	serving  sync.WaitGroup            // the goroutine that reads
+	conn    *jsonline.Conn
+	take    atomic.Pointer[func(*tenonv1.HostRequest)] // takes requests of the process; nil until host was called
+	serving sync.WaitGroup                             // the goroutine that reads
 }
 
 // serveLines reads from the process. broken is called if the connection ends first, with its error. The caller closes the client.
 func serveLines(conn *jsonline.Conn, broken func(error)) *lineClient {
-	c := &lineClient{conn: conn, requests: make(chan *tenonv1.HostRequest, maxRequests)}
+	c := &lineClient{conn: conn}
 	c.serving.Go(func() { broken(c.conn.Serve(c.fromProcess)) }) // ends with close, or the process
 	return c
 }
@@ -168,25 +165,4 @@ func hookResponse(m *jsonline.Message) *tenonv1.HookResponse {
 // lineID names the call that a notification belongs to.
 type lineID struct {
 	ID uint64 `json:"id"`
-}
-
-// errNotLines is wrapped by the reason for ending a process that sends invalid messages.
-var errNotLines = errors.New("it does not speak the line protocol")
-
-// connectionBroke returns the reason for ending a process whose connection ended before it.
-func connectionBroke(err error) error {
-	if errors.Is(err, jsonline.ErrBadMessage) || errors.Is(err, jsonline.ErrTooLong) {
-		return fmt.Errorf("%w: %w", errNotLines, err)
-	}
-	return errors.New("it closed the connection")
-}
-
-// awaitEnd waits for the end of a process whose connection ended; usually both end together. It returns false if the process continues.
-func awaitEnd(ended <-chan struct{}) bool {
-	select {
-	case <-ended:
-		return true
-	case <-time.After(endTime / 2): // before calls stop waiting for the end
-		return false
-	}
 }

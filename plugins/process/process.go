@@ -2,13 +2,14 @@ package process
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"os"
-	"os/exec"
+	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -30,135 +31,133 @@ import (
 
 // instance is one process of a plugin, from its start to its end. Safe for concurrent use.
 type instance struct {
-	name   string
-	runner *childRunner
-	client *plugin.Client
-	api    api
-	calls  callTable
-	hooks  *hookCalls // nil when the plugin has no hooks
-	stop   time.Duration
-	log    *slog.Logger
+	*program
+	api        api
+	disconnect func() // ends the connection and its goroutines
+	calls      callTable
+	hooks      hookWire     // nil when the plugin has no hooks
+	abandoned  atomic.Int32 // calls of hooks without an answer
+	stop       time.Duration
 
 	inside *ongoing.Operations // the streams
 }
 
 // begin starts a process, connects to it, and calls ready for the rest of the start.
 func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, log *slog.Logger, ready func(context.Context, *instance) error) (*instance, error) {
-	env, err := environ(o, u)
-	if err != nil {
-		return nil, startFailed(u.Description.Name, err)
-	}
 	late := fmt.Errorf("it was not ready within %s", o.StartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, late)
 	defer cancel()
-	in := &instance{name: u.Description.Name, runner: newRunner(o, u, project, env, log), stop: o.StopTimeout, log: log, inside: ongoing.New(ctx)}
-	// A process that hangs blocks go-plugin too; ending it sets both free.
-	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
+	secured, cert, err := clientTLS()
+	if err != nil {
+		return nil, startFailed(u.Description.Name, err)
+	}
+	p, greetings, err := run(o, u, project, log, cert)
+	if err != nil {
+		return nil, startFailed(u.Description.Name, err)
+	}
+	in := &instance{program: p, disconnect: func() {}, stop: o.StopTimeout, inside: ongoing.New(ctx)}
+	// Whatever waits for a process that hangs continues when it has ended.
+	release := context.AfterFunc(ctx, func() { in.late(context.Cause(ctx)) })
 	defer release()
-	err = in.connect(o)
+	err = in.connect(greetings, secured)
 	if err == nil {
 		err = ready(ctx, in)
 	}
 	if err == nil && release() {
 		return in, nil
 	}
-	reason := context.Cause(ctx)
 	switch {
-	case reason != nil:
+	case ctx.Err() != nil:
+		in.late(context.Cause(ctx))
 	case errors.Is(err, context.DeadlineExceeded): // the plugin's clock was first
-		reason = late
+		in.fail(late)
 	default:
-		reason = err
+		in.fail(err)
 	}
-	in.runner.abandon(reason)
-	<-in.runner.ended
+	<-in.ended
 	in.discard()
-	return nil, startFailed(in.name, in.runner.how)
+	return nil, startFailed(in.name, in.how)
 }
 
 func startFailed(name string, err error) error {
 	return fmt.Errorf("%w: plugin %q: %w", ErrStart, name, err)
 }
 
-// environ returns the environment of the process, and makes the directory of its data.
-func environ(o Options, u *remote.Unit) ([]string, error) {
-	env := map[string]string{}
-	maps.Copy(env, u.Env)
-	env["PLUGIN_ROOT"] = u.Root
-	delete(env, "PLUGIN_DATA")
-	if u.DataDir != "" {
-		if err := os.MkdirAll(u.DataDir, 0o700); err != nil {
-			return nil, fmt.Errorf("directory for its data: %w", err)
-		}
-		env["PLUGIN_DATA"] = u.DataDir
+// connect waits for the handshake and connects to the process.
+func (in *instance) connect(greetings <-chan greeting, secured *tls.Config) error {
+	var first greeting
+	select {
+	case first = <-greetings:
+	case <-in.ended:
+		return in.how
 	}
-	return child.Environ(o.Environ(), env), nil
-}
-
-// connect starts the process through go-plugin.
-func (in *instance) connect(o Options) error {
-	secured, cert, err := clientTLS()
+	h, err := parseHandshake(first.line, in.socketDir)
 	if err != nil {
 		return err
 	}
-	in.client = plugin.NewClient(&plugin.ClientConfig{
-		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: process.ProtocolVersion, MagicCookieKey: process.CookieKey, MagicCookieValue: process.CookieValue},
-		Plugins:          plugin.PluginSet{process.ServiceName: dispenser{}},
-		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		TLSConfig:        secured,
-		SkipHostEnv:      true,
-		StartTimeout:     2 * o.StartTimeout,    // begin's own comes first
-		Logger:           hclog.NewNullLogger(), // errors say everything that users need
-		SyncStdout:       in.runner.out,
-		SyncStderr:       in.runner.err,
-		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketRoot()},
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
-			in.runner.adopt(append(cmd.Env, certEnv+"="+cert), socketDir)
-			return in.runner, nil
+	if h.lines {
+		client := serveLines(jsonline.New(in.connection(first)), in.broke)
+		in.api, in.disconnect = client, client.close
+		return nil
+	}
+	if in.socket != nil {
+		_ = in.socket.Close()
+	}
+	return in.dial(h, secured)
+}
+
+// dial connects to the gRPC server of the process.
+func (in *instance) dial(h *handshake, secured *tls.Config) error {
+	cert, err := x509.ParseCertificate(h.cert)
+	if err != nil {
+		return fmt.Errorf("handshake: server certificate: %w", err)
+	}
+	secured.RootCAs = x509.NewCertPool()
+	secured.RootCAs.AddCert(cert)
+	client := plugin.NewClient(&plugin.ClientConfig{
+		Reattach: &plugin.ReattachConfig{
+			Protocol: plugin.ProtocolGRPC, Addr: h.address,
+			ReattachFunc: func() (runner.AttachedRunner, error) { return attached{program: in.program}, nil },
 		},
+		TLSConfig:  secured,
+		Logger:     hclog.NewNullLogger(), // errors say everything that users need
+		SyncStdout: in.out,
+		SyncStderr: in.err,
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(process.MaxMessage), grpc.MaxCallSendMsgSize(process.MaxMessage)),
 			grpc.WithDisableRetry(), // no call is made twice
 			grpc.WithIdleTimeout(0),
 		},
 	})
-	protocol, err := in.client.Client()
-	if in.runner.lines != nil {
-		in.api = in.runner.lines
-		return nil
-	}
+	in.disconnect = client.Kill // closes the connection and waits for go-plugin's goroutines
+	protocol, err := client.Client()
 	if err != nil {
 		return err
 	}
-	client, err := protocol.Dispense(process.ServiceName)
-	if err != nil {
-		return err
-	}
-	in.api = grpcAPI{client.(tenonv1.PluginClient)}
+	in.api = &grpcAPI{client: tenonv1.NewPluginClient(protocol.(*plugin.GRPCClient).Conn)}
 	return nil
 }
 
-// dispenser creates the client of a plugin for go-plugin.
-type dispenser struct{ plugin.NetRPCUnsupportedPlugin }
-
-// GRPCServer is not used: the host serves no plugin.
-func (dispenser) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error { return errors.ErrUnsupported }
-
-// GRPCClient returns the tenonv1.PluginClient.
-func (dispenser) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return tenonv1.NewPluginClient(conn), nil
+// attached is a process as go-plugin sees it.
+type attached struct {
+	runner.AttachedRunner // nil: only go-plugin's broker, which is not used, needs its other methods
+	*program
 }
 
-// maxSocketRoot leaves room for the names that go-plugin appends: on some systems the path of a socket has at most 104 characters.
-const maxSocketRoot = 60
-
-// socketRoot returns the directory in which go-plugin creates the directories of sockets.
-func socketRoot() string {
-	if dir := os.TempDir(); len(dir) <= maxSocketRoot {
-		return dir
-	}
-	return "/tmp"
+// Wait waits for the end of the process.
+func (a attached) Wait(context.Context) error {
+	<-a.ended
+	return nil
 }
+
+// Kill ends the process and its group.
+func (a attached) Kill(context.Context) error {
+	a.unlessEnded(child.Kill)
+	return nil
+}
+
+// ID returns the process id.
+func (a attached) ID() string { return strconv.Itoa(a.cmd.Process.Pid) }
 
 // start sends the start request.
 func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, startRequest []byte, version string) error {
@@ -176,7 +175,7 @@ func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, start
 	}
 	in.removeSocket()
 	if len(u.Description.Hooks) > 0 {
-		in.hooks, err = openHooks(life, in)
+		in.hooks, err = in.api.hooks(life, in)
 	}
 	return err
 }
@@ -186,14 +185,12 @@ func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, start
 func (in *instance) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, in.stop)
 	defer cancel()
-	if in.hooks != nil {
-		early := time.AfterFunc(in.stop/4, func() {
-			if in.hooks.overdue() {
-				cancel()
-			}
-		})
-		defer early.Stop()
-	}
+	early := time.AfterFunc(in.stop/4, func() {
+		if in.abandoned.Load() > 0 {
+			cancel()
+		}
+	})
+	defer early.Stop()
 	_, err := in.api.call(ctx, &request{Request: guest.Request{Method: "stop"}}, nil)
 	switch {
 	case err == nil, status.Code(err) == codes.Unimplemented, in.isOver():
@@ -202,12 +199,12 @@ func (in *instance) close(ctx context.Context) {
 	default:
 		in.log.Warn("plugin shutdown failed", "err", in.explain(err))
 	}
-	in.runner.hangUp()
+	in.hangUp()
 	select {
-	case <-in.runner.ended:
+	case <-in.ended:
 	case <-time.After(in.stop / 4):
-		in.runner.fail(errors.New("it ignored the request to stop"))
-		<-in.runner.ended
+		in.fail(errors.New("it ignored the request to stop"))
+		<-in.ended
 	}
 	in.discard()
 }
@@ -215,20 +212,9 @@ func (in *instance) close(ctx context.Context) {
 // discard cleans up after a process that ended.
 func (in *instance) discard() {
 	in.inside.Close()
-	in.client.Kill() // closes the connection and waits for go-plugin's goroutines
-	if in.runner.lines != nil {
-		in.runner.lines.close()
-	}
+	in.disconnect()
 	_ = in.inside.Wait(context.WithoutCancel(in.inside.Life())) // without a limit
-	in.removeSocket()
-}
-
-// removeSocket removes the directory of the socket, which is not needed once the plugin has answered: the connection stays open, and a killed
-// host leaves nothing behind. go-plugin does not remove the directory if the process did not start.
-func (in *instance) removeSocket() {
-	if dir := in.runner.socketDir; dir != "" {
-		_ = os.RemoveAll(dir) // at worst an empty directory or a dead socket remains
-	}
+	in.cleanUp()
 }
 
 // explain returns a human-readable error for a failed call: the plugin's message, or how its process ended. It returns other errors unchanged.
@@ -245,7 +231,7 @@ func (in *instance) explain(err error) error {
 		return nil
 	case codes.Unavailable: // the connection broke: the end of the process is known in a moment
 		select {
-		case <-in.runner.ended:
+		case <-in.ended:
 			return in.endError()
 		case <-time.After(endTime):
 			return fmt.Errorf("%w: plugin %q: the connection broke: %s", ErrEnded, in.name, s.Message())
@@ -263,19 +249,4 @@ func (in *instance) explain(err error) error {
 		return fmt.Errorf("a message is larger than the %d MiB that are passed on: %s", process.MaxMessage>>20, s.Message())
 	}
 	return errors.New(s.Message())
-}
-
-// isOver reports whether the process ended.
-func (in *instance) isOver() bool {
-	select {
-	case <-in.runner.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-// endError says how the process ended. Call it after runner.ended.
-func (in *instance) endError() error {
-	return fmt.Errorf("%w: plugin %q: %w", ErrEnded, in.name, in.runner.how)
 }

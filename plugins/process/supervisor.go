@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,21 +17,20 @@ type supervisor struct {
 	opts Options
 
 	mu       sync.Mutex
-	host     sdk.Host  // nil until Start
-	request  []byte    // the start request
-	current  *instance // the running process; nil: none
-	starting *launch   // the current start; nil: none
+	host     sdk.Host // nil until Start
+	request  []byte   // the start request
+	current  *launch  // the process that starts or runs; nil: none
 	restarts restarts
 	closed   chan struct{} // closed by Close
 	watching sync.WaitGroup
 }
 
-// launch is a start in progress. Its result may be read after done.
+// launch is a process from the beginning of its start.
 type launch struct {
-	done   chan struct{}
-	cancel context.CancelCauseFunc
-	in     *instance
-	err    error
+	cancel  context.CancelCauseFunc // ends the start
+	started chan struct{}           // closed when the start has ended
+	in      *instance               // read this and err after started
+	err     error
 }
 
 var (
@@ -78,56 +78,50 @@ func (s *supervisor) Commands(context.Context) ([]sdk.Command, error) {
 // instance returns the process, and starts it if necessary. It waits for a restart if that is due before the deadline of ctx.
 func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 	for {
-		in, starting, wait, err := s.look(ctx)
-		if in != nil || err != nil {
-			return in, err
+		current, wait, err := s.look(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("plugin %q: %w", s.Description.Name, err)
 		}
-		if starting == nil {
+		if current == nil {
 			if err := s.pause(ctx, wait); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		select {
-		case <-starting.done:
-			return starting.in, starting.err
+		case <-current.started:
+			if current.err != nil || !current.in.isOver() {
+				return current.in, current.err
+			}
+			s.forget(current, current.in.how)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
-// look returns the process, or the current start, which it begins if it is due, or the time until the next start is due.
-func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duration, error) {
+// look returns the current process, which it starts if that is due, or the time until the next start is due.
+func (s *supervisor) look(ctx context.Context) (*launch, time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := s.Description.Name
-	if s.current != nil && s.current.isOver() {
-		s.forget(s.current)
-	}
 	switch {
 	case s.isClosed():
-		return nil, nil, 0, fmt.Errorf("plugin %q: %w", name, ErrClosed)
-	case s.current != nil:
-		return s.current, nil, 0, nil
-	case s.starting != nil:
-		return nil, s.starting, 0, nil
+		return nil, 0, ErrClosed
 	case s.host == nil:
-		return nil, nil, 0, fmt.Errorf("plugin %q: called before Start", name)
+		return nil, 0, errors.New("called before Start")
+	case s.current != nil:
+		return s.current, 0, nil
 	}
 	wait, err := s.restarts.wait(time.Now())
-	if err != nil {
-		return nil, nil, 0, fmt.Errorf("plugin %q: %w", name, err)
-	}
-	if wait > 0 {
-		return nil, nil, wait, nil
+	if err != nil || wait > 0 {
+		return nil, wait, err
 	}
 	// The start outlives its call, because other calls wait for it, too.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	s.starting = &launch{done: make(chan struct{}), cancel: cancel}
+	s.current = &launch{cancel: cancel, started: make(chan struct{})}
 	s.watching.Add(1)
-	go s.launch(ctx, s.starting)
-	return nil, s.starting, 0, nil
+	go s.launch(ctx, s.current)
+	return s.current, 0, nil
 }
 
 // pause waits until a restart is due. A call whose deadline comes first fails immediately.
@@ -153,45 +147,34 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer l.cancel(nil)
 	log := s.host.Logger()
 	began := time.Now()
-	in, err := begin(ctx, s.opts, &s.Unit, s.host.Project(), log, func(ctx context.Context, in *instance) error {
+	l.in, l.err = begin(ctx, s.opts, &s.Unit, s.host.Project(), log, func(ctx context.Context, in *instance) error {
 		return in.start(ctx, &s.Unit, s.host, s.request, s.opts.Host)
 	})
-	s.mu.Lock()
-	l.in, l.err = in, err
-	s.current, s.starting = in, nil
-	if err != nil {
-		s.restarts.ended(time.Now(), err)
-	}
-	s.mu.Unlock()
-	close(l.done)
-	if err != nil {
+	if l.err != nil {
+		s.forget(l, l.err)
+		close(l.started)
 		return
 	}
-	log.Debug("process started", "pid", in.runner.ID(), "dur", time.Since(began))
-
+	close(l.started)
+	log.Debug("process started", "pid", l.in.cmd.Process.Pid, "dur", time.Since(began))
 	select {
-	case <-in.runner.ended:
-		s.crashed(in)
+	case <-l.in.ended:
+		down := s.forget(l, l.in.how)
+		log.Warn("process ended", "err", l.in.how, "down", down)
+		l.in.discard()
 	case <-s.closed: // Close ends it
 	}
 }
 
-// crashed cleans up after a process that ended unexpectedly.
-func (s *supervisor) crashed(in *instance) {
+// forget records, once, how the current process ended, or why it did not start. It reports whether no further one is started.
+func (s *supervisor) forget(l *launch, how error) (down bool) {
 	s.mu.Lock()
-	s.forget(in)
-	down := s.restarts.down
-	s.mu.Unlock()
-	s.host.Logger().Warn("process ended", "err", in.runner.how, "down", down)
-	in.discard()
-}
-
-// forget records, once, that a process ended unexpectedly. The caller holds mu.
-func (s *supervisor) forget(in *instance) {
-	if s.current == in {
+	defer s.mu.Unlock()
+	if s.current == l {
 		s.current = nil
-		s.restarts.ended(time.Now(), in.runner.how)
+		s.restarts.ended(time.Now(), how)
 	}
+	return s.restarts.down
 }
 
 // isClosed reports whether Close was called.
@@ -210,18 +193,18 @@ func (s *supervisor) Close(ctx context.Context) error {
 	if !s.isClosed() {
 		close(s.closed)
 	}
-	if s.starting != nil {
-		s.starting.cancel(ErrClosed)
+	if s.current != nil {
+		s.current.cancel(ErrClosed)
 	}
 	s.mu.Unlock()
 	s.watching.Wait()
 
 	s.mu.Lock()
-	in := s.current
+	current := s.current
 	s.current = nil
 	s.mu.Unlock()
-	if in != nil {
-		in.close(context.WithoutCancel(ctx))
+	if current != nil {
+		current.in.close(context.WithoutCancel(ctx))
 	}
 	if s.Broker == nil {
 		return nil
