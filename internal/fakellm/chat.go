@@ -1,5 +1,13 @@
 package fakellm
 
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
 // fields is a JSON object.
 type fields = map[string]any
 
@@ -7,55 +15,47 @@ const chatHead = `data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","
 
 const chatTail = `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
 
-// appendDelta appends the event of a delta.
-func appendDelta(b []byte, o op) []byte {
-	b = append(b, chatHead...)
-	switch o.kind {
-	case opText:
-		b = append(b, `{"content":`...)
-		b = appendString(b, o.text)
-		b = append(b, '}')
-	case opReasoning:
-		b = appendJSON(b, fields{o.field: o.text})
-	default:
-		call := fields{"function": fields{"arguments": o.text}, "index": o.index}
-		if o.kind == opCallStart {
-			call = fields{"id": o.call.ID, "type": "function", "function": fields{"name": o.call.Name, "arguments": ""}, "index": o.index}
-		}
-		b = appendJSON(b, fields{"tool_calls": []any{call}})
-	}
-	return append(b, chatTail...)
-}
+// delta returns the event of a delta.
+func delta(d fields) []byte { return slices.Concat([]byte(chatHead), encode(d), []byte(chatTail)) }
 
-// appendEnd appends the finish reason, the usage in its own chunk, as OpenAI does, and the end mark.
-func appendEnd(b []byte, r Reply) []byte {
+// callDelta returns the event of a part of a tool call.
+func callDelta(call fields) []byte { return delta(fields{"tool_calls": []any{call}}) }
+
+// end returns the finish reason, the usage in its own chunk, as OpenAI does, and the end mark.
+func end(r Reply) []byte {
+	reason := "stop"
+	if r.calls > 0 {
+		reason = "tool_calls"
+	}
 	chunk := fields{"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": created(), "model": "fake-model"}
-	chunk["choices"] = []any{fields{"index": 0, "delta": fields{}, "finish_reason": r.finishReason()}}
-	b = appendEvent(b, chunk)
-	u := r.tokens()
+	chunk["choices"] = []any{fields{"index": 0, "delta": fields{}, "finish_reason": cmp.Or(r.finish, reason)}}
+	last := encode(chunk)
+	u := cmp.Or(r.usage, Usage{Input: 10, Output: 5})
 	chunk["choices"] = []any{}
 	chunk["usage"] = fields{
 		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
 		"prompt_tokens_details":     fields{"cached_tokens": u.Cached},
 		"completion_tokens_details": fields{"reasoning_tokens": u.Reasoning},
 	}
-	return append(appendEvent(b, chunk), "data: [DONE]\n\n"...)
-}
-
-func appendEvent(b []byte, v any) []byte {
-	b = append(b, "data: "...)
-	b = appendJSON(b, v)
-	return append(b, "\n\n"...)
-}
-
-// appendString appends a JSON string; plain ASCII takes no encoder.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\' {
-			return appendJSON(b, s)
-		}
+	var out bytes.Buffer
+	for _, data := range [][]byte{last, encode(chunk), []byte("[DONE]")} {
+		out.WriteString("data: ")
+		out.Write(data)
+		out.WriteString("\n\n")
 	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
+	return out.Bytes()
+}
+
+// created is the time every answer reports; a constant keeps answers comparable.
+func created() int64 { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix() }
+
+// encode returns the JSON of v; what tests script always encodes. Invalid UTF-8 becomes U+FFFD.
+func encode(v any) []byte {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }

@@ -7,16 +7,20 @@ import (
 
 // Status answers with an HTTP status and a body.
 func Status(code int, body string) Reply {
-	return Reply{status: code, body: []byte(body)}.Header("Content-Type", "application/json")
+	reply := Raw(body).Header("Content-Type", "application/json")
+	reply.status = code
+	return reply
 }
 
 // Error answers with an HTTP status and OpenAI's error body.
 func Error(code int, kind, message string) Reply {
-	return Status(code, string(appendJSON(nil, fields{"error": fields{"message": message, "type": kind, "param": nil, "code": kind}})))
+	return Status(code, string(encode(fields{"error": fields{"message": message, "type": kind, "param": nil, "code": kind}})))
 }
 
 // Never accepts the request and sends nothing, not even headers, until the client goes away.
-func Never() Reply { return Reply{never: true} }
+func Never() Reply {
+	return Reply{}.add(func(s *stream) bool { return s.wait(nil, 0) })
+}
 
 //go:embed overflows.json
 var overflows []byte

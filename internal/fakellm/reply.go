@@ -1,27 +1,27 @@
 package fakellm
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
-	"unicode/utf8"
 )
 
 // Reply is one scripted answer. Its methods return a changed copy, so that a Reply can be shared and
 // extended; the order of calls is the order on the wire.
 type Reply struct {
-	ops      []op
-	finish   string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
-	usage    *Usage
-	status   int
-	header   map[string]string
-	body     []byte // replaces the answer
-	never    bool
-	perEvent bool
+	steps     []step
+	calls     int    // tool calls of the steps
+	finish    string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
+	usage     Usage  // the zero value means the default
+	status    int    // 0: 200
+	header    map[string]string
+	flushEach bool
 }
+
+// step sends a part of an answer, or waits. It returns false to end the answer.
+type step func(s *stream) bool
 
 // Usage is the number of tokens that the answer reports, counted as by OpenAI: Cached is part of Input, Reasoning
 // part of Output.
@@ -40,58 +40,36 @@ type ToolCall struct {
 	Chunks int // how many deltas the arguments are cut into; default 1
 }
 
-type opKind int
-
-const (
-	opText opKind = iota
-	opReasoning
-	opCallStart
-	opCallArgs
-	opRaw
-	opAct
-)
-
-// op is a delta of an answer, bytes, or something else that happens at its place.
-type op struct {
-	kind    opKind
-	text    string
-	field   string // of reasoning
-	call    *ToolCall
-	index   int // of the call within the reply
-	endless bool
-	act     func(*stream) bool // of opAct; false ends the answer
-}
-
 // Text answers with text, one delta per chunk.
 func Text(chunks ...string) Reply { return Reply{}.Text(chunks...) }
 
 // Call answers with one tool call.
-func Call(name, args string) Reply { return Reply{}.Calls(ToolCall{Name: name, Args: args}) }
+func Call(name, args string) Reply { return Reply{}.Call(name, args) }
 
 // Calls answers with tool calls, one after the other.
 func Calls(calls ...ToolCall) Reply { return Reply{}.Calls(calls...) }
 
 // Repeat answers with n text deltas of the same chunk.
-func Repeat(chunk string, n int) Reply { return Text(slices.Repeat([]string{chunk}, n)...) }
+func Repeat(chunk string, n int) Reply {
+	return Reply{steps: slices.Repeat([]step{sends(delta(fields{"content": chunk}))}, n)}
+}
 
 // Raw answers with these bytes instead of events; then the stream ends.
 func Raw(data string) Reply { return Reply{finish: NoFinish}.Raw(data) }
 
 // Text adds text, one delta per chunk.
-func (r Reply) Text(chunks ...string) Reply { return r.deltas(op{kind: opText}, chunks) }
+func (r Reply) Text(chunks ...string) Reply { return r.deltas("content", chunks) }
 
 // Reasoning adds reasoning, one delta per chunk. In Chat Completions it travels in the named field:
 // reasoning_content or reasoning.
-func (r Reply) Reasoning(field string, chunks ...string) Reply {
-	return r.deltas(op{kind: opReasoning, field: field}, chunks)
-}
+func (r Reply) Reasoning(field string, chunks ...string) Reply { return r.deltas(field, chunks) }
 
-func (r Reply) deltas(o op, chunks []string) Reply {
-	ops := make([]op, len(chunks))
-	for i, c := range chunks {
-		ops[i], ops[i].text = o, c
+func (r Reply) deltas(field string, chunks []string) Reply {
+	steps := make([]step, len(chunks))
+	for i, chunk := range chunks {
+		steps[i] = sends(delta(fields{field: chunk}))
 	}
-	return r.add(ops...)
+	return r.add(steps...)
 }
 
 // Call adds one tool call.
@@ -99,40 +77,54 @@ func (r Reply) Call(name, args string) Reply { return r.Calls(ToolCall{Name: nam
 
 // Calls adds tool calls, one after the other.
 func (r Reply) Calls(calls ...ToolCall) Reply {
-	base := r.countCalls()
-	var ops []op
-	for i, c := range calls {
-		ops = append(ops, callOps(c, base+i)...)
+	for _, c := range calls {
+		index := r.calls
+		r = r.add(func(s *stream) bool {
+			id := cmp.Or(c.ID, fmt.Sprintf("call_%d", s.firstCall+index))
+			return s.write(callDelta(fields{
+				"index": index, "id": id, "type": "function", "function": fields{"name": c.Name, "arguments": ""},
+			}))
+		})
+		args := []rune(c.Args) // a delta never ends within a character
+		chunks := max(1, min(c.Chunks, len(args)))
+		for i := range chunks {
+			part := args[i*len(args)/chunks : (i+1)*len(args)/chunks]
+			r = r.add(sends(callDelta(fields{"index": index, "function": fields{"arguments": string(part)}})))
+		}
+		r.calls++
 	}
-	return r.add(ops...)
+	return r
 }
 
 // Raw adds bytes verbatim; write whole events ("data: …\n\n") or garbage.
-func (r Reply) Raw(data string) Reply { return r.add(op{kind: opRaw, text: data}) }
+func (r Reply) Raw(data string) Reply { return r.add(sends([]byte(data))) }
 
 // Pause waits, then continues.
 func (r Reply) Pause(d time.Duration) Reply {
-	return r.do(func(s *stream) bool { return s.wait(nil, d) })
+	return r.flushed(func(s *stream) bool { return s.wait(nil, d) })
 }
 
 // Wait waits until ch is closed or sends a value, then continues.
 func (r Reply) Wait(ch <-chan struct{}) Reply {
-	return r.do(func(s *stream) bool { return s.wait(ch, 0) })
+	return r.flushed(func(s *stream) bool { return s.wait(ch, 0) })
 }
 
 // Stall sends nothing more until the client goes away.
-func (r Reply) Stall() Reply { return r.do(func(s *stream) bool { return s.wait(nil, 0) }) }
+func (r Reply) Stall() Reply { return r.Wait(nil) }
 
 // Cut closes the connection here.
-func (r Reply) Cut() Reply { return r.do((*stream).cut) }
-
-func (r Reply) do(act func(*stream) bool) Reply { return r.add(op{kind: opAct, act: act}) }
+func (r Reply) Cut() Reply { return r.flushed((*stream).cut) }
 
 // Endless repeats the last delta until the client goes away: of text, of reasoning or of a call's arguments.
 func (r Reply) Endless() Reply {
-	r.ops = slices.Clone(r.ops)
-	r.ops[len(r.ops)-1].endless = true
-	return r
+	last := len(r.steps) - 1
+	repeated := r.steps[last]
+	r.steps = r.steps[:last]
+	return r.add(func(s *stream) bool {
+		for !s.over() && repeated(s) {
+		}
+		return false
+	})
 }
 
 // Finish sets the finish reason, in the words of Chat Completions (stop, length, tool_calls,
@@ -144,7 +136,7 @@ func (r Reply) Finish(reason string) Reply {
 
 // Usage sets the reported tokens. Default: 10 in, 5 out.
 func (r Reply) Usage(u Usage) Reply {
-	r.usage = &u
+	r.usage = u
 	return r
 }
 
@@ -159,52 +151,19 @@ func (r Reply) Header(name, value string) Reply {
 
 // FlushEach sends each event in its own write. Default: as few writes as possible.
 func (r Reply) FlushEach() Reply {
-	r.perEvent = true
+	r.flushEach = true
 	return r
 }
 
-func (r Reply) add(ops ...op) Reply {
-	r.ops = append(slices.Clip(r.ops), ops...)
+func (r Reply) add(steps ...step) Reply {
+	r.steps = append(slices.Clip(r.steps), steps...)
 	return r
 }
 
-// withIDs returns the reply with its tool calls numbered from first, except calls that have an identifier.
-func (r Reply) withIDs(first int) Reply {
-	r.ops = slices.Clone(r.ops)
-	for i, o := range r.ops {
-		if o.call == nil || o.call.ID != "" {
-			continue
-		}
-		call := *o.call
-		call.ID = fmt.Sprintf("call_%d", first+o.index)
-		r.ops[i].call = &call
-	}
-	return r
+// flushed adds a step before which all that was written is sent.
+func (r Reply) flushed(do step) Reply {
+	return r.add(func(s *stream) bool { return s.flush() && do(s) })
 }
 
-func callOps(c ToolCall, index int) []op {
-	ops := []op{{kind: opCallStart, call: &c, index: index}}
-	chars, rest := utf8.RuneCountInString(c.Args), c.Args // a delta never ends within a character
-	n := max(1, min(c.Chunks, chars))
-	for i := range n {
-		end := 0
-		for range (i+1)*chars/n - i*chars/n {
-			_, size := utf8.DecodeRuneInString(rest[end:])
-			end += size
-		}
-		ops = append(ops, op{kind: opCallArgs, call: &c, index: index, text: rest[:end]})
-		rest = rest[end:]
-	}
-	return ops
-}
-
-// appendJSON appends v; what tests script always encodes. Invalid UTF-8 becomes U+FFFD.
-func appendJSON(b []byte, v any) []byte {
-	buf := bytes.NewBuffer(b)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-}
+// sends returns a step that sends data, which is encoded only once.
+func sends(data []byte) step { return func(s *stream) bool { return s.write(data) } }

@@ -16,8 +16,8 @@ type Server struct {
 	done chan struct{} // closed by Close: stalled answers end
 
 	mu       sync.Mutex
-	script   []*rendered
-	fallback *rendered
+	script   []Reply
+	fallback *Reply
 	routes   []route
 	handle   func(Request) Reply
 	requests []Request
@@ -27,15 +27,9 @@ type Server struct {
 	failed   func(format string, args ...any) // reports a request without a scripted reply; may be nil
 }
 
-// rendered is a reply with its bytes, made once.
-type rendered struct {
-	Reply
-	segments func() []segment
-}
-
 type route struct {
 	match   func(Request) bool
-	replies []*rendered
+	replies []Reply
 }
 
 // New starts a server that the test's end closes. A request beyond the script fails the test.
@@ -74,11 +68,11 @@ func (s *Server) Close() {
 
 // Add appends replies to the script.
 func (s *Server) Add(replies ...Reply) {
-	s.locked(func() { s.script = append(s.script, renderAll(replies)...) })
+	s.locked(func() { s.script = append(s.script, replies...) })
 }
 
 // Always answers every request beyond the script with the reply.
-func (s *Server) Always(reply Reply) { s.locked(func() { s.fallback = newRendered(reply) }) }
+func (s *Server) Always(reply Reply) { s.locked(func() { s.fallback = &reply }) }
 
 // Handle answers every request that no route matches with f's reply, instead of the script. f may be called
 // concurrently.
@@ -88,7 +82,7 @@ func (s *Server) Handle(f func(Request) Reply) { s.locked(func() { s.handle = f 
 // Routes are tried in the order they were added, before the script. Requests for a title get a fixed
 // title unless a route matches them (see Request.IsTitle).
 func (s *Server) Route(match func(Request) bool, replies ...Reply) {
-	s.locked(func() { s.routes = append(s.routes, route{match, renderAll(replies)}) })
+	s.locked(func() { s.routes = append(s.routes, route{match, replies}) })
 }
 
 // SetModels sets the models that GET /v1/models lists. Default: fake-model.
@@ -146,24 +140,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Raw: raw, Arrived: time.Now()}
 	req.Body, req.Time = decodeBody(raw), time.Now()
-	s.send(w, r, req, s.numbered(s.pick(req)))
-}
-
-// numbered sets unique identifiers of the reply's tool calls.
-func (s *Server) numbered(reply *rendered) *rendered {
-	n := reply.countCalls()
-	if n == 0 {
-		return reply
-	}
-	s.mu.Lock()
-	first := s.calls + 1
-	s.calls += n
-	s.mu.Unlock()
-	return newRendered(reply.withIDs(first))
+	reply := s.pick(req)
+	out := &stream{w: w, control: http.NewResponseController(w), gone: r.Context().Done(), closed: s.done}
+	s.locked(func() {
+		out.firstCall = s.calls + 1
+		s.calls += reply.calls
+	})
+	out.send(reply)
 }
 
 // pick records the request and chooses the reply.
-func (s *Server) pick(req Request) *rendered {
+func (s *Server) pick(req Request) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, req)
@@ -180,24 +167,24 @@ func (s *Server) pick(req Request) *rendered {
 	}
 	switch {
 	case req.IsTitle():
-		return newRendered(Text("A fine title"))
+		return Text("A fine title")
 	case s.handle != nil:
 		// f may take its time or ask the server: not under the lock.
 		handle := s.handle
 		s.mu.Unlock()
 		defer s.mu.Lock()
-		return newRendered(handle(req))
+		return handle(req)
 	case len(s.script) > 0:
 		reply := s.script[0]
 		s.script = s.script[1:]
 		return reply
 	case s.fallback != nil:
-		return s.fallback
+		return *s.fallback
 	}
 	if s.failed != nil {
 		s.failed("fakellm: request %d to %s has no reply in the script", len(s.requests), req.Path)
 	}
-	return newRendered(Error(http.StatusBadRequest, "script_exhausted", "fakellm: the script has no more replies"))
+	return Error(http.StatusBadRequest, "script_exhausted", "fakellm: the script has no more replies")
 }
 
 func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
@@ -208,21 +195,9 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	data := []any{}
 	for _, id := range s.models {
-		data = append(data, map[string]any{"id": id, "object": "model", "created": created(), "owned_by": "fakellm"})
+		data = append(data, fields{"id": id, "object": "model", "created": created(), "owned_by": "fakellm"})
 	}
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(appendJSON(nil, map[string]any{"object": "list", "data": data}))
-}
-
-func renderAll(replies []Reply) []*rendered {
-	out := make([]*rendered, len(replies))
-	for i, r := range replies {
-		out[i] = newRendered(r)
-	}
-	return out
-}
-
-func newRendered(r Reply) *rendered {
-	return &rendered{r, sync.OnceValue(func() []segment { return render(r) })}
+	_, _ = w.Write(encode(fields{"object": "list", "data": data}))
 }
