@@ -17,7 +17,7 @@ const (
 	putInterval = 2 * time.Millisecond
 	// journalQueue bounds the entries that wait; a full queue slows the stream down, not the memory.
 	journalQueue = 256
-	// journalBatch bounds the entries of one append.
+	// journalBatch bounds the changes and the callers of Flush that wait for an append.
 	journalBatch = 512
 	// journalText bounds the streamed text that is collected, in bytes: each step to the disk copies it.
 	journalText = 256 << 10
@@ -125,6 +125,7 @@ func (j *journal) Close() error {
 	return j.Failed()
 }
 
+// run collects entries. What waits already shares an append.
 func (j *journal) run(ctx context.Context) {
 	defer close(j.done)
 	for {
@@ -135,31 +136,12 @@ func (j *journal) run(ctx context.Context) {
 				return
 			}
 			j.take(e)
-			j.drain()
-			if len(j.flushes) > 0 || len(j.ops) >= journalBatch || j.size >= journalText {
+			wanted := len(j.flushes) > 0 && len(j.in) == 0
+			if wanted || len(j.ops)+len(j.flushes) >= journalBatch || j.size >= journalText {
 				j.commit(ctx)
 			}
 		case <-j.timer.C:
 			j.commit(ctx)
-		}
-	}
-}
-
-// drain takes what waits already, so that it shares an append.
-func (j *journal) drain() {
-	for range journalBatch {
-		if j.size >= journalText {
-			return
-		}
-		select {
-		case e, open := <-j.in:
-			if !open {
-				// run sees the closed channel next.
-				return
-			}
-			j.take(e)
-		default:
-			return
 		}
 	}
 }
