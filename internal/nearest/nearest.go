@@ -27,7 +27,7 @@ func Name(name string, known []string) string {
 	}
 	best, bestDistance := "", 1+max(1, len(name)/3)
 	for _, k := range known {
-		d := distance(strings.ToLower(name), strings.ToLower(k))
+		d := Distance(strings.ToLower(name), strings.ToLower(k))
 		if d < bestDistance {
 			best, bestDistance = k, d
 		}
@@ -37,12 +37,19 @@ func Name(name string, known []string) string {
 
 // Slip reports whether a name differs from the known one by at most one mistake: a wrong, missing or additional letter, or two swapped ones.
 func Slip(name, known string) bool {
-	return len(name) <= len(known)+1 && distance(strings.ToLower(name), strings.ToLower(known)) <= 1
+	return len(name) <= len(known)+1 && Distance(strings.ToLower(name), strings.ToLower(known)) <= 1
 }
 
-// distance returns the Levenshtein distance of a and b in bytes, in which two swapped neighbours count as one.
-func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+// Distance returns the Levenshtein distance of a and b in bytes, in which two swapped neighbours count as one.
+func Distance(a, b string) int {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	rows := make([]int, 3*(len(b)+1))
+	before, last, row := rows[:len(b)+1], rows[len(b)+1:2*len(b)+2], rows[2*len(b)+2:]
 	for j := range last {
 		last[j] = j
 	}

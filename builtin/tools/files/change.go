@@ -2,10 +2,7 @@ package files
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"strings"
@@ -14,68 +11,22 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// change is a planned change of one file, computed in memory.
+// change is a file as a call finds it and as the call leaves it, computed in memory.
 type change struct {
 	target
-	old     fs.FileInfo // nil if the file is created
-	mode    fs.FileInfo // moved file from which the mode is taken; nil: the mode of old, or the default
-	before  []byte
+	old     fs.FileInfo // nil if the call found no file
+	before  []byte      // nil if the file is too large for memory
+	found   string      // identifies that content in the history
 	after   []byte
-	remove  bool
+	remove  bool        // the call leaves no file
+	mode    fs.FileInfo // moved file from which the mode is taken; nil: the mode of old, or the default
 	diff    diff
 	written fs.FileInfo // the new file, once it is in place
 	extra   sdk.Object  // further metadata
 	report  string      // for the model
-}
-
-// current is a file on disk.
-type current struct {
-	info    fs.FileInfo // nil if it does not exist
-	content []byte
-	hash    string
-}
-
-// load reads the file t, which need not exist. For a file too large for memory it returns no content. Special files are an error.
-func load(t target) (current, error) {
-	f, info, err := projectfs.Open(t.trusted, t.real)
-	if errors.Is(err, fs.ErrNotExist) {
-		return current{}, nil
-	}
-	if err != nil {
-		return current{}, fmt.Errorf("%q: %w", t.name, err)
-	}
-	defer f.Close() // only read: an error of Close tells nothing
-	content, err := io.ReadAll(io.LimitReader(f, maxHashed+1))
-	if err != nil {
-		return current{}, fmt.Errorf("%q: %w", t.name, err)
-	}
-	if len(content) > maxHashed {
-		return current{info: info, hash: statHash(info)}, nil
-	}
-	return current{info, content, contentHash(content)}, nil
-}
-
-// loadText reads the text file t for a partial change. It must exist, and the model must have seen
-// its content.
-func (p *plugin) loadText(ctx context.Context, call *sdk.ToolCall, t target) (current, error) {
-	c, err := load(t)
-	if err != nil {
-		return c, err
-	}
-	if c.info == nil {
-		return c, notFound(call, t)
-	}
-	if c.content == nil && c.info.Size() > 0 {
-		return c, fmt.Errorf("%q has more than %d MB; change it with a program such as sed", t.name, maxHashed>>20)
-	}
-	if isBinary(t.real, c.content) {
-		return c, fmt.Errorf("%q is a binary file; use a program that knows its format", t.name)
-	}
-	return c, p.history.check(ctx, call, t, c.hash)
 }
 
 // compare sets the diff. It refuses a change that would replace bytes that are not UTF-8: read shows them as U+FFFD, so the model

@@ -16,6 +16,7 @@ type document struct {
 	text   string
 	raw    string // as on disk, without the byte order mark
 	bom    bool
+	open   bool   // on disk, the last line has no ending; see complete
 	crlf   []int  // offsets in text of each \n that is \r\n in raw, ascending
 	ending string // of most lines, and of new ones
 }
@@ -23,21 +24,25 @@ type document struct {
 func newDocument(content []byte) *document {
 	d := &document{ending: "\n"}
 	d.raw, d.bom = strings.CutPrefix(string(content), bom)
-	var b strings.Builder
-	for line := range strings.Lines(d.raw) {
-		if text, ok := strings.CutSuffix(line, "\r\n"); ok {
-			b.WriteString(text)
-			d.crlf = append(d.crlf, b.Len())
-			b.WriteByte('\n')
-			continue
-		}
-		b.WriteString(line)
+	d.text = toLF(d.raw)
+	for _, at := range occurrences(d.raw, "\r\n") {
+		d.crlf = append(d.crlf, at.start-len(d.crlf))
 	}
-	d.text = b.String()
 	if 2*len(d.crlf) > strings.Count(d.text, "\n") {
 		d.ending = "\r\n"
 	}
 	return d
+}
+
+// complete gives the last line an ending if it has none, until apply.
+func (d *document) complete() {
+	if d.open = d.text != "" && !strings.HasSuffix(d.text, "\n"); d.open {
+		if d.ending == "\r\n" {
+			d.crlf = append(d.crlf, len(d.text))
+		}
+		d.text += "\n"
+		d.raw += d.ending
+	}
 }
 
 // span is a range of a document's text.
@@ -63,6 +68,9 @@ func (d *document) apply(replacements []replacement) []byte {
 		from = d.offset(r.end)
 	}
 	b.WriteString(d.raw[from:])
+	if d.open {
+		return bytes.TrimSuffix(b.Bytes(), []byte(d.ending))
+	}
 	return b.Bytes()
 }
 

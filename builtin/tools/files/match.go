@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // maxPartOfLine is the maximum length in bytes of a text searched inside lines with any white space. The regular expression for a
@@ -70,15 +72,16 @@ var levels = []level{
 type matching struct {
 	text, old string
 	raw       textLines // of text
-	lines     []string  // trimmed lines of text
-	want      []string  // trimmed lines of old
+	asked     []string  // lines of old
+	lines     []string  // of text, trimmed
+	want      []string  // of old, trimmed
 	tail      bool      // old ends with a line break, which is part of the match
 }
 
 // split sets the fields about lines.
 func (m *matching) split() {
-	m.raw = splitLines(m.text)
-	m.lines, m.want = inForm(m.raw.lines, strings.TrimSpace), inForm(splitLines(m.old).lines, strings.TrimSpace)
+	m.raw, m.asked = splitLines(m.text), splitLines(m.old).lines
+	m.lines, m.want = inForm(m.raw.lines, strings.TrimSpace), inForm(m.asked, strings.TrimSpace)
 	m.tail = strings.HasSuffix(m.old, "\n")
 }
 
@@ -98,9 +101,14 @@ func (m *matching) tooLarge(s span) bool {
 	return lines >= max(n+3, 2*n) || len(text) > max(len(m.old)+500, 4*len(m.old))
 }
 
-// equal returns the blocks whose lines equal those of old, both in a form; see inForm.
-func (m *matching) equal(form func(string) string) (spans []span) {
-	for i := range blocks(inForm(m.lines, form), inForm(m.want, form), 0) {
+// equal returns the lines at which lines equal to those of old begin, both in a form; see inForm.
+func (m *matching) equal(form func(string) string) []int {
+	return slices.Collect(blocks(inForm(m.lines, form), inForm(m.want, form), 0))
+}
+
+// blocks returns the spans of the blocks that are as long as old and begin at these lines.
+func (m *matching) blocks(at []int) (spans []span) {
+	for _, i := range at {
 		spans = append(spans, m.block(i, len(m.want)))
 	}
 	return spans
@@ -123,42 +131,31 @@ func occurrences(text, old string) []span {
 // ignoringIndentation compares trimmed lines. Of several places it prefers those
 // whose indentation differs by the same amount in every line.
 func ignoringIndentation(m *matching) []span {
-	spans := m.equal(nil)
-	want := dedent(m.old)
-	shifted := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return dedent(m.text[s.start:s.end]) != want })
+	all := m.equal(nil)
+	shifted := slices.DeleteFunc(slices.Clone(all), func(at int) bool { return !m.shifted(at) })
 	if len(shifted) > 0 {
-		return shifted
+		all = shifted
 	}
-	return spans
+	return m.blocks(all)
 }
 
-// dedent removes the common indentation of the nonblank lines of s.
-func dedent(s string) string {
-	common, first := "", true
-	for line := range strings.Lines(s) {
-		text := strings.TrimLeft(line, " \t")
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		indent := line[:len(line)-len(text)]
-		if first {
-			common, first = indent, false
-		}
-		for !strings.HasPrefix(indent, common) {
-			common = common[:len(common)-1]
+// shifted reports whether old, moved by some amount of indentation, is at line at.
+func (m *matching) shifted(at int) bool {
+	amounts := map[int]bool{}
+	for k, want := range m.want {
+		if want != "" {
+			amounts[indentation(m.raw.lines[at+k])-indentation(m.asked[k])] = true
 		}
 	}
-	var b strings.Builder
-	for line := range strings.Lines(s) {
-		b.WriteString(strings.TrimPrefix(line, common))
-	}
-	return b.String()
+	return len(amounts) <= 1
 }
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // ignoringSpace compares lines with all white space collapsed; if none match and old is one line, it searches inside
 // lines.
 func ignoringSpace(m *matching) []span {
-	spans := m.equal(collapse)
+	spans := m.blocks(m.equal(collapse))
 	if len(spans) > 0 || len(m.want) != 1 || m.tail || len(m.old) > maxPartOfLine {
 		return spans
 	}
@@ -314,37 +311,8 @@ func (m *matching) best(places []place) []span {
 // similarity returns the similarity of two lines from 0 to 1: one minus their edit distance divided by
 // the longer length.
 func similarity(a, b string) float64 {
-	longest := max(len(a), len(b))
 	if a == b {
 		return 1
 	}
-	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return 1 - float64(distance(a, b))/float64(longest)
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			row[j+1] = min(diagonal+cost, above+1, row[j]+1)
-			diagonal = above
-		}
-	}
-	return row[len(b)]
+	return 1 - float64(nearest.Distance(a, b))/float64(max(len(a), len(b)))
 }

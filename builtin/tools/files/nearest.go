@@ -27,7 +27,7 @@ func notLocated(name string, m *matching) error {
 	if lines := countLines(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
 		b.WriteString(". Its lines begin with numbers: omit the \"N: \" that read adds")
 	}
-	b.WriteString(closest(m.raw.lines, splitLines(m.old).lines))
+	b.WriteString(closest(m.raw.lines, m.asked))
 	return fmt.Errorf("%w: %s", errNoMatch, b.String())
 }
 

@@ -1,10 +1,12 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -109,9 +111,9 @@ const (
 // operation is what a call does with one file.
 type operation struct {
 	kind     string // writeID, editID, patchAdd, patchDelete or patchUpdate
-	fileArgs        // as given; an operation of a patch has only a path and, for an added file, its content
+	fileArgs        // as given; an operation of a patch has only a path
 	moveTo   string
-	hunks    []hunk
+	hunks    []hunk // of a file that is updated; the content of one that is added is a single hunk
 
 	target        // set by readPatch, like moved
 	moved  target // of moveTo
@@ -146,141 +148,109 @@ var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // parsePatch reads a patch. Errors wrap errPatch and name the line.
 func parsePatch(text string) ([]operation, error) {
-	p := &patchParser{lines: strings.Split(strings.Trim(toLF(text), " \t\n"), "\n")}
-	p.unwrap()
-	if strings.TrimSpace(p.lines[0]) != patchBegin {
+	lines := strings.Split(strings.Trim(toLF(text), " \t\n"), "\n")
+	if n := len(lines); n >= 3 && strings.Contains(lines[0], "<<") { // a shell command: apply_patch <<'EOF' … EOF
+		lines = lines[1 : n-1]
+	}
+	if strings.TrimSpace(lines[0]) != patchBegin {
 		return nil, fmt.Errorf("%w: the first line must be %q", errPatch, patchBegin)
 	}
+	end := slices.IndexFunc(lines, ends)
+	if end < 0 {
+		return nil, fmt.Errorf("%w: the last line must be %q", errPatch, patchEnd)
+	}
 	var ops []operation
-	for p.at = 1; p.at < len(p.lines); {
-		line := p.lines[p.at]
-		switch strings.TrimSpace(line) {
-		case "":
-			p.at++
-			continue
-		case patchEnd:
-			return ops, nil
+	for i, line := range lines[1 : end+1] {
+		var err error
+		if ops, err = parseLine(ops, line); err != nil {
+			return nil, fmt.Errorf("%w: line %d: %w", errPatch, i+2, err)
 		}
-		op, err := p.op(line)
-		if err != nil {
-			return nil, err
-		}
-		ops = append(ops, op)
 	}
-	return nil, fmt.Errorf("%w: the last line must be %q", errPatch, patchEnd)
+	return ops, nil
 }
 
-type patchParser struct {
-	lines []string
-	at    int // the next line
-}
+// ends reports whether a line ends a patch. With a space before it, it is a line of a file.
+func ends(line string) bool { return strings.TrimRight(line, " \t") == patchEnd }
 
-// unwrap removes the shell command around a patch: apply_patch <<'EOF' … EOF.
-func (p *patchParser) unwrap() {
-	if n := len(p.lines); n >= 3 && strings.Contains(p.lines[0], "<<") {
-		p.lines = p.lines[1 : n-1]
+// parseLine reads one line: it begins an operation, continues the last one or ends the patch.
+func parseLine(ops []operation, line string) ([]operation, error) {
+	op := &operation{}
+	if len(ops) > 0 {
+		op = &ops[len(ops)-1]
 	}
-}
-
-func (p *patchParser) fail(format string, args ...any) error {
-	return fmt.Errorf("%w: line %d: %s", errPatch, p.at+1, fmt.Sprintf(format, args...))
-}
-
-// op parses the operation on one file; line is its first.
-func (p *patchParser) op(line string) (operation, error) {
+	if ends(line) {
+		return ops, op.finish()
+	}
 	for _, kind := range []string{patchAdd, patchDelete, patchUpdate} {
-		path, ok := strings.CutPrefix(line, kind)
-		if !ok {
-			continue
+		if path, ok := strings.CutPrefix(line, kind); ok {
+			ops = append(ops, operation{kind: kind, fileArgs: fileArgs{FilePath: strings.TrimSpace(path)}})
+			return ops, cmp.Or(op.finish(), given(kind, path))
 		}
-		op := operation{kind: kind, fileArgs: fileArgs{FilePath: strings.TrimSpace(path)}}
-		if op.FilePath == "" {
-			return op, p.fail("missing path after %q", strings.TrimSpace(kind))
-		}
-		p.at++
-		switch kind {
-		case patchAdd:
-			op.Content = p.added()
-		case patchUpdate:
-			return op, p.update(&op)
-		}
-		return op, nil
 	}
-	return operation{}, p.fail("%.80q; expected %q, %q, %q or %q (every line of an added file starts with +)",
+	path, moves := strings.CutPrefix(line, patchMove)
+	switch {
+	case op.kind == patchUpdate && moves && len(op.hunks) == 0 && op.moveTo == "":
+		op.moveTo = strings.TrimSpace(path)
+		return ops, given(patchMove, path)
+	case op.kind == patchAdd && strings.HasPrefix(line, "+"),
+		op.kind == patchUpdate && (!strings.HasPrefix(line, "*** ") || strings.TrimRight(line, " ") == patchEOF):
+		return ops, op.extend(line)
+	case strings.TrimSpace(line) == "":
+		return ops, nil
+	}
+	return ops, fmt.Errorf("%.80q; expected %q, %q, %q or %q (every line of an added file starts with +)",
 		line, patchAdd, patchUpdate, patchDelete, patchEnd)
 }
 
-// added parses the content of an added file.
-func (p *patchParser) added() string {
-	var b strings.Builder
-	for ; p.at < len(p.lines); p.at++ {
-		text, ok := strings.CutPrefix(p.lines[p.at], "+")
-		if !ok {
-			break
-		}
-		b.WriteString(text + "\n")
-	}
-	return b.String()
-}
-
-// update parses the hunks of a file.
-func (p *patchParser) update(op *operation) error {
-	if p.at < len(p.lines) {
-		if path, ok := strings.CutPrefix(p.lines[p.at], patchMove); ok {
-			if op.moveTo = strings.TrimSpace(path); op.moveTo == "" {
-				return p.fail("missing path after %q", strings.TrimSpace(patchMove))
-			}
-			p.at++
-		}
-	}
-	for p.at < len(p.lines) && !strings.HasPrefix(p.lines[p.at], "*** ") {
-		h, err := p.hunk()
-		if err != nil {
-			return err
-		}
-		op.hunks = append(op.hunks, h)
-	}
-	if len(op.hunks) == 0 && op.moveTo == "" {
-		return p.fail("the update of %q changes nothing", op.FilePath)
+// given returns an error if the path behind the beginning of a line is missing.
+func given(begin, path string) error {
+	if strings.TrimSpace(path) == "" {
+		return fmt.Errorf("missing path after %q", strings.TrimSpace(begin))
 	}
 	return nil
 }
 
-// hunk parses one hunk: lines that start with @@, then the changed and unchanged lines.
-func (p *patchParser) hunk() (hunk, error) {
-	var h hunk
-	for ; p.at < len(p.lines); p.at++ {
-		text, ok := strings.CutPrefix(p.lines[p.at], "@@")
-		if !ok {
-			break
-		}
-		text = gitHeader.ReplaceAllString(strings.TrimPrefix(text, " "), "")
-		if strings.TrimSpace(text) != "" {
-			h.context = append(h.context, text)
+// finish checks an operation that is complete.
+func (op *operation) finish() error {
+	if op.kind == patchUpdate && len(op.hunks) == 0 && op.moveTo == "" {
+		return fmt.Errorf("the update of %q changes nothing", op.FilePath)
+	}
+	for _, h := range op.hunks {
+		if !slices.ContainsFunc(h.lines, func(l hunkLine) bool { return l.kind != ' ' }) {
+			return errors.New("a hunk without any line that starts with + or -")
 		}
 	}
-	changes := false
-	for ; p.at < len(p.lines); p.at++ {
-		line := p.lines[p.at]
-		if strings.TrimRight(line, " ") == patchEOF {
-			h.atEnd = true
-			p.at++
-			break
+	return nil
+}
+
+// extend reads a line of the hunks of a file. Lines that start with @@ begin a hunk, the changed and unchanged lines follow.
+func (op *operation) extend(line string) error {
+	var h *hunk // the one that the line belongs to
+	context, begins := strings.CutPrefix(line, "@@")
+	if n := len(op.hunks); n > 0 && !op.hunks[n-1].atEnd && !(begins && len(op.hunks[n-1].lines) > 0) {
+		h = &op.hunks[n-1]
+	}
+	if h == nil {
+		if line == "" {
+			return nil
 		}
-		if line == "" { // a model has omitted the space of an empty line
-			line = " "
+		op.hunks = append(op.hunks, hunk{})
+		h = &op.hunks[len(op.hunks)-1]
+	}
+	switch {
+	case begins:
+		context = gitHeader.ReplaceAllString(strings.TrimPrefix(context, " "), "")
+		if strings.TrimSpace(context) != "" {
+			h.context = append(h.context, context)
 		}
-		if strings.HasPrefix(line, "@@") || strings.HasPrefix(line, "*** ") {
-			break
-		}
-		if !strings.ContainsRune(" -+", rune(line[0])) {
-			return h, p.fail(`%.80q; every line of a hunk starts with a space, - or +`, line)
-		}
+	case strings.HasPrefix(line, patchEOF):
+		h.atEnd = true
+	case line == "": // a model has omitted the space
+		h.lines = append(h.lines, hunkLine{' ', ""})
+	case strings.ContainsRune(" -+", rune(line[0])):
 		h.lines = append(h.lines, hunkLine{line[0], line[1:]})
-		changes = changes || line[0] != ' '
+	default:
+		return fmt.Errorf(`%.80q; every line of a hunk starts with a space, - or +`, line)
 	}
-	if !changes {
-		return h, p.fail("a hunk without any line that starts with + or -")
-	}
-	return h, nil
+	return nil
 }

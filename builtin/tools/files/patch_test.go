@@ -50,6 +50,8 @@ func TestPatchUpdate(t *testing.T) {
 		"typography":           {"say “hi” – now\u00a0ok\nb\n", []string{" say \"hi\" - now ok", "-b", "+c"}, "say “hi” – now\u00a0ok\nc\n"},
 		"strictest first":      {" x\nx\n", []string{"-x", "+y"}, " x\ny\n"},
 		"bare empty line":      {"a\n\nb\n", []string{" a", "", "-b", "+c"}, "a\n\nc\n"},
+		"end as a line":        {"*** End Patch\nb\n", []string{" *** End Patch", "-b", "+c"}, "*** End Patch\nc\n"},
+		"empty line after EOF": {"a\nb\n", []string{"-b", "+c", "*** End of File", ""}, "a\nc\n"},
 		"empty line at end":    {"a\nb\nc\n", []string{" a", "-b", ""}, "a\nc\n"},
 	}
 	for name, tt := range tests {
@@ -179,6 +181,7 @@ func TestPatchLink(t *testing.T) {
 		t.Skip(err)
 	}
 	b.read("link")
+	b.fails("apply_patch", patch("*** Update File: link", "*** Move to: real"), `"link" cannot be moved to "real", which exists`)
 	b.must("apply_patch", patch("*** Delete File: link"))
 	b.wantNames("real")
 	b.want("real", "a\n")

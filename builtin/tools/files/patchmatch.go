@@ -1,34 +1,14 @@
 package files
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // patched returns the content of the file name after the hunks. It keeps a missing line break at the end.
 func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
 	doc := newDocument(content)
-	open := doc.text != "" && !strings.HasSuffix(doc.text, "\n")
-	ending := doc.ending
-	if open { // complete the last line while hunks are applied
-		doc = newDocument(append(slices.Clone(content), ending...))
-		doc.ending = ending
-	}
-	replacements, err := applyHunks(name, doc, hunks)
-	if err != nil {
-		return nil, err
-	}
-	after := doc.apply(replacements)
-	if open {
-		after = bytes.TrimSuffix(after, []byte(ending))
-	}
-	return after, nil
-}
-
-// applyHunks returns the replacements of all hunks in the file name.
-func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error) {
+	doc.complete()
 	f := &patchFile{textLines: splitLines(doc.text), name: name}
 	var all []replacement
 	for i, h := range hunks {
@@ -45,7 +25,7 @@ func applyHunks(name string, doc *document, hunks []hunk) ([]replacement, error)
 		}
 		all = append(all, f.replace(at, h)...)
 	}
-	return all, nil
+	return doc.apply(all), nil
 }
 
 // patchFile is a file in which hunks are searched from top to bottom.
@@ -91,24 +71,22 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 // keep the file's text.
 func (f *patchFile) replace(at int, h hunk) []replacement {
 	var all []replacement
-	open := false // the last replacement can be extended
-	for _, l := range h.lines {
-		if l.kind == ' ' {
-			open = false
+	for lines := h.lines; len(lines) > 0; {
+		if lines[0].kind == ' ' {
+			lines = lines[1:]
 			at++
 			continue
 		}
-		if !open {
-			all = append(all, replacement{span: span{f.starts[at], f.starts[at]}})
-			open = true
+		var text strings.Builder
+		from := at
+		for ; len(lines) > 0 && lines[0].kind != ' '; lines = lines[1:] {
+			if lines[0].kind == '-' {
+				at++
+			} else {
+				text.WriteString(lines[0].text + "\n")
+			}
 		}
-		r := &all[len(all)-1]
-		if l.kind == '+' {
-			r.text += l.text + "\n"
-			continue
-		}
-		at++
-		r.end = f.starts[at]
+		all = append(all, replacement{span{f.starts[from], f.starts[at]}, text.String()})
 	}
 	f.next = at
 	return all

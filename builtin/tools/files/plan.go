@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/media"
@@ -16,27 +18,14 @@ import (
 // plan computes the changes of a call in memory. Each operation sees the results of the previous ones, so a patch may
 // contain a file more than once. It returns one change per file, in the order of their first operations.
 func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []operation) ([]*change, error) {
-	s := &planning{plugin: p, call: call, changes: map[string]*change{}}
+	s := &planning{plugin: p, call: call, files: map[string]*change{}}
 	for _, op := range ops {
-		var c *change
-		var err error
-		switch op.kind {
-		case writeID:
-			c, err = s.write(ctx, op.target, op.Content)
-		case editID:
-			c, err = s.edit(ctx, op)
-		case patchAdd:
-			err = s.add(op.target, []byte(op.Content))
-		case patchDelete:
-			err = s.delete(ctx, op.target)
-		case patchUpdate:
-			err = s.update(ctx, op)
+		c, err := s.file(op.target)
+		if err == nil {
+			err = s.apply(ctx, op, c)
 		}
 		if err != nil {
 			return nil, err
-		}
-		if c != nil {
-			s.record(c)
 		}
 	}
 	var changes []*change
@@ -58,123 +47,170 @@ func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []operation) 
 // planning is the state of the files after the operations so far.
 type planning struct {
 	*plugin
-	call    *sdk.ToolCall
-	changes map[string]*change // by real path
-	order   []*change
+	call  *sdk.ToolCall
+	files map[string]*change // by real path
+	order []*change
 }
 
-func (s *planning) record(c *change) {
-	s.changes[c.real] = c
+// file returns the file t, which need not exist, as the operations so far leave it. Special files are an error.
+func (s *planning) file(t target) (*change, error) {
+	if c := s.files[t.real]; c != nil {
+		return c, nil
+	}
+	c := &change{target: t}
+	if err := c.load(); err != nil {
+		return nil, fmt.Errorf("%q: %w", t.name, err)
+	}
+	s.files[t.real] = c
 	s.order = append(s.order, c)
+	return c, nil
 }
 
-// add creates the file t.
-func (s *planning) add(t target, content []byte) error {
-	if c := s.changes[t.real]; c != nil && c.remove {
-		c.after, c.remove = content, false
+// load reads the file as it is on disk. It keeps no content that is too large for memory.
+func (c *change) load() error {
+	f, info, err := projectfs.Open(c.trusted, c.real)
+	if errors.Is(err, fs.ErrNotExist) {
+		c.remove = true
 		return nil
 	}
-	now, err := load(t)
 	if err != nil {
 		return err
 	}
-	if now.info != nil || s.changes[t.real] != nil {
-		return fmt.Errorf("%q exists already; change it with %q, or delete it first", t.name, patchUpdate+t.name)
+	defer f.Close() // only read: an error of Close tells nothing
+	content, err := io.ReadAll(io.LimitReader(f, maxHashed+1))
+	if err != nil {
+		return err
 	}
-	s.record(&change{target: t, after: content})
+	if c.old = info; len(content) > maxHashed {
+		c.found = statHash(info)
+		return nil
+	}
+	c.before, c.after, c.found = content, content, contentHash(content)
 	return nil
 }
 
-// delete removes the file t; if it is a symbolic link, the link.
-func (s *planning) delete(ctx context.Context, t target) error {
-	if c := s.changes[t.real]; c != nil {
-		if c.remove {
-			return errRemoved(t)
+func (s *planning) apply(ctx context.Context, op operation, c *change) (err error) {
+	switch op.kind {
+	case writeID:
+		return s.write(ctx, c, op.Content)
+	case editID:
+		return s.edit(ctx, c, op)
+	case patchAdd:
+		if !c.remove {
+			return fmt.Errorf("%q exists already; change it with %q, or delete it first", c.name, patchUpdate+c.name)
 		}
-		c.gone()
-		return nil
+		c.remove = false
+		c.after, err = patched(c.name, nil, op.hunks)
+		return err
+	case patchDelete:
+		return s.delete(ctx, c)
 	}
-	if t.itself != t.real && !paths.Inside(s.call, t.itself) {
-		return fmt.Errorf("%q is a link outside the project; delete it with a shell command", t.name)
-	}
-	now, err := load(t)
-	if err != nil {
+	if err = s.mayChange(ctx, c); err != nil {
 		return err
 	}
-	if now.info == nil {
-		return notFound(s.call, t)
-	}
-	if isBinary(t.real, now.content) && media.Detect(now.content) == "" {
-		return fmt.Errorf("%q is a binary file, which cannot be read first; delete it with a shell command", t.name)
-	}
-	if err := s.history.check(ctx, s.call, t, now.hash); err != nil {
+	c.after, err = patched(c.name, c.after, op.hunks)
+	if err != nil || op.moveTo == "" || op.moved.abs == op.target.abs {
 		return err
-	}
-	s.record(&change{target: t, old: now.info, before: now.content, remove: true})
-	return nil
-}
-
-// update changes the file of op and, if moveTo is set, moves it.
-func (s *planning) update(ctx context.Context, op operation) error {
-	c := s.changes[op.target.real]
-	if c == nil {
-		now, err := s.loadText(ctx, s.call, op.target)
-		if err != nil {
-			return err
-		}
-		c = &change{target: op.target, old: now.info, before: now.content, after: now.content}
-		s.record(c)
-	}
-	if c.remove {
-		return errRemoved(op.target)
-	}
-	after, err := patched(c.name, c.after, op.hunks)
-	if err != nil {
-		return err
-	}
-	c.after = after
-	if op.moveTo == "" || op.moved.abs == op.target.abs {
-		return nil
 	}
 	return s.move(c, op.moved)
+}
+
+// mayChange returns an error unless a part of the text can be changed: the file must exist, and the model must have seen its content.
+func (s *planning) mayChange(ctx context.Context, c *change) error {
+	switch {
+	case c.remove:
+		return s.missing(c)
+	case c.old == nil: // the patch creates it
+		return nil
+	case c.before == nil:
+		return fmt.Errorf("%q has more than %d MB; change it with a program such as sed", c.name, maxHashed>>20)
+	case isBinary(c.real, c.before):
+		return fmt.Errorf("%q is a binary file; use a program that knows its format", c.name)
+	}
+	return s.history.check(ctx, s.call, c.target, c.found)
+}
+
+// mayReplace returns an error unless an existing file can be replaced or deleted. otherwise is the remedy for a binary file.
+func (s *planning) mayReplace(ctx context.Context, c *change, otherwise string) error {
+	if isBinary(c.real, c.before) && media.Detect(c.before) == "" {
+		return fmt.Errorf("%q is a binary file, which cannot be read first; %s", c.name, otherwise)
+	}
+	return s.history.check(ctx, s.call, c.target, c.found)
+}
+
+// missing returns the error for a file that does not exist, or does not any more.
+func (s *planning) missing(c *change) error {
+	if c.old == nil {
+		return notFound(s.call, c.target)
+	}
+	return fmt.Errorf("%q does not exist any more: the patch deletes or moves it", c.name)
+}
+
+// create is the creation of a file by write or edit.
+func (c *change) create(content string) {
+	c.after, c.remove = []byte(content), false
+	c.report = fmt.Sprintf("Created %s: %s.", c.name, plural(countLines(content), "line"))
+}
+
+// write creates or replaces a file. It keeps the byte order mark and the line endings of an existing file, unless the content has its own: models
+// write \n.
+func (s *planning) write(ctx context.Context, c *change, content string) error {
+	c.extra = sdk.Object{"exists": c.old != nil}
+	if c.remove {
+		c.create(content)
+		return nil
+	}
+	if err := s.mayReplace(ctx, c, "delete it if you want to replace it"); err != nil {
+		return err
+	}
+	c.report = fmt.Sprintf("Replaced the content of %s: %s.", c.name, plural(countLines(content), "line"))
+	doc := newDocument(c.before)
+	if !strings.Contains(content, "\r\n") {
+		content = strings.ReplaceAll(content, "\n", doc.ending)
+	}
+	if doc.bom && !strings.HasPrefix(content, bom) {
+		content = bom + content
+	}
+	c.after = []byte(content)
+	return nil
+}
+
+// delete removes a file; if it is a symbolic link, the link.
+func (s *planning) delete(ctx context.Context, c *change) error {
+	switch {
+	case c.remove:
+		return s.missing(c)
+	case c.old == nil: // the patch creates it
+	case c.itself != c.real && !paths.Inside(s.call, c.itself):
+		return fmt.Errorf("%q is a link outside the project; delete it with a shell command", c.name)
+	default:
+		if err := s.mayReplace(ctx, c, "delete it with a shell command"); err != nil {
+			return err
+		}
+	}
+	c.gone()
+	return nil
 }
 
 // gone makes the change a deletion. A file added later at the same path has its own mode.
 func (c *change) gone() { c.after, c.mode, c.remove = nil, nil, true }
 
-// lstat returns the information about the target without following a link.
-func (t target) lstat() (fs.FileInfo, error) {
-	dir, name, err := projectfs.Parent(t.trusted, t.itself)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close() // only read from
-	return dir.Lstat(name)
-}
-
-func errRemoved(t target) error {
-	return fmt.Errorf("%q does not exist any more: the patch deletes or moves it", t.name)
-}
-
-// move moves the content of c and its mode to the file to, which must not exist.
+// move moves the content of c and its mode to the file to, which must not exist, unless the two names differ only in case.
 func (s *planning) move(c *change, to target) error {
-	other := s.changes[to.real]
-	switch info, err := to.lstat(); {
-	case err == nil && (other == nil || !other.remove) && (c.old == nil || !os.SameFile(info, c.old)):
-		return fmt.Errorf("%q cannot be moved to %q, which exists; delete that first", c.name, to.name)
-	case err != nil && !errors.Is(err, os.ErrNotExist):
+	other, err := s.file(to)
+	switch {
+	case err != nil:
 		return fmt.Errorf("%q cannot be moved to %q: %w", c.name, to.name, err)
-	case other != nil && !other.remove:
+	case other.remove:
+	case other.old == nil:
 		return fmt.Errorf("%q cannot be moved to %q, which the patch creates", c.name, to.name)
-	case other == nil:
-		other = &change{target: to}
-		s.record(other)
+	case other == c || c.old == nil || !os.SameFile(other.old, c.old):
+		return fmt.Errorf("%q cannot be moved to %q, which exists; delete that first", c.name, to.name)
 	}
-	other.after, other.mode = c.after, c.mode
+	other.after, other.mode, other.remove = c.after, c.mode, false
 	if other.mode == nil {
 		other.mode = c.old
 	}
-	other.remove = false
 	c.gone()
 	return nil
 }
