@@ -75,6 +75,9 @@ func TestSchemas(t *testing.T) {
 		"one of several": {`{"properties":{"a":{"oneOf":[{"type":"string"},{"type":"number"},{"type":"null"}]},"b":{"enum":["x",null]},"c":{"$ref":"#/$defs/d","description":"C"}},"$defs":{"d":{"items":{"type":"string"}}}}`,
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}],"nullable":true},"b":{"enum":["x"],"nullable":true,"type":"string"},"c":{"description":"C","items":{"type":"string"},"type":"array"}},"type":"object"}`},
 		"no definition": {`{"properties":{"a":{"$ref":"#/$defs/b"}}}`, `error: schema of a tool: reference "#/$defs/b" not found`},
+		"chain":         {`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"$ref":"#/$defs/c~1d"},"c/d":{"type":"number"}}}`, `{"properties":{"a":{"type":"number"}},"type":"object"}`},
+		"only null":     {`{"properties":{"a":{"type":["null"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},
+		"mixed enum":    {`{"properties":{"a":{"type":["string","number"],"enum":["x",1]}}}`, `{"properties":{"a":{"enum":["x","1"],"type":"string"}},"type":"object"}`},
 		"no property":   {`{"properties":{"a":{"type":"string","properties":{"x":{}},"required":["x"]}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
 	} {
 		got, err := gemini.Schema(c.in)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -30,119 +31,100 @@ func parameters(t *sdk.ToolDefinition) (any, error) {
 	if properties, _ := root["properties"].(map[string]any); len(properties) == 0 && root["$ref"] == nil {
 		return nil, nil
 	}
-	return converter{root}.schema(root, 0)
+	c := converter{root: root}
+	return c.schema(root, 0), c.err
 }
 
 // converter converts the parts of one schema.
-type converter struct{ root map[string]any }
+type converter struct {
+	root map[string]any
+	err  error // the first
+}
 
-func (c converter) schema(v any, depth int) (map[string]any, error) {
+func (c *converter) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fmt.Errorf("schema of a tool: "+format, args...)
+	}
+}
+
+func (c *converter) schema(v any, depth int) map[string]any {
 	in, _ := v.(map[string]any)
+	out := map[string]any{}
 	if depth > maxDepth {
-		return nil, fmt.Errorf("schema of a tool: nested deeper than %d levels, or recursive", maxDepth)
+		c.fail("nested deeper than %d levels, or recursive", maxDepth)
+	}
+	if c.err != nil {
+		return out
 	}
 	if ref, ok := in["$ref"].(string); ok {
-		target, err := c.resolve(ref)
-		if err != nil {
-			return nil, err
-		}
-		merged := maps.Clone(target)
-		for name, value := range in {
-			if name != "$ref" {
-				merged[name] = value
+		merged := maps.Clone(in)
+		delete(merged, "$ref")
+		for name, v := range c.resolve(ref) { // it may be a reference too
+			if _, own := merged[name]; !own {
+				merged[name] = v
 			}
 		}
 		return c.schema(merged, depth+1)
 	}
-	out := map[string]any{}
 	for _, name := range kept {
-		if value, ok := in[name]; ok {
-			out[name] = value
+		if v, ok := in[name]; ok {
+			out[name] = v
 		}
 	}
-	if err := c.setType(out, in, depth); err != nil {
-		return nil, err
+	types := typesOf(in)
+	switch {
+	case len(types) == 1:
+		out["type"] = types[0]
+	case len(types) > 1: // see alternatives
+	case in["properties"] != nil:
+		out["type"] = "object"
+	case in["items"] != nil:
+		out["type"] = "array"
 	}
-	setEnum(out, in)
-	if out["type"] == "object" {
-		if err := c.setProperties(out, in, depth); err != nil {
-			return nil, err
-		}
+	if list, isList := in["type"].([]any); isList && len(types) < len(list) {
+		out["nullable"] = true
 	}
-	if out["type"] == "array" {
-		items, err := c.schema(in["items"], depth+1)
-		if err != nil {
-			return nil, err
-		}
-		if items["type"] == nil && items["anyOf"] == nil {
-			items["type"] = "string"
-		}
-		out["items"] = items
+	if setEnum(out, in); out["enum"] != nil {
+		types = nil // texts, whatever the types
 	}
-	return out, c.setAnyOf(out, in, depth)
+	switch out["type"] {
+	case "object":
+		c.setProperties(out, in, depth)
+	case "array":
+		out["items"] = c.typed(in["items"], depth)
+	}
+	all, _ := in["allOf"].([]any)
+	for _, one := range all {
+		mergeInto(out, c.schema(one, depth+1))
+	}
+	c.setAnyOf(out, alternatives(in, types), depth)
+	return out
+}
+
+// typed returns the schema of a property or an item, which must have a type.
+func (c *converter) typed(v any, depth int) map[string]any {
+	out := c.schema(v, depth+1)
+	if out["type"] == nil && out["anyOf"] == nil {
+		out["type"] = "string"
+	}
+	return out
 }
 
 // resolve returns the definition that a reference within the schema names.
-func (c converter) resolve(ref string) (map[string]any, error) {
-	rest, ok := strings.CutPrefix(ref, "#")
-	var at any = c.root
-	for _, name := range strings.Split(strings.TrimPrefix(rest, "/"), "/") {
-		if name == "" {
-			continue
-		}
-		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
-		object, _ := at.(map[string]any)
-		at = object[name]
+func (c *converter) resolve(ref string) (target map[string]any) {
+	pointer, local := strings.CutPrefix(ref, "#")
+	raw, err := value.Lookup(&c.root, pointer)
+	if !local || err != nil || json.Unmarshal(raw, &target) != nil {
+		c.fail("reference %q not found", ref)
 	}
-	target, found := at.(map[string]any)
-	if !ok || !found {
-		return nil, fmt.Errorf("schema of a tool: reference %q not found", ref)
-	}
-	return target, nil
-}
-
-// setType sets the type. A list of types becomes anyOf, and null in it nullable.
-func (c converter) setType(out, in map[string]any, depth int) error {
-	switch t := in["type"].(type) {
-	case string:
-		out["type"] = t
-	case []any:
-		types := slices.DeleteFunc(slices.Clone(t), func(v any) bool { return v == "null" })
-		if len(types) < len(t) {
-			out["nullable"] = true
-		}
-		if len(types) == 1 {
-			out["type"] = types[0]
-			return nil
-		}
-		var any []any
-		for _, one := range types {
-			variant := maps.Clone(in)
-			variant["type"] = one
-			delete(variant, "anyOf")
-			schema, err := c.schema(variant, depth+1)
-			if err != nil {
-				return err
-			}
-			delete(schema, "description")
-			any = append(any, schema)
-		}
-		out["anyOf"] = any
-	default:
-		if in["properties"] != nil {
-			out["type"] = "object"
-		} else if in["items"] != nil {
-			out["type"] = "array"
-		}
-	}
-	return nil
+	return target
 }
 
 // setEnum sets the allowed values, which the server takes as texts only.
 func setEnum(out, in map[string]any) {
 	values, _ := in["enum"].([]any)
-	if value, ok := in["const"]; ok {
-		values = []any{value}
+	if v, ok := in["const"]; ok {
+		values = []any{v}
 	}
 	var texts []string
 	for _, v := range values {
@@ -157,61 +139,66 @@ func setEnum(out, in map[string]any) {
 	}
 }
 
-func (c converter) setProperties(out, in map[string]any, depth int) error {
+func (c *converter) setProperties(out, in map[string]any, depth int) {
 	from, _ := in["properties"].(map[string]any)
 	if len(from) == 0 {
-		return nil
+		return
 	}
 	properties := map[string]any{}
 	for name, v := range from {
-		property, err := c.schema(v, depth+1)
-		if err != nil {
-			return err
-		}
-		if property["type"] == nil && property["anyOf"] == nil {
-			property["type"] = "string"
-		}
-		properties[name] = property
+		properties[name] = c.typed(v, depth)
 	}
 	out["properties"] = properties
-	var required []any
 	list, _ := in["required"].([]any)
-	for _, v := range list {
-		if name, ok := v.(string); ok && properties[name] != nil {
-			required = append(required, name)
-		}
-	}
-	if required != nil {
+	required := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
+		name, _ := v.(string)
+		return properties[name] == nil
+	})
+	if len(required) > 0 {
 		out["required"] = required
+	}
+}
+
+// typesOf returns the types of a schema; of a list of types, those other than null.
+func typesOf(in map[string]any) []any {
+	switch t := in["type"].(type) {
+	case string:
+		return []any{t}
+	case []any:
+		return slices.DeleteFunc(slices.Clone(t), func(v any) bool { return v == "null" })
 	}
 	return nil
 }
 
-// setAnyOf sets the alternatives. oneOf becomes anyOf, the parts of allOf are merged, and null becomes nullable.
-func (c converter) setAnyOf(out, in map[string]any, depth int) error {
-	all, _ := in["allOf"].([]any)
-	for _, v := range all {
-		one, err := c.schema(v, depth+1)
-		if err != nil {
-			return err
+// alternatives returns the schemas of which one has to hold: those of anyOf or oneOf, else one for each of several types.
+func alternatives(in map[string]any, types []any) []any {
+	for _, name := range []string{"anyOf", "oneOf"} {
+		if list, _ := in[name].([]any); list != nil {
+			return list
 		}
-		mergeInto(out, one)
 	}
-	list, _ := in["anyOf"].([]any)
-	if list == nil {
-		list, _ = in["oneOf"].([]any)
+	if len(types) < 2 {
+		return nil
 	}
+	var list []any
+	for _, one := range types {
+		variant := maps.Clone(in)
+		variant["type"] = one
+		delete(variant, "description")
+		list = append(list, variant)
+	}
+	return list
+}
+
+// setAnyOf sets the alternatives. A single one is merged, and null becomes nullable.
+func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
 	var variants []any
 	for _, v := range list {
 		if m, _ := v.(map[string]any); m["type"] == "null" {
 			out["nullable"] = true
 			continue
 		}
-		variant, err := c.schema(v, depth+1)
-		if err != nil {
-			return err
-		}
-		variants = append(variants, variant)
+		variants = append(variants, c.schema(v, depth+1))
 	}
 	if len(variants) == 1 {
 		mergeInto(out, variants[0].(map[string]any))
@@ -219,7 +206,6 @@ func (c converter) setAnyOf(out, in map[string]any, depth int) error {
 		out["anyOf"] = variants
 		delete(out, "type")
 	}
-	return nil
 }
 
 // mergeInto adds the keywords of a schema to another, which wins.
