@@ -48,7 +48,12 @@ type Dir struct {
 
 // OpenDir opens the directory at the real path. The part of the path that one of the trusted real paths shares is opened in one step, the rest
 // component by component. Every directory of the rest must be readable. Errors wrap ErrChanged or are those of package os.
-func OpenDir(trusted []string, real string) (*Dir, error) {
+func OpenDir(trusted []string, real string) (*Dir, error) { return openDir(trusted, real, false) }
+
+// MakeDir is OpenDir, and creates the directory and missing ones above it.
+func MakeDir(trusted []string, real string) (*Dir, error) { return openDir(trusted, real, true) }
+
+func openDir(trusted []string, real string, create bool) (*Dir, error) {
 	start := filepath.VolumeName(real) + string(filepath.Separator)
 	for _, t := range trusted {
 		if c := commonDir(t, real); len(c) > len(start) {
@@ -62,7 +67,12 @@ func OpenDir(trusted []string, real string) (*Dir, error) {
 	d := &Dir{root, start}
 	for _, name := range components(real[len(start):]) {
 		next, err := d.Dir(name)
-		_ = d.Close() // only read from
+		if create && errors.Is(err, fs.ErrNotExist) {
+			if err = d.root.Mkdir(name, 0o777); err == nil || errors.Is(err, fs.ErrExist) { // another program has just created it
+				next, err = d.Dir(name)
+			}
+		}
+		_ = d.Close() // only read from, and a new directory is complete without it
 		if err != nil {
 			return nil, err
 		}
@@ -231,9 +241,6 @@ func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(nam
 func (d *Dir) Stage(name string, content []byte, o atomicfile.Options) (*atomicfile.Staged, error) {
 	return atomicfile.Stage(d.root, name, content, o)
 }
-
-// Mkdir creates the directory with the name.
-func (d *Dir) Mkdir(name string, mode fs.FileMode) error { return d.root.Mkdir(name, mode) }
 
 // Remove removes the file, the link or the empty directory with the name.
 func (d *Dir) Remove(name string) error { return d.root.Remove(name) }

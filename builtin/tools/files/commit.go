@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -97,33 +96,11 @@ type staged struct {
 	file *atomicfile.Staged
 }
 
-// directory opens the directory of the target, and creates it and missing ones above it.
-func (t target) directory() (*projectfs.Dir, error) {
-	path := filepath.Dir(t.real)
-	var missing []string // deepest first
-	dir, err := projectfs.OpenDir(t.trusted, path)
-	for errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
-		missing, path = append(missing, filepath.Base(path)), filepath.Dir(path)
-		dir, err = projectfs.OpenDir(t.trusted, path)
-	}
-	for _, name := range slices.Backward(missing) {
-		if err != nil {
-			break
-		}
-		above := dir
-		if err = above.Mkdir(name, 0o777); err == nil || errors.Is(err, fs.ErrExist) { // another program has just created it
-			dir, err = above.Dir(name)
-		}
-		_ = above.Close() // a new directory is complete without it
-	}
-	return dir, err
-}
-
 // stage writes the new content to a temporary file. commit renames it, so that the file always has the complete old or new content. An existing
 // file keeps its mode and, if the system allows it, its owner; its other names (hard links) keep the old content. After an error the old content
 // is unchanged and no temporary file is left.
 func (c *change) stage() (*staged, error) {
-	dir, err := c.directory()
+	dir, err := projectfs.MakeDir(c.trusted, filepath.Dir(c.real))
 	if err != nil {
 		return nil, explain(c.real, err)
 	}
