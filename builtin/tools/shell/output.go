@@ -18,41 +18,32 @@ const (
 // ready.
 type output struct {
 	mu    sync.Mutex
-	head  []byte
-	tail  []byte // at most 2*tailBytes; the last tailBytes of it count
-	total int64
-	shown int64 // total at the last call of news
+	text  []byte // at most headBytes+2*tailBytes
+	left  int    // bytes that were left out after the first headBytes
+	grown bool   // since the last call of news
 }
 
 // Write never fails.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	n := len(p)
-	o.total += int64(n)
-	if free := headBytes - len(o.head); free > 0 {
-		k := min(free, len(p))
-		o.head = append(o.head, p[:k]...)
-		p = p[k:]
+	o.text, o.grown = append(o.text, p...), true
+	if len(o.text) > headBytes+2*tailBytes {
+		tail := o.text[len(o.text)-tailBytes:]
+		o.left += len(o.text) - headBytes - tailBytes
+		o.text = append(o.text[:headBytes], tail...)
 	}
-	if len(p) > tailBytes {
-		p = p[len(p)-tailBytes:]
-	}
-	if len(o.tail)+len(p) > 2*tailBytes {
-		o.tail = o.tail[:copy(o.tail, o.tail[len(o.tail)-tailBytes:])]
-	}
-	o.tail = append(o.tail, p...)
-	return n, nil
+	return len(p), nil
 }
 
 // news returns the end of the text, at most n bytes of it, and whether it has grown since the last call.
 func (o *output) news(n int) (end string, grown bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.total == o.shown {
+	if !o.grown {
 		return "", false
 	}
-	o.shown = o.total
+	o.grown = false
 	return o.end(n), true
 }
 
@@ -60,12 +51,11 @@ func (o *output) news(n int) (end string, grown bool) {
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	tail := o.tail[max(0, len(o.tail)-tailBytes):]
-	left := o.total - int64(len(o.head)) - int64(len(tail))
+	left := o.left + max(0, len(o.text)-headBytes-tailBytes)
 	if left == 0 {
-		return readable(string(o.head) + string(tail))
+		return readable(o.text)
 	}
-	return readable(string(o.head)) + fmt.Sprintf("\n\n[... %d bytes left out ...]\n\n", left) + readable(string(tail))
+	return readable(o.text[:headBytes]) + fmt.Sprintf("\n\n[... %d bytes left out ...]\n\n", left) + readable(o.text[len(o.text)-tailBytes:])
 }
 
 // last returns the end of the text, at most n bytes of it.
@@ -77,20 +67,14 @@ func (o *output) last(n int) string {
 
 // end is last while o.mu is held.
 func (o *output) end(n int) string {
-	text := o.tail[max(0, len(o.tail)-n):]
-	if missing := n - len(text); missing > 0 {
-		text = append(append([]byte(nil), o.head[max(0, len(o.head)-missing):]...), text...)
+	text := o.text[max(0, len(o.text)-n):]
+	for len(text) > 0 && len(text) < len(o.text) && !utf8.RuneStart(text[0]) {
+		text = text[1:]
 	}
-	if int64(len(text)) < o.total {
-		for len(text) > 0 && !utf8.RuneStart(text[0]) {
-			text = text[1:]
-		}
-	}
-	return readable(string(text))
+	return readable(text)
 }
 
 // readable replaces invalid UTF-8, and NUL, which some servers refuse, with U+FFFD.
-func readable(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	return strings.ReplaceAll(text, "\x00", "\uFFFD")
+func readable(text []byte) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -45,8 +45,8 @@ func TestOutput(t *testing.T) {
 					t.Errorf("last(%d) has %d bytes, want the last %d", n, len(last), len(want))
 				}
 			}
-			if cap(o.head)+cap(o.tail) > 4*(headBytes+tailBytes) {
-				t.Errorf("holds %d bytes", cap(o.head)+cap(o.tail))
+			if cap(o.text) > 4*(headBytes+tailBytes) {
+				t.Errorf("holds %d bytes", cap(o.text))
 			}
 		})
 	}
