@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/httpx"
@@ -28,7 +29,7 @@ type Redirect struct {
 	path     string
 	requests chan url.Values
 	server   *http.Server
-	done     chan struct{}
+	serving  sync.WaitGroup
 }
 
 // Listen starts to listen at a loopback address, such as http://127.0.0.1:0/callback; port 0 means any free port. The caller closes the
@@ -47,12 +48,9 @@ func Listen(ctx context.Context, address string) (*Redirect, error) {
 		_, port, _ := net.SplitHostPort(l.Addr().String())
 		u.Host = net.JoinHostPort(u.Hostname(), port)
 	}
-	r := &Redirect{URL: u.String(), path: u.Path, requests: make(chan url.Values), done: make(chan struct{})}
+	r := &Redirect{URL: u.String(), path: u.Path, requests: make(chan url.Values)}
 	r.server = &http.Server{Handler: http.HandlerFunc(r.serve), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
-	go func() { // ends with Close, which waits
-		defer close(r.done)
-		_ = r.server.Serve(l)
-	}()
+	r.serving.Go(func() { _ = r.server.Serve(l) }) // ends with Close, which waits
 	return r, nil
 }
 
@@ -80,7 +78,7 @@ func (r *Redirect) Close(ctx context.Context) error {
 	if err != nil {
 		err = errors.Join(err, r.server.Close())
 	}
-	<-r.done
+	r.serving.Wait()
 	return err
 }
 
@@ -98,14 +96,11 @@ func (r *Redirect) Answer(ctx context.Context, authorization string, visit Visit
 	state := u.Query().Get("state")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type result struct {
-		text string
-		err  error
-	}
-	entered := make(chan result, 1)
+	var text string
+	entered := make(chan struct{})
 	go func() { // ends with visit, which ends with ctx
-		text, err := visit(ctx, authorization)
-		entered <- result{text, err}
+		defer close(entered)
+		text, err = visit(ctx, authorization)
 	}()
 	var requests chan url.Values
 	if r != nil {
@@ -120,11 +115,11 @@ func (r *Redirect) Answer(ctx context.Context, authorization string, visit Visit
 			cancel()
 			<-entered
 			return checked(values)
-		case typed := <-entered:
-			if typed.err != nil {
-				return nil, typed.err
+		case <-entered:
+			if err != nil {
+				return nil, err
 			}
-			values, err := parseRedirect(typed.text)
+			values, err := parseRedirect(text)
 			if err == nil && values.Get("state") != state {
 				err = errors.New("the address belongs to another sign-in (its state differs)")
 			}

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -82,9 +83,8 @@ type Endpoint struct {
 
 // Request sends a form to the endpoint, with the client, and returns the token. Errors: *Error for a refusal.
 func (e *Endpoint) Request(ctx context.Context, form url.Values) (*Token, error) {
-	header := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	req := http.Request{Header: http.Header{}}
 	if e.InHeader && e.Secret != "" { // see RFC 6749, section 2.3.1: both are encoded as in a form
-		req := http.Request{Header: header}
 		req.SetBasicAuth(url.QueryEscape(e.ClientID), url.QueryEscape(e.Secret))
 	} else {
 		form = maps.Clone(form)
@@ -93,7 +93,7 @@ func (e *Endpoint) Request(ctx context.Context, form url.Values) (*Token, error)
 			form.Set("client_secret", e.Secret)
 		}
 	}
-	answer, err := post(ctx, e.HTTP, e.URL, header, form.Encode(), cmp.Or(e.Timeout, requestTimeout))
+	answer, err := post(ctx, e.HTTP, e.URL, req.Header, form, cmp.Or(e.Timeout, requestTimeout))
 	if err != nil {
 		return nil, err
 	}
@@ -109,18 +109,11 @@ func (a Answer) Text(name string) string {
 	return s
 }
 
-// Number returns a whole number, which some servers send as a text, or 0.
+// Number returns a number that is not negative, which some servers send as a text, or 0.
 func (a Answer) Number(name string) int64 {
-	switch v := a[name].(type) {
-	case float64:
-		if v >= 0 && v < 1<<53 {
-			return int64(v)
-		}
-	case string:
-		n, err := strconv.ParseInt(v, 10, 64)
-		if err == nil && n >= 0 {
-			return n
-		}
+	n, _ := strconv.ParseFloat(fmt.Sprint(a[name]), 64) // 0 for other values
+	if n >= 0 && n < 1<<53 {
+		return int64(n)
 	}
 	return 0
 }
@@ -140,19 +133,29 @@ func (a Answer) token(now time.Time) (*Token, error) {
 	return t, nil
 }
 
-// Post sends a body and returns the decoded answer. Errors: *Error for a refusal, whatever its status.
-func Post(ctx context.Context, client Doer, address string, header http.Header, body string) (Answer, error) {
-	return post(ctx, client, address, header, body, requestTimeout)
+// Post sends a form (url.Values) or another value as JSON, and returns the decoded answer. Errors: *Error for a refusal, whatever its status.
+func Post(ctx context.Context, client Doer, address string, body any) (Answer, error) {
+	return post(ctx, client, address, http.Header{}, body, requestTimeout)
 }
 
-func post(ctx context.Context, client Doer, address string, header http.Header, body string, timeout time.Duration) (Answer, error) {
+func post(ctx context.Context, client Doer, address string, header http.Header, body any, timeout time.Duration) (Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the authorization server did not answer within %s", timeout))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	form, isForm := body.(url.Values)
+	sent, kind := []byte(form.Encode()), "application/x-www-form-urlencoded"
+	if !isForm {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
+			return nil, err
+		}
+		kind = "application/json"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(sent))
 	if err != nil {
 		return nil, err
 	}
-	req.Header = header.Clone()
+	req.Header = header
+	req.Header.Set("Content-Type", kind)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "tenon")
 	resp, err := client.Do(req)

@@ -2,7 +2,6 @@ package signin
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -108,7 +107,7 @@ func azureResource(address string) string {
 // azureScope returns the scope of tokens for an address. Foundry's addresses outside of /models have their own.
 func azureScope(base string) string {
 	u, err := url.Parse(base)
-	if err == nil && strings.HasSuffix(strings.ToLower(u.Hostname()), ".services.ai.azure.com") && !strings.HasPrefix(cmp.Or(u.Path, "/"), "/models") {
+	if err == nil && strings.HasSuffix(strings.ToLower(u.Hostname()), ".services.ai.azure.com") && !strings.HasPrefix(u.Path, "/models") {
 		return scopeFoundry
 	}
 	return scopeCognitive

@@ -15,9 +15,9 @@ import (
 
 // Plugin contributes the sign-ins.
 type Plugin struct {
-	copilot copilot
-	chatgpt chatgpt
-	xai     xai
+	copilot *copilot
+	chatgpt *chatgpt
+	xai     *xai
 	azure   azure
 }
 
@@ -31,10 +31,10 @@ func New() *Plugin {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 5 * time.Second}
 	client := &http.Client{Transport: httpx.Proxied{Transport: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &Plugin{
-		copilot: copilot{http: client, server: "https://github.com"},
-		xai:     xai{http: client, issuer: "https://auth.x.ai", api: "https://api.x.ai/v1"},
+		copilot: newCopilot(client, "https://github.com"),
+		chatgpt: newChatGPT(client, "https://auth.openai.com", "http://localhost:1455/auth/callback", "https://chatgpt.com/backend-api/codex"),
+		xai:     newXAI(client, "https://auth.x.ai", "https://api.x.ai/v1"),
 		azure:   azure{command: []string{"az"}},
-		chatgpt: chatgpt{http: client, issuer: "https://auth.openai.com", redirect: "http://localhost:1455/auth/callback", api: "https://chatgpt.com/backend-api/codex"},
 	}
 }
 
@@ -66,11 +66,11 @@ func (p *Plugin) AuthMethods() []sdk.AuthMethod {
 	}
 	return []sdk.AuthMethod{
 		{Provider: "github-copilot", ID: "device", Name: "GitHub account", Login: p.copilot.login, Apply: applyCopilot},
-		{Provider: "xai", ID: "device", Name: "SuperGrok account, with a code", Login: p.xai.login, Refresh: p.xai.refresh, Apply: p.xai.apply},
+		{Provider: "xai", ID: "device", Name: "SuperGrok account, with a code", Login: p.xai.device, Refresh: p.xai.refresh, Apply: p.xai.apply},
 		entra("azure"),
 		entra("azure-cognitive-services"),
 		chatgpt("browser", "ChatGPT account, in a browser on this machine", p.chatgpt.browser),
-		chatgpt("device", "ChatGPT account, with a code", p.chatgpt.device),
+		chatgpt("device", "ChatGPT account, with a code", p.chatgpt.code),
 	}
 }
 
@@ -80,4 +80,11 @@ func text(options sdk.Object, name, otherwise string) string {
 		return s
 	}
 	return otherwise
+}
+
+func setOption(info *sdk.ProviderInfo, name string, value any) {
+	if info.Options == nil {
+		info.Options = sdk.Object{}
+	}
+	info.Options[name] = value
 }

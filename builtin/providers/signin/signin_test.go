@@ -188,7 +188,7 @@ func TestDeviceCodes(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newProvider(t, c.answers...)
-				copilot := copilot{http: p, server: "https://p.example"}
+				copilot := newCopilot(p, "https://p.example")
 				u := &user{}
 				token, err := copilot.login(t.Context(), sdk.Object{}, u)
 				if !errors.Is(err, c.want) {
@@ -215,11 +215,11 @@ func TestXAI(t *testing.T) {
 
 func testXAI(t *testing.T) {
 	p := newProvider(t, "authorization_pending", "slow_down", "authorization_pending")
-	x := xai{http: p, issuer: "https://p.example", api: "https://api.example/v1"}
+	x := newXAI(p, "https://p.example", "https://api.example/v1")
 	u := &user{}
-	token, err := x.login(t.Context(), sdk.Object{}, u)
+	token, err := x.device(t.Context(), sdk.Object{}, u)
 	if err != nil || token.Access != "at1" || u.code != "https://x.example/d?c=GR-OK GR-OK" || len(u.notices) != 1 || !strings.Contains(u.notices[0], "Grok CLI") {
-		t.Fatalf("login() = %+v, %v; shown %q, %q", token, err, u.code, u.notices)
+		t.Fatalf("device() = %+v, %v; shown %q, %q", token, err, u.code, u.notices)
 	}
 	if left := time.Until(time.UnixMilli(token.Expires)); left < 50*time.Minute || left > time.Hour-xaiMargin {
 		t.Errorf("the token of an hour ends in %s, want two minutes earlier", left)
@@ -237,7 +237,9 @@ func testXAI(t *testing.T) {
 		t.Errorf("a refresh token that was used = %v, want invalid_grant", err)
 	}
 	jwt := "x." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp": 2000000000}`)) + ".y"
-	if got, want := xaiToken(&oauth.Token{Access: jwt}).Expires, int64(2_000_000_000_000)-xaiMargin.Milliseconds(); got != want {
+	early := &sdk.Token{Access: jwt}
+	endEarly(early, nil, nil)
+	if got, want := early.Expires, int64(2_000_000_000_000)-xaiMargin.Milliseconds(); got != want {
 		t.Errorf("end by the JWT %d, want %d", got, want)
 	}
 }
@@ -246,7 +248,7 @@ func TestOwnClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := &user{}
-		copilot := copilot{http: newProvider(t), server: "https://github.example"}
+		copilot := newCopilot(newProvider(t), "https://github.example")
 		token, err := copilot.login(t.Context(), sdk.Object{"clientId": "mine", "enterpriseUrl": "https://p.example/"}, u)
 		if err != nil || len(u.notices) != 0 {
 			t.Fatalf("login() = %v with notices %q, want none about another program's client", err, u.notices)
@@ -273,7 +275,7 @@ func TestChatGPT(t *testing.T) {
 func testChatGPT(t *testing.T, device bool) {
 	t.Helper()
 	p := newProvider(t, "authorization_pending", "authorization_pending")
-	c := chatgpt{http: p, issuer: "https://p.example", redirect: "http://localhost:0/auth/callback", api: "https://api.example"}
+	c := newChatGPT(p, "https://p.example", "http://localhost:0/auth/callback", "https://api.example")
 	u := &user{browse: func(ctx context.Context, address string) (string, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
@@ -294,7 +296,7 @@ func testChatGPT(t *testing.T, device bool) {
 	}}
 	login := c.browser
 	if device {
-		login = c.device
+		login = c.code
 	}
 	token, err := login(t.Context(), sdk.Object{}, u)
 	if err != nil {
@@ -313,7 +315,7 @@ func testChatGPT(t *testing.T, device bool) {
 		t.Errorf("provider %+v", info)
 	}
 	second, err := c.refresh(t.Context(), sdk.Object{}, token)
-	if err != nil || second.Access != "at2" || second.Refresh != "rt2" || second.Metadata[account] != "acc" {
+	if err != nil || second.Access != "at2" || second.Refresh != "rt2" || second.Metadata[charged] != "acc" {
 		t.Fatalf("refresh() = %+v, %v", second, err)
 	}
 	var refused *oauth.Error
