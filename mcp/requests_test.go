@@ -110,7 +110,19 @@ func TestElicitation(t *testing.T) {
 		"an address, not opened": {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}`, answer([]string{"No"}), `{"action":"decline"}`},
 		"a file":                 {`{"mode":"url","message":"Go","elicitationId":"1","url":"file:///etc/passwd"}`, answer([]string{"Yes"}), "want an absolute http"},
 		"a disguised address":    {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://good.example@evil.example"}`, answer([]string{"Yes"}), "without a user"},
-		"a nested object":        {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "unsupported type"},
+		"a pattern": {
+			`{"message":"?","requestedSchema":{"properties":{"a":{"type":"string","pattern":"^[a-z]+$","maxLength":3}}}}`,
+			func(q []sdk.Question) ([][]string, error) {
+				switch problem := q[0].Form.Problem; {
+				case problem == "":
+					return [][]string{{"A"}}, nil
+				case strings.Contains(problem, `"A" does not match`):
+					return [][]string{{"abcd"}}, nil
+				}
+				return [][]string{{"ab"}}, nil
+			}, `{"action":"accept","content":{"a":"ab"}}`,
+		},
+		"a nested object": {`{"message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"object"}}}}`, answer(), "unsupported type"},
 	}
 	for name, test := range tests { // one after the other: the server's questions belong to the session's latest call
 		t.Run(name, func(t *testing.T) {
