@@ -103,10 +103,8 @@ func (l *link) run(ctx context.Context, delay time.Duration) {
 
 // serve offers the connection until it is lost and reports whether it was used successfully.
 func (l *link) serve(ctx context.Context, c *connection) bool {
-	ctx, cancel := context.WithCancel(ctx)
-	var listening sync.WaitGroup
-	listening.Go(func() { c.Listen(ctx) }) // ends with ctx
-	l.plugin.connected(ctx, c)             // before get returns it
+	c.Listen()
+	l.plugin.connected(ctx, c) // before get returns it
 	l.set(stateReady, c, nil)
 	select {
 	case <-c.Lost():
@@ -114,9 +112,7 @@ func (l *link) serve(ctx context.Context, c *connection) bool {
 	case <-ctx.Done():
 		l.set(stateClosed, nil, errClosed)
 	}
-	cancel()
 	c.Close()
-	listening.Wait()
 	return l.used.Swap(false)
 }
 

@@ -86,14 +86,6 @@ func (l *calls) of(ctx context.Context) *Call {
 	return found
 }
 
-// respond answers a request of the server, as part of the call it belongs to.
-func (c *Conn) respond(ctx context.Context, method string, params json.RawMessage) (any, error) {
-	if method == string(mcp.MethodPing) {
-		return struct{}{}, nil
-	}
-	return c.dialer.Answer(ctx, c.calls.of(ctx), method, params)
-}
-
 // progress displays a call's progress. It is called on a reading goroutine.
 func (l *calls) progress(params map[string]any) {
 	token, _ := params["progressToken"].(string)
@@ -159,15 +151,14 @@ var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of w
 // watch records the number of a local server's messages at the start of a call; the returned function is called at its end. A stuck process
 // never recovers and may use a processor, so it is ended and restarted.
 func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
-	t, ok := c.carrier.(*stdio)
-	if !ok {
+	if _, ok := c.carrier.(*stdio); !ok {
 		return func(error) {}
 	}
-	before := t.received.Load()
+	before := c.received.Load()
 	return func(err error) {
 		late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
 		switch {
-		case t.received.Load() != before:
+		case c.received.Load() != before:
 			c.silent.Store(0)
 		case late && c.silent.Add(1) >= maxSilent:
 			c.fail(errStuck)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/ongoing"
 )
 
 const (
@@ -20,19 +22,26 @@ const (
 
 // Conn is one connection. It is safe for concurrent use.
 type Conn struct {
-	carrier carrier
-	next    atomic.Int64 // number of the last request
-	calls   calls
 	dialer  *Dialer
+	carrier carrier
+	calls   calls
+	running *ongoing.Operations // goroutines, streams, and answers to the server
+
+	next    atomic.Int64 // number of the last request
+	mu      sync.Mutex
+	waiting map[string]chan *message // requests without an answer, by their ID
+
+	received atomic.Int64  // number of the server's messages
+	incoming chan struct{} // a token for each request of the server that is being answered
 
 	life context.Context         // ends when the connection is lost
 	fail context.CancelCauseFunc // marks the connection as lost; the first cause is kept
+	shut sync.Once
 
 	version atomic.Value          // string; the revision of the protocol, set by the handshake
 	hello   *mcp.InitializeResult // set by the handshake
 
-	subscriptions chan string            // resources for Listen
-	logLevel      atomic.Pointer[string] // for each request of the stateless revision
+	logLevel atomic.Pointer[string] // for each request of the stateless revision
 
 	silent   atomic.Int32        // consecutive timeouts without any message of the server
 	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
@@ -47,8 +56,12 @@ func (c *Conn) Hello() *mcp.InitializeResult { return c.hello }
 
 // Close ends the connection and waits for its goroutines and processes. It may be called twice.
 func (c *Conn) Close() {
-	c.fail(errClosed)
-	c.carrier.close()
+	c.shut.Do(func() {
+		c.fail(errClosed)
+		c.running.Close()
+		c.carrier.close()
+		_ = c.running.Wait(context.WithoutCancel(c.life)) // without a limit
+	})
 }
 
 // List reads all pages of a list ("tools" for tools/list), at most maxEntries elements.
@@ -110,50 +123,29 @@ func (c *Conn) repeats(raw json.RawMessage) bool {
 	return true
 }
 
-// announces reports whether the server sends notifications about changed lists.
-func (c *Conn) announces() bool {
+// Listen requests the notifications of a server of the stateless revision about its lists, in the background until Close. After an error
+// of the server the lists are requested at the next start.
+func (c *Conn) Listen() {
 	s := &c.hello.Capabilities
-	return s.Tools != nil && s.Tools.ListChanged || s.Prompts != nil && s.Prompts.ListChanged
-}
-
-// Listen requests the notifications of a server of the stateless revision, about its lists and the resources of Subscribe, until ctx ends.
-// After an error of the server the lists are requested at the next start.
-func (c *Conn) Listen(ctx context.Context) {
-	if !c.modern() {
-		return
-	}
-	var running sync.WaitGroup
-	defer running.Wait()
-	listen := func(filter mcp.SubscriptionFilter) {
-		running.Go(func() { // ends with ctx at the latest
-			_, _ = c.Request(ctx, string(mcp.MethodSubscriptionsListen), map[string]any{"notifications": filter})
-		})
-	}
-	if c.announces() {
-		listen(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
-	}
-	for {
-		select {
-		case uri := <-c.subscriptions:
-			listen(mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}})
-		case <-ctx.Done():
-			return
-		}
+	if c.modern() && (s.Tools != nil && s.Tools.ListChanged || s.Prompts != nil && s.Prompts.ListChanged) {
+		c.listen(mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true})
 	}
 }
 
-// Subscribe requests notifications/resources/updated for a resource. In the stateless revision, Listen must be running.
+func (c *Conn) listen(filter mcp.SubscriptionFilter) {
+	c.running.Go(func() { // ends with Close at the latest
+		_, _ = c.Request(c.running.Life(), string(mcp.MethodSubscriptionsListen), map[string]any{"notifications": filter})
+	})
+}
+
+// Subscribe requests notifications/resources/updated for a resource.
 func (c *Conn) Subscribe(ctx context.Context, uri string) error {
-	if !c.modern() {
-		_, err := c.Request(ctx, string(mcp.MethodResourcesSubscribe), map[string]any{"uri": uri})
-		return err
-	}
-	select {
-	case c.subscriptions <- uri:
+	if c.modern() {
+		c.listen(mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}})
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	_, err := c.Request(ctx, string(mcp.MethodResourcesSubscribe), map[string]any{"uri": uri})
+	return err
 }
 
 // SetLogLevel requests the log messages of a level and above from a server of the older revisions; in the stateless one, each request

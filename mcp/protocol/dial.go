@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/ongoing"
 )
 
 // discoveryShare is the part of Timeout for the discovery of the stateless revision, which older servers may ignore: a third leaves
@@ -85,23 +87,29 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 	return nil, fmt.Errorf("no streamable HTTP or SSE endpoint at this address: %w", err)
 }
 
-func (d *Dialer) stdio(b *base) (carrier, error) { return newStdio(d.Command, b) }
+func (d *Dialer) stdio(c *Conn) (carrier, error) { return newStdio(d.Command, c) }
 
-func (d *Dialer) streamable(b *base) (carrier, error) {
-	web, err := newWeb(d.Remote, b)
-	return &streamable{web: web}, err
+func (d *Dialer) streamable(c *Conn) (carrier, error) {
+	return &streamable{web: newWeb(d.Remote, c)}, nil
 }
 
-func (d *Dialer) sse(b *base) (carrier, error) {
-	web, err := newWeb(d.Remote, b)
-	return &httpSSE{web: web}, err
+func (d *Dialer) sse(c *Conn) (carrier, error) {
+	return &httpSSE{web: newWeb(d.Remote, c)}, nil
+}
+
+// newConn returns a connection without a carrier. Its life does not end with ctx.
+func newConn(ctx context.Context, d *Dialer) *Conn {
+	c := &Conn{
+		dialer: d, running: ongoing.New(ctx), waiting: map[string]chan *message{}, incoming: make(chan struct{}, maxIncoming),
+	}
+	c.life, c.fail = context.WithCancelCause(context.WithoutCancel(ctx))
+	return c
 }
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
-func (d *Dialer) open(ctx context.Context, carry func(*base) (carrier, error), legacy bool) (c *Conn, err error) {
-	c = &Conn{dialer: d, subscriptions: make(chan string)}
-	c.life, c.fail = context.WithCancelCause(context.WithoutCancel(ctx))
-	if c.carrier, err = carry(newBase(ctx, c)); err != nil {
+func (d *Dialer) open(ctx context.Context, carry func(*Conn) (carrier, error), legacy bool) (c *Conn, err error) {
+	c = newConn(ctx, d)
+	if c.carrier, err = carry(c); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)

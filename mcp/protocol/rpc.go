@@ -38,15 +38,12 @@ type message struct {
 	Error  *mcp.JSONRPCErrorDetails `json:"error"`
 }
 
+// wantsAnswer reports whether the message is a request.
+func (m *outgoing) wantsAnswer() bool { return m.Method != "" && m.ID != nil }
+
 func (m *message) isAnswer() bool { return m.Method == "" }
 
-// answers reports whether the message is the answer to a request. Some servers return its ID as a string; an error about a message that the
-// server could not read has no ID.
-func (m *message) answers(r *outgoing) bool {
-	return m.isAnswer() && (m.key() == string(r.ID) || m.Error != nil && (m.hasNoID() || string(m.ID) == `""`))
-}
-
-// key returns the ID of a request that the message answers.
+// key returns the ID of a request that the message answers. Some servers return it as a string.
 func (m *message) key() string { return strings.Trim(string(m.ID), `"`) }
 
 func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
@@ -70,11 +67,9 @@ func decodeMessages(raw []byte) ([]message, error) {
 type carrier interface {
 	// start connects, once. ctx limits only the connecting.
 	start(ctx context.Context) error
-	// request sends a request and waits for its answer, at most until ctx ends.
-	request(ctx context.Context, r *outgoing) (*message, error)
-	// put sends a notification or an answer.
-	put(ctx context.Context, m *outgoing) error
-	// close ends the connection and waits for its goroutines. It may be called without start, and twice.
+	// send sends a message. Answers arrive by Conn.receive: the carrier may wait for them, or return before. ctx limits only send.
+	send(ctx context.Context, m *outgoing) error
+	// close ends the connection to the server. It is called once, perhaps without start. Conn waits for the goroutines.
 	close()
 }
 

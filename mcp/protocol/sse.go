@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/internal/sse"
@@ -18,14 +17,13 @@ import (
 type httpSSE struct {
 	*web
 	endpoint string // set before start returns
-	waiting  waiting
 }
 
 // start opens the stream and waits for the URL.
 func (s *httpSSE) start(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, s.Close)
+	stop := context.AfterFunc(ctx, s.conn.running.Close)
 	defer stop()
-	resp, err := s.send(s.Life(), http.MethodGet, s.url, mediaEvents, nil, nil)
+	resp, err := s.do(s.conn.running.Life(), http.MethodGet, s.base.String(), mediaEvents, nil, nil)
 	if err != nil {
 		return cmp.Or(ctx.Err(), err)
 	}
@@ -38,10 +36,9 @@ func (s *httpSSE) start(ctx context.Context) error {
 		_ = resp.Body.Close()
 		return cmp.Or(ctx.Err(), err)
 	}
-	if !s.Go(func() {
+	if !s.conn.running.Go(func() {
 		defer resp.Body.Close()
 		err := s.read(events)
-		s.Close() // cancels waiting requests
 		s.conn.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
 	}) {
 		_ = resp.Body.Close()
@@ -60,11 +57,7 @@ func (s *httpSSE) address(events *sse.Reader) (string, error) {
 		if kind != "endpoint" {
 			continue
 		}
-		base, err := url.Parse(s.url)
-		if err != nil {
-			return "", err
-		}
-		endpoint, err := base.Parse(string(data))
+		endpoint, err := s.base.Parse(string(data))
 		if err != nil {
 			return "", fmt.Errorf("the server's address for messages, %q, is invalid", visible.Strip(string(data)))
 		}
@@ -85,35 +78,24 @@ func (s *httpSSE) read(events *sse.Reader) error {
 		if kind != "message" {
 			continue
 		}
-		_ = s.receive(s.Life(), data, s.waiting.pass) // other output is logged
+		_ = s.conn.receive(s.conn.running.Life(), nil, data) // other output is logged
 	}
 }
 
-// request sends a request and waits for its answer on the stream.
-func (s *httpSSE) request(ctx context.Context, r *outgoing) (*message, error) {
-	bound, cancel := s.Bound(ctx)
-	defer cancel()
-	m, err := s.waiting.exchange(bound, r, nil, func() error { return s.put(bound, r) })
-	return m, s.failed(ctx, err)
+// send sends a message.
+func (s *httpSSE) send(ctx context.Context, m *outgoing) error {
+	return s.bound(ctx, func(ctx context.Context) error {
+		resp, err := s.do(ctx, http.MethodPost, s.endpoint, mediaJSON, m, nil)
+		if err != nil {
+			return err
+		}
+		defer discard(resp)
+		if resp.StatusCode/100 != 2 {
+			return unexpected(resp)
+		}
+		return nil
+	})
 }
-
-// put sends a message.
-func (s *httpSSE) put(ctx context.Context, m *outgoing) error {
-	bound, cancel := s.Bound(ctx)
-	defer cancel()
-	resp, err := s.send(bound, http.MethodPost, s.endpoint, mediaJSON, m, nil)
-	if err != nil {
-		return s.failed(ctx, err)
-	}
-	defer discard(resp)
-	if resp.StatusCode/100 != 2 {
-		return unexpected(resp)
-	}
-	return nil
-}
-
-// close ends the stream.
-func (s *httpSSE) close() { s.shut() }
 
 var (
 	_ carrier = (*httpSSE)(nil)

@@ -41,7 +41,7 @@ const (
 // Goroutines: one reads, one writes, one waits for the process, one copies its errors to the log, and one answers each request of the
 // server. All end with the process; close waits for them.
 type stdio struct {
-	*base
+	conn *Conn
 	cmd  *exec.Cmd
 	path string // the command's path, for errors
 
@@ -51,10 +51,8 @@ type stdio struct {
 	in  io.WriteCloser
 	out chan []byte // lines for the server
 
-	waiting   waiting
-	exited    chan struct{} // the process is gone
-	output    sync.WaitGroup
-	closeOnce sync.Once
+	exited chan struct{} // the process is gone
+	output sync.WaitGroup
 }
 
 // Command runs a local server.
@@ -70,7 +68,7 @@ type Command struct {
 }
 
 // newStdio prepares the child; nothing runs before start.
-func newStdio(c *Command, b *base) (*stdio, error) {
+func newStdio(c *Command, conn *Conn) (*stdio, error) {
 	env := child.Environ(c.Environ, c.Env)
 	path, err := lookPath(c.Name, c.Dir, env)
 	if err != nil {
@@ -82,7 +80,7 @@ func newStdio(c *Command, b *base) (*stdio, error) {
 	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
 	child.Prepare(cmd)
 	return &stdio{
-		base: b, cmd: cmd, path: path, confine: c.Confine, out: make(chan []byte, maxWaiting), exited: make(chan struct{}),
+		conn: conn, cmd: cmd, path: path, confine: c.Confine, out: make(chan []byte, maxWaiting), exited: make(chan struct{}),
 	}, nil
 }
 
@@ -120,8 +118,8 @@ func (t *stdio) start(context.Context) error {
 	t.in = pipes.Stdin
 	t.output.Go(func() { t.read(pipes.Stdout) })
 	t.output.Go(func() { _, _ = io.Copy(t.conn.dialer.Log, pipes.Stderr) })
-	t.Go(t.write)
-	t.Go(func() { t.wait(pipes) })
+	t.conn.running.Go(t.write)
+	t.conn.running.Go(func() { t.wait(pipes) })
 	return nil
 }
 
@@ -130,7 +128,7 @@ func (t *stdio) read(out io.ReadCloser) {
 	lines := sse.Lines(out, maxMessageBytes)
 	for lines.Scan() {
 		if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 {
-			_ = t.receive(t.Life(), text, t.waiting.pass) // other output is logged
+			_ = t.conn.receive(t.conn.running.Life(), nil, text) // other output is logged
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause
@@ -156,7 +154,7 @@ func (t *stdio) write() {
 // wait waits for the process and ends its process group.
 func (t *stdio) wait(pipes *child.Pipes) {
 	err := t.cmd.Wait()
-	t.Close() // no answer can reach it, so none keeps read from its last output
+	t.conn.running.Close() // no answer can reach it, so none keeps read from its last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
 		_, _ = fmt.Fprintln(t.conn.dialer.Log, "tenon: temporary files of the server stay:", err)
@@ -174,17 +172,8 @@ func (t *stdio) wait(pipes *child.Pipes) {
 	pipes.Close()
 }
 
-// request sends a request and waits for its answer, or until the connection is lost.
-func (t *stdio) request(ctx context.Context, r *outgoing) (*message, error) {
-	m, err := t.waiting.exchange(ctx, r, t.conn.Lost(), func() error { return t.put(ctx, r) })
-	if m == nil && err == nil {
-		err = t.conn.Cause()
-	}
-	return m, err
-}
-
-// put queues a message.
-func (t *stdio) put(ctx context.Context, m *outgoing) error {
+// send queues a message.
+func (t *stdio) send(ctx context.Context, m *outgoing) error {
 	line, err := json.Marshal(m)
 	if err == nil {
 		err = t.conn.Cause()
@@ -202,20 +191,19 @@ func (t *stdio) put(ctx context.Context, m *outgoing) error {
 	}
 }
 
-// close ends the server: it closes its input, then sends SIGTERM, then kills it. When close returns, its process group has ended.
+// close ends the server: it closes its input, then sends SIGTERM, then kills it. The end of its process group ends wait.
 func (t *stdio) close() {
-	t.closeOnce.Do(func() {
-		if t.in != nil { // it was started
-			_ = t.in.Close()
-			if t.received.Load() == 0 || !t.gone() { // one that has said nothing yet has nothing to finish
-				_ = child.Terminate(t.cmd)
-				if !t.gone() {
-					_ = child.Kill(t.cmd)
-				}
-			}
-		}
-		t.shut()
-	})
+	if t.in == nil { // it was not started
+		return
+	}
+	_ = t.in.Close()
+	if t.conn.received.Load() > 0 && t.gone() { // one that has said nothing yet has nothing to finish
+		return
+	}
+	_ = child.Terminate(t.cmd)
+	if !t.gone() {
+		_ = child.Kill(t.cmd)
+	}
 }
 
 // gone waits for the process, at most for closeGrace.

@@ -59,7 +59,7 @@ func (s *streamable) post(ctx context.Context, m *outgoing) (*http.Response, err
 	if m.Method != "" {
 		header.Set(mcp.HeaderMethod, m.Method)
 	}
-	return s.send(ctx, http.MethodPost, s.url, mediaJSON+", "+mediaEvents, m, header)
+	return s.do(ctx, http.MethodPost, s.base.String(), mediaJSON+", "+mediaEvents, m, header)
 }
 
 // stream requests a stream of events in the session, after the event with an ID if it is not empty.
@@ -68,7 +68,7 @@ func (s *streamable) stream(ctx context.Context, after string) (*http.Response, 
 	if after != "" {
 		header.Set(headerLastEvent, after)
 	}
-	return s.send(ctx, http.MethodGet, s.url, mediaEvents, nil, header)
+	return s.do(ctx, http.MethodGet, s.base.String(), mediaEvents, nil, header)
 }
 
 // header returns the header of the session.
@@ -80,26 +80,32 @@ func (s *streamable) header() http.Header {
 	return header
 }
 
-// request sends a request and waits for its answer.
-func (s *streamable) request(ctx context.Context, r *outgoing) (*message, error) {
-	bound, cancel := s.Bound(ctx)
-	defer cancel()
-	answer, err := s.ask(bound, r)
-	return answer, s.failed(ctx, err)
+// send sends a message, and receives the answer to a request.
+func (s *streamable) send(ctx context.Context, m *outgoing) error {
+	return s.bound(ctx, func(ctx context.Context) error {
+		resp, err := s.post(ctx, m)
+		if err != nil {
+			return err
+		}
+		defer discard(resp)
+		switch {
+		case m.wantsAnswer():
+			return s.answer(ctx, m, resp)
+		case resp.StatusCode/100 != 2:
+			return &statusError{resp.StatusCode, excerpt(resp)}
+		}
+		return nil
+	})
 }
 
-func (s *streamable) ask(ctx context.Context, r *outgoing) (*message, error) {
+// answer receives the answer to a request.
+func (s *streamable) answer(ctx context.Context, r *outgoing, resp *http.Response) error {
 	first := r.Method == string(mcp.MethodInitialize)
-	resp, err := s.post(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
 	switch status := resp.StatusCode; {
 	case first && status/100 == 4:
-		return nil, fmt.Errorf("%w (HTTP status %d)", errOldServer, status)
+		return fmt.Errorf("%w (HTTP status %d)", errOldServer, status)
 	case status == http.StatusNotFound:
-		return nil, errSessionEnded
+		return errSessionEnded
 	case status/100 != 2:
 		return s.refused(resp, r)
 	}
@@ -110,28 +116,28 @@ func (s *streamable) ask(ctx context.Context, r *outgoing) (*message, error) {
 	case mediaJSON:
 		return s.whole(ctx, r, resp.Body)
 	case mediaEvents:
-		return s.follow(ctx, r, resp.Body)
+		return s.follow(ctx, r, resp)
 	}
-	return nil, unexpected(resp)
+	return unexpected(resp)
 }
 
-// refused returns the error that a server answered a request with. One with the request's ID is never about the session.
-func (s *streamable) refused(resp *http.Response, r *outgoing) (*message, error) {
+// refused returns the reason why a server refused a request, or passes its error on. One with the request's ID is never about the session.
+func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
 	isError := json.Unmarshal(body, &m) == nil && m.Error != nil
 	text := strings.TrimSpace(visible.Bound(string(body), maxErrorBody))
 	switch {
-	case isError && m.key() == string(r.ID):
-		return &m, nil
-	case s.forgotten(resp.StatusCode, body):
-		return nil, fmt.Errorf("%w (HTTP status %d): %s", errSessionEnded, resp.StatusCode, text)
+	case s.forgotten(resp.StatusCode, body) && !(isError && m.key() == string(r.ID)):
+		return fmt.Errorf("%w (HTTP status %d): %s", errSessionEnded, resp.StatusCode, text)
 	case isError:
-		return &m, nil
+		m.ID = r.ID
+		s.conn.take(&m)
+		return nil
 	case resp.StatusCode == http.StatusBadRequest:
-		return nil, &statusError{resp.StatusCode, text}
+		return &statusError{resp.StatusCode, text}
 	}
-	return nil, unexpected(resp)
+	return unexpected(resp)
 }
 
 // forgotten reports whether an answer in a session means that the server does not know the session. The official SDKs of TypeScript and
@@ -143,54 +149,47 @@ func (s *streamable) forgotten(status int, body []byte) bool {
 }
 
 // whole reads an answer that is not a stream.
-func (s *streamable) whole(ctx context.Context, r *outgoing, body io.Reader) (*message, error) {
+func (s *streamable) whole(ctx context.Context, r *outgoing, body io.Reader) error {
 	raw, err := httpx.ReadAll(body, maxMessageBytes)
 	switch {
 	case errors.Is(err, httpx.ErrTooLarge):
-		return nil, errTooLong
+		return errTooLong
 	case err != nil:
-		return nil, err
+		return err
 	}
-	answer, err := s.take(ctx, r, raw)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("invalid answer of the server: %w", err)
-	case answer == nil:
-		return nil, errors.New("invalid answer of the server: it does not answer the request")
+	if err := s.conn.receive(ctx, r, raw); err != nil {
+		return fmt.Errorf("invalid answer of the server: %w", err)
 	}
-	return answer, nil
+	if s.conn.awaits(r) {
+		return errors.New("invalid answer of the server: it does not answer the request")
+	}
+	return nil
 }
 
 // follow reads the event stream of a request, up to the answer. If the stream ends or breaks earlier, after an event with an ID, follow
 // requests the rest from a server of the older revisions.
-func (s *streamable) follow(ctx context.Context, r *outgoing, body io.Reader) (*message, error) {
-	events := sse.NewReader(body, maxMessageBytes)
-	rest := io.NopCloser(body)
-	defer func() { _ = rest.Close() }()
+func (s *streamable) follow(ctx context.Context, r *outgoing, resp *http.Response) error {
+	events := sse.NewReader(resp.Body, maxMessageBytes)
 	for {
-		answer, err := s.drain(ctx, r, events)
-		if answer != nil {
-			return answer, nil
-		}
-		if errors.Is(err, errTooLong) || ctx.Err() != nil {
-			return nil, err
+		err := s.drain(ctx, r, events)
+		_ = resp.Body.Close()
+		if err == nil || errors.Is(err, errTooLong) || ctx.Err() != nil {
+			return err
 		}
 		if events.LastID == "" || s.conn.modern() {
-			return nil, cutShort(err)
+			return cutShort(err)
 		}
 		if pause.For(ctx, reconnectDelay(events)) != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
-		resp, err := s.stream(ctx, events.LastID)
-		if err != nil {
-			return nil, cutShort(err)
+		if resp, err = s.stream(ctx, events.LastID); err != nil {
+			return cutShort(err)
 		}
-		_ = rest.Close()
-		rest = resp.Body
 		if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
-			return nil, fmt.Errorf("%w, and the rest is not available: %w", errCutShort, unexpected(resp))
+			discard(resp)
+			return fmt.Errorf("%w, and the rest is not available: %w", errCutShort, unexpected(resp))
 		}
-		events.Resume(rest)
+		events.Resume(resp.Body)
 	}
 }
 
@@ -207,45 +206,17 @@ func cutShort(cause error) error {
 	return fmt.Errorf("%w: %w", errCutShort, cause)
 }
 
-// drain reads events up to the answer or the end.
-func (s *streamable) drain(ctx context.Context, r *outgoing, events *sse.Reader) (*message, error) {
-	for {
+// drain reads events up to the answer to the request r, or without one to the end.
+func (s *streamable) drain(ctx context.Context, r *outgoing, events *sse.Reader) error {
+	for r == nil || s.conn.awaits(r) {
 		_, data, err := events.Next()
 		switch {
 		case errors.Is(err, bufio.ErrTooLong):
-			return nil, errTooLong
+			return errTooLong
 		case err != nil:
-			return nil, err
+			return err
 		}
-		if answer, _ := s.take(ctx, r, data); answer != nil { // other output is logged
-			return answer, nil
-		}
-	}
-}
-
-// take handles the messages of one event, and returns the answer to the request if they contain it.
-func (s *streamable) take(ctx context.Context, r *outgoing, raw []byte) (answer *message, err error) {
-	err = s.receive(ctx, raw, func(m *message) bool {
-		if !m.answers(r) {
-			return false
-		}
-		answer = m
-		return true
-	})
-	return answer, err
-}
-
-// put sends a notification or an answer.
-func (s *streamable) put(ctx context.Context, m *outgoing) error {
-	bound, cancel := s.Bound(ctx)
-	defer cancel()
-	resp, err := s.post(bound, m)
-	if err != nil {
-		return s.failed(ctx, err)
-	}
-	defer discard(resp)
-	if resp.StatusCode/100 != 2 {
-		return &statusError{resp.StatusCode, excerpt(resp)}
+		_ = s.conn.receive(ctx, r, data) // other output is logged
 	}
 	return nil
 }
@@ -255,7 +226,7 @@ func (s *streamable) put(ctx context.Context, m *outgoing) error {
 func (s *streamable) hearNews(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, newsWait)
 	defer cancel()
-	s.Go(func() { s.listen(s.Life(), cancel) })
+	s.conn.running.Go(func() { s.listen(s.conn.running.Life(), cancel) })
 	<-ctx.Done()
 }
 
@@ -280,9 +251,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 			wasOpen = true
 			opened()
 			events.Resume(resp.Body)
-			for err == nil {
-				_, err = s.drain(ctx, &outgoing{}, events) // this stream has no answers
-			}
+			err = s.drain(ctx, nil, events) // this stream has no answers
 			_ = resp.Body.Close()
 		}
 		if refusedAsSuch(err) && !(wasOpen && isDown(err)) || pause.For(ctx, reconnectDelay(events)) != nil {
@@ -299,14 +268,12 @@ func isDown(err error) bool {
 
 // close ends the session.
 func (s *streamable) close() {
-	s.Close() // cancels waiting requests
 	if id := s.sessionID(); id != "" {
-		s.session.Store("")
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Life()), goodbyeTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.conn.life), goodbyeTimeout)
 		defer cancel()
-		if resp, err := s.send(ctx, http.MethodDelete, s.url, mediaJSON, nil, http.Header{headerSession: {id}}); err == nil {
+		if resp, err := s.do(ctx, http.MethodDelete, s.base.String(), mediaJSON, nil, http.Header{headerSession: {id}}); err == nil {
 			discard(resp)
 		}
 	}
-	s.shut()
+	s.web.close()
 }

@@ -22,10 +22,8 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 		fmt.Fprint(w, "retry: 1\nid: e\n\n")
 	}))
 	defer server.Close()
-	web, err := newWeb(&Remote{URL: server.URL}, newBase(t.Context(), &Conn{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := newConn(t.Context(), &Dialer{})
+	web := newWeb(&Remote{URL: server.URL}, c)
 	guard, ok := web.client.Transport.(*guard)
 	if !ok {
 		t.Fatal("no guard")
@@ -37,9 +35,9 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 		}
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
-	s := &streamable{web: web}
-	defer s.close()
-	_, err = s.request(t.Context(), &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: []byte("1"), Method: string(mcp.MethodToolsCall)})
+	c.carrier = &streamable{web: web}
+	defer c.Close()
+	_, err := c.request(t.Context(), &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: []byte("1"), Method: string(mcp.MethodToolsCall)})
 	if !errors.Is(err, errCutShort) || Unsent(err) || dials.Load() != 2 {
 		t.Errorf("after %d dials: %v, may be repeated: %v", dials.Load(), err, Unsent(err))
 	}

@@ -33,7 +33,7 @@ func (c *Conn) callTask(ctx context.Context, on *Call, name string, args json.Ra
 		stop()
 		watching.Wait()
 		if ctx.Err() != nil {
-			c.cancelTask(ctx, id)
+			later(ctx, func(ctx context.Context) { _, _ = c.Request(ctx, string(mcp.MethodTasksCancel), id) })
 		}
 		return result, err
 	})
@@ -92,13 +92,4 @@ func (c *Conn) watchTask(ctx context.Context, on *Call, id map[string]any, every
 			on.Host.Progress(visible.Bound(status.Message, maxTitle), nil)
 		}
 	}
-}
-
-// cancelTask sends the server a request to cancel the task.
-func (c *Conn) cancelTask(ctx context.Context, id map[string]any) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
-	go func() { // ends when the server answered, at the latest after goodbyeTimeout
-		defer cancel()
-		_, _ = c.Request(ctx, string(mcp.MethodTasksCancel), id)
-	}()
 }

@@ -31,21 +31,21 @@ var errClosed = errors.New("it was closed")
 
 // web is the common part of the carriers over HTTP.
 type web struct {
-	*base
-	url    string
+	conn   *Conn
+	base   *url.URL // the address of the server
 	client *http.Client
 }
 
-func newWeb(remote *Remote, b *base) (*web, error) {
-	u, err := url.Parse(remote.URL)
+func newWeb(remote *Remote, c *Conn) *web {
+	base, err := url.Parse(remote.URL)
 	if err != nil {
-		return nil, err
+		base = &url.URL{} // no request can be sent
 	}
-	return &web{base: b, url: remote.URL, client: newGuard(u, remote).client()}, nil
+	return &web{conn: c, base: base, client: newGuard(base, remote).client()}
 }
 
-// send sends an HTTP request. The caller closes the answer's body.
-func (w *web) send(ctx context.Context, method, address, accept string, m *outgoing, header http.Header) (*http.Response, error) {
+// do sends an HTTP request. The caller closes the answer's body.
+func (w *web) do(ctx context.Context, method, address, accept string, m *outgoing, header http.Header) (*http.Response, error) {
 	var content io.Reader
 	if m != nil {
 		encoded, err := json.Marshal(m)
@@ -75,17 +75,20 @@ func (w *web) send(ctx context.Context, method, address, accept string, m *outgo
 	return resp, err
 }
 
-// failed returns the cause of a missing answer: the lost connection, or err.
-func (w *web) failed(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() == nil && w.Life().Err() != nil {
+// bound runs f with a context that also ends with the connection.
+func (w *web) bound(ctx context.Context, f func(ctx context.Context) error) error {
+	within, cancel := w.conn.running.Bound(ctx)
+	defer cancel()
+	err := f(within)
+	if err != nil && ctx.Err() == nil && w.conn.running.Life().Err() != nil {
 		return fmt.Errorf("%w: %w", errLost, errClosed)
 	}
 	return err
 }
 
-// shut ends all goroutines and waits for them.
-func (w *web) shut() {
-	w.base.shut()
+// close closes the HTTP connections after their last use.
+func (w *web) close() {
+	_ = w.conn.running.Wait(context.WithoutCancel(w.conn.life)) // without a limit
 	w.client.CloseIdleConnections()
 }
 

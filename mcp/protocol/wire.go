@@ -20,7 +20,7 @@ func (c *Conn) exchange(ctx context.Context, method string, params map[string]an
 	r := &outgoing{
 		JSONRPC: mcp.JSONRPC_VERSION, ID: strconv.AppendInt(nil, c.next.Add(1), 10), Method: method, Params: params, header: header,
 	}
-	answer, err := c.carrier.request(ctx, r)
+	answer, err := c.request(ctx, r)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		c.cancelled(ctx, r)
@@ -36,9 +36,58 @@ func (c *Conn) exchange(ctx context.Context, method string, params map[string]an
 	return answer.Result, nil
 }
 
+// request sends a request and waits for its answer, at most until ctx ends or the connection is lost.
+func (c *Conn) request(ctx context.Context, r *outgoing) (*message, error) {
+	answer := make(chan *message, 1)
+	c.mu.Lock()
+	c.waiting[string(r.ID)] = answer
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.waiting, string(r.ID))
+	}()
+	err := c.carrier.send(ctx, r)
+	if err == nil {
+		select {
+		case m := <-answer:
+			return m, nil
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-c.Lost():
+			err = c.Cause()
+		}
+	}
+	select {
+	case m := <-answer: // received just before the end
+		return m, nil
+	default:
+		return nil, err
+	}
+}
+
+// take passes an answer to the request that waits for it. It reports false for a late, duplicate or unexpected answer, which it drops.
+func (c *Conn) take(m *message) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	answer, ok := c.waiting[m.key()]
+	if ok {
+		delete(c.waiting, m.key())
+		answer <- m
+	}
+	return ok
+}
+
+// awaits reports whether a request has no answer yet.
+func (c *Conn) awaits(r *outgoing) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting[string(r.ID)] != nil
+}
+
 // notify sends a notification.
 func (c *Conn) notify(ctx context.Context, method string, params map[string]any) error {
-	return c.carrier.put(ctx, &outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+	return c.carrier.send(ctx, &outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 }
 
 // cancelled notifies the server of a canceled request in the background. The first message must not be canceled. Without a session over
@@ -50,10 +99,17 @@ func (c *Conn) cancelled(ctx context.Context, r *outgoing) {
 	if s, ok := c.carrier.(*streamable); ok && s.sessionID() == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
-	go func() { // ends when it is sent, at the latest after goodbyeTimeout
-		defer cancel()
+	later(ctx, func(ctx context.Context) {
 		_ = c.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": r.ID, "reason": "request canceled by the client"})
+	})
+}
+
+// later runs f, which tells the server something after ctx ended, in the background.
+func later(ctx context.Context, f func(ctx context.Context)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
+	go func() { // ends when the message is sent or answered, at the latest after goodbyeTimeout
+		defer cancel()
+		f(ctx)
 	}()
 }
 

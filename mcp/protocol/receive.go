@@ -1,0 +1,85 @@
+package protocol
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// maxIncoming is the maximum number of a server's requests answered concurrently.
+const maxIncoming = 16
+
+// receive handles the messages of a line or an event, which belong to the call in ctx. If they are in the HTTP answer to the request r, an
+// error without the ID of a request is about that one.
+func (c *Conn) receive(ctx context.Context, r *outgoing, raw []byte) error {
+	messages, err := decodeMessages(raw)
+	if err != nil {
+		c.dialer.Log.Print("output that is not a message", raw)
+		return err
+	}
+	c.received.Add(int64(len(messages)))
+	for i := range messages {
+		m := &messages[i]
+		if !m.isAnswer() {
+			c.serve(ctx, m)
+			continue
+		}
+		if r != nil && m.Error != nil && (m.hasNoID() || m.key() == "") {
+			m.ID = r.ID
+		}
+		if !c.take(m) {
+			c.dialer.Log.Print("unexpected answer", raw)
+		}
+	}
+	return nil
+}
+
+// serve handles a message that is not an answer.
+func (c *Conn) serve(ctx context.Context, m *message) {
+	if m.isNotification() {
+		var params map[string]any
+		if len(m.Params) > 0 && json.Unmarshal(m.Params, &params) != nil {
+			c.dialer.Log.Print("a notification that cannot be read", m.Params)
+			return
+		}
+		if m.Method == "notifications/progress" {
+			c.calls.progress(params)
+		} else {
+			c.dialer.Notified(m.Method, params)
+		}
+		return
+	}
+	select {
+	case c.incoming <- struct{}{}:
+	default:
+		c.reply(ctx, m, nil, errors.New("too many requests at the same time"))
+		return
+	}
+	c.running.Go(func() { // ends with the life
+		defer func() { <-c.incoming }()
+		ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
+		defer cancel()
+		if m.Method == string(mcp.MethodPing) {
+			c.reply(ctx, m, struct{}{}, nil)
+			return
+		}
+		result, err := c.dialer.Answer(ctx, c.calls.of(ctx), m.Method, m.Params)
+		c.reply(ctx, m, result, err)
+	})
+}
+
+// reply answers a request of the server with a result or an error. If the answer is lost, the server's own timeout applies.
+func (c *Conn) reply(ctx context.Context, m *message, result any, err error) {
+	answer := &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID}
+	switch {
+	case errors.Is(err, ErrNoMethod):
+		answer.Error = &mcp.JSONRPCErrorDetails{Code: mcp.METHOD_NOT_FOUND, Message: "method not found: " + m.Method}
+	case err != nil:
+		answer.Error = &mcp.JSONRPCErrorDetails{Code: mcp.INTERNAL_ERROR, Message: err.Error()}
+	default:
+		answer.Result = result
+	}
+	_ = c.carrier.send(ctx, answer)
+}
