@@ -37,70 +37,61 @@ type Call struct {
 
 type callKey struct{}
 
-// calls are the calls in flight on a connection.
-type calls struct {
-	mu     sync.Mutex
-	next   int
-	active []*Call // oldest first
-}
-
 // errNoAnswer is the cause of a call that exceeded its timeout.
 var errNoAnswer = errors.New("no answer in time")
 
 // begin records the call and limits its time: limit without progress, MaxCallTime in total. done ends it.
-func (l *calls) begin(ctx context.Context, c *Call, limit time.Duration) (_ context.Context, done func()) {
+func (c *Conn) begin(ctx context.Context, on *Call, limit time.Duration) (_ context.Context, done func()) {
 	ctx, stop := context.WithTimeoutCause(ctx, max(MaxCallTime, limit), errNoAnswer)
 	ctx, cancel := context.WithCancelCause(ctx)
-	c.limit = limit
-	c.timer = time.AfterFunc(limit, func() { cancel(errNoAnswer) })
-	l.mu.Lock()
-	l.next++
-	c.token = fmt.Sprintf("call-%d", l.next)
-	l.active = append(l.active, c)
-	l.mu.Unlock()
-	return context.WithValue(ctx, callKey{}, c), func() {
-		l.mu.Lock()
-		l.active = slices.DeleteFunc(l.active, func(o *Call) bool { return o == c })
-		l.mu.Unlock()
-		c.timer.Stop()
+	on.limit = limit
+	on.timer = time.AfterFunc(limit, func() { cancel(errNoAnswer) })
+	on.token = fmt.Sprintf("call-%d", c.next.Add(1))
+	c.mu.Lock()
+	c.active = append(c.active, on)
+	c.mu.Unlock()
+	return context.WithValue(ctx, callKey{}, on), func() {
+		c.mu.Lock()
+		c.active = slices.DeleteFunc(c.active, func(o *Call) bool { return o == on })
+		c.mu.Unlock()
+		on.timer.Stop()
 		cancel(nil)
 		stop()
 	}
 }
 
-// of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
+// callOf returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
 // belong to one session. Otherwise it returns nil.
-func (l *calls) of(ctx context.Context) *Call {
-	if c, ok := ctx.Value(callKey{}).(*Call); ok {
-		return c
+func (c *Conn) callOf(ctx context.Context) *Call {
+	if on, ok := ctx.Value(callKey{}).(*Call); ok {
+		return on
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var found *Call
-	for _, c := range l.active {
-		if found != nil && c.Session != found.Session {
+	for _, on := range c.active {
+		if found != nil && on.Session != found.Session {
 			return nil
 		}
-		found = c
+		found = on
 	}
 	return found
 }
 
 // progress displays a call's progress. It is called on a reading goroutine.
-func (l *calls) progress(params map[string]any) {
-	token, _ := params["progressToken"].(string)
-	l.mu.Lock()
-	at := slices.IndexFunc(l.active, func(c *Call) bool { return c.token == token })
-	var c *Call
+func (c *Conn) progress(params map[string]any) {
+	c.mu.Lock()
+	at := slices.IndexFunc(c.active, func(on *Call) bool { return on.token == params["progressToken"] })
+	var on *Call
 	if at >= 0 {
-		c = l.active[at]
+		on = c.active[at]
 	}
-	l.mu.Unlock()
-	if c == nil {
+	c.mu.Unlock()
+	if on == nil {
 		return
 	}
-	c.touch()
-	if c.Host == nil {
+	on.touch()
+	if on.Host == nil {
 		return
 	}
 	meta := sdk.Object{}
@@ -114,7 +105,7 @@ func (l *calls) progress(params map[string]any) {
 	if total, ok := meta["total"]; ok {
 		done += fmt.Sprint(" of ", total)
 	}
-	c.Host.Progress(cmp.Or(visible.Bound(title, maxTitle), done), meta)
+	on.Host.Progress(cmp.Or(visible.Bound(title, maxTitle), done), meta)
 }
 
 // touch restarts the call's time limit.
@@ -168,7 +159,7 @@ func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
 
 // do runs f, which sends the requests of a call, and returns the raw result. The server's timeout is the time without progress.
 func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
-	ctx, done := c.calls.begin(ctx, on, c.dialer.Timeout)
+	ctx, done := c.begin(ctx, on, c.dialer.Timeout)
 	defer done()
 	ended := c.watch(ctx)
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})

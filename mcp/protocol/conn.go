@@ -24,12 +24,12 @@ const (
 type Conn struct {
 	dialer  *Dialer
 	carrier carrier
-	calls   calls
 	running *ongoing.Operations // goroutines, streams, and answers to the server
 
-	next    atomic.Int64 // number of the last request
+	next    atomic.Int64 // number of the last request or call
 	mu      sync.Mutex
 	waiting map[string]chan *message // requests without an answer, by their ID
+	active  []*Call                  // calls in flight, oldest first
 
 	received atomic.Int64  // number of the server's messages
 	incoming chan struct{} // a token for each request of the server that is being answered
@@ -44,7 +44,7 @@ type Conn struct {
 	logLevel atomic.Pointer[string] // for each request of the stateless revision
 
 	silent   atomic.Int32        // consecutive timeouts without any message of the server
-	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
+	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by mu
 }
 
 // Answer answers a request of the server, which belongs to the call on; nil if it belongs to none. Errors: ErrNoMethod for an
@@ -114,11 +114,8 @@ func (c *Conn) repeats(raw json.RawMessage) bool {
 	if mcp.ValidateParamHeaderAnnotations(&tool) != nil {
 		return false
 	}
-	c.calls.mu.Lock()
-	defer c.calls.mu.Unlock()
-	if c.repeated == nil {
-		c.repeated = map[string]mcp.Tool{}
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.repeated[tool.Name] = tool
 	return true
 }

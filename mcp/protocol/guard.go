@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -19,7 +18,6 @@ const (
 	goodbyeTimeout = time.Second
 	// maxErrorBody is the maximum part of a server's error page in an error, in bytes.
 	maxErrorBody = 512
-	maxRedirects = 5
 )
 
 // statusError is an HTTP answer outside the protocol.
@@ -80,31 +78,16 @@ func (e *AuthError) Error() string {
 // Unwrap returns the error of the Authorizer.
 func (e *AuthError) Unwrap() error { return e.Err }
 
-// guard sends all HTTP requests to a server. It sends the configured headers and credentials only to the server's origin.
-type guard struct {
-	base   *url.URL
-	remote *Remote
-	inner  httpx.Proxied
-}
-
-func newGuard(base *url.URL, remote *Remote) *guard {
-	return &guard{base: base, remote: remote, inner: httpx.Proxied{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
-}
-
-func (g *guard) client() *http.Client {
-	return &http.Client{Transport: g, CheckRedirect: httpx.CheckRedirect(maxRedirects, "the url")}
-}
-
-// RoundTrip sends one request.
-func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := httpx.Stay(g.base, req.URL, "the url"); err != nil {
+// RoundTrip sends one request. The configured headers and credentials go only to the server's origin.
+func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := httpx.Stay(w.base, req.URL, "the url"); err != nil {
 		return nil, err
 	}
-	resp, err := g.authorized(req.Clone(req.Context()))
+	resp, err := w.authorized(req.Clone(req.Context()))
 	if err != nil {
 		return nil, err
 	}
-	if err := g.judge(resp); err != nil {
+	if err := w.judge(resp); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}
@@ -113,19 +96,19 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // authorized sends a request with the server's headers and credentials. If the server refuses it, the request is sent at most once more
 // with new credentials.
-func (g *guard) authorized(req *http.Request) (*http.Response, error) {
-	for name, value := range g.remote.Headers {
+func (w *web) authorized(req *http.Request) (*http.Response, error) {
+	for name, value := range w.remote.Headers {
 		req.Header.Set(name, value)
 	}
-	a := g.remote.Authorizer
+	a := w.remote.Authorizer
 	if a == nil {
-		return g.inner.RoundTrip(req)
+		return w.inner.RoundTrip(req)
 	}
 	for again := true; ; again = false {
 		if err := a.Authorize(req); err != nil {
 			return nil, &AuthError{Status: http.StatusUnauthorized, Err: err}
 		}
-		resp, err := g.inner.RoundTrip(req)
+		resp, err := w.inner.RoundTrip(req)
 		if err != nil || !again || !challenge(resp) {
 			return resp, err
 		}
@@ -133,7 +116,7 @@ func (g *guard) authorized(req *http.Request) (*http.Response, error) {
 		if !retry {
 			if err != nil {
 				defer resp.Body.Close()
-				return nil, g.refused(resp, err)
+				return nil, w.denied(resp, err)
 			}
 			return resp, nil
 		}
@@ -151,19 +134,19 @@ func challenge(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 }
 
-func (g *guard) refused(resp *http.Response, cause error) error {
-	_, token := g.remote.Headers["Authorization"]
+func (w *web) denied(resp *http.Response, cause error) error {
+	_, token := w.remote.Headers["Authorization"]
 	return &AuthError{resp.StatusCode, token, excerpt(resp), cause}
 }
 
 // judge turns answers outside the protocol into errors. It keeps the answers that streamable handles: an unknown
 // session (404, or 400), an unsupported stream (405), and errors of the protocol.
-func (g *guard) judge(resp *http.Response) error {
+func (w *web) judge(resp *http.Response) error {
 	switch {
 	case resp.StatusCode < 400, resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusMethodNotAllowed:
 		return nil
 	case challenge(resp):
-		return g.refused(resp, nil)
+		return w.denied(resp, nil)
 	case mediaType(resp) == mediaJSON:
 		return nil
 	case resp.StatusCode == http.StatusBadRequest && resp.Request.Header.Get(headerSession) != "":

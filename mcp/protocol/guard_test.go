@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -60,17 +59,13 @@ func TestAuthorizer(t *testing.T) {
 				}
 			}))
 			defer server.Close()
-			base, err := url.Parse(server.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			remote := &Remote{}
+			remote := &Remote{URL: server.URL}
 			if test.authorizer != nil {
 				remote.Authorizer = test.authorizer
 			}
-			client := newGuard(base, remote).client()
-			defer client.CloseIdleConnections()
-			resp, err := client.Post(server.URL, "text/plain", strings.NewReader("hello"))
+			web := newWeb(remote, nil)
+			defer web.inner.CloseIdleConnections()
+			resp, err := web.client.Post(server.URL, "text/plain", strings.NewReader("hello"))
 			if err == nil {
 				_ = resp.Body.Close()
 			}

@@ -45,7 +45,7 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 			return
 		}
 		if m.Method == "notifications/progress" {
-			c.calls.progress(params)
+			c.progress(params)
 		} else {
 			c.dialer.Notified(m.Method, params)
 		}
@@ -65,7 +65,7 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 			c.reply(ctx, m, struct{}{}, nil)
 			return
 		}
-		result, err := c.dialer.Answer(ctx, c.calls.of(ctx), m.Method, m.Params)
+		result, err := c.dialer.Answer(ctx, c.callOf(ctx), m.Method, m.Params)
 		c.reply(ctx, m, result, err)
 	})
 }

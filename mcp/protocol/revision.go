@@ -154,9 +154,9 @@ func (c *Conn) header(method string, params map[string]any) (http.Header, error)
 		header.Set(name, value)
 	}
 	if name, ok := params["name"].(string); ok && method == string(mcp.MethodToolsCall) {
-		c.calls.mu.Lock()
+		c.mu.Lock()
 		tool, known := c.repeated[name]
-		c.calls.mu.Unlock()
+		c.mu.Unlock()
 		if known {
 			for name, value := range mcp.GenerateParamHeaders(&tool, encoded) {
 				header.Set(name, value)

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+
+	"github.com/tenonhq/tenon/internal/httpx"
 )
 
 // Headers of the protocol, see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Session Management",
@@ -29,10 +31,15 @@ const (
 // errClosed is the cause of a connection that tenon closed.
 var errClosed = errors.New("it was closed")
 
-// web is the common part of the carriers over HTTP.
+// maxRedirects is the maximum number of redirects of a request, all within the server's origin.
+const maxRedirects = 5
+
+// web is the common part of the carriers over HTTP. It sends all requests to the server.
 type web struct {
 	conn   *Conn
 	base   *url.URL // the address of the server
+	remote *Remote
+	inner  httpx.Proxied
 	client *http.Client
 }
 
@@ -41,7 +48,9 @@ func newWeb(remote *Remote, c *Conn) *web {
 	if err != nil {
 		base = &url.URL{} // no request can be sent
 	}
-	return &web{conn: c, base: base, client: newGuard(base, remote).client()}
+	w := &web{conn: c, base: base, remote: remote, inner: httpx.Proxied{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
+	w.client = &http.Client{Transport: w, CheckRedirect: httpx.CheckRedirect(maxRedirects, "the url")}
+	return w
 }
 
 // do sends an HTTP request. The caller closes the answer's body.
@@ -89,7 +98,7 @@ func (w *web) bound(ctx context.Context, f func(ctx context.Context) error) erro
 // close closes the HTTP connections after their last use.
 func (w *web) close() {
 	_ = w.conn.running.Wait(context.WithoutCancel(w.conn.life)) // without a limit
-	w.client.CloseIdleConnections()
+	w.inner.CloseIdleConnections()
 }
 
 // discard reads the short rest of an answer, so that its connection can be reused. A stream of events may never end: it is only closed.
