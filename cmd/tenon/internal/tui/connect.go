@@ -60,6 +60,7 @@ func (m *model) signIn(provider, method string) {
 		return
 	}
 	m.open(&dialog.Line{Title: "Key of " + terminal.OneLine(provider) + " (not shown)", Secret: true, Done: func(key string) {
+		key = strings.Join(strings.Fields(key), " ")
 		m.store(provider, func(ctx context.Context, _ sdk.AuthUser) error { return m.host.StoreKey(ctx, provider, key) })
 	}})
 }
@@ -68,8 +69,9 @@ func (m *model) signIn(provider, method string) {
 func (m *model) store(provider string, store func(context.Context, sdk.AuthUser) error) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	u := &signingIn{browse: m.o.browse, post: m.post, pasted: make(chan string, 1)}
-	u.dialog = &dialog.Wait{
-		Title: "Connecting to " + terminal.OneLine(provider), Cancel: cancel, Copy: func(address string) { m.start(tea.SetClipboard(address)) },
+	u.dialog = &dialog.Line{
+		Title: "Connecting to " + terminal.OneLine(provider), Hint: "esc cancel", Cancel: cancel,
+		Copy: func(address string) { m.start(tea.SetClipboard(address)) },
 	}
 	m.open(u.dialog)
 	m.start(func() tea.Msg {
@@ -111,7 +113,7 @@ type signingIn struct {
 	browse func(address string) (opened bool, err error)
 	post   func(tea.Msg) // passes a message to the program
 	pasted chan string   // address that the user entered
-	dialog *dialog.Wait
+	dialog *dialog.Line
 }
 
 var _ sdk.AuthUser = (*signingIn)(nil)
@@ -127,7 +129,7 @@ func (u *signingIn) show(line, address string) {
 // enter receives an address from the user.
 func (u *signingIn) enter(text string) {
 	select {
-	case u.pasted <- text:
+	case u.pasted <- strings.Join(strings.Fields(text), ""): // the terminal broke it into lines
 	default: // the first one is being read
 	}
 }
@@ -152,7 +154,7 @@ func (u *signingIn) Visit(ctx context.Context, address string) (string, error) {
 	}
 	u.show(line+terminal.OneLine(address), address)
 	u.post(then(func() {
-		u.dialog.Ask = &dialog.Line{Title: "If the browser cannot load the last page, paste its address here:", Done: u.enter}
+		u.dialog.Label, u.dialog.Done = "If the browser cannot load the last page, paste its address here:", u.enter
 	}))
 	select {
 	case text := <-u.pasted:

@@ -159,8 +159,8 @@ func (n *menu) view(m *model, width, height int) []string {
 		return nil
 	}
 	height = max(1, min(height, maxMenu))
-	from := max(0, min(n.at-height/2, len(n.rows)-height))
-	rows := slices.Clone(n.rows[from:min(len(n.rows), from+height)])
+	from, to := draw.Window(n.at, len(n.rows), height)
+	rows := slices.Clone(n.rows[from:to])
 	wide := 0
 	for i := range rows {
 		rows[i].label, rows[i].note = terminal.OneLine(rows[i].label), view.Clip(terminal.OneLine(rows[i].note), 200)

@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,16 +15,22 @@ import (
 
 // Choice is a question with a few answers, and a preview of what it is about.
 type Choice struct {
-	asked    view.Asked
-	cancel   func()
-	show     func(Dialog)
-	all      []Option
-	options  []Option // those on the screen
-	at       int
-	top      int // first visible line of the preview
-	reason   *Line
-	reject   func(reason string)
-	rejected bool // with a reason
+	asked   view.Asked
+	cancel  func()
+	show    func(Dialog)
+	all     []Option
+	options []Option // those on the screen
+	at      int
+	preview scroller
+}
+
+// Option is an answer of a Choice. Its key chooses it directly.
+type Option struct {
+	Key, Label string
+	Run        func()
+
+	stores bool // the answer stores the rule in its label
+	opens  bool // the answer opens another dialog, and the question stays open
 }
 
 // Decision is the user's answer to a permission request.
@@ -35,9 +40,6 @@ type Decision struct {
 	Message string // message to the model, with sdk.ReplyReject
 }
 
-// Keys of the options that store the rule in their label.
-const keySession, keyAlways = "s", "a"
-
 // NewChoice asks a question. cancel is called when the user closes it without an answer; show opens another dialog.
 func NewChoice(asked view.Asked, options []Option, cancel func(), show func(Dialog)) *Choice {
 	return &Choice{asked: asked, all: options, options: options, cancel: cancel, show: show}
@@ -45,20 +47,23 @@ func NewChoice(asked view.Asked, options []Option, cancel func(), show func(Dial
 
 // NewPermission asks whether a call may run. send passes the decision to the host.
 func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Choice {
-	q := NewChoice(asked, nil, func() { send(Decision{Reply: sdk.ReplyReject}) }, show)
-	q.reject = func(reason string) { send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
 	reply := func(d Decision) func() { return func() { send(d) } }
-	q.all = append(q.all, Option{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})})
-	if rule := terminal.OneLine(asked.Always); rule != "" {
-		q.all = append(q.all,
-			Option{Key: keySession, Label: "Yes, in this session: " + rule, Run: reply(Decision{Session: true})},
-			Option{Key: keyAlways, Label: "Always in this project: " + rule, Run: reply(Decision{Reply: sdk.ReplyAlways})})
+	reject := reply(Decision{Reply: sdk.ReplyReject})
+	explain := func() {
+		show(&Line{Title: "What should the model do instead?", Hint: "enter send · esc back", Done: func(reason string) {
+			send(Decision{Reply: sdk.ReplyReject, Message: reason})
+		}})
 	}
-	q.all = append(q.all,
-		Option{Key: "n", Label: "No", Run: q.cancel},
-		Option{Key: "m", Label: "No, and say why", Run: q.explain})
-	q.options = q.all
-	return q
+	options := []Option{{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})}}
+	if rule := terminal.OneLine(asked.Always); rule != "" {
+		options = append(options,
+			Option{Key: "s", Label: "Yes, in this session: " + rule, Run: reply(Decision{Session: true}), stores: true},
+			Option{Key: "a", Label: "Always in this project: " + rule, Run: reply(Decision{Reply: sdk.ReplyAlways}), stores: true})
+	}
+	options = append(options,
+		Option{Key: "n", Label: "No", Run: reject},
+		Option{Key: "m", Label: "No, and say why", Run: explain, opens: true})
+	return NewChoice(asked, options, reject, show)
 }
 
 // NewLink asks whether to open the address in the only field of a form. send passes the answer to the host, nil if the user cancels; browse
@@ -82,34 +87,19 @@ func NewLink(r *sdk.QuestionRequest, send func(answers [][]string), browse func(
 	}, func() { send(nil) }, show)
 }
 
-// explain opens the input for the reason of a rejection.
-func (q *Choice) explain() {
-	q.reason = &Line{Title: "What should the model do instead?", Hint: "enter send · esc back", Done: func(text string) {
-		q.reject(text)
-		q.rejected = true
-	}}
+// keyed returns the index of the option on the screen with a key, or -1.
+func (q *Choice) keyed(name string) int {
+	return slices.IndexFunc(q.options, func(o Option) bool { return o.Key == name })
 }
 
 // Meant reports whether a key may be an answer. Any other letter is the beginning of a text that was meant for the prompt.
-func (q *Choice) Meant(k tea.KeyPressMsg) bool {
-	return q.reason != nil || k.Text == "" || slices.ContainsFunc(q.options, func(o Option) bool { return o.Key == k.String() })
-}
+func (q *Choice) Meant(k tea.KeyPressMsg) bool { return k.Text == "" || q.keyed(k.String()) >= 0 }
 
 // Key implements Dialog.
 func (q *Choice) Key(k tea.KeyPressMsg) bool {
-	if q.reason != nil {
-		if q.reason.Key(k) {
-			q.reason = nil
-		}
-		return q.rejected
-	}
-	name := k.String()
-	chosen := slices.IndexFunc(q.options, func(o Option) bool { return o.Key == name })
-	switch n := len(q.options); name {
-	case "pgup":
-		q.top = max(0, q.top-5)
-	case "pgdown":
-		q.top += 5
+	name, n := k.String(), len(q.options)
+	chosen := q.keyed(name)
+	switch name {
 	case "up", "left":
 		q.at = (q.at + n - 1) % n
 	case "down", "right", "tab":
@@ -121,23 +111,56 @@ func (q *Choice) Key(k tea.KeyPressMsg) bool {
 		return true
 	case "enter":
 		chosen = q.at
+	default:
+		q.preview.key(name)
 	}
 	if chosen < 0 {
 		return false
 	}
 	q.options[chosen].Run()
-	return q.reason == nil
+	return !q.options[chosen].opens
 }
 
 // Paste implements Dialog.
-func (q *Choice) Paste(text string) {
-	if q.reason != nil {
-		q.reason.Input.Insert(text)
+func (q *Choice) Paste(string) {}
+
+// View implements Dialog.
+func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
+	out, cut := q.head(c)
+	options := q.offer(c, c.Height-len(out)-3)
+	room := max(1, c.Height-len(out)-len(options)-1)
+	lines, place := q.preview.view(q.body(c.Theme, c.Width-4, cut), room)
+	for _, line := range lines {
+		out = append(out, terminal.Fit("   "+line, c.Width))
 	}
+	if place != "" {
+		out = append(out, " "+draw.Paint(c.Theme.Faint, place+" · ctrl+f full screen"))
+	} else if c.Height > 13 {
+		out = append(out, "")
+	}
+	return append(out, options...), nil
 }
 
-// preview returns the whole command, diff or arguments. If the head is cut, the question and notes follow in full.
-func (q *Choice) preview(k *draw.Theme, width int, cut bool) []string {
+// head draws the question and its notes, each in at most a third of the height; cut reports whether some of them are missing.
+func (q *Choice) head(c Canvas) (lines []string, cut bool) {
+	most := max(2, c.Height/3)
+	question := draw.Wrap(q.asked.Question, c.Width-2)
+	if cut = len(question) > most; cut {
+		question = append(question[:most-1:most-1], "… (all of it below)")
+	}
+	var notes []string
+	for _, note := range q.asked.Notes {
+		notes = append(notes, draw.Wrap(note, c.Width-2)...)
+	}
+	if room := max(0, min(most, c.Height-len(question)-3)); len(notes) > room {
+		cut, notes = true, notes[:room]
+	}
+	question = draw.PaintAll(c.Theme.Warn, draw.PaintAll("1", question))
+	return draw.Indent(" ", append(question, draw.PaintAll(c.Theme.Faint, notes)...)), cut
+}
+
+// body returns the whole command, diff or arguments. If the head is cut, the question and notes follow in full.
+func (q *Choice) body(k *draw.Theme, width int, cut bool) []string {
 	var out []string
 	switch {
 	case q.asked.Diff != "":
@@ -156,112 +179,49 @@ func (q *Choice) text() string {
 	return strings.Join(append([]string{q.asked.Question}, q.asked.Notes...), "\n")
 }
 
-// head draws the question and its notes, each in at most a third of the height; cut reports whether some of them are missing.
-func (q *Choice) head(k *draw.Theme, width, height int) (lines []string, cut bool) {
-	most := max(2, height/3)
-	question := draw.Wrap(q.asked.Question, width-2)
-	if cut = len(question) > most; cut {
-		question = append(question[:most-1:most-1], "… (all of it below)")
-	}
-	var notes []string
-	for _, note := range q.asked.Notes {
-		notes = append(notes, draw.Wrap(note, width-2)...)
-	}
-	if room := max(0, min(most, height-len(question)-3)); len(notes) > room {
-		cut, notes = true, notes[:room]
-	}
-	for i, l := range question {
-		question[i] = draw.Paint(k.Warn, draw.Paint("1", l))
-	}
-	return draw.Indent(" ", append(question, draw.PaintAll(k.Faint, notes)...)), cut
-}
-
-// offer omits the options that store a rule if the whole rule does not fit on the screen.
-func (q *Choice) offer(width, room int) {
-	chosen := q.options[q.at].Key
-	q.options = q.all
-	if optionRows(q.all, width) > room {
-		q.options = slices.DeleteFunc(slices.Clone(q.all), func(o Option) bool { return o.Key == keySession || o.Key == keyAlways })
-	}
-	q.at = max(0, slices.IndexFunc(q.options, func(o Option) bool { return o.Key == chosen }))
-}
-
-// View implements Dialog.
-func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
-	k, width := c.Theme, c.Width
-	out, cut := q.head(k, width, c.Height)
-	tail, at := q.answers(c, c.Height-len(out)-3)
-	preview := q.preview(k, width-4, cut)
-	room := max(1, c.Height-len(out)-len(tail)-1)
-	q.top = max(0, min(q.top, len(preview)-room))
-	for i := q.top; i < min(len(preview), q.top+room); i++ {
-		out = append(out, terminal.Fit("   "+preview[i], width))
-	}
-	if len(preview) > room {
-		out = append(out, " "+draw.Paint(k.Faint, fmt.Sprintf("lines %d-%d of %d · pgup pgdn · ctrl+f full screen", q.top+1, q.top+room, len(preview))))
-	} else if c.Height > 13 {
-		out = append(out, "")
-	}
-	if at != nil {
-		at.Y += len(out)
-	}
-	return append(out, tail...), at
-}
-
-// answers draws the options in at most room lines, or the input for the reason.
-func (q *Choice) answers(c Canvas, room int) ([]string, *tea.Position) {
-	if q.reason != nil {
-		return q.reason.View(c)
-	}
-	q.offer(c.Width, room)
-	return q.optionLines(c, room), nil
-}
-
 // FullScreen shows the whole question with its command or diff.
 func (q *Choice) FullScreen() *Pager {
 	return &Pager{Title: q.asked.Question, Head: q.text(), Diff: q.asked.Diff, Draw: func(k *draw.Theme, width int) []string {
-		return draw.Indent("  ", q.preview(k, width-4, true))
+		return draw.Indent("  ", q.body(k, width-4, true))
 	}}
 }
 
-// Option is an answer of a Choice. Its key chooses it directly.
-type Option struct {
-	Key, Label string
-	Run        func()
+// offer draws the options that fit in room lines: without those that store a rule if the whole rule does not fit; if there is too little room for
+// the others, only the current one and the keys.
+func (q *Choice) offer(c Canvas, room int) []string {
+	current := q.options[q.at].Key
+	q.options, q.at = q.all, slices.IndexFunc(q.all, func(o Option) bool { return o.Key == current })
+	lines := q.optionLines(c)
+	if len(lines) <= room {
+		return lines
+	}
+	q.options = slices.DeleteFunc(slices.Clone(q.all), func(o Option) bool { return o.stores })
+	q.at = max(0, q.keyed(current))
+	if lines = q.optionLines(c); len(lines) <= room {
+		return lines
+	}
+	mark, keys := " ", " ← → ·"
+	if c.Ready {
+		mark = "› "
+	}
+	for _, o := range q.options {
+		keys += " " + o.Key
+	}
+	return []string{terminal.Fit(" "+draw.Paint(c.Theme.Selected, mark+q.options[q.at].Label+" ")+draw.Paint(c.Theme.Faint, keys), c.Width)}
 }
 
-// optionLines draws the options below each other, or only the current one if there is too little room. None is marked before keys answer: the mark
-// would suggest that they do.
-func (q *Choice) optionLines(c Canvas, room int) []string {
-	k, width := c.Theme, c.Width
-	if room < optionRows(q.options, width) {
-		mark, keys := " ", []string(nil)
-		if c.Ready {
-			mark = "› "
-		}
-		for _, o := range q.options {
-			keys = append(keys, o.Key)
-		}
-		return []string{terminal.Fit(" "+draw.Paint(k.Selected, mark+q.options[q.at].Label+" ")+draw.Paint(k.Faint, " ← → · "+strings.Join(keys, " ")), width)}
-	}
+// optionLines draws the options below each other, with their keys at the right.
+func (q *Choice) optionLines(c Canvas) []string {
 	var out []string
 	for i, o := range q.options {
-		for row, label := range draw.Wrap(o.Label, width-9) {
-			text, key := marked(c, label, i == q.at), draw.Paint(k.Faint, o.Key)+"  "
+		key := draw.Paint(c.Theme.Faint, o.Key) + "  "
+		for row, label := range draw.Wrap(o.Label, c.Width-9) {
+			text := c.marked(label, i == q.at)
 			if row > 0 {
 				text, key = strings.Replace(text, "›", " ", 1), ""
 			}
-			out = append(out, draw.Sides(terminal.Fit(" "+text, width-6), key, width))
+			out = append(out, draw.Sides(terminal.Fit(" "+text, c.Width-6), key, c.Width))
 		}
 	}
 	return out
-}
-
-// optionRows returns the number of rows needed for the whole labels of options.
-func optionRows(options []Option, width int) int {
-	rows := 0
-	for i := range options {
-		rows += len(draw.Wrap(options[i].Label, width-9))
-	}
-	return rows
 }

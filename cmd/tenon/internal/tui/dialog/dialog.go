@@ -3,8 +3,7 @@
 package dialog
 
 import (
-	"cmp"
-	"strings"
+	"fmt"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
@@ -50,112 +49,51 @@ func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
 // controls are the keys that are control characters in ASCII.
 var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "ctrl+m": tea.KeyEnter}
 
-// plain returns the label of a chip for inputs that do not paint chips.
-func plain(label string) string { return label }
+// title draws a line in bold.
+func (c Canvas) title(text string) string { return terminal.Fit(" "+draw.Paint("1", text), c.Width) }
 
-// marked returns the text of a choice or field, with a mark if it is the current one.
-func marked(c Canvas, text string, current bool) string {
+// hint draws a line about the keys.
+func (c Canvas) hint(text string) string {
+	return terminal.Fit(" "+draw.Paint(c.Theme.Faint, text), c.Width)
+}
+
+// marked returns the text of an option, with a mark if it is the current one. Before keys answer, none is marked: the mark would suggest that they do.
+func (c Canvas) marked(text string, current bool) string {
 	if current && c.Ready {
 		return draw.Paint(c.Theme.Accent, "› ") + draw.Paint("1", text)
 	}
 	return "  " + text
 }
 
-// Line asks for one line of text.
-type Line struct {
-	Title  string
-	Input  edit.Editor
-	Secret bool   // the text is not shown
-	Hint   string // the keys; empty: those for saving
-	Done   func(text string)
-}
-
-// Key implements Dialog.
-func (l *Line) Key(k tea.KeyPressMsg) bool {
-	switch name := k.String(); name {
-	case "esc", "ctrl+c":
-		return true
-	case "enter":
-		text, _ := l.Input.Text()
-		if text = strings.TrimSpace(text); text != "" {
-			l.Done(text)
-			return true
+// input draws an input in at most room lines, after a mark, and returns the position of its caret.
+func (c Canvas) input(e *edit.Editor, mark string, room int) (lines []string, caret tea.Position) {
+	plain := func(label string) string { return label } // of a chip
+	lines, row, column := e.View(max(4, c.Width-6), room, c.Method, plain)
+	for i, line := range lines {
+		if i > 0 {
+			mark = " "
 		}
-	default:
-		l.Input.Type(name, k.Text)
+		lines[i] = "  " + draw.Paint(c.Theme.Accent, mark) + " " + line
 	}
-	return false
+	return lines, tea.Position{X: 4 + column, Y: row}
 }
 
-// Paste implements Dialog.
-func (l *Line) Paste(text string) { l.Input.Insert(strings.Join(strings.Fields(text), " ")) }
+// scroller shows the part of a text that fits.
+type scroller struct{ top int }
 
-// View implements Dialog.
-func (l *Line) View(c Canvas) ([]string, *tea.Position) {
-	shown := &l.Input
-	if l.Secret {
-		text, _ := l.Input.Text()
-		shown = &edit.Editor{}
-		shown.Insert(strings.Repeat("•", min(utf8.RuneCountInString(text), c.Width-8)))
-	}
-	rows, row, column := shown.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
-	out := []string{terminal.Fit(" "+draw.Paint("1", l.Title), c.Width)}
-	for _, r := range rows {
-		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)
-	}
-	hint := draw.Paint(c.Theme.Faint, cmp.Or(l.Hint, "enter save · esc cancel"))
-	return append(out, " "+hint), &tea.Position{X: 4 + column, Y: 1 + row}
+// key scrolls, and returns false for other keys.
+func (s *scroller) key(name string) bool {
+	by, ok := map[string]int{"pgup": -5, "pgdown": 5}[name]
+	s.top += by
+	return ok
 }
 
-// Wait shows the progress of a sign-in.
-type Wait struct {
-	Title   string
-	Lines   []string // safe text
-	Address string   // ctrl+y passes it to Copy; may be empty
-	Copy    func(address string)
-	Cancel  func() // called when the user closes the dialog
-	Ask     *Line  // asks for a text in the meantime; nil: none. Its Done must not block; the dialog stays open
-}
-
-// Key implements Dialog.
-func (w *Wait) Key(k tea.KeyPressMsg) bool {
-	switch name := k.String(); {
-	case name == "esc" || name == "ctrl+c":
-		w.Cancel()
-		return true
-	case name == "ctrl+y" && w.Address != "":
-		w.Copy(w.Address)
-	case w.Ask != nil && w.Ask.Key(k):
-		w.Ask.Input.Set("")
+// view returns the lines that fit into room lines. place describes them; it is empty if these are all.
+func (s *scroller) view(lines []string, room int) (shown []string, place string) {
+	s.top = max(0, min(s.top, len(lines)-room))
+	shown = lines[s.top:min(len(lines), s.top+room)]
+	if len(lines) > room {
+		place = fmt.Sprintf("lines %d-%d of %d · pgup pgdn", s.top+1, s.top+room, len(lines))
 	}
-	return false
-}
-
-// Paste implements Dialog.
-func (w *Wait) Paste(text string) {
-	if w.Ask != nil {
-		w.Ask.Input.Insert(strings.Join(strings.Fields(text), ""))
-	}
-}
-
-// View implements Dialog.
-func (w *Wait) View(c Canvas) ([]string, *tea.Position) {
-	out := []string{terminal.Fit(" "+draw.Paint("1", w.Title), c.Width)}
-	for _, line := range w.Lines {
-		out = append(out, draw.Indent("   ", draw.Wrap(line, c.Width-4))...)
-	}
-	hint := "esc cancel"
-	if w.Address != "" {
-		hint = "ctrl+y copy the address · " + hint
-	}
-	tail, at := []string{terminal.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}, (*tea.Position)(nil)
-	if w.Ask != nil {
-		w.Ask.Hint = hint
-		tail, at = w.Ask.View(c)
-	}
-	out = out[:min(len(out), max(1, c.Height-len(tail)))]
-	if at != nil {
-		at.Y += len(out)
-	}
-	return append(out, tail...), at
+	return shown, place
 }

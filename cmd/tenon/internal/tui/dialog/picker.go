@@ -25,8 +25,7 @@ type Picker struct {
 	Keys, Acts map[string]func(r Row)
 
 	filter edit.Editor
-	found  []int // indexes of the rows that match
-	ready  bool  // found is up to date
+	found  []int // indexes of the rows that match; nil: not searched yet
 	at     int
 	armed  string // ID of the row that Confirm was called for
 }
@@ -37,43 +36,40 @@ type Row struct {
 	Current         bool
 }
 
+// search returns the rows that match. The current row of a whole list is that of the owner.
 func (p *Picker) search() []int {
-	if !p.ready {
+	if p.found == nil {
 		text, _ := p.filter.Text()
-		p.found, p.ready = fuzzy.Filter(text, len(p.Rows), func(i int) string { return p.Rows[i].Label }), true
-		p.at = 0
+		p.found, p.at = fuzzy.Filter(text, len(p.Rows), func(i int) string { return p.Rows[i].Label }), 0
 		if text == "" {
-			for i := range p.Rows {
-				if p.Rows[i].Current {
-					p.at = i
-				}
-			}
+			p.at = max(0, slices.IndexFunc(p.Rows, func(r Row) bool { return r.Current }))
 		}
 	}
 	return p.found
 }
 
-func (p *Picker) row() (Row, bool) {
-	found := p.search()
-	if p.at >= len(found) {
-		return Row{}, false
+// row returns the current row, nil if none matches.
+func (p *Picker) row() *Row {
+	if found := p.search(); p.at < len(found) {
+		return &p.Rows[found[p.at]]
 	}
-	return p.Rows[found[p.at]], true
+	return nil
 }
 
 // Key implements Dialog.
 func (p *Picker) Key(k tea.KeyPressMsg) (done bool) {
-	n, name := len(p.search()), k.String()
-	r, ok := p.row()
+	n, name, r := len(p.search()), k.String(), p.row()
 	f, closes := p.Keys[name]
-	if f == nil {
+	if name == "enter" {
+		f, closes = p.Choose, true
+	} else if !closes {
 		f = p.Acts[name]
 	}
 	if f != nil {
-		if ok {
-			f(r)
+		if r != nil {
+			f(*r)
 		}
-		return ok && closes
+		return r != nil && closes
 	}
 	p.armed = ""
 	switch name {
@@ -91,14 +87,9 @@ func (p *Picker) Key(k tea.KeyPressMsg) (done bool) {
 		p.at = 0
 	case "end":
 		p.at = max(0, n-1)
-	case "enter":
-		if ok {
-			p.Choose(r)
-		}
-		return ok
 	default:
 		p.filter.Type(name, k.Text)
-		p.ready = false
+		p.found = nil
 	}
 	return false
 }
@@ -106,19 +97,18 @@ func (p *Picker) Key(k tea.KeyPressMsg) (done bool) {
 // Paste implements Dialog.
 func (p *Picker) Paste(text string) {
 	p.filter.Insert(strings.Join(strings.Fields(text), " "))
-	p.ready = false
+	p.found = nil
 }
 
 // View implements Dialog.
 func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	k, width, found := c.Theme, c.Width, p.search()
-	rows, _, column := p.filter.View(max(4, width-8), 1, c.Method, plain)
+	input, caret := c.input(&p.filter, "›", 1)
 	head := " " + draw.Paint(k.Accent, draw.Paint("1", terminal.OneLine(p.Title))) + "  " + draw.Paint(k.Faint, fmt.Sprintf("%d of %d", len(found), len(p.Rows)))
-	out := []string{terminal.Fit(head, width), "  " + draw.Paint(k.Accent, "›") + " " + rows[0]}
-	at := &tea.Position{X: 4 + column, Y: 1}
-	room := max(1, min(c.Height-4, 14))
-	from := max(0, min(p.at-room/2, len(found)-room))
-	for i := from; i < min(len(found), from+room); i++ {
+	out := append([]string{terminal.Fit(head, width)}, input...)
+	caret.Y++
+	from, to := draw.Window(p.at, len(found), max(1, min(c.Height-4, 14)))
+	for i := from; i < to; i++ {
 		out = append(out, p.line(k, p.Rows[found[i]], i == p.at, width))
 	}
 	if len(found) == 0 {
@@ -132,7 +122,7 @@ func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	if p.Hint != "" {
 		hint = p.Hint + " · " + hint
 	}
-	return append(out, terminal.Fit(" "+draw.Paint(k.Faint, hint), width)), at
+	return append(out, c.hint(hint)), &caret
 }
 
 func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
@@ -160,28 +150,30 @@ func (p *Picker) Confirm(r Row) bool {
 	return false
 }
 
-// Fill replaces the rows. The current row stays current.
-func (p *Picker) Fill(rows []Row) {
-	current, ok := p.row()
-	p.Rows, p.ready = rows, false
-	for at, i := range p.search() {
-		if ok && p.Rows[i].ID == current.ID {
-			p.at = at
-		}
-	}
+// Remove removes a row.
+func (p *Picker) Remove(id string) {
+	p.Fill(slices.DeleteFunc(slices.Clone(p.Rows), func(r Row) bool { return r.ID == id }))
 }
 
 // Relabel changes the label of a row.
 func (p *Picker) Relabel(id, label string) {
-	if i := slices.IndexFunc(p.Rows, func(r Row) bool { return r.ID == id }); i >= 0 {
-		p.Rows[i].Label = label
+	for i := range p.Rows {
+		if p.Rows[i].ID == id {
+			p.Rows[i].Label = label
+		}
 	}
 }
 
-// Remove removes a row. The next row becomes current.
-func (p *Picker) Remove(id string) {
-	at := p.at
-	p.Rows = slices.DeleteFunc(p.Rows, func(r Row) bool { return r.ID == id })
-	p.ready = false
-	p.at = min(at, max(0, len(p.search())-1))
+// Fill replaces the rows. The current row stays current; if it is gone, the next one becomes current.
+func (p *Picker) Fill(rows []Row) {
+	at, current := p.at, p.row()
+	p.Rows, p.found = rows, nil
+	found := p.search()
+	if current == nil {
+		return
+	}
+	p.at = slices.IndexFunc(found, func(i int) bool { return rows[i].ID == current.ID })
+	if p.at < 0 {
+		p.at = max(0, min(at, len(found)-1))
+	}
 }

@@ -3,6 +3,7 @@ package dialog
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -20,14 +21,16 @@ type Questions struct {
 	send    func(answers [][]string)
 	answers [][]string // to the first questions; more than now after the user went back
 	now     int        // index of the current question
+
+	// the current question
 	one     *sdk.Question
-	free    bool // the question accepts text
-	skips   bool // the row below the options leaves the field of a form empty
-	at      int  // current row: an option, or the text below the options
-	chosen  map[int]bool
+	options []sdk.QuestionOption // the last one of an optional field may have no label: it leaves the field empty
+	free    bool                 // the question accepts text, in a row below the options
+	at      int                  // current row
+	chosen  []bool               // options
 	text    edit.Editor
-	top     int    // first visible line of the question
-	problem string // reason why the last enter was refused
+	scroll  scroller // of the question
+	problem string   // reason why the last enter was refused
 }
 
 // NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions, and an empty list declines a form.
@@ -39,11 +42,14 @@ func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string)) *Questi
 
 // begin asks the current question. The user's answer is chosen, else the last one to the field of a form, or the default.
 func (q *Questions) begin() {
-	q.one = &q.request.Questions[q.now]
-	one, form := q.one, q.one.Form
+	one := &q.request.Questions[q.now]
+	answer, form := one.Default, one.Form
+	*q = Questions{request: q.request, send: q.send, answers: q.answers, now: q.now, one: one, options: one.Options}
 	q.free = one.Custom == nil || *one.Custom || len(one.Options) == 0
-	q.skips = form != nil && one.Optional && !one.Multiple && !q.free
-	answer := one.Default
+	if form != nil && one.Optional && !one.Multiple && !q.free {
+		q.at = len(one.Options)
+		q.options = append(slices.Clip(one.Options), sdk.QuestionOption{})
+	}
 	switch {
 	case q.now < len(q.answers):
 		answer = q.answers[q.now]
@@ -52,35 +58,28 @@ func (q *Questions) begin() {
 			answer = form.Answer
 		}
 	}
-	q.at, q.chosen, q.text, q.top = 0, map[int]bool{}, edit.Editor{}, 0
-	if q.skips {
-		q.at = len(one.Options)
-	}
+	q.chosen = make([]bool, len(q.options))
 	for _, text := range slices.Backward(answer) {
-		if i := slices.IndexFunc(one.Options, func(o sdk.QuestionOption) bool { return o.Label == text }); i >= 0 {
+		if i := slices.IndexFunc(q.options, func(o sdk.QuestionOption) bool { return o.Label == text }); i >= 0 {
 			q.at, q.chosen[i] = i, true
 		} else if q.free && text != "" {
-			q.at = len(one.Options)
+			q.at = len(q.options)
 			q.text.Set(text)
 		}
 	}
 }
 
 // writing reports whether the caret is in the text.
-func (q *Questions) writing() bool { return q.free && q.at == len(q.one.Options) }
+func (q *Questions) writing() bool { return q.at == len(q.options) }
 
 // Key implements Dialog.
 func (q *Questions) Key(k tea.KeyPressMsg) bool {
-	one, name := q.one, k.String()
-	q.problem = ""
-	rows := len(one.Options)
-	if q.free || q.skips {
+	one, name, rows := q.one, k.String(), len(q.options)
+	if q.free {
 		rows++
 	}
-	option := -1 // chosen by its number
-	if len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < min(9, len(one.Options)) {
-		option = int(name[0] - '1')
-	}
+	q.problem = ""
+	number, _ := strconv.Atoi(name) // of an option
 	switch {
 	case name == "esc" || name == "ctrl+c":
 		q.send(nil)
@@ -90,28 +89,23 @@ func (q *Questions) Key(k tea.KeyPressMsg) bool {
 		return true
 	case name == "enter":
 		return q.enter()
-	case name == "shift+tab":
-		if q.now > 0 {
-			q.now--
-			q.begin()
-		}
+	case name == "shift+tab" && q.now > 0:
+		q.now--
+		q.begin()
 	case name == "up":
 		q.at = (q.at + rows - 1) % rows
 	case name == "down" || name == "tab":
 		q.at = (q.at + 1) % rows
-	case name == "pgup":
-		q.top -= 5
-	case name == "pgdown":
-		q.top += 5
+	case q.scroll.key(name):
 	case q.writing():
 		q.text.Type(name, k.Text)
 	case (name == "space" || name == " ") && one.Multiple:
 		q.chosen[q.at] = !q.chosen[q.at]
-	case option >= 0:
-		if q.at = option; !one.Multiple {
+	case number >= 1 && number <= len(one.Options):
+		if q.at = number - 1; !one.Multiple {
 			return q.enter()
 		}
-		q.chosen[option] = !q.chosen[option]
+		q.chosen[q.at] = !q.chosen[q.at]
 	case q.free && strings.TrimSpace(k.Text) != "":
 		q.Paste(k.Text)
 	}
@@ -120,41 +114,10 @@ func (q *Questions) Key(k tea.KeyPressMsg) bool {
 
 // enter stores the answer to a question and asks the next one.
 func (q *Questions) enter() bool {
-	one := q.one
-	var answer []string
-	text, _ := q.text.Text()
-	text = strings.TrimSpace(text)
-	switch {
-	case one.Multiple:
-		for i, o := range one.Options {
-			if q.chosen[i] {
-				answer = append(answer, o.Label)
-			}
-		}
-		if text != "" && q.free {
-			answer = append(answer, text)
-		}
-		switch {
-		case len(answer) > 0 || q.writing():
-		case !one.Optional:
-			answer = []string{one.Options[q.at].Label}
-		case one.Form != nil:
-			answer = []string{""} // none differs from the default
-		}
-	case q.writing() && (text != "" || one.Form != nil && one.Optional): // in a form, an empty text differs from the default
-		answer = []string{text}
-	case q.writing():
-	case q.at == len(one.Options):
-		answer = []string{""}
-	default:
-		answer = []string{one.Options[q.at].Label}
-	}
-	if len(answer) == 0 {
-		if !one.Optional && len(one.Default) == 0 {
-			q.problem = "this question needs an answer; esc dismisses it"
-			return false
-		}
-		answer = []string{}
+	answer, ok := q.answer()
+	if !ok {
+		q.problem = "this question needs an answer; esc dismisses it"
+		return false
 	}
 	if q.now == len(q.answers) {
 		q.answers = append(q.answers, nil)
@@ -168,107 +131,126 @@ func (q *Questions) enter() bool {
 	return false
 }
 
+// answer returns the chosen options and the text; ok is false if the question needs an answer and has none.
+func (q *Questions) answer() (answer []string, ok bool) {
+	one := q.one
+	text, _ := q.text.Text()
+	text = strings.TrimSpace(text)
+	if !one.Multiple {
+		clear(q.chosen)
+	}
+	if !q.writing() && (!one.Multiple || !one.Optional && text == "" && !slices.Contains(q.chosen, true)) {
+		q.chosen[q.at] = true
+	}
+	for i, o := range q.options {
+		if q.chosen[i] {
+			answer = append(answer, o.Label)
+		}
+	}
+	if text != "" && (one.Multiple || q.writing()) {
+		answer = append(answer, text)
+	}
+	switch {
+	case len(answer) > 0:
+		return answer, true
+	case one.Form != nil && one.Optional:
+		return []string{""}, true // no answer would mean the default
+	}
+	return []string{}, one.Optional || len(one.Default) > 0
+}
+
 // Paste implements Dialog. The text becomes the user's own answer.
 func (q *Questions) Paste(text string) {
 	if q.free {
-		q.at = len(q.one.Options)
+		q.at = len(q.options)
 		q.text.Insert(text)
 	}
 }
 
 // View implements Dialog.
 func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
-	k, width, one := c.Theme, c.Width, q.one
-	head := ""
-	if n := len(q.request.Questions); n > 1 {
-		head = fmt.Sprintf("%d of %d · ", q.now+1, n)
-	}
-	text, note := one.Question, ""
-	if f := one.Form; f != nil && f.Label != "" {
-		text, note = f.Message+"\n"+f.Label, terminal.OneLine(f.Note)
-	}
-	out := q.ask(c, head+visible.Prose(text))
-	if note != "" {
-		out = append(out, draw.Indent(" ", draw.PaintAll(k.Faint, draw.Wrap(note, width-2)))...)
-	}
-	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)
-	foot := q.foot(c)
-	room := max(1, c.Height-len(out)-len(rows)-len(foot))
-	from := max(0, min(q.at-room/2, len(one.Options)-room))
-	for i := from; i < min(len(one.Options), from+room); i++ {
-		out = append(out, q.option(c, i))
-	}
-	if q.skips {
-		out = append(out, terminal.Fit("  "+marked(c, "leave it empty", q.at == len(one.Options)), width))
-	}
+	out, foot := q.head(c), q.foot(c)
+	var rows []string
 	var at *tea.Position
 	if q.free {
-		for i, r := range rows {
-			mark := "  "
-			if i == 0 && q.writing() && c.Ready {
-				mark = draw.Paint(k.Accent, "› ")
-			}
-			if q.text.Empty() && len(one.Options) > 0 && !q.writing() {
-				r = draw.Paint(k.Faint, "your own answer")
-			}
-			out = append(out, "  "+mark+r)
+		mark := " "
+		if q.writing() && c.Ready {
+			mark = "›"
 		}
+		var caret tea.Position
+		rows, caret = c.input(&q.text, mark, c.Height/3)
 		if q.writing() {
-			at = &tea.Position{X: 4 + column, Y: len(out) - len(rows) + row}
+			at = &caret
+		} else if q.text.Empty() {
+			rows = []string{"    " + draw.Paint(c.Theme.Faint, "your own answer")}
 		}
 	}
-	return append(out, foot...), at
+	room := max(1, c.Height-len(out)-len(rows)-len(foot))
+	from, to := draw.Window(q.at, len(q.options), room)
+	for i := from; i < to; i++ {
+		out = append(out, q.option(c, i))
+	}
+	if at != nil {
+		at.Y += len(out)
+	}
+	return append(append(out, rows...), foot...), at
+}
+
+// head draws the text of the question in at most half the height.
+func (q *Questions) head(c Canvas) []string {
+	text, note := q.one.Question, ""
+	if f := q.one.Form; f != nil && f.Label != "" {
+		text, note = f.Message+"\n"+f.Label, terminal.OneLine(f.Note)
+	}
+	if n := len(q.request.Questions); n > 1 {
+		text = fmt.Sprintf("%d of %d · %s", q.now+1, n, text)
+	}
+	lines, room := draw.Wrap(visible.Prose(text), c.Width-2), max(2, c.Height/2)
+	if len(lines) > room {
+		room--
+	}
+	lines, place := q.scroll.view(lines, room)
+	out := draw.PaintAll("1", lines)
+	if place != "" {
+		out = append(out, draw.Paint(c.Theme.Faint, place))
+	}
+	if note != "" {
+		out = append(out, draw.PaintAll(c.Theme.Faint, draw.Wrap(note, c.Width-2))...)
+	}
+	return draw.Indent(" ", out)
 }
 
 // foot draws the keys, or the problem in at most a third of the height.
 func (q *Questions) foot(c Canvas) []string {
-	one := q.one
 	if q.problem != "" {
 		lines := draw.PaintAll(c.Theme.Fail, draw.Wrap(terminal.OneLine(q.problem), c.Width-2))
 		return draw.Indent(" ", lines[:min(len(lines), max(1, c.Height/3))])
 	}
 	hint := "enter answer · esc dismiss"
-	if one.Form != nil {
+	if q.one.Form != nil {
 		hint = "enter answer · shift+tab back · ctrl+d decline · esc cancel"
 	}
-	if one.Multiple {
+	if q.one.Multiple {
 		hint = "space choose · " + hint
 	}
-	return []string{terminal.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}
-}
-
-// ask draws the text of the question in at most half the height.
-func (q *Questions) ask(c Canvas, text string) []string {
-	lines, room := draw.Wrap(text, c.Width-2), max(2, c.Height/2)
-	all := len(lines)
-	if all > room {
-		room--
-		q.top = max(0, min(q.top, all-room))
-		lines = lines[q.top : q.top+room]
-	}
-	out := draw.Indent(" ", draw.PaintAll("1", lines))
-	if all > room {
-		out = append(out, " "+draw.Paint(c.Theme.Faint, fmt.Sprintf("lines %d-%d of %d · pgup pgdn", q.top+1, q.top+room, all)))
-	}
-	return out
+	return []string{c.hint(hint)}
 }
 
 func (q *Questions) option(c Canvas, i int) string {
-	k, one := c.Theme, q.one
-	o := one.Options[i]
-	box := fmt.Sprintf("%d. ", i+1)
-	if one.Multiple {
-		box = "[ ] "
-		if q.chosen[i] {
-			box = "[x] "
-		}
+	o, box := q.options[i], fmt.Sprintf("%d. ", i+1)
+	if q.one.Multiple {
+		box = map[bool]string{false: "[ ] ", true: "[x] "}[q.chosen[i]]
 	}
-	label := marked(c, box+terminal.OneLine(o.Label), i == q.at)
-	if slices.Contains(one.Default, o.Label) {
-		label += draw.Paint(k.Faint, " (default)")
+	text := box + terminal.OneLine(o.Label)
+	if i == len(q.one.Options) {
+		text = "leave it empty"
+	}
+	label := c.marked(text, i == q.at)
+	if slices.Contains(q.one.Default, o.Label) {
+		label += draw.Paint(c.Theme.Faint, " (default)")
 	}
 	if o.Description != "" {
-		label += "  " + draw.Paint(k.Faint, terminal.OneLine(o.Description))
+		label += "  " + draw.Paint(c.Theme.Faint, terminal.OneLine(o.Description))
 	}
 	return terminal.Fit("  "+label, c.Width)
 }

@@ -34,6 +34,12 @@ func Sides(left, right string, width int) string {
 	return left + strings.Repeat(" ", gap) + right
 }
 
+// Window returns the range of a list that fits in room lines, with the current entry in it.
+func Window(current, count, room int) (from, to int) {
+	from = max(0, min(current-room/2, count-room))
+	return from, min(count, from+room)
+}
+
 // Wrap breaks safe text into lines between words.
 func Wrap(text string, width int) []string {
 	width = max(width, 4)

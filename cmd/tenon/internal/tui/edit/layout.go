@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
 
 // tabWidth is the number of columns of a tab.
@@ -28,8 +30,8 @@ func (e *Editor) View(width, room int, method ansi.Method, chip func(label strin
 	}
 	all, room := e.layout(), max(room, 1)
 	caretRow, caretColumn = e.position()
-	from := max(0, min(caretRow-room/2, len(all)-room))
-	for _, r := range all[from:min(len(all), from+room)] {
+	from, to := draw.Window(caretRow, len(all), room)
+	for _, r := range all[from:to] {
 		var b strings.Builder
 		for _, c := range r.text(e.text) {
 			switch found := e.chip(c); {
