@@ -34,7 +34,6 @@ type Editor struct {
 	width  int    // width of the last layout
 	method ansi.Method
 	rows   []row // last layout; nil: the text has changed
-	stale  bool  // text was appended since the last layout
 }
 
 // Empty reports whether the text is empty.
@@ -143,10 +142,7 @@ func (e *Editor) replace(from, to int, text string) {
 }
 
 func (e *Editor) change(text string, caret int) {
-	if e.stale = strings.HasPrefix(text, e.text); !e.stale {
-		e.rows = nil
-	}
-	e.text = text
+	e.text, e.rows = text, nil
 	e.move(caret)
 }
 

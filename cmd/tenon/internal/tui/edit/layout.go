@@ -12,14 +12,8 @@ import (
 // tabWidth is the number of columns of a tab.
 const tabWidth = 4
 
-// row is a line of the screen: text[start:end] of the editor, without the final space or line break.
-type row struct {
-	start, end int
-	cells      []cell
-}
-
-// cell is a character of a row.
-type cell struct{ offset, column, width int }
+// row is a line of the screen: text[start:end] of the editor, without a line break.
+type row struct{ start, end int }
 
 // View returns the text in rows of at most width columns, and the position of the caret. If the text has more than room rows, it returns those
 // around the caret. method is the terminal's way of counting columns: without mode 2027, each part of a joined emoji takes columns. chip paints
@@ -33,7 +27,7 @@ func (e *Editor) View(width, room int, method ansi.Method, chip func(label strin
 	from, to := draw.Window(caretRow, len(all), room)
 	for _, r := range all[from:to] {
 		var b strings.Builder
-		for _, c := range r.text(e.text) {
+		for _, c := range e.text[r.start:r.end] {
 			switch found := e.chip(c); {
 			case found != nil:
 				b.WriteString(chip(found.Label))
@@ -48,60 +42,50 @@ func (e *Editor) View(width, room int, method ansi.Method, chip func(label strin
 	return rows, caretRow - from, caretColumn
 }
 
-func (r *row) text(all string) string { return all[r.start:r.end] }
-
 // layout breaks the text into rows at line breaks, and at the width, if possible after a space. Each row leaves room for the caret at its end.
 func (e *Editor) layout() []row {
-	if !e.stale && e.rows != nil {
+	if e.rows != nil {
 		return e.rows
 	}
-	r := row{}
-	if last := len(e.rows) - 1; last >= 0 {
-		r.start, e.rows = e.rows[last].start, e.rows[:last:last] // lay out only the last row again; copies of an editor share rows
+	start, column := 0, 0
+	word := 0 // offset after the last space
+	next := func(end, begin int) {
+		e.rows = append(e.rows, row{start, end})
+		start, column, word = begin, 0, begin
 	}
-	e.stale = false
-	column, word := 0, 0 // word is the index of the cell after the last space of the row
-	next := func(end, start int) {
-		r.end = end
-		e.rows = append(e.rows, r)
-		r, column, word = row{start: start}, 0, 0
-	}
-	for at := r.start; at < len(e.text); {
-		cluster, width := ansi.FirstGraphemeCluster(e.text[at:], e.method)
-		width = e.cellWidth(cluster, width)
-		switch n := len(r.cells); {
+	for at := 0; at < len(e.text); {
+		cluster, width := e.character(at)
+		switch {
 		case cluster == "\n":
 			next(at, at+1)
-			at++
-			continue
-		case n > 0 && column+width > max(e.width, 2)-1:
-			if word > 0 && word < n {
-				at, r.cells = r.cells[word].offset, r.cells[:word:word]
+		case at > start && column+width > max(e.width, 2)-1:
+			if word > start {
+				at = word // the word moves to the next row
 			}
 			next(at, at)
 			continue
 		}
-		r.cells = append(r.cells, cell{at, column, width})
 		column += width
-		if cluster == " " || cluster == "\t" {
-			word = len(r.cells)
-		}
 		at += len(cluster)
+		if cluster == " " || cluster == "\t" {
+			word = at
+		}
 	}
 	next(len(e.text), len(e.text))
 	return e.rows
 }
 
-// cellWidth returns the columns of a character; a chip is as wide as its label, at most a row.
-func (e *Editor) cellWidth(cluster string, width int) int {
+// character returns the character at an offset and its columns. A chip is as wide as its label, at most a row.
+func (e *Editor) character(at int) (cluster string, width int) {
+	cluster, width = ansi.FirstGraphemeCluster(e.text[at:], e.method)
 	first, _ := utf8.DecodeRuneInString(cluster)
 	if chip := e.chip(first); chip != nil {
-		return min(e.method.StringWidth(chip.Label), max(e.width-1, 1))
+		return cluster, min(e.method.StringWidth(chip.Label), max(e.width-1, 1))
 	}
 	if cluster == "\t" {
-		return tabWidth
+		return cluster, tabWidth
 	}
-	return width
+	return cluster, width
 }
 
 // position returns the row and column of the caret.
@@ -111,40 +95,44 @@ func (e *Editor) position() (rowIndex, column int) {
 	for rows[i].start > e.caret {
 		i--
 	}
-	for _, c := range rows[i].cells {
-		if c.offset >= e.caret {
-			return i, c.column
-		}
-		column = c.column + c.width
+	for at := rows[i].start; at < e.caret; {
+		cluster, width := e.character(at)
+		column += width
+		at += len(cluster)
 	}
 	return i, column
 }
 
 // vertical moves the caret by rows, to the target column if there is one.
 func (e *Editor) vertical(by int) {
-	at, column := e.position()
-	if e.column >= 0 {
-		column = e.column
-	}
 	rows := e.layout()
-	to := min(max(at+by, 0), len(rows)-1)
-	if to == at {
-		e.move(rows[0].start)
-		if by > 0 {
-			e.move(len(e.text))
+	at, target := e.position()
+	if e.column >= 0 {
+		target = e.column
+	}
+	switch to := at + by; {
+	case to < 0:
+		e.move(0)
+	case to == len(rows):
+		e.move(len(e.text))
+	default:
+		e.caret, e.column = e.inRow(to, target), target
+	}
+}
+
+// inRow returns the offset of the character at a column of a row, or the end of the row.
+func (e *Editor) inRow(i, column int) int {
+	r := e.rows[i]
+	at := r.start
+	for at < r.end {
+		cluster, width := e.character(at)
+		if column -= width; column < 0 {
+			return at
 		}
-		return
+		at += len(cluster)
 	}
-	r := &rows[to]
-	e.caret = r.end
-	for _, c := range r.cells {
-		if c.column+c.width > column {
-			e.caret = c.offset
-			break
-		}
+	if i < len(e.rows)-1 && e.rows[i+1].start == r.end { // the same offset begins the next row
+		return e.previous(r.end)
 	}
-	if e.caret == r.end && to < len(rows)-1 && rows[to+1].start == r.end { // the same offset begins the next row
-		e.caret = e.previous(r.end)
-	}
-	e.column = column
+	return at
 }
