@@ -192,6 +192,8 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Add("&#27;[31m \x1b]0;x\x07 &#x9b; \u202e [a](http://x/\x1b) <http://\u0301>", 3, 10)
 	f.Add("|a|b|\n|-|-|\n"+strings.Repeat("|[a](b|`c|\n", 2000)+strings.Repeat("- > ", 60)+"x\n- y\n"+strings.Repeat("  *a _b\n", 2000), 20_000, 30)
+	f.Add("```\n0\n   ```\n0", 11, 47) // the end of code and what follows it arrive together
+	f.Add("00\n>\n0", 6, 97)           // a quote without lines
 	f.Add("|a|b|c|\n|-|:-:|-:|\n|1|\\|2`|\n- [x] ![", 5, 12)
 	f.Fuzz(func(t *testing.T, source string, cut, width int) {
 		width = 10 + abs(width)%100

@@ -33,6 +33,8 @@ type renderer struct {
 	// coder has the state of the last block of code. The first block continues an earlier one if it is continued.
 	coder     coder
 	continued ast.Node
+	// apart means that the first rows are to be separated from blocks of the text that have no rows.
+	apart bool
 }
 
 // parse returns the blocks of a text without control characters.
@@ -46,8 +48,12 @@ func (r *renderer) blocks(n ast.Node, width int) []row {
 	var rows []row
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		block := r.block(c, width)
-		if previous := c.PreviousSibling(); previous != nil && len(rows) > 0 && len(block) > 0 && r.separate(previous, c) {
-			rows = append(rows, row{})
+		if previous := c.PreviousSibling(); previous != nil && len(block) > 0 && r.separate(previous, c) {
+			if len(rows) > 0 {
+				rows = append(rows, row{})
+			} else if n.Parent() == nil {
+				r.apart = true
+			}
 		}
 		rows = append(rows, block...)
 	}

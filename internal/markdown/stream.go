@@ -227,8 +227,8 @@ func (s *Stream) render(source string) {
 	if stands(first) || first.Kind() == ast.KindHeading {
 		wants = gapAlways
 	}
-	s.spaced = s.spaced || source[0] == '\n'
-	if !s.begun {
+	s.spaced = s.spaced || source[0] == '\n' || r.apart
+	if !s.begun || r.apart {
 		s.separate(wants)
 	}
 	s.begun = true
