@@ -44,13 +44,13 @@ func parse(source string) (ast.Node, []byte) {
 }
 
 // blocks renders the children of a node.
-func (r *renderer) blocks(n ast.Node, width int) []row {
-	var rows []row
+func (r *renderer) blocks(n ast.Node, width int) []string {
+	var rows []string
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		block := r.block(c, width)
 		if previous := c.PreviousSibling(); previous != nil && len(block) > 0 && r.separate(previous, c) {
 			if len(rows) > 0 {
-				rows = append(rows, row{})
+				rows = append(rows, "")
 			} else if n.Parent() == nil {
 				r.apart = true
 			}
@@ -73,12 +73,12 @@ func stands(n ast.Node) bool {
 	return false
 }
 
-func (r *renderer) block(n ast.Node, width int) []row {
+func (r *renderer) block(n ast.Node, width int) []string {
 	switch n := n.(type) {
 	case *ast.Heading:
 		return r.heading(n, width)
 	case *ast.ThematicBreak:
-		return []row{{paint(r.style.Faint, strings.Repeat("─", width)), width}}
+		return []string{paint(r.style.Faint, strings.Repeat("─", width))}
 	case *ast.CodeBlock:
 		return r.code(n, "", width)
 	case *ast.FencedCodeBlock:
@@ -105,7 +105,7 @@ func inner(width, indent int) int {
 }
 
 // indented puts first before the first row and rest before the others. It does not indent blocks that would become too narrow.
-func indented(rows []row, first, rest string, indent, width int) []row {
+func indented(rows []string, first, rest string, indent, width int) []string {
 	if inner(width, indent) == width {
 		return rows
 	}
@@ -114,15 +114,15 @@ func indented(rows []row, first, rest string, indent, width int) []row {
 		if i == 0 {
 			prefix = first
 		}
-		if rows[i].width == 0 {
+		if rows[i] == "" {
 			prefix = strings.TrimRight(prefix, " ")
 		}
-		rows[i] = row{prefix + rows[i].text, indent + rows[i].width}
+		rows[i] = prefix + rows[i]
 	}
 	return rows
 }
 
-func (r *renderer) heading(n *ast.Heading, width int) []row {
+func (r *renderer) heading(n *ast.Heading, width int) []string {
 	spans := r.inline(n, r.style.Heading)
 	if r.style.Heading == "" {
 		spans = append([]span{{text: strings.Repeat("#", n.Level) + " "}}, spans...)
@@ -131,25 +131,25 @@ func (r *renderer) heading(n *ast.Heading, width int) []row {
 }
 
 // list renders a list. Items without a blank line between them stay together.
-func (r *renderer) list(n *ast.List, width int) []row {
+func (r *renderer) list(n *ast.List, width int) []string {
 	number := n.Start
 	if r.number > 0 && n.PreviousSibling() == nil && n.Parent().Kind() == ast.KindDocument {
 		number = r.number
 	}
-	var rows []row
+	var rows []string
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
 		marker := "• "
 		if n.IsOrdered() {
 			marker = fmt.Sprintf("%d%c ", number, n.Marker)
 			number++
 		}
-		columns := columnsOf([]span{{text: marker}})
+		columns := columnsOf(marker)
 		if item.PreviousSibling() != nil && blankBefore(r.source, start(item, r.source)) {
-			rows = append(rows, row{})
+			rows = append(rows, "")
 		}
 		body := r.blocks(item, inner(width, columns))
 		if len(body) == 0 {
-			body = []row{{}}
+			body = []string{""}
 		}
 		rows = append(rows, indented(body, paint(r.style.Faint, marker), strings.Repeat(" ", columns), columns, width)...)
 	}
@@ -157,11 +157,11 @@ func (r *renderer) list(n *ast.List, width int) []row {
 }
 
 // code renders a block of code.
-func (r *renderer) code(n ast.Node, language string, width int) []row {
+func (r *renderer) code(n ast.Node, language string, width int) []string {
 	if n != r.continued {
 		r.coder = coder{style: r.style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
 	}
-	var rows []row
+	var rows []string
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
 		rows = append(rows, r.coder.line(strings.TrimSuffix(string(segment.Value(r.source)), "\n"), width)...)
@@ -177,9 +177,9 @@ type coder struct {
 	state    highlight.State
 }
 
-func (c *coder) line(text string, width int) []row {
+func (c *coder) line(text string, width int) []string {
 	if text = detab(text); strings.TrimSpace(text) == "" {
-		return []row{{}}
+		return []string{""}
 	}
 	var spans []span
 	if c.diff {
@@ -192,7 +192,8 @@ func (c *coder) line(text string, width int) []row {
 		}
 	}
 	n := len(codeIndent)
-	return indented(chop(spans, inner(width, n), c.style.Overflow), codeIndent, codeIndent, n, width)
+	w := wrapper{width: inner(width, n), overflow: c.style.Overflow, chops: true}
+	return indented(w.rows(spans), codeIndent, codeIndent, n, width)
 }
 
 // detab replaces the tabs of a line with spaces.
@@ -205,7 +206,7 @@ func detab(line string) string {
 	for piece := range strings.SplitAfterSeq(line, "\t") {
 		piece, tab := strings.CutSuffix(piece, "\t")
 		b.WriteString(piece)
-		column += columnsOf([]span{{text: piece}})
+		column += columnsOf(piece)
 		if tab {
 			n := tabStop - column%tabStop
 			b.WriteString(strings.Repeat(" ", n))
@@ -252,15 +253,11 @@ func (r *renderer) node(n ast.Node, look string) []span {
 	case *ast.Image:
 		return r.link(append([]span{{text: "image: ", look: look}}, r.inline(n, with(look, s.Link))...), resolve(n.Destination), look)
 	case *ast.RawHTML:
-		var html strings.Builder
-		for i := range n.Segments.Len() {
-			segment := n.Segments.At(i)
-			html.Write(segment.Value(r.source))
-		}
-		if tag := strings.ToLower(html.String()); strings.HasPrefix(tag, "<br") {
+		html := n.Segments.Value(r.source)
+		if bytes.HasPrefix(bytes.ToLower(html), []byte("<br")) {
 			return []span{{text: "\n"}}
 		}
-		return []span{{text: printable([]byte(html.String())), look: with(look, s.Faint)}}
+		return []span{{text: printable(html), look: with(look, s.Faint)}}
 	}
 	return r.inline(n, look)
 }
@@ -288,12 +285,7 @@ func (r *renderer) codeSpan(n *ast.CodeSpan, look string) []span {
 			b.Write(t.Segment.Value(r.source))
 		}
 	}
-	code := strings.Map(func(c rune) rune {
-		if c == '\n' || c == '\t' {
-			return ' '
-		}
-		return c
-	}, b.String())
+	code := strings.NewReplacer("\n", " ", "\t", " ").Replace(b.String())
 	if inTable(n) { // \| is a bar there
 		code = strings.ReplaceAll(code, `\|`, "|")
 	}

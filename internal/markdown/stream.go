@@ -232,9 +232,7 @@ func (s *Stream) render(source string) {
 		s.separate(wants)
 	}
 	s.begun = true
-	for _, row := range rows {
-		s.closed = append(s.closed, row.text)
-	}
+	s.closed = append(s.closed, rows...)
 	if s.above = gapAsked; stands(last) {
 		s.above = gapAlways
 	}

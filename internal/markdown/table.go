@@ -13,38 +13,33 @@ const (
 )
 
 // table renders a table.
-func (r *renderer) table(t *table, width int) []row {
+func (r *renderer) table(t *table, width int) []string {
 	columns := t.columns
 	var cells [][]span
+	natural := slices.Repeat([]int{1}, columns)
 	for c := t.FirstChild(); c != nil; c = c.NextSibling() {
-		look := ""
+		column, look := len(cells)%columns, ""
 		if len(cells) < columns {
 			look = r.style.Strong
 		}
-		cells = append(cells, r.inline(c, look))
-	}
-	natural := slices.Repeat([]int{1}, columns)
-	for i, cell := range cells {
+		cell := r.inline(c, look)
+		cells = append(cells, cell)
 		for _, line := range wrap(cell, 1<<20, true) {
-			natural[i%columns] = max(natural[i%columns], line.width)
+			natural[column] = max(natural[column], columnsOf(line))
 		}
 	}
 	widths := shrunk(natural, width-between*(columns-1))
 	if widths == nil {
 		return r.records(cells, columns, width)
 	}
-	var rows []row
-	for i := 0; i < len(cells); i += columns {
-		rows = append(rows, r.tableRow(cells[i:i+columns], widths)...)
-		if i == 0 {
-			var rules []string
-			total := between * (columns - 1)
-			for _, w := range widths {
-				rules = append(rules, strings.Repeat("─", w))
-				total += w
-			}
-			rows = append(rows, row{paint(r.style.Faint, strings.Join(rules, "─┼─")), total})
-		}
+	rows := r.tableRow(cells[:columns], widths)
+	var rules []string
+	for _, w := range widths {
+		rules = append(rules, strings.Repeat("─", w))
+	}
+	rows = append(rows, paint(r.style.Faint, strings.Join(rules, "─┼─")))
+	for row := range slices.Chunk(cells[columns:], columns) {
+		rows = append(rows, r.tableRow(row, widths)...)
 	}
 	return rows
 }
@@ -72,44 +67,35 @@ func shrunk(natural []int, width int) []int {
 }
 
 // tableRow renders a row of a table, whose cells may take several lines.
-func (r *renderer) tableRow(cells [][]span, widths []int) []row {
-	wrapped := make([][]row, len(cells))
-	height := 0
+func (r *renderer) tableRow(cells [][]span, widths []int) []string {
+	var rows []string
+	bar, height := paint(r.style.Faint, " │ "), 1
+	wrapped := make([][]string, len(cells))
 	for i, cell := range cells {
 		wrapped[i] = wrap(cell, widths[i], false)
 		height = max(height, len(wrapped[i]))
 	}
-	rows := make([]row, height)
-	for y := range rows {
-		var b strings.Builder
-		width := 0
+	for y := range height {
+		line := make([]string, len(cells))
 		for i, lines := range wrapped {
-			if i > 0 {
-				b.WriteString(paint(r.style.Faint, " │ "))
-				width += between
-			}
-			var line row
 			if y < len(lines) {
-				line = lines[y]
+				line[i] = lines[y]
 			}
-			b.WriteString(line.text)
-			width += line.width
-			if i < len(wrapped)-1 {
-				b.WriteString(strings.Repeat(" ", max(0, widths[i]-line.width)))
-				width += max(0, widths[i]-line.width)
+			if i < len(cells)-1 {
+				line[i] += strings.Repeat(" ", max(0, widths[i]-columnsOf(line[i])))
 			}
 		}
-		rows[y] = row{b.String(), width}
+		rows = append(rows, strings.Join(line, bar))
 	}
 	return rows
 }
 
 // records renders a table that is too wide: each cell on separate lines, after the name of its column.
-func (r *renderer) records(cells [][]span, columns, width int) []row {
-	var rows []row
+func (r *renderer) records(cells [][]span, columns, width int) []string {
+	var rows []string
 	for i := columns; i < len(cells); i++ {
 		if i%columns == 0 && i > columns {
-			rows = append(rows, row{})
+			rows = append(rows, "")
 		}
 		line := append(slices.Clone(cells[i%columns]), span{text: ": "})
 		rows = append(rows, wrap(append(line, cells[i]...), width, r.style.Overflow)...)

@@ -1,118 +1,103 @@
 package markdown
 
 import (
+	"strings"
+
 	"github.com/charmbracelet/x/ansi"
 )
 
 // span is text with one look. A line feed ends the line; other control characters do not occur.
 type span struct{ text, look string }
 
-// row is a rendered line.
-type row struct {
-	text  string
-	width int // in columns
-}
-
-// wrapper breaks spans into rows at white space. Words that are longer than the width are broken, unless overflow is set.
+// wrapper breaks text into lines at white space. Words that are longer than the width are broken, unless overflow is set.
 type wrapper struct {
 	width    int
 	overflow bool
 	chops    bool // lines break at any character, and spaces are like others
-
-	rows    []row
-	line    painter
-	columns int // of line
-	word    []span
-	letters int // columns of word
-	space   []span
-	blanks  int // columns of space
 }
 
 // wrap returns the rows of spans; at least one.
-func wrap(spans []span, width int, overflow bool) []row {
-	return wrapper{width: width, overflow: overflow}.all(spans)
+func wrap(spans []span, width int, overflow bool) []string {
+	return wrapper{width: width, overflow: overflow}.rows(spans)
 }
 
-// chop is wrap for text that may break at any character, and that keeps its white space.
-func chop(spans []span, width int, overflow bool) []row {
-	return wrapper{width: width, overflow: overflow, chops: true}.all(spans)
-}
-
-func (w wrapper) all(spans []span) []row {
+// rows paints the lines of spans. Neighbours with the same look are painted together.
+func (w wrapper) rows(spans []span) []string {
+	type run struct {
+		start, end int
+		look       string
+	}
+	var all strings.Builder
+	var runs []run
 	for _, s := range spans {
-		w.span(s)
+		start := all.Len()
+		all.WriteString(s.text)
+		if last := len(runs) - 1; last >= 0 && runs[last].look == s.look {
+			runs[last].end = all.Len()
+		} else {
+			runs = append(runs, run{start, all.Len(), s.look})
+		}
 	}
-	w.endWord()
-	w.endLine()
-	return w.rows
+	text := all.String()
+	var rows []string
+	for _, l := range w.lines(text) {
+		for len(runs) > 1 && runs[0].end <= l.start {
+			runs = runs[1:]
+		}
+		var b strings.Builder
+		for _, r := range runs {
+			if r.start >= l.end {
+				break
+			}
+			b.WriteString(paint(r.look, text[max(r.start, l.start):min(r.end, l.end)]))
+		}
+		rows = append(rows, b.String())
+	}
+	return rows
 }
 
-func (w *wrapper) span(s span) {
-	start := 0 // of the text that is not in the word yet
-	flush := func(end int) {
-		if end > start {
-			w.word = append(w.word, span{s.text[start:end], s.look})
-		}
-		start = end
-	}
-	for i := 0; i < len(s.text); {
-		c, columns := cluster(s.text[i:])
+// line is a part of a text.
+type line struct{ start, end int }
+
+// lines returns the lines of a text, without the spaces around them.
+func (w wrapper) lines(text string) []line {
+	var out []line
+	var now line // without spaces at its end
+	columns := 0 // of now with these spaces
+	// The last place to break: the line before it, the offset of the next line, and the columns up to there. It counts if it is after the start of now.
+	var before line
+	next, passed := 0, 0
+	for at := 0; at < len(text); {
+		c, n := cluster(text[at:])
+		wide, over := n > 1 && !w.chops, columns+n > w.width
 		switch {
 		case c == "\n":
-			flush(i)
-			w.endWord()
-			w.endLine()
-			start = i + 1
-		case w.chops:
-			if w.letters+columns > w.width && !w.overflow {
-				flush(i)
-				w.endWord()
-				w.endLine()
-			}
-			w.letters += columns
-		case c == " ":
-			flush(i)
-			w.endWord()
-			w.space = append(w.space, span{" ", s.look})
-			w.blanks++
-			start = i + 1
+			out = append(out, now)
+			now, columns = line{at + 1, at + 1}, 0
+		case c == " " && !w.chops && columns == 0:
+			now = line{at + 1, at + 1}
+		case c == " " && !w.chops:
+			columns++
+			before, next, passed = now, at+1, columns
 		default:
-			// Lines may break before and after wide characters.
-			if columns >= 2 || w.letters+columns > w.width && !w.overflow {
-				flush(i)
-				w.endWord()
+			broken := over && !w.overflow && (w.chops || next <= now.start) // within a word
+			if (wide || broken) && next != at {
+				before, next, passed = now, at, columns
 			}
-			w.letters += columns
-			if columns >= 2 {
-				flush(i + len(c))
-				w.endWord()
+			if over && next > now.start {
+				out = append(out, before)
+				now.start = next
+				columns -= passed
+			}
+			columns += n
+			now.end = at + len(c)
+			if wide {
+				before, next, passed = now, now.end, columns
 			}
 		}
-		i += len(c)
+		at += len(c)
 	}
-	flush(len(s.text))
-}
-
-// endWord puts the word on the line, or on the next one if it does not fit.
-func (w *wrapper) endWord() {
-	if len(w.word) == 0 {
-		return
-	}
-	if w.columns+w.blanks+w.letters > w.width && w.columns > 0 {
-		w.endLine()
-	}
-	if w.columns > 0 {
-		w.line.add(w.space...)
-		w.columns += w.blanks
-	}
-	w.line.add(w.word...)
-	w.columns += w.letters
-	w.word, w.letters, w.space, w.blanks = w.word[:0], 0, w.space[:0], 0
-}
-
-func (w *wrapper) endLine() {
-	w.rows = append(w.rows, row{w.line.take(), w.columns})
-	w.columns, w.space, w.blanks = 0, w.space[:0], 0
+	return append(out, now)
 }
 
 // cluster returns the first grapheme cluster of text and its width in columns. Terminals disagree about joined emoji, so it assumes the larger
@@ -125,44 +110,5 @@ func cluster(text string) (string, int) {
 	return c, max(columns, ansi.StringWidthWc(c))
 }
 
-// painter writes spans as a line. Neighbours with the same look are painted together.
-type painter struct {
-	text []byte
-	look string // of the end of text; "" is none
-}
-
-func (p *painter) add(spans ...span) {
-	for _, s := range spans {
-		p.change(s.look)
-		p.text = append(p.text, s.text...)
-	}
-}
-
-// change ends the current look and begins another one.
-func (p *painter) change(look string) {
-	if look == p.look {
-		return
-	}
-	if p.look != "" {
-		p.text = append(p.text, "\x1b[0m"...)
-	}
-	if p.look = look; look != "" {
-		p.text = append(p.text, "\x1b["+look+"m"...)
-	}
-}
-
-// take returns the line and begins another one.
-func (p *painter) take() string {
-	p.change("")
-	line := string(p.text)
-	p.text = p.text[:0]
-	return line
-}
-
-func columnsOf(spans []span) int {
-	n := 0
-	for _, s := range spans {
-		n += ansi.StringWidth(s.text)
-	}
-	return n
-}
+// columnsOf returns the width of a painted text, counted like that of a cluster.
+func columnsOf(text string) int { return max(ansi.StringWidth(text), ansi.StringWidthWc(text)) }
