@@ -84,7 +84,7 @@ func (p Pin) Resolved(base, home string) (Ref, error) {
 // their fields become file names and arguments.
 func (p Pin) Check(r Ref) error {
 	switch {
-	case p.SHA256 != "" && (len(p.SHA256) != 64 || !isHex(p.SHA256)):
+	case p.SHA256 != "" && !isSHA256(p.SHA256):
 		return fmt.Errorf("%w: sha256 %q is not 64 hexadecimal digits", ErrRef, visible.Cut(p.SHA256, 80, "…"))
 	case p.Commit != "" && !isCommit(p.Commit):
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))

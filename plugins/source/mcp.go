@@ -248,7 +248,7 @@ func binOf(dir, identifier string) (string, error) {
 
 // bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned: the user has confirmed its host.
 func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, r Ref, pinned bool, out *Fetched, dir string) error {
-	if len(p.SHA256) != 64 || !isHex(p.SHA256) {
+	if !isSHA256(p.SHA256) {
 		return fmt.Errorf("%w: its bundle has no SHA-256", ErrServer)
 	}
 	switch {

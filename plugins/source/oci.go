@@ -58,7 +58,7 @@ func ociText(r Ref) string {
 // isDigest reports whether a text is "sha256:" and 64 hexadecimal digits.
 func isDigest(s string) bool {
 	sum, ok := strings.CutPrefix(s, "sha256:")
-	return ok && len(sum) == 64 && isHex(sum)
+	return ok && isSHA256(sum)
 }
 
 func (f *Fetcher) oci(ctx context.Context, r Ref, out *Fetched, dir string) error {

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
@@ -70,147 +70,86 @@ func catalogued(text string) (name, marketplace string, ok bool) {
 // ValidEntry reports whether a text can be the name of a marketplace, or of a plugin in it: 1 to 100 letters, digits, "-", "_" and ".", a
 // letter or digit first.
 func ValidEntry(s string) bool {
-	return githubName(s) && s[0] != '.' && s[0] != '_'
+	const alphanumeric = "abcdefghijklmnopqrstuvwxyz0123456789"
+	lower := strings.ToLower(s)
+	return s != "" && len(s) <= 100 && strings.Trim(lower, alphanumeric+"-_.") == "" && strings.Contains(alphanumeric, lower[:1])
 }
 
 // Parse reads a reference. Relative paths start at base, and ~ is home.
 func Parse(text, base, home string) (Ref, error) {
-	wrong := func(format string, args ...any) (Ref, error) {
-		return Ref{}, fmt.Errorf("%w %q: %s", ErrRef, text, fmt.Sprintf(format, args...))
-	}
-	scheme, rest, ok := strings.Cut(text, ":")
-	k, known := kindOf("", scheme)
-	switch {
-	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return wrong("control characters")
-	case !IsRef(text) && (filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~/")):
-		return localRef(text, base, home), nil
-	case !ok && IsRef(text):
-		name, market, _ := catalogued(text)
-		return Ref{Kind: Catalogue, URL: name, Version: market}, nil
-	case !ok:
-		return wrong("neither a path, which begins with ./, nor a known scheme")
-	case !known:
-		return wrong("unknown scheme %q", scheme)
-	}
-	r, err := k.parse(scheme, rest)
+	r, err := parse(text, base, home)
 	if err != nil {
-		return wrong("%v", err)
+		return Ref{}, fmt.Errorf("%w %q: %w", ErrRef, text, err)
 	}
 	return r, nil
 }
 
-func localRef(text, base, home string) Ref {
-	switch {
+func parse(text, base, home string) (Ref, error) {
+	scheme, rest, hasScheme := strings.Cut(text, ":")
+	name, market, inCatalogue := catalogued(text)
+	switch k, known := kindOf("", scheme); {
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return Ref{}, errors.New("control characters")
+	case hasScheme && known:
+		return k.parse(scheme, rest)
+	case filepath.IsAbs(text):
+		return Ref{Kind: Path, URL: filepath.Clean(text)}, nil
+	case strings.HasPrefix(text, "."):
+		return Ref{Kind: Path, URL: filepath.Join(base, text)}, nil
 	case strings.HasPrefix(text, "~/"):
-		text = filepath.Join(home, text[2:])
-	case !filepath.IsAbs(text):
-		text = filepath.Join(base, text)
+		return Ref{Kind: Path, URL: filepath.Join(home, text[2:])}, nil
+	case inCatalogue:
+		return Ref{Kind: Catalogue, URL: name, Version: market}, nil
+	case hasScheme:
+		return Ref{}, fmt.Errorf("unknown scheme %q", scheme)
 	}
-	return Ref{Kind: Path, URL: filepath.Clean(text)}
+	return Ref{}, errors.New("neither a path, which begins with ./, nor a known scheme")
 }
 
-// splitVersion splits "x@ref" and "x#commit". In an URL, only what follows the path counts: user@host stays.
-func splitVersion(s string) (rest, version, commit string, err error) {
-	rest, commit, hash := strings.Cut(s, "#")
-	if hash && !isCommit(commit) {
-		return "", "", "", errors.New("the part after # is not a full commit")
-	}
-	start := 0
-	if at := strings.Index(rest, "://"); at >= 0 {
-		start = at + 3
-		if slash := strings.IndexByte(rest[start:], '/'); slash >= 0 {
-			start += slash
-		}
-	}
-	if at := strings.IndexByte(rest[start:], '@'); at >= 0 {
-		rest, version = rest[:start+at], rest[start+at+1:]
-		if !isBranch(version) {
-			return "", "", "", fmt.Errorf("%q is not a branch or tag", version)
-		}
-	}
-	return rest, version, commit, nil
+// isHex reports whether a text consists of n hexadecimal digits, in lower case.
+func isHex(s string, n int) bool {
+	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// isBranch reports whether a text can be a branch or tag, and not an option of git or a range of commits.
-func isBranch(s string) bool {
-	return s != "" && !strings.HasPrefix(s, "-") && !strings.ContainsAny(s, " ~^:?*[\\#") && !strings.Contains(s, "..")
-}
+func isSHA256(s string) bool { return isHex(s, 64) }
 
-func isCommit(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
+func isCommit(s string) bool { return isHex(s, 40) || isHex(s, 64) }
 
-// isHex reports whether a text consists of hexadecimal digits, in lower case.
-func isHex(s string) bool {
-	_, err := hex.DecodeString(s)
-	return err == nil && strings.ToLower(s) == s
-}
-
-// cleanSubdir checks the directory of a plugin in a repository.
-func cleanSubdir(dir string) (string, error) {
-	dir = strings.TrimSuffix(dir, "/")
-	if dir == "" {
-		return "", nil
-	}
-	if path.Clean(dir) != dir || !filepath.IsLocal(dir) || strings.ContainsAny(dir, `\:@#`) || strings.Contains(dir, "//") {
-		return "", fmt.Errorf("%q is not a directory of the repository", dir)
-	}
-	return dir, nil
-}
-
-func githubRef(rest string) (Ref, error) {
-	name, version, commit, err := splitVersion(rest)
-	if err != nil {
-		return Ref{}, err
-	}
-	f := strings.SplitN(name, "/", 3)
-	if len(f) < 2 || !githubName(f[0]) || !githubName(strings.TrimSuffix(f[1], ".git")) {
-		return Ref{}, errors.New("want github:owner/repo")
-	}
-	r := Ref{Kind: Git, URL: "https://github.com/" + f[0] + "/" + strings.TrimSuffix(f[1], ".git"), Version: version, Commit: commit}
-	if len(f) == 3 {
-		r.Subdir, err = cleanSubdir(f[2])
-	}
-	return r, err
-}
-
-func githubName(s string) bool {
-	return s != "" && s != "." && s != ".." && len(s) <= 100 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && s[0] != '-'
-}
+// The forms of repositories: an address or names, and perhaps a directory, a branch or tag, and a commit. Names may end in .git.
+var (
+	gitForm    = lazyregexp.New(`^git\+([a-z]+:(?://[^/]*)?/[^@#]*?)(?://([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
+	githubForm = lazyregexp.New(`^github:([\w.][\w.-]{0,99}/[\w.][\w.-]{0,99}?)(?:\.git)*(?:/([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
+)
 
 func gitRef(scheme, rest string) (Ref, error) {
+	text, address := scheme+":"+rest, ""
+	m := gitForm().FindStringSubmatch(text)
 	if scheme == "github" {
-		return githubRef(rest)
+		m, address = githubForm().FindStringSubmatch(text), "https://github.com/"
 	}
-	text, version, commit, err := splitVersion(strings.TrimPrefix(scheme, "git+") + ":" + rest)
-	if err != nil {
-		return Ref{}, err
+	if m == nil {
+		return Ref{}, errors.New("want github:owner/repo[/dir][@ref|#commit] or git+https://host/repo[//dir][@ref|#commit]")
 	}
-	subdir := ""
-	start := strings.Index(text, "://") + 3
-	if at := strings.Index(text[start:], "//"); at > 0 {
-		text, subdir = text[:start+at], text[start+at+2:]
-	}
-	return GitRef(text, subdir, version, commit)
+	return GitRef(address+m[1], m[2], m[3], m[4])
 }
 
 // GitRef returns the reference of a directory in a repository, with the fields as in Ref. The error names the invalid field.
 func GitRef(address, subdir, version, commit string) (Ref, error) {
-	r := Ref{Kind: Git, URL: address, Version: version, Commit: commit}
-	u, err := url.Parse(address)
-	if err != nil {
-		return r, err
-	}
-	if r.Subdir, err = cleanSubdir(subdir); err != nil {
-		return r, err
-	}
+	r := Ref{Kind: Git, URL: address, Subdir: strings.TrimSuffix(subdir, "/"), Version: version, Commit: commit}
+	u, err := parseAddress(address)
 	switch {
+	case err != nil:
+		return r, err
+	case r.Subdir != "" && (path.Clean(r.Subdir) != r.Subdir || !filepath.IsLocal(r.Subdir) || strings.ContainsAny(r.Subdir, `\:@#`)):
+		return r, fmt.Errorf("%q is not a directory of the repository", r.Subdir)
 	case commit != "" && !isCommit(commit):
 		return r, fmt.Errorf("%q is not a full commit", commit)
-	case version != "" && !isBranch(version):
+	case strings.HasPrefix(version, "-") || strings.Contains(version, "..") || strings.ContainsAny(version, " ~^:?*[\\#"):
+		// An option of git, or a range of commits.
 		return r, fmt.Errorf("%q is not a branch or tag", version)
 	case !slices.Contains([]string{"https", "http", "ssh", "file"}, u.Scheme):
 		return r, fmt.Errorf("unknown scheme %q", u.Scheme)
-	case u.Scheme == "file" && (u.Host != "" || u.Path == ""), u.Scheme != "file" && (u.Host == "" || u.Path == "" || u.Path == "/"):
+	case (u.Scheme == "file") != (u.Host == ""), strings.Trim(u.Path, "/") == "":
 		return r, errors.New("an address of a repository is missing")
 	case strings.HasPrefix(u.Host, "-"), strings.HasPrefix(u.Path, "/-"):
 		return r, errors.New("an address must not begin with -")
@@ -219,7 +158,16 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 	case u.Fragment != "" || strings.Contains(u.Path, "@") || strings.Contains(u.Path, "//"):
 		return r, errors.New("an address must not contain #, @ or // after the host")
 	}
-	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
+	return r, nil
+}
+
+// parseAddress parses the URL of a reference. It refuses spellings that hide a host, and plain http except on this machine.
+func parseAddress(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return u, errors.Join(secure(u), manifest.CheckSpelling(u))
 }
 
 // secure refuses plain http except on this machine.
@@ -232,32 +180,25 @@ func secure(u *url.URL) error {
 
 func archiveRef(scheme, rest string) (Ref, error) {
 	address, fragment, hash := strings.Cut(scheme+":"+rest, "#")
-	r := Ref{Kind: Archive, URL: address}
-	if sum, ok := strings.CutPrefix(fragment, "sha256="); ok && len(sum) == 64 && isCommit(sum) {
-		r.SHA256 = sum
-	} else if hash {
-		return r, errors.New("the part after # is not sha256= and 64 hexadecimal digits")
+	sum, named := strings.CutPrefix(fragment, "sha256=")
+	if hash && !(named && isSHA256(sum)) {
+		return Ref{}, errors.New("the part after # is not sha256= and 64 hexadecimal digits")
 	}
-	if _, err := FileRef(address); err != nil {
-		return r, err
+	r, err := FileRef(address)
+	if u, _ := url.Parse(address); err == nil && formatOf(u.EscapedPath()) == "" { // as a fetch reads it
+		err = errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
 	}
-	if u, err := url.Parse(address); err != nil || formatOf(u.EscapedPath()) == "" { // as a fetch reads it
-		return r, errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
-	}
-	return r, nil
+	r.SHA256 = sum
+	return r, err
 }
 
 // FileRef returns the reference of any file behind an URL.
 func FileRef(address string) (Ref, error) {
-	r := Ref{Kind: Archive, URL: address}
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		return r, err
-	case u.Host == "" || u.User != nil:
-		return r, errors.New("want https://host/path")
+	u, err := parseAddress(address)
+	if err == nil && (u.Host == "" || u.User != nil) {
+		err = errors.New("want https://host/path")
 	}
-	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
+	return Ref{Kind: Archive, URL: address}, err
 }
 
 // npmRef reads what follows "npm:". The version is a range or a tag.
