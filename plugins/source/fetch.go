@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha512"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,7 +106,8 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
 	case p.Build != nil:
 		return p.Build.check()
-	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
+	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256,
+		r.Kind == OCI && r.SHA256 != "" && p.Manifest != "" && p.Manifest != sha256Prefix+r.SHA256:
 		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
 	}
 	return nil
@@ -196,7 +199,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	case formatOf(r.URL) == "":
 		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip, .mcpb or .wasm")
 	}
-	sum, err := sumFile(r.URL)
+	sum, err := sumFile(r.URL, "")
 	if err == nil && out.SHA256 != "" && out.SHA256 != sum {
 		err = fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
 	}
@@ -220,7 +223,14 @@ func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) 
 // file verifies a file and unpacks it. Its name tells its format, and signatures returns the content of a signature file by its suffix.
 func (f *Fetcher) file(ctx context.Context, path, name, sum string, signatures func(context.Context, string) ([]byte, error), out *Fetched, dir string) error {
 	out.SHA256 = sum
-	if err := f.verifyFile(ctx, path, sum, out, signatures); err != nil {
+	all := func(ctx context.Context, suffix string) ([][]byte, error) {
+		data, err := signatures(ctx, suffix)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNotFound) {
+			return nil, nil
+		}
+		return [][]byte{data}, err
+	}
+	if err := f.verify(ctx, &Artifact{Digest: "sha256:" + sum, Path: path, Signatures: all}, out); err != nil {
 		return err
 	}
 	format := formatOf(name)
@@ -294,6 +304,14 @@ const (
 	filesKind = "files" // by SHA-256
 	npmKind   = "npm"   // by SHA-512
 )
+
+// folderOf returns the kind of the files with a digest, in hexadecimal digits.
+func folderOf(sum string) string {
+	if len(sum) == hex.EncodedLen(sha512.Size) {
+		return npmKind
+	}
+	return filesKind
+}
 
 // seeded copies a file from the seed.
 func (f *Fetcher) seeded(name, path string) (bool, error) {

@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,31 +45,31 @@ func refused(addr netip.Addr) bool {
 // elsewhere is a key of contexts: the server named the address of the request, not the user.
 type elsewhere struct{}
 
-// transport returns the default transport. With Guarded, it refuses the addresses that a repository must not name.
-func (f *Fetcher) transport() *http.Transport {
+// connected returns a fetcher that keeps its connections until release. With Guarded, it refuses the addresses that a repository must not name.
+func (f *Fetcher) connected() (kept *Fetcher, release func()) {
+	if f.Transport != nil {
+		return f, func() {}
+	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = stallTimeout
-	dialer := &net.Dialer{Timeout: dialTimeout, ControlContext: f.control}
+	t.DialContext = (&net.Dialer{Timeout: dialTimeout, ControlContext: f.control}).DialContext
 	if f.Guarded {
 		t.Proxy = nil // a proxy would resolve the names
 	}
-	t.DialContext = dialer.DialContext
 	t.DisableCompression = true // digests are of the bytes as sent
-	return t
+	inner := *f
+	inner.Transport = httpx.Proxied{Transport: t}
+	return &inner, t.CloseIdleConnections
 }
 
 // client returns a client for a source whose server has the origin of an URL. The caller calls release after the last request.
 func (f *Fetcher) client(origin string) (c *http.Client, release func(), err error) {
-	transport, release := f.Transport, func() {}
-	if transport == nil {
-		own := f.transport()
-		transport, release = httpx.Proxied{Transport: own}, own.CloseIdleConnections
-	}
+	f, release = f.connected()
 	u, err := url.Parse(origin)
 	if err != nil {
 		return nil, nil, err
 	}
-	c = &http.Client{Transport: judging{transport, f, u}, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	c = &http.Client{Transport: judging{f.Transport, f, u}, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return fmt.Errorf("the server redirected %d times", maxRedirects)
 		}
@@ -129,60 +129,58 @@ func (f *Fetcher) control(ctx context.Context, _, address string, _ syscall.RawC
 	return fmt.Errorf("%w: the server leads to %s, which is not a public server", ErrAddress, to.Addr())
 }
 
-// download returns a file of the cache with the content of an URL, and its SHA-256. With want, the content is exactly that, and what is
-// cached is not requested. origin is an address of the source's server, which Judge does not judge. authorization is a header for the
-// origin of address; empty: none.
+// download returns a file of the cache with the content of an URL, and its digest: see receive. origin is an address of the source's server,
+// which Judge does not judge. authorization is a header for the origin of address; empty: none.
 func (f *Fetcher) download(ctx context.Context, origin, address, want, authorization string) (path, sum string, err error) {
-	if path, err := f.kept(want); err != nil || path != "" {
-		return path, want, err
-	}
 	client, release, err := f.client(origin)
 	if err != nil {
 		return "", "", err
 	}
 	defer release()
-	return f.receive(ctx, address, want, func(part string) error { return f.transfer(ctx, client, address, authorization, part) })
+	return f.receive(ctx, address, want, func(ctx context.Context, have int64, tag string) (*stream, error) {
+		return open(ctx, client, address, authorization, have, tag)
+	})
 }
 
-// kept returns the file of the cache with a SHA-256; empty without one. A damaged one is removed.
-func (f *Fetcher) kept(sum string) (string, error) {
-	if sum == "" {
-		return "", nil
-	}
-	path, ok, err := f.cached(filesKind, sum)
-	if err != nil || !ok {
-		return "", err
-	}
-	if have, err := sumFile(path); err == nil && have == sum {
-		return path, nil
-	}
-	return "", os.Remove(path)
+// stream is the content of a file that a server sends, or the rest of it.
+type stream struct {
+	io.ReadCloser
+	host string // for the progress
+	from int64  // bytes of the file before the stream
+	size int64  // bytes of the file; 0 if unknown
+	tag  string // of the server's version of the file, whose rest it sends later; empty: it does not
 }
 
-// receive fills a file of the cache by transfer, which continues what the file has, and gives it its SHA-256 as its name. address
-// identifies the transfer. With want, the file has that SHA-256.
-func (f *Fetcher) receive(ctx context.Context, address, want string, transfer func(part string) error) (path, sum string, err error) {
+// opener requests a file of which the first bytes are there already, from the server's version with a tag. Without them, tag is empty.
+type opener func(ctx context.Context, have int64, tag string) (*stream, error)
+
+// receive returns a file of the cache with what open requests, and its SHA-256. address identifies the content. With want, a SHA-256 or
+// SHA-512 in hexadecimal digits, the content has that digest, and what is cached is not requested.
+func (f *Fetcher) receive(ctx context.Context, address, want string, open opener) (path, sum string, err error) {
+	if path, err := f.kept(want); err != nil || path != "" {
+		return path, want, err
+	}
 	part, _, err := f.cached(filesKind, "part-"+shortSum(address))
 	if err != nil {
 		return "", "", err
 	}
 	err = filelock.Do(ctx, part+".lock", lockTimeout, func() error {
-		for try := 1; ; try++ {
-			err := transfer(part)
-			if err == nil {
-				break
-			}
-			if try == maxTries || ctx.Err() != nil || !errors.Is(err, errCut) {
-				return err
-			}
+		err := f.transfer(ctx, part, open)
+		for try := 1; try < maxTries && ctx.Err() == nil && errors.Is(err, errCut); try++ {
+			err = f.transfer(ctx, part, open)
 		}
-		if sum, err = sumFile(part); err != nil {
+		if err != nil {
+			return err
+		}
+		if sum, err = sumFile(part, want); err != nil {
 			return err
 		}
 		if want != "" && sum != want {
-			return errors.Join(fmt.Errorf("%w: %s has SHA-256 %s, expected %s", ErrMismatch, address, sum, want), os.Remove(part), os.RemoveAll(part+".tag"))
+			name := map[string]string{filesKind: "SHA-256", npmKind: "SHA-512"}[folderOf(want)]
+			err = fmt.Errorf("%w: %s has %s %s, expected %s", ErrMismatch, address, name, sum, want)
+			return errors.Join(err, os.Remove(part), os.RemoveAll(part+".tag"))
 		}
-		if path, _, err = f.cached(filesKind, sum); err != nil {
+		if path, _, err = f.cached(folderOf(sum), sum); err != nil {
 			return err
 		}
 		return errors.Join(os.Rename(part, path), os.RemoveAll(part+".tag"))
@@ -190,78 +188,92 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, transfer fu
 	return path, sum, err
 }
 
+// kept returns the file of the cache with a digest; empty without one. A damaged one is removed.
+func (f *Fetcher) kept(sum string) (string, error) {
+	if sum == "" {
+		return "", nil
+	}
+	path, ok, err := f.cached(folderOf(sum), sum)
+	if err != nil || !ok {
+		return "", err
+	}
+	if have, err := sumFile(path, sum); err == nil && have == sum {
+		return path, nil
+	}
+	return "", os.Remove(path)
+}
+
 // errCut is returned for an interrupted transfer that can continue.
 var errCut = errors.New("the transfer broke off")
 
-// transfer downloads the missing rest of a file. The tag of the server's version is kept next to the file: if the server has another version
+// transfer receives the missing rest of a file. The tag of the server's version is kept next to the file: if the server has another version
 // now, it sends the whole file.
-func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, authorization, part string) error {
+func (f *Fetcher) transfer(ctx context.Context, part string, open opener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	if authorization != "" {
-		req.Header.Set("Authorization", authorization)
-	}
 	have := int64(0)
 	tag, err := os.ReadFile(part + ".tag")
 	if info, statErr := os.Stat(part); err == nil && statErr == nil && len(tag) > 0 {
 		have = info.Size()
-		req.Header.Set("Range", "bytes="+strconv.FormatInt(have, 10)+"-")
-		req.Header.Set("If-Range", string(tag))
 	}
-	resp, err := client.Do(req)
+	body, err := open(ctx, have, string(tag))
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	flags := os.O_WRONLY | os.O_CREATE
-	switch {
-	case resp.StatusCode == http.StatusPartialContent && strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
-		flags |= os.O_APPEND
-	case resp.StatusCode == http.StatusOK:
-		have, flags = 0, flags|os.O_TRUNC
-	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable || resp.StatusCode == http.StatusPartialContent:
-		return errors.Join(errCut, os.Remove(part), os.RemoveAll(part+".tag"))
-	default:
-		return statusError(req, resp)
-	}
-	file, err := os.OpenFile(part, flags, 0o600)
+	defer body.Close()
+	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	// Only after the file of another version was emptied: a crash in between must not leave its bytes with this tag.
-	if err := os.WriteFile(part+".tag", []byte(strongTag(resp.Header)), 0o600); err != nil {
-		return errors.Join(err, file.Close())
+	if err = file.Truncate(body.from); err == nil {
+		// Only after the file of another version was emptied: a crash in between must not leave its bytes with this tag.
+		err = os.WriteFile(part+".tag", []byte(body.tag), 0o600)
 	}
-	want := int64(0)
-	if resp.ContentLength >= 0 {
-		want = have + resp.ContentLength
+	if err == nil {
+		err = f.copy(file, body, cancel)
 	}
-	err = f.copy(file, resp.Body, req.URL.Host, have, want, cancel)
 	return errors.Join(err, context.Cause(ctx), file.Close())
 }
 
-// strongTag returns the value of If-Range for the server's version of a file; empty without one.
-func strongTag(h http.Header) string {
-	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
-		return tag
+// open requests a file from a server.
+func open(ctx context.Context, client *http.Client, address, authorization string, have int64, tag string) (*stream, error) {
+	header := map[string]string{"Authorization": authorization}
+	accepted := []int{http.StatusOK}
+	if have > 0 {
+		header["Range"], header["If-Range"] = fmt.Sprintf("bytes=%d-", have), tag
+		accepted = append(accepted, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable)
 	}
-	return h.Get("Last-Modified")
+	resp, err := ask(ctx, client, address, header, accepted...)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case resp.StatusCode == http.StatusOK:
+		have = 0
+	case !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", have)):
+		_ = resp.Body.Close()
+		return open(ctx, client, address, authorization, 0, "")
+	}
+	s := &stream{ReadCloser: resp.Body, host: resp.Request.URL.Host, from: have, tag: resp.Header.Get("ETag")}
+	if !strings.HasPrefix(s.tag, `"`) { // a weak one
+		s.tag = resp.Header.Get("Last-Modified")
+	}
+	if resp.ContentLength >= 0 {
+		s.size = have + resp.ContentLength
+	}
+	return s, nil
 }
 
-// copy appends a body to a file that has the first bytes of it. want is the size of the whole; 0 if unknown. If the server sends nothing
-// for stallTimeout, it calls cancel, which ends the body.
-func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want int64, cancel context.CancelCauseFunc) error {
-	if want > maxDownload {
-		return fmt.Errorf("%d MiB exceed the limit of %d", want>>20, maxDownload>>20)
+// copy appends a stream to a file that has the bytes before it. If the server sends nothing for stallTimeout, it calls cancel, which ends the
+// stream.
+func (f *Fetcher) copy(file io.Writer, body *stream, cancel context.CancelCauseFunc) error {
+	if body.size > maxDownload {
+		return fmt.Errorf("%d MiB exceed the limit of %d", body.size>>20, maxDownload>>20)
 	}
 	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("the server sent nothing for %s", stallTimeout)) })
 	defer stall.Stop()
 	buffer := make([]byte, 64<<10)
-	for {
+	for have := body.from; ; {
 		n, err := body.Read(buffer)
 		stall.Reset(stallTimeout)
 		if _, err := file.Write(buffer[:n]); err != nil {
@@ -270,8 +282,8 @@ func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want i
 		if have += int64(n); have > maxDownload {
 			return fmt.Errorf("more than %d MiB", maxDownload>>20)
 		}
-		f.progress(host, have, want)
-		if errors.Is(err, io.EOF) && (want == 0 || have == want) {
+		f.progress(body.host, have, body.size)
+		if errors.Is(err, io.EOF) && (body.size == 0 || have == body.size) {
 			return nil
 		}
 		if err != nil {
@@ -280,46 +292,50 @@ func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want i
 	}
 }
 
-// statusError returns the error of an answer whose status is one.
-func statusError(req *http.Request, resp *http.Response) error {
-	said := string(bytes.TrimSpace(httpx.Excerpt(resp.Body, maxExcerpt)))
-	if said != "" {
-		said = ": " + said
-	}
-	return fmt.Errorf("%s: HTTP status %s%s", req.URL.Redacted(), strings.TrimSpace(resp.Status), said)
-}
-
 // ErrNotFound is returned when the server does not have a package or file.
 var ErrNotFound = errors.New("not found")
 
-// get returns a short answer, such as the description of a package.
-func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*stallTimeout)
-	defer cancel()
+// ask sends a request, and returns an answer with one of the accepted statuses.
+func ask(ctx context.Context, client *http.Client, address string, header map[string]string, accepted ...int) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
 	for name, value := range header {
-		req.Header.Set(name, value)
+		if value != "" {
+			req.Header.Set(name, value)
+		}
 	}
+	resp, err := client.Do(req)
+	if err != nil || slices.Contains(accepted, resp.StatusCode) {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	said := string(bytes.TrimSpace(httpx.Excerpt(resp.Body, maxExcerpt)))
+	if said != "" {
+		said = ": " + said
+	}
+	err = fmt.Errorf("%s: HTTP status %s%s", req.URL.Redacted(), strings.TrimSpace(resp.Status), said)
+	if resp.StatusCode == http.StatusNotFound {
+		err = fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return nil, err
+}
+
+// get returns a short answer, such as the description of a package.
+func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*stallTimeout)
+	defer cancel()
 	client, release, err := f.client(address)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	resp, err := client.Do(req)
+	resp, err := ask(ctx, client, address, header, http.StatusOK)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		err := statusError(req, resp)
-		if resp.StatusCode == http.StatusNotFound {
-			err = fmt.Errorf("%w: %w", ErrNotFound, err)
-		}
-		return nil, err
-	}
 	return httpx.ReadAll(resp.Body, limit)
 }
 
@@ -328,18 +344,17 @@ func shortSum(s string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// sumFile returns the SHA-256 of a file, as hexadecimal digits.
-func sumFile(path string) (string, error) {
-	sum, err := digest(path, sha256.New())
-	return hex.EncodeToString(sum), err
-}
-
-func digest(path string, h hash.Hash) ([]byte, error) {
+// sumFile returns the digest of a file, as hexadecimal digits: its SHA-512 if want is one, or else its SHA-256.
+func sumFile(path, want string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer file.Close()
+	h := sha256.New()
+	if folderOf(want) == npmKind {
+		h = sha512.New()
+	}
 	_, err = io.Copy(h, file)
-	return h.Sum(nil), err
+	return hex.EncodeToString(h.Sum(nil)), err
 }

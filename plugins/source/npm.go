@@ -76,8 +76,8 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if err != nil {
 		return err
 	}
-	if err := checkSHA512(file, want); err != nil {
-		return errors.Join(err, os.Remove(file))
+	if have, err := sumFile(file, want); err != nil || have != want {
+		return errors.Join(fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch), err, os.Remove(file))
 	}
 	out.SHA256 = sum
 	if err := f.unpack(ctx, file, "tar.gz", out, dir); err != nil {
@@ -159,24 +159,17 @@ func exactVersion(text string) bool {
 	return err == nil && v.Canon(true) == text
 }
 
-// sha512Of returns the digest in an integrity of the form "sha512-BASE64", see https://www.w3.org/TR/SRI. Older digests prove too little.
-func sha512Of(integrity string) ([]byte, error) {
+// sha512Of returns the digest in an integrity of the form "sha512-BASE64", in hexadecimal digits, see https://www.w3.org/TR/SRI. Older digests
+// prove too little.
+func sha512Of(integrity string) (string, error) {
 	for text := range strings.FieldsSeq(integrity) {
 		if encoded, ok := strings.CutPrefix(text, "sha512-"); ok {
 			if sum, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(sum) == sha512.Size {
-				return sum, nil
+				return hex.EncodeToString(sum), nil
 			}
 		}
 	}
-	return nil, fmt.Errorf("the registry has no SHA-512 of the package: integrity %q", visible.Clean(integrity, 200))
-}
-
-func checkSHA512(path string, want []byte) error {
-	sum, err := digest(path, sha512.New())
-	if err == nil && !slices.Equal(sum, want) {
-		err = fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch)
-	}
-	return err
+	return "", fmt.Errorf("the registry has no SHA-512 of the package: integrity %q", visible.Clean(integrity, 200))
 }
 
 // npmGate is the only server that npm reaches: a registry on this machine that passes requests on to the real one. So npm has no token,
@@ -186,8 +179,8 @@ type npmGate struct {
 	server  http.Server
 	serving sync.WaitGroup
 	base    string            // address of the gate, with a secret: other users of the machine reach the port
-	digests map[string][]byte // SHA-512 of the tarballs of the lock, by path in the registry
-	shared  *http.Transport   // nil if the fetcher has one
+	digests map[string]string // SHA-512 of the tarballs of the lock, by path in the registry
+	release func()            // of the connections to the registry
 
 	mu    sync.Mutex
 	first error // the first failed request
@@ -197,17 +190,13 @@ type npmGate struct {
 const tarballs = "-t-/"
 
 // openGate starts the gate. The caller closes it.
-func (f *Fetcher) openGate(digests map[string][]byte) (*npmGate, error) {
+func (f *Fetcher) openGate(digests map[string]string) (*npmGate, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	inner := *f
-	g := &npmGate{f: &inner, digests: digests, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
-	if f.Transport == nil {
-		g.shared = f.transport()
-		inner.Transport = httpx.Proxied{Transport: g.shared}
-	}
+	g := &npmGate{digests: digests, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
+	g.f, g.release = f.connected()
 	g.server.Handler = g
 	g.serving.Go(func() { _ = g.server.Serve(listener) }) // ends in close, which waits
 	return g, nil
@@ -216,9 +205,7 @@ func (f *Fetcher) openGate(digests map[string][]byte) (*npmGate, error) {
 func (g *npmGate) close() error {
 	err := g.server.Close()
 	g.serving.Wait()
-	if g.shared != nil {
-		g.shared.CloseIdleConnections()
-	}
+	g.release()
 	return err
 }
 
@@ -270,7 +257,8 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, name string) error {
-	file, err := g.f.npmTarball(r.Context(), name, g.digests[name])
+	address := g.f.RegistryURL() + "/" + name
+	file, _, err := g.f.download(r.Context(), address, address, g.digests[name], g.f.npmHeader("")["Authorization"])
 	if err == nil {
 		http.ServeFile(w, r, file)
 	}
@@ -284,27 +272,6 @@ func (f *Fetcher) npmHeader(accept string) map[string]string {
 		header["Authorization"] = "Bearer " + f.Token
 	}
 	return header
-}
-
-// npmTarball returns a file of the cache with a tarball of the registry. digest is its SHA-512; nil if npm is to check it alone.
-func (f *Fetcher) npmTarball(ctx context.Context, name string, digest []byte) (string, error) {
-	kept := ""
-	if digest != nil {
-		path, ok, err := f.cached(npmKind, hex.EncodeToString(digest))
-		if err != nil || ok && checkSHA512(path, digest) == nil {
-			return path, err
-		}
-		kept = path
-	}
-	address := f.RegistryURL() + "/" + name
-	file, _, err := f.download(ctx, address, address, "", f.npmHeader("")["Authorization"])
-	if err != nil || digest == nil {
-		return file, err
-	}
-	if err := checkSHA512(file, digest); err != nil {
-		return "", errors.Join(fmt.Errorf("%s: %w", address, err), os.Remove(file))
-	}
-	return kept, os.Rename(file, kept)
 }
 
 // redirectTarballs replaces the addresses of tarballs in the description of a package: those below from are below to then. The others

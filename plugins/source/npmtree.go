@@ -306,8 +306,8 @@ func (l *packageLock) check() error {
 }
 
 // digests returns the SHA-512 of the tarballs, by path in the registry. The lock was checked.
-func (l *packageLock) digests() map[string][]byte {
-	out := map[string][]byte{}
+func (l *packageLock) digests() map[string]string {
+	out := map[string]string{}
 	for _, p := range l.Packages {
 		if sum, err := sha512Of(p.Integrity); err == nil && p.Resolved != "" {
 			out[p.Resolved] = sum

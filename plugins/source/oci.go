@@ -9,7 +9,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
-	"path"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -20,9 +20,9 @@ import (
 )
 
 // ociName matches what follows "oci:": a repository, and a tag or a digest.
-var ociName = lazyregexp.New(`^//([^@]+?)(?::([A-Za-z0-9_][A-Za-z0-9_.-]*)|@(sha256:[0-9a-f]{64}))?$`)
+var ociName = lazyregexp.New(`^//([^@]+?)(?::([A-Za-z0-9_][A-Za-z0-9_.-]*)|@sha256:([0-9a-f]{64}))?$`)
 
-// ociRef reads what follows "oci:". The version is a tag, or a digest.
+// ociRef reads what follows "oci:".
 func ociRef(_, rest string) (Ref, error) {
 	m := ociName().FindStringSubmatch(rest)
 	if m == nil || !oci.Valid(m[1]) {
@@ -32,7 +32,7 @@ func ociRef(_, rest string) (Ref, error) {
 	if err == nil {
 		err = manifest.CheckSpelling(u)
 	}
-	return Ref{Kind: OCI, URL: hubName(m[1]), Version: m[2] + m[3]}, err
+	return Ref{Kind: OCI, URL: hubName(m[1]), Version: m[2], SHA256: m[3]}, err
 }
 
 // hubName adds the namespace of Docker Hub's official repositories to a name without one: docker.io/x is docker.io/library/x. Other names
@@ -45,19 +45,11 @@ func hubName(name string) string {
 	return name
 }
 
-func ociText(r Ref) string {
-	switch {
-	case r.Version == "":
-		return "oci://" + r.URL
-	case isDigest(r.Version):
-		return "oci://" + r.URL + "@" + r.Version
-	}
-	return "oci://" + r.URL + ":" + r.Version
-}
+const sha256Prefix = "sha256:"
 
 // isDigest reports whether a text is "sha256:" and 64 hexadecimal digits.
 func isDigest(s string) bool {
-	sum, ok := strings.CutPrefix(s, "sha256:")
+	sum, ok := strings.CutPrefix(s, sha256Prefix)
 	return ok && isSHA256(sum)
 }
 
@@ -82,28 +74,23 @@ func (f *Fetcher) registry(r Ref) (repo *oci.Repository, release func(), err err
 // artifact fetches the manifest that is pinned or named, that of this platform if it is an index, and its content.
 func (f *Fetcher) artifact(ctx context.Context, repo *oci.Repository, r Ref, out *Fetched, dir string) error {
 	top := oci.Blob{Digest: out.Manifest}
-	if isDigest(r.Version) {
-		if out.Manifest != "" && out.Manifest != r.Version {
-			return fmt.Errorf("%w: pinned is %s", ErrMismatch, out.Manifest)
-		}
-		top.Digest = r.Version
+	if r.SHA256 != "" {
+		top.Digest = sha256Prefix + r.SHA256
 	}
-	if path, err := f.kept(strings.TrimPrefix(top.Digest, "sha256:")); err != nil {
-		return err
-	} else if path == "" {
-		if top, err = f.resolveOCI(ctx, repo, r, top.Digest); err != nil {
-			return err
-		}
-	}
-	out.Manifest = top.Digest
-	if !isDigest(r.Version) {
-		out.Version = r.Version
-	}
-	m, err := f.manifest(ctx, repo, r, top)
-	if err == nil {
-		err = f.verifyManifest(ctx, repo, top, out)
+	path, err := f.kept(strings.TrimPrefix(top.Digest, sha256Prefix))
+	if err == nil && path == "" {
+		top, err = f.resolveOCI(ctx, repo, r, top.Digest)
 	}
 	if err != nil {
+		return err
+	}
+	out.Manifest, out.Version = top.Digest, r.Version
+	m, err := f.manifest(ctx, repo, r, top)
+	if err != nil {
+		return err
+	}
+	bundles := func(ctx context.Context, _ string) ([][]byte, error) { return repo.Bundles(ctx, top, maxSignatureFile) }
+	if err := f.verify(ctx, &Artifact{Digest: top.Digest, Signatures: bundles}, out); err != nil {
 		return err
 	}
 	if m.Platforms != nil {
@@ -116,8 +103,7 @@ func (f *Fetcher) artifact(ctx context.Context, repo *oci.Repository, r Ref, out
 		return err
 	}
 	if m.Module {
-		name := path.Base(strings.TrimSuffix(r.URL, "/"))
-		return f.module(file, strings.TrimSuffix(name, ".wasm")+".wasm", out, dir)
+		return f.module(file, strings.TrimSuffix(filepath.Base(r.URL), ".wasm")+".wasm", out, dir)
 	}
 	return f.unpack(ctx, file, "tar.gz", out, dir)
 }
@@ -179,54 +165,34 @@ func (f *Fetcher) variant(ctx context.Context, repo *oci.Repository, r Ref, inde
 
 // blob returns a file of the cache with a blob. A transfer that broke off continues.
 func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.Blob) (string, error) {
-	sum := strings.TrimPrefix(b.Digest, "sha256:")
-	if path, err := f.kept(sum); err != nil || path != "" {
-		return path, err
-	}
-	if b.Size > maxDownload {
-		return "", fmt.Errorf("%d MiB exceed the limit of %d", b.Size>>20, maxDownload>>20)
-	}
-	path, _, err := f.receive(ctx, b.Digest, sum, func(part string) error { return f.transferBlob(ctx, repo, r.Host(""), b, part) })
+	path, _, err := f.receive(ctx, b.Digest, strings.TrimPrefix(b.Digest, sha256Prefix), func(ctx context.Context, have int64, _ string) (*stream, error) {
+		body, err := repo.Fetch(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		s := &stream{ReadCloser: body, host: r.Host(""), size: b.Size, tag: b.Digest}
+		if seeker, ok := body.(io.Seeker); ok && have < b.Size {
+			if _, err := seeker.Seek(have, io.SeekStart); err == nil {
+				s.from = have
+			}
+		}
+		return s, nil
+	})
 	return path, err
 }
 
-func (f *Fetcher) transferBlob(ctx context.Context, repo *oci.Repository, host string, b oci.Blob, part string) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	body, err := repo.Fetch(ctx, b)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	have, err := file.Seek(0, io.SeekEnd)
-	if seeker, ok := body.(io.Seeker); have > 0 && (!ok || have >= b.Size || seek(seeker, have) != nil) {
-		have, err = 0, errors.Join(file.Truncate(0), seek(file, 0))
-	}
-	if err == nil {
-		err = f.copy(file, body, host, have, b.Size, cancel)
-	}
-	return errors.Join(err, context.Cause(ctx), file.Close())
-}
-
-func seek(s io.Seeker, at int64) error {
-	_, err := s.Seek(at, io.SeekStart)
-	return err
-}
-
-// Push stores a plugin in a registry under the tag of the reference and returns the digest of its manifest. config describes it, content
+// Push stores a plugin in a registry under the tag of the reference, and returns the reference with its digest. config describes it, content
 // are its files as .tar.gz.
-func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annotations map[string]string) (string, error) {
-	if r.Kind != OCI || r.Version == "" || isDigest(r.Version) {
-		return "", fmt.Errorf("%w %q: expected oci://registry/repository:tag", ErrRef, r)
+func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annotations map[string]string) (Ref, error) {
+	if r.Kind != OCI || r.Version == "" {
+		return r, fmt.Errorf("%w %q: expected oci://registry/repository:tag", ErrRef, r)
 	}
 	repo, release, err := f.registry(r)
 	if err != nil {
-		return "", err
+		return r, err
 	}
 	defer release()
-	return repo.Push(ctx, r.Version, config, content, annotations)
+	digest, err := repo.Push(ctx, r.Version, config, content, annotations)
+	r.Version, r.SHA256 = "", strings.TrimPrefix(digest, sha256Prefix)
+	return r, err
 }

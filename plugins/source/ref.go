@@ -44,7 +44,7 @@ type Ref struct {
 	// latest version.
 	Version string
 	Commit  string // of a repository, 40 or 64 hexadecimal digits; empty: not given
-	SHA256  string // of an archive, 64 hexadecimal digits; empty: not given
+	SHA256  string // of an archive, or of the manifest in an OCI registry; 64 hexadecimal digits; empty: not given
 }
 
 // Forms lists the accepted forms, for the remedy of ErrRef.
@@ -206,7 +206,7 @@ var npmRef = formed(NPM, "package or npm:package@range", `((?:@[a-z0-9._~-]+/)?[
 
 // String returns the reference as Parse reads it. Paths are absolute.
 func (r Ref) String() string {
-	text := r.URL
+	text, version, sum := r.URL, "@", "#sha256="
 	switch r.Kind {
 	case Git:
 		if repo, ok := strings.CutPrefix(text, "https://github.com/"); ok && strings.Count(repo, "/") == 1 {
@@ -218,18 +218,18 @@ func (r Ref) String() string {
 			text += "//" + r.Subdir
 		}
 	case OCI:
-		return ociText(r)
+		text, version, sum = "oci://"+text, ":", "@"+sha256Prefix
 	case NPM, Go, MCP:
 		text = string(r.Kind) + ":" + text
 	}
 	if r.Version != "" {
-		text += "@" + r.Version
+		text += version + r.Version
 	}
 	if r.Commit != "" {
 		text += "#" + r.Commit
 	}
 	if r.SHA256 != "" {
-		text += "#sha256=" + r.SHA256
+		text += sum + r.SHA256
 	}
 	return text
 }

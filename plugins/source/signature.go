@@ -2,14 +2,11 @@ package source
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"net/url"
 	"os"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/projectfs"
-	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
 // Artifact is the content that its publisher signs: a file, or the manifest in a registry.
@@ -42,18 +39,6 @@ func (f *Fetcher) verify(ctx context.Context, a *Artifact, out *Fetched) error {
 	return err
 }
 
-// verifyFile verifies a file with a SHA-256 sum, whose signatures read returns by their suffix.
-func (f *Fetcher) verifyFile(ctx context.Context, path, sum string, out *Fetched, read func(ctx context.Context, suffix string) ([]byte, error)) error {
-	all := func(ctx context.Context, suffix string) ([][]byte, error) {
-		data, err := read(ctx, suffix)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-		return [][]byte{data}, err
-	}
-	return f.verify(ctx, &Artifact{Digest: "sha256:" + sum, Path: path, Signatures: all}, out)
-}
-
 // beside returns a function that reads the signatures next to a local file.
 func beside(path string) func(context.Context, string) ([]byte, error) {
 	return func(_ context.Context, suffix string) ([]byte, error) {
@@ -78,20 +63,9 @@ func (f *Fetcher) besideURL(address, sum string, cached bool) func(context.Conte
 		}
 		u.Path, u.RawPath = u.Path+suffix, ""
 		data, err := f.get(ctx, u.String(), nil, maxSignatureFile)
-		if errors.Is(err, ErrNotFound) {
-			return nil, errors.Join(fs.ErrNotExist, err)
-		}
 		if err != nil {
 			return nil, err
 		}
 		return data, atomicfile.Write(path, data, atomicfile.Options{})
 	}
-}
-
-// verifyManifest verifies a manifest in a registry.
-func (f *Fetcher) verifyManifest(ctx context.Context, repo *oci.Repository, manifest oci.Blob, out *Fetched) error {
-	bundles := func(ctx context.Context, _ string) ([][]byte, error) {
-		return repo.Bundles(ctx, manifest, maxSignatureFile)
-	}
-	return f.verify(ctx, &Artifact{Digest: manifest.Digest, Signatures: bundles}, out)
 }

@@ -177,7 +177,7 @@ func (g *group) push(cmd *cobra.Command, args []string) error {
 		about = []byte("{}") // a plugin of another host
 	}
 	fetcher := &source.Fetcher{Environ: g.Env}
-	if r.Version, err = fetcher.Push(cmd.Context(), r, about, content, annotations(p)); err != nil {
+	if r, err = fetcher.Push(cmd.Context(), r, about, content, annotations(p)); err != nil {
 		return remedied(err)
 	}
 	return g.Print(r.String() + "\n")
