@@ -30,11 +30,11 @@ func (f *Fetcher) Gate() http.Handler { return &npmGate{f: f, base: "http://gate
 
 // RunNPM runs npm in the directory work as a fetch does.
 func (f *Fetcher) RunNPM(ctx context.Context, work string, args ...string) error {
-	g, err := f.openGate(nil)
+	g, err := f.openGate(work)
 	if err != nil {
 		return err
 	}
-	return errors.Join(g.npm(ctx, work, args...), g.close())
+	return errors.Join(g.npm(ctx, args...), g.close())
 }
 
 // DecodeNPMLock decodes the packages of a pin as a fetch does.

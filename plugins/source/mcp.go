@@ -57,14 +57,12 @@ type serverRemote struct {
 
 // serverArgument is an argument, a variable or a header.
 type serverArgument struct {
-	Type        string `json:"type,omitempty"` // positional or named
-	Name        string `json:"name,omitempty"`
-	Value       string `json:"value,omitempty"`
-	Default     string `json:"default,omitempty"`
-	Hint        string `json:"valueHint,omitempty"`
-	Description string `json:"description,omitempty"`
-	Required    bool   `json:"isRequired,omitempty"`
-	Secret      bool   `json:"isSecret,omitempty"`
+	Type     string `json:"type,omitempty"` // positional or named
+	Name     string `json:"name,omitempty"`
+	Value    string `json:"value,omitempty"`
+	Default  string `json:"default,omitempty"`
+	Hint     string `json:"valueHint,omitempty"`
+	Required bool   `json:"isRequired,omitempty"`
 }
 
 // decodeServer decodes a server.json, alone or in an answer of a registry.
@@ -90,7 +88,9 @@ func decodeServer(data []byte) (*server, error) {
 func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	pinned := out.Server != nil
 	if !pinned {
-		if err := f.resolveMCP(ctx, r, out); err != nil {
+		var err error
+		resource := "/" + url.PathEscape(r.URL) + "/versions/" + url.PathEscape(cmp.Or(r.Version, "latest"))
+		if out.Server, err = f.AskRegistry(ctx, resource, maxServer); err != nil {
 			return err
 		}
 	}
@@ -98,13 +98,15 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if err != nil {
 		return err
 	}
+	if !pinned {
+		out.Server = encode(s)
+	}
 	if s.Name != r.URL || r.Version != "" && r.Version != "latest" && s.Version != r.Version {
 		return fmt.Errorf("%w: the description is of %s %s", ErrMismatch, s.Name, s.Version)
 	}
 	out.Version = s.Version
 	b := bundle{Name: path.Base(s.Name), Version: s.Version, Description: s.Description}
-	if p := s.installed(); p != nil {
-		r, err := p.ref()
+	if p, r, err := s.content(); p != nil {
 		if err == nil && f.Verify != nil {
 			_, err = f.Verify(ctx, &Artifact{Ref: r}) // before anything is sent there; nothing of it is signed
 		}
@@ -131,49 +133,30 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	return fmt.Errorf("%w: it is %s; expected an npm package or a bundle that speaks stdio, or an address", ErrServer, visible.Clean(strings.Join(others, ", "), 300))
 }
 
-func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {
-	version := cmp.Or(r.Version, "latest")
-	data, err := f.AskRegistry(ctx, "/"+url.PathEscape(r.URL)+"/versions/"+url.PathEscape(version), maxServer)
-	if err != nil {
-		return err
-	}
-	s, err := decodeServer(data)
-	if err == nil {
-		out.Server = encode(s)
-	}
-	return err
-}
-
 // AskRegistry requests a resource below the list of servers from the registry of MCP servers, of at most limit bytes.
 func (f *Fetcher) AskRegistry(ctx context.Context, resource string, limit int) ([]byte, error) {
 	base := cmp.Or(strings.TrimRight(f.MCPRegistry, "/"), MCPRegistry)
 	return f.get(ctx, base+"/v0.1/servers"+resource, map[string]string{"Accept": "application/json"}, limit)
 }
 
-// installed returns the package that is installed; nil without one.
-func (s *server) installed() *serverPackage {
-	for i := range s.Packages {
-		if p := &s.Packages[i]; (p.Type == "npm" || p.Type == "mcpb") && p.Transport.Type == "stdio" {
-			return p
-		}
+// content returns the package that is installed, and the reference of its content; nil without one.
+func (s *server) content() (*serverPackage, Ref, error) {
+	at := slices.IndexFunc(s.Packages, func(p serverPackage) bool {
+		return (p.Type == "npm" || p.Type == "mcpb") && p.Transport.Type == "stdio"
+	})
+	if at < 0 {
+		return nil, Ref{}, nil
 	}
-	return nil
-}
-
-// ref returns the reference of the content of an installed package.
-func (p *serverPackage) ref() (Ref, error) {
+	p := &s.Packages[at]
+	text, kind := p.Identifier, Archive
 	if p.Type == "npm" {
-		r, err := npmRef("", p.Identifier)
-		if err != nil || strings.Contains(p.Identifier[1:], "@") {
-			err = fmt.Errorf("%w: npm package %q", ErrServer, visible.Cut(p.Identifier, 200, "…"))
-		}
-		return r, err
+		text, kind = "npm:"+text, NPM
 	}
-	r, err := Parse(p.Identifier, "/", "/")
-	if err != nil || r.Kind != Archive {
-		err = fmt.Errorf("%w: bundle %q is not an https address", ErrServer, visible.Cut(p.Identifier, 200, "…"))
+	r, err := Parse(text, "/", "/")
+	if err != nil || r.Kind != kind || r.Version != "" {
+		err = fmt.Errorf("%w: %q is not an npm package or the https address of a bundle", ErrServer, visible.Cut(p.Identifier, 200, "…"))
 	}
-	return r, err
+	return p, r, err
 }
 
 // Content returns the reference of the package or bundle behind a pinned MCP server, and of other pins r, which is fetched.
@@ -185,8 +168,8 @@ func (p Pin) Content(r Ref) (Ref, error) {
 	if err != nil {
 		return r, err
 	}
-	if found := s.installed(); found != nil {
-		return found.ref()
+	if p, found, err := s.content(); p != nil {
+		return found, err
 	}
 	return r, nil
 }
@@ -206,44 +189,19 @@ func (f *Fetcher) npmServer(ctx context.Context, b bundle, p serverPackage, out 
 	if err := f.npmTree(ctx, out, dir); err != nil {
 		return err
 	}
-	program, err := binOf(filepath.Join(dir, npmModules, filepath.FromSlash(p.Identifier)), p.Identifier)
+	lock, err := readNPMLock(out.Packages, "")
 	if err != nil {
 		return err
 	}
-	b.Command, b.Args = "node", []string{rootDirectory + "/" + path.Join(npmModules, p.Identifier, program)}
+	program, err := lock.program(p.Identifier)
+	if err != nil {
+		return err
+	}
+	b.Command, b.Args = "node", []string{rootDirectory + "/" + program}
 	if err := b.configure(p); err != nil {
 		return err
 	}
 	return b.write(dir)
-}
-
-// binOf returns the program of an npm package: the one named like the package, or its only one.
-func binOf(dir, identifier string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(dir, npmManifest))
-	if err != nil {
-		return "", err
-	}
-	var about struct {
-		Bin json.RawMessage `json:"bin"`
-	}
-	var program string
-	var list map[string]string // by name
-	err = json.Unmarshal(data, &about)
-	if err == nil && about.Bin != nil && json.Unmarshal(about.Bin, &program) != nil {
-		err = json.Unmarshal(about.Bin, &list)
-	}
-	if err != nil {
-		return "", fmt.Errorf("%s of %s: %w", npmManifest, identifier, err)
-	}
-	for name, file := range list {
-		if name == path.Base(identifier) || len(list) == 1 {
-			program = file
-		}
-	}
-	if program = path.Clean(program); !filepath.IsLocal(program) || program == "." {
-		return "", fmt.Errorf("%w: npm package %s has %d programs; expected one of its name", ErrServer, identifier, len(list))
-	}
-	return program, nil
 }
 
 // bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned: the user has confirmed its host.

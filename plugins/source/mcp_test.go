@@ -69,6 +69,7 @@ func TestMCP(t *testing.T) {
 	npm := sourcetest.NewNPM(t)
 	npm.Add(t, map[string]string{"package.json": `{"name":"@o/files","version":"1.0.0","bin":{"files":"dist/main.js","other":"x.js"},"dependencies":{"dep":"1"}}`, "dist/main.js": "require('dep')"})
 	npm.Add(t, map[string]string{"package.json": `{"name":"dep","version":"1.0.0"}`, "index.js": ""})
+	npm.Add(t, map[string]string{"package.json": `{"name":"single","version":"1.0.0","bin":"./cli.js"}`, "cli.js": ""})
 	bundle := zipped(t, map[string]string{"manifest.json": `{"name":"b","version":"1","server":{"mcp_config":{"command":"node","args":["${__dirname}/a.js"]}}}`, "a.js": "1"})
 	servers := map[string]string{}
 	mux := http.NewServeMux()
@@ -87,6 +88,7 @@ func TestMCP(t *testing.T) {
 		"packageArguments":[{"type":"positional","value":"run"},{"type":"named","name":"--level","default":"low"},{"type":"positional","valueHint":"optional"}],
 		"environmentVariables":[{"name":"MODE","default":"safe"},{"name":"API_KEY","isSecret":true,"isRequired":true}]}`
 	servers["io.x/files"] = `{"name":"io.x/files","version":"1.2.0","description":"Files","packages":[{"registryType":"pypi","identifier":"p","transport":{"type":"stdio"}},` + npmPackage + `]}`
+	servers["io.x/single"] = `{"name":"io.x/single","version":"1","packages":[{"registryType":"npm","identifier":"single","version":"1.0.0","transport":{"type":"stdio"}}]}`
 	servers["io.x/bundle"] = `{"name":"io.x/bundle","version":"1","packages":[{"registryType":"mcpb","identifier":"` + server.URL + `/b.mcpb","fileSha256":"` + hexSum(bundle) + `","transport":{"type":"stdio"}}]}`
 	servers["io.x/remote"] = `{"name":"io.x/remote","version":"1","remotes":[{"type":"streamable-http","url":"https://example.com/mcp","headers":[{"name":"X-A","value":"b"}]}]}`
 	servers["io.x/header"] = `{"name":"io.x/header","version":"1","remotes":[{"type":"sse","url":"https://example.com/mcp","headers":[{"name":"X-Key","isRequired":true,"isSecret":true}]}]}`
@@ -122,6 +124,9 @@ func TestMCP(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", bundled, p, err)
 	}
 	if _, p, err := readPackage(t, f, "mcp:io.x/remote", nil); err != nil || p.Servers["remote"].URL != "https://example.com/mcp" || p.Servers["remote"].Headers["X-A"] != "b" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, p, err := readPackage(t, f, "mcp:io.x/single", nil); err != nil || p.Servers["single"].Args[0] != "${PLUGIN_ROOT}/node_modules/single/cli.js" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	f.Offline = true // the pins have all that is needed

@@ -222,19 +222,17 @@ func withoutSignature(file io.ReaderAt, size int64) (io.ReaderAt, int64, error) 
 	return file, size, nil
 }
 
-// zeroed is a file whose two bytes at a place are zero.
+// zeroed is a file whose bytes from a place on are zero.
 type zeroed struct {
 	io.ReaderAt
-	at int64
+	from int64
 }
 
 // ReadAt reads from the file.
 func (z zeroed) ReadAt(p []byte, off int64) (int, error) {
 	n, err := z.ReaderAt.ReadAt(p, off)
-	for at := z.at; at < z.at+2; at++ {
-		if at >= off && at < off+int64(n) {
-			p[at-off] = 0
-		}
+	if start := max(0, z.from-off); start < int64(n) {
+		clear(p[start:n])
 	}
 	return n, err
 }

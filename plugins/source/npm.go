@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -10,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,11 +19,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"deps.dev/util/semver"
 
 	"github.com/tenonhq/tenon/internal/httpx"
-	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -64,15 +66,19 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if err != nil {
 		return err
 	}
-	registry, tarball, err := f.tarball(out.URL)
+	registry, err := url.Parse(f.RegistryURL())
 	if err != nil {
-		return err
+		return fmt.Errorf("npm registry: %w", err)
 	}
-	authorization := ""
-	if httpx.SameOrigin(registry, tarball) {
-		authorization = f.npmHeader("")["Authorization"]
+	tarball, err := parseAddress(out.URL)
+	if err != nil || tarball.User != nil || tarball.Host == "" || tarball.Scheme != "https" && tarball.Scheme != "http" {
+		return errors.Join(fmt.Errorf("the registry names an unusable tarball: %s", visible.Clean(out.URL, 200)), err)
 	}
-	file, sum, err := f.download(ctx, registry.String(), tarball.String(), out.SHA256, authorization)
+	authorization := f.npmAuthorization()
+	if !httpx.SameOrigin(registry, tarball) {
+		authorization = ""
+	}
+	file, sum, err := f.download(ctx, registry.String(), out.URL, out.SHA256, authorization)
 	if err != nil {
 		return err
 	}
@@ -91,23 +97,22 @@ func (f *Fetcher) RegistryURL() string {
 	return cmp.Or(strings.TrimSuffix(f.Registry, "/"), defaultRegistry)
 }
 
-// tarball checks the address of a tarball: it is the registry's, or public when a repository names it.
-func (f *Fetcher) tarball(address string) (registry, tarball *url.URL, err error) {
-	if registry, err = url.Parse(f.RegistryURL()); err != nil {
-		return nil, nil, fmt.Errorf("npm registry: %w", err)
+// npmAuthorization returns the header of requests to the registry.
+func (f *Fetcher) npmAuthorization() string {
+	if f.Token == "" {
+		return ""
 	}
-	if tarball, err = url.Parse(address); err != nil {
-		return nil, nil, err
-	}
-	if tarball.User != nil || tarball.Host == "" || secure(tarball) != nil || tarball.Scheme != "https" && tarball.Scheme != "http" {
-		return nil, nil, fmt.Errorf("the registry names an unusable tarball: %s", visible.Clean(tarball.Redacted(), 200))
-	}
-	return registry, tarball, nil
+	return "Bearer " + f.Token
+}
+
+// describeNPM requests the description of a package. Its name is written as in an address.
+func (f *Fetcher) describeNPM(ctx context.Context, name, accept string) ([]byte, error) {
+	return f.get(ctx, f.RegistryURL()+"/"+name, map[string]string{"Accept": accept, "Authorization": f.npmAuthorization()}, maxPackument)
 }
 
 // resolveNPM finds the version that a range or a tag names.
 func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
-	data, err := f.get(ctx, f.RegistryURL()+"/"+strings.ReplaceAll(r.URL, "/", "%2f"), f.npmHeader(packumentType), maxPackument)
+	data, err := f.describeNPM(ctx, strings.ReplaceAll(r.URL, "/", "%2f"), packumentType)
 	if err != nil {
 		return err
 	}
@@ -178,9 +183,10 @@ type npmGate struct {
 	f       *Fetcher
 	server  http.Server
 	serving sync.WaitGroup
-	base    string            // address of the gate, with a secret: other users of the machine reach the port
-	digests map[string]string // SHA-512 of the tarballs of the lock, by path in the registry
-	release func()            // of the connections to the registry
+	base    string                      // address of the gate, with a secret: other users of the machine reach the port
+	work    string                      // directory in which npm runs
+	lock    atomic.Pointer[packageLock] // what npm installs; empty before it is known
+	release func()                      // of the connections to the registry
 
 	mu    sync.Mutex
 	first error // the first failed request
@@ -189,14 +195,15 @@ type npmGate struct {
 // tarballs is the folder of the gate whose files are tarballs; all else are descriptions of packages.
 const tarballs = "-t-/"
 
-// openGate starts the gate. The caller closes it.
-func (f *Fetcher) openGate(digests map[string]string) (*npmGate, error) {
+// openGate starts the gate for an npm in the directory work. The caller closes it.
+func (f *Fetcher) openGate(work string) (*npmGate, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	g := &npmGate{digests: digests, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
+	g := &npmGate{work: work, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
 	g.f, g.release = f.connected()
+	g.lock.Store(&packageLock{})
 	g.server.Handler = g
 	g.serving.Go(func() { _ = g.server.Serve(listener) }) // ends in close, which waits
 	return g, nil
@@ -243,8 +250,7 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 	if name, ok := strings.CutPrefix(at, tarballs); ok {
 		return g.tarball(w, r, name)
 	}
-	header := g.f.npmHeader(r.Header.Get("Accept"))
-	data, err := g.f.get(r.Context(), g.f.RegistryURL()+"/"+at, header, maxPackument)
+	data, err := g.f.describeNPM(r.Context(), at, r.Header.Get("Accept"))
 	if err == nil {
 		data, err = redirectTarballs(data, g.f.RegistryURL()+"/", g.base+tarballs)
 	}
@@ -258,38 +264,20 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 
 func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, name string) error {
 	address := g.f.RegistryURL() + "/" + name
-	file, _, err := g.f.download(r.Context(), address, address, g.digests[name], g.f.npmHeader("")["Authorization"])
+	file, _, err := g.f.download(r.Context(), address, address, g.lock.Load().digest(name), g.f.npmAuthorization())
 	if err == nil {
 		http.ServeFile(w, r, file)
 	}
 	return err
 }
 
-// npmHeader returns the header of requests to the registry.
-func (f *Fetcher) npmHeader(accept string) map[string]string {
-	header := map[string]string{"Accept": accept}
-	if f.Token != "" {
-		header["Authorization"] = "Bearer " + f.Token
-	}
-	return header
-}
-
 // redirectTarballs replaces the addresses of tarballs in the description of a package: those below from are below to then. The others
 // stay, and are refused when npm requests them.
 func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
-	var doc map[string]any
-	if err := jsontext.DecodeExact(packument, &doc); err != nil {
-		return nil, fmt.Errorf("unexpected answer of the npm registry: %w", err)
+	if !json.Valid(packument) {
+		return nil, errors.New("unexpected answer of the npm registry: not JSON")
 	}
-	versions, _ := doc["versions"].(map[string]any)
-	for _, v := range versions {
-		version, _ := v.(map[string]any)
-		dist, _ := version["dist"].(map[string]any)
-		if address, ok := dist["tarball"].(string); ok && strings.HasPrefix(address, from) {
-			dist["tarball"] = to + address[len(from):]
-		}
-	}
-	return encode(doc), nil
+	return bytes.ReplaceAll(packument, []byte(`"`+from), []byte(`"`+to)), nil
 }
 
 // encode writes text and JSON that was valid before.
@@ -301,13 +289,5 @@ func encode(v any) json.RawMessage {
 // inRegistry reports whether a text is the path of a tarball in the registry, and nothing else.
 func inRegistry(name string) bool {
 	u, err := url.Parse(name)
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || name == "" {
-		return false
-	}
-	for part := range strings.SplitSeq(u.Path, "/") {
-		if part == "" || part == "." || part == ".." {
-			return false
-		}
-	}
-	return !strings.Contains(u.Path, `\`)
+	return err == nil && *u == url.URL{Path: u.Path, RawPath: u.RawPath} && fs.ValidPath(u.Path) && u.Path != "." && !strings.Contains(u.Path, `\`)
 }

@@ -1,12 +1,15 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,15 +51,11 @@ func needs(dir string) (npmNeeds, error) {
 		return n, fmt.Errorf("%s: %w", npmManifest, err)
 	}
 	all := map[string]string{}
-	for name, spec := range n.Peers {
-		if !n.PeersMeta[name].Optional {
-			all[name] = spec
-		}
-	}
-	for name, spec := range n.Dependencies {
-		if _, optional := n.Optional[name]; !optional {
-			all[name] = spec
-		}
+	maps.Copy(all, n.Peers)
+	maps.DeleteFunc(all, func(name, _ string) bool { return n.PeersMeta[name].Optional })
+	maps.Copy(all, n.Dependencies)
+	for name := range n.Optional {
+		delete(all, name)
 	}
 	n = npmNeeds{Dependencies: all, Optional: n.Optional}
 	for _, list := range []map[string]string{n.Dependencies, n.Optional} {
@@ -98,7 +97,7 @@ func (n npmNeeds) bundled(dir string) (bool, error) {
 
 // npmTree adds the dependencies of the package in dir, unless it contains them, and pins them. npm installs them in a directory that has
 // no file of the package; it runs no script.
-func (f *Fetcher) npmTree(ctx context.Context, out *Fetched, dir string) error {
+func (f *Fetcher) npmTree(ctx context.Context, out *Fetched, dir string) (err error) {
 	n, err := needs(dir)
 	if err != nil {
 		return err
@@ -110,37 +109,64 @@ func (f *Fetcher) npmTree(ctx context.Context, out *Fetched, dir string) error {
 	if err != nil {
 		return err
 	}
-	err = f.npmIn(ctx, work, n, out, dir)
-	return errors.Join(err, child.RemoveAll(work))
-}
-
-func (f *Fetcher) npmIn(ctx context.Context, work string, n npmNeeds, out *Fetched, dir string) error {
-	if err := os.WriteFile(filepath.Join(work, npmManifest), encode(n), 0o600); err != nil {
+	defer func() { err = errors.Join(err, child.RemoveAll(work)) }()
+	g, err := f.openGate(work)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.close()) }()
+	if err := g.write(npmManifest, encode(n)); err != nil {
 		return err
 	}
 	if out.Packages == nil {
-		lock, err := f.npmResolve(ctx, work, n, dir)
+		lock, err := g.resolve(ctx, n, dir)
 		if err != nil {
 			return err
 		}
 		out.Packages, out.Local = encode(lock), true
 	}
-	lock, err := readNPMLock(out.Packages, "")
-	if err != nil {
-		return err
-	}
-	g, err := f.openGate(lock.digests())
-	if err != nil {
-		return err
-	}
-	err = os.WriteFile(filepath.Join(work, npmLock), lock.forNPM(n, g.base+tarballs), 0o600)
+	return g.install(ctx, n, out.Packages, dir)
+}
+
+func (g *npmGate) write(name string, data []byte) error {
+	return os.WriteFile(filepath.Join(g.work, name), data, 0o600)
+}
+
+// resolve chooses the versions of the dependencies: those of the package's shrinkwrap, else the newest that fit.
+func (g *npmGate) resolve(ctx context.Context, n npmNeeds, dir string) (*packageLock, error) {
+	data, err := os.ReadFile(filepath.Join(dir, npmShrinkwrap))
 	if err == nil {
-		err = g.npm(ctx, work, "ci")
+		var lock *packageLock
+		if lock, err = readNPMLock(data, g.f.RegistryURL()+"/"); err == nil {
+			err = g.write(npmLock, lock.forNPM(n, g.base+tarballs))
+		}
 	}
-	if err := errors.Join(err, g.close()); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := g.npm(ctx, "install", "--package-lock-only"); err != nil {
+		return nil, err
+	}
+	if data, err = os.ReadFile(filepath.Join(g.work, npmLock)); err != nil {
+		return nil, err
+	}
+	return readNPMLock(data, g.base+tarballs)
+}
+
+// install adds the packages of a pin to dir.
+func (g *npmGate) install(ctx context.Context, n npmNeeds, packages []byte, dir string) error {
+	lock, err := readNPMLock(packages, "")
+	if err != nil {
 		return err
 	}
-	tree := filepath.Join(work, npmModules)
+	g.lock.Store(lock)
+	if err := g.write(npmLock, lock.forNPM(n, g.base+tarballs)); err != nil {
+		return err
+	}
+	if err := g.npm(ctx, "ci"); err != nil {
+		return err
+	}
+	tree := filepath.Join(g.work, npmModules)
 	// npm's own note about the tree: it differs each time.
 	if err := os.RemoveAll(filepath.Join(tree, "."+npmLock)); err != nil {
 		return err
@@ -150,34 +176,6 @@ func (f *Fetcher) npmIn(ctx context.Context, work string, n npmNeeds, out *Fetch
 		return nil
 	}
 	return err
-}
-
-// npmResolve chooses the versions of the dependencies: those of the package's shrinkwrap, else the newest that fit.
-func (f *Fetcher) npmResolve(ctx context.Context, work string, n npmNeeds, dir string) (*packageLock, error) {
-	g, err := f.openGate(nil)
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(work, npmLock)
-	data, err := os.ReadFile(filepath.Join(dir, npmShrinkwrap))
-	if err == nil {
-		var lock *packageLock
-		if lock, err = readNPMLock(data, f.RegistryURL()+"/"); err == nil {
-			err = os.WriteFile(path, lock.forNPM(n, g.base+tarballs), 0o600)
-		}
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err == nil {
-		err = g.npm(ctx, work, "install", "--package-lock-only")
-	}
-	if err := errors.Join(err, g.close()); err != nil {
-		return nil, err
-	}
-	if data, err = os.ReadFile(path); err != nil {
-		return nil, err
-	}
-	return readNPMLock(data, g.base+tarballs)
 }
 
 // npmSettings are all settings of npm. An older npm ignores the ones it does not know; then the gate refuses the requests.
@@ -203,25 +201,21 @@ loglevel=error
 logs-max=0
 `
 
-// npm runs the user's npm in the directory work.
-func (g *npmGate) npm(ctx context.Context, work string, args ...string) error {
-	settings := filepath.Join(work, ".npmrc")
-	if err := os.WriteFile(settings, fmt.Appendf(nil, npmSettings, g.base, work), 0o600); err != nil {
+// npm runs the user's npm.
+func (g *npmGate) npm(ctx context.Context, args ...string) error {
+	if err := g.write(".npmrc", fmt.Appendf(nil, npmSettings, g.base, g.work)); err != nil {
 		return err
 	}
 	g.f.progress("npm: dependencies", 0, 0)
-	args = append(args, "--cache="+filepath.Join(work, ".cache")) // the environment of a confined program has another one
-	_, err := tool{name: "npm", args: args, dir: work, write: []string{work}, helps: []string{"node"}, env: map[string]string{
-		"HOME": work, "USERPROFILE": work, "TMPDIR": work, "TEMP": work, "TMP": work,
-		"npm_config_userconfig": settings, "npm_config_globalconfig": filepath.Join(work, ".global"),
+	args = append(args, "--cache="+filepath.Join(g.work, ".cache")) // the environment of a confined program has another one
+	_, err := tool{name: "npm", args: args, dir: g.work, write: []string{g.work}, helps: []string{"node"}, env: map[string]string{
+		"HOME": g.work, "USERPROFILE": g.work, "TMPDIR": g.work, "TEMP": g.work, "TMP": g.work,
+		"npm_config_userconfig": filepath.Join(g.work, ".npmrc"), "npm_config_globalconfig": filepath.Join(g.work, ".global"),
 	}}.run(ctx, g.f)
-	switch {
-	case err == nil, ctx.Err() != nil:
+	if err == nil || ctx.Err() != nil {
 		return err
-	case g.problem() != nil:
-		err = g.problem()
 	}
-	return fmt.Errorf("%w: %w", ErrDependencies, err)
+	return fmt.Errorf("%w: %w", ErrDependencies, cmp.Or(g.problem(), err))
 }
 
 // packageLock is the part of npm's package-lock that decides about content,
@@ -293,7 +287,7 @@ func (l *packageLock) check() error {
 	for place, p := range l.Packages {
 		_, digestErr := sha512Of(p.Integrity)
 		switch {
-		case !lockedPlace().MatchString(place), strings.Contains(place, "/../"), strings.Contains(place, "/./"), strings.HasSuffix(place, "/.."), strings.HasSuffix(place, "/."):
+		case !lockedPlace().MatchString(place), !fs.ValidPath(place):
 			return fmt.Errorf("%w: %q is not a place for a package", ErrDependencies, visible.Clean(place, 200))
 		case p.InBundle && p.Resolved == "" && !p.Link:
 		case p.Link, !inRegistry(p.Resolved):
@@ -305,15 +299,30 @@ func (l *packageLock) check() error {
 	return nil
 }
 
-// digests returns the SHA-512 of the tarballs, by path in the registry. The lock was checked.
-func (l *packageLock) digests() map[string]string {
-	out := map[string]string{}
+// digest returns the SHA-512 of the tarball with a path in the registry; empty if no package has it.
+func (l *packageLock) digest(name string) string {
 	for _, p := range l.Packages {
-		if sum, err := sha512Of(p.Integrity); err == nil && p.Resolved != "" {
-			out[p.Resolved] = sum
+		if p.Resolved == name {
+			sum, _ := sha512Of(p.Integrity) // was checked
+			return sum
 		}
 	}
-	return out
+	return ""
+}
+
+// program returns the program of a package: the one named like the package, or its only one.
+func (l *packageLock) program(name string) (string, error) {
+	list := l.Packages[path.Join(npmModules, name)].Bin
+	program := list[path.Base(name)]
+	for _, file := range list {
+		if len(list) == 1 {
+			program = file
+		}
+	}
+	if program = path.Clean(program); !filepath.IsLocal(program) || program == "." {
+		return "", fmt.Errorf("%w: npm package %s has %d programs; expected one of its name", ErrServer, name, len(list))
+	}
+	return path.Join(npmModules, name, program), nil
 }
 
 // forNPM returns the lock for a package with these needs, with addresses below base.
