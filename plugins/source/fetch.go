@@ -11,12 +11,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -90,18 +88,14 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: sha256 %q is not 64 hexadecimal digits", ErrRef, visible.Cut(p.SHA256, 80, "…"))
 	case p.Commit != "" && !isCommit(p.Commit):
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
-	case p.Commit != "" && r.Kind != Git, p.Integrity != "" && r.Kind != NPM, p.URL != "" && r.Kind != NPM && r.Kind != MCP, p.SHA256 != "" && r.Kind == Git:
+	case p.Commit != "" && r.Kind != Git, p.SHA256 != "" && r.Kind == Git, p.Integrity != "" && r.Kind != NPM, p.Build != nil && r.Kind != Go,
+		(p.URL != "" || p.Packages != nil) && r.Kind != NPM && r.Kind != MCP, p.Server != nil && r.Kind != MCP,
+		(p.Manifest != "" || len(p.Platforms) > 0) && r.Kind != OCI && r.Kind != Path:
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
-	case p.Packages != nil && r.Kind != NPM && r.Kind != MCP, p.Server != nil && r.Kind != MCP:
-		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
 	case p.Ref != "" && p.Server == nil && r.Kind == MCP:
 		return fmt.Errorf("%w: the description of the MCP server is missing", ErrRef)
-	case p.Manifest+strings.Join(slices.Collect(maps.Values(p.Platforms)), "") != "" && r.Kind != OCI && r.Kind != Path:
-		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
 	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
 		return fmt.Errorf("%w: manifest %q is not sha256: and 64 hexadecimal digits", ErrRef, visible.Cut(p.Manifest, 100, "…"))
-	case p.Build != nil && r.Kind != Go:
-		return fmt.Errorf("%w: a build of another kind of source", ErrRef)
 	case p.Local != p.made() && !(p.Local && p.SHA256 != "" && (formatOf(r.URL) == formatBundle || r.Kind == MCP)):
 		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
 	case p.Build != nil:
@@ -206,7 +200,10 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	if err != nil {
 		return err
 	}
-	return f.file(ctx, r.URL, r.URL, sum, beside(r.URL), out, dir)
+	signatures := func(_ context.Context, suffix string) ([]byte, error) {
+		return projectfs.ReadRegular(r.URL+suffix, maxSignatureFile)
+	}
+	return f.file(ctx, r.URL, r.URL, sum, signatures, out, dir)
 }
 
 // archive downloads a file.
@@ -285,21 +282,13 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if err == nil {
 		return path, true, nil
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", false, err
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", false, err
-	}
-	if f.Seed == "" || !slices.Contains([]string{filesKind, npmKind}, kind) {
-		return path, false, nil
-	}
-	seeded, err := f.seeded(filepath.Join(kind, name), path)
-	return path, seeded, err
+	return path, false, err
 }
 
-// Kinds of cached files that are named by their digest, which is checked at each use. Only these are copied from a seed: it may be a
-// repository's, and the cache serves all projects.
+// Kinds of cached files that are named by their digest, which is checked at each use.
 const (
 	filesKind = "files" // by SHA-256
 	npmKind   = "npm"   // by SHA-512
@@ -324,12 +313,10 @@ func (f *Fetcher) seeded(name, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	defer os.Remove(to.Name()) // unless it has its new name
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Close()); err == nil {
 		err = os.Rename(to.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(to.Name()))
 	}
 	return err == nil, err
 }

@@ -25,64 +25,58 @@ type File struct {
 // the reference, it is that of this commit. Names do not matter for a document behind an URL and for a file of this machine. The error
 // wraps fs.ErrNotExist if the source has none of them.
 func (f *Fetcher) File(ctx context.Context, r Ref, maxBytes int, names ...string) (*File, error) {
-	var out *File
-	var err error
-	switch r.Kind {
-	case Path:
-		out, err = localFile(r.URL, maxBytes, names)
-	case Archive:
-		out = &File{}
-		out.Data, err = f.get(ctx, r.URL, nil, maxBytes)
-	default: // Git
-		out, err = f.gitFile(ctx, r, maxBytes, names)
-	}
+	out, err := f.firstFile(ctx, r, maxBytes, names)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
 	return out, nil
 }
 
-func localFile(root string, maxBytes int, names []string) (*File, error) {
-	info, err := os.Stat(root)
-	if err != nil {
-		return nil, err
+func (f *Fetcher) firstFile(ctx context.Context, r Ref, maxBytes int, names []string) (*File, error) {
+	commit := ""
+	read := func(name string) ([]byte, error) {
+		return projectfs.ReadRegular(filepath.Join(r.URL, filepath.FromSlash(name)), int64(maxBytes))
 	}
-	if !info.IsDir() {
-		names = []string{""}
-	}
-	for _, name := range names {
-		data, err := projectfs.ReadRegular(filepath.Join(root, filepath.FromSlash(name)), int64(maxBytes))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		return &File{Name: name, Data: data}, err
-	}
-	return nil, notFound(names)
-}
-
-func (f *Fetcher) gitFile(ctx context.Context, r Ref, maxBytes int, names []string) (*File, error) {
-	repo, commit, err := f.commit(ctx, r, r.Commit)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		object := commit + ":" + path.Join(r.Subdir, name)
-		size, err := f.runGit(ctx, repo, "cat-file", "-s", object)
-		if ctx.Err() != nil {
+	switch r.Kind {
+	case Path:
+		info, err := os.Stat(r.URL)
+		if err != nil {
 			return nil, err
 		}
+		if !info.IsDir() {
+			names = []string{""}
+		}
+	case Archive:
+		data, err := f.get(ctx, r.URL, nil, maxBytes)
+		return &File{Data: data}, err
+	default: // Git
+		repo, found, err := f.commit(ctx, r, r.Commit)
 		if err != nil {
-			continue // git has no distinct error for a missing file
+			return nil, err
 		}
-		if n, err := strconv.Atoi(strings.TrimSpace(string(size))); err != nil || n > maxBytes {
-			return nil, fmt.Errorf("%s has more than %d KiB", name, maxBytes>>10)
+		commit = found
+		read = func(name string) ([]byte, error) {
+			return f.gitFile(ctx, repo, commit+":"+path.Join(r.Subdir, name), maxBytes)
 		}
-		data, err := f.runGit(ctx, repo, "cat-file", "blob", object)
-		return &File{Name: name, Data: data, Commit: commit}, err
 	}
-	return nil, notFound(names)
+	for _, name := range names {
+		if data, err := read(name); !errors.Is(err, fs.ErrNotExist) {
+			return &File{Name: name, Data: data, Commit: commit}, err
+		}
+	}
+	return nil, fmt.Errorf("%w: none of %s", fs.ErrNotExist, strings.Join(names, ", "))
 }
 
-func notFound(names []string) error {
-	return fmt.Errorf("%w: none of %s", fs.ErrNotExist, strings.Join(names, ", "))
+func (f *Fetcher) gitFile(ctx context.Context, repo, object string, maxBytes int) ([]byte, error) {
+	size, err := f.runGit(ctx, repo, "cat-file", "-s", object)
+	if err != nil && ctx.Err() == nil {
+		return nil, fs.ErrNotExist // git has no distinct error for a missing file
+	}
+	if n, _ := strconv.Atoi(strings.TrimSpace(string(size))); err == nil && n > maxBytes {
+		err = fmt.Errorf("%s has more than %d KiB", object, maxBytes>>10)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.runGit(ctx, repo, "cat-file", "blob", object)
 }

@@ -62,15 +62,12 @@ func (b *Build) check() error {
 
 // program builds a program from its module. The go command downloads and checks the modules, against the checksum database or the pin,
 // and starts nothing of them: cgo is off, and a build has no other way to run code.
-func (f *Fetcher) program(ctx context.Context, r Ref, out *Fetched, dir string) error {
+func (f *Fetcher) program(ctx context.Context, r Ref, out *Fetched, dir string) (err error) {
 	work, err := os.MkdirTemp(filepath.Dir(dir), ".go-")
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.programIn(ctx, work, r, out, dir), child.RemoveAll(work))
-}
-
-func (f *Fetcher) programIn(ctx context.Context, work string, r Ref, out *Fetched, dir string) error {
+	defer func() { err = errors.Join(err, child.RemoveAll(work)) }()
 	g, err := f.goTool(ctx, work)
 	if err != nil {
 		return err

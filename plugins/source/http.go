@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -188,12 +189,17 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, open opener
 	return path, sum, err
 }
 
-// kept returns the file of the cache with a digest; empty without one. A damaged one is removed.
+// kept returns the file of the cache with a digest; empty without one. A damaged one is removed. Only such files are copied from a seed: it may
+// be a repository's, and the cache serves all projects.
 func (f *Fetcher) kept(sum string) (string, error) {
 	if sum == "" {
 		return "", nil
 	}
-	path, ok, err := f.cached(folderOf(sum), sum)
+	folder := folderOf(sum)
+	path, ok, err := f.cached(folder, sum)
+	if err == nil && !ok && f.Seed != "" {
+		ok, err = f.seeded(filepath.Join(folder, sum), path)
+	}
 	if err != nil || !ok {
 		return "", err
 	}

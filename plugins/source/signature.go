@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
-	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Artifact is the content that its publisher signs: a file, or the manifest in a registry.
@@ -37,13 +36,6 @@ func (f *Fetcher) verify(ctx context.Context, a *Artifact, out *Fetched) error {
 	var err error
 	out.Signer, err = f.Verify(ctx, a)
 	return err
-}
-
-// beside returns a function that reads the signatures next to a local file.
-func beside(path string) func(context.Context, string) ([]byte, error) {
-	return func(_ context.Context, suffix string) ([]byte, error) {
-		return projectfs.ReadRegular(path+suffix, maxSignatureFile)
-	}
 }
 
 // besideURL returns a function that reads the signatures next to a file behind an URL. With cached, they come from the cache if they are
