@@ -125,7 +125,7 @@ func (j *journal) Close() error {
 	return j.Failed()
 }
 
-// run collects entries. What waits already shares an append.
+// run collects entries. Entries that wait in the queue share an append.
 func (j *journal) run(ctx context.Context) {
 	defer close(j.done)
 	for {
