@@ -2,7 +2,7 @@ package hooks
 
 import (
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -23,62 +23,40 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	}
 }
 
-// observer is the queue of one hook. A goroutine runs while events wait; Close waits for it.
+// observer is the queue of one hook, with a goroutine that ends after Engine.Close, which waits for it.
 type observer struct {
 	engine *Engine
 	*pluginHook
-
-	mu      sync.Mutex
-	queue   []any
-	working bool // the goroutine runs
-	behind  bool // the queue was full and has not been empty since
-	closed  bool
+	queue  chan any
+	behind atomic.Bool   // the queue was full and has not been empty since
+	done   chan struct{} // closed when the goroutine has ended
 }
 
 // push queues an event. It reports true when the queue is full for the first time since it was empty.
 func (o *observer) push(in any) (overflow bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed || o.plugin.quarantined() != "" {
+	o.engine.observing.RLock()
+	defer o.engine.observing.RUnlock()
+	if o.engine.closed || o.plugin.quarantined() != "" {
 		return false
 	}
-	if len(o.queue) >= maxQueue {
-		overflow = !o.behind
-		o.behind = true
-		return overflow
+	select {
+	case o.queue <- in:
+		return false
+	default:
+		return !o.behind.Swap(true)
 	}
-	o.queue = append(o.queue, in)
-	if !o.working {
-		o.working = true
-		o.engine.observing.Go(o.work) // ends when the queue is empty
-	}
-	return false
 }
 
 func (o *observer) work() {
-	for {
-		in, ok := o.next()
-		if !ok {
-			return
+	defer close(o.done)
+	for in := range o.queue {
+		if len(o.queue) == 0 {
+			o.behind.Store(false)
 		}
-		if o.plugin.quarantined() == "" {
+		if o.plugin.quarantined() == "" && o.engine.life.Err() == nil {
 			o.handle(in)
 		}
 	}
-}
-
-// next takes the next event. Without one the work is done.
-func (o *observer) next() (any, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.queue) == 0 {
-		o.queue, o.behind, o.working = nil, false, false
-		return nil, false
-	}
-	in := o.queue[0]
-	o.queue[0] = nil
-	o.queue = o.queue[1:]
-	return in, true
 }
 
 // handle calls the handler. If it hangs, it is abandoned at its deadline, or when the engine is closed.
@@ -98,21 +76,12 @@ func (o *observer) handle(in any) {
 	}
 }
 
-// close refuses further events.
-func (o *observer) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.closed = true
-}
-
-// drop drops the events that are not handled. A handler that is running is abandoned when the engine ends.
-func (o *observer) drop(reason error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.working {
+// leftBehind returns an error if events are not handled yet, for a reason. They are dropped.
+func (o *observer) leftBehind(reason error) error {
+	select {
+	case <-o.done:
 		return nil
+	default:
+		return o.error(fmt.Errorf("left behind with %d events unhandled: %w", len(o.queue), reason))
 	}
-	dropped := len(o.queue)
-	o.queue = nil
-	return o.error(fmt.Errorf("left behind with %d events unhandled: %w", dropped, reason))
 }
