@@ -23,7 +23,7 @@ var _ = value.Register(value.Contract{
 			&SnapshotPart{}, &PatchPart{}, &SubtaskPart{}, &CompactionPart{}, &RetryPart{}),
 		value.NewUnion[Message]("role", Message.Role, MessageHead{}, &UnknownMessage{}, &UserMessage{}, &AssistantMessage{}),
 	},
-	Keeping: []any{Session{}, ErrorData{}, FileSource{}},
+	Keeping: []any{Session{}, ErrorData{}, FileSource{}, ProviderOptions{}},
 	State:   ToolState{},
 	States: map[string]any{
 		string(ToolPending): toolPending{}, string(ToolRunning): toolRunning{},

@@ -15,20 +15,10 @@ import (
 // may lack its tag, but not have another one. The State of the contract is decoded by the status in the data. Names must be exact: encoding/json
 // would decode "Text" into the field "text". Otherwise the result is that of encoding/json. Errors wrap ErrWire.
 func Unmarshal(data []byte, v any) error {
-	target := reflect.ValueOf(v).Elem()
-	p := planOf(target.Type())
-	d := decoder{Scanner: jsontext.NewScanner(data)}
-	ok := false
-	switch {
-	case p.states != nil:
-		ok = d.state(p, target)
-	case p.extra != nil:
-		ok = d.keeping(p, target)
-	default:
-		target.SetZero()
-		_, ok = d.fields(p, target)
+	if target := reflect.ValueOf(v).Elem(); planOf(target.Type()).unions != nil {
+		target.SetZero() // a missing member of a union is an error
 	}
-	return d.result(ok, p)
+	return decodeExact(data, v)
 }
 
 // UnmarshalStruct decodes data into v, a pointer, and returns the fields that the struct does not declare. It does not call UnmarshalJSON of v. If v
@@ -59,7 +49,8 @@ func DecodeMember[M any](data []byte) (M, error) {
 // DecodeMembers decodes an array of members of the union M. Errors wrap ErrWire.
 func DecodeMembers[M any](data []byte) ([]M, error) {
 	list := []M{}
-	return list, decodeExact(data, &list)
+	err := decodeExact(data, &list)
+	return list, err
 }
 
 // decodeExact decodes data into v, a pointer, and keeps unknown fields where the type can. Errors wrap ErrWire.

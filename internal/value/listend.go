@@ -41,7 +41,8 @@ func Appended[C change](changes []C, writes []string, lengths func(lists []strin
 			of[i] = parent
 		}
 	}
-	saw := lengths(slices.Sorted(maps.Keys(setOf(of))))
+	named := slices.DeleteFunc(slices.Sorted(slices.Values(of)), func(list string) bool { return list == "" })
+	saw := lengths(slices.Compact(named))
 	var out []Change
 	for i, c := range as[Change](changes) {
 		_, last := splitLast(c.Pointer)
@@ -65,17 +66,6 @@ func splitLast(pointer string) (parent, last string) {
 		return pointer[:i], pointer[i+1:]
 	}
 	return "", ""
-}
-
-// setOf returns the texts that are not empty.
-func setOf(texts []string) map[string]bool {
-	set := map[string]bool{}
-	for _, text := range texts {
-		if text != "" {
-			set[text] = true
-		}
-	}
-	return set
 }
 
 // sameMember reports whether a declared field names exactly the member at pointer.

@@ -112,14 +112,9 @@ func (at place) member(name string) (place, bool) {
 
 // eachAt calls f with the index of each pointer at which the JSON has a value, and the value. It reads the JSON once.
 func eachAt(raw []byte, pointers []string, f func(i int, found []byte)) error {
-	root := &selection{}
-	for i, pointer := range pointers {
-		path, err := splitPointer(pointer)
-		if err != nil {
-			return fmt.Errorf("%w: look up %q: %w", ErrWire, pointer, err)
-		}
-		at := root.at(path)
-		at.here = append(at.here, i)
+	root, err := selectionOf(pointers)
+	if err != nil {
+		return err
 	}
 	root.walk(raw, f)
 	return nil

@@ -23,13 +23,9 @@ func Select(v any, fields []string) (json.RawMessage, error) {
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return nil, fmt.Errorf("%w: select: want a pointer, have %T", ErrWire, v)
 	}
-	wanted := &selection{}
-	for _, f := range fields {
-		path, err := splitPointer(f)
-		if err != nil {
-			return nil, fmt.Errorf("%w: select %q: %w", ErrWire, f, err)
-		}
-		wanted.at(path).all = true
+	wanted, err := selectionOf(fields)
+	if err != nil {
+		return nil, err
 	}
 	out, err := planOf(target.Type().Elem()).append(nil, target.Elem(), scope{want: wanted})
 	if err != nil {
@@ -45,18 +41,27 @@ type selection struct {
 	members map[string]*selection
 }
 
-// at returns the place in the tree, which it adds.
-func (s *selection) at(path []string) *selection {
-	for _, name := range path {
-		if s.members == nil {
-			s.members = map[string]*selection{}
+// selectionOf returns the tree of the pointers.
+func selectionOf(pointers []string) (*selection, error) {
+	root := &selection{}
+	for i, pointer := range pointers {
+		path, err := splitPointer(pointer)
+		if err != nil {
+			return nil, fmt.Errorf("%w: select %q: %w", ErrWire, pointer, err)
 		}
-		if s.members[name] == nil {
-			s.members[name] = &selection{}
+		at := root
+		for _, name := range path {
+			if at.members == nil {
+				at.members = map[string]*selection{}
+			}
+			if at.members[name] == nil {
+				at.members[name] = &selection{}
+			}
+			at = at.members[name]
 		}
-		s = s.members[name]
+		at.all, at.here = true, append(at.here, i)
 	}
-	return s
+	return root, nil
 }
 
 // member returns the selection inside the member of that name; nil for none.
