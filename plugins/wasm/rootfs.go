@@ -51,31 +51,31 @@ func (f *rootFS) OpenFile(path string, flag wasisys.Oflag, perm fs.FileMode) (wa
 	if f.guard.files >= maxFiles {
 		return nil, wasisys.EAGAIN
 	}
-	info, err := f.lstat(path)
-	if err == nil && flag&wasisys.O_NOFOLLOW != 0 && info.Mode()&fs.ModeSymlink != 0 {
+	if info, err := f.lstat(path); flag&wasisys.O_NOFOLLOW != 0 && err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return nil, wasisys.ELOOP
 	}
 	file, err := f.open(path, openFlags(flag), perm.Perm()&0o755)
 	if err != nil {
 		return nil, wasisys.UnwrapOSError(err)
 	}
-	if info, err = file.Stat(); err != nil || !info.IsDir() && !info.Mode().IsRegular() {
-		_ = file.Close() // nothing was written
-		return nil, wasisys.EPERM
+	errno := wasisys.EPERM
+	switch info, err := file.Stat(); {
+	case err != nil, !info.IsDir() && !info.Mode().IsRegular():
+	case flag&wasisys.O_DIRECTORY != 0 && !info.IsDir():
+		errno = wasisys.ENOTDIR
+	default:
+		return f.adopt(path, file)
 	}
-	if flag&wasisys.O_DIRECTORY != 0 && !info.IsDir() {
-		_ = file.Close() // nothing was written
-		return nil, wasisys.ENOTDIR
-	}
-	return f.adopt(path, file)
+	_ = file.Close() // nothing was written
+	return nil, errno
 }
 
 // follow calls do with a path below the root. os.Root refuses absolute links, even if they stay inside. Then follow resolves the links and calls
 // do again; os.Root checks this path, too. last means that do follows the last component.
-func (f *rootFS) follow(path string, last bool, do func(path string) error) error {
-	err := do(path)
+func follow[T any](f *rootFS, path string, last bool, do func(path string) (T, error)) (T, error) {
+	out, err := do(path)
 	if systemError := (syscall.Errno(0)); err == nil || errors.As(err, &systemError) {
-		return err
+		return out, err
 	}
 	name := ""
 	if !last {
@@ -84,26 +84,16 @@ func (f *rootFS) follow(path string, last bool, do func(path string) error) erro
 	real := filepath.Join(projectfs.Real(f.path+string(filepath.Separator)+path), name)
 	rel, outside := filepath.Rel(projectfs.Real(f.path), real)
 	if outside != nil || !filepath.IsLocal(rel) {
-		return err
+		return out, err
 	}
 	return do(rel)
 }
 
-func (f *rootFS) open(path string, flags int, perm fs.FileMode) (file *os.File, err error) {
-	err = f.follow(path, true, func(path string) (err error) {
-		file, err = f.root.OpenFile(path, flags, perm)
-		return err
-	})
-	return file, err
+func (f *rootFS) open(path string, flags int, perm fs.FileMode) (*os.File, error) {
+	return follow(f, path, true, func(path string) (*os.File, error) { return f.root.OpenFile(path, flags, perm) })
 }
 
-func (f *rootFS) lstat(path string) (info fs.FileInfo, err error) {
-	err = f.follow(path, false, func(path string) (err error) {
-		info, err = f.root.Lstat(path)
-		return err
-	})
-	return info, err
-}
+func (f *rootFS) lstat(path string) (fs.FileInfo, error) { return follow(f, path, false, f.root.Lstat) }
 
 // openFlags translates flags. Opening a pipe does not block.
 func openFlags(flag wasisys.Oflag) int {
@@ -130,12 +120,7 @@ func (f *rootFS) Lstat(path string) (sys.Stat_t, wasisys.Errno) { return stat(f.
 
 // Stat describes a file.
 func (f *rootFS) Stat(path string) (sys.Stat_t, wasisys.Errno) {
-	var info fs.FileInfo
-	err := f.follow(path, true, func(path string) (err error) {
-		info, err = f.root.Stat(path)
-		return err
-	})
-	return stat(info, err)
+	return stat(follow(f, path, true, f.root.Stat))
 }
 
 func stat(info fs.FileInfo, err error) (sys.Stat_t, wasisys.Errno) {
@@ -147,11 +132,7 @@ func stat(info fs.FileInfo, err error) (sys.Stat_t, wasisys.Errno) {
 
 // Readlink returns the target of a link, which may be outside of the root.
 func (f *rootFS) Readlink(path string) (string, wasisys.Errno) {
-	var target string
-	err := f.follow(path, false, func(path string) (err error) {
-		target, err = f.root.Readlink(path)
-		return err
-	})
+	target, err := follow(f, path, false, f.root.Readlink)
 	return target, wasisys.UnwrapOSError(err)
 }
 
@@ -163,7 +144,7 @@ func (f *rootFS) Mkdir(path string, perm fs.FileMode) wasisys.Errno {
 // Rename moves a file inside of the directory.
 func (f *rootFS) Rename(from, to string) wasisys.Errno {
 	return f.change(from, false, func(from string) error {
-		return f.follow(to, false, func(to string) error { return f.root.Rename(from, to) })
+		return f.at(to, false, func(to string) error { return f.root.Rename(from, to) })
 	})
 }
 
@@ -195,7 +176,13 @@ func (f *rootFS) change(path string, last bool, do func(path string) error) wasi
 	if !f.write {
 		return wasisys.EROFS
 	}
-	return wasisys.UnwrapOSError(f.follow(path, last, do))
+	return wasisys.UnwrapOSError(f.at(path, last, do))
+}
+
+// at is follow without a result.
+func (f *rootFS) at(path string, last bool, do func(path string) error) error {
+	_, err := follow(f, path, last, func(path string) (struct{}, error) { return struct{}{}, do(path) })
+	return err
 }
 
 // rootFile is an open file of a rootFS: wazero's adapter of a guardedFile, and the methods that the adapter lacks.
@@ -204,17 +191,33 @@ type rootFile struct {
 	file *guardedFile
 }
 
-// adopt wraps an open file for wazero.
+// adopt wraps an open file for wazero, which opens a directory again to read it from the beginning.
 func (f *rootFS) adopt(path string, file *os.File) (wasisys.File, wasisys.Errno) {
-	o := &opener{fs: f, path: path, file: &guardedFile{File: file, guard: f.guard}}
-	adapted, errno := (&sysfs.AdaptFS{FS: o}).OpenFile(path, wasisys.O_RDONLY, 0)
+	first := f.guarded(file)
+	next := first
+	adapted, errno := (&sysfs.AdaptFS{FS: opener(func() (fs.File, error) {
+		if next != nil {
+			next = nil
+			return first, nil
+		}
+		again, err := f.open(path, os.O_RDONLY|projectfs.Nonblock, 0)
+		if err != nil {
+			return nil, err
+		}
+		return f.guarded(again), nil
+	})}).OpenFile(path, wasisys.O_RDONLY, 0)
 	if errno != 0 {
-		_ = file.Close() // nothing was written
+		_ = first.Close() // nothing was written
 		return nil, errno
 	}
-	f.guard.files++
-	return &rootFile{File: adapted, file: o.file}, 0
+	return &rootFile{File: adapted, file: first}, 0
 }
+
+// opener is a file system with one file.
+type opener func() (fs.File, error)
+
+// Open ignores the name.
+func (o opener) Open(string) (fs.File, error) { return o() }
 
 // Truncate sets the size.
 func (f *rootFile) Truncate(size int64) wasisys.Errno {
@@ -227,32 +230,15 @@ func (f *rootFile) Sync() wasisys.Errno { return wasisys.UnwrapOSError(f.file.Sy
 // Datasync is Sync.
 func (f *rootFile) Datasync() wasisys.Errno { return f.Sync() }
 
-// opener returns the opened file to wazero. It opens a directory again if wazero reads it from the beginning.
-type opener struct {
-	fs   *rootFS
-	path string
-	file *guardedFile
-	used bool
-}
-
-// Open ignores the name: there is only one file.
-func (o *opener) Open(string) (fs.File, error) {
-	if !o.used {
-		o.used = true
-		return o.file, nil
-	}
-	file, err := o.fs.open(o.path, os.O_RDONLY|projectfs.Nonblock, 0)
-	if err != nil {
-		return nil, err
-	}
-	o.fs.guard.files++
-	return &guardedFile{File: file, guard: o.fs.guard}, nil
-}
-
 // guardedFile is a file that is read and written in portions, and counted as open.
 type guardedFile struct {
 	*os.File
 	guard *guard
+}
+
+func (f *rootFS) guarded(file *os.File) *guardedFile {
+	f.guard.files++
+	return &guardedFile{File: file, guard: f.guard}
 }
 
 // maxPortion is the maximum number of bytes read, written or generated per step, so that deadlines apply in between.
