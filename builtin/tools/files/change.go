@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
-	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -25,7 +24,6 @@ type change struct {
 	mode    fs.FileInfo // moved file from which the mode is taken; nil: the mode of old, or the default
 	diff    diff
 	written fs.FileInfo // the new file, once it is in place
-	extra   sdk.Object  // further metadata
 	report  string      // for the model
 }
 
@@ -41,17 +39,6 @@ func (c *change) compare(call *sdk.ToolCall) (err error) {
 	return err
 }
 
-// store writes the changes and records that the model knows the new contents.
-func (p *plugin) store(call *sdk.ToolCall, changes []*change) error {
-	if err := commit(call, changes); err != nil {
-		return err
-	}
-	for _, c := range changes {
-		p.history.note(call.SessionID, c.real, c.hash())
-	}
-	return nil
-}
-
 // hash identifies the content of the file after the change, once it is in place. It is empty for a deleted file: the model knows no content.
 func (c *change) hash() string {
 	switch {
@@ -61,21 +48,6 @@ func (c *change) hash() string {
 		return statHash(c.written)
 	}
 	return contentHash(c.after)
-}
-
-// metadata describes the change for clients and for history.rebuild.
-func (c *change) metadata() sdk.Object {
-	m := sdk.Object{
-		metaPath: c.abs,
-		metaHash: c.hash(),
-		"diff":   joinDiffs([]*change{c}),
-		"filediff": map[string]any{
-			"file": c.abs, "additions": c.diff.additions, "deletions": c.diff.deletions,
-		},
-		"files": []string{c.abs},
-	}
-	maps.Copy(m, c.extra)
-	return m
 }
 
 // maxDiffBytes is the maximum size of a diff in metadata, which is stored with the session.

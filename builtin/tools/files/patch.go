@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -58,40 +56,6 @@ func PatchPaths(text string) (kept, removed []string, err error) {
 		}
 	}
 	return kept, removed, err
-}
-
-func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
-	var report strings.Builder
-	report.WriteString("Patch applied:")
-	hashes := map[string]any{}
-	additions, deletions := 0, 0
-	for _, c := range changes {
-		sign := "M"
-		switch {
-		case c.remove:
-			sign = "D"
-		case c.old == nil:
-			sign = "A"
-		}
-		fmt.Fprintf(&report, "\n%s %s", sign, c.name)
-		if !c.remove {
-			hashes[c.abs] = c.hash()
-		}
-		additions += c.diff.additions
-		deletions += c.diff.deletions
-	}
-	title := paths.Title(call, changes[0].abs)
-	if len(changes) > 1 {
-		title = fmt.Sprintf("%s and %d more", filepath.ToSlash(title), len(changes)-1)
-	}
-	return &sdk.ToolResult{
-		Title:  title,
-		Output: report.String(),
-		Metadata: sdk.Object{
-			"diff": joinDiffs(changes), "files": changed(changes), metaHashes: hashes,
-			"additions": additions, "deletions": deletions,
-		},
-	}
 }
 
 // errPatch is wrapped by every error about a patch text.

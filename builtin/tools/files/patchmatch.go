@@ -46,25 +46,25 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 		from = at + 1
 	}
 	old := h.old()
+	if len(old) == 0 && (h.atEnd || len(h.context) == 0) {
+		return len(f.lines), nil
+	}
 	if len(old) == 0 {
-		if h.atEnd || len(h.context) == 0 {
-			return len(f.lines), nil
-		}
 		return from, nil
 	}
+	starts := []int{from}
 	if h.atEnd {
-		if at := f.seek(old, max(len(f.lines)-len(old), from)); at >= 0 {
+		starts = []int{max(len(f.lines)-len(old), from), from}
+	}
+	if len(h.context) > 0 {
+		starts = append(starts, from-1) // the hunk repeats the line after @@
+	}
+	for _, start := range starts {
+		if at := f.seek(old, start); at >= 0 {
 			return at, nil
 		}
 	}
-	at := f.seek(old, from)
-	if at < 0 && len(h.context) > 0 {
-		at = f.seek(old, from-1) // the hunk repeats the line after @@
-	}
-	if at < 0 {
-		return 0, f.missing(n, old, "its unchanged and removed lines")
-	}
-	return at, nil
+	return 0, f.missing(n, old, "its unchanged and removed lines")
 }
 
 // replace returns the replacements of a hunk that applies at the line, and continues after it. Unchanged lines

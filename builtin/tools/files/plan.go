@@ -155,7 +155,6 @@ func (c *change) create(content string) {
 // write creates or replaces a file. It keeps the byte order mark and the line endings of an existing file, unless the content has its own: models
 // write \n.
 func (s *planning) write(ctx context.Context, c *change, content string) error {
-	c.extra = sdk.Object{"exists": c.old != nil}
 	if c.remove {
 		c.create(content)
 		return nil

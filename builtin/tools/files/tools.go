@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
@@ -31,16 +32,18 @@ func (p *plugin) changer(id string, read func(call *sdk.ToolCall) ([]operation, 
 			defer p.locks.lock(files...)()
 			changes, err := p.plan(ctx, call, ops)
 			if err == nil {
-				err = p.store(call, changes)
+				err = commit(call, changes)
 			}
 			if err != nil {
 				return nil, err
 			}
+			for _, c := range changes {
+				p.history.note(call.SessionID, c.real, c.hash())
+			}
 			if id == patchID {
 				return patchResult(call, changes), nil
 			}
-			c := changes[0]
-			return &sdk.ToolResult{Title: paths.Title(call, c.abs), Output: c.report, Metadata: c.metadata()}, nil
+			return fileResult(call, id, changes), nil
 		},
 	}
 	return changer{spec.Tool().(tool.Prepared), id == patchID}
@@ -59,6 +62,46 @@ func permissions(ctx context.Context, call *sdk.ToolCall, changes []*change) []s
 		Always:     []string{"*"},
 		Metadata:   sdk.Object{metaPath: strings.Join(names, ", "), "diff": joinDiffs(changes), "files": names},
 	})
+}
+
+// fileResult is the result of write or edit. history.rebuild reads its metadata.
+func fileResult(call *sdk.ToolCall, id string, changes []*change) *sdk.ToolResult {
+	c := changes[0]
+	metadata := sdk.Object{
+		metaPath: c.abs, metaHash: c.hash(), "diff": joinDiffs(changes), "files": changed(changes),
+		"filediff": map[string]any{"file": c.abs, "additions": c.diff.additions, "deletions": c.diff.deletions},
+	}
+	if id == writeID {
+		metadata["exists"] = c.old != nil
+	}
+	return &sdk.ToolResult{Title: paths.Title(call, c.abs), Output: c.report, Metadata: metadata}
+}
+
+// patchResult is the result of apply_patch. history.rebuild reads its metadata.
+func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
+	output, hashes, additions, deletions := "Patch applied:", map[string]any{}, 0, 0
+	for _, c := range changes {
+		switch {
+		case c.remove:
+			output += "\nD " + c.name
+		case c.old == nil:
+			output += "\nA " + c.name
+		default:
+			output += "\nM " + c.name
+		}
+		if !c.remove {
+			hashes[c.abs] = c.hash()
+		}
+		additions += c.diff.additions
+		deletions += c.diff.deletions
+	}
+	title := paths.Title(call, changes[0].abs)
+	if len(changes) > 1 {
+		title = fmt.Sprintf("%s and %d more", filepath.ToSlash(title), len(changes)-1)
+	}
+	return &sdk.ToolResult{Title: title, Output: output, Metadata: sdk.Object{
+		"diff": joinDiffs(changes), "files": changed(changes), metaHashes: hashes, "additions": additions, "deletions": deletions,
+	}}
 }
 
 // changer is a tool that changes files.
