@@ -76,9 +76,11 @@ func TestSchemas(t *testing.T) {
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}],"nullable":true},"b":{"enum":["x"],"nullable":true,"type":"string"},"c":{"description":"C","items":{"type":"string"},"type":"array"}},"type":"object"}`},
 		"no definition": {`{"properties":{"a":{"$ref":"#/$defs/b"}}}`, `error: schema of a tool: reference "#/$defs/b" not found`},
 		"chain":         {`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"$ref":"#/$defs/c~1d"},"c/d":{"type":"number"}}}`, `{"properties":{"a":{"type":"number"}},"type":"object"}`},
-		"only null":     {`{"properties":{"a":{"type":["null"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},
-		"mixed enum":    {`{"properties":{"a":{"type":["string","number"],"enum":["x",1]}}}`, `{"properties":{"a":{"enum":["x","1"],"type":"string"}},"type":"object"}`},
-		"no property":   {`{"properties":{"a":{"type":"string","properties":{"x":{}},"required":["x"]}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
+		"merged": {`{"properties":{"a":{"properties":{"x":{"type":"integer","title":"X"}},"required":["x"],"allOf":[{"properties":{"x":{"minimum":1,"title":"Y"}},"required":["x"]}]}}}`,
+			`{"properties":{"a":{"properties":{"x":{"minimum":1,"title":"X","type":"integer"}},"required":["x"],"type":"object"}},"type":"object"}`},
+		"only null":   {`{"properties":{"a":{"type":["null"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},
+		"mixed enum":  {`{"properties":{"a":{"type":["string","number"],"enum":["x",1]}}}`, `{"properties":{"a":{"enum":["x","1"],"type":"string"}},"type":"object"}`},
+		"no property": {`{"properties":{"a":{"type":"string","properties":{"x":{}},"required":["x"]}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
 	} {
 		got, err := gemini.Schema(c.in)
 		if err != nil {

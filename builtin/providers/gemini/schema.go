@@ -208,19 +208,24 @@ func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
 	}
 }
 
-// mergeInto adds the keywords of a schema to another, which wins.
+// mergeInto adds the keywords of a schema to another, which wins. Properties and items that both have are merged too.
 func mergeInto(out, more map[string]any) {
 	for name, v := range more {
-		to, toOK := out[name].(map[string]any)
-		from, fromOK := v.(map[string]any)
-		switch {
-		case name == "properties" && toOK && fromOK:
-			maps.Copy(to, from)
-		case name == "required" && out[name] != nil:
-			list, _ := v.([]any)
-			out[name] = append(out[name].([]any), list...)
-		case out[name] == nil:
+		switch own := out[name].(type) {
+		case nil:
 			out[name] = v
+		case map[string]any:
+			if part, ok := v.(map[string]any); ok {
+				mergeInto(own, part)
+			}
+		case []any:
+			list, _ := v.([]any)
+			for _, one := range list {
+				if name == "required" && !slices.Contains(own, one) {
+					own = append(own, one)
+				}
+			}
+			out[name] = own
 		}
 	}
 }
