@@ -15,24 +15,24 @@ import (
 func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage {
 	raw := wire.Parameters(t)
 	name := strings.ToLower(wire.APIName(m))
-	var convert func(map[string]any) map[string]any
+	var adapt func(schema map[string]any)
 	switch {
 	case c.Info.NPM == "@ai-sdk/openai" || c.Info.NPM == Azure:
-		convert = reduced
+		adapt = reduce
 	case strings.Contains(name, "kimi") || strings.Contains(name, "moonshot"):
-		convert = plainReferences
+		adapt = plainReferences
 	case c.Info.NPM == "@ai-sdk/xai":
-		convert = openObjects
+		adapt = openObjects
 	case bytes.Contains(raw, []byte(`"properties"`)):
 		return raw
 	default:
-		convert = maps.Clone[map[string]any]
+		adapt = func(map[string]any) {}
 	}
 	var schema map[string]any
-	if json.Unmarshal(raw, &schema) != nil {
+	if json.Unmarshal(raw, &schema) != nil || schema == nil {
 		return raw // the server refuses it with a better message
 	}
-	schema = convert(schema)
+	each(schema, adapt)
 	if schema["properties"] == nil && schema["$ref"] == nil { // OpenAI's models at every gateway, and LM Studio, refuse objects without
 		schema["type"], schema["properties"] = "object", map[string]any{}
 	}
@@ -40,65 +40,56 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 	return out
 }
 
-// each returns a copy of a schema in which convert replaced every schema within it.
-func each(schema map[string]any, convert func(map[string]any) map[string]any) map[string]any {
-	out := maps.Clone(schema)
-	for name, v := range out {
-		switch v := v.(type) {
-		case map[string]any:
-			if slices.Contains([]string{"properties", "$defs", "definitions", "patternProperties"}, name) {
-				inner := maps.Clone(v)
-				for key, one := range inner {
-					if schema, ok := one.(map[string]any); ok {
-						inner[key] = convert(schema)
-					}
-				}
-				out[name] = inner
-			} else if slices.Contains([]string{"items", "additionalProperties", "not"}, name) {
-				out[name] = convert(v)
+// each calls adapt with every schema within a schema, then with the schema itself.
+func each(v any, adapt func(schema map[string]any)) {
+	schema, ok := v.(map[string]any)
+	if !ok {
+		return // true or false
+	}
+	for name, v := range schema {
+		switch name {
+		case "properties", "$defs", "definitions", "patternProperties":
+			inner, _ := v.(map[string]any)
+			for _, one := range inner {
+				each(one, adapt)
 			}
-		case []any:
-			if slices.Contains([]string{"anyOf", "oneOf", "allOf", "items", "prefixItems"}, name) {
-				inner := slices.Clone(v)
-				for i, one := range inner {
-					if schema, ok := one.(map[string]any); ok {
-						inner[i] = convert(schema)
-					}
-				}
-				out[name] = inner
+		case "items", "additionalProperties", "not", "anyOf", "oneOf", "allOf", "prefixItems":
+			each(v, adapt)
+			list, _ := v.([]any)
+			for _, one := range list {
+				each(one, adapt)
 			}
 		}
 	}
-	return out
+	adapt(schema)
 }
 
-// reduced returns a schema with the keywords that OpenAI's servers take, as opencode's provider/transform.ts does.
-func reduced(schema map[string]any) map[string]any {
-	out := each(schema, reduced)
-	if value, ok := out["const"]; ok && out["enum"] == nil {
-		out["enum"] = []any{value}
+// reduce removes the keywords that OpenAI's servers do not take, as opencode's provider/transform.ts does.
+func reduce(schema map[string]any) {
+	if value, ok := schema["const"]; ok && schema["enum"] == nil {
+		schema["enum"] = []any{value}
 	}
-	maps.DeleteFunc(out, func(name string, _ any) bool {
+	maps.DeleteFunc(schema, func(name string, _ any) bool {
 		return !slices.Contains([]string{
 			"$ref", "description", "enum", "properties", "required", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "$defs", "type",
 		}, name)
 	})
-	if out["type"] == nil && out["enum"] == nil && out["$ref"] == nil && out["anyOf"] == nil && out["oneOf"] == nil && out["allOf"] == nil {
-		out["type"] = inferred(out)
+	typed := func(name string) bool { return schema[name] != nil }
+	if !slices.ContainsFunc([]string{"type", "enum", "$ref", "anyOf", "oneOf", "allOf"}, typed) {
+		schema["type"] = inferred(schema)
 	}
-	if out["type"] == "object" && out["properties"] == nil {
-		out["properties"] = map[string]any{}
+	if schema["type"] == "object" && schema["properties"] == nil {
+		schema["properties"] = map[string]any{}
 	}
-	if out["type"] == "array" && out["items"] == nil {
-		out["items"] = map[string]any{"type": "string"}
+	if schema["type"] == "array" && schema["items"] == nil {
+		schema["items"] = map[string]any{"type": "string"}
 	}
-	properties, _ := out["properties"].(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
 	for name, v := range properties {
 		if v == true {
 			properties[name] = map[string]any{"type": "string"}
 		}
 	}
-	return out
 }
 
 // inferred returns the type of a schema that names none.
@@ -112,26 +103,22 @@ func inferred(schema map[string]any) string {
 	return "string"
 }
 
-// plainReferences returns a schema for Moonshot's servers: they refuse keywords next to $ref, and lists of item types.
-func plainReferences(schema map[string]any) map[string]any {
-	if ref, ok := schema["$ref"]; ok {
-		return map[string]any{"$ref": ref}
+// plainReferences adapts a schema to Moonshot's servers: they refuse keywords next to $ref, and lists of item types.
+func plainReferences(schema map[string]any) {
+	if schema["$ref"] != nil {
+		maps.DeleteFunc(schema, func(name string, _ any) bool { return name != "$ref" })
 	}
-	out := each(schema, plainReferences)
-	if items, ok := out["items"].([]any); ok {
-		delete(out, "items")
+	if items, ok := schema["items"].([]any); ok {
+		delete(schema, "items")
 		if len(items) > 0 {
-			out["items"] = items[0]
+			schema["items"] = items[0]
 		}
 	}
-	return out
 }
 
-// openObjects returns a schema without additionalProperties: false, which xAI's servers refuse.
-func openObjects(schema map[string]any) map[string]any {
-	out := each(schema, openObjects)
-	if out["additionalProperties"] == false {
-		delete(out, "additionalProperties")
+// openObjects removes additionalProperties: false, which xAI's servers refuse.
+func openObjects(schema map[string]any) {
+	if schema["additionalProperties"] == false {
+		delete(schema, "additionalProperties")
 	}
-	return out
 }
