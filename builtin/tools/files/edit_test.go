@@ -32,6 +32,7 @@ func TestEdit(t *testing.T) {
 		"not UTF-8":              {"\xff\xfe\nb\n", "b", "c", "\xff\xfe\nc\n"},
 		"indentation":            {"if x {\n\t\tfoo()\n\t\tbar()\n}\n", "  foo()\n  bar()\n", "\t\tbaz()\n", "if x {\n\t\tbaz()\n}\n"},
 		"indentation of several": {"  a\n    b\n a\n b\n", "a\nb", "x", "  a\n    b\nx\n"},
+		"end of the line":        {"a  \n\ta\n", " a\n", "x\n", "a  \nx\n"},
 		"trailing space":         {"a  \nb\nc\n", "a\nb\n", "x\n", "x\nc\n"},
 		"anchors":                {"func f() {\n\tx := computeTheThing(1)\n\treturn x\n}\n", "func f() {\n\tx := computeTheThings(1)\n\treturn x\n}", "gone", "gone\n"},
 		"anchors, longer":        {"begin\naaa1\naaa2\naaa3\nextra\nend\n", "begin\naaa1\naaa2\naaa3\nextras\nend", "x", "x\n"},

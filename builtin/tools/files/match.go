@@ -139,12 +139,17 @@ func ignoringIndentation(m *matching) []span {
 	return m.blocks(all)
 }
 
-// shifted reports whether old, moved by some amount of indentation, is at line at.
+// shifted reports whether the lines of old, all moved by the same amount of indentation, begin at line at.
 func (m *matching) shifted(at int) bool {
 	amounts := map[int]bool{}
-	for k, want := range m.want {
-		if want != "" {
-			amounts[indentation(m.raw.lines[at+k])-indentation(m.asked[k])] = true
+	for k, want := range m.asked {
+		have := m.raw.lines[at+k]
+		before, after := indentation(want), indentation(have)
+		if want[before:] != have[after:] {
+			return false // at the end of the line
+		}
+		if m.want[k] != "" {
+			amounts[after-before] = true
 		}
 	}
 	return len(amounts) <= 1

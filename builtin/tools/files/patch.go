@@ -179,10 +179,14 @@ func (op *operation) finish() error {
 	if op.kind == patchUpdate && len(op.hunks) == 0 && op.moveTo == "" {
 		return fmt.Errorf("the update of %q changes nothing", op.FilePath)
 	}
-	for _, h := range op.hunks {
-		if !slices.ContainsFunc(h.lines, func(l hunkLine) bool { return l.kind != ' ' }) {
-			return errors.New("a hunk without any line that starts with + or -")
-		}
+	return op.finishHunk()
+}
+
+// finishHunk checks the last hunk, which is complete.
+func (op *operation) finishHunk() error {
+	n := len(op.hunks)
+	if n > 0 && !slices.ContainsFunc(op.hunks[n-1].lines, func(l hunkLine) bool { return l.kind != ' ' }) {
+		return errors.New("a hunk without any line that starts with + or -")
 	}
 	return nil
 }
@@ -197,6 +201,9 @@ func (op *operation) extend(line string) error {
 	if h == nil {
 		if line == "" {
 			return nil
+		}
+		if err := op.finishHunk(); err != nil {
+			return err
 		}
 		op.hunks = append(op.hunks, hunk{})
 		h = &op.hunks[len(op.hunks)-1]
