@@ -13,8 +13,6 @@ import (
 // approve stores the first definition of a server configured by the user as approved, and the time of a check. p.mu must be held.
 func (p *Plugin) approve(current *Definition) {
 	switch {
-	case current == nil:
-		return
 	case p.pin == nil && p.server.Own:
 		p.save(newPin(current))
 	case p.pin != nil && time.Since(p.pin.Checked).Abs() > freshFor/24 && len(Compare(&p.pin.Definition, current)) == 0:
@@ -29,22 +27,6 @@ func (p *Plugin) save(pin *Pin) {
 		p.logger.Warn("the approval of an MCP server could not be stored", "server", p.server.Name, "err", err)
 	}
 	p.stamp = p.pins().Stamp(p.server)
-}
-
-// reload takes an approval that another process stored.
-func (p *Plugin) reload() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	stamp := p.pins().Stamp(p.server)
-	if stamp == p.stamp {
-		return
-	}
-	pin, err := p.pins().Load(p.server)
-	if err != nil || pin == nil {
-		return // what was approved stays in use until the next start
-	}
-	p.pin, p.stamp = pin, stamp
-	p.rebuild(p.offer.current)
 }
 
 // askApproval asks the user, once for each definition, to approve the items that a running server offers now. The user sees the differences,

@@ -19,16 +19,28 @@ type offer struct {
 	withheld   []Withheld
 }
 
-// update sets the offer to the approved part of the current definition, or to the approved definition before the server is
-// connected (current is nil).
+// update makes the offer again if the server's definition changed, which is nil if it did not, or if another process stored an approval.
 func (p *Plugin) update(current *Definition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.approve(current)
-	p.rebuild(current)
+	approved := false
+	if stamp := p.pins().Stamp(p.server); stamp != p.stamp {
+		pin, err := p.pins().Load(p.server)
+		if err == nil && pin != nil { // else what was approved stays in use until the next start
+			p.pin, p.stamp, approved = pin, stamp, true
+		}
+	}
+	changed := current != nil && current != p.offer.current
+	if changed {
+		p.approve(current)
+	}
+	if changed || approved {
+		p.rebuild(cmp.Or(current, p.offer.current))
+	}
 }
 
-// rebuild makes the offer from the approval and the definition. p.mu must be held.
+// rebuild sets the offer to the approved part of the current definition, or to the approved definition before the server is connected
+// (current is nil). p.mu must be held.
 func (p *Plugin) rebuild(current *Definition) {
 	next := &offer{current: current}
 	switch {
@@ -44,7 +56,7 @@ func (p *Plugin) rebuild(current *Definition) {
 	}
 	ids := toolIDs(p.server.Name, append(names, listResources, readResource))
 	for i, t := range next.Tools {
-		next.tools = append(next.tools, &tool{plugin: p, tool: t, id: ids[i]})
+		next.tools = append(next.tools, p.serverTool(t, ids[i]))
 	}
 	if next.Resources {
 		next.tools = append(next.tools, p.resourceTools(ids[len(ids)-2], ids[len(ids)-1])...)
@@ -90,13 +102,9 @@ func (p *Pin) Offer(from *Definition) (Definition, []Withheld) {
 // mayCall returns an error unless the current definition of the item is the approved one, which the model saw.
 func (p *Plugin) mayCall(c *connection, kind, name string) error {
 	now := c.definition.Load()
-	p.reload()
+	p.update(now)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.offer.current != now {
-		p.approve(now)
-		p.rebuild(now)
-	}
 	switch {
 	case p.offer.has(kind, name):
 		return nil

@@ -119,7 +119,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 		return err
 	}
 	p.pin, p.stamp = pin, p.pins().Stamp(p.server)
-	p.update(nil)
+	p.rebuild(nil)
 	p.last = LastCheck(p.options.Dir, p.server)
 	p.link = newLink(p)
 	p.running = ongoing.New(ctx)
@@ -247,7 +247,7 @@ func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 // Tools returns the tools known now.
 func (p *Plugin) Tools() []sdk.Tool {
 	p.used.Store(true)
-	p.reload()
+	p.update(nil)
 	o, _ := p.approved()
 	return o.tools
 }

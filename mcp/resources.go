@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -16,27 +15,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// resourceTool is a tool for the resources of a server. Like the server's own tools, it waits for the server.
-type resourceTool struct {
-	sdk.Tool
-	plugin *Plugin
-}
-
-// Deadline returns the longest a call can take.
-func (t *resourceTool) Deadline() time.Duration { return t.plugin.longest() }
-
+// resourceTools returns the tools for the resources of the server.
 func (p *Plugin) resourceTools(listID, readID string) []sdk.Tool {
-	list := sdk.FuncTool(sdk.ToolDefinition{
-		ID:          listID,
-		Description: fmt.Sprintf("Lists the resources of the MCP server %s, and the templates of further ones. Read one with %s.", p.server.Name, readID),
-		Parameters:  json.RawMessage(`{"type":"object","properties":{}}`),
-	}, p.listResources)
-	read := sdk.FuncTool(sdk.ToolDefinition{
-		ID:          readID,
-		Description: fmt.Sprintf("Reads a resource of the MCP server %s. %s lists the resources.", p.server.Name, listID),
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string","description":"the URI of the resource"}},"required":["uri"]}`),
-	}, p.readResourceTool)
-	return []sdk.Tool{&resourceTool{list, p}, &resourceTool{read, p}}
+	const none, uri = `{"type":"object","properties":{}}`,
+		`{"type":"object","properties":{"uri":{"type":"string","description":"the URI of the resource"}},"required":["uri"]}`
+	list := fmt.Sprintf("Lists the resources of the MCP server %s, and the templates of further ones. Read one with %s.", p.server.Name, readID)
+	read := fmt.Sprintf("Reads a resource of the MCP server %s. %s lists the resources.", p.server.Name, listID)
+	return []sdk.Tool{
+		p.newTool(listID, list, json.RawMessage(none), p.listResources), p.newTool(readID, read, json.RawMessage(uri), p.readResourceTool),
+	}
 }
 
 // listed is a resource or a template in a server's list.

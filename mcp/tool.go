@@ -12,43 +12,38 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// tool is a tool of the server for the host.
+// tool is a tool for the host. It waits for a starting server.
 type tool struct {
+	sdk.Tool
 	plugin *Plugin
-	tool   Tool
-	id     string
 }
 
-var (
-	_ sdk.Tool         = (*tool)(nil)
-	_ sdk.ToolDeadline = (*tool)(nil)
-)
-
-// Definition returns the tool's description for the model.
-func (t *tool) Definition() sdk.ToolDefinition {
-	return sdk.ToolDefinition{ID: t.id, Description: cmp.Or(t.tool.Description, t.tool.Title), Parameters: t.tool.InputSchema}
-}
+var _ sdk.ToolDeadline = (*tool)(nil)
 
 // Deadline returns the maximum duration of a call. A call without progress ends much earlier.
-func (t *tool) Deadline() time.Duration { return t.plugin.longest() }
-
-func (p *Plugin) longest() time.Duration {
-	return p.server.Limit() + max(protocol.MaxCallTime, p.server.Limit())
+func (t *tool) Deadline() time.Duration {
+	return t.plugin.server.Limit() + max(protocol.MaxCallTime, t.plugin.server.Limit())
 }
 
-// Execute calls the tool. It waits for a starting server.
-func (t *tool) Execute(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, error) {
-	raw, err := t.plugin.callTool(ctx, t.tool, c.Args, &protocol.Call{Session: c.SessionID, Host: c.Host})
-	if err != nil {
-		return nil, err
-	}
-	result, err := decodeResult(raw, &t.tool)
-	if err != nil {
-		return nil, t.plugin.explain(ctx, err)
-	}
-	result.Metadata = sdk.Object{"server": t.plugin.server.Name, "tool": t.tool.Name}
-	result.Title = visible.Bound(cmp.Or(t.tool.Title, t.tool.Annotations.Title, t.tool.Name), 200)
-	return result, nil
+func (p *Plugin) newTool(id, description string, parameters json.RawMessage, run func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error)) sdk.Tool {
+	return &tool{sdk.FuncTool(sdk.ToolDefinition{ID: id, Description: description, Parameters: parameters}, run), p}
+}
+
+// serverTool returns a tool of the server for the host.
+func (p *Plugin) serverTool(t Tool, id string) sdk.Tool {
+	return p.newTool(id, cmp.Or(t.Description, t.Title), t.InputSchema, func(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, error) {
+		raw, err := p.callTool(ctx, t, c.Args, &protocol.Call{Session: c.SessionID, Host: c.Host})
+		if err != nil {
+			return nil, err
+		}
+		result, err := decodeResult(raw, &t)
+		if err != nil {
+			return nil, p.explain(ctx, err)
+		}
+		result.Metadata = sdk.Object{"server": p.server.Name, "tool": t.Name}
+		result.Title = visible.Bound(cmp.Or(t.Title, t.Annotations.Title, t.Name), 200)
+		return result, nil
+	})
 }
 
 // callTool calls a tool if its definition is still the approved one.
