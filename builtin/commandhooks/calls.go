@@ -27,8 +27,8 @@ type call struct {
 	reason  string          // reason of allowed
 }
 
-// update changes the entry of a call, which it creates if necessary.
-func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
+// add adds the answer of a command about a call with its arguments. A request to ask applies until the end of the call.
+func (c *calls) add(in *sdk.ToolInput, v verdict, reason string, args json.RawMessage) {
 	key := callKey{in.SessionID, in.MessageID, in.CallID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,28 +40,28 @@ func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
 		}
 		c.order = append(c.order, key)
 	}
-	change(&found)
+	if v == ask {
+		found.ask = reason
+	} else {
+		found.allowed, found.reason = args, reason
+	}
 	c.byKey[key] = found
 }
 
-// find returns the call of a permission request; the zero value if nothing was decided about it.
-func (c *calls) find(r *sdk.PermissionRequest) call {
+// decision returns the decision of the commands at PreToolUse about the call of a permission request. It allows only the arguments that they
+// saw: later hooks can have changed them.
+func (c *calls) decision(r *sdk.PermissionRequest) sdk.Decision {
 	if r.Tool == nil {
-		return call{}
+		return sdk.Decision{}
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byKey[callKey{r.SessionID, r.Tool.MessageID, r.Tool.CallID}]
-}
-
-// decision returns the decision of the commands at PreToolUse. It allows only the arguments that they saw: later hooks can have
-// changed them.
-func (c *call) decision(r *sdk.PermissionRequest) sdk.Decision {
+	found := c.byKey[callKey{r.SessionID, r.Tool.MessageID, r.Tool.CallID}]
+	c.mu.Unlock()
 	switch {
-	case c.ask != "":
-		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: c.ask}
-	case c.allowed != nil && !sdk.Deliberate(r.Permission) && sameJSON(c.allowed, r.Args):
-		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: c.reason}
+	case found.ask != "":
+		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: found.ask}
+	case found.allowed != nil && !sdk.Deliberate(r.Permission) && sameJSON(found.allowed, r.Args):
+		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: found.reason}
 	}
 	return sdk.Decision{}
 }

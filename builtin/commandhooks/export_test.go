@@ -4,5 +4,5 @@ package commandhooks
 func ParseOutput(event string, code int, stdout, stderr []byte) (decided bool, err error) {
 	o := &output{stdout: stdout, stderr: stderr, code: code}
 	r, err := o.reply(&entry{event: event})
-	return r != nil && (r.block || r.halt || r.allow || r.ask), err
+	return r != nil && r.verdict != none, err
 }

@@ -30,7 +30,7 @@ func (e *entry) callTool(ctx context.Context, in *sdk.ToolInput, args sdk.Object
 	for _, path := range paths {
 		r, err := e.callFile(ctx, in, &args, path, more)
 		if err != nil && several && decides && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			r, err = &reply{block: true, reason: "no time left for the command hook " + e.where + "; change fewer files at a time"}, nil
+			r, err = &reply{verdict: block, reason: "no time left for the command hook " + e.where + "; change fewer files at a time"}, nil
 		}
 		if err != nil {
 			if failed = errors.Join(failed, err); ctx.Err() != nil {
@@ -38,7 +38,7 @@ func (e *entry) callTool(ctx context.Context, in *sdk.ToolInput, args sdk.Object
 			}
 			continue
 		}
-		refused := r.block || r.halt
+		refused := r.verdict >= block
 		if refused && several {
 			r.reason = path + ": " + r.because(e)
 		}
@@ -49,7 +49,7 @@ func (e *entry) callTool(ctx context.Context, in *sdk.ToolInput, args sdk.Object
 		replies = append(replies, r)
 	}
 	// An error of the hook would discard the answers of the other runs.
-	says := func(r *reply) bool { return r.block || r.halt || r.ask || !decides && r.context != "" }
+	says := func(r *reply) bool { return r.verdict >= ask || !decides && r.context != "" }
 	if failed != nil && slices.ContainsFunc(replies, says) {
 		e.plugin.log.Warn("command hook failed", "err", failed)
 		failed = nil
@@ -71,7 +71,7 @@ func (e *entry) callFile(ctx context.Context, in *sdk.ToolInput, args *sdk.Objec
 	input := e.plugin.toolInput(in.Tool, in.Origin, given)
 	maps.Copy(input, more)
 	r, err := e.call(ctx, in.SessionID, input)
-	if err != nil || r.newInput == nil || e.event != preToolUse || r.block || r.halt {
+	if err != nil || r.newInput == nil || e.event != preToolUse || r.verdict >= block {
 		return r, err
 	}
 	updated, err := r.args()
@@ -106,12 +106,12 @@ func patchPaths(event string, in *sdk.ToolInput, args sdk.Object) []string {
 // strictest returns the answer that decides before a call. A patch is allowed if all its files are.
 func strictest(replies []*reply) *reply {
 	for _, r := range replies {
-		if r.ask {
+		if r.verdict == ask {
 			return r
 		}
 	}
 	for _, r := range replies {
-		if !r.allow || r.newInput != nil { // does not allow this patch
+		if r.verdict != allow || r.newInput != nil { // does not allow this patch
 			return r
 		}
 	}

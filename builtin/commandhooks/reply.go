@@ -20,17 +20,29 @@ const maxReason = 16 << 10
 // exitBlock is the exit code of a command that blocks.
 const exitBlock = 2
 
+// verdict is a decision of a command. The strictest of several applies.
+type verdict int
+
+const (
+	none verdict = iota
+	allow
+	ask
+	block
+	halt // continue: false
+)
+
+// verdicts returns the verdicts by the words for them, the older and the newer ones.
+func verdicts() map[string]verdict {
+	return map[string]verdict{"": none, "approve": allow, "allow": allow, "ask": ask, "deny": block, "block": block}
+}
+
 // reply is the answer of a command.
 type reply struct {
-	halt     bool   // continue: false
-	block    bool   // decision: block, or exitBlock
-	allow    bool   // decision: approve
-	ask      bool   // permissionDecision: ask
-	reason   string // for any of these
+	verdict  verdict
+	reason   string // for the verdict
 	context  string // for the model
 	system   string // for the user
 	newInput json.RawMessage
-	stops    bool // decision.interrupt of PermissionRequest
 }
 
 // wireReply is the JSON form of a reply.
@@ -40,13 +52,13 @@ type wireReply struct {
 	SystemMessage string `json:"systemMessage"`
 	Decision      string `json:"decision"`
 	Reason        string `json:"reason"`
-	Specific      *struct {
+	Specific      struct {
 		Event                    string          `json:"hookEventName"`
 		PermissionDecision       string          `json:"permissionDecision"`
 		PermissionDecisionReason string          `json:"permissionDecisionReason"`
 		UpdatedInput             json.RawMessage `json:"updatedInput"`
 		AdditionalContext        string          `json:"additionalContext"`
-		Decision                 *struct {       // of PermissionRequest
+		Decision                 struct {        // of PermissionRequest
 			Behavior     string          `json:"behavior"`
 			Message      string          `json:"message"`
 			UpdatedInput json.RawMessage `json:"updatedInput"`
@@ -64,7 +76,7 @@ func (o *output) reply(e *entry) (*reply, error) {
 	case o.code == exitBlock && !blockable(e.event):
 		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, cmp.Or(stderr, "no message"))
 	case o.code == exitBlock:
-		return &reply{block: true, reason: stderr}, nil
+		return &reply{verdict: block, reason: stderr}, nil
 	case o.code != 0:
 		return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, cmp.Or(stderr, "no message"))
 	}
@@ -116,8 +128,7 @@ var complaints = []string{"found", "open", "such", "directory", "denied", "synta
 func quotes(stderr string, input []byte) bool {
 	var decoded map[string]any
 	_ = json.Unmarshal(input, &decoded) // an object
-	delete(decoded, "cwd")              // these two come from the user
-	delete(decoded, "transcript_path")
+	delete(decoded, "cwd")              // comes from the user
 	said, asked := strings.ToLower(stderr), strings.ToLower(fmt.Sprint(decoded))
 	return strings.Contains(asked, `\`) ||
 		slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(said, c) && strings.Contains(asked, c) })
@@ -139,60 +150,40 @@ func parseReply(event string, stdout []byte) (*reply, error) {
 	if err := json.Unmarshal(stdout, &w); err != nil {
 		return nil, fmt.Errorf("standard output begins with { but is not a valid answer: %w", err)
 	}
-	r := &reply{system: clip(w.SystemMessage), reason: clip(w.Reason)}
-	if w.Continue != nil && !*w.Continue {
-		r.halt, r.reason = true, clip(w.StopReason)
-	}
-	if err := r.decide("decision", w.Decision); err != nil {
-		return nil, err
-	}
-	return r, r.specific(event, &w)
+	return w.reply(event)
 }
 
-// specific applies hookSpecificOutput.
-func (r *reply) specific(event string, w *wireReply) error {
-	s := w.Specific
-	if s == nil {
-		return nil
-	}
+// reply returns the answer.
+func (w *wireReply) reply(event string) (*reply, error) {
+	s := &w.Specific
 	if s.Event != "" && s.Event != event {
-		return fmt.Errorf("hookSpecificOutput.hookEventName is %q, but the event is %s", s.Event, event)
+		return nil, fmt.Errorf("hookSpecificOutput.hookEventName is %q, but the event is %s", s.Event, event)
 	}
-	r.context, r.newInput = s.AdditionalContext, s.UpdatedInput
-	if err := r.decide("hookSpecificOutput.permissionDecision", s.PermissionDecision); err != nil {
-		return err
-	}
-	r.reason = cmp.Or(clip(s.PermissionDecisionReason), r.reason)
-	if d := s.Decision; d != nil {
-		if err := r.decide("hookSpecificOutput.decision.behavior", d.Behavior); err != nil {
-			return err
-		}
-		r.reason = cmp.Or(clip(d.Message), r.reason)
-		r.stops = d.Interrupt && r.block
-		if len(d.UpdatedInput) > 0 {
-			r.newInput = d.UpdatedInput
-		}
+	r := &reply{system: clip(w.SystemMessage), context: s.AdditionalContext, newInput: s.UpdatedInput}
+	if len(s.Decision.UpdatedInput) > 0 {
+		r.newInput = s.Decision.UpdatedInput
 	}
 	if string(r.newInput) == "null" {
 		r.newInput = nil
 	}
-	return nil
-}
-
-// decide applies a decision in the older or the newer words. The strictest one wins.
-func (r *reply) decide(field, word string) error {
-	switch word {
-	case "":
-	case "block", "deny":
-		r.block = true
-	case "approve", "allow":
-		r.allow = true
-	case "ask":
-		r.ask = true
-	default:
-		return fmt.Errorf("%s is %.40q, want allow, deny, ask, approve or block", field, word)
+	for _, d := range []struct{ field, word, reason string }{
+		{"decision", w.Decision, w.Reason},
+		{"hookSpecificOutput.permissionDecision", s.PermissionDecision, s.PermissionDecisionReason},
+		{"hookSpecificOutput.decision.behavior", s.Decision.Behavior, s.Decision.Message},
+	} {
+		v, known := verdicts()[d.word]
+		if !known {
+			return nil, fmt.Errorf("%s is %.40q, want allow, deny, ask, approve or block", d.field, d.word)
+		}
+		r.verdict, r.reason = max(r.verdict, v), cmp.Or(clip(d.reason), r.reason)
 	}
-	return nil
+	switch {
+	case w.Continue != nil && !*w.Continue:
+		r.verdict, r.reason = halt, cmp.Or(clip(w.StopReason), r.reason)
+	case s.Decision.Interrupt && r.verdict == block && event == permissionRequest:
+		r.verdict = halt
+	}
+	return r, nil
 }
 
 // args returns updatedInput as arguments.
@@ -201,7 +192,7 @@ func (r *reply) args() (sdk.Object, error) {
 		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: %w", err)
 	}
 	var args sdk.Object
-	if err := json.Unmarshal(r.newInput, &args); err != nil { // null is dropped by specific
+	if err := json.Unmarshal(r.newInput, &args); err != nil { // null was dropped
 		return nil, fmt.Errorf("hookSpecificOutput.updatedInput: want an object with all arguments: %w", err)
 	}
 	return args, nil

@@ -70,7 +70,7 @@ func (e *entry) prompt(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.Cha
 	if err != nil {
 		return err
 	}
-	if r.block || r.halt {
+	if r.verdict >= block {
 		v.Parts = sdk.Parts{e.plugin.note(in, "The user's prompt was withheld by a hook, and you do not get to see it. Do nothing but tell the user so, with this reason: "+r.because(e))}
 		return nil
 	}

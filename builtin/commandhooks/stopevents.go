@@ -44,7 +44,7 @@ func (e *entry) stop(ctx context.Context, in *sdk.TurnStopInput) (sdk.StopDecisi
 	switch {
 	case err != nil:
 		return sdk.StopDecision{}, err
-	case r.halt || !r.block:
+	case r.verdict != block:
 		return sdk.StopDecision{Reason: r.reason}, nil
 	}
 	return sdk.StopDecision{Continue: true, Message: r.because(e), Reason: r.because(e)}, nil

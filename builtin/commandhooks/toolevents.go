@@ -14,8 +14,7 @@ import (
 
 // decided returns what the commands at PreToolUse decided about a call: they run once, at tool.execute.before.
 func (p *Plugin) decided(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
-	call := p.calls.find(in)
-	return call.decision(in), nil
+	return p.calls.decision(in), nil
 }
 
 // toolInput returns the common input of the events of a tool call. A file has its absolute path, as in the dialect: guards compare it with */.env or the
@@ -47,33 +46,19 @@ func (e *entry) before(ctx context.Context, in *sdk.ToolInput, v *sdk.ToolBefore
 		return err
 	}
 	r := strictest(replies)
-	switch {
-	case r.halt:
+	switch r.verdict {
+	case halt:
 		return sdk.Halt(r.because(e))
-	case r.block:
+	case block:
 		return sdk.Deny(r.because(e))
+	case ask, allow:
+		final, err := json.Marshal(args)
+		if err != nil {
+			return err
+		}
+		e.plugin.calls.add(in, r.verdict, cmp.Or(r.reason, "command hook "+e.where), final)
 	}
 	v.Args = args
-	return e.remember(in, v, r)
-}
-
-// remember stores the decision until the call requests permission.
-func (e *entry) remember(in *sdk.ToolInput, v *sdk.ToolBeforeValue, r *reply) error {
-	if !r.ask && !r.allow {
-		return nil
-	}
-	args, err := json.Marshal(v.Args)
-	if err != nil {
-		return err
-	}
-	reason := cmp.Or(r.reason, "command hook "+e.where)
-	e.plugin.calls.update(in, func(c *call) {
-		if r.ask {
-			c.ask = reason
-			return
-		}
-		c.allowed, c.reason = args, reason
-	})
 	return nil
 }
 
@@ -99,15 +84,15 @@ func (e *entry) permission(ctx context.Context, in *sdk.PermissionRequest) (sdk.
 	}
 	r := strictest(replies)
 	switch {
-	case r.halt || r.stops:
+	case r.verdict == halt:
 		return sdk.Decision{Verdict: sdk.VerdictHalt, Reason: r.because(e)}, nil
-	case r.block:
+	case r.verdict == block:
 		return sdk.Decision{Verdict: sdk.VerdictDeny, Reason: r.because(e)}, nil
-	case r.ask:
+	case r.verdict == ask:
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: r.reason}, nil
-	case r.allow && r.newInput != nil:
+	case r.verdict == allow && r.newInput != nil:
 		return sdk.Decision{}, e.wrap(errors.New("updatedInput has no effect at PermissionRequest, which allows the final arguments; change them at PreToolUse"))
-	case r.allow && !sdk.Deliberate(in.Permission): // allowing a tool does not allow it to repeat itself or to run unconfined
+	case r.verdict == allow && !sdk.Deliberate(in.Permission): // allowing a tool does not allow it to repeat itself or to run unconfined
 		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: r.reason}, nil
 	}
 	return sdk.Decision{}, nil
@@ -137,7 +122,7 @@ func (e *entry) after(ctx context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAf
 	}
 	replies, _, err := e.callTool(ctx, &in.ToolInput, args, more)
 	for _, r := range replies {
-		if r.block || r.halt {
+		if r.verdict >= block {
 			v.Output += "\n\nA hook objects: " + r.because(e)
 		}
 		if r.context != "" {
