@@ -63,57 +63,38 @@ func Decode(raw json.RawMessage) (Spec, error) {
 		Mode         string          `json:"mode"`
 		PriorityHint json.RawMessage `json:"priorityHint"`
 	}
-	if err := json.Unmarshal(raw, &d); err != nil {
-		return Spec{}, err
-	}
-	bad := func(format string, args ...any) (Spec, error) {
-		return Spec{}, fmt.Errorf("interceptor %q: "+format, append([]any{d.Name}, args...)...)
-	}
-	i := Spec{named: d.named, Hooks: []Hook{d.Hook}}
+	d.PriorityHint = json.RawMessage("0")
+	err := json.Unmarshal(raw, &d)
+	d.Hook.Phase, d.Mode = cmp.Or(d.Hook.Phase, phaseBoth), cmp.Or(d.Mode, "enforce")
+	i := Spec{named: d.named, Hooks: []Hook{d.Hook}, Audit: d.Mode == "audit"}
 	switch {
+	case err != nil:
 	case d.Name == "":
-		return Spec{}, errors.New("an interceptor has no name")
+		err = errors.New("it has no name")
 	case d.Type != validation && d.Type != mutation:
-		return bad("unknown type %q", d.Type)
-	}
-	switch d.Mode {
-	case "", "enforce":
-	case "audit":
-		i.Audit = true
+		err = fmt.Errorf("unknown type %q", d.Type)
+	case d.Mode != "enforce" && d.Mode != "audit":
+		err = fmt.Errorf("unknown mode %q", d.Mode)
+	case len(d.Hook.Events) == 0:
+		err = errors.New("it has no events")
+	case d.Hook.Phase != phaseRequest && d.Hook.Phase != phaseResponse && d.Hook.Phase != phaseBoth:
+		err = fmt.Errorf("unknown phase %q", d.Hook.Phase)
 	default:
-		return bad("unknown mode %q", d.Mode)
+		i.Priority, err = decodePriority(d.PriorityHint)
 	}
-	if len(d.Hook.Events) == 0 {
-		return bad("it has no events")
-	}
-	switch d.Hook.Phase {
-	case phaseRequest, phaseResponse, phaseBoth:
-	case "":
-		i.Hooks[0].Phase = phaseBoth
-	default:
-		return bad("unknown phase %q", d.Hook.Phase)
-	}
-	var err error
-	if i.Priority, err = decodePriority(d.PriorityHint); err != nil {
-		return bad("%w", err)
+	if err != nil {
+		return Spec{}, fmt.Errorf("interceptor %q: %w", d.Name, err)
 	}
 	return i, nil
 }
 
 // decodePriority decodes a number, or one per phase.
 func decodePriority(raw json.RawMessage) (Priority, error) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return Priority{}, nil
-	}
 	var both float64
+	var each struct{ Request, Response float64 }
 	if json.Unmarshal(raw, &both) == nil {
-		return Priority{toInt(both), toInt(both)}, nil
-	}
-	var each struct {
-		Request  float64 `json:"request"`
-		Response float64 `json:"response"`
-	}
-	if err := json.Unmarshal(raw, &each); err != nil {
+		each.Request, each.Response = both, both
+	} else if json.Unmarshal(raw, &each) != nil {
 		return Priority{}, errors.New("priorityHint is neither a number nor one per phase")
 	}
 	return Priority{toInt(each.Request), toInt(each.Response)}, nil
@@ -134,33 +115,22 @@ const ownEvent = "tenon/"
 // listensTo reports whether the interceptor is called at the event in the phase. The wildcards *, */request and */response match the
 // events of the protocol; tenon/* matches tenon's own.
 func (i *Spec) listensTo(event, phase string) bool {
-	own := strings.HasPrefix(event, ownEvent)
-	for _, h := range i.Hooks {
-		if h.Phase != phase && h.Phase != phaseBoth {
-			continue
-		}
-		for _, e := range h.Events {
-			switch {
-			case e == event, own && e == ownEvent+"*", !own && (e == "*" || e == "*/"+phase):
-				return true
-			}
-		}
+	names := []string{event, "*", "*/" + phase}
+	if strings.HasPrefix(event, ownEvent) {
+		names = []string{event, ownEvent + "*"}
 	}
-	return false
+	return slices.ContainsFunc(i.Hooks, func(h Hook) bool {
+		return (h.Phase == phase || h.Phase == phaseBoth) && slices.ContainsFunc(h.Events, func(e string) bool { return slices.Contains(names, e) })
+	})
 }
 
 // inOrder returns the interceptors that are called, in the order of the calls of each type.
 func (at *interception) inOrder(list []Spec) []Spec {
-	var out []Spec
-	for _, i := range list {
-		if slices.Contains(at.kinds, i.Type) && i.listensTo(at.event, at.phase) {
-			out = append(out, i)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Spec) int {
+	list = slices.DeleteFunc(slices.Clone(list), func(i Spec) bool { return !slices.Contains(at.kinds, i.Type) || !i.listensTo(at.event, at.phase) })
+	slices.SortStableFunc(list, func(a, b Spec) int {
 		return cmp.Or(cmp.Compare(a.priority(at.phase), b.priority(at.phase)), cmp.Compare(a.Name, b.Name))
 	})
-	return out
+	return list
 }
 
 // verdict is the answer of a validation.
@@ -169,36 +139,26 @@ type verdict struct {
 	reason string
 }
 
-// validationAnswer is the wire form of a verdict.
-type validationAnswer struct {
-	Valid    *bool  `json:"valid"`
-	Severity string `json:"severity"`
-	Messages []struct {
-		Path     string `json:"path"`
-		Message  string `json:"message"`
-		Severity string `json:"severity"`
-	} `json:"messages"`
-}
-
 // decodeValidation decodes the answer of a validation. A payload that is not valid is blocked if the severity is error or missing.
 func decodeValidation(raw json.RawMessage) (verdict, error) {
-	var a validationAnswer
-	if err := json.Unmarshal(raw, &a); err != nil {
+	var a struct {
+		Valid    *bool
+		Severity string
+		Messages []struct{ Path, Message, Severity string }
+	}
+	switch err := json.Unmarshal(raw, &a); {
+	case err != nil:
 		return verdict{}, fmt.Errorf("invalid answer: %w", err)
-	}
-	if a.Valid == nil {
+	case a.Valid == nil:
 		return verdict{}, errors.New("its answer lacks the field valid")
-	}
-	if *a.Valid {
+	case *a.Valid:
 		return verdict{}, nil
 	}
-	severe := a.Severity == "error"
-	named := a.Severity != ""
+	severities := []string{a.Severity}
 	var reasons []string
 	for _, m := range a.Messages {
-		named = named || m.Severity != ""
-		if a.Severity == "" && m.Severity == "error" {
-			severe = true
+		if a.Severity == "" && m.Severity != "" {
+			severities = append(severities, m.Severity)
 		}
 		text := visible.Bound(m.Message, 1<<10)
 		if m.Path != "" {
@@ -206,10 +166,8 @@ func decodeValidation(raw json.RawMessage) (verdict, error) {
 		}
 		reasons = append(reasons, text)
 	}
-	if len(reasons) == 0 {
-		reasons = []string{"it is not valid"}
-	}
-	return verdict{blocks: severe || !named, reason: strings.Join(reasons, "; ")}, nil
+	missing := len(severities) == 1 && a.Severity == ""
+	return verdict{missing || slices.Contains(severities, "error"), cmp.Or(strings.Join(reasons, "; "), "it is not valid")}, nil
 }
 
 // decodeMutation decodes the answer of a mutation; nil if it changed nothing.
