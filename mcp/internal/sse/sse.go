@@ -5,6 +5,7 @@ package sse
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"strconv"
 	"time"
@@ -53,7 +54,7 @@ func (r *Reader) Next() (kind string, data []byte, err error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(name) {
 		case "event":
-			kind = string(value)
+			kind = cmp.Or(string(value), "message")
 		case "data":
 			if r.data = append(append(r.data, '\n'), value...); len(r.data) > r.limit {
 				return "", nil, bufio.ErrTooLong

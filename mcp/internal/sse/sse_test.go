@@ -28,6 +28,7 @@ func TestReader(t *testing.T) {
 		"carriage returns":    {in: "data: a\rdata: b\r\revent: e\rdata: c\r\r", want: "message=a\nb;e=c;"},
 		"mixed line ends":     {in: "data: a\r\n\r\ndata: b\n\rdata: c\r\r\n", want: "message=a;message=b;message=c;"},
 		"kinds":               {in: "event: e\ndata: a\n\ndata: b\n\n", want: "e=a;message=b;"},
+		"an empty kind":       {in: "event:\ndata: a\n\nevent: e\nevent:\ndata: b\n\n", want: "message=a;message=b;"},
 		"no data":             {in: "event: e\n\ndata: b\n\n", want: "message=b;"},
 		"comments":            {in: ": hi\ndata: a\n: ho\n\n", want: "message=a;"},
 		"not ended":           {in: "id: 1\n\nid: 2\ndata: a", want: "message=a;", lastID: "1"},
