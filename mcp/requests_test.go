@@ -34,6 +34,13 @@ func TestSampling(t *testing.T) {
 	if asked.SessionID != "ses_1" || asked.System != "be brief" || asked.MaxTokens != 10 || len(asked.Messages) != 1 {
 		t.Errorf("the host was asked for %+v", asked)
 	}
+	if asked.Temperature != nil {
+		t.Errorf("the host was asked for the temperature %v", *asked.Temperature)
+	}
+	mustRun(t, p, "fake_sample", `{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10,"temperature":0}`)
+	if asked.Temperature == nil || *asked.Temperature != 0 {
+		t.Errorf("the host was asked for the temperature %v, want 0", asked.Temperature)
+	}
 	h.sample = func(sdk.SampleRequest) (*sdk.SampleResult, error) {
 		return nil, &sdk.Refusal{Reason: "not now", By: "user"}
 	}

@@ -53,7 +53,7 @@ func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string
 		r.roots.Store(true)
 		return r.listRoots(), nil
 	case mcp.MethodSamplingCreateMessage:
-		var p mcp.CreateMessageParams
+		var p sampling
 		if err := json.Unmarshal(params, &p); err != nil {
 			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}

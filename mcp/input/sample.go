@@ -11,8 +11,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// sampling is a request to the user's model. In mcp-go's type, the temperature 0 looks like none.
+type sampling struct {
+	mcp.CreateMessageParams
+	Temperature *float64 `json:"temperature"`
+}
+
 // createMessage sends a request to the user's model. The host asks the user for permission first.
-func (r *Responder) createMessage(ctx context.Context, on *protocol.Call, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+func (r *Responder) createMessage(ctx context.Context, on *protocol.Call, p *sampling) (*mcp.CreateMessageResult, error) {
 	sampler, ok := r.Host.(sdk.Sampler)
 	if !ok {
 		return nil, errors.New("no model available")
@@ -45,14 +51,11 @@ func stopReason(finish string) string {
 }
 
 // sampleRequest converts a request to the model.
-func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleRequest, error) {
+func sampleRequest(p *sampling, session string) (*sdk.SampleRequest, error) {
 	if len(p.Tools) > 0 || p.ToolChoice != nil {
 		return nil, errors.New("this client does not support tools in requests to the model")
 	}
-	out := &sdk.SampleRequest{SessionID: session, System: p.SystemPrompt, MaxTokens: int64(p.MaxTokens)}
-	if p.Temperature != 0 {
-		out.Temperature = &p.Temperature
-	}
+	out := &sdk.SampleRequest{SessionID: session, System: p.SystemPrompt, MaxTokens: int64(p.MaxTokens), Temperature: p.Temperature}
 	if prefs := p.ModelPreferences; prefs != nil {
 		for _, hint := range prefs.Hints {
 			if hint.Name != "" {
