@@ -34,9 +34,7 @@ func (m *model) event(e *sdk.Event) {
 	case *sdk.MessageInfo:
 		m.threadOf(p.SessionID).Message(p.Info)
 	case *sdk.PartInfo:
-		t := m.threadOf(p.SessionID)
-		t.Part(p.Part)
-		m.threadOf(t.Info.ParentID).ChildChanged(t.Info.ID) // the card of the task that runs it
+		m.threadOf(p.SessionID).Part(p.Part)
 	case *sdk.PartDelta:
 		m.threadOf(p.SessionID).Delta(p)
 	case *sdk.MessageRef:

@@ -246,8 +246,7 @@ func repeats(record, notice string) bool {
 
 // tick redraws running work once a second.
 func (m *model) tick() {
-	if t := m.thread(); t.Busy() {
-		t.Tick()
+	if m.thread().Busy() {
 		m.nextTick()
 	}
 }

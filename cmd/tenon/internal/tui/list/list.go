@@ -9,8 +9,8 @@ type Item interface {
 }
 
 // List is a list in a window. It follows its end until it is scrolled up. The zero value is an empty list.
-type List struct {
-	Items []Item
+type List[I Item] struct {
+	Items []I
 
 	// first is the first visible item, and skip the number of its lines above the window, at the last View. away means that they stay while the
 	// list grows.
@@ -21,22 +21,24 @@ type List struct {
 }
 
 // Following reports whether the window is at the end of the list.
-func (l *List) Following() bool { return !l.away }
+func (l *List[I]) Following() bool { return !l.away }
 
 // End scrolls to the end.
-func (l *List) End() { l.away = false }
+func (l *List[I]) End() { l.away = false }
 
 // Home scrolls to the beginning.
-func (l *List) Home() { l.first, l.skip, l.away = 0, 0, len(l.Items) > 0 }
+func (l *List[I]) Home() { l.first, l.skip, l.away = 0, 0, len(l.Items) > 0 }
 
 // Show scrolls so that an item is at the top of the window, or as far up as the end of the list allows.
-func (l *List) Show(item int) { l.first, l.skip, l.away = max(0, min(item, len(l.Items)-1)), 0, true }
+func (l *List[I]) Show(item int) {
+	l.first, l.skip, l.away = max(0, min(item, len(l.Items)-1)), 0, true
+}
 
 // Page returns the number of lines of a page: the window less two, for orientation.
-func (l *List) Page() int { return max(1, l.height-2) }
+func (l *List[I]) Page() int { return max(1, l.height-2) }
 
 // View returns at most height lines.
-func (l *List) View(width, height int) []string {
+func (l *List[I]) View(width, height int) []string {
 	l.width, l.height = width, height
 	if l.away {
 		if lines, more := l.down(); len(lines) == height || l.first == 0 && l.skip == 0 {
@@ -52,7 +54,7 @@ func (l *List) View(width, height int) []string {
 }
 
 // Scroll moves the window by lines, up if negative.
-func (l *List) Scroll(lines int) {
+func (l *List[I]) Scroll(lines int) {
 	if lines < 0 {
 		l.back(-lines)
 		l.away = true
@@ -68,7 +70,7 @@ func (l *List) Scroll(lines int) {
 }
 
 // At returns the index of the item in a row of the window, or -1.
-func (l *List) At(row int) int {
+func (l *List[I]) At(row int) int {
 	if row < 0 || row >= len(l.rows) {
 		return -1
 	}
@@ -76,7 +78,7 @@ func (l *List) At(row int) int {
 }
 
 // back moves the beginning of the window up.
-func (l *List) back(lines int) {
+func (l *List[I]) back(lines int) {
 	lines -= l.skip
 	l.skip = 0
 	for lines > 0 && l.first > 0 {
@@ -87,7 +89,7 @@ func (l *List) back(lines int) {
 }
 
 // down returns the lines from the beginning of the window on, and reports whether the list has more below.
-func (l *List) down() (out []string, more bool) {
+func (l *List[I]) down() (out []string, more bool) {
 	out, l.rows = make([]string, 0, l.height), l.rows[:0]
 	skip := l.skip
 	for i := l.first; i < len(l.Items); i++ {

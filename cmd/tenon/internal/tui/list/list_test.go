@@ -24,15 +24,15 @@ func (i item) Lines(int) []string {
 	return out
 }
 
-func filled(asked *int, sizes ...int) *list.List {
-	l := &list.List{}
+func filled(asked *int, sizes ...int) *list.List[item] {
+	l := &list.List[item]{}
 	for i, n := range sizes {
 		l.Items = append(l.Items, item{string(rune('a' + i)), n, asked})
 	}
 	return l
 }
 
-func check(t *testing.T, l *list.List, what string, height int, want ...string) {
+func check(t *testing.T, l *list.List[item], what string, height int, want ...string) {
 	t.Helper()
 	if got := l.View(80, height); !slices.Equal(got, want) {
 		t.Errorf("%s: %q, want %q", what, got, want)

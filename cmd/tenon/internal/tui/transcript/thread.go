@@ -20,17 +20,17 @@ import (
 // Thread is a session on the screen, built from the events of the host.
 type Thread struct {
 	Info   sdk.Session
-	List   list.List
+	List   list.List[*item]
 	Status sdk.SessionStatus
 	Begun  time.Time // start of the turn
 	Todos  []sdk.Todo
 	Last   *sdk.AssistantMessage // latest message with tokens
 
 	look   *Look
-	byPart map[string]list.Item // by item ID: the ID of the part, or for prompts of the message
-	roles  map[string]string    // by message ID
-	answer string               // ID of the model's message after the latest prompt
-	reads  int                  // number of reads of the stored session
+	byPart map[string]*item  // by item ID: the ID of the part, or for prompts of the message
+	roles  map[string]string // by message ID
+	answer string            // ID of the model's message after the latest prompt
+	reads  int               // number of reads of the stored session
 
 	answers map[string]*sdk.AssistantMessage // the model's messages since Begun
 
@@ -39,7 +39,7 @@ type Thread struct {
 
 // New returns an empty session on the screen.
 func New(s *sdk.Session, look *Look) *Thread {
-	return &Thread{Info: *s, look: look, byPart: map[string]list.Item{}, roles: map[string]string{}, answers: map[string]*sdk.AssistantMessage{}}
+	return &Thread{Info: *s, look: look, byPart: map[string]*item{}, roles: map[string]string{}, answers: map[string]*sdk.AssistantMessage{}}
 }
 
 // Busy reports whether a turn runs.
@@ -51,7 +51,7 @@ func (t *Thread) Busy() bool {
 // have added since Read. After another call of Read, the earlier function does nothing.
 func (t *Thread) Read() func(h *frontend.History) {
 	for _, i := range t.List.Items {
-		baseOf(i).fresh = false
+		i.fresh = false
 	}
 	t.reads++
 	before := *t
@@ -94,36 +94,52 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 // merge inserts the thread's fresh items between and after the stored ones. Lines that are not stored, such as the figures of a turn, stay behind
 // the items that they follow.
 func (t *Thread) merge(stored *Thread) {
-	var fresh []list.Item
-	lines, last := map[string][]list.Item{}, ""
+	var fresh []*item
+	lines, last := map[string][]*item{}, ""
 	for _, i := range t.List.Items {
-		base := baseOf(i)
-		if base.fresh {
+		if i.fresh {
 			fresh = append(fresh, i)
-		} else if base.id == "" {
+		} else if i.id == "" {
 			lines[last] = append(lines[last], i)
 		}
-		last = cmp.Or(base.id, last)
+		last = cmp.Or(i.id, last)
 	}
 	items := lines[""]
 	for _, i := range stored.List.Items {
-		id := baseOf(i).id
-		if have := t.byPart[id]; have == nil || !baseOf(have).fresh {
-			baseOf(i).fresh = false
+		if have := t.byPart[i.id]; have == nil || !have.fresh {
+			i.fresh = false
 			items = append(items, i)
 		} else if at := slices.Index(fresh, have); at >= 0 { // fresh items keep their order
 			items, fresh = append(items, fresh[:at+1]...), fresh[at+1:]
 		}
-		items = append(items, lines[id]...)
+		items = append(items, lines[i.id]...)
 	}
-	items = append(items, fresh...)
-	t.List = list.List{Items: items}
+	t.List = list.List[*item]{Items: append(items, fresh...)}
 	clear(t.byPart)
-	for _, i := range items {
-		if id := baseOf(i).id; id != "" {
+	for _, i := range t.List.Items {
+		if i.id != "" {
+			t.byPart[i.id] = i
+		}
+	}
+}
+
+// entry returns the item with an ID and its content, which are about to change. If there is none, or one with content of another type, it gets
+// the given content. Without an ID, it appends an item.
+func entry[C content](t *Thread, id, message string, empty C) (*item, C) {
+	i := t.byPart[id]
+	if i == nil {
+		i = &item{id: id, message: message, look: t.look, open: t.open}
+		t.List.Items = append(t.List.Items, i)
+		if id != "" {
 			t.byPart[id] = i
 		}
 	}
+	i.fresh, i.changed = true, true
+	have, ok := i.content.(C)
+	if !ok {
+		have, i.content = empty, empty
+	}
+	return i, have
 }
 
 // Failed shows the error of the latest answer, once.
@@ -132,27 +148,16 @@ func (t *Thread) Failed(e *sdk.NamedError) {
 	if t.answer != "" {
 		id = t.answer + " error"
 	}
-	switch {
-	case t.byPart[id] != nil:
-	case e.Name == sdk.ErrorAborted:
-		t.add(id, noticeItem(t.look, Faint, "interrupted"))
-	default:
-		t.add(id, noticeItem(t.look, Fail, "error: "+cmp.Or(terminal.OneLine(e.Error()), e.Name)))
+	shown := notice(Fail, "error: "+cmp.Or(terminal.OneLine(e.Error()), e.Name))
+	if e.Name == sdk.ErrorAborted {
+		shown = notice(Faint, "interrupted")
 	}
-}
-
-func (t *Thread) add(id string, i list.Item) {
-	t.List.Items = append(t.List.Items, i)
-	if id != "" {
-		t.byPart[id] = i
-	}
-	base := baseOf(i)
-	base.id, base.open, base.fresh = id, t.open, true
+	entry(t, id, "", shown)
 }
 
 // Notice appends a line about the session itself.
 func (t *Thread) Notice(style func(*draw.Theme) string, text string) {
-	t.add("", noticeItem(t.look, style, text))
+	entry(t, "", "", notice(style, text))
 }
 
 // Message records the role and the figures of a message.
@@ -172,93 +177,70 @@ func (t *Thread) Message(info sdk.Message) {
 // Part shows the current state of a part.
 func (t *Thread) Part(p sdk.Part) {
 	h := p.Head()
-	have := t.byPart[h.ID]
-	if have != nil {
-		baseOf(have).fresh = true
-	}
+	typed := t.roles[h.MessageID] == sdk.RoleUser
 	switch p := p.(type) {
 	case *sdk.TextPart:
-		if t.roles[h.MessageID] == sdk.RoleUser {
-			t.userPart(h.MessageID, p)
-			return
-		}
 		ended := p.Time == nil || p.Time.End != 0
-		if p.Synthetic || p.Text == "" && ended && have == nil {
-			return
+		switch {
+		case typed:
+			t.promptPart(p)
+		case p.Synthetic || p.Text == "" && ended && t.byPart[h.ID] == nil:
+		default:
+			_, shown := entry(t, h.ID, h.MessageID, &text{})
+			shown.set(p.Text, ended)
 		}
-		t.text(have, h, false).set(p.Text, ended)
 	case *sdk.ReasoningPart:
-		item := t.text(have, h, true)
-		item.took = time.Duration(max(0, p.Time.End-p.Time.Start)) * time.Millisecond
-		item.set(p.Text, p.Time.End != 0)
+		i, shown := entry(t, h.ID, h.MessageID, &text{faint: true})
+		i.folds = true
+		shown.took = time.Duration(max(0, p.Time.End-p.Time.Start)) * time.Millisecond
+		shown.set(p.Text, p.Time.End != 0)
 	case *sdk.ToolPart:
-		if item, ok := have.(*toolItem); ok {
-			item.set(p)
-			return
-		}
-		item := &toolItem{item: item{message: h.MessageID, look: t.look, folds: true}, part: p}
-		item.draw = item.render
-		t.add(h.ID, item)
+		i, shown := entry(t, h.ID, h.MessageID, &call{})
+		i.folds, shown.part = true, p
 	case *sdk.RetryPart:
-		if have == nil {
-			t.add(h.ID, noticeItem(t.look, Warn, "attempt failed: "+view.Clip(terminal.OneLine(p.Error.Error()), 400)))
-		}
+		entry(t, h.ID, h.MessageID, notice(Warn, "attempt failed: "+view.Clip(terminal.OneLine(p.Error.Error()), 400)))
 	case *sdk.FilePart, *sdk.CompactionPart, *sdk.SubtaskPart:
-		if t.roles[h.MessageID] == sdk.RoleUser {
-			t.userPart(h.MessageID, p)
+		if typed {
+			t.promptPart(p)
 		}
 	}
 }
 
-func (t *Thread) text(have list.Item, h *sdk.PartHead, reasoning bool) *textItem {
-	if item, ok := have.(*textItem); ok {
-		return item
-	}
-	text := &textItem{item: item{message: h.MessageID, look: t.look, folds: reasoning}, faint: reasoning}
-	text.draw = text.render
-	t.add(h.ID, text)
-	return text
-}
-
-// userPart shows a part of a prompt.
-func (t *Thread) userPart(message string, p sdk.Part) {
-	have, _ := t.byPart[message].(*promptItem)
-	if have == nil {
-		have = &promptItem{item: item{message: message, look: t.look}}
-		have.draw = have.render
-		t.add(message, have)
-	}
-	have.fresh = true
-	have.set(p)
+// promptPart shows a part of a prompt.
+func (t *Thread) promptPart(p sdk.Part) {
+	message := p.Head().MessageID
+	_, shown := entry(t, message, message, &prompt{})
+	shown.set(p)
 }
 
 // Delta appends streamed text. It ignores parts read from the store, which may contain the text already; the event at the end of the part
 // replaces them.
 func (t *Thread) Delta(d *sdk.PartDelta) {
-	switch item := t.byPart[d.PartID].(type) {
-	case *textItem:
-		if item.fresh {
-			item.append(d.Delta)
-		}
-	case *toolItem:
-		item.arrived(d.Delta)
+	i := t.byPart[d.PartID]
+	if i == nil {
+		return
 	}
+	switch c := i.content.(type) {
+	case *text:
+		if i.fresh {
+			c.source.WriteString(d.Delta)
+		}
+	case *call:
+		c.arrived(d.Delta)
+	}
+	i.changed = true
 }
 
 // RemoveMessage removes all parts of a message.
 func (t *Thread) RemoveMessage(id string) {
-	t.List.Items = slices.DeleteFunc(t.List.Items, func(i list.Item) bool {
-		base := baseOf(i)
-		if base.message != id {
+	t.List.Items = slices.DeleteFunc(t.List.Items, func(i *item) bool {
+		if i.message != id {
 			return false
 		}
-		delete(t.byPart, base.id)
+		delete(t.byPart, i.id)
 		return true
 	})
 }
-
-// baseOf returns the item embedded in a list item of a thread.
-func baseOf(i list.Item) *item { return i.(interface{ base() *item }).base() }
 
 // End shows the figures of the finished turn.
 func (t *Thread) End(took time.Duration) {
@@ -269,7 +251,7 @@ func (t *Thread) End(took time.Duration) {
 		cost += a.Cost
 	}
 	if tokens.Sum() > 0 && t.Last != nil {
-		t.add("", turnItem(t.look, terminal.OneLine(t.Last.Agent), terminal.OneLine(t.Last.ModelID), took, tokens, cost))
+		entry(t, "", "", figures(terminal.OneLine(t.Last.Agent), terminal.OneLine(t.Last.ModelID), took, tokens, cost))
 	}
 }
 
@@ -279,30 +261,23 @@ func (t *Thread) Begin(now time.Time) {
 	clear(t.answers)
 }
 
-// Tick redraws the latest cards of running calls, which show the elapsed time.
-func (t *Thread) Tick() {
-	for _, i := range t.List.Items[max(0, len(t.List.Items)-64):] {
-		if tool, ok := i.(*toolItem); ok && tool.running() {
-			tool.change()
-		}
-	}
-}
-
-// ChildChanged redraws the card of the task that runs a subagent's session.
-func (t *Thread) ChildChanged(session string) {
+// calls returns the session's tool calls.
+func (t *Thread) calls() []*call {
+	var out []*call
 	for _, i := range t.List.Items {
-		if tool, ok := i.(*toolItem); ok && tool.child() == session {
-			tool.change()
+		if c, ok := i.content.(*call); ok {
+			out = append(out, c)
 		}
 	}
+	return out
 }
 
 // Children returns the subagents' sessions in the order of their first tasks.
 func (t *Thread) Children() []string {
 	var out []string
-	for _, i := range t.List.Items {
-		if tool, ok := i.(*toolItem); ok && tool.child() != "" && !slices.Contains(out, tool.child()) {
-			out = append(out, tool.child())
+	for _, c := range t.calls() {
+		if id := c.child(); id != "" && !slices.Contains(out, id) {
+			out = append(out, id)
 		}
 	}
 	return out
@@ -310,17 +285,12 @@ func (t *Thread) Children() []string {
 
 // Doing describes the tool calls of a subagent's session; empty without any.
 func (t *Thread) Doing() string {
-	calls, last := 0, ""
-	for _, i := range t.List.Items {
-		if tool, ok := i.(*toolItem); ok {
-			calls++
-			last = terminal.OneLine(tool.part.Tool) + " " + view.Subject(&tool.part.State, t.look.Directory)
-		}
-	}
-	if calls == 0 {
+	calls := t.calls()
+	if len(calls) == 0 {
 		return "" // the mark of the card shows its state
 	}
-	return fmt.Sprintf("%s · %s", view.Plural(calls, "tool call"), last)
+	last := calls[len(calls)-1].part
+	return fmt.Sprintf("%s · %s %s", view.Plural(len(calls), "tool call"), terminal.OneLine(last.Tool), view.Subject(&last.State, t.look.Directory))
 }
 
 // Prompt is a prompt of the user.
@@ -334,9 +304,9 @@ type Prompt struct {
 func (t *Thread) Prompts() []Prompt {
 	var out []Prompt
 	for _, i := range t.List.Items {
-		if p, ok := i.(*promptItem); ok {
-			if text, notes, files := p.content(); text != "" || len(notes) > 0 {
-				out = append(out, Prompt{p.id, view.Draft(p.parts), files})
+		if p, ok := i.content.(*prompt); ok {
+			if text, notes, files := p.shown(); text != "" || len(notes) > 0 {
+				out = append(out, Prompt{i.id, view.Draft(p.parts), files})
 			}
 		}
 	}
@@ -345,16 +315,16 @@ func (t *Thread) Prompts() []Prompt {
 
 // Show scrolls to a prompt.
 func (t *Thread) Show(message string) {
-	if i := slices.IndexFunc(t.List.Items, func(i list.Item) bool { return baseOf(i).id == message }); i >= 0 {
+	if i := slices.IndexFunc(t.List.Items, func(i *item) bool { return i.id == message }); i >= 0 {
 		t.List.Show(i)
 	}
 }
 
 // Answer returns the text of the last answer of the model.
 func (t *Thread) Answer() string {
-	for i := len(t.List.Items) - 1; i >= 0; i-- {
-		if text, ok := t.List.Items[i].(*textItem); ok && !text.faint {
-			return text.text.String()
+	for _, i := range slices.Backward(t.List.Items) {
+		if c, ok := i.content.(*text); ok && !c.faint {
+			return c.source.String()
 		}
 	}
 	return ""
@@ -364,14 +334,14 @@ func (t *Thread) Answer() string {
 func (t *Thread) UnfoldAll() {
 	t.open = !t.open
 	for _, i := range t.List.Items {
-		baseOf(i).unfold(t.open)
+		i.unfold(t.open)
 	}
 }
 
 // Toggle shows or hides the details of an item.
 func (t *Thread) Toggle(index int) {
 	if index >= 0 && index < len(t.List.Items) {
-		base := baseOf(t.List.Items[index])
-		base.unfold(!base.open)
+		i := t.List.Items[index]
+		i.unfold(!i.open)
 	}
 }

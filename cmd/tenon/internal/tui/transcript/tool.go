@@ -26,54 +26,61 @@ const (
 	maxOpenLines = 400
 )
 
-// toolItem is the card of a tool call.
-type toolItem struct {
-	item
+// call is a tool call, which is shown as a card.
+type call struct {
 	part     *sdk.ToolPart
 	received int    // number of bytes of arguments so far
 	raw      []byte // the arguments, up to longArguments
 }
 
-func (t *toolItem) set(p *sdk.ToolPart) {
-	t.part = p
-	t.change()
-}
-
 // arrived appends a piece of the arguments.
-func (t *toolItem) arrived(delta string) {
+func (t *call) arrived(delta string) {
 	t.received += len(delta)
 	if t.received <= longArguments {
 		t.raw = append(t.raw, delta...)
 	}
-	t.change()
+}
+
+// elapsed returns the time for which the call has been running; empty for less than a second.
+func (t *call) elapsed(now time.Time) string {
+	took := now.Sub(time.UnixMilli(t.part.State.Time.Start))
+	if t.part.State.Status != sdk.ToolRunning || t.part.State.Time.Start == 0 || took < time.Second {
+		return ""
+	}
+	return view.Duration(took.Truncate(time.Second))
+}
+
+// outside is what the card shows besides the call itself.
+func (t *call) outside(look *Look) string {
+	if child := t.child(); child != "" {
+		return t.elapsed(look.Now()) + look.Child(child)
+	}
+	return t.elapsed(look.Now())
 }
 
 // subject describes the target of the call, as soon as its arguments are complete.
-func (t *toolItem) subject() string {
+func (t *call) subject(directory string) string {
 	if t.part.State.Status == sdk.ToolPending {
 		if t.received > longArguments || !json.Valid(t.raw) {
 			return ""
 		}
-		return view.Subject(&sdk.ToolState{Input: t.raw}, t.look.Directory)
+		return view.Subject(&sdk.ToolState{Input: t.raw}, directory)
 	}
-	return view.Subject(&t.part.State, t.look.Directory)
+	return view.Subject(&t.part.State, directory)
 }
 
-// running reports whether the card changes with time.
-func (t *toolItem) running() bool { return t.part.State.Status == sdk.ToolRunning }
-
-func (t *toolItem) render(width int) []string {
-	out := []string{"", margin + t.head(width-2*len(margin))}
-	bar := margin + draw.Paint(t.look.Theme.Faint, "│") + " "
-	for _, line := range t.body(width - 2*len(margin) - 2) {
+func (t *call) render(i *item, width int) []string {
+	out := []string{"", margin + t.head(i.look, width-2*len(margin))}
+	bar := margin + draw.Paint(i.look.Theme.Faint, "│") + " "
+	for _, line := range t.body(i, width-2*len(margin)-2) {
 		out = append(out, terminal.Fit(bar+line, width-len(margin)))
 	}
 	return out
 }
 
 // head is the first line of a card: state, tool, subject, figures.
-func (t *toolItem) head(width int) string {
-	k, s := t.look.Theme, &t.part.State
+func (t *call) head(look *Look, width int) string {
+	k, s := look.Theme, &t.part.State
 	mark := draw.Paint(k.Accent, "●")
 	var notes []string
 	switch s.Status {
@@ -83,8 +90,8 @@ func (t *toolItem) head(width int) string {
 			notes = append(notes, fmt.Sprintf("%d bytes of arguments", t.received))
 		}
 	case sdk.ToolRunning:
-		if took := t.look.Now().Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
-			notes = append(notes, view.Duration(took.Truncate(time.Second)))
+		if took := t.elapsed(look.Now()); took != "" {
+			notes = append(notes, took)
 		}
 	case sdk.ToolCompleted:
 		mark = draw.Paint(k.Ok, "✓")
@@ -104,76 +111,72 @@ func (t *toolItem) head(width int) string {
 	right := strings.Join(notes, " ")
 	left := mark + " " + draw.Paint("1", terminal.OneLine(t.part.Tool)) + " "
 	room := width - terminal.Columns(left) - terminal.Columns(right) - 1
-	return draw.Sides(left+terminal.Fit(t.subject(), max(room, 8)), right, width)
+	return draw.Sides(left+terminal.Fit(t.subject(look.Directory), max(room, 8)), right, width)
 }
 
 // body is the rest of a card.
-func (t *toolItem) body(width int) []string {
-	k, s := t.look.Theme, &t.part.State
+func (t *call) body(i *item, width int) []string {
+	k, s := i.look.Theme, &t.part.State
 	switch {
 	case s.Status == sdk.ToolPending:
 		return nil
 	case s.Status == sdk.ToolError:
-		return draw.PaintAll(k.Fail, t.cut(draw.Wrap(visible.Text(s.Error), width), 6, 0))
+		return draw.PaintAll(k.Fail, i.cut(draw.Wrap(visible.Text(s.Error), width), 6, 0))
 	case t.part.Tool == "task":
-		return t.subagent()
+		return t.subagent(i)
 	case t.part.Tool == "todowrite":
 		return nil // the task list shows it
 	}
 	if diff, _ := s.Metadata["diff"].(string); diff != "" {
-		return t.cut(k.Text.Diff(trimDiff(diff)), foldedDiff, 0)
+		return i.cut(k.Text.Diff(trimDiff(diff)), foldedDiff, 0)
 	}
 	output, shell := s.Metadata["output"].(string)
 	if !shell {
 		output = s.Output
-		if !t.open {
+		if !i.open {
 			return nil
 		}
 	}
 	lines := view.OutputLines(output)
-	if t.running() {
-		return t.cut(lines, 0, liveTail)
+	if s.Status == sdk.ToolRunning {
+		return i.cut(lines, 0, liveTail)
 	}
-	return t.cut(lines, foldedHead, foldedTail)
+	return i.cut(lines, foldedHead, foldedTail)
 }
 
 // child returns the session of the subagent that the call runs, or "".
-func (t *toolItem) child() string {
+func (t *call) child() string {
 	id, _ := t.part.State.Metadata["sessionId"].(string)
 	return id
 }
 
 // subagent describes the session of a task.
-func (t *toolItem) subagent() []string {
+func (t *call) subagent(i *item) []string {
 	id := t.child()
 	if id == "" {
 		return nil
 	}
-	out := []string{}
-	if text := t.look.Child(id); text != "" {
+	var out []string
+	if text := i.look.Child(id); text != "" {
 		out = append(out, text)
 	}
-	if t.open && t.part.State.Output != "" {
+	if i.open {
 		out = append(out, view.OutputLines(t.part.State.Output)...)
 	}
-	return append(out, draw.Paint(t.look.Theme.Faint, "ctrl+x ↓ opens its session"))
+	return append(out, draw.Paint(i.look.Theme.Faint, "ctrl+x ↓ opens its session"))
 }
 
 // cut keeps the first and last lines of a folded card, or the last of an unfolded one, and says how many are missing.
-func (t *toolItem) cut(lines []string, head, tail int) []string {
-	limit := head + tail
-	if t.open {
-		head, tail, limit = 0, maxOpenLines, maxOpenLines
+func (i *item) cut(lines []string, head, tail int) []string {
+	limit, hint := head+tail, " · ctrl+o shows them"
+	if i.open {
+		head, tail, limit, hint = 0, maxOpenLines, maxOpenLines, ""
 	}
 	if len(lines) <= limit+1 {
 		return lines
 	}
-	more := "… " + view.Plural(len(lines)-limit, "more line")
-	if !t.open {
-		more += " · ctrl+o shows them"
-	}
-	out := append(lines[:head:head], draw.Paint(t.look.Theme.Faint, more))
-	return append(out, lines[len(lines)-tail:]...)
+	more := draw.Paint(i.look.Theme.Faint, "… "+view.Plural(len(lines)-limit, "more line")+hint)
+	return append(append(lines[:head:head], more), lines[len(lines)-tail:]...)
 }
 
 // trimDiff removes the names of the files from a diff of one file: the card names it.
