@@ -129,6 +129,24 @@ func TestLongQuestionOfTheModelScrolls(t *testing.T) {
 	}
 }
 
+// A server describes the values of a field as long as it likes; its question and the place for the answer stay on the screen.
+func TestLongNoteOfAFormScrolls(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.question(sdk.Question{Form: &sdk.FormField{Label: "Name", Message: "MCP server shop: Who are you?", Note: strings.Repeat("a long pattern ", 300) + "END"}})
+	m.press('x', "x")
+	if screen := m.plain(); !strings.Contains(screen, "Who are you?") || !strings.Contains(screen, "› x") {
+		t.Errorf("the note hides the question or the answer:\n%s", screen)
+	}
+	for range 20 {
+		m.press(tea.KeyPgDown, "")
+		m.plain()
+	}
+	if screen := m.plain(); !strings.Contains(screen, "END") {
+		t.Errorf("not the end of the note:\n%s", screen)
+	}
+}
+
 func TestLongListOfAFormScrolls(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)

@@ -196,7 +196,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	return append(append(out, rows...), foot...), at
 }
 
-// head draws the text of the question in at most half the height.
+// head draws the question and its note in at most half the height.
 func (q *Questions) head(c Canvas) []string {
 	text, note := q.one.Question, ""
 	if f := q.one.Form; f != nil && f.Label != "" {
@@ -205,19 +205,19 @@ func (q *Questions) head(c Canvas) []string {
 	if n := len(q.request.Questions); n > 1 {
 		text = fmt.Sprintf("%d of %d · %s", q.now+1, n, text)
 	}
-	lines, room := draw.Wrap(visible.Prose(text), c.Width-2), max(2, c.Height/2)
-	if len(lines) > room {
+	all := draw.PaintAll("1", draw.Wrap(visible.Prose(text), c.Width-2))
+	if note != "" {
+		all = append(all, draw.PaintAll(c.Theme.Faint, draw.Wrap(note, c.Width-2))...)
+	}
+	room := max(2, c.Height/2)
+	if len(all) > room {
 		room--
 	}
-	lines, place := q.scroll.view(lines, room)
-	out := draw.PaintAll("1", lines)
+	lines, place := q.scroll.view(all, room)
 	if place != "" {
-		out = append(out, draw.Paint(c.Theme.Faint, place))
+		lines = append(slices.Clip(lines), draw.Paint(c.Theme.Faint, place))
 	}
-	if note != "" {
-		out = append(out, draw.PaintAll(c.Theme.Faint, draw.Wrap(note, c.Width-2))...)
-	}
-	return draw.Indent(" ", out)
+	return draw.Indent(" ", lines)
 }
 
 // foot draws the keys, or the problem in at most a third of the height.
