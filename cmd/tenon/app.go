@@ -26,7 +26,10 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	a := cli.New(s, env, version, managed)
 	a.Start = openMachine
 	ctx = a.Interruptible(ctx)
-	root := rootCommand(a)
+	root, err := rootCommand(a)
+	if err != nil {
+		return a.Exit(err)
+	}
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	help := &checkedWriter{w: s.Out}
@@ -39,7 +42,7 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // or its variant without descriptions
 		addCompletions(a, root)
 	}
-	err := root.ExecuteContext(ctx)
+	err = root.ExecuteContext(ctx)
 	a.Screen.Close()
 	if ctx.Err() != nil {
 		err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
@@ -50,7 +53,7 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	return a.Exit(err)
 }
 
-func rootCommand(a *cli.App) *cobra.Command {
+func rootCommand(a *cli.App) (*cobra.Command, error) {
 	root := &cobra.Command{
 		Use:   "tenon [prompt]",
 		Short: "A coding agent you can extend with plugins",
@@ -89,13 +92,30 @@ func rootCommand(a *cli.App) *cobra.Command {
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // without details for programmers
 		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%s", problem)
 	})
-	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), manCommand(a))
-	root.AddCommand(inspect.Commands(a)...)
-	root.AddCommand(manage.Commands(a, install.Commands(a), approveCommand(a))...)
-	root.AddCommand(topics()...)
-	cli.UsualArgs(root)
-	group(root)
-	return root
+	err := a.AddCommands(root, manual, ownCommands(a), sessions.Commands(a), inspect.Commands(a), manage.Commands(a), install.Commands(a))
+	cli.Complete(root)
+	root.SetHelpCommand(helpCommand())
+	root.SetHelpCommandGroupID("Diagnose:")
+	root.SetCompletionCommandGroupID("Diagnose:")
+	return root, err
+}
+
+// ownCommands returns the commands of turns, and those that need the wiring or all commands.
+func ownCommands(a *cli.App) cli.Commands {
+	var yes, dryRun bool
+	var output string
+	return cli.Commands{
+		"run":  runCommand(a),
+		"chat": chat.Command(a),
+		"tui":  tui.Command(a),
+		"permission approve": {
+			Run: a.OnConfig(func(ctx context.Context, w *cli.Workspace, _ []string) error {
+				return approveRules(ctx, w, yes, dryRun)
+			}),
+			Flags: cli.Flags{"yes": &yes, "dry-run": &dryRun},
+		},
+		"man": {Run: printPages(a, &output), Flags: cli.Flags{"output": &output}},
+	}
 }
 
 // checkedWriter keeps the first write error, because cobra ignores errors when it writes help and completion scripts.

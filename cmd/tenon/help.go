@@ -12,33 +12,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 )
 
-// commandGroups are the groups of commands in the help of tenon. A command in no group is listed last, as an additional command.
-var commandGroups = []struct {
-	title, id string
-	commands  []string
-}{
-	{"Work:", "work", []string{"run", "chat", "tui", "models"}},
-	{"Sessions:", "sessions", []string{"session", "explain", "stats"}},
-	{"Extend:", "extend", []string{"plugin", "mcp", "hooks", "agent", "command", "skill"}},
-	{"Configure:", "configure", []string{"auth", "config", "permission", "import"}},
-	{"Diagnose:", "diagnose", []string{"doctor", "version", "man"}},
-}
-
-// group puts the commands of root into their groups.
-func group(root *cobra.Command) {
-	root.SetHelpCommand(helpCommand())
-	for _, g := range commandGroups {
-		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, name := range g.commands {
-			if cmd, _, err := root.Find([]string{name}); err == nil && cmd != root {
-				cmd.GroupID = g.id
-			}
-		}
-	}
-	root.SetHelpCommandGroupID("diagnose")
-	root.SetCompletionCommandGroupID("diagnose")
-}
-
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command or topic]", Short: "Show help for a command or a topic",
@@ -62,31 +35,14 @@ func findCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, err
 }
 
-var (
-	//go:embed help/exit-codes.txt
-	exitCodesTopic string
-	//go:embed help/environment.txt
-	environmentTopic string
-	//go:embed help/permissions.txt
-	permissionsTopic string
-)
+// manual describes the commands, and has the pages that belong to none. (The page "config" is the help of that command.)
+//
+//go:embed help/commands.txt
+var manual string
 
-// topics returns the help pages that belong to no command. (The page "config" is the help of that command.)
-func topics() []*cobra.Command {
-	return []*cobra.Command{
-		{Use: "exit-codes", Short: "List the exit codes", Long: exitCodesTopic},
-		{Use: "environment", Short: "List the environment variables", Long: environmentTopic},
-		{Use: "permissions", Short: "Explain permission rules", Long: permissionsTopic},
-	}
-}
-
-func manCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "man [command]", Short: "Print the manual page of tenon or of a command", Args: cobra.ArbitraryArgs,
-		Example: "  tenon man | man -l -\n  tenon man session list | man -l -\n  tenon man --output ~/.local/share/man/man1",
-	}
-	dir := cmd.Flags().StringP("output", "o", "", "write the pages of the command and its subcommands to this `directory`, created if missing")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+// printPages returns the work of "tenon man".
+func printPages(a *cli.App, dir *string) cli.Work {
+	return func(cmd *cobra.Command, args []string) error {
 		about, err := findCommand(cmd.Root(), args)
 		if err != nil {
 			return err
@@ -105,7 +61,6 @@ func manCommand(a *cli.App) *cobra.Command {
 		}
 		return nil
 	}
-	return cmd
 }
 
 // manName is the name of a command's page, such as tenon-session-list.

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -90,17 +88,6 @@ func approvalKey(w *cli.Workspace, path, digest string) string {
 		return ""
 	}
 	return path + "@" + digest
-}
-
-// approveCommand returns "tenon permission approve".
-func approveCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files"}
-	yes := cmd.Flags().Bool("yes", false, "do not ask")
-	dryRun := cmd.Flags().Bool("dry-run", false, "only show them; exit with code 5 if any is not approved")
-	cmd.RunE = a.OnConfig(func(ctx context.Context, w *cli.Workspace, _ []string) error {
-		return approveRules(ctx, w, *yes, *dryRun)
-	})
-	return cmd
 }
 
 // approveRules shows the allow rules in this project's files, the shell commands in its command templates, and the receivers of

@@ -17,31 +17,13 @@ import (
 )
 
 // Command returns "tenon chat".
-func Command(a *cli.App) *cobra.Command {
+func Command(a *cli.App) cli.Command {
 	f := turn.Flags{Chat: true}
-	cmd := &cobra.Command{
-		Use:   "chat [flags] [prompt…]",
-		Short: "Start an interactive chat",
-		Long: `Start an interactive chat.
-
-This is the plain interface: it only appends output and leaves line editing to the terminal. It works with screen
-readers, over slow connections and in pipes. For the full-screen interface, use tenon tui.
-
-Each line is a prompt. @file and @dir/ attach files and directories, @agent calls a subagent, and !command runs a shell
-command. A line that begins with / is a command; /help lists them. To enter several lines, end each line except the
-last with a backslash, or put """ before and after the text. Ctrl-C interrupts a turn. Ctrl-D exits.
-
-If stdin is not a terminal, each of its lines is a prompt or a command. Actions that need permission are refused unless
---auto allows them, and the exit code is that of the first failure.`,
-		Example: `  tenon chat
-  tenon chat -c
-  tenon chat --agent plan "how would we add a cache?"
-  printf 'what is this?\n/cost\n' | tenon chat`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runChat(cmd.Context(), a, &f, args) },
+	return cli.Command{
+		Run:   func(cmd *cobra.Command, args []string) error { return runChat(cmd.Context(), a, &f, args) },
+		Flags: cli.Flags{"watch": &f.Watch},
+		More:  f.Register,
 	}
-	f.Register(cmd)
-	cmd.Flags().BoolVar(&f.Watch, "watch", false, "reload --plugin plugins between turns when they change")
-	return cmd
 }
 
 func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {

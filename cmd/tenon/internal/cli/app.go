@@ -5,11 +5,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -142,90 +139,4 @@ func (a *App) checkFlags(cmd *cobra.Command) error {
 		a.setLevel(level)
 	}
 	return nil
-}
-
-// Group makes a command a group of these subcommands, and returns it. Without arguments it prints its help; for an unknown subcommand it returns
-// an error with a suggestion.
-func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
-	cmd.AddCommand(subcommands...)
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		return UnknownCommand(cmd, args[0])
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	return cmd
-}
-
-// UnknownCommand returns the error for a missing subcommand of cmd, with a suggestion.
-func UnknownCommand(cmd *cobra.Command, name string) error {
-	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
-	near := within(cmd, name)
-	if len(near) == 0 && name != "" {
-		near = cmd.SuggestionsFor(name)
-	}
-	if len(near) > 0 {
-		fix = fmt.Sprintf("did you mean %s? %s", strings.Join(near, " or "), fix)
-	}
-	if cmd.Parent() == nil {
-		fix += fmt.Sprintf("; to run it as a prompt: tenon run %q", name)
-	}
-	return UsageError(fix, "unknown command %q for %s", name, cmd.CommandPath())
-}
-
-// within returns the paths of the commands with this name in the groups of cmd.
-func within(cmd *cobra.Command, name string) (paths []string) {
-	for _, group := range cmd.Commands() {
-		for _, c := range group.Commands() {
-			if c.Name() == name {
-				paths = append(paths, c.CommandPath())
-			}
-		}
-	}
-	return paths
-}
-
-// Args checks the number of arguments of a command; a negative max means no limit. what describes the missing ones.
-func Args(min, max int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < min:
-			return UsageError(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s needs %s", cmd.CommandPath(), what)
-		case max >= 0 && len(args) > max:
-			return UsageError(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s: unexpected argument %q", cmd.CommandPath(), args[max])
-		}
-		return nil
-	}
-}
-
-// UsualArgs checks the arguments of the commands below cmd that have no other check by their usage lines, which show optional arguments in brackets.
-// An ellipsis means any number of them.
-func UsualArgs(cmd *cobra.Command) {
-	for _, c := range cmd.Commands() {
-		UsualArgs(c)
-		if c.Args != nil || c.RunE == nil {
-			continue
-		}
-		all := strings.Fields(c.Use)[1:]
-		required := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name[0] == '[' })
-		limit := len(all)
-		if strings.Contains(c.Use, "…") || strings.Contains(c.Use, "...") {
-			limit = -1
-		}
-		c.Args = Args(len(required), limit, "arguments: "+strings.Join(required, " "))
-	}
-}
-
-// FormatFlag adds the flag that selects the output format, and returns the command.
-func (a *App) FormatFlag(cmd *cobra.Command) *cobra.Command {
-	format := cmd.Flags().String("format", "text", "output `format`: text or json")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if a.JSON = *format == "json"; !a.JSON && *format != "text" {
-			return UsageError("use text or json", "unknown format %q", *format)
-		}
-		return nil
-	}
-	return cmd
 }

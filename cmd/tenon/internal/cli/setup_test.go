@@ -72,7 +72,7 @@ func TestRemedyOfEveryError(t *testing.T) {
 
 func TestEveryExitCodeIsDescribed(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../help/exit-codes.txt")
+	text, err := os.ReadFile("../../help/commands.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -324,9 +324,6 @@ func (a *App) WithExtensions(ctx context.Context, paths []string, f func(w *Work
 	return errors.Join(f(w, s), s.Discard(ctx))
 }
 
-// Work is the RunE function of a command.
-type Work = func(*cobra.Command, []string) error
-
 // OnPlace returns work in a workspace whose configuration is not read.
 func (a *App) OnPlace(f func(context.Context, *Workspace, []string) error) Work {
 	return on(a.Place, f)

@@ -234,10 +234,10 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 	return err
 }
 
-// SetEnabled enables or disables the candidates with a name or path; reason is shown for disabled ones. Without such a candidate, it changes
+// SetEnabled enables or disables the candidates with a name or path, as the user said. Without such a candidate, it changes
 // the approval of that name if only one path has one, and entries of version 1 that disable the name everywhere. trust.ErrNotFound if nothing
 // was approved.
-func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
+func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool) error {
 	items := []trust.Item{{Name: name}}
 	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })
 	if len(elsewhere) == 1 {
@@ -251,7 +251,7 @@ func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason 
 	}
 	err := trust.ErrNotFound
 	for _, i := range items {
-		if one := s.store.SetEnabled(ctx, i, enabled, reason); !errors.Is(one, trust.ErrNotFound) {
+		if one := s.store.SetEnabled(ctx, i, enabled, "disabled by you"); !errors.Is(one, trust.ErrNotFound) {
 			err = one
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -18,34 +16,6 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-func configCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "config", Short: "Show, check and change the configuration",
-		Long: `tenon.json is JSON with comments. Later files override earlier ones, key by key: yours (tenon config path), the project's,
-$TENON_CONFIG or --config, $TENON_CONFIG_CONTENT, then variables such as $TENON_MODEL. tenon config show prints every
-value with its source.`,
-	}
-	show := &cobra.Command{Use: "show", Short: "Print all configuration values and their sources", RunE: a.OnConfig(showConfig)}
-	check := &cobra.Command{
-		Use: "check", Short: "Check the configuration and report every problem",
-		Long: `Check the configuration and report every problem: wrong keys and values, command hooks, and models and providers that
-cannot be used. It starts plugins and MCP servers as a run does, because plugins add models and providers. No request is
-sent to a model; tenon doctor also tests keys and addresses.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd.Context(), a) },
-	}
-	schema := &cobra.Command{
-		Use: "schema", Short: "Print a JSON schema of tenon.json, for editors",
-		Long: `Print a JSON schema of tenon.json. Editors use it to complete keys and find mistakes:
-
-  tenon config schema > ~/.config/tenon/schema.json
-
-Then add to tenon.json:  "$schema": "./schema.json"`,
-		RunE: func(*cobra.Command, []string) error { return a.Print(config.Schema) },
-	}
-	all := []*cobra.Command{a.FormatFlag(show), a.FormatFlag(check), schema, configGetCommand(a)}
-	return cli.Group(cmd, append(all, configFileCommands(a)...)...)
-}
 
 func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 	public, err := w.Loaded.Redacted()

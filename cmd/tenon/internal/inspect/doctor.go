@@ -30,15 +30,6 @@ import (
 // reachTimeout limits the requests to providers.
 const reachTimeout = 5 * time.Second
 
-func doctorCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check the installation: directories, database, git, keys, MCP servers, provider, terminal",
-	}
-	offline := cmd.Flags().Bool("offline", false, "do not connect to providers or start MCP servers")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, *offline) }
-	return a.FormatFlag(cmd)
-}
-
 // checkup collects the results of checks.
 type checkup struct {
 	a    *cli.App
@@ -90,12 +81,12 @@ func (c *checkup) add(f finding) {
 	c.err = cmp.Or(c.err, c.a.Print(text))
 }
 
-// checkAll runs all checks. Its error has the exit code of the first problem.
-func checkAll(ctx context.Context, a *cli.App, offline bool) error {
-	c := &checkup{a: a}
-	c.all(ctx, offline)
-	if a.JSON {
-		if err := a.PrintJSON(c.list); err != nil {
+// doctor runs all checks. Its error has the exit code of the first problem.
+func (g *group) doctor(cmd *cobra.Command, _ []string) error {
+	c := &checkup{a: g.App}
+	c.all(cmd.Context(), g.offline)
+	if g.JSON {
+		if err := g.PrintJSON(c.list); err != nil {
 			return err
 		}
 	}

@@ -21,31 +21,18 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func explainCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "explain [session]", Short: "Show what plugins changed in each model request",
-		Long: `For each model request of a session, show the hooks that were called, their changes and times, and the values that several
-plugins changed.
-
-The ledger stores hashes of values: the first digits of their SHA-256. explain shows the value itself if a stored message
-contains it, or if it is a number or a common parameter word. Values replaced by tool call hooks, or by hooks with onError
-stop, stay hashes. With --format json, all values are hashes.`,
+func (g *group) explain(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("step") && g.step < 1 {
+		return cli.UsageError("steps are numbered from 1", "invalid step %d", g.step)
 	}
-	step := cmd.Flags().Int("step", 0, "show only step `N` of the session; the first is 1")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed("step") && *step < 1 {
-			return cli.UsageError("steps are numbered from 1", "invalid step %d", *step)
-		}
-		if a.JSON {
-			return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
-				return explainSession(ctx, a, s, info, *step, nil)
-			})(cmd, args)
-		}
-		return a.OnHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
-			return explainSession(ctx, a, m.Store, info, *step, m.Hooks)
+	if g.JSON {
+		return g.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
+			return g.explainSession(ctx, s, info, nil)
 		})(cmd, args)
 	}
-	return a.FormatFlag(cmd)
+	return g.OnHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
+		return g.explainSession(ctx, m.Store, info, m.Hooks)
+	})(cmd, args)
 }
 
 // Explained describes the hook calls of one message.
@@ -60,30 +47,30 @@ type Explained struct {
 }
 
 // explainSession prints the hook calls of a session; see ReadLedger.
-func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int, current func() []hooks.HookInfo) error {
-	list, steps, err := ReadLedger(ctx, s, info.ID, current, a.WithoutDamage)
+func (g *group) explainSession(ctx context.Context, s store.Store, info *sdk.Session, current func() []hooks.HookInfo) error {
+	list, steps, err := ReadLedger(ctx, s, info.ID, current, g.WithoutDamage)
 	if err != nil {
 		return err
 	}
-	if step > steps {
-		return cli.UsageError("tenon explain without --step shows all steps", "session %s has only %s, not %d", info.ID, view.Plural(steps, "step"), step)
+	if g.step > steps {
+		return cli.UsageError("tenon explain without --step shows all steps", "session %s has only %s, not %d", info.ID, view.Plural(steps, "step"), g.step)
 	}
-	if step > 0 {
-		list = slices.DeleteFunc(list, func(e Explained) bool { return e.Step != step })
+	if g.step > 0 {
+		list = slices.DeleteFunc(list, func(e Explained) bool { return e.Step != g.step })
 	}
-	if a.JSON {
-		return a.PrintJSON(append([]Explained{}, list...))
+	if g.JSON {
+		return g.PrintJSON(append([]Explained{}, list...))
 	}
 	if len(list) == 0 {
-		a.Say("no hook was called in %s; tenon hooks lists all hooks", info.ID)
+		g.Say("no hook was called in %s; tenon hooks lists all hooks", info.ID)
 		return nil
 	}
-	c := a.Screen.ForStdout()
+	c := g.Screen.ForStdout()
 	var b strings.Builder
 	for i := range list {
 		ExplainRequest(c, &b, &list[i])
 	}
-	return a.Print(a.Mask.Clean(b.String()))
+	return g.Print(g.Mask.Clean(b.String()))
 }
 
 // ledgerDamage returns the error for a ledger entry that cannot be decoded.

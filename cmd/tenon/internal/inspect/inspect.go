@@ -15,15 +15,46 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// group is the commands with their flags. One of them runs.
+type group struct {
+	*cli.App
+	models  host.ModelListOptions
+	days    int  // of stats
+	plugins bool // of stats
+	step    int  // of explain; 0: all
+	offline bool // of doctor
+	project bool // of config
+}
+
 // Commands returns the read-only commands.
-func Commands(a *cli.App) []*cobra.Command {
-	return []*cobra.Command{
-		statsCommand(a), doctorCommand(a), explainCommand(a), hooksCommand(a), modelsCommand(a), configCommand(a),
-		agentCommand(a), commandCommand(a), skillCommand(a), versionCommand(a),
+func Commands(a *cli.App) cli.Commands {
+	g := &group{App: a, models: host.ModelListOptions{Configured: true}, days: 30}
+	project := cli.Flags{"project": &g.project}
+	all := cli.Commands{
+		"models":  {Run: g.OnMachine(g.listModels), Flags: cli.Flags{"all": &g.models.All, "refresh": &g.models.Refresh}},
+		"hooks":   {Run: g.OnMachine(g.listHooks)},
+		"explain": {Run: g.explain, Flags: cli.Flags{"step": &g.step}},
+		"stats":   {Run: g.OnStore(g.stats), Flags: cli.Flags{"days": &g.days, "plugins": &g.plugins}},
+		"doctor":  {Run: g.doctor, Flags: cli.Flags{"offline": &g.offline}},
+		"version": {Run: func(*cobra.Command, []string) error { return PrintVersion(a) }},
+
+		"config show":   {Run: g.OnConfig(showConfig)},
+		"config get":    {Run: g.OnConfig(getConfig)},
+		"config check":  {Run: func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd.Context(), a) }},
+		"config schema": {Run: func(*cobra.Command, []string) error { return a.Print(config.Schema) }},
+		"config path":   {Run: g.OnPlace(g.printConfigPath), Flags: project},
+		"config edit":   {Run: g.OnPlace(g.editConfig), Flags: project},
+		"config set":    {Run: g.OnPlace(g.setConfig), Flags: project},
 	}
+	for _, v := range inventories() {
+		all[v.name+" list"] = cli.Command{Run: g.OnMachine(v.list)}
+		all[v.name+" show"] = cli.Command{Run: g.OnMachine(v.show)}
+	}
+	return all
 }
 
 // buildInfo describes how this binary was built.
@@ -57,13 +88,6 @@ func build(version string) buildInfo {
 	return b
 }
 
-func versionCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "version", Short: "Print the version",
-		RunE: func(*cobra.Command, []string) error { return PrintVersion(a) },
-	})
-}
-
 // PrintVersion prints the version of this binary and how it was built.
 func PrintVersion(a *cli.App) error {
 	b := build(a.Version)
@@ -74,21 +98,6 @@ func PrintVersion(a *cli.App) error {
 	return a.Show(b, func() error { return a.Print(line + ")\n") })
 }
 
-func modelsCommand(a *cli.App) *cobra.Command {
-	o := host.ModelListOptions{Configured: true}
-	cmd := &cobra.Command{
-		Use: "models [filter]", Short: "List the available models and the default one",
-		Long: `List the available models and the default one. tenon asks the servers whose address is in your configuration for their
-models; with --refresh, all servers. With --all, the last column names the variable that each provider's key belongs in.`,
-		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
-			return ListModels(ctx, a, m, strings.Join(args, ""), o)
-		}),
-	}
-	cmd.Flags().BoolVar(&o.All, "all", false, "also list the models of providers without a key")
-	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask all servers for their models")
-	return a.FormatFlag(cmd)
-}
-
 // listedModel is a model in the list.
 type listedModel struct {
 	sdk.Model
@@ -96,6 +105,10 @@ type listedModel struct {
 	Served  bool   `json:"served,omitempty"`  // listed by the server and not configured
 	Default bool   `json:"default,omitempty"` // used if no other model is chosen
 	Reason  string `json:"reason,omitempty"`  // why it is the default
+}
+
+func (g *group) listModels(ctx context.Context, m *cli.Machine, args []string) error {
+	return ListModels(ctx, g.App, m, strings.Join(args, ""), g.models)
 }
 
 // ListModels prints the available models whose names contain the filter, and the default model.
@@ -152,8 +165,8 @@ func price(p sdk.Price) string {
 	return p.String()
 }
 
-func hooksCommand(a *cli.App) *cobra.Command {
-	listing := cli.Listing[hooks.HookInfo]{
+func (g *group) listHooks(_ context.Context, m *cli.Machine, _ []string) error {
+	return cli.List(g.App, m.Hooks(), cli.Listing[hooks.HookInfo]{
 		Empty: "no plugin has a hook",
 		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
 		Row: func(h *hooks.HookInfo) []string {
@@ -169,10 +182,6 @@ func hooksCommand(a *cli.App) *cobra.Command {
 				string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
 			}
 		},
-	}
-	return a.FormatFlag(&cobra.Command{
-		Use: "hooks", Short: "List all hooks in the order they are called",
-		RunE: a.OnMachine(func(_ context.Context, m *cli.Machine, _ []string) error { return cli.List(a, m.Hooks(), listing) }),
 	})
 }
 

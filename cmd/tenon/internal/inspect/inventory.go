@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -15,7 +13,7 @@ import (
 
 // inventory describes the commands "list" and "show" for one kind of contribution: agents, commands or skills.
 type inventory struct {
-	name   string // singular; an s makes the plural
+	name   string // singular
 	column string // name of an additional column of the list; empty: none
 	empty  string // printed instead of an empty list
 	all    func(ctx context.Context, m *cli.Machine) []item
@@ -30,44 +28,27 @@ type item struct {
 	text              string
 }
 
-// inventoryCommand returns the command of an inventory.
-func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
-	what := v.name + "s"
-	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List " + what + " and their sources",
-		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, _ []string) error { return v.list(a, v.all(ctx, m)) }),
-	}
-	show := &cobra.Command{
-		Use: "show NAME", Short: "Show one of the " + what + " in full",
-		Args: cli.Args(1, 1, "a name from tenon "+v.name+" list"),
-		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
-			return v.show(a, v.all(ctx, m), args[0])
-		}),
-	}
-	group := &cobra.Command{Use: v.name, Aliases: []string{what}, Short: "List and show " + what}
-	return cli.Group(group, a.FormatFlag(list), a.FormatFlag(show))
-}
-
 // MarshalJSON implements json.Marshaler.
 func (i item) MarshalJSON() ([]byte, error) {
 	text, err := cli.JSON(i.value)
 	return []byte(text), err
 }
 
-func (v *inventory) list(a *cli.App, all []item) error {
+func (v *inventory) list(ctx context.Context, m *cli.Machine, _ []string) error {
 	cells := func(name, column, from, description string) []string {
 		if v.column == "" {
 			return []string{name, from, description}
 		}
 		return []string{name, column, from, description}
 	}
-	return cli.List(a, all, cli.Listing[item]{
+	return cli.List(m.Workspace.App, v.all(ctx, m), cli.Listing[item]{
 		Empty: v.empty, Head: cells(v.name, v.column, "from", "description"),
 		Row: func(i *item) []string { return cells(i.name, i.column, i.from, i.description) },
 	})
 }
 
-func (v *inventory) show(a *cli.App, all []item, name string) error {
+func (v *inventory) show(ctx context.Context, m *cli.Machine, args []string) error {
+	a, all, name := m.Workspace.App, v.all(ctx, m), args[0]
 	at := slices.IndexFunc(all, func(i item) bool { return strings.TrimPrefix(i.name, "/") == strings.TrimPrefix(name, "/") })
 	if at < 0 {
 		return cli.UsageError("tenon "+v.name+" list shows the valid names", "%s %q not found", v.name, name)
@@ -88,8 +69,13 @@ func (v *inventory) show(a *cli.App, all []item, name string) error {
 	return a.Show(i, func() error { return a.Print(b.String()) })
 }
 
-func agentCommand(a *cli.App) *cobra.Command {
-	return inventoryCommand(a, inventory{name: "agent", column: "mode", empty: "no agents found; write one in .tenon/agents/NAME.md", all: agents})
+// inventories returns all inventories.
+func inventories() []*inventory {
+	return []*inventory{
+		{name: "agent", column: "mode", empty: "no agents found; write one in .tenon/agents/NAME.md", all: agents},
+		{name: "command", column: "agent", empty: "no commands found; write one in .tenon/commands/NAME.md, or under command in tenon.json", all: commands},
+		{name: "skill", empty: "no skills found; write one in .tenon/skills/NAME/SKILL.md", all: skills},
+	}
 }
 
 func agents(ctx context.Context, m *cli.Machine) (list []item) {
@@ -118,39 +104,29 @@ func agents(ctx context.Context, m *cli.Machine) (list []item) {
 	return list
 }
 
-func commandCommand(a *cli.App) *cobra.Command {
-	return inventoryCommand(a, inventory{
-		name: "command", column: "agent", empty: "no commands found; write one in .tenon/commands/NAME.md, or under command in tenon.json",
-		all: func(ctx context.Context, m *cli.Machine) (list []item) {
-			for _, l := range m.CommandInfos(ctx) {
-				i := item{
-					value: l, name: "/" + l.Name, column: l.Agent, from: Source(l.Plugin, l.Origin), description: l.Description,
-					details: []string{"model", terminal.OneLine(l.Model)}, text: l.Template,
-				}
-				if l.Subtask != nil {
-					i.details = append(i.details, "subtask", fmt.Sprint(*l.Subtask))
-				}
-				list = append(list, i)
-			}
-			return list
-		},
-	})
+func commands(ctx context.Context, m *cli.Machine) (list []item) {
+	for _, l := range m.CommandInfos(ctx) {
+		i := item{
+			value: l, name: "/" + l.Name, column: l.Agent, from: Source(l.Plugin, l.Origin), description: l.Description,
+			details: []string{"model", terminal.OneLine(l.Model)}, text: l.Template,
+		}
+		if l.Subtask != nil {
+			i.details = append(i.details, "subtask", fmt.Sprint(*l.Subtask))
+		}
+		list = append(list, i)
+	}
+	return list
 }
 
-func skillCommand(a *cli.App) *cobra.Command {
-	return inventoryCommand(a, inventory{
-		name: "skill", empty: "no skills found; write one in .tenon/skills/NAME/SKILL.md",
-		all: func(ctx context.Context, m *cli.Machine) (list []item) {
-			for _, l := range m.SkillInfos(ctx) {
-				i := item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, text: l.Body}
-				if l.Manual {
-					i.from += ", manual"
-				}
-				list = append(list, i)
-			}
-			return list
-		},
-	})
+func skills(ctx context.Context, m *cli.Machine) (list []item) {
+	for _, l := range m.SkillInfos(ctx) {
+		i := item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, text: l.Body}
+		if l.Manual {
+			i.from += ", manual"
+		}
+		list = append(list, i)
+	}
+	return list
 }
 
 // Source returns the source of a definition: its file, else its plugin. The origin that a third-party plugin states is shown with

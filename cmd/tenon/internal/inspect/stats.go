@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -20,38 +18,25 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func statsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "stats", Short: "Show usage and cost statistics",
-		Long: `Show the usage of the last days: tokens and cost by day and by model, and the number of tool calls and hook calls, with
-failures. With --format json, each day also lists its models, tools and plugins.
-
-The cost is exact: the sum over all steps, by the prices of their models. The cost of a session's title, and of messages
-that were removed, counts on the day the session was created. Days are in the local time zone.`,
+func (g *group) stats(ctx context.Context, _ *cli.Workspace, s store.Store, _ []string) error {
+	if g.days < 1 || g.days > maxDays {
+		return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", g.days)
 	}
-	days := cmd.Flags().Int("days", 30, "number of `days`, including today")
-	byPlugin := cmd.Flags().Bool("plugins", false, "show the time, failures and tokens of each plugin: of its hooks, tools and skills")
-	cmd.RunE = a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, _ []string) error {
-		if *days < 1 || *days > maxDays {
-			return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", *days)
-		}
-		c, show := newCensus(*days, a.WithoutDamage), showStats
-		if *byPlugin {
-			show = showPlugins
-			err := a.WithExtensions(ctx, nil, func(_ *cli.Workspace, e *extensions.Set) error {
-				c.owners = ownersOf(e.Candidates)
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		if err := c.take(ctx, s); err != nil {
+	c, show := newCensus(g.days, g.WithoutDamage), showStats
+	if g.plugins {
+		show = showPlugins
+		err := g.WithExtensions(ctx, nil, func(_ *cli.Workspace, e *extensions.Set) error {
+			c.owners = ownersOf(e.Candidates)
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		return show(a, c, *days)
-	})
-	return a.FormatFlag(cmd)
+	}
+	if err := c.take(ctx, s); err != nil {
+		return err
+	}
+	return show(g.App, c, g.days)
 }
 
 // maxDays is the maximum period, about a hundred years.

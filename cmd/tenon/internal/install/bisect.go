@@ -16,37 +16,29 @@ import (
 	"github.com/tenonhq/tenon/plugins"
 )
 
-func (g *group) bisect() *cobra.Command {
-	return &cobra.Command{
-		Use: "bisect -- COMMAND [ARG...]", Short: "Find the plugin that makes a command fail", Args: cli.Args(1, -1, "a command"),
-		Long: `Run a command repeatedly, each time with some plugins disabled, and name the plugin that makes it fail. The command fails
-if its exit code is not 0; it must fail every time. Plugins are disabled only for these runs; required plugins stay enabled.`,
-		Example: `  tenon plugin bisect -- tenon run "list the files"`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var names []string
-			err := g.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
-				for _, c := range s.In(plugins.StateReady) {
-					if c.Item != nil && !c.Item.Required {
-						names = append(names, c.Name)
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				return err
+func (g *group) bisect(cmd *cobra.Command, args []string) error {
+	var names []string
+	err := g.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		for _, c := range s.In(plugins.StateReady) {
+			if c.Item != nil && !c.Item.Required {
+				names = append(names, c.Name)
 			}
-			if len(names) == 0 {
-				return cli.UsageError("tenon plugin list shows the plugins; required ones, MCP servers and command hooks stay on", "no plugin can be disabled")
-			}
-			b := &bisection{app: g.App, command: args, all: names}
-			culprit, err := b.run(cmd.Context())
-			if err = cmp.Or(b.err, err); err != nil {
-				return err
-			}
-			g.Say("the command fails because of %s", culprit)
-			return g.Print(culprit + "\n")
-		},
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	if len(names) == 0 {
+		return cli.UsageError("tenon plugin list shows the plugins; required ones, MCP servers and command hooks stay on", "no plugin can be disabled")
+	}
+	b := &bisection{app: g.App, command: args, all: names}
+	culprit, err := b.run(cmd.Context())
+	if err = cmp.Or(b.err, err); err != nil {
+		return err
+	}
+	g.Say("the command fails because of %s", culprit)
+	return g.Print(culprit + "\n")
 }
 
 // bisection is a search for the plugin that makes a command fail.

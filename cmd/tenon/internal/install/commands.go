@@ -38,82 +38,30 @@ type group struct {
 }
 
 // Commands returns the commands, which belong to "tenon plugin".
-func Commands(a *cli.App) []*cobra.Command {
-	g, all := &group{App: a}, &cobra.Command{}
-	f := all.Flags()
-	f.BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
-	f.BoolVar(&g.project, "project", false, "use the project's "+pins.Name+" instead of yours")
-	f.BoolVar(&g.frozen, "frozen", false, "only restore pinned content; approve nothing")
-	f.BoolVar(&g.offline, "offline", false, "use only what was downloaded before")
-	f.BoolVar(&g.dry, "dry-run", false, "show what would change")
-	f.BoolVar(&g.purge, "purge", false, "also delete their data and sign-ins; without it, a terminal asks")
-	f.StringArrayVar(&g.without, "without", nil, "do not grant this `capability`; may be repeated")
-	f.StringArrayVar(&g.platforms, "platform", nil, "add this `platform`; may be repeated")
-	f.StringVar(&g.key, "key", "", "require a signature of this minisign public `key`, now and for updates")
-	f.StringVarP(&g.output, "output", "o", "", "write this `file` (default: NAME-VERSION.tar.gz)")
-	return slices.Concat(g.changing(all), g.publishing(all), []*cobra.Command{g.marketplace(), g.search(), g.bisect()})
-}
+func Commands(a *cli.App) cli.Commands {
+	g := &group{App: a}
+	return cli.Commands{
+		"plugin install":  {Run: g.with((*job).install), Flags: cli.Flags{"yes": &g.yes, "without": &g.without, "key": &g.key, "project": &g.project}},
+		"plugin sync":     {Run: g.with((*job).sync), Flags: cli.Flags{"yes": &g.yes, "frozen": &g.frozen, "offline": &g.offline}},
+		"plugin update":   {Run: g.with((*job).update), Flags: cli.Flags{"yes": &g.yes, "dry-run": &g.dry}},
+		"plugin outdated": {Run: g.with((*job).outdated)},
+		"plugin rollback": {Run: g.with((*job).rollback), Flags: cli.Flags{"yes": &g.yes, "project": &g.project}},
+		"plugin remove":   {Run: g.with((*job).remove), Flags: cli.Flags{"purge": &g.purge, "project": &g.project}},
+		"plugin verify":   {Run: g.with((*job).verify)},
+		"plugin why":      {Run: g.with((*job).why)},
+		"plugin search":   {Run: g.with((*job).searchMarkets)},
+		"plugin bisect":   {Run: g.bisect},
 
-// changing returns the commands that change and check lock files.
-func (g *group) changing(all *cobra.Command) []*cobra.Command {
-	return []*cobra.Command{
-		cli.WithFlags(g.installing(), all, "yes", "without", "key", "project"),
-		cli.WithFlags(&cobra.Command{
-			Use: "sync", Short: "Fetch the exact content pinned in the lock files",
-			Long: `Fetch the plugins in your ` + pins.Name + ` and the project's, exactly as pinned, and ask about those that are not
-approved. Content that differs from its pin is an error. New hosts in the project's file need your confirmation.
+		"plugin lock":   {Run: g.with((*job).lock), Flags: cli.Flags{"platform": &g.platforms, "yes": &g.yes, "project": &g.project}},
+		"plugin vendor": {Run: g.with((*job).vendor), Flags: cli.Flags{"yes": &g.yes}},
+		"plugin pack":   {Run: g.pack, Flags: cli.Flags{"output": &g.output}},
+		"plugin push":   {Run: g.push},
+		"plugin sign":   {Run: g.sign, Flags: cli.Flags{"key": &g.key}},
 
-With --frozen, tenon asks nothing and approves nothing, and fails unless every plugin has its pinned content; --yes then
-confirms only hosts.`,
-			RunE: g.with((*job).sync),
-		}, all, "yes", "frozen", "offline"),
-		cli.WithFlags(&cobra.Command{
-			Use: "update [NAME...]", Short: "Update installed plugins",
-			Long: `Look for newer content of installed plugins, show the changes, and pin the content you approve. Running turns keep the
-content they started with.`,
-			RunE: g.with((*job).update),
-		}, all, "yes", "dry-run"),
-		g.FormatFlag(&cobra.Command{
-			Use: "outdated", Short: "List installed plugins with newer content",
-			Long: `Look for newer content of installed plugins and list it. The hosts of a project's plugins need your confirmation; without a
-terminal, use tenon plugin update --dry-run --yes.`,
-			RunE: g.with((*job).outdated),
-		}),
-		cli.WithFlags(&cobra.Command{
-			Use: "rollback", Short: "Undo the last install, update or remove",
-			Long: "Undo the last install, update or remove, and ask about content that is not approved.",
-			RunE: g.with((*job).rollback),
-		}, all, "yes", "project"),
-		cli.WithFlags(&cobra.Command{
-			Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
-			Long: `Remove installed plugins and their approvals. tenon keeps a plugin's data and sign-ins for a later plugin of the same name;
---purge deletes them.`,
-			RunE: g.with((*job).remove),
-		}, all, "purge", "project"),
-		{Use: "verify", Short: "Check installed plugins against their pins", RunE: g.with((*job).verify)},
-		{Use: "why NAME", Short: "Show where an installed plugin comes from", Args: cli.Args(1, 1, "a name"), RunE: g.with((*job).why)},
-	}
-}
-
-func (g *group) installing() *cobra.Command {
-	return &cobra.Command{
-		Use: "install REF...", Short: "Install plugins", Aliases: []string{"i"}, Args: cli.Args(1, -1, "a reference"),
-		Long: `Install plugins. tenon shows what a plugin requests, and runs it only after you approve it.
-
-A REF is one of:
-  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm, ./file.mcpb
-  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm, .mcpb; the digest is optional
-  github:owner/repo[/directory][@ref|#commit]
-  git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
-  npm:package[@version or range]
-  oci://registry/repository[:tag|@digest]
-  go:module/command[@version]         built here, without cgo
-  mcp:name[@version]                  from the registry of MCP servers
-  name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
-
-tenon pins the exact content in ` + pins.Name + `: yours in the configuration directory, or with --project the
-project's, which may be committed. It holds no approvals.`,
-		RunE: g.with((*job).install),
+		"plugin marketplace add":    {Run: g.with((*job).addMarket)},
+		"plugin marketplace list":   {Run: g.with((*job).listMarkets)},
+		"plugin marketplace update": {Run: g.with((*job).updateMarkets)},
+		"plugin marketplace remove": {Run: g.with((*job).removeMarkets)},
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -18,34 +16,6 @@ import (
 
 // maxDescription limits a plugin's description in a list, in characters.
 const maxDescription = 100
-
-func (g *group) marketplace() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "marketplace", Aliases: []string{"market"}, Short: "Manage the marketplaces that you install plugins from",
-		Long: `A marketplace is a catalogue of plugins: a marketplace.json of Claude Code or Codex in a repository, in a directory or at a
-URL. Your marketplaces are listed in ` + marketplace.FileName + ` in your configuration directory. Catalogues change only when you
-update them.`,
-	}
-	cli.Group(cmd)
-	cmd.AddCommand(&cobra.Command{
-		Use: "add ADDRESS", Short: "Add a marketplace", Args: cli.Args(1, 1, "an address"),
-		Long: `Fetch a marketplace's catalogue and add the marketplace under the catalogue's own name.
-
-ADDRESS is owner/repo[@ref] on GitHub, the URL of a git repository, a reference such as git+ssh://host/repo@ref, the URL of a
-marketplace.json, or a path.`,
-		RunE: g.with((*job).addMarket),
-	}, g.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List your marketplaces", RunE: g.with((*job).listMarkets),
-	}), &cobra.Command{
-		Use: "update [NAME...]", Short: "Fetch the catalogues of marketplaces again",
-		Long: "Fetch the catalogues of your marketplaces again. To update installed plugins, run tenon plugin update.",
-		RunE: g.with((*job).updateMarkets),
-	}, &cobra.Command{
-		Use: "remove NAME...", Aliases: []string{"rm"}, Short: "Remove marketplaces; installed plugins stay", Args: cli.Args(1, -1, "a name"),
-		RunE: g.with((*job).removeMarkets),
-	})
-	return cmd
-}
 
 func (j *job) addMarket(ctx context.Context, args []string) error {
 	dir, err := j.Directory()
@@ -129,14 +99,6 @@ func (j *job) removeMarkets(ctx context.Context, names []string) error {
 		j.Say("removed %s", name)
 	}
 	return nil
-}
-
-func (g *group) search() *cobra.Command {
-	return g.FormatFlag(&cobra.Command{
-		Use: "search [WORDS…]", Short: "Search your marketplaces for plugins",
-		Long: "Search names, descriptions and keywords in the fetched catalogues. The search is local.",
-		RunE: g.with((*job).searchMarkets),
-	})
 }
 
 // offer is a plugin in a marketplace.

@@ -16,7 +16,6 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/archive"
-	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
@@ -24,43 +23,6 @@ import (
 )
 
 var platformForm = lazyregexp.New(`^[a-z0-9]+/[a-z0-9]+$`)
-
-// publishing returns the commands that prepare plugins for others.
-func (g *group) publishing(all *cobra.Command) []*cobra.Command {
-	var key string
-	sign := &cobra.Command{
-		Use: "sign FILE...", Short: "Sign archives and modules with a minisign key", Args: cli.Args(1, -1, "a file"),
-		Long: `Write FILE` + source.MinisignSuffix + ` next to each file. Publish both: users require the signature with plugin_policy or
-tenon plugin install --key. minisign -G creates a key; tenon reads its password from the terminal or stdin.`,
-		RunE: func(_ *cobra.Command, files []string) error { return g.sign(files, key) },
-	}
-	sign.Flags().StringVar(&key, "key", "", "secret key `file` of minisign (default ~/.minisign/minisign.key)")
-	return []*cobra.Command{
-		cli.WithFlags(&cobra.Command{
-			Use: "lock --platform OS/ARCH...", Short: "Pin the variants of plugins for other platforms", Args: cli.Args(0, 0, ""),
-			Long: "Pin the variants of plugins for these platforms, such as linux/arm64, in " + pins.Name + `.
-Only plugins from OCI indexes have variants; other pins are valid on all platforms.`,
-			RunE: g.with((*job).lock),
-		}, all, "platform", "yes", "project"),
-		cli.WithFlags(&cobra.Command{
-			Use: "vendor", Short: "Copy a project's pinned plugins into the project",
-			Long: "Copy the content of all plugins of the project's " + pins.Name + " to " + install.VendorDir + `.
-tenon plugin sync then uses this copy; with --offline it needs no network.`,
-			RunE: g.with((*job).vendor),
-		}, all, "yes"),
-		cli.WithFlags(&cobra.Command{
-			Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish",
-			Long: "Check a plugin and pack it as NAME-VERSION.tar.gz. Equal files give identical archives. Earlier archives in the directory are left out.",
-			RunE: g.pack,
-		}, all, "output"),
-		{
-			Use: "push oci://REGISTRY/REPOSITORY:TAG [DIRECTORY]", Short: "Publish a plugin in an OCI registry", Args: cli.Args(1, 2, "a reference and a directory"),
-			Long: "Check a plugin, pack it, push it to an OCI registry with your Docker credentials, and print the reference with its digest.",
-			RunE: g.push,
-		},
-		sign,
-	}
-}
 
 // lock adds the variants for platforms to the pins that have variants.
 func (j *job) lock(ctx context.Context, _ []string) error {
@@ -197,7 +159,8 @@ func annotations(p *manifest.Package) map[string]string {
 }
 
 // sign signs files with a secret key. It asks for the password of an encrypted key.
-func (g *group) sign(files []string, key string) error {
+func (g *group) sign(_ *cobra.Command, files []string) error {
+	key := g.key
 	if key == "" {
 		key = filepath.Join(g.Env.Lookup("HOME"), ".minisign", "minisign.key") // the default of minisign
 	}

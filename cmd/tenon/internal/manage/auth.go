@@ -16,37 +16,6 @@ import (
 	"github.com/tenonhq/tenon/internal/credentials"
 )
 
-func (g *group) auth() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "auth", Short: "Manage keys and sign-ins for model providers", SuggestFor: []string{"login", "logout", "connect"},
-		Long: `tenon stores keys and tokens in credentials.json in your data directory, readable only by you, or with --keyring in the
-system's keyring. A key in the configuration overrides one in the environment, which overrides a stored key. tenon also
-uses keys and tokens that opencode stored, and never changes opencode's file.`,
-	}
-	cli.Group(cmd)
-	f := &authLogin{App: g.App}
-	login := &cobra.Command{
-		Use: "login [PROVIDER]", Short: "Store the key of a provider, or sign in to it",
-		Long: `Store the key of a provider, or sign in to it. tenon reads the key from stdin (hidden on a terminal), an environment
-variable or a file, stores it, and tests it with a request.`,
-		Example: `  tenon auth login anthropic
-  tenon auth login github-copilot
-  tenon auth login openai --env OPENAI_API_KEY
-  pass show groq | tenon auth login groq`,
-		RunE: f.login,
-	}
-	flags := login.Flags()
-	flags.StringVar(&f.method, "method", "", "sign-in `method`: key, or one that tenon auth login PROVIDER lists")
-	flags.StringVar(&f.env, "env", "", "store the value of this environment `variable`")
-	flags.StringVar(&f.file, "file", "", "store the key in this `file`")
-	flags.BoolVar(&f.keyring, "keyring", false, "store the secret in the system's keyring instead of the file")
-	flags.BoolVar(&f.noTest, "no-test", false, "do not send a test request")
-	cmd.AddCommand(login, g.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the stored credentials of providers", RunE: g.OnPlace(g.listCredentials),
-	}), &cobra.Command{Use: "logout PROVIDER", Short: "Remove the stored credentials of a provider", RunE: g.OnPlace(g.logout)})
-	return cmd
-}
-
 // authLogin holds the flags of "tenon auth login".
 type authLogin struct {
 	*cli.App
@@ -54,8 +23,12 @@ type authLogin struct {
 	noTest, keyring   bool
 }
 
-// login signs in with one host, and tests the credentials with another one, which has them from its start.
-func (f *authLogin) login(cmd *cobra.Command, args []string) error {
+func (f *authLogin) flags() cli.Flags {
+	return cli.Flags{"method": &f.method, "env": &f.env, "file": &f.file, "keyring": &f.keyring, "no-test": &f.noTest}
+}
+
+// run signs in with one host, and tests the credentials with another one, which has them from its start.
+func (f *authLogin) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	var id, path string
 	err := f.WithMachine(ctx, func(m *cli.Machine) (err error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/host/config/claude"
 	"github.com/tenonhq/tenon/host/config/opencode"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,37 +32,67 @@ type group struct {
 	all     bool   // of permission forget
 	agent   string // of permission explain
 	output  string // of import
+	login   authLogin
+	created newPlugin
+	tests   pluginTest
 }
 
-// Commands returns the commands for plugins, MCP servers and permissions. installers are further commands for plugins; approve is the command
-// that approves rules in the project's files.
-func Commands(a *cli.App, installers []*cobra.Command, approve *cobra.Command) []*cobra.Command {
-	g := &group{App: a}
-	plugin := g.plugin()
-	plugin.AddCommand(installers...)
-	return []*cobra.Command{plugin, g.mcp(), g.auth(), g.permission(approve), g.imports()}
-}
+// Commands returns the commands for plugins, MCP servers, keys and permissions, and those that import the configuration of other tools.
+func Commands(a *cli.App) cli.Commands {
+	g := &group{App: a, server: mcpAdd{timeout: mcp.DefaultTimeout}, login: authLogin{App: a}, created: newPlugin{a, "wasm", "go"}, tests: pluginTest{App: a}}
+	return cli.Commands{
+		"plugin list":          {Run: g.OnExtensions(g.listPlugins)},
+		"plugin info":          {Run: g.onPlugins(g.showPlugins)},
+		"plugin trust":         {Run: g.onPlugins(g.trustPlugin), Flags: cli.Flags{"yes": &g.yes, "without": &g.without}},
+		"plugin untrust":       {Run: g.OnExtensions(g.untrust)},
+		"plugin enable":        {Run: g.onPlugins(g.switchPlugin(true))},
+		"plugin disable":       {Run: g.onPlugins(g.switchPlugin(false))},
+		"plugin new":           {Run: g.created.write, Flags: cli.Flags{"carrier": &g.created.carrier, "lang": &g.created.lang}},
+		"plugin build":         {Run: g.inPackage(buildPlugin, syncManifest)},
+		"plugin sync-manifest": {Run: g.inPackage(syncManifest)},
+		"plugin test":          {Run: g.tests.start, Flags: cli.Flags{"update": &g.tests.update, "record": &g.tests.record, "no-build": &g.tests.noBuild}},
 
-func (g *group) imports() *cobra.Command {
-	cmd := &cobra.Command{Use: "import", Short: "Import the configuration of another tool"}
-	cli.Group(cmd)
-	for _, f := range foreignTools() {
-		tool := &cobra.Command{
-			Use: f.name + " [file]", Short: f.short, Long: f.long,
-			RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g.App, args, g.output) },
-		}
-		tool.Flags().StringVarP(&g.output, "output", "o", "", "write to this new `file` instead of stdout")
-		cmd.AddCommand(tool)
+		"mcp list":    {Run: g.OnExtensions(g.listServers), Flags: cli.Flags{"check": &g.check}},
+		"mcp get":     {Run: g.onServer(g.showServer)},
+		"mcp add":     {Run: g.OnConfig(g.addServer), Flags: g.server.flags()},
+		"mcp remove":  {Run: g.OnConfig(g.removeServer), Flags: cli.Flags{"project": &g.server.project}},
+		"mcp enable":  {Run: g.switching(true)},
+		"mcp disable": {Run: g.switching(false)},
+		"mcp trust":   {Run: g.OnExtensions(g.trustServers), Flags: cli.Flags{"yes": &g.yes}},
+		"mcp lock":    {Run: g.OnExtensions(g.pinServers)},
+		"mcp tools":   {Run: g.onServer(approved(g.printTools))},
+		"mcp call":    {Run: g.onServer(approved(g.callTool))},
+		"mcp logs":    {Run: g.onServer(g.printLog)},
+		"mcp search":  {Run: g.OnConfig(g.searchRegistry)},
+		"mcp login":   {Run: g.onServer(approved(g.signIn))},
+		"mcp logout":  {Run: g.onServer(g.logoutServer)},
+		"mcp status":  {Run: g.OnExtensions(g.showSignIns)},
+
+		"auth list":   {Run: g.OnPlace(g.listCredentials)},
+		"auth login":  {Run: g.login.run, Flags: g.login.flags()},
+		"auth logout": {Run: g.OnPlace(g.logout)},
+
+		"permission list":    {Run: g.OnStore(g.listApprovals)},
+		"permission forget":  {Run: g.OnStore(g.forgetApprovals), Flags: cli.Flags{"all": &g.all}},
+		"permission explain": {Run: g.OnMachine(g.explainPermission), Flags: cli.Flags{"agent": &g.agent}},
+		"permission lint":    {Run: g.OnConfig(g.lintPermissions)},
+		"permission test":    {Run: g.OnMachine(g.testRule)},
+		"permission sandbox": {Run: g.OnConfig(g.showSandbox)},
+
+		"import opencode": {Run: g.importing(opencodeTool()), Flags: cli.Flags{"output": &g.output}},
+		"import claude":   {Run: g.importing(claudeTool()), Flags: cli.Flags{"output": &g.output}},
 	}
-	return cmd
 }
 
-func foreignTools() []*foreign {
-	return []*foreign{{
-		name: "opencode", short: "Translate an opencode.json into a tenon.json",
-		long: `Translate an opencode.json into a tenon.json and print it. The default file is opencode.json or opencode.jsonc in this
-directory, or else in your configuration. Settings that cannot be translated are reported on stderr with the reason. No
-file is changed; -o creates a new one. Agents, commands and skills in .opencode need no import: tenon reads them there.`,
+// importing returns the work of a command that translates the configuration of another tool.
+func (g *group) importing(f *foreign) cli.Work {
+	return func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), g.App, args, g.output) }
+}
+
+func opencodeTool() *foreign {
+	const cannotRun = "not imported: tools and plugins of opencode are JavaScript and cannot run here"
+	return &foreign{
+		name: "opencode",
 		files: func(dir string, p sdk.Project) (out []string) {
 			for _, dir := range []string{dir, filepath.Join(dir, ".opencode"), filepath.Join(filepath.Dir(p.ConfigDir), "opencode"), filepath.Join(p.Home, ".config", "opencode")} {
 				out = append(out, filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc"))
@@ -71,16 +102,15 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 		translate: opencode.Translate,
 		others: []otherFiles{
 			{"opencode", "AGENTS.md agent agents command commands mode modes skill skills", "not read there: copy it next to the file that tenon config path prints"},
-			{"opencode", "plugin plugins tool tools", "not imported: tools and plugins of opencode are JavaScript and cannot run here"},
-			{".opencode", "plugin plugins tool tools", "not imported: tools and plugins of opencode are JavaScript and cannot run here"},
+			{"opencode", "plugin plugins tool tools", cannotRun},
+			{".opencode", "plugin plugins tool tools", cannotRun},
 		},
-	}, {
-		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
-		long: `Translate settings of Claude Code into a tenon.json and print it: permission rules, command hooks, the model and MCP
-servers. The default file is .claude/settings.json in this directory, or else in your home directory; your MCP servers are
-in ~/.claude.json, which you can pass as the file. Settings that cannot be translated are reported on stderr with the
-reason. No file is changed; -o creates a new one. Skills and rules in .claude, CLAUDE.md and .mcp.json need no import:
-tenon reads them there.`,
+	}
+}
+
+func claudeTool() *foreign {
+	return &foreign{
+		name: "claude",
 		files: func(dir string, p sdk.Project) []string {
 			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
 		},
@@ -90,15 +120,15 @@ tenon reads them there.`,
 			{".claude", "output-styles", "not imported: write an agent with the text"},
 			{".claude", "settings.local.json", "not read: pass it as the file to translate it, too"},
 		},
-	}}
+	}
 }
 
 // foreign is another tool whose configuration can be translated.
 type foreign struct {
-	name, short, long string
-	files             func(directory string, p sdk.Project) []string // possible configuration files, in order
-	translate         func(ctx context.Context, text []byte) (*config.Translation, error)
-	others            []otherFiles
+	name      string
+	files     func(directory string, p sdk.Project) []string // possible configuration files, in order
+	translate func(ctx context.Context, text []byte) (*config.Translation, error)
+	others    []otherFiles
 }
 
 // otherFiles are files next to a configuration that are not translated.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -21,51 +19,6 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-func (g *group) mcp() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "mcp", Short: "Manage MCP servers",
-		Long: `MCP servers are configured under "mcp" in tenon.json, in mcp.json in your configuration directory (maintained by
-tenon mcp add), in the project's .mcp.json, and by plugins. A project's servers run only after you approve them with
-tenon mcp trust NAME.`,
-	}
-	cli.Group(cmd)
-	list := g.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers, their approval and their last start", RunE: g.OnExtensions(g.listServers),
-	})
-	list.Flags().BoolVar(&g.check, "check", false, "start each approved server now; fails if one does not work")
-	approve := &cobra.Command{
-		Use: "trust [NAME…]", Short: "Approve the project's MCP servers and their current tools",
-		Long: `Show MCP servers, and approve them with the tools they offer now. Without a name, approve all pending servers of the project.
-
---yes skips the question, for example in CI. If the project has a ` + extensions.ServerLock + `, a server that differs from it is an
-error, even with --yes.`,
-		Example: `  tenon mcp trust --yes && tenon run --auto "review this change"`,
-		RunE:    g.OnExtensions(g.trustServers),
-	}
-	approve.Flags().BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
-	cmd.AddCommand(g.mcpFiles()...)
-	cmd.AddCommand(
-		list,
-		g.FormatFlag(&cobra.Command{Use: "get NAME", Short: "Show an MCP server: its configuration, approval and last start", RunE: g.onServer(g.showServer)}),
-		approve,
-		&cobra.Command{
-			Use: "lock", Short: "Pin the project's approved MCP servers in " + extensions.ServerLock,
-			Long: `Start the project's approved MCP servers, and write hashes of their configuration and of their tools to ` + extensions.ServerLock + `.
-Commit this file. It approves nothing: tenon mcp trust and tenon plugin trust refuse a server that differs from it.`,
-			RunE: g.OnExtensions(g.pinServers),
-		},
-		g.FormatFlag(&cobra.Command{Use: "tools NAME", Short: "List the tools of an MCP server", RunE: g.onServer(approved(g.printTools))}),
-		g.FormatFlag(&cobra.Command{
-			Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of an MCP server, with a JSON object of arguments",
-			Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
-			RunE:    g.onServer(approved(g.callTool)),
-		}),
-		&cobra.Command{Use: "logs NAME", Short: "Print the log of an MCP server", RunE: g.onServer(g.printLog)},
-		g.mcpSearch())
-	cmd.AddCommand(g.mcpSignIn()...)
-	return cmd
-}
 
 // serverFunc is the work of a command with an MCP server. args are the arguments after its name.
 type serverFunc func(ctx context.Context, s *extensions.Set, c *extensions.Candidate, args []string) error

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -25,48 +23,18 @@ import (
 	"github.com/tenonhq/tenon/mcp"
 )
 
-// mcpFiles returns the commands that change files of servers.
-func (g *group) mcpFiles() []*cobra.Command {
-	add := &cobra.Command{
-		Use: "add NAME [flags] -- COMMAND [ARG…] | add NAME URL", Short: "Add an MCP server", Args: cli.Args(2, -1, "a name, and a command or a URL"),
-		Long: `Add an MCP server: a command that starts it, or its URL. tenon starts the server once to check that it works, and approves
-the tools it then offers.`,
-		Example: `  tenon mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
-  tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
-		RunE: g.OnConfig(g.addServer),
-	}
-	f, flags := &g.server, add.Flags()
-	flags.StringArrayVarP(&f.env, "env", "e", nil, "set an environment variable of the server, as `NAME=VALUE`; ${NAME} is replaced by your own variable; may be repeated")
-	flags.StringArrayVar(&f.headers, "header", nil, "send an HTTP header, as `NAME=VALUE`; may be repeated")
-	flags.StringVar(&f.transport, "transport", "", "`transport` of a URL: http (default) or sse")
-	flags.DurationVar(&f.timeout, "timeout", mcp.DefaultTimeout, "time for the start and for each request")
-	flags.BoolVar(&f.project, "project", false, "use the project's .mcp.json instead of your own configuration")
-	flags.BoolVar(&f.noProbe, "no-probe", false, "do not start the server now")
-	flags.SetInterspersed(true)
-	list := []*cobra.Command{add, cli.WithFlags(&cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove an MCP server that was added with tenon mcp add", RunE: g.OnConfig(g.removeServer),
-	}, add, "project")}
-	for _, o := range switches() {
-		list = append(list, &cobra.Command{
-			Use: o.verb + " NAME", Short: o.serverText,
-			Long: o.serverText + `.
-
-For a server in your own mcp.json, this changes that file. For a project's server, it changes only your approval; the
-project's file stays the same.`,
-			RunE: g.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
-				return g.switchServer(ctx, w, args[0], o)
-			}),
-		})
-	}
-	return list
-}
-
 // mcpAdd holds the flags of "tenon mcp add".
 type mcpAdd struct {
 	env, headers     []string
 	transport        string
 	timeout          time.Duration
 	project, noProbe bool
+}
+
+func (f *mcpAdd) flags() cli.Flags {
+	return cli.Flags{
+		"env": &f.env, "header": &f.headers, "transport": &f.transport, "timeout": &f.timeout, "project": &f.project, "no-probe": &f.noProbe,
+	}
 }
 
 // mcpEntry is a server in .mcp.json.
@@ -234,7 +202,15 @@ func (g *group) forgetToken(ctx context.Context, before *extensions.Set, name, p
 	return err
 }
 
-func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string, o switching) error {
+// switching returns the work that enables or disables a server.
+func (g *group) switching(enabled bool) cli.Work {
+	return g.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+		return g.switchServer(ctx, w, args[0], enabled)
+	})
+}
+
+// switchServer enables or disables a server: the user's in the file, a project's in the approvals.
+func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string, enabled bool) error {
 	own := false
 	err := changeServer(ctx, w, name, false, func(file *mcpFile) error {
 		if own = !file.project; !own {
@@ -242,16 +218,16 @@ func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string,
 		}
 		key := checked.Join(serverKey(name), "disabled")
 		text, err := config.Remove(file.text, key)
-		if err == nil && !o.enabled {
+		if err == nil && !enabled {
 			text, err = config.Set(text, key, json.RawMessage("true"))
 		}
-		if problem := checkServer(name, text, file.path, "correct the entry in the file"); err == nil && problem != nil && o.enabled {
+		if problem := checkServer(name, text, file.path, "correct the entry in the file"); err == nil && problem != nil && enabled {
 			return problem
 		}
 		if err := file.write(text, err); err != nil {
 			return err
 		}
-		g.Say("%sd %s in %s", o.verb, name, file.path)
+		g.Say("%s %s in %s", switched(enabled), name, file.path)
 		return nil
 	})
 	if own {
@@ -263,9 +239,9 @@ func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string,
 			return err
 		}
 		if !c.Project {
-			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there`, o.enabled), "server %q is configured in %s", name, c.From)
+			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there`, enabled), "server %q is configured in %s", name, c.From)
 		}
-		return g.reportDecision(s.SetEnabled(ctx, name, o.enabled, o.reason), name, o.verb+"d")
+		return g.setEnabled(ctx, s, name, enabled)
 	})
 }
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -16,20 +14,8 @@ import (
 	"github.com/tenonhq/tenon/internal/oauth"
 )
 
-// mcpSignIn returns the commands for sign-ins to servers.
-func (g *group) mcpSignIn() []*cobra.Command {
-	return []*cobra.Command{
-		{
-			Use: "login NAME", Short: "Sign in to an MCP server",
-			Long: `Sign in to a remote MCP server with OAuth. tenon opens a browser or prints the address to open. It stores the token in
-credentials.json in your data directory, readable only by you, and refreshes it when it expires.`,
-			RunE: g.onServer(approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
-				return Login(ctx, g.App, s, c, g.Visit)
-			})),
-		},
-		{Use: "logout NAME", Short: "Remove the stored token of an MCP server", RunE: g.onServer(g.logoutServer)},
-		g.FormatFlag(&cobra.Command{Use: "status", Short: "Show where you are signed in", RunE: g.OnExtensions(g.showSignIns)}),
-	}
+func (g *group) signIn(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
+	return Login(ctx, g.App, s, c, g.Visit)
 }
 
 // Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.

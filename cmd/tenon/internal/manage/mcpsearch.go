@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -22,17 +20,6 @@ const (
 	// searchLimit is the number of servers that are requested.
 	searchLimit = 30
 )
-
-func (g *group) mcpSearch() *cobra.Command {
-	return g.FormatFlag(&cobra.Command{
-		Use: "search WORDS…", Short: "Search the registry of MCP servers",
-		Long: `Search the registry of MCP servers by name. Anyone can publish there: review a server before you add it.
-
-The registry is ` + source.MCPRegistry + `, unless mcp_registry in your own or the
-administrator's configuration names another.`,
-		RunE: g.OnConfig(g.searchRegistry),
-	})
-}
 
 // registered is a server in the registry.
 type registered struct {

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -26,33 +24,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
-
-func (g *group) permission(approve *cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{Use: "permission", Short: "Show and test permission rules, and manage approvals"}
-	cli.Group(cmd)
-	forget := &cobra.Command{Use: "forget [ID]", Short: "Revoke permanent permissions", RunE: g.OnStore(g.forgetApprovals)}
-	forget.Flags().BoolVar(&g.all, "all", false, "revoke all permissions of this project")
-	explain := &cobra.Command{
-		Use: "explain PERMISSION [TEXT…]", Short: "Show which rule decides, and which rules it overrides",
-		Example: "  tenon permission explain 'bash git push --force'\n  tenon permission explain edit src/x.go --agent plan",
-		RunE:    g.OnMachine(g.explainPermission),
-	}
-	explain.Flags().StringVar(&g.agent, "agent", "", "use the rules of this `agent` (default build)")
-	cmd.AddCommand(
-		g.FormatFlag(&cobra.Command{
-			Use: "list", Aliases: []string{"ls"}, Short: "List the permanent permissions of this project", RunE: g.OnStore(g.listApprovals),
-		}),
-		forget, explain,
-		&cobra.Command{Use: "lint", Short: "Find rules that never apply", RunE: g.OnConfig(g.lintPermissions)},
-		&cobra.Command{
-			Use: "test RULE", Short: "Show which recorded calls a rule would change",
-			Example: `  tenon permission test 'bash "git push *" deny'`, Args: cli.Args(1, -1, "a rule: PERMISSION PATTERN ACTION"),
-			RunE: g.OnMachine(g.testRule),
-		},
-		approve,
-		&cobra.Command{Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why", RunE: g.OnConfig(g.showSandbox)})
-	return cmd
-}
 
 func (g *group) listApprovals(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) error {
 	list, err := s.Approvals(ctx, w.ApprovalProject())

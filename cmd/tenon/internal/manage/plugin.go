@@ -19,67 +19,33 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func (g *group) plugin() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "plugin", Aliases: []string{"plugins"}, Short: "Manage, create and test plugins",
-		Long: `Manage, create and test plugins, MCP servers and command hooks.
-
-Plugins are third-party code. tenon runs a plugin, or anything in a project, only after you approve its exact content, and
-asks again when the content changes.`,
-	}
-	cli.Group(cmd)
-	approve := &cobra.Command{
-		Use: "trust NAME|PATH", Short: "Approve a plugin, an MCP server or command hooks",
-		Long: `Show the requests of a plugin, an MCP server or a block of command hooks, and approve them.
-
-The approval covers the current content and the capabilities shown. If the content or a server's tools change, tenon asks
-again.`,
-		RunE: g.onPlugins(g.trustPlugin),
-	}
-	approve.Flags().BoolVar(&g.yes, "yes", false, "do not ask for confirmation")
-	approve.Flags().StringArrayVar(&g.without, "without", nil, "do not grant this `capability`; may be repeated")
-	cmd.AddCommand(
-		g.FormatFlag(&cobra.Command{
-			Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks", RunE: g.OnExtensions(g.listPlugins),
-		}),
-		g.FormatFlag(&cobra.Command{Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants", RunE: g.onPlugins(g.showPlugins)}),
-		approve,
-		&cobra.Command{Use: "untrust NAME|PATH", Short: "Revoke an approval", RunE: g.OnExtensions(g.untrust)})
-	for _, o := range switches() {
-		cmd.AddCommand(&cobra.Command{
-			Use: o.verb + " NAME|PATH", Short: o.pluginText,
-			Long: o.pluginText + ".\n\nLike an approval, this applies to the plugin's content at this path, not to other plugins with the same name.",
-			RunE: g.onPlugins(func(ctx context.Context, s *extensions.Set, name string) error {
-				if err := onePlace(o.verb, s.Find(name)); err != nil {
-					return err
-				}
-				return g.reportDecision(s.SetEnabled(ctx, name, o.enabled, o.reason), name, o.verb+"d")
-			}),
-		})
-	}
-	cmd.AddCommand(g.authoring()...)
-	return cmd
-}
-
-// switching describes a command that enables or disables an extension.
-type switching struct {
-	verb, serverText, pluginText string
-	enabled                      bool
-	reason                       string
-}
-
-func switches() []switching {
-	return []switching{
-		{"enable", "Enable a disabled MCP server", "Enable a plugin that is disabled or in quarantine", true, ""},
-		{"disable", "Disable an MCP server, keeping its configuration", "Disable a plugin, keeping its approval", false, "disabled by you"},
-	}
-}
-
 // onPlugins returns work with all third-party extensions, and the one at the path if the argument is one.
 func (g *group) onPlugins(f func(ctx context.Context, s *extensions.Set, name string) error) cli.Work {
 	return func(cmd *cobra.Command, args []string) error {
 		return g.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error { return f(cmd.Context(), s, args[0]) })
 	}
+}
+
+// switchPlugin returns the work that enables or disables the plugin with a name or path.
+func (g *group) switchPlugin(enabled bool) func(context.Context, *extensions.Set, string) error {
+	return func(ctx context.Context, s *extensions.Set, name string) error {
+		if err := onePlace(strings.TrimSuffix(switched(enabled), "d"), s.Find(name)); err != nil {
+			return err
+		}
+		return g.setEnabled(ctx, s, name, enabled)
+	}
+}
+
+// setEnabled enables or disables everything with a name or path.
+func (g *group) setEnabled(ctx context.Context, s *extensions.Set, name string, enabled bool) error {
+	return g.reportDecision(s.SetEnabled(ctx, name, enabled), name, switched(enabled))
+}
+
+func switched(enabled bool) string {
+	if enabled {
+		return "enabled"
+	}
+	return "disabled"
 }
 
 // why returns the reason why a candidate does not run, with the remedy.

@@ -38,47 +38,14 @@ const describeTime = 20 * time.Second
 // errNoDescription is returned for a plugin that does not describe itself.
 var errNoDescription = errors.New("the plugin does not describe itself")
 
-// authoring returns the commands for authors of plugins.
-func (g *group) authoring() []*cobra.Command {
-	n := &newPlugin{App: g.App}
-	create := &cobra.Command{
-		Use: "new NAME", Short: "Create a plugin that builds and passes its tests",
-		Long: `Create a plugin that builds and passes its tests without network access.
-
-Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
-
-  wasm     a sandboxed module without access to files, network, environment or clock unless granted; runs on all platforms
-  process  a separate program; confined on Linux, elsewhere with all your rights
-  mcp      a Model Context Protocol server, which works with other hosts too`,
-		Example: `  tenon plugin new my-plugin
-  tenon plugin new my-server --carrier mcp --lang node`,
-		RunE: func(_ *cobra.Command, args []string) error { return n.write(args[0]) },
-	}
-	create.Flags().StringVar(&n.carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")
-	create.Flags().StringVar(&n.lang, "lang", "go", "programming `language`")
-	return []*cobra.Command{create, {
-		Use: "build [PATH]", Short: "Build a plugin and update its plugin.json",
-		Long: `Run the build command in the plugin.json of the plugin at PATH (default: the current directory), then update plugin.json
-as tenon plugin sync-manifest does.`,
-		RunE: g.inPackage(buildPlugin, syncManifest),
-	}, {
-		Use: "sync-manifest [PATH]", Short: "Update plugin.json from a plugin's code",
-		Long: `Update plugin.json of the plugin at PATH (default: the current directory) with the hooks, tools, options and capabilities
-that its code declares. tenon starts a process with the argument --describe, and calls a WASM module. Other fields, such as
-runtime and build, stay the same.
-
-Build the plugin first. It runs without confinement, so use this command only for plugins you wrote yourself.`,
-		RunE: g.inPackage(syncManifest),
-	}, g.testing()}
-}
-
 // newPlugin holds the flags of "tenon plugin new".
 type newPlugin struct {
 	*cli.App
 	carrier, lang string
 }
 
-func (n *newPlugin) write(name string) error {
+func (n *newPlugin) write(_ *cobra.Command, args []string) error {
+	name := args[0]
 	switch {
 	case plugins.OwnForm(name):
 		return cli.UsageError(`write a name such as "my-plugin"`, "name %q: such names belong to command hooks and MCP servers", name)

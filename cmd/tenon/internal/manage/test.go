@@ -26,30 +26,6 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-func (g *group) testing() *cobra.Command {
-	t := &pluginTest{App: g.App}
-	cmd := &cobra.Command{
-		Use: "test [PATH]", Short: "Run the tests of a plugin",
-		Long: `Run the plugin at PATH (default: the current directory) against the files in its directory tests:
-
-  *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
-  *.jsonl      recorded hook calls with their expected answers, one per line
-
-tenon first builds the plugin with the command in its plugin.json, and checks that plugin.json matches the code. The plugin
-runs with everything it requests, so test only plugins you wrote yourself. Each hook in a turn has 20 s, so results do not
-depend on the load of the machine. --update saves the actual results as the expected ones.
-
---record SESSION first turns each turn of a session into a test: the model's answers become its script, and the results of
-the run the expected ones. Prompts and arguments that hooks changed are recorded as changed. A test runs in an empty
-project: put the files that its tools need into its field "files".`,
-		RunE: func(cmd *cobra.Command, args []string) error { return t.start(cmd.Context(), args) },
-	}
-	cmd.Flags().BoolVar(&t.update, "update", false, "write the results of the turns to their files")
-	cmd.Flags().StringVar(&t.record, "record", "", "write the turns of this `session` as tests")
-	cmd.Flags().BoolVar(&t.noBuild, "no-build", false, "do not build the plugin first")
-	return cmd
-}
-
 // pluginTest is one run of "tenon plugin test".
 type pluginTest struct {
 	*cli.App
@@ -61,7 +37,8 @@ type pluginTest struct {
 	passed, failed int
 }
 
-func (t *pluginTest) start(ctx context.Context, args []string) (err error) {
+func (t *pluginTest) start(cmd *cobra.Command, args []string) (err error) {
+	ctx := cmd.Context()
 	if t.path, err = filepath.Abs(strings.Join(args, "")); err != nil {
 		return err
 	}

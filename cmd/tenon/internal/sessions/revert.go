@@ -9,8 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
-	"github.com/spf13/cobra"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -19,44 +17,24 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func revertCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "revert [session]", Short: "Undo the last prompt: its file changes and its messages",
-		Long: `Undo the last prompt: its file changes and its messages. Run it again to undo the prompt before.
-
-Only files that the session changed are reverted. If one of them was modified since, nothing is changed, and the
-modified files are listed. The messages are removed at the next prompt; until then, tenon session unrevert restores
-everything.`,
-		Example: `  tenon session revert
-  tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
+func (g *group) revert(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+	id, err := cli.FindMessage(ctx, m.Store, s.ID, g.message)
+	if err != nil {
+		return err
 	}
-	to := cmd.Flags().String("to", "", "undo everything from this `message` on (ID or unique prefix, as session show prints them)")
-	force := cmd.Flags().Bool("force", false, "revert files even if they were modified since")
-	cmd.RunE = a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-		id, err := cli.FindMessage(ctx, m.Store, s.ID, *to)
-		if err != nil {
-			return err
-		}
-		r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: *force})
-		if err != nil {
-			return RevertProblem(err)
-		}
-		return ShowReverted(a, r, "undone", "tenon session unrevert restores it until the next prompt")
-	})
-	return a.FormatFlag(cmd)
+	r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: g.force})
+	if err != nil {
+		return RevertProblem(err)
+	}
+	return ShowReverted(g.App, r, "undone", "tenon session unrevert restores it until the next prompt")
 }
 
-func unrevertCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "unrevert [session]", Short: "Redo: restore reverted files and messages"}
-	force := cmd.Flags().Bool("force", false, "overwrite files even if they were modified since")
-	cmd.RunE = a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-		r, err := m.Unrevert(ctx, s.ID, *force)
-		if err != nil {
-			return RevertProblem(err)
-		}
-		return ShowReverted(a, r, "restored", "")
-	})
-	return a.FormatFlag(cmd)
+func (g *group) unrevert(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+	r, err := m.Unrevert(ctx, s.ID, g.force)
+	if err != nil {
+		return RevertProblem(err)
+	}
+	return ShowReverted(g.App, r, "restored", "")
 }
 
 // ShowReverted prints a summary to stderr and the files to stdout, one per line.
@@ -99,17 +77,12 @@ func RevertProblem(err error) error {
 		"save your changes first, or pass --force to overwrite these files")
 }
 
-func diffCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
-		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-			list, err := m.SessionChanges(ctx, s.ID)
-			if err != nil {
-				return RevertProblem(err)
-			}
-			return ShowChanges(a, list)
-		}),
-	})
+func (g *group) diff(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+	list, err := m.SessionChanges(ctx, s.ID)
+	if err != nil {
+		return RevertProblem(err)
+	}
+	return ShowChanges(g.App, list)
 }
 
 // shownFile returns the name of a file on one line, safe to print: a line break in it is written out.

@@ -27,31 +27,19 @@ type export struct {
 	full, redact bool
 }
 
-func exportCommand(a *cli.App) *cobra.Command {
-	var o export
-	cmd := &cobra.Command{
-		Use: "export [session]", Short: "Export a session as JSON or Markdown (default: the latest)",
-		Long: `Export a session as JSON, in the format of opencode's export, which tenon session import reads. With --format md, export
-the conversation as Markdown, for reading.
+func (o *export) flags() cli.Flags {
+	return cli.Flags{"format": &o.format, "output": &o.file, "full": &o.full, "redact": &o.redact}
+}
 
-Keys in the configuration, stored keys and tokens, and environment variables named …_KEY, …_TOKEN, …_SECRET, …_PASSWORD
-or …_PASSWD are masked. With --redact, the length and a hash replace all texts, paths, and tool inputs and outputs;
-equal hashes mean equal content, within one file only.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.format != "json" && o.format != "md" {
-				return cli.UsageError("use json or md", "unknown format %q", o.format)
-			}
-			if _, err := a.Configured(cmd.Context()); err != nil { // loads the secrets to mask
-				return err
-			}
-			return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return o.write(ctx, a, s, info) })(cmd, args)
-		},
+func (g *group) runExport(cmd *cobra.Command, args []string) error {
+	o := &g.export
+	if o.format != "json" && o.format != "md" {
+		return cli.UsageError("use json or md", "unknown format %q", o.format)
 	}
-	cmd.Flags().StringVar(&o.format, "format", "json", "output `format`: json or md")
-	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write to this `file` instead of stdout")
-	cmd.Flags().BoolVar(&o.full, "full", false, "include complete large tool outputs, the task list and the subagents' sessions")
-	cmd.Flags().BoolVar(&o.redact, "redact", false, "leave out texts, paths, and tool inputs and outputs")
-	return cmd
+	if _, err := g.Configured(cmd.Context()); err != nil { // loads the secrets to mask
+		return err
+	}
+	return g.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return o.write(ctx, g.App, s, info) })(cmd, args)
 }
 
 func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session) error {
@@ -79,25 +67,14 @@ func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk
 	return nil
 }
 
-func importCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "import file", Short: "Import a session exported by tenon or opencode",
-		Long: `Import a session written by tenon session export or opencode export. The file name - means stdin.
-
-The session becomes part of this project: it continues in this directory, with the permissions configured here. It is
-imported completely or not at all. Anything that cannot be imported is reported on stderr.`,
+func (g *group) runImport(cmd *cobra.Command, args []string) error {
+	f, err := readExport(g.App, args[0])
+	if err != nil {
+		return err
 	}
-	force := cmd.Flags().Bool("force", false, "overwrite an existing session with the same ID")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f, err := readExport(a, args[0])
-		if err != nil {
-			return err
-		}
-		return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-			return importSession(cmd.Context(), a, w, s, f, *force)
-		})
-	}
-	return cmd
+	return g.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
+		return importSession(cmd.Context(), w, s, f, g.force)
+	})
 }
 
 func readExport(a *cli.App, file string) (*transfer.File, error) {
@@ -124,7 +101,7 @@ func readExport(a *cli.App, file string) (*transfer.File, error) {
 	return f, nil
 }
 
-func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, f *transfer.File, force bool) error {
+func importSession(ctx context.Context, w *cli.Workspace, s store.Store, f *transfer.File, force bool) error {
 	notes := f.Adopt(transfer.Place{ProjectID: w.ProjectID(), Directory: w.SessionDirectory()})
 	err := s.Import(ctx, f.Imports(), force)
 	if errors.Is(err, store.ErrExists) {
@@ -134,9 +111,9 @@ func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.St
 		return err
 	}
 	for _, note := range notes {
-		a.Say("note: %s", note)
+		w.App.Say("note: %s", note)
 	}
-	a.Say("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message"))
+	w.App.Say("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message"))
 	return nil
 }
 

@@ -20,28 +20,18 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
-func repairCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "repair [session]", Short: "Move damaged data out of the session store",
-		Long: `Move damaged rows out of a session, or of all sessions, so that the sessions work without them. Each row is first saved,
-unchanged, to a file in the directory damaged of the data directory.
-
-Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
-copied into a new database, and the damaged one is kept next to it.`,
-		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
-			if len(args) == 0 {
-				return repairAll(ctx, a, w, s)
-			}
-			info, err := cli.FindSession(ctx, s, args[0])
-			if _, err = store.Readable(err); err != nil {
-				return err
-			}
-			return repairSessions(ctx, a, w, s, []string{info.ID})
-		}),
+func (g *group) repair(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
+	if len(args) == 0 {
+		return repairAll(ctx, w, s)
 	}
+	info, err := cli.FindSession(ctx, s, args[0])
+	if _, err = store.Readable(err); err != nil {
+		return err
+	}
+	return repairSessions(ctx, w, s, []string{info.ID})
 }
 
-func repairAll(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
+func repairAll(ctx context.Context, w *cli.Workspace, s store.Store) error {
 	rows, err := store.Readable(s.Check(ctx, ""))
 	if err != nil {
 		return err
@@ -49,16 +39,16 @@ func repairAll(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store)
 	var sessions []string
 	for _, row := range rows {
 		if row.Type == store.DamagedStore {
-			return rebuild(ctx, a, w, s)
+			return rebuild(ctx, w, s)
 		}
 		if !slices.Contains(sessions, row.Session) {
 			sessions = append(sessions, row.Session)
 		}
 	}
-	return repairSessions(ctx, a, w, s, sessions)
+	return repairSessions(ctx, w, s, sessions)
 }
 
-func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, sessions []string) error {
+func repairSessions(ctx context.Context, w *cli.Workspace, s store.Store, sessions []string) error {
 	total := 0
 	for _, id := range sessions {
 		file := filepath.Join(w.Project.DataDir, "damaged", plainName(id)+time.Now().UTC().Format("-20060102-150405.000")+".json")
@@ -72,12 +62,12 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 			return err
 		}
 		for i := range kept {
-			if err := a.Print(terminal.OneLine(kept[i].String()) + "\n"); err != nil {
+			if err := w.App.Print(terminal.OneLine(kept[i].String()) + "\n"); err != nil {
 				return err
 			}
 		}
 		if len(kept) > 0 {
-			a.Say("%s of %s moved to %s", view.Plural(len(kept), "row"), id, file)
+			w.App.Say("%s of %s moved to %s", view.Plural(len(kept), "row"), id, file)
 		}
 		if len(left) > 0 {
 			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, copies all readable data into a new database")
@@ -85,7 +75,7 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 		total += len(kept)
 	}
 	if total == 0 {
-		a.Say("no damage found; nothing was changed")
+		w.App.Say("no damage found; nothing was changed")
 	}
 	return nil
 }
@@ -101,20 +91,20 @@ func plainName(id string) string {
 }
 
 // rebuild closes the store and writes a new database.
-func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) error {
+func rebuild(ctx context.Context, w *cli.Workspace, s store.Store) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: a.Version, Logger: a.Log})
+	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
 	if err != nil {
 		return err
 	}
 	for _, row := range out.Lost {
-		if err := a.Print(terminal.OneLine(row.String()) + "\n"); err != nil {
+		if err := w.App.Print(terminal.OneLine(row.String()) + "\n"); err != nil {
 			return err
 		}
 	}
-	a.Say("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), w.Database(), out.Kept)
+	w.App.Say("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), w.Database(), out.Kept)
 	return nil
 }
 
@@ -147,28 +137,17 @@ func writeAsides(path string, rows []store.Aside) error {
 // maxDays is the maximum age of kept sessions. A number that overflows the calendar would select all sessions.
 const maxDays = 36_500
 
-func gcCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "gc", Short: "Delete unused data from the session store",
-		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to and, with
---archived-days N, sessions that were archived at least N days ago. Sessions in use are skipped. The freed space is
-reused; the file does not shrink.`,
-	}
-	dry := cmd.Flags().Bool("dry-run", false, "show what would be deleted, without deleting it")
-	days := cmd.Flags().Int("archived-days", 0, "also delete sessions that were archived at least `N` days ago")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		o := store.GC{DryRun: *dry}
-		if cmd.Flags().Changed("archived-days") {
-			if *days < 0 || *days > maxDays {
-				return cli.UsageError(fmt.Sprintf("pass a number from 0 to %d", maxDays), "invalid --archived-days %d", *days)
-			}
-			o.Archived = time.Now().AddDate(0, 0, -*days).UnixMilli() + 1
+func (g *group) collect(cmd *cobra.Command, _ []string) error {
+	o := store.GC{DryRun: g.dry}
+	if cmd.Flags().Changed("archived-days") {
+		if g.days < 0 || g.days > maxDays {
+			return cli.UsageError(fmt.Sprintf("pass a number from 0 to %d", maxDays), "invalid --archived-days %d", g.days)
 		}
-		return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
-			return collect(cmd.Context(), a, s, o)
-		})
+		o.Archived = time.Now().AddDate(0, 0, -g.days).UnixMilli() + 1
 	}
-	return a.FormatFlag(cmd)
+	return g.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
+		return collect(cmd.Context(), g.App, s, o)
+	})
 }
 
 // collectedReport is the JSON output.

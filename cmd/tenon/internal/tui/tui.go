@@ -58,22 +58,12 @@ const (
 )
 
 // Command returns "tenon tui".
-func Command(a *cli.App) *cobra.Command {
+func Command(a *cli.App) cli.Command {
 	f := turn.Flags{Chat: true}
-	cmd := &cobra.Command{
-		Use:   "tui [flags] [prompt…]",
-		Short: "Open the terminal UI",
-		Long: `Open the terminal UI.
-
-The arguments are sent as the first prompt. F1 lists the keys. tenon chat is the plain interface, for pipes,
-screen readers and terminals that cannot move the cursor.`,
-		Example: `  tenon tui
-  tenon tui -c
-  tenon tui --agent plan "how would we add a cache?"`,
-		RunE: func(cmd *cobra.Command, args []string) error { return Run(cmd.Context(), a, &f, args) },
+	return cli.Command{
+		Run:  func(cmd *cobra.Command, args []string) error { return Run(cmd.Context(), a, &f, args) },
+		More: f.Register,
 	}
-	f.Register(cmd)
-	return cmd
 }
 
 // Run opens the terminal UI and returns when the user leaves it.
