@@ -93,7 +93,6 @@ func rootCommand(a *cli.App) (*cobra.Command, error) {
 		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%s", problem)
 	})
 	err := a.AddCommands(root, manual, ownCommands(a), sessions.Commands(a), inspect.Commands(a), manage.Commands(a), install.Commands(a))
-	cli.Complete(root)
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID("Diagnose:")
 	root.SetCompletionCommandGroupID("Diagnose:")

@@ -80,6 +80,7 @@ func (a *App) AddCommands(root *cobra.Command, manual string, lists ...Commands)
 	for path := range left {
 		problems = append(problems, fmt.Errorf("the manual lacks the command %s", path))
 	}
+	complete(root)
 	return errors.Join(problems...)
 }
 
@@ -122,13 +123,13 @@ func (a *App) addFlag(cmd *cobra.Command, line string, variables Flags) error {
 		if name != "format" {
 			return fmt.Errorf("the flag --%s of %s has no variable", name, cmd.CommandPath())
 		}
-		a.FormatFlag(cmd)
+		a.formatFlag(cmd)
 	}
 	return nil
 }
 
-// FormatFlag adds the flag that selects the output format.
-func (a *App) FormatFlag(cmd *cobra.Command) {
+// formatFlag adds the flag that selects the output format.
+func (a *App) formatFlag(cmd *cobra.Command) {
 	format := cmd.Flags().String("format", "text", "output `format`: text or json")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if a.JSON = *format == "json"; !a.JSON && *format != "text" {
@@ -179,11 +180,11 @@ func within(cmd *cobra.Command, name string) (paths []string) {
 	return paths
 }
 
-// Complete makes those of the commands below cmd that have no work groups, and lets the others check their arguments by their usage lines, which show
+// complete makes those of the commands below cmd that have no work groups, and lets the others check their arguments by their usage lines, which show
 // optional arguments in brackets. An ellipsis means any number of them.
-func Complete(cmd *cobra.Command) {
+func complete(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
-		Complete(c)
+		complete(c)
 		switch {
 		case c.Args != nil:
 		case c.RunE != nil:
