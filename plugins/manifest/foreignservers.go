@@ -2,11 +2,8 @@ package manifest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,46 +11,27 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// foreignServer is an entry of .mcp.json, mcpServers, or a Gemini extension.
-type foreignServer struct {
-	Type    string            `json:"type"`
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env"`
-	Cwd     string            `json:"cwd"`
-	URL     string            `json:"url"`
-	HTTPURL string            `json:"httpUrl"`
-	Headers map[string]string `json:"headers"`
-}
-
-// foreignServers reads the MCP servers of another host's plugin: those of the manifest, inline or in a file, else those of .mcp.json, in
+// foreignServers reads the MCP servers of another host's plugin: those of the manifest, inline or in files, else those of .mcp.json, in
 // which the object around the servers may be missing.
 func (r *reader) foreignServers(n *checked.Node, manifest string) {
 	r.p.Servers = map[string]Server{}
-	v := n.Get("mcpServers")
-	switch {
-	case v != nil && v.Kind == checked.Object:
+	if v := n.Get("mcpServers"); v != nil && v.Kind == checked.Object {
 		r.serversIn(v.Raw, manifest)
-	case v != nil:
-		for _, file := range r.places(manifest, n, "mcpServers", "", false) {
-			r.serverFile(file)
+	} else {
+		for _, file := range r.places(manifest, n, "mcpServers", ".mcp.json", false) {
+			if path, data, ok := r.part(file, "MCP servers"); ok {
+				r.serversIn(data, path)
+			}
 		}
-	default:
-		r.serverFile(".mcp.json")
 	}
-}
-
-func (r *reader) serverFile(file string) {
-	data, err := r.folder.read(file, checked.MaxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
+	var names []string
+	for _, s := range r.p.Servers {
+		names = append(names, s.Variables...)
 	}
-	where := filepath.Join(r.folder.root, filepath.FromSlash(file))
-	if err != nil {
-		r.warn(where, "", "", "no MCP servers are loaded: %v", err)
-		return
+	if len(names) > 0 {
+		slices.Sort(names)
+		r.p.Description.Capabilities = []sdk.Capability{{Name: sdk.CapabilityEnv, Scope: slices.Compact(names), Reason: "settings of its MCP servers"}}
 	}
-	r.serversIn(data, where)
 }
 
 func (r *reader) serversIn(data []byte, where string) {
@@ -70,36 +48,28 @@ func (r *reader) serversIn(data []byte, where string) {
 		}
 		r.p.Servers[name] = s
 	}
-	r.requestVariables()
-}
-
-// requestVariables adds the variables of the servers to the capabilities.
-func (r *reader) requestVariables() {
-	var names []string
-	for _, s := range r.p.Servers {
-		names = append(names, s.Variables...)
-	}
-	if len(names) > 0 {
-		slices.Sort(names)
-		r.p.Description.Capabilities = []sdk.Capability{{Name: sdk.CapabilityEnv, Scope: slices.Compact(names), Reason: "settings of its MCP servers"}}
-	}
 }
 
 // convertServer converts an entry and checks it as ours are.
 func (r *reader) convertServer(name string, data []byte) (Server, error) {
-	var e foreignServer
+	var e struct {
+		Server
+		HTTPURL string `json:"httpUrl"` // of Gemini
+	}
 	if err := json.Unmarshal(data, &e); err != nil {
 		return Server{}, err
 	}
-	s, err := e.server()
-	if err != nil {
+	s := e.Server
+	if s.Command != "" {
+		s.Type, s.Remote = ServerStdio, Remote{}
+	} else {
+		s.URL, s.Stdio = s.URL+e.HTTPURL, Stdio{}
+		if s.Type != ServerSSE {
+			s.Type = ServerHTTP
+		}
+	}
+	if err := s.replaceForeign(); err != nil {
 		return s, err
-	}
-	if rest, ok := cutVariable(s.Command, rootVariable); ok {
-		s.Command = "." + rest
-	}
-	if s.Cwd == "${"+rootVariable+"}" {
-		s.Cwd = ""
 	}
 	rep := newReport(name)
 	if s.Type == ServerStdio {
@@ -110,19 +80,18 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	return s, rep.err()
 }
 
-// server returns the server with tenon's variables. It names those that it cannot have.
-func (e *foreignServer) server() (Server, error) {
+// replaceForeign replaces the variables of other hosts by those of tenon. The error names those that the server cannot have.
+func (s *Server) replaceForeign() error {
 	var v foreignVariables
-	s := Server{Type: ServerStdio, Stdio: Stdio{Command: v.fixed(e.Command), Cwd: v.fixed(e.Cwd), Env: map[string]string{}}}
-	for _, arg := range e.Args {
-		s.Args = append(s.Args, v.kept(arg))
+	s.Command, s.Cwd, s.URL = v.fixed(s.Command), v.fixed(s.Cwd), v.fixed(s.URL)
+	if rest, ok := cutVariable(s.Command, rootVariable); ok {
+		s.Command = "." + rest
 	}
-	maps.Copy(s.Env, e.Env)
-	if e.Command == "" {
-		s = Server{Type: ServerHTTP, Remote: Remote{URL: v.fixed(e.URL + e.HTTPURL), Headers: maps.Clone(e.Headers)}}
-		if e.Type == ServerSSE {
-			s.Type = ServerSSE
-		}
+	if s.Cwd == "${"+rootVariable+"}" {
+		s.Cwd = ""
+	}
+	for i := range s.Args {
+		s.Args[i] = v.kept(s.Args[i])
 	}
 	for _, values := range []map[string]string{s.Env, s.Headers} {
 		for key, value := range values {
@@ -133,9 +102,9 @@ func (e *foreignServer) server() (Server, error) {
 	s.Variables = slices.Compact(v.names)
 	if len(v.missing) > 0 {
 		slices.Sort(v.missing)
-		return s, fmt.Errorf("it needs %s; add it to your own configuration: tenon mcp add", strings.Join(slices.Compact(v.missing), ", "))
+		return fmt.Errorf("it needs %s; add it to your own configuration: tenon mcp add", strings.Join(slices.Compact(v.missing), ", "))
 	}
-	return s, nil
+	return nil
 }
 
 // foreignVariables collects the user's variables in the texts of a server.

@@ -2,9 +2,6 @@ package manifest
 
 import (
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -15,18 +12,12 @@ import (
 // content is checked by the command hooks; here it only has to be JSON.
 func (r *reader) hookFile() {
 	for _, rel := range []string{sdk.ExtensionNamespace + "/" + usualHooks, usualHooks} {
-		if top, _, _ := strings.Cut(rel, "/"); !r.folder.has(top) {
-			continue
-		}
-		path := filepath.Join(r.folder.root, filepath.FromSlash(rel))
-		data, err := r.folder.read(rel, checked.MaxBytes)
-		if errors.Is(err, fs.ErrNotExist) {
+		path, data, ok := r.part(rel, "command hooks")
+		if !ok {
 			continue
 		}
 		rep := newReport(path)
 		switch {
-		case err != nil:
-			r.warn(path, "", "", "no command hooks are loaded: %v", err)
 		case rep.src.Parse(data, &rep.Report) == nil:
 			r.warnAll(rep, "no command hooks are loaded: ")
 		case r.p.HookFile != "":

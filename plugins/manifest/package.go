@@ -141,6 +141,19 @@ func (r *reader) warnAll(rep *report, prefix string) {
 	}
 }
 
+// part reads a file with some parts of the package, and returns its path. It reports false without the file, and after a warning.
+func (r *reader) part(rel, parts string) (path string, data []byte, ok bool) {
+	if top, _, _ := strings.Cut(rel, "/"); !r.folder.has(top) {
+		return "", nil, false
+	}
+	path = filepath.Join(r.folder.root, filepath.FromSlash(rel))
+	data, err := r.folder.read(rel, checked.MaxBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.warn(path, "", "", "no %s are loaded: %v", parts, err)
+	}
+	return path, data, err == nil
+}
+
 // folder gives access to the files of a package that stay inside of it.
 type folder struct {
 	root  string // absolute, resolved

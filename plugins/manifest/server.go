@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,13 +63,8 @@ type Remote struct {
 
 // servers reads mcp.json. A file that is wrong as a whole gives no servers, an entry that is wrong is left out.
 func (r *reader) servers() {
-	if !r.folder.has(mcpFile) {
-		return
-	}
-	path := filepath.Join(r.folder.root, mcpFile)
-	data, err := r.folder.read(mcpFile, checked.MaxBytes)
-	if err != nil {
-		r.warn(path, "", "", "no MCP servers are loaded: %v", err)
+	path, data, ok := r.part(mcpFile, "MCP servers")
+	if !ok {
 		return
 	}
 	rep := newReport(path)
