@@ -86,10 +86,16 @@ func inGit(name string) bool {
 type checker struct {
 	bytes int64
 	found []Entry
-	seen  map[string]int // by folded name: index in found
+	seen  map[string]place // by folded name
 }
 
-func newChecker() *checker { return &checker{seen: map[string]int{}} }
+// place is what is at a name: an entry, or a directory that others are below and that is not listed itself.
+type place struct {
+	Entry
+	listed bool
+}
+
+func newChecker() *checker { return &checker{seen: map[string]place{}} }
 
 // shown returns a name from an archive for a message.
 func shown(name string) string { return visible.Clean(name, 200) }
@@ -117,17 +123,34 @@ func (c *checker) add(e Entry) error {
 	if e.Kind == KindLink && (len(e.Target) > maxTarget || !utf8.ValidString(e.Target) || strings.ContainsRune(e.Target, 0)) {
 		return unsafe(name, "the target of the link is not a path")
 	}
-	key := c.key(name)
-	if at, ok := c.seen[key]; ok {
-		return unsafe(name, "the same file as %s on some systems; rename one of them", shown(c.found[at].Name))
+	if at, ok := c.seen[folded(name)]; ok && (at.listed || at.Kind != e.Kind || at.Name != name) {
+		return unsafe(name, "the same file as %s on some systems; rename one of them", shown(at.Name))
 	}
-	c.seen[key] = len(c.found)
+	c.seen[folded(name)] = place{e, true}
 	c.found = append(c.found, e)
+	return c.addAbove(name)
+}
+
+// addAbove adds the directories above an entry. It refuses those that are something else, or are written in two ways: a/x and A/y.
+func (c *checker) addAbove(name string) error {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		at, ok := c.seen[folded(dir)]
+		switch {
+		case !ok:
+			c.seen[folded(dir)] = place{Entry: Entry{Name: dir, Kind: KindDir}}
+		case at.Name != dir:
+			return unsafe(name, "its directory is also written %s; use one spelling", shown(at.Name))
+		case at.Kind != KindDir:
+			return unsafe(name, "%s is not a directory", shown(dir))
+		default:
+			return nil // so are those above it
+		}
+	}
 	return nil
 }
 
-// key returns a text that is equal for names of the same file on some file system.
-func (c *checker) key(name string) string {
+// folded returns a text that is equal for names of the same file on some file system.
+func folded(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
@@ -173,15 +196,11 @@ func (c *checker) Write(content []byte) (int, error) {
 	return len(content), nil
 }
 
-// content judges the entries together: what is below what, and where links lead.
-// With cut, one folder around everything is left out.
-func (c *checker) content(cut bool) (*Content, error) {
+// content returns the entries as they are to be written. With cut, one folder around everything is left out.
+func (c *checker) content(cut bool) *Content {
 	out := &Content{entries: c.found, omit: map[string]bool{}}
 	if cut {
 		out.prefix = c.folder()
-	}
-	if err := c.directories(); err != nil {
-		return nil, err
 	}
 	for _, e := range c.found {
 		if e.Kind == KindLink && !c.inside(e, out.prefix) {
@@ -192,33 +211,7 @@ func (c *checker) content(cut bool) (*Content, error) {
 			out.LeftOut = append(out.LeftOut, e.Name+": git's own files")
 		}
 	}
-	return out, nil
-}
-
-// directories refuses entries below something that is not a directory, and directories that are written in two ways: a/x and A/y.
-func (c *checker) directories() error {
-	spelled := map[string]string{}
-	for _, e := range c.found {
-		for dir := path.Dir(e.Name); dir != "."; dir = path.Dir(dir) {
-			key := c.key(dir)
-			at, listed := c.seen[key]
-			other, again := spelled[key]
-			if listed {
-				other = c.found[at].Name
-			}
-			switch {
-			case (listed || again) && other != dir:
-				return unsafe(e.Name, "its directory is also written %s; use one spelling", shown(other))
-			case listed && c.found[at].Kind != KindDir:
-				return unsafe(e.Name, "%s is not a directory", shown(dir))
-			}
-			spelled[key] = dir
-			if again {
-				break // and so are those above it
-			}
-		}
-	}
-	return nil
+	return out
 }
 
 // folder returns the one folder around everything, with a slash. Most archives have one: package/, name-1.0/.
@@ -248,7 +241,7 @@ func (c *checker) inside(e Entry, prefix string) bool {
 		}
 		at := path.Dir(e.Name)
 		for segment := range strings.SplitSeq(e.Target, "/") {
-			if n, ok := c.seen[c.key(at)]; ok && c.found[n].Kind == KindLink {
+			if c.seen[folded(at)].Kind == KindLink {
 				return false // what .. means behind a link depends on the file system
 			}
 			at = path.Join(at, segment)
@@ -256,11 +249,11 @@ func (c *checker) inside(e Entry, prefix string) bool {
 				return false
 			}
 		}
-		n, ok := c.seen[c.key(at)]
-		if !ok || c.found[n].Kind != KindLink {
+		to := c.seen[folded(at)]
+		if to.Kind != KindLink {
 			return true
 		}
-		e = c.found[n]
+		e = to.Entry
 	}
 	return false
 }

@@ -19,6 +19,7 @@ type Git struct {
 	Tree    string // a commit, or COMMIT:DIRECTORY
 
 	entries    []gitEntry
+	objects    strings.Builder // of the entries, a line each
 	submodules []string
 }
 
@@ -107,6 +108,7 @@ func (g *Git) parse(list []byte) (err error) {
 			return fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, maxBytes>>20)
 		}
 		g.entries = append(g.entries, e)
+		fmt.Fprintln(&g.objects, e.object)
 	}
 	return nil
 }
@@ -114,10 +116,7 @@ func (g *Git) parse(list []byte) (err error) {
 // each reads the content of the entries from one git cat-file.
 func (g *Git) each(ctx context.Context, visit visitor) (err error) {
 	cmd := g.Command(ctx, "cat-file", "--batch")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
+	cmd.Stdin = strings.NewReader(g.objects.String())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -126,7 +125,6 @@ func (g *Git) each(ctx context.Context, visit visitor) (err error) {
 		return err
 	}
 	defer func() {
-		_ = in.Close()
 		if err != nil {
 			_ = cmd.Cancel()
 		}
@@ -136,9 +134,6 @@ func (g *Git) each(ctx context.Context, visit visitor) (err error) {
 	}()
 	answers := bufio.NewReaderSize(out, 64<<10)
 	for _, e := range g.entries {
-		if _, err := fmt.Fprintln(in, e.object); err != nil {
-			return err
-		}
 		if err := object(answers, e, visit); err != nil {
 			return err
 		}

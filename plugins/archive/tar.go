@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"compress/flate"
 	"compress/gzip"
 	"context"
@@ -27,12 +28,16 @@ func (f tarFile) each(ctx context.Context, visit visitor) error {
 		return fmt.Errorf("%w: not a gzip file: %w", ErrUnsafe, err)
 	}
 	unzip.Multistream(false)
-	stream := &bounded{in: unzip, left: maxBytes + maxEntries*overhead}
-	if err := entries(ctx, tar.NewReader(stream), visit); err != nil {
-		return err
+	stream := &io.LimitedReader{R: unzip, N: maxBytes + maxEntries*overhead}
+	err = entries(ctx, tar.NewReader(stream), visit)
+	if err == nil {
+		_, err = io.Copy(padding{}, stream)
 	}
-	if err := zeros(stream); err != nil {
-		return err
+	switch {
+	case stream.N <= 0:
+		return fmt.Errorf("%w: it is too large when it is unpacked", ErrUnsafe)
+	case err != nil:
+		return broken(err)
 	}
 	if _, err := input.ReadByte(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: data after the end of the gzip stream", ErrUnsafe)
@@ -50,14 +55,14 @@ func entries(ctx context.Context, t *tar.Reader, visit visitor) error {
 			return nil
 		}
 		if err != nil {
-			return broken(err)
-		}
-		e, err := tarEntry(h)
-		if err != nil {
 			return err
 		}
-		if err := visit(e, t); err != nil {
-			return broken(err)
+		e, err := tarEntry(h)
+		if err == nil {
+			err = visit(e, t)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -107,39 +112,15 @@ func tarEntry(h *tar.Header) (e Entry, err error) {
 	return e, nil
 }
 
-// zeros reads the rest of a stream, which must be padding.
-func zeros(r io.Reader) error {
-	buffer := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buffer)
-		for _, b := range buffer[:n] {
-			if b != 0 {
-				return fmt.Errorf("%w: data after the end of the tar archive", ErrUnsafe)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return broken(err)
-		}
-	}
-}
+// padding is what follows the end mark of a tar: zeros.
+type padding struct{}
 
-// bounded fails if more bytes are read than permitted.
-type bounded struct {
-	in   io.Reader
-	left int64
-}
-
-// Read reads from the stream.
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, fmt.Errorf("%w: it is too large when it is unpacked", ErrUnsafe)
+// Write refuses everything else.
+func (padding) Write(p []byte) (int, error) {
+	if len(bytes.Trim(p, "\x00")) > 0 {
+		return 0, fmt.Errorf("%w: data after the end of the tar archive", ErrUnsafe)
 	}
-	n, err := b.in.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
+	return len(p), nil
 }
 
 // Pack writes the files of d as a .tar.gz, in a folder of this name. The same files have the same bytes: the archive has no times, owners
@@ -171,8 +152,5 @@ func Pack(ctx context.Context, w io.Writer, d Directory, folder string) error {
 		_, err := io.Copy(io.MultiWriter(t, c), content)
 		return err
 	})
-	if err == nil {
-		_, err = c.content(true)
-	}
 	return errors.Join(err, t.Close(), z.Close())
 }
