@@ -60,10 +60,7 @@ func (h History) Change(ctx context.Context, path string, f func(*File) (*File, 
 		if err := changed.write(path); err != nil {
 			return err
 		}
-		if err := h.keep(path, changed); err != nil {
-			return err
-		}
-		return h.prune(path)
+		return h.keep(path, changed)
 	})
 }
 
@@ -119,34 +116,24 @@ func (h History) Digests() (map[trust.Digest]bool, error) {
 	return out, nil
 }
 
-// keep adds a state as the newest generation, unless it is the newest.
+// keep adds a state as the newest generation, unless it is the newest, and deletes the oldest ones.
 func (h History) keep(path string, f *File) error {
 	list, err := h.generations(path)
 	if err != nil {
 		return err
 	}
-	next := 1
+	last := 0
 	if len(list) > 0 {
-		last := list[len(list)-1]
-		next = last + 1
+		last = list[len(list)-1]
 		if newest, err := Read(h.file(path, last)); err == nil && bytes.Equal(newest.Encode(), f.Encode()) {
 			return nil
 		}
 	}
-	return atomicfile.Write(h.file(path, next), f.Encode(), atomicfile.Options{MakeDirs: 0o700, Sync: true})
-}
-
-// prune deletes the oldest generations.
-func (h History) prune(path string) error {
-	list, err := h.generations(path)
-	if err != nil {
-		return err
+	err = atomicfile.Write(h.file(path, last+1), f.Encode(), atomicfile.Options{MakeDirs: 0o700, Sync: true})
+	for i := 0; err == nil && i <= len(list)-kept; i++ {
+		err = os.Remove(h.file(path, list[i]))
 	}
-	var problems []error
-	for _, n := range list[:max(0, len(list)-kept)] {
-		problems = append(problems, os.Remove(h.file(path, n)))
-	}
-	return errors.Join(problems...)
+	return err
 }
 
 // generations returns the numbers of the generations of a lock file, ascending.
