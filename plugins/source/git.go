@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
-	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/archive"
@@ -53,18 +52,25 @@ func (f *Fetcher) commit(ctx context.Context, r Ref, commit string) (repo, found
 
 // repository returns the bare repository of the cache for an address.
 func (f *Fetcher) repository(ctx context.Context, address string) (string, error) {
-	repo, _, err := f.cached("git", shortSum(address))
-	if err == nil {
-		err = os.MkdirAll(repo, 0o700)
+	repo, ok, err := f.cached("git", shortSum(address))
+	if err != nil || ok {
+		return repo, err
 	}
+	temp, err := os.MkdirTemp(filepath.Dir(repo), ".new-")
 	if err != nil {
 		return "", err
 	}
-	// One that exists keeps what it has. No template: it would bring hooks.
-	return repo, filelock.Do(ctx, repo+".lock", lockTimeout, func() error {
-		_, err := f.runGit(ctx, repo, "init", "--quiet", "--bare", "--template=")
-		return err
-	})
+	// No template: it would bring hooks.
+	if _, err := f.runGit(ctx, temp, "init", "--quiet", "--bare", "--template="); err != nil {
+		return "", errors.Join(err, os.RemoveAll(temp))
+	}
+	if err := os.Rename(temp, repo); err != nil {
+		if _, missing := os.Lstat(repo); missing != nil {
+			return "", errors.Join(err, os.RemoveAll(temp))
+		}
+		return repo, os.RemoveAll(temp) // another process made it
+	}
+	return repo, nil
 }
 
 // hasCommit reports whether a repository of the cache has a commit with all its files. An interrupted fetch of an older tenon may have stored
