@@ -279,7 +279,7 @@ func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte
 		return out, nil
 	}
 	in := []byte(strings.Join(hashes, "\n") + "\n")
-	answer, err := r.run(ctx, in, nil, "cat-file", "--batch")
+	answer, err := r.run(ctx, in, "cat-file", "--batch")
 	if err != nil {
 		return nil, err
 	}

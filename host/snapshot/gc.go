@@ -67,7 +67,7 @@ func (r *Repo) prune(ctx context.Context, before time.Time) error {
 			}
 		}
 	}
-	_, err = r.run(ctx, nil, []string{"gc.packRefs=false"}, "gc", "--quiet", "--prune="+before.UTC().Format(time.RFC3339))
+	_, err = r.run(ctx, nil, "gc", "--quiet", "--prune="+before.UTC().Format(time.RFC3339))
 	return err
 }
 

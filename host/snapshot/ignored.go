@@ -1,39 +1,73 @@
 package snapshot
 
 import (
-	"bytes"
-	"context"
 	"errors"
-	"fmt"
-	"os/exec"
-	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/internal/gitignore"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// ignored asks git of each path, relative to a working tree with slashes, whether it ignores it. No directory above a path may be ignored.
-func (r *Repo) ignored(ctx context.Context, worktree string, paths []string) ([]bool, error) {
-	var more []string
-	if list, _ := excludes(worktree); list != "" {
-		more = []string{"core.excludesFile=" + list}
-	}
-	in := []byte("./" + strings.Join(paths, "\x00./") + "\x00")
-	args := []string{"-C", worktree, "--work-tree", worktree, "check-ignore", "--no-index", "--stdin", "-z", "--verbose", "--non-matching"}
-	answer, err := r.run(ctx, in, more, args...)
-	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == 1) { // 1: it ignores none
-		return nil, err
-	}
-	// Each answer is source, line, pattern and path, each ended by a zero byte. The first three are empty when no pattern matches; a
-	// pattern that begins with an exclamation mark takes the path in again.
-	fields := bytes.Split(answer, []byte{0})
-	if len(fields) != 4*len(paths)+1 {
-		return nil, fmt.Errorf("git check-ignore: %d fields for %d paths", len(fields), len(paths))
-	}
-	out := make([]bool, len(paths))
-	for i, path := range paths {
-		f := fields[4*i : 4*i+4]
-		if strings.TrimPrefix(string(f[3]), "./") != path {
-			return nil, fmt.Errorf("git check-ignore: asked for %q, answered for %q", path, f[3])
+// maxList is git's own limit for a list of ignored names, in bytes.
+const maxList = 100 << 20
+
+// errList is the error of a .gitignore that is a pipe or a device.
+var errList = errors.New(".gitignore is not a file")
+
+// rules decide which names in a directory are ignored. The lists are read again only if a name has to be judged.
+type rules struct {
+	id       string // names the contents of the lists
+	patterns func() gitignore.Rules
+}
+
+// noRules hold at the top of a repository.
+func noRules() *rules { return &rules{patterns: func() gitignore.Rules { return nil }} }
+
+// add returns the rules with those of a list in the directory dir.
+func (r *rules) add(dir string, list entry) *rules {
+	return &rules{id: hashOf("rules", []byte(r.id+list.Hash)), patterns: sync.OnceValue(func() gitignore.Rules {
+		content, err := projectfs.ReadRegular(list.Name, maxList)
+		if err != nil { // it was deleted meanwhile; the next scan notices that
+			return r.patterns()
 		}
-		out[i] = len(f[0]) > 0 && !bytes.HasPrefix(f[2], []byte("!"))
+		return r.patterns().Add(dir, content)
+	})}
+}
+
+// rules returns the rules that hold in the directory, and notes its lists in the result.
+func (v *visit) rules(above *rules) (here *rules, err error) {
+	here = above
+	if v.n.repository() {
+		here = noRules()
+		if name, is := excludes(v.name); name != "" {
+			v.n.Excludes = v.list(name, is, v.was.Excludes)
+			here = here.add(v.path, v.n.Excludes)
+		}
 	}
-	return out, nil
+	if e := v.n.find(".gitignore"); e == nil || e.Dir {
+		return here, nil
+	}
+	is, err := v.look.stamp(".gitignore")
+	switch {
+	case err != nil:
+		return here, ignoreMissing(err)
+	case is.kind() == 0:
+		return nil, errList
+	case is.kind() == kindFile: // git follows no link
+		v.n.Gitignore = v.list(v.name+".gitignore", is, v.was.Gitignore)
+		here = here.add(v.path, v.n.Gitignore)
+	}
+	return here, nil
+}
+
+// list returns what is known about a list of ignored names. One that cannot be read has no rules, as for git.
+func (v *visit) list(name string, is stamp, was entry) entry {
+	if was.Name == name && was.Settled && was.Stamp == is {
+		return was
+	}
+	content, err := projectfs.ReadRegular(name, maxList)
+	if err != nil {
+		return entry{}
+	}
+	return entry{Name: name, Stamp: is, Settled: is.settled(v.begun), Hash: hashOf(objectBlob, content)}
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -120,9 +119,6 @@ func (r *Repo) prepare(ctx context.Context) error {
 	if r.ready.Load() {
 		return nil
 	}
-	if err := ignoreMissing(os.Remove(filepath.Join(r.dir, "info", "exclude"))); err != nil { // an earlier version wrote one, and git reads it
-		return err
-	}
 	description := filepath.Join(r.dir, "description") // names the project for users; written last
 	if _, err := os.Stat(description); err == nil {
 		r.ready.Store(true)
@@ -136,10 +132,8 @@ func (r *Repo) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	cmd := exec.CommandContext(ctx, r.git, "init", "-q", "--bare", "--template=", r.dir)
-	cmd.Env = cleanEnv()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("make %s: %w: %s", r.dir, errors.Join(ctx.Err(), err), bytes.TrimSpace(out))
+	if _, err := r.run(ctx, nil, "init", "-q", "--bare", "--template=", r.dir); err != nil {
+		return fmt.Errorf("make %s: %w", r.dir, err)
 	}
 	err := os.WriteFile(description, []byte(r.worktree+"\n"), 0o600)
 	r.ready.Store(err == nil)
@@ -181,39 +175,22 @@ func cleanEnv() []string {
 	return env
 }
 
-// settings returns the settings of every git command.
-func settings() []string {
-	list := []string{
-		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.autocrlf=false", "core.attributesFile=" + os.DevNull,
-		"core.excludesFile=" + os.DevNull, "core.untrackedCache=false", "core.splitIndex=false", "core.logAllRefUpdates=false",
-		"gc.auto=0", "core.bare=false",
-	}
-	if runtime.GOOS != "windows" { // where every name goes
-		list = append(list, "core.protectNTFS=false", "core.protectHFS=false")
-	}
-	return list
-}
-
-// command returns a git command that uses only our directory and the project's files.
-func (r *Repo) command(ctx context.Context, more []string, args ...string) *exec.Cmd {
-	var all []string
-	for _, s := range append(settings(), more...) {
-		all = append(all, "-c", s)
-	}
-	cmd := exec.CommandContext(ctx, r.git, append(all, args...)...)
-	cmd.Dir = r.worktree
-	cmd.Env = append(cleanEnv(), "GIT_DIR="+r.dir, "GIT_WORK_TREE="+r.worktree)
+// command returns a git command, which knows only our directory: no file of the project, and no repository of the user.
+func (r *Repo) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, r.git, append([]string{"-c", "gc.auto=0", "-c", "gc.packRefs=false", "-c", "core.compression=1"}, args...)...)
+	cmd.Dir = r.dir
+	cmd.Env = append(cleanEnv(), "GIT_DIR="+r.dir)
 	cmd.WaitDelay = time.Second
 	return cmd
 }
 
-// run runs git and returns its output, also with an error. in may be nil.
-func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string) ([]byte, error) {
-	cmd := r.command(ctx, more, args...)
+// run runs git and returns its output. in may be nil.
+func (r *Repo) run(ctx context.Context, in []byte, args ...string) ([]byte, error) {
+	cmd := r.command(ctx, args...)
 	var out, problem bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &problem
 	if err := cmd.Run(); err != nil {
-		return out.Bytes(), fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), cmp.Or(ctx.Err(), err), bytes.TrimSpace(problem.Bytes()))
+		return nil, fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), cmp.Or(ctx.Err(), err), bytes.TrimSpace(problem.Bytes()))
 	}
 	return out.Bytes(), nil
 }

@@ -311,6 +311,9 @@ func TestGitMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.openWith(snapshot.Options{Git: old})
+	for i := range 150 { // so many that git stores them
+		p.write(fmt.Sprintf("many/%d", i), fmt.Sprint(i))
+	}
 	if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown option") {
 		t.Errorf("Take() = %v, want what git says", err)
 	}

@@ -15,7 +15,7 @@ import (
 const stateFile = "state"
 
 // stateVersion begins the file, with the names of files that no state holds. A file of another form is not read.
-const stateVersion = "tenon state 4\n"
+const stateVersion = "tenon state 5\n"
 
 func (r *Repo) version() string { return stateVersion + strings.Join(r.exclude, "\x00") + "\n" }
 

@@ -7,10 +7,11 @@ import (
 
 // example is a state with one of everything.
 func example() *node {
-	deep := &node{Stamp: stamp{Mode: kindDir | 0o755, Mtime: 5, Ctime: 9, Inode: 3}, Unreadable: true, Left: 1}
+	deep := &node{Stamp: stamp{Mode: kindDir | 0o755, Mtime: 5, Ctime: 9, Inode: 3}, Unreadable: true}
 	return &node{
 		Stamp: stamp{Mode: kindDir | 0o700, Size: 4096, Mtime: -1, Ctime: 1 << 60, Inode: 1 << 63}, Settled: true,
-		Rules: stamp{Mode: kindFile, Size: 2},
+		Gitignore: entry{Name: "/.gitignore", Stamp: stamp{Mode: kindFile, Size: 2}, Settled: true, Hash: hashOf(objectBlob, nil)},
+		Excludes:  entry{Name: "/.git/info/exclude"}, Rules: hashOf("rules", nil),
 		Entries: []entry{
 			{Name: "a\xff", Stamp: stamp{Mode: kindFile | 0o644, Size: 3}, Settled: true, Hash: hashOf(objectBlob, []byte("abc"))},
 			{Name: "large", Stamp: stamp{Mode: kindFile | 0o644, Size: 1 << 40}},
@@ -19,7 +20,7 @@ func example() *node {
 			{Name: "x", Dir: true, Ignored: true, Settled: true},
 			{Name: "y", Ignored: true, Settled: true},
 		},
-		Hash: hashOf(objectTree, nil), Left: 2,
+		Hash: hashOf(objectTree, nil),
 	}
 }
 

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 const (
-	// pins is the directory of references to trees.
+	// pins is the directory of references to trees, below the git directory.
 	pins = "refs/tenon"
 	// saveFiles is the number of files read, and saveAfter the time, after which the state is written to the disk for the next process. That
 	// process reads the files that changed since.
@@ -20,75 +22,79 @@ const (
 	saveAfter = 10 * time.Second
 )
 
-// errSlow is returned if a Take exceeds Limits.MaxTime.
+// errSlow is the cause of the end of a scan that takes too long.
 var errSlow = errors.New("a snapshot of this project takes too long")
 
-// Take keeps the current state of the files. Without changes since the last Take it only checks the stamps of files; git runs only to decide
-// whether it ignores a new name, and to store many files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on
-// for a day. Record and Run work anyway.
-func (r *Repo) Take(ctx context.Context) (*Tree, error) {
+// Take keeps the current state of the files. Without changes since the last Take it only checks the stamps of files; git runs only to
+// store many files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on for a day. Record and Run work anyway.
+func (r *Repo) Take(ctx context.Context) (tree *Tree, err error) {
 	if r.slow.Load() {
 		return nil, r.tooSlow()
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, r.limits.MaxTime, errSlow)
 	defer cancel()
-	var t *Tree
-	err := r.exclusive(limited, func() (err error) {
-		if t, err = r.scan(limited); err == nil || limited.Err() != nil {
-			return err
-		}
-		t, err = r.scan(limited) // something may have been changed while it was looked at
+	err = r.exclusive(limited, func() (err error) {
+		tree, err = r.take(limited)
 		return err
 	})
 	if err != nil && context.Cause(limited) == errSlow {
 		r.slow.Store(true)
 		err = errors.Join(r.tooSlow(), os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
 	}
-	return t, err
+	return tree, err
 }
 
 func (r *Repo) tooSlow() error {
 	return fmt.Errorf("%w for a day: %w: more than %s", ErrOff, errSlow, r.limits.MaxTime)
 }
 
-// scan returns the current state of the files. The caller holds the lock.
-func (r *Repo) scan(ctx context.Context) (*Tree, error) {
-	if r.last == nil || !r.pinned(r.last.Hash) { // new here, or removed with its contents by another process
-		r.saved, r.since = time.Now(), 0
-		if r.last = r.load(); r.last != nil && !r.pinned(r.last.Hash) {
-			r.last = nil
-		}
+// take does the work of Take. The caller holds mu and the lock.
+func (r *Repo) take(ctx context.Context) (*Tree, error) {
+	if r.last == nil {
+		r.last, r.saved = r.load(), time.Now()
 	}
-	s := &scan{r: r, begun: time.Now()}
-	root, err := s.look(ctx, r.last)
-	if err != nil {
+	if r.last != nil && !r.pinned(r.last.Hash) { // removed with its contents by another process
+		r.last = nil
+	}
+	scanning, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	s := &scan{
+		Repo: r, ctx: scanning, fail: fail, begun: time.Now(),
+		store: &packer{repo: r, ctx: scanning}, room: make(chan struct{}, 2*runtime.GOMAXPROCS(0)),
+	}
+	root := s.dir("/", r.last, noRules())
+	if err := errors.Join(context.Cause(scanning), s.store.close()); err != nil {
 		return nil, err
 	}
-	if r.last == nil || r.last.Hash != root.Hash {
-		if err := r.pin(root.Hash); err != nil {
-			return nil, err
-		}
+	if root == nil || root.Unreadable {
+		return nil, fmt.Errorf("directory %s cannot be read", r.worktree)
+	}
+	if err := r.pin(root.Hash); err != nil {
+		return nil, err
 	}
 	isNew := r.last == nil
-	r.since += s.read
-	r.last = root
+	r.last, r.since = root, r.since+int(s.looked.Load())
 	if isNew || r.since > saveFiles || r.since > 0 && time.Since(r.saved) > saveAfter {
 		if err := r.save(root); err != nil {
 			return nil, err
 		}
 		r.saved, r.since = time.Now(), 0
 	}
-	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root}, nil
+	slices.Sort(s.leftOut)
+	return &Tree{Hash: root.Hash, LeftOut: s.leftOut, root: root}, nil
 }
 
 // pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.
 func (r *Repo) pin(tree string) error {
+	if r.pinned(tree) {
+		return nil
+	}
 	// An empty one, for want of space, would stop git gc.
-	return atomicfile.Write(filepath.Join(r.dir, filepath.FromSlash(pins), tree), []byte(tree+"\n"), atomicfile.Options{MakeDirs: 0o700})
+	return atomicfile.Write(filepath.Join(r.dir, pins, tree), []byte(tree+"\n"), atomicfile.Options{MakeDirs: 0o700})
 }
 
 // pinned reports whether a tree is kept, and makes it young again.
 func (r *Repo) pinned(tree string) bool {
 	now := time.Now()
-	return os.Chtimes(filepath.Join(r.dir, filepath.FromSlash(pins), tree), now, now) == nil
+	return os.Chtimes(filepath.Join(r.dir, pins, tree), now, now) == nil
 }

@@ -1,0 +1,107 @@
+// Package gitignore matches paths with the patterns of .gitignore files (gitignore(5)). A test of package search/ignore compares it with git on
+// random trees.
+//
+// Patterns are matched by doublestar: it compares characters, not bytes, it knows no classes such as [[:alpha:]] and no ] at the start of a
+// set, and a set such as [!a] matches a slash.
+package gitignore
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
+)
+
+// Rules are patterns that apply in one directory: its own and those of the directories above it. The last one that matches decides.
+type Rules []pattern
+
+// pattern is one line of an ignore file.
+type pattern struct {
+	negated bool // a match means: not ignored
+	dirOnly bool
+	base    bool   // has no slash, so it is compared with the last component of a path
+	glob    string // for package doublestar
+	below   int    // where a path begins that is relative to the directory of the file
+}
+
+// Add returns the rules with those in the content of an ignore file, which is in the directory dir, an absolute path. It returns no errors: an
+// invalid line matches nothing.
+func (r Rules) Add(dir string, content []byte) Rules {
+	r = slices.Clip(r)
+	below := len(strings.TrimSuffix(filepath.ToSlash(dir), "/")) + 1
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	for line := range strings.Lines(string(content)) {
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		p := newPattern(trimSpaces(line))
+		p.below = below
+		r = append(r, p)
+	}
+	return r
+}
+
+// Match reports whether a rule applies to path, an absolute path with slashes below all directories of the rules, and whether the
+// last one that does ignores it. It does not check whether a directory above the path is ignored.
+func (r Rules) Match(path string, isDir bool) (applies, ignored bool) {
+	base := strings.LastIndexByte(path, '/') + 1
+	for _, p := range slices.Backward(r) {
+		if p.match(path, base, isDir) {
+			return true, !p.negated
+		}
+	}
+	return false, false
+}
+
+// newPattern parses one pattern. An empty one matches nothing.
+func newPattern(text string) (p pattern) {
+	text, p.negated = strings.CutPrefix(text, "!")
+	text, p.dirOnly = strings.CutSuffix(text, "/")
+	p.base = !strings.Contains(text, "/")
+	if !p.base {
+		text = strings.TrimPrefix(text, "/")
+	}
+	text = stars().ReplaceAllString(text, "**")
+	if strings.HasSuffix(text, "/**") {
+		text += "/*" // not the directory itself
+	}
+	// Braces have no meaning in git. Escaped characters stay as they are.
+	p.glob = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`).Replace(text)
+	return p
+}
+
+// stars matches stars that mean the same as two.
+var stars = lazyregexp.New(`\*{3,}`)
+
+// trimSpaces removes the unescaped spaces at the end of line.
+func trimSpaces(line string) string {
+	end := 0 // where the trailing spaces begin
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case ' ':
+			continue
+		case '\\':
+			if i++; i == len(line) {
+				return line
+			}
+		}
+		end = i + 1
+	}
+	return line[:end]
+}
+
+// match reports whether the pattern matches an absolute path, whose last component begins at base.
+func (p *pattern) match(path string, base int, isDir bool) bool {
+	if p.dirOnly && !isDir {
+		return false
+	}
+	if !p.base {
+		base = p.below
+	}
+	return doublestar.MatchUnvalidated(p.glob, path[base:])
+}
