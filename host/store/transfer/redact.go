@@ -41,9 +41,22 @@ func (f *File) Redact() (*File, error) {
 	if _, err := rand.Read(r.key); err != nil {
 		return nil, err
 	}
-	out, err := r.file(f)
+	whole := *f
+	whole.Damaged = nil
+	data, err := json.Marshal(whole)
 	if err != nil {
 		return nil, err
+	}
+	var value map[string]any
+	if err := jsontext.DecodeExact(data, &value); err != nil {
+		return nil, err
+	}
+	if data, err = json.Marshal(r.object(value, wire)); err != nil {
+		return nil, err
+	}
+	out := &File{}
+	if err := json.Unmarshal(data, out); err != nil {
+		return nil, fmt.Errorf("redact session %s: %w", f.Info.ID, err)
 	}
 	for _, d := range f.Damaged {
 		if d.Type == store.DamagedBlob {
@@ -58,35 +71,6 @@ type redactor struct {
 	keep  []string // structure
 	known []string // fields
 	key   []byte
-}
-
-func (r *redactor) file(f *File) (*File, error) {
-	out := &File{}
-	info := *f.Info
-	info.Permission = nil // its patterns are paths and commands
-	bare := File{Info: &info, Messages: f.Messages, Todos: f.Todos}
-	data, err := json.Marshal(bare)
-	if err != nil {
-		return nil, err
-	}
-	var value map[string]any
-	if err := jsontext.DecodeExact(data, &value); err != nil {
-		return nil, err
-	}
-	if data, err = json.Marshal(r.object(value, wire)); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(data, out); err != nil {
-		return nil, fmt.Errorf("redact session %s: %w", f.Info.ID, err)
-	}
-	for _, child := range f.Children {
-		c, err := r.file(child)
-		if err != nil {
-			return nil, err
-		}
-		out.Children = append(out.Children, c)
-	}
-	return out, nil
 }
 
 // zone determines which of its texts and numbers a value keeps.
@@ -134,6 +118,9 @@ func (r *redactor) value(key string, v any, z zone) any {
 func (r *redactor) object(v map[string]any, z zone) map[string]any {
 	out := make(map[string]any, len(v))
 	for k, value := range v {
+		if z == wire && (k == "permission" || k == "outputs") { // patterns are paths and commands
+			continue
+		}
 		name, inner := k, z
 		if _, number := value.(json.Number); !number { // tokens.input is a number
 			inner = z.inside(k)
