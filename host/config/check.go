@@ -39,13 +39,16 @@ func (l *loader) layer(s *source) (tree, map[string]Origin) {
 	layer := out.(tree)
 	c.lower(layer)
 	if c.src.layer == LayerProject {
-		c.restrictProject(layer)
+		c.restrictPaths(layer)
 	}
 	return layer, c.origins
 }
 
-// Own reads values that have several forms.
+// Own reads values that have several forms, and leaves out those that a file of the project may not contain.
 func (c *checker) Own(p place, n *checked.Node, t reflect.Type) (value any, ok, own bool) {
+	if c.src.layer == LayerProject && c.refuses(p, n) {
+		return nil, false, true
+	}
 	switch t {
 	case reflect.TypeFor[sdk.PermissionRules]():
 		value, ok = c.permission(p, n)
