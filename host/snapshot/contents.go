@@ -41,8 +41,9 @@ func (p *packer) add(hash string, content []byte) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(p.in, "blob\ndata %d\n%s\n", len(content), content)
-	return err
+	fmt.Fprintf(p.in, "blob\ndata %d\n", len(content))
+	p.in.Write(content)
+	return p.in.WriteByte('\n') // the error of any of the three
 }
 
 func (p *packer) start() (err error) {

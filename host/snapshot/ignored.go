@@ -16,7 +16,7 @@ var errList = errors.New(".gitignore is not a file")
 
 // rules decide which names in a directory are ignored. The lists are read again only if a name has to be judged.
 type rules struct {
-	id       string // names the contents of the lists
+	id       string // names the contents of the lists, and where they are
 	patterns func() gitignore.Rules
 }
 
@@ -25,7 +25,7 @@ func noRules() *rules { return &rules{patterns: func() gitignore.Rules { return 
 
 // add returns the rules with those of a list in the directory dir.
 func (r *rules) add(dir string, list entry) *rules {
-	return &rules{id: hashOf("rules", []byte(r.id+list.Hash)), patterns: sync.OnceValue(func() gitignore.Rules {
+	return &rules{id: hashOf("rules", []byte(r.id+list.Hash+dir)), patterns: sync.OnceValue(func() gitignore.Rules {
 		content, err := projectfs.ReadRegular(list.Name, maxList)
 		if err != nil { // it was deleted meanwhile; the next scan notices that
 			return r.patterns()

@@ -107,10 +107,13 @@ func (v *visit) names() error {
 	return nil
 }
 
-// ignore decides which names are ignored.
+// ignore decides which names are ignored: all of them if the rules changed, else the new ones.
 func (v *visit) ignore(here *rules) {
 	patterns := here.patterns()
 	for i, e := range v.n.Entries {
+		if was := v.was.find(e.Name); was != nil && was.Dir == e.Dir && v.n.Rules == v.was.Rules {
+			continue
+		}
 		if v.ctx.Err() != nil { // a list may have a great many patterns
 			return
 		}

@@ -80,6 +80,15 @@ func TestIgnoredAndNot(t *testing.T) {
 	step("after it", func() { p.write("dist", "changed") }, "dist")
 	step("the list in the directory goes", func() { mustRemove(p, "venv/.gitignore") })
 	step("after it", func() { p.write("venv/lib/x", "3"); p.write("venv/new", "3") }, "venv/lib/x", "venv/new")
+	p.write("moved/.gitignore", "/x\n")
+	p.write("moved/x", "1")
+	mustRemove(p, ".gitignore")
+	p.take()
+	if err := os.Rename(p.path("moved/.gitignore"), p.path(".gitignore")); err != nil {
+		t.Fatal(err)
+	}
+	p.take()
+	step("after a list was moved up", func() { p.write("moved/x", "2"); p.write("x", "1") }, "moved/x")
 	p.write(".git/info/exclude", "*.own\n")
 	step("the list in the repository", func() { p.write("x.own", "1"); p.write("x.other", "1") }, "x.other")
 	p.write(".git/info/exclude", strings.Repeat("# a long list\n", 1<<17)+"*.mine\n")

@@ -58,11 +58,8 @@ func (e *entry) known() bool { return e.Node != nil || e.Hash != "" }
 
 // state returns the state of a known entry.
 func (e *entry) state() Entry {
-	switch {
-	case e.Dir:
+	if e.Dir {
 		return Entry{Mode: kindDir}
-	case e.Stamp.kind() == kindLink:
-		return Entry{Mode: kindLink, Hash: e.Hash}
 	}
 	return Entry{Mode: e.Stamp.Mode, Hash: e.Hash}
 }
