@@ -480,12 +480,12 @@ func TestRevertFinishedLate(t *testing.T) {
 			}
 			var steps []snapshot.Step // as the dead process had written them down
 			for _, p := range []snapshot.Path{"a.txt", "b.txt"} {
-				is, err := repo.Record(t.Context(), p)
+				is, err := repo.Record(p)
 				if err != nil {
 					t.Fatal(err)
 				}
 				k.write(string(p), "one")
-				was, err := repo.Record(t.Context(), p)
+				was, err := repo.Record(p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -496,7 +496,7 @@ func TestRevertFinishedLate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := repo.Keep(t.Context(), data)
+			kept, err := repo.Keep(data)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -133,12 +133,7 @@ func (r *Repo) PathOf(name string) (Path, error) {
 func (r *Repo) Look(p Path) (Entry, error) { return r.read(p, nil) }
 
 // Record keeps the current state of a file. Errors: ErrOff for a file larger than MaxRecord.
-func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
-	if err := r.ensure(ctx); err != nil {
-		return Entry{}, err
-	}
-	return r.read(p, r.keep)
-}
+func (r *Repo) Record(p Path) (Entry, error) { return r.read(p, r.keep) }
 
 func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
 	name := r.Abs(p)
@@ -263,10 +258,7 @@ func (r *Repo) keep(kind, hash string, content []byte) error {
 }
 
 // Keep stores a content and returns its name.
-func (r *Repo) Keep(ctx context.Context, content []byte) (string, error) {
-	if err := r.ensure(ctx); err != nil {
-		return "", err
-	}
+func (r *Repo) Keep(content []byte) (string, error) {
 	hash := hashOf(objectBlob, content)
 	return hash, r.keep(objectBlob, hash, content)
 }
@@ -277,6 +269,11 @@ func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte
 	hashes = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(hashes))), func(hash string) bool { return hash == "" })
 	if len(hashes) == 0 {
 		return out, nil
+	}
+	if _, err := os.Stat(r.description()); err != nil { // no state was taken here yet, only files recorded
+		if err := r.exclusive(ctx, func() error { return nil }); err != nil {
+			return nil, err
+		}
 	}
 	in := []byte(strings.Join(hashes, "\n") + "\n")
 	answer, err := r.run(ctx, in, "cat-file", "--batch")

@@ -90,10 +90,10 @@ func TestRestoreOutsideWhileLinksChange(t *testing.T) {
 			if name == "file" {
 				write(filepath.Join(outside, file), "one")
 			}
-			before, err := p.Record(t.Context(), path)
+			before, err := p.Record(path)
 			must(err)
 			write(filepath.Join(outside, file), "two")
-			after, err := p.Record(t.Context(), path)
+			after, err := p.Record(path)
 			must(err)
 			back := []snapshot.Step{{Path: path, From: after, To: before}}
 

@@ -76,8 +76,6 @@ type Repo struct {
 	slow    atomic.Bool // Take takes too long here
 	packers sync.Pool   // of *zlib.Writer
 
-	ready atomic.Bool // the git directory exists
-
 	mu    sync.Mutex // held while a state is taken
 	last  *node      // the latest state that is known; nil: none
 	saved time.Time  // when it was last written to the disk
@@ -114,18 +112,13 @@ func Open(o Options) (*Repo, error) {
 // slowMark is the file that marks a project whose snapshot took too long.
 const slowMark = "slow"
 
-// prepare makes the git directory. The caller holds mu and the lock.
+// description is the file that names the project for users. It is written last when the git directory is made.
+func (r *Repo) description() string { return filepath.Join(r.dir, "description") }
+
+// prepare makes the git directory if it does not exist. The caller holds mu and the lock.
 func (r *Repo) prepare(ctx context.Context) error {
-	if r.ready.Load() {
+	if _, err := os.Stat(r.description()); err == nil {
 		return nil
-	}
-	description := filepath.Join(r.dir, "description") // names the project for users; written last
-	if _, err := os.Stat(description); err == nil {
-		r.ready.Store(true)
-		return nil
-	}
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return err
 	}
 	for _, name := range []string{"HEAD", "HEAD.lock", "config", "config.lock"} { // left by a git that was killed or ran out of space
 		if err := ignoreMissing(os.Remove(filepath.Join(r.dir, name))); err != nil {
@@ -135,9 +128,7 @@ func (r *Repo) prepare(ctx context.Context) error {
 	if _, err := r.run(ctx, nil, "init", "-q", "--bare", "--template=", r.dir); err != nil {
 		return fmt.Errorf("make %s: %w", r.dir, err)
 	}
-	err := os.WriteFile(description, []byte(r.worktree+"\n"), 0o600)
-	r.ready.Store(err == nil)
-	return err
+	return os.WriteFile(r.description(), []byte(r.worktree+"\n"), 0o600)
 }
 
 // excludes returns the user's list of ignored files of the repository whose working tree is dir (info/exclude), empty if it is not a file, and its
@@ -211,12 +202,4 @@ func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 		return err
 	}
 	return f()
-}
-
-// ensure creates the git directory if it does not exist.
-func (r *Repo) ensure(ctx context.Context) error {
-	if r.ready.Load() {
-		return nil
-	}
-	return r.exclusive(ctx, func() error { return nil })
 }

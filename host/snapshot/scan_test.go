@@ -212,11 +212,11 @@ func TestLimits(t *testing.T) {
 		if list := p.Changes(before, after); len(list) != 0 || !slices.Equal(after.LeftOut, []snapshot.Path{"grows"}) {
 			t.Errorf("changed = %q, left out = %q, want that grows is left out, and not taken for deleted", names(list), after.LeftOut)
 		}
-		if _, err := p.Record(t.Context(), "grows"); err != nil {
+		if _, err := p.Record("grows"); err != nil {
 			t.Errorf("Record() = %v", err)
 		}
 		p.write("grows", strings.Repeat("x", 21))
-		if _, err := p.Record(t.Context(), "grows"); !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "more than 20 bytes") {
+		if _, err := p.Record("grows"); !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "more than 20 bytes") {
 			t.Errorf("Record() of a larger one = %v, want ErrOff with the limit", err)
 		}
 	})
@@ -228,7 +228,7 @@ func TestLimits(t *testing.T) {
 		if !errors.Is(err, snapshot.ErrOff) || !strings.Contains(err.Error(), "takes too long: more than 1ns") {
 			t.Errorf("Take() = %v, want ErrOff with the limit", err)
 		}
-		if _, err := p.Record(t.Context(), "a.txt"); err != nil {
+		if _, err := p.Record("a.txt"); err != nil {
 			t.Errorf("Record() = %v", err)
 		}
 		p.open() // the next process knows
@@ -326,7 +326,7 @@ func TestGitMissing(t *testing.T) {
 	if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown option") {
 		t.Errorf("Take() = %v, want what git says", err)
 	}
-	if _, err := p.Record(t.Context(), "a.txt"); err != nil { // needs no git
+	if _, err := p.Record("a.txt"); err != nil { // needs no git
 		t.Errorf("Record() = %v", err)
 	}
 }

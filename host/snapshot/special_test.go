@@ -171,12 +171,12 @@ func TestLargeFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	was, err := p.Record(t.Context(), path)
+	was, err := p.Record(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.write("large", "small")
-	is, err := p.Record(t.Context(), path)
+	is, err := p.Record(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +440,7 @@ func TestSlowProject(t *testing.T) {
 	if _, err := p.Take(t.Context()); !errors.Is(err, snapshot.ErrOff) {
 		t.Errorf("Take() = %v, want ErrOff", err)
 	}
-	if _, err := p.Record(t.Context(), "a.txt"); err != nil {
+	if _, err := p.Record("a.txt"); err != nil {
 		t.Errorf("Record() = %v", err)
 	}
 	for _, age := range []time.Duration{25 * time.Hour, -25 * time.Hour} { // the latter of a clock that was ahead

@@ -25,7 +25,7 @@ func TestEntry(t *testing.T) {
 		if ok != known {
 			t.Errorf("Entry(%s) = %+v, %t, want %t", path, entry, ok, known)
 		}
-		if is, err := p.Record(t.Context(), path); known && (err != nil || !entry.Same(is) || entry.Above != is.Above) {
+		if is, err := p.Record(path); known && (err != nil || !entry.Same(is) || entry.Above != is.Above) {
 			t.Errorf("Entry(%s) = %+v, want %+v, %v", path, entry, is, err)
 		}
 	}

@@ -98,15 +98,27 @@ func (k *Session) change(ctx context.Context, net map[snapshot.Path]*netChange, 
 	if err != nil {
 		return nil, err
 	}
+	if len(p.conflicts) > 0 {
+		return nil, &ConflictError{Files: p.conflicts}
+	}
 	var mark *sdk.Revert
 	if out.MessageID != "" {
 		mark = &sdk.Revert{MessageID: out.MessageID}
-		if mark.Snapshot, err = p.record(ctx); err != nil {
+	}
+	if mark != nil && len(p.touched) > 0 {
+		data, err := json.Marshal(p.touched)
+		if err != nil {
+			return nil, err
+		}
+		if mark.Snapshot, err = p.repo.Keep(data); err != nil {
 			return nil, err
 		}
 	}
-	out.Files, err = k.restore(ctx, p, mark)
-	return out, err
+	out.Files = []string{}
+	for _, s := range p.steps {
+		out.Files = append(out.Files, s.Path.String())
+	}
+	return out, k.restore(ctx, p, mark)
 }
 
 // plan plans to undo the net changes, and to restore other files that are undone now.
@@ -131,7 +143,7 @@ func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, fo
 		if d, ok := done[path]; ok {
 			expected, original, between = d.To, d.From, false // the earlier revert checked it
 		}
-		if err := p.add(ctx, path, expected, n.Before, original, between); err != nil {
+		if err := p.add(path, expected, n.Before, original, between); err != nil {
 			return nil, err
 		}
 	}
@@ -231,7 +243,7 @@ type restoring struct {
 }
 
 // add plans the step of a file to target. expected is its state if no other program changed it, original its state before any revert.
-func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, target, original snapshot.Entry, between bool) error {
+func (p *restoring) add(path snapshot.Path, expected, target, original snapshot.Entry, between bool) error {
 	behind := p.behindLink(path)
 	var is snapshot.Entry // stays empty behind a symbolic link: that is another file
 	var err error
@@ -246,7 +258,7 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 		is = expected // the steps of the files in it empty it
 	}
 	if err == nil && !is.Same(expected) && !behind { // expected content is stored already
-		is, err = p.repo.Record(ctx, path)
+		is, err = p.repo.Record(path)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -279,52 +291,33 @@ func (p *restoring) behindLink(path snapshot.Path) bool {
 	return false
 }
 
-// record stores the steps for a later Unrevert and returns their name, or "" without any.
-func (p *restoring) record(ctx context.Context) (string, error) {
-	if len(p.touched) == 0 {
-		return "", nil
-	}
-	data, err := json.Marshal(p.touched)
-	if err != nil {
-		return "", err
-	}
-	return p.repo.Keep(ctx, data)
-}
-
 // note is the part of a pending change that concerns the session.
 type note struct {
 	Revert *sdk.Revert `json:"revert"`
 }
 
-// restore changes the files and the session, both or neither, and returns the names of the files.
-func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
-	if len(p.conflicts) > 0 {
-		return nil, &ConflictError{Files: p.conflicts}
-	}
-	files := []string{}
-	for _, s := range p.steps {
-		files = append(files, s.Path.String())
-	}
+// restore changes the files and the session, both or neither.
+func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) error {
 	if len(p.steps) == 0 {
 		k.setRevert(mark)
-		return files, k.Conversation.Journal.Flush(ctx)
+		return k.Conversation.Journal.Flush(ctx)
 	}
 	data, err := json.Marshal(note{mark})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ctx = context.WithoutCancel(ctx) // from here on, all or nothing
 	if err := p.repo.Begin(&snapshot.Pending{ID: k.Conversation.ID(), Steps: p.steps, Note: data}); err != nil {
-		return nil, err
+		return err
 	}
 	if err := p.repo.Run(ctx, p.steps); err != nil {
-		return nil, errors.Join(err, p.repo.End(k.Conversation.ID()))
+		return errors.Join(err, p.repo.End(k.Conversation.ID()))
 	}
 	k.setRevert(mark)
 	if err := k.Conversation.Journal.Flush(ctx); err != nil {
-		return nil, err // the next host completes it
+		return err // the next host completes it
 	}
-	return files, p.repo.End(k.Conversation.ID())
+	return p.repo.End(k.Conversation.ID())
 }
 
 func (k *Session) setRevert(mark *sdk.Revert) {

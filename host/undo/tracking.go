@@ -97,7 +97,7 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 	k.running++
 	var err error
 	if len(paths) > 0 {
-		err = k.name(ctx, repo, paths)
+		err = k.name(repo, paths)
 	} else if k.window.tree == nil {
 		if k.window.tree, err = repo.Take(ctx); err == nil {
 			k.mark(&k.window, k.window.tree, false)
@@ -130,7 +130,7 @@ func (k *Session) mark(w *window, tree *snapshot.Tree, end bool) {
 }
 
 // name records the state of files that a call will write. If an earlier call may have changed them, it is their state before that call.
-func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string) error {
+func (k *Session) name(repo *snapshot.Repo, files []string) error {
 	var errs []error
 	for _, file := range files {
 		path, err := repo.PathOf(file)
@@ -144,7 +144,7 @@ func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string)
 			was, known = k.window.tree.Entry(path)
 		}
 		if !known {
-			was, err = repo.Record(ctx, path)
+			was, err = repo.Record(path)
 		}
 		if err == nil {
 			k.window.named[path] = was
@@ -221,7 +221,7 @@ func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapsh
 		return ok
 	})
 	for path, was := range w.named {
-		is, err := repo.Record(ctx, path)
+		is, err := repo.Record(path)
 		if err != nil {
 			return nil, nil, err
 		}
