@@ -18,9 +18,16 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 	case "tools", "agent.*.tools":
 		var rules sdk.PermissionRules
 		c.Each(p, n, func(at place, tool string, n *checked.Node) {
-			if enabled, ok := c.Leaf(at, n, reflect.TypeFor[bool]()); ok {
-				rules = append(rules, c.toolRule(at, tool, enabled.(bool)))
+			action := sdk.ActionDeny
+			if enabled, ok := c.Leaf(at, n, reflect.TypeFor[bool]()); !ok {
+				return
+			} else if enabled == true {
+				action = sdk.ActionAllow
 			}
+			if slices.Contains([]string{"write", "patch", "multiedit"}, tool) {
+				tool = "edit"
+			}
+			rules = append(rules, c.rule(at, tool, "*", action))
 		})
 		out[name] = rules
 		return true
@@ -43,18 +50,6 @@ func lowerTools(_ string, object map[string]any) {
 		newer, _ := object["permission"].(sdk.PermissionRules)
 		object["permission"] = append(rules, newer...)
 	}
-}
-
-func (c *checker) toolRule(p place, tool string, enabled bool) sdk.PermissionRule {
-	action := sdk.ActionDeny
-	if enabled {
-		action = sdk.ActionAllow
-	}
-	switch tool {
-	case "write", "edit", "patch", "multiedit":
-		tool = "edit"
-	}
-	return c.rule(p, tool, "*", action)
 }
 
 // lower replaces older names in a layer by the current ones, which take precedence in the same layer.

@@ -13,39 +13,30 @@ import (
 // permission reads the three forms of permission rules, in their order. It sets the origin of each rule.
 func (c *checker) permission(p place, n *checked.Node) (any, bool) {
 	var rules sdk.PermissionRules
+	add := func(at place, permission, pattern string, n *checked.Node) {
+		if action, ok := c.action(at, n); ok {
+			rules = append(rules, c.rule(at, permission, pattern, action))
+		}
+	}
 	switch n.Kind {
 	case checked.List:
 		rules = c.ruleList(p, n)
 	case checked.Object:
-		c.Each(p, n, func(at place, name string, n *checked.Node) { rules = append(rules, c.patterns(at, name, n)...) })
+		c.Each(p, n, func(at place, permission string, n *checked.Node) {
+			c.warnPermission(at, permission)
+			if n.Kind != checked.Object {
+				add(at, permission, "*", n)
+				return
+			}
+			c.Each(at, n, func(at place, pattern string, n *checked.Node) { add(at, permission, pattern, n) })
+		})
 	case checked.String:
-		if action, ok := c.action(p, n); ok {
-			rules = sdk.PermissionRules{c.rule(p, "*", "*", action)}
-		}
+		add(p, "*", "*", n)
 	default:
 		return nil, c.Mismatch(p, "an action (allow, ask or deny) or an object", n)
 	}
 	c.Set(p)
 	return rules, true
-}
-
-// patterns reads the value of one permission: an action, or an action for each pattern.
-func (c *checker) patterns(p place, permission string, n *checked.Node) sdk.PermissionRules {
-	c.warnPermission(p, permission)
-	if n.Kind != checked.Object {
-		action, ok := c.action(p, n)
-		if !ok {
-			return nil
-		}
-		return sdk.PermissionRules{c.rule(p, permission, "*", action)}
-	}
-	var rules sdk.PermissionRules
-	c.Each(p, n, func(at place, pattern string, n *checked.Node) {
-		if action, ok := c.action(at, n); ok {
-			rules = append(rules, c.rule(at, permission, pattern, action))
-		}
-	})
-	return rules
 }
 
 func (c *checker) ruleList(p place, list *checked.Node) sdk.PermissionRules {
