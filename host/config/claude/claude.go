@@ -24,16 +24,9 @@ var ErrSyntax = errors.New("not a settings file of Claude Code")
 type output struct {
 	Model        string                   `json:"model,omitempty"`
 	DefaultAgent string                   `json:"default_agent,omitempty"`
-	Permission   []rule                   `json:"permission,omitempty"`
+	Permission   sdk.PermissionRules      `json:"permission,omitempty"` // the last matching one decides, so the strictest are last
 	MCP          map[string]sdk.MCPConfig `json:"mcp,omitempty"`
 	Hooks        json.RawMessage          `json:"hooks,omitempty"`
-}
-
-// rule is a permission rule. The last matching one decides, so the strictest are written last.
-type rule struct {
-	Permission string     `json:"permission"`
-	Pattern    string     `json:"pattern"`
-	Action     sdk.Action `json:"action"`
 }
 
 type translator struct {

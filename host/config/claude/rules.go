@@ -3,7 +3,6 @@ package claude
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -35,28 +34,26 @@ func (t *translator) permissions(n *checked.Node) {
 		}
 		for i := range list.Items {
 			item := &list.Items[i]
-			rules, reason := translateRule(item.Text)
-			if action == sdk.ActionAllow && reason == "" {
-				rules, reason = allowed(rules, item.Text)
-			} else {
-				rules = onAnyPort(rules)
-			}
+			permission, patterns, reason := translateRule(item.Text, action == sdk.ActionAllow)
 			if reason != "" {
 				t.note(item.Offset, "permissions."+string(action), "%q: not imported: %s", item.Text, reason)
 			}
-			for _, r := range rules {
-				r.Action = action
-				t.out.Permission = append(t.out.Permission, r)
+			for _, pattern := range patterns {
+				t.add(permission, pattern, action)
 			}
 		}
 	}
+}
+
+func (t *translator) add(permission, pattern string, action sdk.Action) {
+	t.out.Permission = append(t.out.Permission, sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: action})
 }
 
 func (t *translator) mode(m *checked.Member) {
 	switch m.Value.Text {
 	case "default":
 	case "acceptEdits":
-		t.out.Permission = append(t.out.Permission, rule{"edit", "*", sdk.ActionAllow})
+		t.add("edit", "*", sdk.ActionAllow)
 	case "plan":
 		t.out.DefaultAgent = "plan"
 	default:
@@ -70,125 +67,95 @@ func (t *translator) directory(key string, n *checked.Node) {
 		t.note(n.Offset, key, "%q: not imported: write the absolute path, or one that begins with ~/", n.Text)
 		return
 	}
-	t.out.Permission = append(t.out.Permission, rule{sdk.PermissionExternalDirectory, dir + "/*", sdk.ActionAllow})
+	t.add(sdk.PermissionExternalDirectory, dir+"/*", sdk.ActionAllow)
 }
 
-// translateRule returns the rules, without an action, for a rule such as Bash(npm run test:*), or the reason why it has no translation.
-func translateRule(text string) (rules []rule, reason string) {
+// translateRule returns the permission and the patterns for a rule such as Bash(npm run test:*), or the reason why it is not imported. A rule that
+// allows is not imported if in tenon it would allow more.
+func translateRule(text string, allow bool) (permission string, patterns []string, reason string) {
 	tool, pattern, specific := strings.Cut(text, "(")
-	if specific {
-		inner, closed := strings.CutSuffix(pattern, ")")
-		if !closed {
-			return nil, "the parenthesis is not closed"
-		}
+	if inner, closed := strings.CutSuffix(pattern, ")"); closed {
 		pattern = inner
+	} else if specific {
+		return "", nil, "the parenthesis is not closed"
 	}
 	pattern = cmp.Or(pattern, "*")
 	if strings.ContainsAny(pattern, "?[") {
-		return nil, "? and [ have another meaning in patterns of tenon"
+		return "", nil, "? and [ have another meaning in patterns of tenon"
 	}
 	if name, ok := strings.CutPrefix(tool, "mcp__"); ok {
-		server, of, named := strings.Cut(name, "__")
-		if !named {
-			of = "*"
+		server, of, _ := strings.Cut(name, "__")
+		permission = server + "_" + cmp.Or(of, "*")
+		if allow && strings.Contains(permission, "*") {
+			return "", nil, "a rule for " + permission + " may also match tools of another server; allow the tools by name"
 		}
-		return []rule{{Permission: server + "_" + of, Pattern: "*"}}, ""
+		return permission, []string{"*"}, ""
 	}
 	switch tool {
 	case "Bash":
 		if prefix, ok := strings.CutSuffix(pattern, ":*"); ok {
 			pattern = prefix + " *" // which also matches the prefix alone
 		}
-		return []rule{{Permission: "bash", Pattern: pattern}}, ""
-	case "Read", "Edit", "Write", "MultiEdit":
-		key := "edit"
-		if tool == "Read" {
-			key = "read"
-		}
-		if rules := paths(key, pattern); rules != nil {
-			return rules, ""
-		}
-		return nil, "it names no file"
+		return "bash", []string{pattern}, ""
+	case "Read":
+		return files("read", pattern, allow)
+	case "Edit", "Write", "MultiEdit":
+		return files("edit", pattern, allow)
 	case "WebFetch":
-		return addresses(pattern)
+		patterns, reason = addresses(pattern, allow)
+		return "webfetch", patterns, reason
 	case "Glob", "Grep", "Skill", "TodoWrite":
-		return []rule{{Permission: strings.ToLower(tool), Pattern: pattern}}, ""
+		return strings.ToLower(tool), []string{pattern}, ""
 	case "Task", "Agent":
 		builtin := map[string]string{"Explore": "explore", "general-purpose": "general"}
-		return []rule{{Permission: "task", Pattern: cmp.Or(builtin[pattern], pattern)}}, ""
+		return "task", []string{cmp.Or(builtin[pattern], pattern)}, ""
 	}
-	return nil, "tenon has no such tool"
+	return "", nil, "tenon has no such tool"
 }
 
-// allowed returns the rules of an allow rule, or the reason why it is not imported: in tenon the rules would allow more.
-func allowed(rules []rule, text string) ([]rule, string) {
-	tool, pattern, _ := strings.Cut(text, "(")
-	ofFiles := slices.ContainsFunc(rules, func(r rule) bool {
-		return r.Permission == "edit" || r.Permission == "read" || r.Permission == sdk.PermissionExternalDirectory
-	})
-	switch {
-	case strings.HasPrefix(tool, "mcp__") && strings.Contains(rules[0].Permission, "*"):
-		return nil, "a rule for " + rules[0].Permission + " may also match tools of another server; allow the tools by name"
-	case !ofFiles:
-		return rules, ""
-	case tool == "Read" && rules[0].Permission == sdk.PermissionExternalDirectory:
-		return nil, "tenon cannot allow only reading outside the project"
-	case pattern != "*)" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*"):
-		return nil, "its * does not match /, but tenon's does; write ** if files below are meant, too"
-	}
-	return rules, ""
-}
-
-// onAnyPort adds rules for addresses with a port to rules that deny or ask.
-func onAnyPort(rules []rule) []rule {
-	for _, r := range slices.Clone(rules) {
-		if address, ok := strings.CutSuffix(r.Pattern, "/*"); ok && r.Permission == "webfetch" {
-			rules = append(rules, rule{Permission: r.Permission, Pattern: address + ":*"})
+// files translates a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or a relative path. A name without a slash, or
+// after **/, matches files at any depth, see https://git-scm.com/docs/gitignore.
+func files(permission, pattern string, allow bool) (_ string, patterns []string, reason string) {
+	single := pattern != "*" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*")
+	pattern, anywhere := strings.CutPrefix(pattern, "**/")
+	pattern = strings.ReplaceAll(pattern, "**", "*")
+	outside := strings.HasPrefix(pattern, "//") || strings.HasPrefix(pattern, "~/")
+	rooted := strings.Contains(strings.TrimSuffix(pattern, "/"), "/")
+	if !outside {
+		pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+		if strings.HasSuffix(pattern, "/") {
+			pattern += "*"
 		}
 	}
-	return rules
-}
-
-// paths returns the rules for a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or a relative path. A name without a
-// slash, or after **/, matches files at any depth, see https://git-scm.com/docs/gitignore. It returns nil for a pattern without a name.
-func paths(key, pattern string) []rule {
-	below, anywhere := strings.CutPrefix(pattern, "**/")
-	if anywhere {
-		pattern = below
-	}
-	pattern = strings.ReplaceAll(pattern, "**", "*")
 	switch {
-	case strings.HasPrefix(pattern, "//"):
-		return []rule{{Permission: sdk.PermissionExternalDirectory, Pattern: pattern[1:]}}
-	case strings.HasPrefix(pattern, "~/"):
-		return []rule{{Permission: sdk.PermissionExternalDirectory, Pattern: pattern}}
-	case pattern == "*":
-		return []rule{{Permission: key, Pattern: "*"}}
+	case pattern == "":
+		return "", nil, "it names no file"
+	case allow && outside && permission == "read":
+		return "", nil, "tenon cannot allow only reading outside the project"
+	case allow && single:
+		return "", nil, "its * does not match /, but tenon's does; write ** if files below are meant, too"
+	case outside:
+		return sdk.PermissionExternalDirectory, []string{strings.TrimPrefix(pattern, "/")}, ""
+	case rooted && !anywhere || pattern == "*":
+		return permission, []string{pattern}, ""
 	}
-	rooted := strings.Contains(strings.TrimSuffix(pattern, "/"), "/")
-	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
-	if strings.HasSuffix(pattern, "/") {
-		pattern += "*"
-	}
-	if pattern == "" {
-		return nil
-	}
-	if rooted && !anywhere {
-		return []rule{{Permission: key, Pattern: pattern}}
-	}
-	return []rule{{Permission: key, Pattern: pattern}, {Permission: key, Pattern: "*/" + pattern}}
+	return permission, []string{pattern, "*/" + pattern}, ""
 }
 
-// addresses returns the rules for domain:example.com.
-func addresses(pattern string) ([]rule, string) {
+// addresses returns the patterns for domain:example.com; unless the rule allows, those for any port, too.
+func addresses(pattern string, allow bool) (patterns []string, reason string) {
 	domain, ok := strings.CutPrefix(pattern, "domain:")
 	switch {
 	case pattern == "*":
-		return []rule{{Permission: "webfetch", Pattern: "*"}}, ""
+		return []string{"*"}, ""
 	case !ok || domain == "":
 		return nil, "only domain:NAME can be translated"
 	}
-	return []rule{{Permission: "webfetch", Pattern: "https://" + domain + "/*"}, {Permission: "webfetch", Pattern: "http://" + domain + "/*"}}, ""
+	patterns = []string{"https://" + domain + "/*", "http://" + domain + "/*"}
+	if !allow {
+		patterns = append(patterns, "https://"+domain+":*", "http://"+domain+":*")
+	}
+	return patterns, ""
 }
 
 // servers translates MCP servers.

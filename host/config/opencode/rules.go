@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/tailscale/hujson"
 
@@ -53,16 +54,14 @@ func rewriteModes(root *hujson.Value) {
 		}
 		fields := checked.FieldsOf(reflect.TypeFor[sdk.AgentConfig]())
 		var own []hujson.ObjectMember
-		kept := agent.Members[:0]
-		for _, member := range agent.Members {
-			name := nameOf(&member)
-			if _, known := fields.Types[name]; known || name == "name" {
-				kept = append(kept, member)
-			} else {
-				own = append(own, member)
+		agent.Members = slices.DeleteFunc(agent.Members, func(m hujson.ObjectMember) bool {
+			_, known := fields.Types[nameOf(&m)]
+			if known = known || nameOf(&m) == "name"; !known {
+				own = append(own, m)
 			}
-		}
-		if agent.Members = kept; len(own) > 0 {
+			return !known
+		})
+		if len(own) > 0 {
 			options := objectAt(agent, "options")
 			options.Members = append(options.Members, own...)
 		}
@@ -95,17 +94,14 @@ func find(object *hujson.Object, name string) *hujson.Value {
 }
 
 // take removes the members with the name and returns the last one's value.
-func take(object *hujson.Object, name string) *hujson.Value {
-	var out *hujson.Value
-	var kept []hujson.ObjectMember
-	for _, m := range object.Members {
-		if nameOf(&m) == name {
-			out = &m.Value
-			continue
+func take(object *hujson.Object, name string) (out *hujson.Value) {
+	object.Members = slices.DeleteFunc(object.Members, func(m hujson.ObjectMember) bool {
+		if nameOf(&m) != name {
+			return false
 		}
-		kept = append(kept, m)
-	}
-	object.Members = kept
+		out = &m.Value
+		return true
+	})
 	return out
 }
 
