@@ -42,43 +42,31 @@ func (b *Bus) Subscribe(size int, lossless bool) *Subscription {
 func (b *Bus) Publish(ctx context.Context, e sdk.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	kept := b.subs[:0]
 	for _, s := range b.subs {
-		if s.send(ctx, e) {
-			kept = append(kept, s)
-			continue
-		}
-		close(s.events)
+		s.send(ctx, e)
 	}
-	clear(b.subs[len(kept):])
-	b.subs = kept
 }
 
-// send reports whether the subscriber stays.
-func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
+// send hands e to the subscriber. The caller holds the lock of the bus, so no other goroutine sends.
+func (s *Subscription) send(ctx context.Context, e sdk.Event) {
 	select {
-	case <-s.done:
-		return false
 	case s.events <- e:
-		return true
+		return
 	default:
 	}
-	if !s.lossless {
+	if s.lossless {
 		select {
-		case <-s.events:
-		default: // the subscriber read it meanwhile
+		case s.events <- e:
+		case <-s.done:
+		case <-ctx.Done():
 		}
-		s.events <- e // no other goroutine sends: bus.mu is held
-		return true
+		return
 	}
 	select {
-	case <-s.done:
-		return false
-	case s.events <- e:
-		return true
-	case <-ctx.Done():
-		return true
+	case <-s.events:
+	default: // the subscriber read it meanwhile
 	}
+	s.events <- e
 }
 
 // Close ends all subscriptions, and later ones immediately. Safe twice.
