@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -59,10 +60,10 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	if req.Stream {
 		life, leave = b.running.Bound(c.Call)
 	}
-	end := sync.OnceFunc(func() {
+	end := func() {
 		leave()
 		<-b.web.slots
-	})
+	}
 	r, err := newRequest(context.WithValue(life, grantKey{}, &granted), &req, u)
 	var resp *http.Response
 	if err == nil {
@@ -217,7 +218,7 @@ const (
 // httpStream is an answer that a plugin reads in pieces. It ends with the call during which the plugin sent the request.
 type httpStream struct {
 	call context.Context // the call that it belongs to
-	end  func()          // ends the request and releases its slot; may be called twice
+	end  func()          // ends the request and releases its slot
 
 	mu   sync.Mutex // held while reading
 	body io.Reader
@@ -226,44 +227,31 @@ type httpStream struct {
 
 // streams are the open streams of a plugin by number.
 type streams struct {
-	mu   sync.Mutex
-	next int64
-	open map[int64]*httpStream
+	last atomic.Int64
+	open sync.Map // *httpStream by number
 }
 
 // add keeps a stream until it ends or its call does, and returns its number, which is never 0.
 func (s *streams) add(one *httpStream) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == nil {
-		s.open = map[int64]*httpStream{}
-	}
-	s.next++
-	id := s.next
-	s.open[id] = one
+	id := s.last.Add(1)
+	s.open.Store(id, one)
 	context.AfterFunc(one.call, func() { s.close(id) })
 	return id
 }
 
 // find returns a stream of the call.
 func (s *streams) find(c Caller, id int64) (*httpStream, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one := s.open[id]
-	if one == nil || one.call != c.Call {
-		return nil, fmt.Errorf("stream %d not found: it ended, or belongs to another call", id)
+	found, _ := s.open.Load(id)
+	if one, ok := found.(*httpStream); ok && one.call == c.Call {
+		return one, nil
 	}
-	return one, nil
+	return nil, fmt.Errorf("stream %d not found: it ended, or belongs to another call", id)
 }
 
 // close ends a stream, unless it has ended.
 func (s *streams) close(id int64) {
-	s.mu.Lock()
-	one := s.open[id]
-	delete(s.open, id)
-	s.mu.Unlock()
-	if one != nil {
-		one.end()
+	if found, ok := s.open.LoadAndDelete(id); ok {
+		found.(*httpStream).end()
 	}
 }
 
