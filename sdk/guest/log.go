@@ -43,17 +43,14 @@ type logHandler struct {
 
 // Handle sends one line. The attributes are a copy.
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
-	attributes := slog.NewRecord(time.Time{}, r.Level, noMessage, 0) // a zero time is omitted
-	r.Attrs(func(a slog.Attr) bool {
-		attributes.AddAttrs(a)
-		return true
-	})
+	message := r.Message
+	r.Time, r.Message = time.Time{}, noMessage // a zero time is omitted
 	h.mu.Lock()
 	h.line.Reset()
-	err := h.Handler.Handle(ctx, attributes)
+	err := h.Handler.Handle(ctx, r)
 	line := bytes.Clone(bytes.TrimSpace(h.line.Bytes()))
 	h.mu.Unlock()
-	h.send(r.Level, r.Message, line)
+	h.send(r.Level, message, line)
 	return err
 }
 
