@@ -140,25 +140,30 @@ func (c *cache) removeStale() {
 	}
 }
 
-// unpack checks an entry, and copies its files to a directory. It returns the stub, and the name of the native code.
-func (c *cache) unpack(name, dir string) (stub []byte, native string, err error) {
-	in, err := zip.OpenReader(filepath.Join(c.dir, name))
+// unpack checks an entry, copies its native code to a directory, and returns the stub.
+func (c *cache) unpack(name, dir string) (stub []byte, err error) {
+	entry := filepath.Join(c.dir, name)
+	in, err := zip.OpenReader(entry)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer in.Close()
 	if in.Comment != name {
-		return nil, "", errDamaged
+		return nil, errDamaged
 	}
 	if err := os.CopyFS(dir, in); err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	files, err := written(dir)
 	if err != nil || len(files) != 1 {
-		return nil, "", errors.Join(errDamaged, err)
+		return nil, errors.Join(errDamaged, err)
 	}
-	stub, err = os.ReadFile(filepath.Join(dir, stubName))
-	return stub, files[0], err
+	now := time.Now()
+	_ = os.Chtimes(entry, now, now) // the time of the last use, for evict
+	if err := os.Chtimes(filepath.Join(dir, filepath.FromSlash(files[0])), unused, unused); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, stubName))
 }
 
 // write stores an entry and removes the oldest entries above the limit. file is the name of the native code.
@@ -212,32 +217,13 @@ func (c *cache) evict(keep string) error {
 var unused = time.Unix(1, 0)
 
 // load returns the code of an entry.
-func (c *cache) load(ctx context.Context, name string, pages uint32) (out *code, err error) {
-	err = c.inDirectory(func(dir string, native wazero.CompilationCache) error {
-		stub, file, err := c.unpack(name, dir)
-		if err != nil {
-			return err
+func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, error) {
+	return c.build(ctx, pages, func(dir string) ([]byte, error) { return c.unpack(name, dir) }, func(file, path string) error {
+		if info, err := os.Stat(path); file == "" || err != nil || !info.ModTime().Equal(unused) {
+			return errors.New("it was made by another version of wazero or for another processor")
 		}
-		now := time.Now()
-		_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // the time of the last use, for evict
-		path := filepath.Join(dir, filepath.FromSlash(file))
-		if err := os.Chtimes(path, unused, unused); err != nil {
-			return err
-		}
-		loaded, err := newCode(ctx, stub, pages, native)
-		if err != nil {
-			return err
-		}
-		files, err := written(dir)
-		info, statErr := os.Stat(path)
-		if err := errors.Join(err, statErr); err != nil || len(files) != 1 || !info.ModTime().Equal(unused) {
-			loaded.close(ctx, c.log)
-			return fmt.Errorf("it was made by another version of wazero or for another processor (%d files)", len(files))
-		}
-		out = loaded
 		return nil
 	})
-	return out, err
 }
 
 // create compiles a module and stores its code.
@@ -268,36 +254,44 @@ func (c *cache) store(ctx context.Context, stub []byte, name string, native []by
 
 // native compiles a module and returns the name and the content of the file that wazero wrote; nil if it wrote none.
 func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (out *code, file string, content []byte, err error) {
-	err = c.inDirectory(func(dir string, native wazero.CompilationCache) error {
-		compiled, err := newCode(ctx, wasm, pages, native)
-		if err != nil {
-			return err
+	out, err = c.build(ctx, pages, func(string) ([]byte, error) { return wasm, nil }, func(name, path string) (err error) {
+		if file = name; file != "" {
+			content, err = os.ReadFile(path)
 		}
-		if files, err := written(dir); err == nil && len(files) == 1 {
-			file = files[0]
-			if content, err = os.ReadFile(filepath.Join(dir, filepath.FromSlash(file))); err != nil {
-				compiled.close(ctx, c.log)
-				return err
-			}
-		}
-		out = compiled
-		return nil
+		return err
 	})
 	return out, file, content, err
 }
 
-// inDirectory calls do with a new directory for wazero, which it then removes.
-func (c *cache) inDirectory(do func(dir string, native wazero.CompilationCache) error) error {
+// build compiles the module that prepare returns, with a new directory for wazero, which it then removes. prepare may put native code there.
+// check receives the name of the only file with native code, empty if there is none or several, and its path; its error refuses the code.
+func (c *cache) build(ctx context.Context, pages uint32, prepare func(dir string) ([]byte, error), check func(file, path string) error) (*code, error) {
 	dir, err := os.MkdirTemp(c.dir, loadPattern)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
+	wasm, err := prepare(dir)
+	if err != nil {
+		return nil, err
+	}
 	native, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return do(dir, native)
+	out, err := newCode(ctx, wasm, pages, native)
+	if err != nil {
+		return nil, err
+	}
+	file := ""
+	if files, err := written(dir); err == nil && len(files) == 1 {
+		file = files[0]
+	}
+	if err := check(file, filepath.Join(dir, filepath.FromSlash(file))); err != nil {
+		out.close(ctx, c.log)
+		return nil, err
+	}
+	return out, nil
 }
 
 // written returns the files that wazero wrote in a directory, relative to it, with slashes. They are one level down.

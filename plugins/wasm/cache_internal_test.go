@@ -35,10 +35,15 @@ func TestForeignEntryIsCompiled(t *testing.T) {
 	code.close(t.Context(), c.log)
 	name := entryName(digest, 1024)
 	dir := t.TempDir()
-	stub, file, err := c.unpack(name, dir)
+	stub, err := c.unpack(name, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	files, err := written(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := files[0]
 	native, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
 		t.Fatal(err)
