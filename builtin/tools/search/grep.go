@@ -187,7 +187,7 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 				return nil
 			}
 			j := job{e.Path, e.Rel, make(chan fileMatches, 1)}
-			for _, queue := range []chan<- job{inOrder, work} {
+			for _, queue := range []chan<- job{work, inOrder} { // what is in inOrder will be done
 				select {
 				case queue <- j:
 				case <-ctx.Done():
@@ -197,28 +197,17 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 			return nil
 		})
 	})
-	full, err := collect(ctx, inOrder, out)
-	if full || err != nil {
+	for j := range inOrder {
+		if out.add(<-j.done) {
+			return nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	out.unreadable += unreadable
 	out.withheld += withheld
 	return walked
-}
-
-// collect adds the results of the jobs to out in their order, until out is full or inOrder is closed.
-func collect(ctx context.Context, inOrder <-chan job, out *grepOutput) (full bool, err error) {
-	for j := range inOrder {
-		select {
-		case r := <-j.done:
-			if out.add(r) {
-				return true, nil
-			}
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-	}
-	return false, ctx.Err()
 }
 
 // walkFiles calls visit with each name of the scope that is not a directory.
