@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -139,41 +140,31 @@ func (ex *exchange) scrub(text string) string {
 // secretsOf lists the secrets: the key, the values of headers with credentials, and
 // the credentials in the URL.
 func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
-	candidates := []string{info.Key}
-	if password, ok := base.User.Password(); ok {
-		candidates = append(candidates, password)
-	}
+	password, _ := base.User.Password()
+	secrets := []string{info.Key, password}
 	for _, values := range base.Query() {
-		candidates = append(candidates, values...)
+		secrets = append(secrets, values...)
 	}
 	header := http.Header{}
 	for name, value := range info.Headers {
 		header[name] = []string{value}
 	}
-	return append(longEnough(candidates), headerSecrets(header)...)
+	return headerSecrets(header, secrets...)
 }
 
-// headerSecrets lists the values of headers with credentials.
-func headerSecrets(header http.Header) []string {
-	var candidates []string
+// credentials matches the names of headers with credentials.
+var credentials = lazyregexp.New(`(?i)auth|key|token|secret|cookie`)
+
+// headerSecrets adds the values of headers with credentials to other secrets. It leaves out those that would hide common words.
+func headerSecrets(header http.Header, secrets ...string) []string {
 	for name, values := range header {
-		name = strings.ToLower(name)
-		for _, word := range []string{"auth", "key", "token", "secret", "cookie"} {
-			if !strings.Contains(name, word) {
-				continue
+		for _, value := range values {
+			if credentials().MatchString(name) {
+				secrets = append(secrets, value, value[strings.LastIndexByte(value, ' ')+1:]) // without a scheme, such as Bearer
 			}
-			for _, value := range values {
-				candidates = append(candidates, value, value[strings.LastIndexByte(value, ' ')+1:]) // without a scheme, such as Bearer
-			}
-			break
 		}
 	}
-	return longEnough(candidates)
-}
-
-// longEnough leaves out secrets that would hide common words.
-func longEnough(candidates []string) []string {
-	return slices.DeleteFunc(candidates, func(s string) bool { return len(s) < 4 })
+	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 4 })
 }
 
 // redactURL returns the URL without user and query.
