@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -251,19 +250,18 @@ func byContext(m *matching) []span {
 type lineComparison func(have, want string) (score float64, counts bool)
 
 // anchored finds blocks with the first and last line of old that have at most slack lines more or less, and whose inner lines have an average
-// similarity of at least least. Of the blocks that begin at one line it takes the most similar one.
-func (m *matching) anchored(slack int, least float64, compare lineComparison) []span {
+// similarity of at least least. Of the blocks that begin at one line it takes the most similar one, and of these the best and those almost
+// as similar.
+func (m *matching) anchored(slack int, least float64, compare lineComparison) (spans []span) {
 	n := len(m.want)
 	if n < 3 || m.want[0] == "" || m.want[n-1] == "" {
 		return nil
 	}
 	var places []place
-	for i := range m.lines {
-		if m.lines[i] != m.want[0] {
-			continue
-		}
+	top := 0.0
+	for i, line := range m.lines {
 		best := place{score: -1}
-		for size := max(n-slack, 3); size <= n+slack && i+size <= len(m.lines); size++ {
+		for size := max(n-slack, 3); line == m.want[0] && size <= n+slack && i+size <= len(m.lines); size++ {
 			if m.lines[i+size-1] != m.want[n-1] {
 				continue
 			}
@@ -272,10 +270,16 @@ func (m *matching) anchored(slack int, least float64, compare lineComparison) []
 			}
 		}
 		if best.n > 0 {
-			places = append(places, best)
+			places, top = append(places, best), max(top, best.score)
 		}
 	}
-	return m.best(places)
+	for _, p := range places {
+		s := m.block(p.first, p.n)
+		if p.score > top-minLead && (len(spans) == 0 || spans[len(spans)-1].end <= s.start) {
+			spans = append(spans, s)
+		}
+	}
+	return spans
 }
 
 // between returns the average similarity of the inner lines of a block and of old, or less than least. The longer one determines the number of
@@ -295,22 +299,6 @@ func (m *matching) between(i, size int, least float64, compare lineComparison) f
 		}
 	}
 	return 1 - missing/float64(max(longest, 1))
-}
-
-// best returns the spans of the best place and of all places with a similar score.
-func (m *matching) best(places []place) []span {
-	if len(places) == 0 {
-		return nil
-	}
-	top := slices.MaxFunc(places, func(a, b place) int { return cmp.Compare(a.score, b.score) }).score
-	var spans []span
-	for _, p := range places {
-		s := m.block(p.first, p.n)
-		if p.score > top-minLead && (len(spans) == 0 || spans[len(spans)-1].end <= s.start) {
-			spans = append(spans, s)
-		}
-	}
-	return spans
 }
 
 // similarity returns the similarity of two lines from 0 to 1: one minus their edit distance divided by
