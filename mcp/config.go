@@ -147,23 +147,21 @@ func (e *fileEntry) server(lookup func(string) (string, bool)) (s Server, err er
 
 // transport returns the transport for the type in a .mcp.json.
 func (s *Server) transport(kind string) (Transport, error) {
-	switch kind {
-	case "":
-		switch {
-		case s.Command != "" && s.URL != "":
-			return "", errors.New("has both command and url; set type")
-		case s.URL != "":
-			return TransportHTTP, nil
-		case s.Command == "":
-			return "", errors.New("has neither command nor url")
-		}
-		return TransportStdio, nil
-	case "stdio", "sse":
-		return Transport(kind), nil
-	case "http", "streamable-http", "streamableHttp":
+	switch {
+	case kind == "http", kind == "streamable-http", kind == "streamableHttp":
 		return TransportHTTP, nil
+	case kind == "stdio", kind == "sse":
+		return Transport(kind), nil
+	case kind != "":
+		return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", kind)
+	case s.Command != "" && s.URL != "":
+		return "", errors.New("has both command and url; set type")
+	case s.URL != "":
+		return TransportHTTP, nil
+	case s.Command != "":
+		return TransportStdio, nil
 	}
-	return "", fmt.Errorf("type: %q: want stdio, http, streamable-http or sse", kind)
+	return "", errors.New("has neither command nor url")
 }
 
 // expand returns the server with its variables replaced; with all, also those of what is started or contacted.

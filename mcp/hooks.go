@@ -115,7 +115,7 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 		return sdk.Answer{}, err
 	}
 	answer, err := decodeHookAnswer(call.Point, raw, call.Value)
-	if err != nil && !errors.Is(err, errTool) { // the engine adds the name of the tool
+	if err != nil && !errors.As(err, new(toolError)) { // the engine adds the name of the tool
 		err = fmt.Errorf("tool %q: %w", h.name, err)
 	}
 	return answer, err

@@ -128,11 +128,9 @@ func (p *Plugin) Reference(ctx context.Context, name string) (sdk.Parts, bool, e
 		return nil, false, nil
 	}
 	if o, pin := p.approved(); pin == nil && o.current == nil { // the prompt names a server that is still starting
-		c, err := p.connection(ctx)
-		if err != nil {
+		if _, err := p.connection(ctx); err != nil {
 			return nil, true, p.explain(ctx, err)
 		}
-		p.update(c.definition.Load())
 	}
 	if o, _ := p.approved(); !o.Resources {
 		return nil, false, nil

@@ -28,9 +28,6 @@ const (
 	maxAttachments = 20
 )
 
-// errTool is wrapped by errors that a tool reported.
-var errTool = errors.New("the tool failed")
-
 // content is one element of a result or of a prompt's message.
 type content struct {
 	Type        string        `json:"type"`
@@ -87,23 +84,17 @@ func collect(raw json.RawMessage) (*builder, json.RawMessage, error) {
 	if b.empty() {
 		b.text(strings.ToValidUTF8(string(r.Structured), "\uFFFD"))
 	}
-	switch {
-	case !r.IsError:
-		return b, r.Structured, nil
-	case strings.TrimSpace(b.String()) == "":
-		return nil, nil, errTool
+	if r.IsError {
+		return nil, nil, toolError(b.String())
 	}
-	return nil, nil, toolError(b.String())
+	return b, r.Structured, nil
 }
 
 // toolError is a tool's description of its failure.
 type toolError string
 
 // Error returns the description.
-func (e toolError) Error() string { return string(e) }
-
-// Unwrap returns errTool.
-func (e toolError) Unwrap() error { return errTool }
+func (e toolError) Error() string { return cmp.Or(strings.TrimSpace(string(e)), "the tool failed") }
 
 func checkOutput(schema, value json.RawMessage) error {
 	resolved, err := toolschema.Resolve(schema)

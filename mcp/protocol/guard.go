@@ -55,16 +55,14 @@ type AuthError struct {
 
 // Error returns the server's answer and, without an Authorizer, the remedy.
 func (e *AuthError) Error() string {
-	var text string
+	text := fmt.Sprintf("the server requires sign-in (HTTP status %d)", e.Status)
 	switch {
 	case e.Token:
 		text = fmt.Sprintf("the server refused the token in its headers (HTTP status %d); renew it", e.Status)
 	case e.Status == http.StatusForbidden:
 		text = fmt.Sprintf("the server refused access (HTTP status %d)", e.Status)
 	case e.Err == nil:
-		text = fmt.Sprintf(`the server requires sign-in (HTTP status %d); put a token into its headers, such as "Authorization": "Bearer …"`, e.Status)
-	default:
-		text = fmt.Sprintf("the server requires sign-in (HTTP status %d)", e.Status)
+		text += `; put a token into its headers, such as "Authorization": "Bearer …"`
 	}
 	if e.Body != "" {
 		text += ": " + e.Body
