@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
@@ -61,7 +62,7 @@ func Commands(s Source) (lines, warnings []string, err error) {
 type Plugin struct {
 	source   Source
 	file     *file
-	sessions sessions
+	sessions sync.Map // *session by ID
 	calls    calls
 
 	log     *slog.Logger
@@ -86,7 +87,7 @@ func New(s Source) (*Plugin, error) {
 		return nil, err
 	}
 	p := &Plugin{
-		source: s, file: f, sessions: sessions{byID: map[string]*session{}}, calls: calls{byKey: map[callKey]call{}},
+		source: s, file: f, calls: calls{byKey: map[callKey]call{}},
 		log: slog.New(slog.DiscardHandler), slots: make(chan struct{}, maxAsync),
 	}
 	for _, e := range f.entries {

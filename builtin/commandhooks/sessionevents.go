@@ -12,7 +12,7 @@ import (
 // includes their texts.
 
 func (p *Plugin) announce(_ context.Context, in *sdk.SessionInput) error {
-	p.sessions.get(in.SessionID).announce(in.Session.ParentID != "")
+	p.session(in.SessionID).announce(in.Session.ParentID != "")
 	return nil
 }
 
@@ -25,7 +25,7 @@ func (p *Plugin) start(ctx context.Context, in *sdk.SessionInput) error {
 		input = map[string]any{"agent_type": name, "agent_id": in.SessionID, "parent_session_id": in.Session.ParentID}
 	}
 	texts, err := p.callAll(ctx, event, name, in.SessionID, input)
-	p.sessions.get(in.SessionID).finish(texts)
+	p.session(in.SessionID).finish(texts)
 	return err
 }
 
@@ -39,7 +39,6 @@ func startSource(s *sdk.Session) string {
 
 // end runs the commands at the end of a session, except a subagent's.
 func (p *Plugin) end(ctx context.Context, in *sdk.SessionInput) error {
-	p.sessions.forget(in.SessionID)
 	if in.Session.ParentID != "" {
 		return nil
 	}
@@ -49,7 +48,7 @@ func (p *Plugin) end(ctx context.Context, in *sdk.SessionInput) error {
 
 // addStart adds the texts of the commands at the session's start.
 func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-	s := p.sessions.get(in.SessionID)
+	s := p.session(in.SessionID)
 	s.isChild(ctx)
 	said, err := s.take(ctx)
 	if err != nil {
@@ -63,7 +62,7 @@ func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.
 
 // prompt runs a command for a prompt of the user.
 func (e *entry) prompt(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-	if e.plugin.sessions.get(in.SessionID).isChild(ctx) {
+	if e.plugin.session(in.SessionID).isChild(ctx) {
 		return nil // written by an agent
 	}
 	r, err := e.call(ctx, in.SessionID, map[string]any{"prompt": typed(v.Parts), "agent_type": in.Agent})

@@ -10,12 +10,6 @@ import (
 // plugin that was loaded into a running session it never runs.
 const announceWait = time.Second
 
-// sessions contains the state of the sessions. It is safe for concurrent use.
-type sessions struct {
-	mu   sync.Mutex
-	byID map[string]*session
-}
-
 // session is one session since it started.
 type session struct {
 	announced chan struct{} // closed once child is known, or after announceWait
@@ -26,19 +20,10 @@ type session struct {
 	context []string // the commands' texts for the model, until a prompt includes them
 }
 
-func (s *sessions) get(id string) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byID[id] == nil {
-		s.byID[id] = &session{announced: make(chan struct{}), ready: make(chan struct{})}
-	}
-	return s.byID[id]
-}
-
-func (s *sessions) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.byID, id)
+// session returns the state of a session. Sessions end with the host.
+func (p *Plugin) session(id string) *session {
+	s, _ := p.sessions.LoadOrStore(id, &session{announced: make(chan struct{}), ready: make(chan struct{})})
+	return s.(*session)
 }
 
 // announce records whether the session belongs to a subagent.

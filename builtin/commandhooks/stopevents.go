@@ -28,7 +28,7 @@ func (p *Plugin) compacted(ctx context.Context, in *sdk.Event) error {
 // stop runs a command at the end of a turn, which can make the turn continue. Stop and SubagentStop are at the same point; the session
 // decides which one applies.
 func (e *entry) stop(ctx context.Context, in *sdk.TurnStopInput) (sdk.StopDecision, error) {
-	child := e.plugin.sessions.get(in.SessionID).isChild(ctx)
+	child := e.plugin.session(in.SessionID).isChild(ctx)
 	input := map[string]any{"stop_hook_active": in.Continued > 0, "last_assistant_message": in.Text}
 	agent := ""
 	if in.Message != nil {
