@@ -40,26 +40,6 @@ type callKey struct{}
 // errNoAnswer is the cause of a call that exceeded its timeout.
 var errNoAnswer = errors.New("no answer in time")
 
-// begin records the call and limits its time: limit without progress, MaxCallTime in total. done ends it.
-func (c *Conn) begin(ctx context.Context, on *Call, limit time.Duration) (_ context.Context, done func()) {
-	ctx, stop := context.WithTimeoutCause(ctx, max(MaxCallTime, limit), errNoAnswer)
-	ctx, cancel := context.WithCancelCause(ctx)
-	on.limit = limit
-	on.timer = time.AfterFunc(limit, func() { cancel(errNoAnswer) })
-	on.token = fmt.Sprintf("call-%d", c.next.Add(1))
-	c.mu.Lock()
-	c.active = append(c.active, on)
-	c.mu.Unlock()
-	return context.WithValue(ctx, callKey{}, on), func() {
-		c.mu.Lock()
-		c.active = slices.DeleteFunc(c.active, func(o *Call) bool { return o == on })
-		c.mu.Unlock()
-		on.timer.Stop()
-		cancel(nil)
-		stop()
-	}
-}
-
 // callOf returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
 // belong to one session. Otherwise it returns nil.
 func (c *Conn) callOf(ctx context.Context) *Call {
@@ -139,31 +119,40 @@ const maxSilent = 3
 // errStuck is the cause of a server's end after it stopped responding.
 var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of which timed out", maxSilent)
 
-// watch records the number of a local server's messages at the start of a call; the returned function is called at its end. A stuck process
-// never recovers and may use a processor, so it is ended and restarted.
-func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
-	if _, ok := c.carrier.(*stdio); !ok {
-		return func(error) {}
-	}
-	before := c.received.Load()
-	return func(err error) {
-		late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
-		switch {
-		case c.received.Load() != before:
-			c.silent.Store(0)
-		case late && c.silent.Add(1) >= maxSilent:
-			c.fail(errStuck)
-		}
+// watch takes note of the end of a call to a local server, which had sent a number of messages before. A stuck process never recovers and
+// may use a processor, so it is ended and restarted.
+func (c *Conn) watch(ctx context.Context, before int64, err error) {
+	late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
+	_, local := c.carrier.(*stdio)
+	switch {
+	case c.received.Load() != before:
+		c.silent.Store(0)
+	case local && late && c.silent.Add(1) >= maxSilent:
+		c.fail(errStuck)
 	}
 }
 
-// do runs f, which sends the requests of a call, and returns the raw result. The server's timeout is the time without progress.
+// do runs f, which sends the requests of a call, and returns the raw result. The time of a call is limited: to the server's timeout without
+// progress, to MaxCallTime in total.
 func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
-	ctx, done := c.begin(ctx, on, c.dialer.Timeout)
-	defer done()
-	ended := c.watch(ctx)
+	on.limit, on.token = c.dialer.Timeout, fmt.Sprintf("call-%d", c.next.Add(1))
+	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, callKey{}, on), max(MaxCallTime, on.limit), errNoAnswer)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	on.timer = time.AfterFunc(on.limit, func() { cancel(errNoAnswer) })
+	defer on.timer.Stop()
+	c.mu.Lock()
+	c.active = append(c.active, on)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.active = slices.DeleteFunc(c.active, func(o *Call) bool { return o == on })
+	}()
+	before := c.received.Load()
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})
-	ended(err)
+	c.watch(ctx, before, err)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errNoAnswer):
 		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", c.dialer.Timeout, errNoAnswer)

@@ -1,10 +1,8 @@
 package protocol
 
 import (
-	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -38,7 +36,8 @@ func (s *httpSSE) start(ctx context.Context) error {
 	}
 	if !s.conn.running.Go(func() {
 		defer resp.Body.Close()
-		err := s.read(events)
+		err := s.drain(s.conn.running.Life(), nil, events)
+		s.conn.running.Close() // ends requests in progress
 		s.conn.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
 	}) {
 		_ = resp.Body.Close()
@@ -62,23 +61,6 @@ func (s *httpSSE) address(events *sse.Reader) (string, error) {
 			return "", fmt.Errorf("the server's address for messages, %q, is invalid", visible.Strip(string(data)))
 		}
 		return endpoint.String(), nil
-	}
-}
-
-// read handles the server's messages until the stream ends.
-func (s *httpSSE) read(events *sse.Reader) error {
-	for {
-		kind, data, err := events.Next()
-		if errors.Is(err, bufio.ErrTooLong) {
-			return errTooLong
-		}
-		if err != nil {
-			return err
-		}
-		if kind != "message" {
-			continue
-		}
-		_ = s.conn.receive(s.conn.running.Life(), nil, data) // other output is logged
 	}
 }
 

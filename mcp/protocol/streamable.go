@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -204,21 +203,6 @@ func cutShort(cause error) error {
 		return errCutShort
 	}
 	return fmt.Errorf("%w: %w", errCutShort, cause)
-}
-
-// drain reads events up to the answer to the request r, or without one to the end.
-func (s *streamable) drain(ctx context.Context, r *outgoing, events *sse.Reader) error {
-	for r == nil || s.conn.awaits(r) {
-		_, data, err := events.Next()
-		switch {
-		case errors.Is(err, bufio.ErrTooLong):
-			return errTooLong
-		case err != nil:
-			return err
-		}
-		_ = s.conn.receive(ctx, r, data) // other output is logged
-	}
-	return nil
 }
 
 // hearNews receives the messages that a server of the older revisions sends outside its answers, until close. It waits for the stream, at

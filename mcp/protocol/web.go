@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
 
 // Headers of the protocol, see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Session Management",
@@ -93,6 +95,21 @@ func (w *web) bound(ctx context.Context, f func(ctx context.Context) error) erro
 		return fmt.Errorf("%w: %w", errLost, errClosed)
 	}
 	return err
+}
+
+// drain receives the messages of a stream up to the answer to the request r, or without one to its end.
+func (w *web) drain(ctx context.Context, r *outgoing, events *sse.Reader) error {
+	for r == nil || w.conn.awaits(r) {
+		_, data, err := events.Next()
+		switch {
+		case errors.Is(err, bufio.ErrTooLong):
+			return errTooLong
+		case err != nil:
+			return err
+		}
+		_ = w.conn.receive(ctx, r, data) // other output is logged
+	}
+	return nil
 }
 
 // close closes the HTTP connections after their last use.
