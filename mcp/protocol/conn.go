@@ -3,11 +3,9 @@ package protocol
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -172,12 +170,4 @@ func (c *Conn) Complete(ctx context.Context, prompt, argument, value string, giv
 	}
 	err = json.Unmarshal(raw, &answer)
 	return answer.Completion.Values, err
-}
-
-// inTime returns a readable error for a timeout, else err.
-func inTime(ctx context.Context, what string, timeout time.Duration, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("it did not %s in %s; raise its timeout if it needs longer: %w", what, timeout, context.DeadlineExceeded)
-	}
-	return err
 }

@@ -52,7 +52,7 @@ func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
 	case d.Command != nil:
 		return d.dialStdio(ctx)
 	case d.Remote.SSE:
-		return d.open(ctx, d.sse, true)
+		return d.open(ctx, newSSE, true)
 	}
 	return d.dialHTTP(ctx)
 }
@@ -60,11 +60,11 @@ func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
 // dialStdio starts the server. It tries the older revisions first, which every current server understands: an unknown request
 // may be ignored, and each start would wait for it.
 func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
-	c, err := d.open(ctx, d.stdio, true)
+	c, err := d.open(ctx, newStdio, true)
 	if err == nil || Broken(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		return c, err
 	}
-	if c, modern := d.open(ctx, d.stdio, false); modern == nil {
+	if c, modern := d.open(ctx, newStdio, false); modern == nil {
 		return c, nil
 	}
 	return nil, err
@@ -72,7 +72,7 @@ func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
 
 // dialHTTP tries streamable HTTP and, if the server refuses the first message, the older transport.
 func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
-	c, err := d.open(ctx, d.streamable, false)
+	c, err := d.open(ctx, newStreamable, false)
 	if err == nil && !c.modern() {
 		c.carrier.(*streamable).hearNews(ctx)
 	}
@@ -81,20 +81,10 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 	if !refused {
 		return c, err
 	}
-	if c, old := d.open(ctx, d.sse, true); old == nil {
+	if c, old := d.open(ctx, newSSE, true); old == nil {
 		return c, nil
 	}
 	return nil, fmt.Errorf("no streamable HTTP or SSE endpoint at this address: %w", err)
-}
-
-func (d *Dialer) stdio(c *Conn) (carrier, error) { return newStdio(d.Command, c) }
-
-func (d *Dialer) streamable(c *Conn) (carrier, error) {
-	return &streamable{web: newWeb(d.Remote, c)}, nil
-}
-
-func (d *Dialer) sse(c *Conn) (carrier, error) {
-	return &httpSSE{web: newWeb(d.Remote, c)}, nil
 }
 
 // newConn returns a connection without a carrier. Its life does not end with ctx.
@@ -108,21 +98,21 @@ func newConn(ctx context.Context, d *Dialer) *Conn {
 }
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
-func (d *Dialer) open(ctx context.Context, carry func(*Conn) (carrier, error), legacy bool) (c *Conn, err error) {
-	c = newConn(ctx, d)
-	if c.carrier, err = carry(c); err != nil {
-		return nil, err
-	}
+func (d *Dialer) open(ctx context.Context, carry func(*Conn) carrier, legacy bool) (*Conn, error) {
+	c := newConn(ctx, d)
+	c.carrier = carry(c)
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
-	if err = c.carrier.start(ctx); err != nil {
-		err = inTime(ctx, "connect", d.Timeout, err)
-	} else {
-		err = inTime(ctx, "answer the first message", d.Timeout, c.introduce(ctx, legacy, d.Timeout/discoveryShare))
+	step, err := "connect", c.carrier.start(ctx)
+	if err == nil {
+		step, err = "answer the first message", c.introduce(ctx, legacy, d.Timeout/discoveryShare)
 	}
-	if err != nil {
-		c.Close()
-		return nil, err
+	if err == nil {
+		return c, nil
 	}
-	return c, nil
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("it did not %s in %s; raise its timeout if it needs longer: %w", step, d.Timeout, context.DeadlineExceeded)
+	}
+	c.Close()
+	return nil, err
 }

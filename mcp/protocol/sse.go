@@ -17,6 +17,8 @@ type httpSSE struct {
 	endpoint string // set before start returns
 }
 
+func newSSE(c *Conn) carrier { return &httpSSE{web: newWeb(c.dialer.Remote, c)} }
+
 // start opens the stream and waits for the URL.
 func (s *httpSSE) start(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.conn.running.Close)

@@ -41,18 +41,19 @@ const (
 // Goroutines: one reads, one writes, one waits for the process, one copies its errors to the log, and one answers each request of the
 // server. All end with the process; close waits for them.
 type stdio struct {
-	conn *Conn
-	cmd  *exec.Cmd
-	path string // the command's path, for errors
+	conn  *Conn
+	cmd   *exec.Cmd
+	leave func() error // cleans up after the process
 
-	confine func() (confine.Policy, error) // nil: unconfined
-	leave   func() error                   // cleans up after the process; set by start
-
-	in  io.WriteCloser
-	out chan []byte // lines for the server
+	in  io.WriteCloser // nil before start
+	out chan []byte    // lines for the server
 
 	exited chan struct{} // the process is gone
 	output sync.WaitGroup
+}
+
+func newStdio(c *Conn) carrier {
+	return &stdio{conn: c, out: make(chan []byte, maxWaiting), exited: make(chan struct{})}
 }
 
 // Command runs a local server.
@@ -65,23 +66,6 @@ type Command struct {
 	Dir     string
 	// Confine returns the files the server may access; it is called at each start. If nil, the server has all rights of the user.
 	Confine func() (confine.Policy, error)
-}
-
-// newStdio prepares the child; nothing runs before start.
-func newStdio(c *Command, conn *Conn) (*stdio, error) {
-	env := child.Environ(c.Environ, c.Env)
-	path, err := lookPath(c.Name, c.Dir, env)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("cwd: %s is not a directory", c.Dir)
-	}
-	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
-	child.Prepare(cmd)
-	return &stdio{
-		conn: conn, cmd: cmd, path: path, confine: c.Confine, out: make(chan []byte, maxWaiting), exited: make(chan struct{}),
-	}, nil
 }
 
 // lookPath finds the command in the PATH the child will have.
@@ -104,16 +88,27 @@ func lookPath(command, dir string, env []string) (string, error) {
 
 // start starts the process.
 func (t *stdio) start(context.Context) error {
+	c := t.conn.dialer.Command
+	env := child.Environ(c.Environ, c.Env)
+	path, err := lookPath(c.Name, c.Dir, env)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("cwd: %s is not a directory", c.Dir)
+	}
+	t.cmd = &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
+	child.Prepare(t.cmd)
 	pipes, err := child.Connect(t.cmd)
 	if err == nil {
-		t.leave, err = child.Start(t.cmd, t.confine)
+		t.leave, err = child.Start(t.cmd, c.Confine)
 		pipes.Started()
 		if err != nil {
 			pipes.Close()
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("start %s: %w", t.path, err)
+		return fmt.Errorf("start %s: %w", path, err)
 	}
 	t.in = pipes.Stdin
 	t.output.Go(func() { t.read(pipes.Stdout) })

@@ -39,6 +39,8 @@ type streamable struct {
 	session atomic.Value // string
 }
 
+func newStreamable(c *Conn) carrier { return &streamable{web: newWeb(c.dialer.Remote, c)} }
+
 // start does nothing: the first message connects.
 func (s *streamable) start(context.Context) error { return nil }
 

@@ -25,7 +25,7 @@ func (c *Conn) callTask(ctx context.Context, on *Call, name string, args json.Ra
 		if err != nil {
 			return nil, err
 		}
-		id := task.key()
+		id := map[string]any{"taskId": task.ID}
 		watch, stop := context.WithCancel(ctx)
 		var watching sync.WaitGroup
 		watching.Go(func() { c.watchTask(watch, on, id, max(taskPoll, time.Duration(task.Poll)*time.Millisecond)) })
@@ -44,9 +44,6 @@ type task struct {
 	ID   string `json:"taskId"`
 	Poll int64  `json:"pollInterval"` // milliseconds
 }
-
-// key returns the parameters of requests about the task.
-func (t *task) key() map[string]any { return map[string]any{"taskId": t.ID} }
 
 // createTask sends a call that the server makes a task of. It waits for the task's name for a moment after ctx ends: only the name cancels
 // the task.
