@@ -25,7 +25,7 @@ func newMatcher(text string) (matcher, error) {
 	switch {
 	case text == "" || text == "*":
 		return matcher{text: text}, nil
-	case !strings.ContainsFunc(text, isPattern):
+	case !notInNames().MatchString(text):
 		pattern = "^(" + spaceAroundBar().ReplaceAllLiteralString(strings.TrimSpace(text), "|") + ")$"
 	}
 	re, err := regexp.Compile(pattern)
@@ -35,13 +35,12 @@ func newMatcher(text string) (matcher, error) {
 	return matcher{text, re}, nil
 }
 
-// spaceAroundBar matches a separator of names with the spaces around it.
-var spaceAroundBar = lazyregexp.New(` *\| *`)
-
-// isPattern reports whether a character makes a matcher a regular expression.
-func isPattern(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-| ", r)
-}
+var (
+	// notInNames matches a character that makes a matcher a regular expression.
+	notInNames = lazyregexp.New(`[^A-Za-z0-9_| -]`)
+	// spaceAroundBar matches a separator of names with the spaces around it.
+	spaceAroundBar = lazyregexp.New(` *\| *`)
+)
 
 func (m *matcher) everything() bool { return m.re == nil }
 

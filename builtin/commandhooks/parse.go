@@ -131,8 +131,7 @@ func (p *parser) group(event string, at checked.Place, n *checked.Node) {
 }
 
 func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matcher {
-	p.Want(at, n, checked.String)
-	m, err := newMatcher(n.Text)
+	m, err := newMatcher(p.text(at, n))
 	if err != nil {
 		p.Bad(at, err.Error(), "")
 	} else if !matches(event) && !m.everything() {
@@ -147,7 +146,7 @@ func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matche
 
 // entry parses one command.
 func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
-	kind, command := n.Get("type"), n.Get("command")
+	kind := n.Get("type")
 	switch {
 	case kind == nil:
 		p.Bad(at.Member("type", n.Offset), "missing", `write "type": "command"`)
@@ -167,15 +166,13 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		switch name {
 		case "type", "async", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
 		case "command":
-			p.Want(at, n, checked.String)
+			e.command = p.text(at, n)
 		case "if":
-			p.Want(at, n, checked.String)
-			e.rule = newRule(n.Text)
+			e.rule = newRule(p.text(at, n))
 		case "args":
 			e.args = []string{}
 			p.list(at, n, func(at checked.Place, n *checked.Node) {
-				p.Want(at, n, checked.String)
-				e.args = append(e.args, n.Text)
+				e.args = append(e.args, p.text(at, n))
 			})
 		case "timeout":
 			e.timeout = p.seconds(at, n, limit)
@@ -189,12 +186,16 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 			}
 		}
 	})
-	if command == nil || command.Kind == checked.String && strings.TrimSpace(command.Text) == "" {
+	if command := n.Get("command"); command == nil || command.Kind == checked.String && strings.TrimSpace(e.command) == "" {
 		p.Bad(at.Member("command", n.Offset), "missing", "write the shell command to run")
-		return
 	}
-	e.command = command.Text
 	p.file.entries = append(p.file.entries, e)
+}
+
+// text returns the text of a string, and reports another value.
+func (p *parser) text(at checked.Place, n *checked.Node) string {
+	p.Want(at, n, checked.String)
+	return n.Text
 }
 
 // on reports whether a switch is set to true.

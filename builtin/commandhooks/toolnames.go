@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -38,8 +39,8 @@ func dialectTools() map[string]dialectTool {
 // toolNames returns the names of a tool, the dialect's first.
 func toolNames(tool string, origin sdk.Origin) []string {
 	if origin.Server != "" {
-		rest := strings.TrimPrefix(tool, clean(origin.Server)+"_")
-		return []string{"mcp__" + clean(origin.Server) + "__" + rest, tool}
+		server := notInID().ReplaceAllString(origin.Server, "_")
+		return []string{"mcp__" + server + "__" + strings.TrimPrefix(tool, server+"_"), tool}
 	}
 	if d, ok := dialectTools()[tool]; ok && isOurs(origin) {
 		return append(slices.Clone(d.names), tool)
@@ -50,15 +51,8 @@ func toolNames(tool string, origin sdk.Origin) []string {
 // isOurs reports whether the tool is built in: another one of the same name has other arguments.
 func isOurs(origin sdk.Origin) bool { return origin.Carrier == sdk.CarrierBuiltin }
 
-// clean returns a server's name in the form that the ids of its tools contain.
-func clean(server string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '_' && isPattern(r) || r == '|' || r == ' ' {
-			return '_'
-		}
-		return r
-	}, server)
-}
+// notInID matches a character that the ids of a server's tools do not contain.
+var notInID = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
 // translate renames arguments: for a command, or (ours) those of a command's answer, which may have tenon's names too. A name that is to be
 // replaced wins over an argument that has the other name already: the tool reads only the former, so a guard must see it.
