@@ -34,8 +34,7 @@ type guard struct {
 	// direct checks the addresses that it connects to; proxied leaves that to the user's proxy.
 	direct, proxied *http.Transport
 
-	mu      sync.Mutex
-	issuers map[string]string // issuer by its token endpoint, from the metadata received
+	issuers sync.Map // issuer by its token endpoint, from the metadata received
 }
 
 func newClient(server string) *http.Client {
@@ -43,7 +42,7 @@ func newClient(server string) *http.Client {
 	if err != nil {
 		home = &url.URL{}
 	}
-	g := &guard{home: home, issuers: map[string]string{}}
+	g := &guard{home: home}
 	base := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 15 * time.Second, IdleConnTimeout: 5 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
@@ -97,20 +96,15 @@ func (g *guard) note(content []byte) {
 		Issuer   string `json:"issuer"`
 		TokenURL string `json:"token_endpoint"`
 	}
-	if json.Unmarshal(content, &metadata) == nil && metadata.TokenURL != "" {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.issuers[metadata.TokenURL] = metadata.Issuer
+	if json.Unmarshal(content, &metadata) == nil && metadata.TokenURL != "" && metadata.Issuer != "" {
+		g.issuers.Store(metadata.TokenURL, metadata.Issuer)
 	}
 }
 
 // issuerOf returns the issuer with that token endpoint. A server without metadata is identified by the endpoint's origin.
 func issuerOf(client *http.Client, tokenURL string) string {
-	g := client.Transport.(*guard)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if issuer := g.issuers[tokenURL]; issuer != "" {
-		return issuer
+	if issuer, ok := client.Transport.(*guard).issuers.Load(tokenURL); ok {
+		return issuer.(string)
 	}
 	u, err := url.Parse(tokenURL)
 	if err != nil {
