@@ -29,18 +29,11 @@ type Pace struct {
 
 	mu     sync.Mutex
 	ticker *time.Ticker
-	timer  *time.Timer // to the next state
-	state  state
-	last   time.Time // time of the last change
+	timer  *time.Timer // to the next step
+	awake  bool        // more is drawn than at rest
+	soon   bool        // the next drawing does not wait for a frame
+	last   time.Time   // time of the last change
 }
-
-type state int
-
-const (
-	rests state = iota
-	drawsSoon
-	drawsFrames
-)
 
 // Changed reports a change to draw; typed means that it responds to a key.
 func (p *Pace) Changed(typed bool) {
@@ -52,37 +45,30 @@ func (p *Pace) Changed(typed bool) {
 		}
 	}
 	p.last = time.Now()
-	if p.ticker == nil || p.state == drawsSoon || p.state == drawsFrames && !typed {
+	if p.ticker == nil || p.soon || p.awake && !typed {
 		return
 	}
-	p.draw(drawsSoon, soon, soon+soon/2)
-}
-
-// draw enters a state with a time between two drawings, and schedules step.
-func (p *Pace) draw(s state, every, until time.Duration) {
-	p.state = s
-	p.ticker.Reset(every)
+	p.awake, p.soon = true, true
+	p.ticker.Reset(soon)
 	if p.timer == nil {
-		p.timer = time.AfterFunc(until, p.step)
-		return
+		p.timer = time.AfterFunc(linger, p.step)
 	}
-	p.timer.Reset(until)
+	p.timer.Reset(soon + soon/2)
 }
 
+// step draws every frame after the first drawing, and ends that if nothing has changed for a while.
 func (p *Pace) step() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	since := time.Since(p.last)
-	switch {
-	case p.state == drawsSoon:
-		p.draw(drawsFrames, Frame, linger)
-	case since < linger:
-		p.timer.Reset(linger - since)
-	default:
-		p.state = rests
-		p.Rested()
-		p.ticker.Reset(rest)
+	idle := time.Since(p.last)
+	p.awake, p.soon = idle < linger, false
+	if p.awake {
+		p.ticker.Reset(Frame)
+		p.timer.Reset(linger - idle)
+		return
 	}
+	p.Rested()
+	p.ticker.Reset(rest)
 }
 
 // Stop ends the timer.

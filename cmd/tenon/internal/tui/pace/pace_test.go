@@ -29,8 +29,8 @@ func TestTUIRests(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Stop()
-	if p.ticker == nil || p.state == rests {
-		t.Errorf("ticker %v, state %v", p.ticker, p.state)
+	if p.ticker == nil || !p.awake {
+		t.Errorf("ticker %v, awake %v", p.ticker, p.awake)
 	}
 }
 
