@@ -41,20 +41,12 @@ type Stream struct {
 	begun   bool     // there are such lines
 	coder   coder    // of that code
 
-	// the last rendered block
-	above  gap  // whether a blank line must follow
+	// the rendered blocks
+	shown  bool // there are any
+	stands bool // a blank line follows the last one
 	marker byte // marker of the list at its end; 0: no list
 	number int  // number of the next item of that list
 }
-
-// gap decides whether a blank line separates blocks.
-type gap uint8
-
-const (
-	gapNever gap = iota // nothing is above
-	gapAsked            // if the source has one
-	gapAlways
-)
 
 // NewStream returns a stream of lines with this width in columns, at least 10.
 func NewStream(width int, style Style) *Stream {
@@ -217,37 +209,20 @@ func (s *Stream) render(source string) {
 	}
 	rows := r.blocks(doc, s.width)
 	s.coder, s.marker = r.coder, 0
-	if len(rows) == 0 { // after code, a blank line follows nevertheless, unless it would be the first line
-		if stands(last) && s.above != gapNever {
-			s.above = gapAlways
-		}
+	if len(rows) == 0 {
+		s.stands = s.stands || stands(last) // code without lines
 		return
 	}
-	wants := gapAsked
-	if stands(first) || first.Kind() == ast.KindHeading {
-		wants = gapAlways
+	apart := s.spaced || source[0] == '\n' || r.apart || s.stands || stands(first) || first.Kind() == ast.KindHeading
+	if s.shown && apart && (!s.begun || r.apart) {
+		s.closed = append(s.closed, "")
 	}
-	s.spaced = s.spaced || source[0] == '\n' || r.apart
-	if !s.begun || r.apart {
-		s.separate(wants)
-	}
-	s.begun = true
 	s.closed = append(s.closed, rows...)
-	if s.above = gapAsked; stands(last) {
-		s.above = gapAlways
-	}
+	s.begun, s.shown, s.stands = true, true, stands(last)
 	if list, ok := last.(*ast.List); ok {
 		s.marker, s.number = list.Marker, list.Start+list.ChildCount()
 		if last == first && r.number > 0 {
 			s.number = r.number + list.ChildCount()
 		}
 	}
-}
-
-// separate appends a blank line if the source, the block above or the block below requires one.
-func (s *Stream) separate(below gap) {
-	if s.above != gapNever && (s.spaced || s.above == gapAlways || below == gapAlways) {
-		s.closed = append(s.closed, "")
-	}
-	s.above = below
 }
