@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// twice is the time limit for a second ctrl+c to exit, and for a second esc to open the timeline.
+	// twice is the time limit for a second ctrl+c to exit, esc to open the timeline, or ctrl+d to delete a session.
 	twice = 2 * time.Second
 	// startled is the time for which a question ignores keys after it appeared and after each ignored key.
 	startled = 700 * time.Millisecond

@@ -173,11 +173,14 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			m.open(ask)
 		},
 		"ctrl+d": func(r dialog.Row) {
-			if p.Confirm(r) {
-				m.do(func(ctx context.Context) (then, error) {
-					return func() { m.deleted(p, r.ID) }, m.host.DeleteSession(ctx, r.ID)
-				})
+			if m.armed == "" {
+				m.armed = "ctrl+d"
+				m.say("press ctrl+d again to delete " + terminal.OneLine(r.Label))
+				return
 			}
+			m.do(func(ctx context.Context) (then, error) {
+				return func() { m.deleted(p, r.ID) }, m.host.DeleteSession(ctx, r.ID)
+			})
 		},
 		"ctrl+t": func(r dialog.Row) {
 			m.pin(r.ID, !slices.Contains(m.settings.Pinned, r.ID))

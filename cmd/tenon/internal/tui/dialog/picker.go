@@ -27,7 +27,6 @@ type Picker struct {
 	filter edit.Editor
 	found  []int // indexes of the rows that match; nil: not searched yet
 	at     int
-	armed  string // ID of the row that Confirm was called for
 }
 
 // Row is a row of a picker. Its label and note may be any text, which is shown as one line.
@@ -71,7 +70,6 @@ func (p *Picker) Key(k tea.KeyPressMsg) (done bool) {
 		}
 		return r != nil && closes
 	}
-	p.armed = ""
 	switch name {
 	case "esc", "ctrl+c":
 		return true
@@ -131,23 +129,10 @@ func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
 		mark = "• "
 	}
 	label, note := mark+terminal.OneLine(r.Label), terminal.OneLine(r.Note)
-	if p.armed != "" && p.armed == r.ID {
-		note = "press ctrl+d again to delete"
-	}
 	if selected {
 		return draw.Paint(k.Selected, draw.Pad(draw.Sides("  "+label, note+" ", width-1), width-1))
 	}
 	return terminal.Fit(draw.Sides("  "+label, draw.Paint(k.Faint, note)+" ", width-1), width)
-}
-
-// Confirm reports whether this is the second consecutive call for a row. After the first one, the picker asks for the second key.
-func (p *Picker) Confirm(r Row) bool {
-	if p.armed == r.ID {
-		p.armed = ""
-		return true
-	}
-	p.armed = r.ID
-	return false
 }
 
 // Remove removes a row.
