@@ -143,10 +143,7 @@ func (m *model) loadBranch() {
 func branchOf(worktree string) string {
 	dir := filepath.Join(worktree, ".git")
 	if link, err := readSmall(dir); err == nil { // a linked worktree
-		dir = strings.TrimSpace(strings.TrimPrefix(link, "gitdir:"))
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(worktree, dir)
-		}
+		dir = projectfs.Join(worktree, strings.TrimSpace(strings.TrimPrefix(link, "gitdir:")))
 	}
 	head, err := readSmall(filepath.Join(dir, "HEAD"))
 	if err != nil {
@@ -177,15 +174,11 @@ func (m *model) agentName() string {
 	if m.mode == modePlan {
 		return planAgent
 	}
-	configured := ""
-	if c := m.host.Config(); c != nil {
-		configured = c.DefaultAgent
-	}
 	used := m.main().Info.Agent
 	if m.leftPlan() {
 		used = ""
 	}
-	return cmp.Or(m.agent, used, configured, sdk.AgentBuild)
+	return cmp.Or(m.agent, used, m.host.Config().DefaultAgent, sdk.AgentBuild)
 }
 
 // leftPlan reports whether the user left plan mode while the session's agent is still the one of that mode.

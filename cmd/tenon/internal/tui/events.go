@@ -127,13 +127,9 @@ func (m *model) showChild(session, parent string) {
 }
 
 // leave shows the parent session.
-func (m *model) leave() {
-	if m.thread().Info.ParentID != "" {
-		m.shown = m.above().Info.ID
-	}
-}
+func (m *model) leave() { m.shown = m.above().Info.ID }
 
-// above returns the parent of a subagent's session. In a copy of a session, subagents of the original belong to the root.
+// above returns the parent of a subagent's session, and the root for the root. In a copy of a session, subagents of the original belong to it.
 func (m *model) above() *transcript.Thread {
 	parent := m.threads[m.thread().Info.ParentID]
 	if parent == nil || parent.Info.ParentID == "" {
@@ -144,9 +140,6 @@ func (m *model) above() *transcript.Thread {
 
 // sibling shows another subagent of the same session.
 func (m *model) sibling(by int) {
-	if m.thread().Info.ParentID == "" {
-		return
-	}
 	parent := m.above()
 	list := parent.Children()
 	if i := slices.Index(list, m.shown); i >= 0 {

@@ -56,17 +56,12 @@ func (m *model) screen() ([]string, *tea.Position) {
 	bottom, at := m.bottom(top)
 	room := max(0, m.height-len(bottom))
 	lines := m.transcript(room)
-	lines = append(lines, make([]string, max(0, room-len(lines)))...)
+	lines = append(append(lines, make([]string, max(0, room-len(lines)))...), bottom...)
+	over := len(lines) - m.height // lost at the top
 	if at != nil {
-		at.Y += room
+		at.Y = max(0, at.Y+room-over)
 	}
-	if over := len(bottom) - m.height; over > 0 {
-		bottom = bottom[over:]
-		if at != nil {
-			at.Y = max(0, at.Y-over)
-		}
-	}
-	return append(lines, bottom...), at
+	return lines[over:], at
 }
 
 // top returns the dialog or question that receives keys, or nil.
