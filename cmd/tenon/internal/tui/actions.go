@@ -412,7 +412,7 @@ func (m *model) editWaiting(w host.Waiting) {
 
 // replace puts a prompt into the input as the user entered it. The previous draft goes to the history.
 func (m *model) replace(in *host.PromptInput) {
-	if draft := m.draft(); draft != "" {
+	if draft := m.draft(); strings.TrimSpace(draft) != "" {
 		m.start(m.remember(draft))
 	}
 	fill(&m.input, in)

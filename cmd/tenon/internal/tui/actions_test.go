@@ -575,6 +575,18 @@ func TestDraftStaysInTheHistory(t *testing.T) {
 	}
 }
 
+// A prompt of files alone leaves no empty line in the history.
+func TestPromptOfFilesIsNoLine(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.o.explain = func(err error) string { return err.Error() }
+	attach(&m.input, "/a.png")
+	run(m.startedBy(m.enterPrompt))
+	if len(h.list) == 0 || len(m.history.Entries) > 0 {
+		t.Errorf("calls %q, history %q", h.list, m.history.Entries)
+	}
+}
+
 // A model without its provider is searched for, because it could not be used.
 func TestModelIsFoundByPartOfItsName(t *testing.T) {
 	t.Parallel()

@@ -19,10 +19,10 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// remember returns a command that stores a prompt in the history, unless it may contain a key.
+// remember returns a command that stores a prompt in the history, unless it is blank or may contain a key.
 func (m *model) remember(text string) tea.Cmd {
 	m.history.Sent()
-	if m.mayHoldKey(text) {
+	if strings.TrimSpace(text) == "" || m.mayHoldKey(text) {
 		return nil
 	}
 	store := m.history.Add(text)
@@ -38,15 +38,9 @@ func (m *model) remember(text string) tea.Cmd {
 }
 
 // quit ends the program at a signal, and stores a draft in the history.
-func (m *model) quit() {
-	var save tea.Cmd
-	if draft := m.draft(); draft != "" {
-		save = m.remember(draft)
-	}
-	m.start(tea.Sequence(save, tea.Quit))
-}
+func (m *model) quit() { m.start(tea.Sequence(m.remember(m.draft()), tea.Quit)) }
 
-// draft returns the input as text for the history, with mentions of attached files at the end; empty if the input is blank.
+// draft returns the input as text for the history, with mentions of attached files at the end.
 func (m *model) draft() string {
 	text, files := m.input.Text()
 	for _, path := range files {
@@ -54,9 +48,6 @@ func (m *model) draft() string {
 			text += " "
 		}
 		text += input.Mention(path)
-	}
-	if strings.TrimSpace(text) == "" {
-		return ""
 	}
 	return text
 }
