@@ -61,7 +61,7 @@ func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved 
 			return approved, ctx.Err()
 		case errors.As(err, &f) && f.Code == cli.ExitRefused:
 		default:
-			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved and is not run: %s", kindText(c.Kind), manage.Argument(c), err))
+			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved and is not run: %s", kindText(c.Kind), c.Argument(), err))
 		}
 	}
 	return approved, nil
@@ -76,7 +76,7 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 		}
 		if !yes {
 			set.Decline(c)
-			a.Say("not signed in; later: tenon mcp login %s", c.Name)
+			a.Say("not signed in; later: tenon mcp login %s", c.Argument())
 			continue
 		}
 		if err := manage.Login(ctx, a, set, c, a.Watch); ctx.Err() != nil {
@@ -104,14 +104,14 @@ func leftOut(a *cli.App, set *extensions.Set, rejected func(text string)) {
 	}
 	for _, c := range set.In(plugins.StateQuarantined) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
-			kindText(c.Kind), c.Name, c.Reason, manage.Argument(c)))
+			kindText(c.Kind), c.Name, c.Reason, c.Argument()))
 	}
 	for _, c := range set.In(plugins.StatePending) {
 		why := ""
 		if c.Reason != "" {
 			why = " (" + c.Reason + ")"
 		}
-		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), c.Name, why, manage.Argument(c)))
+		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), c.Name, why, c.Argument()))
 	}
 }
 
@@ -158,7 +158,7 @@ func (m *wired) reload(ctx context.Context) error {
 	for _, c := range append(set.In(plugins.StateRejected), set.In(plugins.StatePending)...) {
 		if err == nil && c.Item != nil && slices.Contains(m.Options.Plugins, c.From) {
 			if err = c.Err; err == nil {
-				err = fmt.Errorf("%s requests more than you approved: tenon plugin trust %s", c.Name, manage.Argument(c))
+				err = fmt.Errorf("%s requests more than you approved: tenon plugin trust %s", c.Name, c.Argument())
 			}
 		}
 	}

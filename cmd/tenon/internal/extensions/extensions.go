@@ -295,18 +295,34 @@ func (c *Candidate) missing() (fix string, err error) {
 	kind := "required plugin"
 	fix = `tenon plugin list shows its state; or remove "required" from its entry in plugins of tenon.json`
 	if c.Item.From == flagOrigin {
-		kind, fix = "plugin", "tenon plugin info "+c.From+" shows its state"
+		kind, fix = "plugin", "tenon plugin info "+Word(c.From)+" shows its state"
 	}
 	switch c.State {
 	case plugins.StatePending:
-		return "approve it: tenon plugin trust " + c.From, fmt.Errorf("%s %q is not approved", kind, c.Name)
+		return "approve it: tenon plugin trust " + Word(c.From), fmt.Errorf("%s %q is not approved", kind, c.Name)
 	case plugins.StateDisabled, plugins.StateQuarantined:
-		fix = "enable it: tenon plugin enable " + c.From
+		fix = "enable it: tenon plugin enable " + Word(c.From)
 	}
 	if c.Err != nil {
 		return fix, fmt.Errorf("%s %q is %s: %w", kind, c.Name, c.State, c.Err)
 	}
 	return fix, fmt.Errorf("%s %q is %s: %s", kind, c.Name, c.State, c.Reason)
+}
+
+// Argument returns the argument for a candidate on a command line: its name, or its path if only a path identifies it.
+func (c *Candidate) Argument() string {
+	if c.Item != nil && c.Item.Flagged() {
+		return Word(c.From)
+	}
+	return Word(c.Name)
+}
+
+// Word returns a text as one word of a command line.
+func Word(text string) string {
+	if !strings.ContainsAny(text, " \t\n'\"$`&|;<>()*?[]#!{}") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // Find returns the candidates with a name, at a path, or installed from a reference.

@@ -345,13 +345,13 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *
 		last := s.LastCheck(one)
 		switch {
 		case one.State == plugins.StatePending:
-			c.note("mcp", "%s: not approved; approve it with tenon mcp trust %s", one.Name, one.Name)
+			c.note("mcp", "%s: not approved; approve it with tenon mcp trust %s", one.Name, one.Argument())
 		case one.State != plugins.StateReady:
 			c.note("mcp", "%s: %s %s", one.Name, one.State, strings.TrimPrefix(one.Reason, "disabled "))
 		case last == nil:
 			c.note("mcp", "%s: never started", one.Name)
 		case last.Error != "":
-			c.bad("mcp", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %s", one.Name, last.Error), "tenon mcp logs "+one.Name+" shows its output; tenon mcp disable "+one.Name+" leaves it out"))
+			c.bad("mcp", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %s", one.Name, last.Error), "tenon mcp logs "+one.Argument()+" shows its output; tenon mcp disable "+one.Argument()+" leaves it out"))
 		default:
 			c.ok("mcp", "%s: %s, %s", one.Name, last.Title, view.Plural(last.Tools, "tool"))
 		}

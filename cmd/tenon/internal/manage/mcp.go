@@ -195,7 +195,7 @@ func (g *group) pinServers(ctx context.Context, s *extensions.Set, _ []string) e
 func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
 	offer, err := s.Compare(ctx, c)
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Argument()+" shows its output")
 	}
 	if g.JSON {
 		return g.PrintJSON(offer.Definition)
@@ -211,7 +211,7 @@ func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions
 		g.Say("%s", w)
 	}
 	if offer.Differs {
-		g.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Name)
+		g.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Argument())
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.C
 		return cli.Fail(cli.ExitRefused, err, "an administrator's file takes precedence; see docs/permissions.md")
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows its output")
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Argument()+" lists its tools, tenon mcp logs "+c.Argument()+" shows its output")
 	}
 	return g.Show(result, func() error {
 		text := strings.TrimRight(result.Output, "\n") + "\n"

@@ -113,7 +113,7 @@ func (g *group) addServer(ctx context.Context, w *cli.Workspace, args []string) 
 			return err
 		}
 		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", Argument(c), path, Argument(c)))
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", c.Argument(), path, c.Argument()))
 		}
 		return g.printTools(ctx, s, c, nil)
 	})
@@ -126,7 +126,7 @@ func (g *group) writeServer(ctx context.Context, w *cli.Workspace, name string, 
 		return err
 	}
 	if _, taken := file.servers[name]; taken {
-		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
+		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+extensions.Word(name), "%s already has a server %q", file.path, name)
 	}
 	if err := g.unique(ctx, name); err != nil {
 		return err

@@ -25,9 +25,9 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	case errors.Is(err, extensions.ErrNoSignIn):
 		return cli.UsageError("tenon mcp status shows the servers that you can sign in to", "server %q has no sign-in: it is local, its headers contain a token, or oauth is false", c.Name)
 	case errors.Is(err, oauth.ErrDenied):
-		return cli.Fail(cli.ExitRefused, err, "run tenon mcp login "+c.Name+" again and allow the access")
+		return cli.Fail(cli.ExitRefused, err, "run tenon mcp login "+c.Argument()+" again and allow the access")
 	case err != nil:
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Name+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Argument()+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
 	}
 	offer, err := s.Compare(ctx, c)
 	if err == nil && !offer.Pinned && !c.Project {
@@ -80,9 +80,9 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 				one.Expires = time.UnixMilli(token.Expires)
 			}
 			if len(token.Client.Wanted) > 0 {
-				one.Status = "requires more rights; run: tenon mcp login " + c.Name
+				one.Status = "requires more rights; run: tenon mcp login " + c.Argument()
 			} else if token.Refresh == "" && token.Expired(time.Now()) {
-				one.Status = "expired; run: tenon mcp login " + c.Name
+				one.Status = "expired; run: tenon mcp login " + c.Argument()
 			}
 		case !errors.Is(err, credentials.ErrNotFound):
 			return err

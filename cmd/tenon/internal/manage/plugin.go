@@ -54,28 +54,11 @@ func why(c *extensions.Candidate) string {
 	case c.Err != nil:
 		return c.Err.Error()
 	case c.State == plugins.StatePending:
-		return strings.TrimPrefix(c.Reason+"; approve it with tenon plugin trust "+Argument(c), "; ")
+		return strings.TrimPrefix(c.Reason+"; approve it with tenon plugin trust "+c.Argument(), "; ")
 	case c.State == plugins.StateQuarantined:
-		return c.Reason + "; enable it with tenon plugin enable " + Argument(c)
+		return c.Reason + "; enable it with tenon plugin enable " + c.Argument()
 	}
 	return c.Reason
-}
-
-// Argument returns the argument for a candidate on a command line: its name, or its path if only a path identifies it.
-func Argument(c *extensions.Candidate) string {
-	text := c.Name
-	if c.Item != nil && c.Item.Flagged() {
-		text = c.From
-	}
-	return word(text)
-}
-
-// word returns a text as one word of a command line.
-func word(text string) string {
-	if !strings.ContainsAny(text, " \t\n'\"$`&|;<>()*?[]#!{}") {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // pluginInfo is a plugin with its requests.
@@ -131,7 +114,7 @@ func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	case len(found) > 0:
 		return found, nil
 	case source.IsRef(name):
-		return nil, cli.UsageError("tenon plugin list shows the installed plugins; to install this one and approve it, run: tenon plugin install "+word(name), "no plugin is installed from %q", name)
+		return nil, cli.UsageError("tenon plugin list shows the installed plugins; to install this one and approve it, run: tenon plugin install "+extensions.Word(name), "no plugin is installed from %q", name)
 	}
 	return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
 }
@@ -186,7 +169,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	case plugins.StateRejected:
 		return nil, cli.UsageError("fix that first", "%s: %w", c.Name, c.Err)
 	case plugins.StateDisabled, plugins.StateQuarantined:
-		return nil, cli.UsageError("enable it with tenon plugin enable "+Argument(c), "%s is %s: %s", c.Name, c.State, c.Reason)
+		return nil, cli.UsageError("enable it with tenon plugin enable "+c.Argument(), "%s is %s: %s", c.Name, c.State, c.Reason)
 	}
 	if err := s.Describe(ctx, c); err != nil {
 		return nil, cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
@@ -195,7 +178,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	if c.Server != nil && c.State == plugins.StateReady {
 		offer, err := s.Compare(ctx, c)
 		if err != nil {
-			return nil, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Name+" shows its output")
+			return nil, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Argument()+" shows its output")
 		}
 		if offer.Pinned && !offer.Differs {
 			a.Say("%s is already approved, and its tools are unchanged", c.Name)
@@ -207,7 +190,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asks), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
 	if err := s.Loader.Grantable(grants); err != nil {
-		return nil, cli.UsageError("tenon plugin trust "+Argument(c)+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
+		return nil, cli.UsageError("tenon plugin trust "+c.Argument()+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
 	}
 	if !yes {
 		ok, err := a.Confirm("  approve it? [y/N] ")
