@@ -39,7 +39,9 @@ type group struct {
 
 // Commands returns the commands for plugins, MCP servers, keys and permissions, and those that import the configuration of other tools.
 func Commands(a *cli.App) cli.Commands {
-	g := &group{App: a, server: mcpAdd{timeout: mcp.DefaultTimeout}, login: authLogin{App: a}, created: newPlugin{a, "wasm", "go"}, tests: pluginTest{App: a}}
+	g := &group{
+		App: a, server: mcpAdd{timeout: mcp.DefaultTimeout}, login: authLogin{App: a}, created: newPlugin{a, "wasm", "go"}, tests: pluginTest{App: a},
+	}
 	return cli.Commands{
 		"plugin list":          {Run: g.OnExtensions(g.listPlugins)},
 		"plugin info":          {Run: g.onPlugins(g.showPlugins)},

@@ -84,17 +84,17 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	if err := t.approve(ctx); err != nil {
 		return err
 	}
-	for _, kind := range []struct {
-		files string
-		run   func(ctx context.Context, path string) error
-	}{{"*.turn.json", t.turn}, {"*.jsonl", t.replay}} {
-		names, err := fs.Glob(os.DirFS(t.root), "tests/"+kind.files)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			path := filepath.Join(t.root, filepath.FromSlash(name))
-			t.report(path, kind.run(ctx, path))
+	files, err := os.ReadDir(filepath.Join(t.root, "tests"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, file := range files {
+		path := filepath.Join(t.root, "tests", file.Name())
+		switch {
+		case strings.HasSuffix(path, ".turn.json"):
+			t.report(path, t.turn(ctx, path))
+		case strings.HasSuffix(path, ".jsonl"):
+			t.report(path, t.replay(ctx, path))
 		}
 	}
 	switch {
@@ -151,27 +151,33 @@ func (t *pluginTest) with(ctx context.Context, options json.RawMessage, f func(*
 
 // approve approves the plugin for the test, with everything it requests.
 func (t *pluginTest) approve(ctx context.Context) error {
-	return t.with(ctx, nil, func(set *extensions.Set) (err error) {
-		for range maxRounds {
-			for _, c := range set.In(plugins.StatePending) {
-				if err == nil {
-					err = set.Describe(ctx, c)
+	return t.with(ctx, nil, func(set *extensions.Set) error {
+		for range maxRounds + 1 {
+			pending := set.In(plugins.StatePending)
+			if len(pending) == 0 {
+				return pinAll(ctx, set)
+			}
+			for _, c := range pending {
+				if err := set.Describe(ctx, c); err != nil {
+					return err
 				}
-				if err == nil {
-					_, _, err = set.Approve(ctx, c, c.Asks)
+				if _, _, err := set.Approve(ctx, c, c.Asks); err != nil {
+					return err
 				}
 			}
 		}
-		if err == nil && len(set.In(plugins.StatePending)) > 0 {
-			err = errors.New("the plugin requests more each time it is approved")
-		}
-		for _, c := range set.Candidates {
-			if err == nil && c.Server != nil {
-				err = set.Pin(ctx, c)
-			}
-		}
-		return err
+		return errors.New("the plugin requests more each time it is approved")
 	})
+}
+
+// pinAll approves what the servers of the plugin offer.
+func pinAll(ctx context.Context, set *extensions.Set) (err error) {
+	for _, c := range set.Candidates {
+		if err == nil && c.Server != nil {
+			err = set.Pin(ctx, c)
+		}
+	}
+	return err
 }
 
 // turn runs one scripted turn.

@@ -1,12 +1,10 @@
 package manage
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -79,14 +78,9 @@ func readTrial(path string) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
 	t := &trial{}
-	if err := decoder.Decode(t); err != nil {
+	if err := jsontext.DecodeStrict(content, t); err != nil {
 		return nil, fmt.Errorf("%s: %w; its fields are prompt, script, files, options and expect", path, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: unexpected data after the JSON value", path)
 	}
 	if t.Prompt == "" {
 		return nil, fmt.Errorf("%s: prompt is missing", path)
@@ -114,34 +108,27 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	project := scratchProject(dir)
-	if err := t.lay(project.Directory); err != nil {
+	cfg := &sdk.Config{Model: "offline/offline", HookConfig: map[string]sdk.HookOverride{}}
+	for _, p := range under {
+		cfg.HookConfig[p.Manifest().Name] = sdk.HookOverride{Timeout: trialHookTimeout.Milliseconds()}
+	}
+	if len(t.Script) > 0 {
+		extra := sdk.Extra{"script": jsontext.Quote(filepath.Join(dir, "script.json"))}
+		cfg.Provider = map[string]sdk.ProviderConfig{"offline": {Options: sdk.ProviderOptions{Extra: extra}}}
+		err = os.WriteFile(filepath.Join(dir, "script.json"), t.Script, 0o600)
+	}
+	if err = errors.Join(err, t.lay(project.Directory)); err != nil {
 		return nil, err
 	}
 	administrator, err := config.Load(ctx, config.Options{Directory: project.Directory, Home: dir, Managed: a.Managed})
 	if err != nil {
 		return nil, err
 	}
-	cfg := &sdk.Config{Model: "offline/offline"}
-	if len(t.Script) > 0 {
-		script := filepath.Join(dir, "script.json")
-		if err := os.WriteFile(script, t.Script, 0o600); err != nil {
-			return nil, err
-		}
-		quoted, err := json.Marshal(script)
-		if err != nil {
-			return nil, err
-		}
-		cfg.Provider = map[string]sdk.ProviderConfig{"offline": {Options: sdk.ProviderOptions{Extra: sdk.Extra{"script": quoted}}}}
-	}
 	s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "tenon.db"), Version: a.Version, Logger: a.Log})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	cfg.HookConfig = map[string]sdk.HookOverride{}
-	for _, p := range under {
-		cfg.HookConfig[p.Manifest().Name] = sdk.HookOverride{Timeout: trialHookTimeout.Milliseconds()}
-	}
 	h, err := host.New(ctx, host.Options{
 		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(cli.Shipped(), under...),
 		Logger: a.Log, Version: a.Version, Environ: a.Env, AutoApprove: true, Policy: permission.Policy{Managed: administrator.Managed},
@@ -150,7 +137,7 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, h.Close(context.WithoutCancel(ctx))) }()
-	return t.turn(ctx, h, s, under)
+	return t.turn(ctx, h, s)
 }
 
 // lay writes the project's files.
@@ -170,7 +157,7 @@ func (t *trial) lay(dir string) error {
 	return nil
 }
 
-func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store, under []sdk.Plugin) (*trialResult, error) {
+func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store) (*trialResult, error) {
 	session, err := h.CreateSession(ctx, host.NewSession{Title: "trial"})
 	if err != nil {
 		return nil, err
@@ -191,40 +178,33 @@ func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store, under []s
 		return nil, err
 	}
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
-		tool := trialTool{Tool: call.Tool, Input: call.State.Input, Status: call.State.Status, Output: call.State.Output}
-		if tool.Status == sdk.ToolError {
-			tool.Output = call.State.Error
-		}
-		result.Tools = append(result.Tools, tool)
+		state := &call.State
+		result.Tools = append(result.Tools, trialTool{call.Tool, state.Input, state.Status, state.Output + state.Error}) // one of them is empty
 	}
 	ledger, _, err := inspect.ReadLedger(ctx, s, session.ID, nil, func(err error) error { return err })
-	if err != nil {
-		return nil, err
+	for _, request := range ledger {
+		for _, entry := range request.Entries {
+			if !cli.IsShipped(entry.Plugin) {
+				result.Hooks = append(result.Hooks, trialHookOf(request.Purpose, &entry))
+			}
+		}
 	}
-	for i := range ledger {
-		result.hooks(&ledger[i], under)
-	}
-	return result, nil
+	return result, err
 }
 
-func (r *trialResult) hooks(e *inspect.Explained, under []sdk.Plugin) {
-	for _, entry := range e.Entries {
-		own := func(p sdk.Plugin) bool { return p.Manifest().Name == entry.Plugin }
-		if !slices.ContainsFunc(under, own) {
-			continue
-		}
-		h := trialHook{Point: entry.Point, Outcome: entry.Outcome, Dropped: entry.Dropped, Reason: entry.Reason, ErrorMsg: entry.Error}
-		if entry.Hook != string(entry.Point) {
-			h.Hook = entry.Hook
-		}
-		if e.Purpose != sdk.PurposeTurn {
-			h.Purpose = e.Purpose
-		}
-		for _, change := range entry.Changes {
-			h.Changed = append(h.Changed, change.Pointer)
-		}
-		r.Hooks = append(r.Hooks, h)
+// trialHookOf returns the part of a ledger entry that is the same in every run.
+func trialHookOf(purpose sdk.Purpose, e *hooks.Entry) trialHook {
+	h := trialHook{Point: e.Point, Outcome: e.Outcome, Dropped: e.Dropped, Reason: e.Reason, ErrorMsg: e.Error}
+	if e.Hook != string(e.Point) {
+		h.Hook = e.Hook
 	}
+	if purpose != sdk.PurposeTurn {
+		h.Purpose = purpose
+	}
+	for _, change := range e.Changes {
+		h.Changed = append(h.Changed, change.Pointer)
+	}
+	return h
 }
 
 // scriptStep is one answer of a model, as in a script of the offline provider.
