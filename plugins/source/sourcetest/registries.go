@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 )
 
 // NPM is a registry of npm packages. It serves packages as they are published: a description, and a tarball with one folder.
@@ -37,9 +38,8 @@ type NPM struct {
 
 // published is a version of a package.
 type published struct {
-	tarball   []byte
-	integrity string
-	about     map[string]any // its package.json
+	tarball []byte
+	about   map[string]any // its package.json
 }
 
 // NewNPM starts a registry. It ends with the test.
@@ -63,7 +63,6 @@ func (n *NPM) Add(t testing.TB, files map[string]string) (needs []string) {
 	if p.tarball, err = Tarball("package/", files); err != nil {
 		t.Fatal(err)
 	}
-	p.integrity = Integrity(p.tarball)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.packages[name] == nil {
@@ -116,17 +115,12 @@ func Tarball(prefix string, files map[string]string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := tar.NewWriter(z)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		err := w.WriteHeader(&tar.Header{Name: prefix + name, Mode: 0o644, Size: int64(len(files[name])), Typeflag: tar.TypeReg})
-		if err == nil {
-			_, err = w.Write([]byte(files[name]))
-		}
-		if err != nil {
-			return nil, err
-		}
+	tree := fstest.MapFS{}
+	for name, content := range files {
+		tree[prefix+name] = &fstest.MapFile{Data: []byte(content), Mode: 0o644}
 	}
-	err = errors.Join(w.Close(), z.Close())
+	w := tar.NewWriter(z)
+	err = errors.Join(w.AddFS(tree), w.Close(), z.Close())
 	return b.Bytes(), err
 }
 
@@ -167,7 +161,7 @@ func (n *NPM) describe(name string, versions map[string]published) any {
 	list := map[string]any{}
 	for version, p := range versions {
 		about := maps.Clone(p.about)
-		about["dist"] = map[string]any{"tarball": n.URL + "/" + name + "/-/" + version + ".tgz", "integrity": p.integrity}
+		about["dist"] = map[string]any{"tarball": n.URL + "/" + name + "/-/" + version + ".tgz", "integrity": Integrity(p.tarball)}
 		list[version] = about
 	}
 	return map[string]any{"name": name, "dist-tags": map[string]string{"latest": slices.Max(slices.Collect(maps.Keys(versions)))}, "versions": list}
