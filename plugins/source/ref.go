@@ -164,18 +164,13 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 // parseAddress parses the URL of a reference. It refuses spellings that hide a host, and plain http except on this machine.
 func parseAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case u.Scheme == "http" && !httpx.Loopback(u.Hostname()):
+		return nil, errors.New("http is not encrypted; use https")
 	}
-	return u, errors.Join(secure(u), manifest.CheckSpelling(u))
-}
-
-// secure refuses plain http except on this machine.
-func secure(u *url.URL) error {
-	if u.Scheme == "http" && !httpx.Loopback(u.Hostname()) {
-		return errors.New("http is not encrypted; use https")
-	}
-	return nil
+	return u, manifest.CheckSpelling(u)
 }
 
 func archiveRef(scheme, rest string) (Ref, error) {
@@ -209,13 +204,13 @@ func (r Ref) String() string {
 	text, version, sum := r.URL, "@", "#sha256="
 	switch r.Kind {
 	case Git:
-		if repo, ok := strings.CutPrefix(text, "https://github.com/"); ok && strings.Count(repo, "/") == 1 {
-			text = "github:" + repo
-			if r.Subdir != "" {
-				text += "/" + r.Subdir
-			}
-		} else if text = "git+" + text; r.Subdir != "" {
-			text += "//" + r.Subdir
+		below := "//"
+		text = "git+" + text
+		if repo, ok := strings.CutPrefix(r.URL, "https://github.com/"); ok && strings.Count(repo, "/") == 1 {
+			text, below = "github:"+repo, "/"
+		}
+		if r.Subdir != "" {
+			text += below + r.Subdir
 		}
 	case OCI:
 		text, version, sum = "oci://"+text, ":", "@"+sha256Prefix
@@ -237,15 +232,7 @@ func (r Ref) String() string {
 // Host returns the host and port that a fetch contacts first; empty for paths, and for Go modules, which come from the user's proxy. Of npm
 // and of MCP servers it is the npm registry's.
 func (r Ref) Host(registry string) string {
-	text := r.URL
-	switch r.Kind {
-	case Path, Go, Catalogue:
-		return ""
-	case NPM, MCP:
-		text = registry
-	case OCI:
-		text = "https://" + r.URL
-	}
+	text := map[Kind]string{Archive: r.URL, Git: r.URL, OCI: "https://" + r.URL, NPM: registry, MCP: registry}[r.Kind]
 	u, err := url.Parse(text)
 	if err != nil {
 		return text
@@ -256,10 +243,8 @@ func (r Ref) Host(registry string) string {
 // formatOf returns the format of a file by its name: "tar.gz", "zip", "wasm", "mcpb"; empty if unknown.
 func formatOf(name string) string {
 	name = strings.ToLower(name)
-	for _, f := range []struct{ suffix, format string }{{".tar.gz", "tar.gz"}, {".tgz", "tar.gz"}, {".zip", "zip"}, {".wasm", "wasm"}, {".mcpb", formatBundle}, {".dxt", formatBundle}} {
-		if strings.HasSuffix(name, f.suffix) {
-			return f.format
-		}
+	if strings.HasSuffix(name, ".tar.gz") {
+		return "tar.gz"
 	}
-	return ""
+	return map[string]string{".tgz": "tar.gz", ".zip": "zip", ".wasm": "wasm", ".mcpb": formatBundle, ".dxt": formatBundle}[path.Ext(name)]
 }
