@@ -206,8 +206,9 @@ func (r Ref) String() string {
 	case Git:
 		below := "//"
 		text = "git+" + text
-		if repo, ok := strings.CutPrefix(r.URL, "https://github.com/"); ok && strings.Count(repo, "/") == 1 {
-			text, below = "github:"+repo, "/"
+		short := "github:" + strings.TrimPrefix(r.URL, "https://github.com/")
+		if githubForm().MatchString(short) && strings.Count(short, "/") == 1 { // else it could not be read again
+			text, below = short, "/"
 		}
 		if r.Subdir != "" {
 			text += below + r.Subdir

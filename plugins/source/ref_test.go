@@ -28,6 +28,7 @@ func TestParse(t *testing.T) {
 		"git+ssh://git@h:22/r.git@v1":    {Kind: source.Git, URL: "ssh://git@h:22/r.git", Version: "v1"},
 		"git+http://127.0.0.1:80/r":      {Kind: source.Git, URL: "http://127.0.0.1:80/r"},
 		"git+https://h/r@pkg@1.0":        {Kind: source.Git, URL: "https://h/r", Version: "pkg@1.0"},
+		"git+https://github.com/o/-r//d": {Kind: source.Git, URL: "https://github.com/o/-r", Subdir: "d"},
 		"git+file:///tmp/r":              {Kind: source.Git, URL: "file:///tmp/r"},
 		"npm:left":                       {Kind: source.NPM, URL: "left"},
 		"npm:@s/left@^1.2":               {Kind: source.NPM, URL: "@s/left", Version: "^1.2"},
