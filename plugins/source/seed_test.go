@@ -42,3 +42,28 @@ func TestSeed(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+// TestSignatureAddress: a signature is next to its file, also if the address has escaped characters that mean something else unescaped.
+func TestSignatureAddress(t *testing.T) {
+	t.Parallel()
+	data := targz(t, map[string]string{"p/plugin.json": "{}"})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.EscapedPath() {
+		case "/d%2Fe/a.tar.gz":
+			_, _ = w.Write(data)
+		case "/d%2Fe/a.tar.gz" + source.MinisignSuffix:
+			_, _ = w.Write([]byte("signature"))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	f := fetcher(t)
+	f.Verify = func(ctx context.Context, a *source.Artifact) (string, error) {
+		list, err := a.Signatures(ctx, source.MinisignSuffix)
+		return string(slices.Concat(list...)), err
+	}
+	if out, _, err := fetch(t, f, server.URL+"/d%2Fe/a.tar.gz", nil); err != nil || out.Signer != "signature" {
+		t.Errorf("%+v, %v", out, err)
+	}
+}

@@ -53,7 +53,7 @@ func (f *Fetcher) besideURL(address, sum string, cached bool) func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		u.Path, u.RawPath = u.Path+suffix, ""
+		u.Path, u.RawPath = u.Path+suffix, u.EscapedPath()+suffix
 		data, err := f.get(ctx, u.String(), nil, maxSignatureFile)
 		if err != nil {
 			return nil, err
