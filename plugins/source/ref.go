@@ -118,15 +118,15 @@ func isCommit(s string) bool { return isHex(s, 40) || isHex(s, 64) }
 // The forms of repositories: an address or names, and perhaps a directory, a branch or tag, and a commit. Names may end in .git.
 var (
 	gitForm    = lazyregexp.New(`^git\+([a-z]+:(?://[^/]*)?/[^@#]*?)(?://([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
-	githubForm = lazyregexp.New(`^github:([\w.][\w.-]{0,99}/[\w.][\w.-]{0,99}?)(?:\.git)*(?:/([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
+	githubForm = lazyregexp.New(`^github:([\w.][\w.-]*/[\w.][\w.-]*?)(?:\.git)*(?:/([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
 )
 
 func gitRef(scheme, rest string) (Ref, error) {
-	text, address := scheme+":"+rest, ""
-	m := gitForm().FindStringSubmatch(text)
+	form, address := gitForm, ""
 	if scheme == "github" {
-		m, address = githubForm().FindStringSubmatch(text), "https://github.com/"
+		form, address = githubForm, "https://github.com/"
 	}
+	m := form().FindStringSubmatch(scheme + ":" + rest)
 	if m == nil {
 		return Ref{}, errors.New("want github:owner/repo[/dir][@ref|#commit] or git+https://host/repo[//dir][@ref|#commit]")
 	}
