@@ -70,9 +70,12 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if err != nil {
 		return fmt.Errorf("npm registry: %w", err)
 	}
-	tarball, err := parseAddress(out.URL)
-	if err != nil || tarball.User != nil || tarball.Host == "" || tarball.Scheme != "https" && tarball.Scheme != "http" {
-		return errors.Join(fmt.Errorf("the registry names an unusable tarball: %s", visible.Clean(out.URL, 200)), err)
+	tarball, err := url.Parse(out.URL)
+	if err != nil {
+		return err
+	}
+	if _, err := FileRef(out.URL); err != nil {
+		return fmt.Errorf("the registry names an unusable tarball: %s: %w", visible.Clean(tarball.Redacted(), 200), err)
 	}
 	authorization := f.npmAuthorization()
 	if !httpx.SameOrigin(registry, tarball) {
