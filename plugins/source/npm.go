@@ -292,5 +292,6 @@ func encode(v any) json.RawMessage {
 // inRegistry reports whether a text is the path of a tarball in the registry, and nothing else.
 func inRegistry(name string) bool {
 	u, err := url.Parse(name)
-	return err == nil && *u == url.URL{Path: u.Path, RawPath: u.RawPath} && fs.ValidPath(u.Path) && u.Path != "." && !strings.Contains(u.Path, `\`)
+	onlyPath := err == nil && *u == url.URL{Path: u.Path, RawPath: u.RawPath}
+	return onlyPath && fs.ValidPath(u.Path) && u.Path != "." && !strings.Contains(u.Path, `\`)
 }

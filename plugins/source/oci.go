@@ -165,7 +165,7 @@ func (f *Fetcher) variant(ctx context.Context, repo *oci.Repository, r Ref, inde
 
 // blob returns a file of the cache with a blob. A transfer that broke off continues.
 func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.Blob) (string, error) {
-	path, _, err := f.receive(ctx, b.Digest, strings.TrimPrefix(b.Digest, sha256Prefix), func(ctx context.Context, have int64, _ string) (*stream, error) {
+	fetch := func(ctx context.Context, have int64, _ string) (*stream, error) {
 		body, err := repo.Fetch(ctx, b)
 		if err != nil {
 			return nil, err
@@ -177,7 +177,8 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 			}
 		}
 		return s, nil
-	})
+	}
+	path, _, err := f.receive(ctx, b.Digest, strings.TrimPrefix(b.Digest, sha256Prefix), fetch)
 	return path, err
 }
 
