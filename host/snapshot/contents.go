@@ -81,11 +81,14 @@ func readEntry(name string, is stamp, limit int64) ([]byte, error) {
 
 // readFile returns the content of a regular file of about size bytes, at most limit.
 func readFile(name string, size, limit int64) ([]byte, error) {
-	f, err := openFile(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|inPlace, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, cmp.Or(err, os.ErrInvalid)
+	}
 	content := bytes.NewBuffer(make([]byte, 0, min(size, limit)+bytes.MinRead))
 	if _, err := content.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -180,7 +181,9 @@ func (r *Repo) missingAbove(name string) int {
 }
 
 // isMissing reports whether the file does not exist, even because a file is in place of a directory above it.
-func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || isNotDir(err) }
+func isMissing(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
 
 // ignoreMissing returns the error, or nil if the file does not exist.
 func ignoreMissing(err error) error {

@@ -142,16 +142,19 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 	if err := straight(root, name); err != nil {
 		return err
 	}
-	if now.Directory() || s.To.Directory() || !s.To.Exists() {
-		if err := makeWay(root, name, now, s.To); err != nil || !s.To.Exists() {
+	if !s.To.Exists() {
+		return remove(root, name, now, s.To.Above)
+	}
+	if now.Hash == s.To.Hash && now.kind() == s.To.kind() { // the permissions alone
+		return root.Chmod(name, fileMode(s.To.Mode))
+	}
+	if now.Directory() || s.To.Directory() && now.Exists() {
+		if err := root.Remove(name); err != nil {
 			return err
 		}
 	}
 	if s.To.Directory() {
 		return root.MkdirAll(name, 0o777) // as the user's umask has it
-	}
-	if now.Hash == s.To.Hash && now.kind() == s.To.kind() { // the permissions alone
-		return root.Chmod(name, fileMode(s.To.Mode))
 	}
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil { // as the user's umask has it
 		return err
@@ -206,19 +209,16 @@ func readDir(root *os.Root, name string) ([]fs.DirEntry, error) {
 	return dir.ReadDir(-1)
 }
 
-// makeWay removes a file or directory. A directory that must go stays if it is not empty.
-func makeWay(root *os.Root, name string, now, to Entry) error {
-	if !now.Exists() {
-		return nil
-	}
+// remove removes a file or directory, and at most so many directories above it that are empty then. A directory with something in it stays.
+func remove(root *os.Root, name string, now Entry, above int) error {
 	err := root.Remove(name)
-	if now.Directory() && !to.Exists() && !isMissing(err) && err != nil {
+	if now.Directory() && err != nil && !isMissing(err) {
 		if list, readErr := readDir(root, name); readErr == nil && len(list) > 0 {
 			return nil
 		}
 	}
-	if err == nil && !to.Exists() {
-		removeEmpty(root, filepath.Dir(name), to.Above)
+	for dir := filepath.Dir(name); err == nil && above > 0 && dir != "." && root.Remove(dir) == nil; above-- {
+		dir = filepath.Dir(dir)
 	}
 	return err
 }
@@ -252,13 +252,6 @@ func put(root *os.Root, name string, to Entry, content []byte) error {
 
 func tempName(name string) string {
 	return filepath.Join(filepath.Dir(name), tempPrefix+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
-}
-
-// removeEmpty removes at most limit directories that became empty, from dir upwards.
-func removeEmpty(root *os.Root, dir string, limit int) {
-	for ; limit > 0 && dir != "." && root.Remove(dir) == nil; limit-- {
-		dir = filepath.Dir(dir)
-	}
 }
 
 // replaceFile writes a file so that after a crash it is the old one or the new one.
