@@ -23,7 +23,7 @@ type Rebuilt struct {
 	Lost     []store.Damage // known data that only the damaged file has
 }
 
-// rebuildSuffix names the new file until it takes the place of the old one. If Rebuild is killed or fails, the next start finds it.
+// rebuildSuffix names the new file until it takes the place of the old one. If Rebuild is killed, the next start removes it.
 const rebuildSuffix = ".repair"
 
 // Rebuild writes a new database with everything that can be read from a damaged one, which it keeps under another name. If the process is
@@ -41,7 +41,7 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	}()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.markRebuild()) // without the content: the disk may be full
+			err = errors.Join(err, s.removeRebuild())
 		}
 	}()
 	o.Path = s.path + rebuildSuffix
@@ -71,7 +71,7 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	return out, err
 }
 
-// openAlone opens the database exclusively, and without the additional files of WAL mode.
+// openAlone opens the database exclusively, and without the additional files of WAL mode, which the next start sets again.
 func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	path, err := filepath.Abs(o.Path)
 	if err != nil {
@@ -86,10 +86,7 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 		err = s.current(ctx, c)
 	}
 	if err == nil {
-		err = s.markRebuild()
-	}
-	if err == nil {
-		err = c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
+		err = errors.Join(s.removeRebuild(), c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT"))
 	}
 	if database.Busy(err) {
 		err = fmt.Errorf("session store %s is open in another process: end it and try again: %w", path, &store.OwnedError{})
@@ -101,23 +98,9 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	return s, c, nil
 }
 
-// markRebuild creates the new file, empty. While it exists, the old file may have another journal mode.
-func (s *Store) markRebuild() error {
-	target := s.path + rebuildSuffix
-	return errors.Join(os.WriteFile(target, nil, 0o600), removeBeside(target))
-}
-
-// afterRebuild cleans up after a Rebuild that was killed or failed. None is running, because the caller has the database open.
-func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
-	target := s.path + rebuildSuffix
-	if _, err := os.Lstat(target); err != nil {
-		return nil
-	}
-	err := c.Script(ctx, "PRAGMA journal_mode=WAL")
-	if err == nil {
-		err = errors.Join(removeBeside(target), os.RemoveAll(target)) // another process may have removed it first
-	}
-	return err
+// removeRebuild removes the new file of a Rebuild that was killed or failed. None is running, because the caller has the database open.
+func (s *Store) removeRebuild() error {
+	return errors.Join(removeBeside(s.path+rebuildSuffix), os.RemoveAll(s.path+rebuildSuffix)) // another process may have removed it first
 }
 
 // removeBeside removes the files next to a database that is closed.

@@ -101,7 +101,10 @@ func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 			return nil, err
 		}
 		if err = s.ready(ctx, c); err == nil {
-			err = s.afterRebuild(ctx, c)
+			err = c.Script(ctx, "PRAGMA journal_mode=WAL") // a Rebuild that was killed left another mode
+		}
+		if err == nil {
+			err = s.removeRebuild()
 		}
 		if err != nil {
 			return nil, errors.Join(s.explain(err), c.Close(), s.node.Drop())
