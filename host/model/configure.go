@@ -53,7 +53,7 @@ func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[s
 			out[id] = undescribed(info, id)
 		}
 	}
-	maps.DeleteFunc(out, func(id string, _ sdk.Model) bool { return !listed(&c, id) })
+	maps.DeleteFunc(out, func(id string, _ sdk.Model) bool { return !m.listed(info.ID, id) })
 	for id, model := range out {
 		model = complete(model, info.ID, id)
 		if p.addressed {
@@ -123,7 +123,8 @@ func versioned(address, usual, protocol string) string {
 }
 
 // listed reports whether the configuration of a provider lets the model be used.
-func listed(c *sdk.ProviderConfig, id string) bool {
+func (m *Models) listed(provider, id string) bool {
+	c := m.o.Config.Provider[provider]
 	return (len(c.Whitelist) == 0 || slices.Contains(c.Whitelist, id)) && !slices.Contains(c.Blacklist, id)
 }
 

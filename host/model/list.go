@@ -35,21 +35,21 @@ const configuredTimeout = 3 * time.Second
 // List lists the models of the providers that can be reached: configured ones, those whose key is
 // there, local servers that answer, and those that need nothing. The errors are from servers that were asked.
 func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
-	m.findLocal(ctx)
+	local := m.askLocal(ctx)
 	lists, errs := make([][]Info, len(m.order)), make([]error, len(m.order))
 	var asked sync.WaitGroup
 	for i, id := range m.order {
 		// Without approval or a key, it is as if it were not there.
 		if m.enabled(id) && m.receivers.check(ctx, m, id, false) == nil && (m.providers[id].source() != "" || o.All) {
-			asked.Go(func() { lists[i], errs[i] = m.listOf(ctx, id, o) }) // ends with the requests; waited for below
+			asked.Go(func() { lists[i], errs[i] = m.listOf(ctx, id, o, local[id]) }) // ends with the requests; waited for below
 		}
 	}
 	asked.Wait()
 	return slices.Concat(lists...), errors.Join(errs...)
 }
 
-// listOf lists the models of one provider.
-func (m *Models) listOf(ctx context.Context, id string, o ListOptions) (out []Info, err error) {
+// listOf lists the models of one provider; local are those that it listed as a local server.
+func (m *Models) listOf(ctx context.Context, id string, o ListOptions, local []sdk.Model) (out []Info, err error) {
 	p := m.providers[id]
 	add := func(model sdk.Model, served bool) {
 		info := Info{complete(model, id, model.ID), p.source(), served}
@@ -65,11 +65,9 @@ func (m *Models) listOf(ctx context.Context, id string, o ListOptions) (out []In
 	known := p.models()
 	refresh := o.Refresh && p.source() != ""
 	var served []sdk.Model
-	switch local := p.info.Local && !p.configured; {
-	case local:
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		served, known = m.local[id], nil
+	switch {
+	case p.info.Local && !p.configured:
+		served, known = local, nil
 	case refresh:
 		served, err = m.served(ctx, id)
 	case o.Configured && p.addressed:
@@ -77,9 +75,8 @@ func (m *Models) listOf(ctx context.Context, id string, o ListOptions) (out []In
 		defer cancel()
 		served, err = m.served(limited, id)
 	}
-	c := m.o.Config.Provider[id]
 	for _, model := range served {
-		if _, ok := known[model.ID]; (!ok || refresh) && listed(&c, model.ID) {
+		if _, ok := known[model.ID]; (!ok || refresh) && m.listed(id, model.ID) {
 			add(model, !ok && known != nil)
 		}
 	}
@@ -139,37 +136,25 @@ func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	return list, err
 }
 
-// findLocal asks all local servers for their models in parallel, and returns the first model in order.
-func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
+// askLocal asks all local servers for their models in parallel. The result lacks those that do not answer.
+func (m *Models) askLocal(ctx context.Context) map[string][]sdk.Model {
 	ctx, cancel := context.WithTimeout(ctx, localTimeout)
 	defer cancel()
+	out := map[string][]sdk.Model{}
+	var mu sync.Mutex
 	var asked sync.WaitGroup
 	for _, id := range m.order {
-		if m.providers[id].info.Local && m.enabled(id) {
-			asked.Go(func() { m.listLocal(ctx, id) }) // ends with ctx at the latest; waited for below
+		if !m.providers[id].info.Local || !m.enabled(id) {
+			continue
 		}
+		asked.Go(func() { // ends with ctx at the latest; waited for below
+			if found, err := m.served(ctx, id); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				out[id] = found
+			}
+		})
 	}
 	asked.Wait()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, id := range m.order {
-		if found := m.local[id]; len(found) > 0 {
-			return found[0], true
-		}
-	}
-	return sdk.Model{}, false
-}
-
-// listLocal asks one local server for its models and keeps them.
-func (m *Models) listLocal(ctx context.Context, id string) {
-	found, err := m.served(ctx, id)
-	if err != nil {
-		return // no such server
-	}
-	for i := range found {
-		found[i] = complete(found[i], id, found[i].ID)
-	}
-	m.mu.Lock()
-	m.local[id] = found
-	m.mu.Unlock()
+	return out
 }

@@ -54,8 +54,7 @@ type Models struct {
 
 	mu      sync.Mutex
 	clients map[server]sdk.ModelClient
-	local   map[string][]sdk.Model // models listed by local servers, by provider
-	refresh func()                 // refreshes the catalogs in the background, once
+	refresh func() // refreshes the catalogs in the background, once
 }
 
 // server identifies a client: models of one provider can be at several addresses.
@@ -99,7 +98,7 @@ func New(o Options) *Models {
 func makeModels(o Options, r *receivers) *Models {
 	m := &Models{
 		o: o, receivers: r, providers: map[string]*provider{}, secretEnv: map[string]bool{},
-		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
+		clients: map[server]sdk.ModelClient{},
 	}
 	m.refresh = sync.OnceFunc(func() {
 		for _, c := range o.Catalogs {
@@ -220,8 +219,11 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 			return Picked{model, reason}, nil
 		}
 	}
-	if model, ok := m.findLocal(ctx); ok {
-		return Picked{model, "a model server answers at " + WithoutSecrets(m.providers[model.ProviderID].info.BaseURL)}, nil
+	local := m.askLocal(ctx)
+	for _, id := range m.order {
+		if found := local[id]; len(found) > 0 {
+			return Picked{complete(found[0], id, found[0].ID), "a model server answers at " + WithoutSecrets(m.providers[id].info.BaseURL)}, nil
+		}
 	}
 	for _, id := range slices.Backward(m.order) {
 		p := m.providers[id]
@@ -236,8 +238,7 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 
 // defaultModel returns the provider's default, else the first of its models by name.
 func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
-	c := m.o.Config.Provider[p.info.ID]
-	if id := p.info.Default; id != "" && listed(&c, id) {
+	if id := p.info.Default; id != "" && m.listed(p.info.ID, id) {
 		return m.known(p.info.ID, id), true
 	}
 	ids := slices.Sorted(maps.Keys(p.models()))
@@ -293,7 +294,7 @@ func (m *Models) Resolve(name string) (sdk.Model, error) {
 	if !m.enabled(providerID) {
 		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
 	}
-	if c := m.o.Config.Provider[providerID]; !listed(&c, id) {
+	if !m.listed(providerID, id) {
 		return sdk.Model{}, fmt.Errorf("%w: %q is switched off by provider.%s.whitelist or blacklist", ErrModel, name, providerID)
 	}
 	return m.known(providerID, id), nil

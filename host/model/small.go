@@ -38,8 +38,7 @@ func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 // smallID returns the ID of the small model for another model of its provider: the provider's own, else the one of the rules; empty without
 // one.
 func (m *Models) smallID(p *provider, of *sdk.Model) string {
-	c := m.o.Config.Provider[p.info.ID]
-	if id := p.info.Small; id != "" && listed(&c, id) {
+	if id := p.info.Small; id != "" && m.listed(p.info.ID, id) {
 		return id
 	}
 	models := p.account.known()

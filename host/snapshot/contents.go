@@ -46,8 +46,9 @@ func (p *packer) add(hash string, content []byte) error {
 	return p.in.WriteByte('\n') // the error of any of the three
 }
 
+// start starts git, see https://git-scm.com/docs/git-fast-import.
 func (p *packer) start() (err error) {
-	git := p.repo.command(p.ctx, "-c", "fastimport.unpackLimit=1", "fast-import", "--quiet", "--depth=0") // see https://git-scm.com/docs/git-fast-import
+	git := p.repo.command(p.ctx, "-c", "fastimport.unpackLimit=1", "fast-import", "--quiet", "--depth=0")
 	git.Stderr = &p.problem
 	if p.pipe, err = git.StdinPipe(); err != nil {
 		return err

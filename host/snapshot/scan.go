@@ -230,7 +230,8 @@ func (v *visit) finish() *node {
 			v.fail(err)
 		}
 	}
-	if !v.own && n.Stamp == was.Stamp && n.Settled == was.Settled && n.Gitignore == was.Gitignore && n.Excludes == was.Excludes && n.Rules == was.Rules && !was.Unreadable {
+	if !v.own && n.Stamp == was.Stamp && n.Settled == was.Settled &&
+		n.Gitignore == was.Gitignore && n.Excludes == was.Excludes && n.Rules == was.Rules {
 		return was
 	}
 	return n
