@@ -9,39 +9,28 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// table holds the queries for a table of rows, ordered by key. The indexes on stamp and id have copies of the keys in other pages of the
-// file.
-type table struct {
-	newestFirst, oldestFirst string // rows of a span of keys, at most so many
-	first                    string // the lowest key of a span
-	one                      string // a row by its key
-	keysByStamp, keysByName  string // from the indexes alone
-}
+// table is the name of a table of rows, ordered by key. The indexes on stamp and id have copies of the keys in other pages of the file.
+type table string
 
-// named is the identifier of a row, a line feed and the value in one column, because another column costs the driver as much as another row.
-const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
+const (
+	messageRows table = "message"
+	partRows    table = "part"
+)
 
-func tableOf(name string) *table {
-	const columns = "SELECT key, " + named + " FROM "
-	const between = " WHERE key BETWEEN ? AND ? ORDER BY key"
-	return &table{
-		newestFirst: columns + name + between + " DESC LIMIT ?", oldestFirst: columns + name + between + " LIMIT ?",
-		first:       "SELECT key FROM " + name + between + " LIMIT 1",
-		one:         columns + name + " WHERE key = ?",
-		keysByStamp: "SELECT key, '' FROM " + name + " INDEXED BY " + name + "_stamp WHERE stamp BETWEEN ? AND ?",
-		keysByName:  "SELECT key, id FROM " + name + " INDEXED BY " + name + "_id",
-	}
-}
-
-var messageRows, partRows = tableOf("message"), tableOf("part")
+// Conditions of rows: a span of keys, and at most so many rows of it from the end or the start.
+const (
+	inSpan      = " WHERE key BETWEEN ? AND ? ORDER BY key"
+	newestFirst = inSpan + " DESC LIMIT ?"
+	oldestFirst = inSpan + " LIMIT ?"
+)
 
 // unlimited is the limit of a query for all rows.
 const unlimited = -1
 
 // newest returns the last rows of the span, at most limit. It reports false if there may be more, because neither the rows nor their indexes
 // can be read.
-func (t *table) newest(x *view, in span, limit int) (out []stored, whole bool) {
-	out = t.read(x, t.newestFirst, in.low, in.high, int64(limit))
+func (t table) newest(x *view, in span, limit int) (out []stored, whole bool) {
+	out = t.read(x, newestFirst, in.low, in.high, int64(limit))
 	slices.Reverse(out)
 	if !x.Damaged() && ascending(out, in) && (len(out) == limit || t.begins(x, in, out)) {
 		return out, true
@@ -53,16 +42,20 @@ func (t *table) newest(x *view, in span, limit int) (out []stored, whole bool) {
 	return out, whole
 }
 
-func (t *table) read(x *view, query string, args ...any) []stored {
-	return database.All(x.Tx, query, func(r database.Row) stored {
+// read reads rows. The identifier of a row, a line feed and the value are one column, because another one costs the driver as much as another row.
+func (t table) read(x *view, condition string, args ...any) []stored {
+	return database.All(x.Tx, "SELECT key, "+named+" FROM "+string(t)+condition, func(r database.Row) stored {
 		id, data, _ := bytes.Cut(r.Bytes(1), []byte{'\n'})
 		return stored{key: r.Int(0), id: string(id), data: data}
 	}, args...)
 }
 
+// named is the column.
+const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
+
 // row returns the row with the key; if it cannot be read, a row with the key, the identifier and the problem.
-func (t *table) row(x *view, key int64, id string) stored {
-	list := t.read(x, t.one, key)
+func (t table) row(x *view, key int64, id string) stored {
+	list := t.read(x, " WHERE key = ?", key)
 	if x.Damaged() {
 		return stored{key: key, id: id, problem: errPage}
 	}
@@ -84,8 +77,8 @@ func ascending(list []stored, in span) bool {
 }
 
 // begins reports whether a scan reached the beginning of the span.
-func (t *table) begins(x *view, in span, list []stored) bool {
-	key := x.Number(t.first, in.low, in.high)
+func (t table) begins(x *view, in span, list []stored) bool {
+	key := x.Number("SELECT key FROM "+string(t)+inSpan+" LIMIT 1", in.low, in.high)
 	if x.Damaged() {
 		return false
 	}
@@ -94,10 +87,10 @@ func (t *table) begins(x *view, in span, list []stored) bool {
 
 // salvage reads a span that a scan cannot read: from both ends, then each further row that an index lists. Listed rows that cannot be read have a
 // problem.
-func (t *table) salvage(x *view, in span) (out []stored, whole bool) {
+func (t table) salvage(x *view, in span) (out []stored, whole bool) {
 	found := map[int64]stored{}
-	for _, query := range []string{t.oldestFirst, t.newestFirst} {
-		for _, r := range t.read(x, query, in.low, in.high, int64(unlimited)) {
+	for _, condition := range []string{oldestFirst, newestFirst} {
+		for _, r := range t.read(x, condition, in.low, in.high, int64(unlimited)) {
 			if in.has(r.key) {
 				found[r.key] = r
 			}
@@ -117,7 +110,7 @@ func (t *table) salvage(x *view, in span) (out []stored, whole bool) {
 
 // names returns the keys of the span in the indexes, with the identifiers that can be read. It reports whether one of the indexes could be
 // read completely.
-func (t *table) names(x *view, in span) (out map[int64]string, whole bool) {
+func (t table) names(x *view, in span) (out map[int64]string, whole bool) {
 	out = map[int64]string{}
 	note := func(r database.Row) {
 		if key := r.Int(0); in.has(key) {
@@ -129,9 +122,9 @@ func (t *table) names(x *view, in span) (out map[int64]string, whole bool) {
 		bits += partBits
 	}
 	stamps := stampsOf(in.low >> bits)
-	x.Each(t.keysByStamp, note, stamps.low, stamps.high)
+	x.Each("SELECT key, '' FROM "+string(t)+" INDEXED BY "+string(t)+"_stamp WHERE stamp BETWEEN ? AND ?", note, stamps.low, stamps.high)
 	byStamp := !x.Damaged()
-	x.Each(t.keysByName, note)
+	x.Each("SELECT key, id FROM "+string(t)+" INDEXED BY "+string(t)+"_id", note)
 	byName := !x.Damaged()
 	return out, byStamp || byName
 }
