@@ -2,6 +2,9 @@ package snapshot
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/gitignore"
@@ -71,3 +74,24 @@ func (v *visit) list(name string, is stamp, was entry) entry {
 	}
 	return entry{Name: name, Stamp: is, Settled: is.settled(v.begun), Hash: hashOf(objectBlob, content)}
 }
+
+// excludes returns the user's list of ignored files of the repository whose working tree is dir (info/exclude), empty if it is not a file, and its
+// stamp.
+func excludes(dir string) (name string, s stamp) {
+	git := filepath.Join(dir, ".git")
+	if content, err := projectfs.ReadRegular(git, maxPointer); err == nil { // a worktree or a submodule
+		git = projectfs.Join(dir, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
+		if common, err := projectfs.ReadRegular(filepath.Join(git, "commondir"), maxPointer); err == nil {
+			git = projectfs.Join(git, strings.TrimSpace(string(common)))
+		}
+	}
+	name = filepath.Join(git, "info", "exclude")
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() { // git would wait for a writer of a pipe
+		return "", stamp{}
+	}
+	return name, stampOf(info)
+}
+
+// maxPointer is git's own limit for a file .git, in bytes.
+const maxPointer = 1 << 20

@@ -131,27 +131,6 @@ func (r *Repo) prepare(ctx context.Context) error {
 	return os.WriteFile(r.description(), []byte(r.worktree+"\n"), 0o600)
 }
 
-// excludes returns the user's list of ignored files of the repository whose working tree is dir (info/exclude), empty if it is not a file, and its
-// stamp.
-func excludes(dir string) (name string, s stamp) {
-	git := filepath.Join(dir, ".git")
-	if content, err := projectfs.ReadRegular(git, maxPointer); err == nil { // a worktree or a submodule
-		git = projectfs.Join(dir, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
-		if common, err := projectfs.ReadRegular(filepath.Join(git, "commondir"), maxPointer); err == nil {
-			git = projectfs.Join(git, strings.TrimSpace(string(common)))
-		}
-	}
-	name = filepath.Join(git, "info", "exclude")
-	info, err := os.Stat(name)
-	if err != nil || !info.Mode().IsRegular() { // git would wait for a writer of a pipe
-		return "", stamp{}
-	}
-	return name, stampOf(info)
-}
-
-// maxPointer is git's own limit for a file .git, in bytes.
-const maxPointer = 1 << 20
-
 // cleanEnv returns the environment of git, without variables that configure it.
 func cleanEnv() []string {
 	env := []string{

@@ -131,10 +131,6 @@ func (f *Files) Changes(ctx context.Context, s *sdk.Session) ([]FileChange, erro
 	if err != nil || len(net) == 0 {
 		return nil, err
 	}
-	return f.fileChanges(ctx, net)
-}
-
-func (f *Files) fileChanges(ctx context.Context, net map[snapshot.Path]*netChange) ([]FileChange, error) {
 	repo, err := f.open()
 	if err != nil {
 		return nil, err
