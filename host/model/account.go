@@ -73,27 +73,25 @@ func (a *account) known() map[string]sdk.Model {
 // account returns the models of a list, by ID, with what is known of them and the configuration. It includes the modes of listed models, and the
 // configured models.
 func (m *Models) account(p *provider, list []sdk.Model) map[string]sdk.Model {
-	listed := map[string]sdk.Model{}
+	listed, known := map[string]sdk.Model{}, maps.Clone(p.described())
 	for _, one := range list {
 		listed[one.ID] = one
+		if _, ok := known[one.ID]; !ok {
+			model := undescribed(&p.info, one.ID)
+			model.Name = one.Name
+			known[one.ID] = model
+		}
+	}
+	configured := m.o.Config.Provider[p.info.ID].Models
+	for id := range configured { // may be another name of a listed model
+		if _, ok := known[id]; !ok {
+			known[id] = undescribed(&p.info, id)
+		}
 	}
 	out := map[string]sdk.Model{}
-	described := p.described()
-	for id, known := range described {
-		if one, ok := listed[cmp.Or(known.APIID, id)]; ok {
-			out[id] = asListed(known, &one)
-		}
-	}
-	for id, one := range listed {
-		if _, ok := described[id]; !ok {
-			model := undescribed(&p.info, id)
-			model.Name = one.Name
+	for id, model := range known {
+		if one, ok := listed[cmp.Or(configured[id].ID, model.APIID, id)]; ok {
 			out[id] = asListed(model, &one)
-		}
-	}
-	for id, c := range m.o.Config.Provider[p.info.ID].Models { // another name of a listed model
-		if one, ok := listed[c.ID]; ok && out[id].ID == "" {
-			out[id] = asListed(undescribed(&p.info, id), &one)
 		}
 	}
 	return m.configureModels(p, out)
