@@ -75,20 +75,20 @@ func (s *hostSession) take(ctx context.Context, req *tenonv1.HostRequest) {
 // begin handles a request in its own goroutine.
 func (s *hostSession) begin(ctx context.Context, req *tenonv1.HostRequest, work func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
+	refused := ""
 	s.mu.Lock()
-	_, twice := s.running[req.Id]
-	full := len(s.running) >= maxRequests
-	if !twice && !full {
+	switch {
+	case s.running[req.Id] != nil:
+		refused = "duplicate request id: an earlier request has no answer yet"
+	case len(s.running) >= maxRequests:
+		refused = "too many requests wait for an answer"
+	default:
 		s.running[req.Id] = cancel
 	}
 	s.mu.Unlock()
-	if twice || full {
+	if refused != "" {
 		defer cancel()
-		text := "too many requests wait for an answer"
-		if twice {
-			text = "duplicate request id: an earlier request has no answer yet"
-		}
-		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status_STATUS_LIMITED, Body: []byte(text)})
+		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: tenonv1.Status_STATUS_LIMITED, Body: []byte(refused)})
 		return
 	}
 	s.in.inside.Go(func() {

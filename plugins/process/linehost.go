@@ -17,10 +17,7 @@ func (c *lineClient) host(_ context.Context, _ *instance, take func(*tenonv1.Hos
 func (c *lineClient) respond(r *tenonv1.HostResponse) error {
 	switch {
 	case r.More:
-		return c.conn.Notify("event", struct {
-			lineID
-			Event json.RawMessage `json:"event"`
-		}{lineID{r.Id}, r.Body})
+		return c.conn.Notify("event", map[string]any{"id": r.Id, "event": json.RawMessage(r.Body)})
 	case r.Status != tenonv1.Status_STATUS_OK:
 		return c.conn.Reply(r.Id, nil, &jsonline.Error{Code: int(r.Status), Message: string(r.Body)})
 	}
@@ -30,9 +27,9 @@ func (c *lineClient) respond(r *tenonv1.HostResponse) error {
 // fromProcess handles a request or a notification of the process. Only one goroutine calls it.
 func (c *lineClient) fromProcess(m *jsonline.Message) {
 	if m.Method == "progress" || m.Method == "stream_event" {
-		var of lineID
-		if json.Unmarshal(m.Params, &of) == nil {
-			c.conn.Update(of.ID, m)
+		var call struct{ ID uint64 }
+		if json.Unmarshal(m.Params, &call) == nil {
+			c.conn.Update(call.ID, m)
 		}
 		return
 	}

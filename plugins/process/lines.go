@@ -161,8 +161,3 @@ func hookResponse(m *jsonline.Message) *tenonv1.HookResponse {
 	}
 	return &tenonv1.HookResponse{Answer: m.Result}
 }
-
-// lineID names the call that a notification belongs to.
-type lineID struct {
-	ID uint64 `json:"id"`
-}

@@ -1,7 +1,7 @@
 package process
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -82,17 +82,12 @@ func programs(u *remote.Unit, env []string) []string {
 		return out // the start fails, and says why
 	}
 	defer func() { _ = f.Close() }()
-	begin := make([]byte, 256) // more than the 255 bytes Linux reads of such a line
-	n, err := f.ReadAt(begin, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, _ := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n') // Linux reads 255 bytes of such a line
+	script, ok := strings.CutPrefix(line, "#!")
+	if !ok {
 		return out
 	}
-	line, script := bytes.CutPrefix(begin[:n], []byte("#!"))
-	line, _, _ = bytes.Cut(line, []byte("\n"))
-	for i, word := range strings.Fields(string(line)) {
-		if !script {
-			break
-		}
+	for i, word := range strings.Fields(script) {
 		if i == 0 {
 			out = append(out, word)
 		} else if path := child.LookPath(word, env); path != "" { // of /usr/bin/env
