@@ -28,11 +28,8 @@ type statusError struct {
 
 // Error returns the status and the beginning of the body.
 func (e *statusError) Error() string {
-	text := fmt.Sprintf("the server answered with HTTP status %d (%s)", e.status, http.StatusText(e.status))
-	if e.body != "" {
-		text += ": " + e.body
-	}
-	return text
+	text := fmt.Sprintf("the server answered with HTTP status %d (%s): %s", e.status, http.StatusText(e.status), e.body)
+	return strings.TrimSuffix(text, ": ")
 }
 
 // Authorizer signs requests to a remote server in, with credentials that are not in its headers. It is safe for concurrent use.

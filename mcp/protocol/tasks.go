@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -69,14 +70,7 @@ func (c *Conn) createTask(ctx context.Context, params map[string]any) (*task, er
 
 // watchTask displays a task's status until ctx ends. A status "working" counts as progress of the call.
 func (c *Conn) watchTask(ctx context.Context, on *Call, id map[string]any, every time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for pause.For(ctx, every) == nil {
 		raw, err := c.Request(ctx, string(mcp.MethodTasksGet), id)
 		var status struct {
 			Message string `json:"statusMessage"`
