@@ -1,8 +1,8 @@
 // Package gitignore matches paths with the patterns of .gitignore files (gitignore(5)). A test of package search/ignore compares it with git on
 // random trees.
 //
-// Patterns are matched by doublestar: it compares characters, not bytes, it knows no classes such as [[:alpha:]] and no ] at the start of a
-// set, and a set such as [!a] matches a slash.
+// Patterns are matched by doublestar: it compares characters, not bytes, it knows no ] at the start of a set, and a set such as [!a] matches a
+// slash. Of the classes, [:cntrl:], [:graph:], [:print:] and [:punct:] are unknown.
 package gitignore
 
 import (
@@ -67,6 +67,12 @@ func newPattern(text string) (p pattern) {
 		text = strings.TrimPrefix(text, "/")
 	}
 	text = stars().ReplaceAllString(text, "**")
+	if strings.Contains(text, "[:") {
+		text = strings.NewReplacer(
+			"[:alnum:]", "0-9A-Za-z", "[:alpha:]", "A-Za-z", "[:blank:]", " \t", "[:digit:]", "0-9",
+			"[:lower:]", "a-z", "[:space:]", " \t\n\v\f\r", "[:upper:]", "A-Z", "[:xdigit:]", "0-9A-Fa-f",
+		).Replace(text)
+	}
 	if strings.HasSuffix(text, "/**") {
 		text += "/*" // not the directory itself
 	}

@@ -33,3 +33,13 @@ func TestTrimSpaces(t *testing.T) {
 		}
 	}
 }
+
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	rules := Rules(nil).Add("/", []byte("[[:alpha:]_]x\n[^[:digit:][:space:]]y\n[[:xdigit:]]z\n"))
+	for path, want := range map[string]bool{"/ax": true, "/_x": true, "/1x": false, "/ay": true, "/1y": false, "/ y": false, "/fz": true, "/gz": false} {
+		if _, got := rules.Match(path, false); got != want {
+			t.Errorf("%s is ignored: %t, want %t", path, got, want)
+		}
+	}
+}
