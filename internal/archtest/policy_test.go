@@ -195,7 +195,7 @@ func panics() map[string]string {
 	return map[string]string{
 		"sdk.New":                             "the random source of the system is documented never to fail",
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",
-		"internal/fakellm.encode":         "what tests script always encodes",
+		"internal/fakellm.encode":             "what tests script always encodes",
 	}
 }
 
