@@ -11,17 +11,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// answerHost receives the user's answers.
+// answerHost receives the user's answers. Its errors mean that a request was withdrawn.
 type answerHost interface {
 	ReplyPermission(id string, reply sdk.Reply, message string) error
 	AllowInSession(id string) error
 	ReplyQuestion(id string, answers [][]string) error
-}
-
-// typed is a line from the user. eof means the end of input.
-type typed struct {
-	text string
-	eof  bool
 }
 
 // asker asks the user questions on the terminal, one after another. It is used from one goroutine.
@@ -31,16 +25,19 @@ type asker struct {
 	host      answerHost
 	directory string // base of relative paths in questions
 
-	queue   []ask
-	current ask
+	queue   []*ask
+	current *ask
 }
 
-// ask is a question to the user, an *askPermission or *askQuestions.
-type ask interface {
-	id() string
-	show(a *asker)
-	// take handles an answer and reports whether the question is done.
-	take(a *asker, t typed) bool
+// ask is a question to the user.
+type ask struct {
+	id     string
+	show   func()
+	prompt func() string // what the answer follows
+	// take handles a line from the user. While it returns false, the question is not done, and the prompt is shown again.
+	take func(line string) (done bool)
+	// refuse answers the question at the end of input.
+	refuse func()
 }
 
 // asking reports whether a question is on the screen; never without an asker.
@@ -50,9 +47,9 @@ func (a *asker) asking() bool { return a != nil && a.current != nil }
 func (a *asker) event(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.PermissionRequest:
-		a.queue = append(a.queue, &askPermission{request: p, asked: view.Asks(p, a.directory)})
+		a.queue = append(a.queue, a.permission(p))
 	case *sdk.QuestionRequest:
-		a.queue = append(a.queue, &askQuestions{request: p})
+		a.queue = append(a.queue, a.questions(p))
 	case *sdk.PermissionReplied:
 		a.drop(p.RequestID)
 	case *sdk.QuestionReplied:
@@ -63,11 +60,11 @@ func (a *asker) event(e *sdk.Event) {
 
 // drop removes a question that was answered elsewhere.
 func (a *asker) drop(id string) {
-	if a.current != nil && a.current.id() == id {
+	if a.asking() && a.current.id == id {
 		a.current = nil
 		a.s.Line(a.s.Paint(terminal.Dim, "(answer no longer needed)"))
 	}
-	a.queue = slices.DeleteFunc(a.queue, func(q ask) bool { return q.id() == id })
+	a.queue = slices.DeleteFunc(a.queue, func(q *ask) bool { return q.id == id })
 }
 
 // line writes a line that breaks at spaces.
@@ -76,15 +73,17 @@ func (a *asker) line(text string) { a.s.Line(a.s.Wrapped(text)) }
 // next asks the next question if none is on the screen.
 func (a *asker) next() {
 	for a.current == nil && len(a.queue) > 0 {
-		a.current, a.queue = a.queue[0], a.queue[1:]
+		q := a.queue[0]
+		a.queue = a.queue[1:]
 		if a.keys.Ended {
-			a.current.take(a, typed{eof: true})
-			a.current = nil
+			q.refuse()
 			continue
 		}
+		a.current = q
 		a.keys.Drop() // input from before the question must not answer it
 		a.s.BottomLines(nil)
-		a.current.show(a)
+		q.show()
+		a.s.Ask(q.prompt())
 		a.keys.Want()
 	}
 }
@@ -92,209 +91,181 @@ func (a *asker) next() {
 // input handles typed input. It drops lines that no question waits for: they were probably meant for a withdrawn question.
 func (a *asker) input(p terminal.Piece) {
 	a.keys.Took(p)
-	for {
-		line, ok := a.keys.Line()
-		switch {
-		case ok:
-			a.take(typed{text: strings.TrimSpace(line)})
-		case a.keys.Ended:
-			a.take(typed{eof: true})
-			return
-		default:
-			if a.asking() {
-				a.keys.Want()
-			}
-			return
-		}
+	for line, ok := a.keys.Line(); ok; line, ok = a.keys.Line() {
+		a.take(strings.TrimSpace(line))
+	}
+	switch {
+	case !a.asking():
+	case a.keys.Ended:
+		a.current.refuse()
+		a.current = nil
+		a.next()
+	default:
+		a.keys.Want()
 	}
 }
 
 // take handles a line from the user.
-func (a *asker) take(t typed) {
-	if a.current == nil {
+func (a *asker) take(line string) {
+	if !a.asking() {
 		return
 	}
-	if !t.eof {
-		a.s.Answered()
+	a.s.Answered()
+	if !a.current.take(line) {
+		a.s.Ask(a.current.prompt())
+		return
 	}
-	if a.current.take(a, t) {
-		a.current = nil
-		a.next()
-	}
+	a.current = nil
+	a.next()
 }
 
-// askPermission asks the user for permission.
-type askPermission struct {
-	request *sdk.PermissionRequest
-	asked   view.Asked
-	message bool // the next line is the reason for the rejection
+// permission asks the user for permission.
+func (a *asker) permission(r *sdk.PermissionRequest) *ask {
+	asked := view.Asks(r, a.directory)
+	explains := false // the next line is the reason for the rejection
+	reply := func(reply sdk.Reply, message string) bool {
+		_ = a.host.ReplyPermission(r.ID, reply, message)
+		return true
+	}
+	take := func(line string) bool {
+		if explains {
+			explains = false
+			return line != "" && reply(sdk.ReplyReject, line)
+		}
+		answer := strings.ToLower(line)
+		switch answer {
+		case "y", "yes", "o", "once":
+			return reply(sdk.ReplyOnce, "")
+		case "s", "session":
+			if asked.Always != "" {
+				_ = a.host.AllowInSession(r.ID)
+			}
+			return asked.Always != ""
+		case "a", "always":
+			return asked.Always != "" && reply(sdk.ReplyAlways, "")
+		case "n", "no", "r", "reject":
+			return reply(sdk.ReplyReject, "")
+		}
+		explains = answer == "m" || answer == "message"
+		return false
+	}
+	prompt := func() string {
+		if explains {
+			return "  what should the model do instead? "
+		}
+		return a.options(asked.Always)
+	}
+	return &ask{id: r.ID, show: func() { a.show(&asked) }, prompt: prompt, take: take, refuse: func() { reply(sdk.ReplyReject, "") }}
 }
-
-func (q *askPermission) id() string { return q.request.ID }
 
 // show prints the whole command or diff, because the answer allows all of it.
-func (q *askPermission) show(a *asker) {
-	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, q.asked.Question))
-	for _, note := range q.asked.Notes {
+func (a *asker) show(asked *view.Asked) {
+	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question))
+	for _, note := range asked.Notes {
 		a.line("  " + a.s.Paint(terminal.Dim, note))
 	}
 	var lines []string
-	if q.asked.Diff != "" {
+	if asked.Diff != "" {
 		style := a.s.Style()
-		lines = style.Diff(q.asked.Diff)
-	} else if q.asked.Body != "" {
-		lines = strings.Split(strings.TrimRight(q.asked.Body, "\n"), "\n")
+		lines = style.Diff(asked.Diff)
+	} else if asked.Body != "" {
+		lines = strings.Split(strings.TrimRight(asked.Body, "\n"), "\n")
 	}
 	for _, line := range lines {
 		a.s.Line("    " + line)
 	}
-	q.prompt(a)
 }
 
-func (q *askPermission) prompt(a *asker) {
+// options lists the answers to a permission request. always is the rule that some of them store; empty: none.
+func (a *asker) options(always string) string {
 	options := []string{"[y] yes"}
-	if q.asked.Always != "" {
-		options = append(options, "[s] this session", "[a] always in this project: "+strings.ReplaceAll(q.asked.Always, "\n", " "))
+	if always != "" {
+		options = append(options, "[s] this session", "[a] always in this project: "+strings.ReplaceAll(always, "\n", " "))
 	}
 	options = append(options, "[n] no", "[m] no, and say why")
 	text := "  " + strings.Join(options, "  ") + ": "
 	if a.s.Rich && terminal.Columns(text) >= a.s.Width() {
 		text = "  " + strings.Join(options, "\n  ") + ": "
 	}
-	a.s.Ask(text)
-}
-
-func (q *askPermission) take(a *asker, t typed) bool {
-	reply := func(r sdk.Reply, message string) bool {
-		// An error means that the request was withdrawn.
-		_ = a.host.ReplyPermission(q.request.ID, r, message)
-		return true
-	}
-	switch {
-	case t.eof:
-		return reply(sdk.ReplyReject, "")
-	case q.message && t.text != "":
-		return reply(sdk.ReplyReject, t.text)
-	case q.message:
-		q.message = false
-		q.prompt(a)
-		return false
-	}
-	switch strings.ToLower(t.text) {
-	case "y", "yes", "o", "once":
-		return reply(sdk.ReplyOnce, "")
-	case "s", "session":
-		if q.asked.Always != "" {
-			_ = a.host.AllowInSession(q.request.ID) // as for reply
-			return true
-		}
-	case "a", "always":
-		if q.asked.Always != "" {
-			return reply(sdk.ReplyAlways, "")
-		}
-	case "n", "no", "r", "reject":
-		return reply(sdk.ReplyReject, "")
-	case "m", "message":
-		q.message = true
-		a.s.Ask("  what should the model do instead? ")
-		return false
-	}
-	q.prompt(a)
-	return false
-}
-
-// askQuestions asks the user the model's questions, one after another.
-type askQuestions struct {
-	request *sdk.QuestionRequest
-	answers [][]string
-}
-
-func (q *askQuestions) id() string { return q.request.ID }
-
-func (q *askQuestions) show(a *asker) {
-	question := &q.request.Questions[len(q.answers)]
-	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, terminal.Prose(question.Question)))
-	for i, o := range question.Options {
-		line := fmt.Sprintf("  %d. %s", i+1, terminal.OneLine(o.Label))
-		if o.Description != "" {
-			line += a.s.Paint(terminal.Dim, " · "+terminal.OneLine(o.Description))
-		}
-		a.line(line)
-	}
-	q.prompt(a, question)
-}
-
-func (q *askQuestions) prompt(a *asker, question *sdk.Question) {
-	want := "number"
-	if question.Multiple {
-		want = "numbers, such as 1,3"
-	}
-	switch {
-	case len(question.Options) == 0:
-		want = "answer"
-	case custom(question):
-		want += ", or your own answer"
-	}
-	a.s.Ask("  " + want + " (" + empty(question) + "): ")
+	return text
 }
 
 // cancelWord cancels questions that accept an empty answer.
 const cancelWord = "/cancel"
 
-// empty describes the meaning of an empty line.
-func empty(q *sdk.Question) string {
+// questions asks the user the model's questions, one after another.
+func (a *asker) questions(r *sdk.QuestionRequest) *ask {
+	var answers [][]string
+	reply := func(answers [][]string) bool {
+		_ = a.host.ReplyQuestion(r.ID, answers)
+		return true
+	}
+	now := func() *sdk.Question { return &r.Questions[len(answers)] }
+	show := func() {
+		a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, terminal.Prose(now().Question)))
+		for i, o := range now().Options {
+			line := fmt.Sprintf("  %d. %s", i+1, terminal.OneLine(o.Label))
+			if o.Description != "" {
+				line += a.s.Paint(terminal.Dim, " · "+terminal.OneLine(o.Description))
+			}
+			a.line(line)
+		}
+	}
+	take := func(line string) bool {
+		q := now()
+		answer, ok := choose(q, line)
+		switch {
+		case line == cancelWord, line == "" && !q.Optional && len(q.Default) == 0:
+			return reply(nil)
+		case line == "":
+			answer = []string{}
+		case !ok:
+			return false
+		}
+		if answers = append(answers, answer); len(answers) == len(r.Questions) {
+			return reply(answers)
+		}
+		show()
+		return false
+	}
+	return &ask{id: r.ID, show: show, prompt: func() string { return wanted(now()) }, take: take, refuse: func() { reply(nil) }}
+}
+
+// wanted describes the expected answer, and the meaning of an empty line.
+func wanted(q *sdk.Question) string {
+	want, empty := "number", "empty: no answer"
+	if q.Multiple {
+		want = "numbers, such as 1,3"
+	}
+	switch {
+	case len(q.Options) == 0:
+		want = "answer"
+	case custom(q):
+		want += ", or your own answer"
+	}
 	switch {
 	case len(q.Default) > 0:
-		return "empty: " + terminal.OneLine(strings.Join(q.Default, ", ")) + "; " + cancelWord + " ends"
+		empty = "empty: " + terminal.OneLine(strings.Join(q.Default, ", ")) + "; " + cancelWord + " ends"
 	case q.Optional:
-		return "may be left empty; " + cancelWord + " ends"
+		empty = "may be left empty; " + cancelWord + " ends"
 	}
-	return "empty: no answer"
+	return "  " + want + " (" + empty + "): "
 }
 
 func custom(q *sdk.Question) bool { return q.Custom == nil || *q.Custom }
 
-func (q *askQuestions) take(a *asker, t typed) bool {
-	question := &q.request.Questions[len(q.answers)]
-	left := t.text == "" && (question.Optional || len(question.Default) > 0)
-	if t.eof || t.text == cancelWord || t.text == "" && !left {
-		_ = a.host.ReplyQuestion(q.request.ID, nil) // fails if the question was withdrawn
-		return true
-	}
-	answer, ok := choose(question, t.text)
-	if left {
-		answer, ok = []string{}, true
-	}
-	if !ok {
-		q.prompt(a, question)
-		return false
-	}
-	q.answers = append(q.answers, answer)
-	if len(q.answers) < len(q.request.Questions) {
-		q.show(a)
-		return false
-	}
-	_ = a.host.ReplyQuestion(q.request.ID, q.answers) // fails if the question was withdrawn
-	return true
-}
-
 // choose parses an answer: numbers of options, or free text if allowed.
-func choose(q *sdk.Question, text string) ([]string, bool) {
-	var labels []string
-	fields := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
-	for _, field := range fields {
+func choose(q *sdk.Question, text string) (answer []string, ok bool) {
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 1 || n > len(q.Options) {
-			labels = nil
+			answer = nil
 			break
 		}
-		labels = append(labels, q.Options[n-1].Label)
+		answer = append(answer, q.Options[n-1].Label)
 	}
-	switch {
-	case len(labels) == 1, len(labels) > 1 && q.Multiple:
-		return labels, true
-	case custom(q) && len(labels) == 0:
-		return []string{text}, true
+	if len(answer) == 0 {
+		return []string{text}, custom(q)
 	}
-	return nil, false
+	return answer, len(answer) == 1 || len(answer) > 1 && q.Multiple
 }

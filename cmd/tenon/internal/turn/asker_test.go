@@ -105,6 +105,12 @@ func TestAskerShows(t *testing.T) {
 	}
 }
 
+// typed is a line from the user. eof means the end of input.
+type typed struct {
+	text string
+	eof  bool
+}
+
 func TestAsker(t *testing.T) {
 	t.Parallel()
 	no := false
