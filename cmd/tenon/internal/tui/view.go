@@ -230,13 +230,8 @@ func (m *model) todoLines() []string {
 	if i := slices.IndexFunc(t.Todos, func(todo sdk.Todo) bool { return todo.Status == "in_progress" }); i >= 0 {
 		current = i
 	}
-	done := len(t.Todos)
-	for _, todo := range t.Todos {
-		if isOpen(todo) {
-			done--
-		}
-	}
-	head := fmt.Sprintf("tasks %d/%d", done, len(t.Todos))
+	done := slices.DeleteFunc(slices.Clone(t.Todos), isOpen)
+	head := fmt.Sprintf("tasks %d/%d", len(done), len(t.Todos))
 	if m.height < smallHeight {
 		return []string{terminal.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[current].Content), m.width)}
 	}
