@@ -50,21 +50,17 @@ func Score(pattern, text string) (score int, ok bool) {
 	return score*8 - min(len(text), 64)/8, true
 }
 
-// Filter returns the texts that match a pattern, the best first, as indexes into the list. Equally good ones stay in order.
+// Filter returns the texts that match a pattern, the best first, as indexes into the list; never nil. Equally good ones stay in order.
 func Filter(pattern string, count int, text func(int) string) []int {
-	type found struct{ index, score int }
-	var all []found
+	scores, found := make([]int, count), make([]int, 0, count)
 	for i := range count {
-		if score, ok := Score(pattern, text(i)); ok {
-			all = append(all, found{i, score})
+		score, ok := Score(pattern, text(i))
+		if scores[i] = score; ok {
+			found = append(found, i)
 		}
 	}
 	if pattern != "" {
-		slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+		slices.SortStableFunc(found, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
 	}
-	out := make([]int, len(all))
-	for i, f := range all {
-		out[i] = f.index
-	}
-	return out
+	return found
 }
