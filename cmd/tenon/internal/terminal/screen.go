@@ -118,9 +118,7 @@ func (c *Screen) Flow(text, bottom []string) {
 	if !c.Live {
 		bottom = nil
 	}
-	if over := len(bottom) - MaxLive; over > 0 {
-		bottom = bottom[over:]
-	}
+	bottom = bottom[max(0, len(bottom)-MaxLive):]
 	c.mu.Lock()
 	same := slices.Equal(c.bottom, bottom)
 	c.mu.Unlock()

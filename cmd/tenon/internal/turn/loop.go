@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -258,13 +259,8 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 
 // allRefused returns the error of a run whose tool calls were all refused because no user could be asked; nil for others.
 func (t *Turn) allRefused(o *view.Outcome) error {
-	if t.InChat || o.Err != nil || len(t.calls) == 0 {
+	if t.InChat || o.Err != nil || len(t.calls) == 0 || slices.Contains(slices.Collect(maps.Values(t.calls)), false) {
 		return nil
-	}
-	for _, refused := range t.calls {
-		if !refused {
-			return nil
-		}
 	}
 	return cli.Fail(cli.ExitRefused, fmt.Errorf("every tool call was refused (%d)", len(t.calls)),
 		"allow them with rules under permission in tenon.json, or with --auto; tenon session show prints the calls")
