@@ -1,10 +1,7 @@
 package view
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"hash"
-	"io"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -17,14 +14,13 @@ import (
 // streamed is a text part that is being streamed.
 type streamed struct {
 	id      string
-	written hash.Hash        // of the text so far, which may be long
+	written maphash.Hash     // of the text so far, which may be long
 	blocks  *markdown.Stream // nil: the text is shown unrendered
 }
 
 // is reports whether the streamed text equals text.
 func (s *streamed) is(text string) bool {
-	sum := sha256.Sum256([]byte(text))
-	return bytes.Equal(sum[:], s.written.Sum(nil))
+	return maphash.String(s.written.Seed(), text) == s.written.Sum64()
 }
 
 // textPart starts or ends a block of the answer.
@@ -57,7 +53,7 @@ func (v *Text) textPart(p *sdk.TextPart) {
 // begin begins a block of the answer.
 func (v *Text) begin(id string) {
 	v.endText()
-	v.text = &streamed{id: id, written: sha256.New()}
+	v.text = &streamed{id: id}
 	if v.rich {
 		v.text.blocks = markdown.NewStream(v.columns(), v.s.Style())
 		v.s.Flow([]string{}, nil)
@@ -69,7 +65,7 @@ func (v *Text) columns() int { return v.s.Width() - 1 }
 
 // write shows a piece of the current block of the answer.
 func (v *Text) write(text string) {
-	_, _ = io.WriteString(v.text.written, text) // a hash never fails
+	_, _ = v.text.written.WriteString(text) // never fails
 	if !v.rich {
 		v.s.Stream(terminal.Prose(text))
 		return
