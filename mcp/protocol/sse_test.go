@@ -1,13 +1,18 @@
 package protocol
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // A message that is too long ends the connection, and the reason says so.
@@ -45,5 +50,51 @@ func TestLongMessageOverSSE(t *testing.T) {
 	}
 	if !errors.Is(c.Cause(), errTooLong) {
 		t.Errorf("cause %v, want %v", c.Cause(), errTooLong)
+	}
+}
+
+// A call that the server has received is not repeated if another request cannot connect.
+func TestCallDuringFailedConnect(t *testing.T) {
+	t.Parallel()
+	received := make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusAccepted)
+			received <- struct{}{}
+			return
+		}
+		w.Header().Set("Content-Type", mediaEvents)
+		fmt.Fprint(w, "event: endpoint\ndata: /messages\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	c := newConn(t.Context(), &Dialer{Remote: &Remote{URL: server.URL}, Log: NewLog("", nil)})
+	carrier := newSSE(c).(*httpSSE)
+	var down atomic.Bool
+	carrier.inner.DisableKeepAlives = true
+	carrier.inner.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if down.Load() {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("connection refused")}
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	c.carrier = carrier
+	defer c.Close()
+	if err := carrier.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	call := make(chan error, 1)
+	go func() {
+		_, err := c.exchange(t.Context(), string(mcp.MethodToolsCall), nil, nil)
+		call <- err
+	}()
+	<-received
+	down.Store(true)
+	if _, err := c.exchange(t.Context(), string(mcp.MethodToolsCall), nil, nil); !Unsent(err) {
+		t.Errorf("a request without a connection: %v, which may be repeated", err)
+	}
+	if err := <-call; !Broken(err) || Unsent(err) {
+		t.Errorf("the call that was received: %v, may be repeated: %v", err, Unsent(err))
 	}
 }

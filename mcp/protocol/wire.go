@@ -55,7 +55,7 @@ func (c *Conn) request(ctx context.Context, r *outgoing) (*message, error) {
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-c.Lost():
-			err = c.Cause()
+			err = lostError{c.Cause()}
 		}
 	}
 	select {
@@ -125,9 +125,15 @@ type carrierError struct{ error }
 // Unwrap returns the cause.
 func (e *carrierError) Unwrap() error { return e.error }
 
+// lostError is the error of a request that was sent before the connection was lost. The cause may be that of another request.
+type lostError struct{ error }
+
+// Unwrap returns the cause.
+func (e lostError) Unwrap() error { return e.error }
+
 // Unsent reports whether a request that failed cannot have reached the server's tools.
 func Unsent(err error) bool {
-	if errors.Is(err, errCutShort) { // even if tenon could not connect again
+	if errors.Is(err, errCutShort) || errors.As(err, new(lostError)) { // even if tenon could not connect again
 		return false
 	}
 	var network *net.OpError
