@@ -88,11 +88,12 @@ func (s *streamable) send(ctx context.Context, m *outgoing) error {
 		if err != nil {
 			return err
 		}
-		defer discard(resp)
-		switch {
-		case m.wantsAnswer():
+		if m.wantsAnswer() {
+			defer resp.Body.Close()
 			return s.answer(ctx, m, resp)
-		case resp.StatusCode/100 != 2:
+		}
+		defer discard(resp)
+		if resp.StatusCode/100 != 2 {
 			return &statusError{resp.StatusCode, excerpt(resp)}
 		}
 		return nil
@@ -187,7 +188,7 @@ func (s *streamable) follow(ctx context.Context, r *outgoing, resp *http.Respons
 			return cutShort(err)
 		}
 		if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
-			discard(resp)
+			_ = resp.Body.Close()
 			return fmt.Errorf("%w, and the rest is not available: %w", errCutShort, unexpected(resp))
 		}
 		events.Resume(resp.Body)

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -36,5 +38,27 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 	_, err := c.request(t.Context(), &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: []byte("1"), Method: string(mcp.MethodToolsCall)})
 	if !errors.Is(err, errCutShort) || Unsent(err) || dials.Load() != 2 {
 		t.Errorf("after %d dials: %v, may be repeated: %v", dials.Load(), err, Unsent(err))
+	}
+}
+
+// The rest of an answer that is of no use is not waited for.
+func TestRefusalThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusNotFound)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	d := &Dialer{Remote: &Remote{URL: server.URL}, Timeout: time.Minute, Log: NewLog("", nil)}
+	c := newConn(t.Context(), d)
+	c.carrier = newStreamable(c)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := c.request(ctx, &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: []byte("1"), Method: string(mcp.MethodInitialize)})
+	if !errors.Is(err, errOldServer) || ctx.Err() != nil {
+		t.Errorf("refused with %v, %v", err, ctx.Err())
 	}
 }
