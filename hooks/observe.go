@@ -27,9 +27,10 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 type observer struct {
 	engine *Engine
 	*pluginHook
-	queue  chan any
-	behind atomic.Bool   // the queue was full and has not been empty since
-	done   chan struct{} // closed when the goroutine has ended
+	queue   chan any
+	pending atomic.Int64  // number of events that are queued or being handled
+	behind  atomic.Bool   // the queue was full and has not been empty since
+	done    chan struct{} // closed when the goroutine has ended
 }
 
 // push queues an event. It reports true when the queue is full for the first time since it was empty.
@@ -41,6 +42,7 @@ func (o *observer) push(in any) (overflow bool) {
 	}
 	select {
 	case o.queue <- in:
+		o.pending.Add(1)
 		return false
 	default:
 		return !o.behind.Swap(true)
@@ -56,6 +58,7 @@ func (o *observer) work() {
 		if o.plugin.quarantined() == "" && o.engine.life.Err() == nil {
 			o.handle(in)
 		}
+		o.pending.Add(-1)
 	}
 }
 
@@ -78,10 +81,8 @@ func (o *observer) handle(in any) {
 
 // leftBehind returns an error if events are not handled yet, for a reason. They are dropped.
 func (o *observer) leftBehind(reason error) error {
-	select {
-	case <-o.done:
-		return nil
-	default:
-		return o.error(fmt.Errorf("left behind with %d events unhandled: %w", len(o.queue), reason))
+	if n := o.pending.Load(); n > 0 {
+		return o.error(fmt.Errorf("left behind with %d events unhandled: %w", n, reason))
 	}
+	return nil
 }

@@ -273,3 +273,20 @@ func start0(t *testing.T, o hooks.Options) (*hooks.Engine, *notices) {
 	}
 	return e, told
 }
+
+// Close has nothing to report about observers that have handled all events, although it has no time to wait.
+func TestCloseWithoutTime(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			e, _ := engine(t, plugin("a", observer(func(context.Context, *sdk.Event) error { return nil })))
+			e.Observe(sdk.PointEvent, event(0))
+			synctest.Wait()
+			if err := e.Close(ctx); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
