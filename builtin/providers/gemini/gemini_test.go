@@ -58,6 +58,25 @@ func FuzzSchema(f *testing.F) {
 	})
 }
 
+// TestSchemaReferences: the time grows with the schema, not with its square: it is converted for each request.
+func TestSchemaReferences(t *testing.T) {
+	const n = 2000
+	properties, definitions := map[string]any{}, map[string]any{}
+	for i := range n {
+		name := fmt.Sprint("name", i)
+		properties[name] = map[string]any{"$ref": "#/$defs/" + name}
+		definitions[name] = map[string]any{"type": "string", "description": strings.Repeat("x", 100)}
+	}
+	schema, err := json.Marshal(map[string]any{"properties": properties, "$defs": definitions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocated := testing.AllocsPerRun(1, func() { _, err = gemini.Schema(string(schema)) })
+	if err != nil || allocated > 100*n {
+		t.Errorf("%v allocations, %v", allocated, err)
+	}
+}
+
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
@@ -76,6 +95,10 @@ func TestSchemas(t *testing.T) {
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}],"nullable":true},"b":{"enum":["x"],"nullable":true,"type":"string"},"c":{"description":"C","items":{"type":"string"},"type":"array"}},"type":"object"}`},
 		"no definition": {`{"properties":{"a":{"$ref":"#/$defs/b"}}}`, `error: schema of a tool: reference "#/$defs/b" not found`},
 		"chain":         {`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"$ref":"#/$defs/c~1d"},"c/d":{"type":"number"}}}`, `{"properties":{"a":{"type":"number"}},"type":"object"}`},
+		"in a list":     {`{"properties":{"a":{"anyOf":[{"type":"number"},{"type":"string"}]},"b":{"$ref":"#/properties/a/anyOf/1"}}}`, `{"properties":{"a":{"anyOf":[{"type":"number"},{"type":"string"}]},"b":{"type":"string"}},"type":"object"}`},
+		"anchor":        {`{"properties":{"a":{"$ref":"#a"}}}`, `error: schema of a tool: reference "#a" not found`},
+		"no names": {`{"properties":{"a":{"properties":{"":{"type":"string"}},"required":[{}],"allOf":[{"properties":{"":{"type":"string"}},"required":[{}]}]}}}`,
+			`{"properties":{"a":{"properties":{"":{"type":"string"}},"type":"object"}},"type":"object"}`},
 		"merged": {`{"properties":{"a":{"properties":{"x":{"type":"integer","title":"X"}},"required":["x"],"allOf":[{"properties":{"x":{"minimum":1,"title":"Y"}},"required":["x"]}]}}}`,
 			`{"properties":{"a":{"properties":{"x":{"minimum":1,"title":"X","type":"integer"}},"required":["x"],"type":"object"}},"type":"object"}`},
 		"only null":   {`{"properties":{"a":{"type":["null"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
-	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -110,11 +110,25 @@ func (c *converter) typed(v any, depth int) map[string]any {
 	return out
 }
 
-// resolve returns the definition that a reference within the schema names.
-func (c *converter) resolve(ref string) (target map[string]any) {
-	pointer, local := strings.CutPrefix(ref, "#")
-	raw, err := value.Lookup(&c.root, pointer)
-	if !local || err != nil || json.Unmarshal(raw, &target) != nil {
+// resolve returns the definition that a reference within the schema names. It follows the schema as it is: to encode it for each reference
+// takes seconds if there are many.
+func (c *converter) resolve(ref string) map[string]any {
+	path := strings.Split(ref, "/")
+	var at any
+	if path[0] == "#" {
+		at = c.root
+	}
+	for _, name := range path[1:] {
+		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+		i, err := strconv.Atoi(name)
+		object, _ := at.(map[string]any)
+		list, _ := at.([]any)
+		if at = object[name]; err == nil && i >= 0 && i < len(list) {
+			at = list[i]
+		}
+	}
+	target, ok := at.(map[string]any)
+	if !ok {
 		c.fail("reference %q not found", ref)
 	}
 	return target
@@ -151,8 +165,8 @@ func (c *converter) setProperties(out, in map[string]any, depth int) {
 	out["properties"] = properties
 	list, _ := in["required"].([]any)
 	required := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
-		name, _ := v.(string)
-		return properties[name] == nil
+		name, ok := v.(string)
+		return !ok || properties[name] == nil
 	})
 	if len(required) > 0 {
 		out["required"] = required
