@@ -78,6 +78,7 @@ type operation struct {
 	fileArgs        // as given; an operation of a patch has only a path
 	moveTo   string
 	hunks    []hunk // of a file that is updated; the content of one that is added is a single hunk
+	ended    bool   // by an empty line, which is not a line of an added file
 
 	target        // set by readPatch, like moved
 	moved  target // of moveTo
@@ -156,10 +157,11 @@ func parseLine(ops []operation, line string) ([]operation, error) {
 	case op.kind == patchUpdate && moves && len(op.hunks) == 0 && op.moveTo == "":
 		op.moveTo = strings.TrimSpace(path)
 		return ops, given(patchMove, path)
-	case op.kind == patchAdd && strings.HasPrefix(line, "+"),
+	case op.kind == patchAdd && !op.ended && strings.HasPrefix(line, "+"),
 		op.kind == patchUpdate && (!strings.HasPrefix(line, "*** ") || strings.TrimRight(line, " ") == patchEOF):
 		return ops, op.extend(line)
 	case strings.TrimSpace(line) == "":
+		op.ended = true
 		return ops, nil
 	}
 	return ops, fmt.Errorf("%.80q; expected %q, %q, %q or %q (every line of an added file starts with +)",

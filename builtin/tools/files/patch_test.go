@@ -144,6 +144,7 @@ func TestPatchRefused(t *testing.T) {
 		"deleted twice":  {[]string{"*** Delete File: f.go", "*** Delete File: f.go"}, []string{"the patch deletes or moves it"}},
 		"move onto new":  {[]string{"*** Add File: n", "+x", "*** Update File: f.go", "*** Move to: n"}, []string{"which the patch creates"}},
 		"move below":     {[]string{"*** Update File: f.go", "*** Move to: unread/n"}, []string{`"f.go" cannot be moved to "unread/n": `}},
+		"empty line":     {[]string{"*** Add File: n", "+x", "", "+y"}, []string{"every line of an added file starts with +"}},
 		"no operation":   {[]string{"*** Rename File: f.go"}, []string{`expected "*** Add File: "`}},
 		"directory":      {[]string{"*** Delete File: ."}, []string{"it is a directory"}},
 		"no sign":        {[]string{"*** Update File: f.go", "@@", "package f"}, []string{"bad patch: line 7", "starts with"}},
