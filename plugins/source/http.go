@@ -227,11 +227,14 @@ func (f *Fetcher) transfer(ctx context.Context, part string, open opener) error 
 		return err
 	}
 	defer body.Close()
-	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600) // not O_APPEND, with which Windows truncates no file
 	if err != nil {
 		return err
 	}
-	if err = file.Truncate(body.from); err == nil {
+	if _, err = file.Seek(body.from, io.SeekStart); err == nil {
+		err = file.Truncate(body.from)
+	}
+	if err == nil {
 		// Only after the file of another version was emptied: a crash in between must not leave its bytes with this tag.
 		err = os.WriteFile(part+".tag", []byte(body.tag), 0o600)
 	}
