@@ -151,7 +151,9 @@ func TestStorm(t *testing.T) {
 	count := filepath.Join(t.TempDir(), "count")
 	h := newTestHost(t)
 	begin := time.Now()
-	ready(t, h, fake(t, "storm", "COUNT="+count))
+	s := fake(t, "storm", "COUNT="+count)
+	s.Name = "my fake"
+	ready(t, h, s)
 	const lists, gap = 20, 200 * time.Millisecond
 	eventually(t, "lists", func() bool {
 		raw, _ := os.ReadFile(count)
@@ -160,7 +162,7 @@ func TestStorm(t *testing.T) {
 	if took := time.Since(begin); took < (lists-1)*gap {
 		t.Errorf("%d lists in %s", lists, took)
 	}
-	const hint = "tenon mcp logs fake"
+	const hint = "tenon mcp logs 'my fake'"
 	eventually(t, "the hint", func() bool { return strings.Contains(h.log.String(), hint) })
 	if n := strings.Count(h.log.String(), "alas"); n != 9 {
 		t.Errorf("%d errors were logged", n)

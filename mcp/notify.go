@@ -40,7 +40,7 @@ func (p *Plugin) message(fields map[string]any) {
 		case n < maxErrors:
 			log = p.logger.Warn
 		case n == maxErrors:
-			p.logger.Warn("an MCP server reports many errors; further ones are only in its log", "server", p.server.Name, "fix", "tenon mcp logs "+p.server.Name)
+			p.logger.Warn("an MCP server reports many errors; further ones are only in its log", "server", p.server.Name, "fix", "tenon mcp logs "+visible.Word(p.server.Name))
 		}
 	}
 	log("message of an MCP server", "server", p.server.Name, "level", visible.Strip(level), "text", visible.Bound(string(raw), 1<<10))

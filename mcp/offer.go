@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -117,7 +118,7 @@ func (p *Plugin) mayCall(c *connection, kind, name string) error {
 }
 
 func (p *Plugin) remedy() string {
-	return fmt.Sprintf("\"tenon mcp trust %s\"", p.server.Name)
+	return `"tenon mcp trust ` + visible.Word(p.server.Name) + `"`
 }
 
 // logWithheld logs the items that are not offered, and why, each once. p.mu must be held.

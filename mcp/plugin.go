@@ -179,9 +179,9 @@ func (p *Plugin) fix(err error) string {
 	case needsSignIn(err) && p.options.Authorizer == nil:
 		return "put a token into its headers"
 	case needsSignIn(err):
-		return "run tenon mcp login " + p.server.Name
+		return "run tenon mcp login " + visible.Word(p.server.Name)
 	case p.server.Transport == TransportStdio:
-		return "tenon mcp logs " + p.server.Name + " shows its output"
+		return "tenon mcp logs " + visible.Word(p.server.Name) + " shows its output"
 	}
 	return "check its address; tenon mcp list --check tries again"
 }

@@ -132,3 +132,11 @@ func Tail(s string, limit int) string {
 	}
 	return s[start:]
 }
+
+// Word returns a text, such as a name, as one word of a command line that a message shows.
+func Word(text string) string {
+	if !strings.ContainsAny(text, " \t\n'\"$`&|;<>()*?[]#!{}") {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

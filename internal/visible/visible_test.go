@@ -128,6 +128,15 @@ func FuzzText(f *testing.F) {
 	})
 }
 
+func TestWord(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"docs": "docs", "./a-b@1": "./a-b@1", "not there": "'not there'", "$HOME": "'$HOME'", "it's": `'it'\''s'`} {
+		if got := visible.Word(in); got != want {
+			t.Errorf("Word(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	f.Add("a\x1b]0;title\x07")
 	f.Add("\u202e\xff")

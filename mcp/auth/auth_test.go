@@ -21,6 +21,15 @@ import (
 	"github.com/tenonhq/tenon/mcp/auth/authtest"
 )
 
+// The command that an error names can be run, whatever the server's name is.
+func TestSignInErrorQuotesName(t *testing.T) {
+	t.Parallel()
+	err := &auth.SignInError{Server: "my docs"}
+	if want := "not signed in; run: tenon mcp login 'my docs'"; err.Error() != want {
+		t.Errorf("error %q, want %q", err, want)
+	}
+}
+
 // The user signs in once; the next process uses the stored token.
 func TestSignIn(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // SignInError is returned if only the user can sign in.
@@ -33,7 +34,7 @@ func (e *SignInError) Error() string {
 	case e.Err != nil:
 		text = "the token could not be refreshed: " + e.Err.Error()
 	}
-	return text + "; run: tenon mcp login " + e.Server
+	return text + "; run: tenon mcp login " + visible.Word(e.Server)
 }
 
 // Unwrap returns the error of the refresh.

@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/signature"
@@ -295,13 +296,13 @@ func (c *Candidate) missing() (fix string, err error) {
 	kind := "required plugin"
 	fix = `tenon plugin list shows its state; or remove "required" from its entry in plugins of tenon.json`
 	if c.Item.From == flagOrigin {
-		kind, fix = "plugin", "tenon plugin info "+Word(c.From)+" shows its state"
+		kind, fix = "plugin", "tenon plugin info "+visible.Word(c.From)+" shows its state"
 	}
 	switch c.State {
 	case plugins.StatePending:
-		return "approve it: tenon plugin trust " + Word(c.From), fmt.Errorf("%s %q is not approved", kind, c.Name)
+		return "approve it: tenon plugin trust " + visible.Word(c.From), fmt.Errorf("%s %q is not approved", kind, c.Name)
 	case plugins.StateDisabled, plugins.StateQuarantined:
-		fix = "enable it: tenon plugin enable " + Word(c.From)
+		fix = "enable it: tenon plugin enable " + visible.Word(c.From)
 	}
 	if c.Err != nil {
 		return fix, fmt.Errorf("%s %q is %s: %w", kind, c.Name, c.State, c.Err)
@@ -312,17 +313,9 @@ func (c *Candidate) missing() (fix string, err error) {
 // Argument returns the argument for a candidate on a command line: its name, or its path if only a path identifies it.
 func (c *Candidate) Argument() string {
 	if c.Item != nil && c.Item.Flagged() {
-		return Word(c.From)
+		return visible.Word(c.From)
 	}
-	return Word(c.Name)
-}
-
-// Word returns a text as one word of a command line.
-func Word(text string) string {
-	if !strings.ContainsAny(text, " \t\n'\"$`&|;<>()*?[]#!{}") {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return visible.Word(c.Name)
 }
 
 // Find returns the candidates with a name, at a path, or installed from a reference.

@@ -20,6 +20,7 @@ import (
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp"
 )
 
@@ -126,7 +127,7 @@ func (g *group) writeServer(ctx context.Context, w *cli.Workspace, name string, 
 		return err
 	}
 	if _, taken := file.servers[name]; taken {
-		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+extensions.Word(name), "%s already has a server %q", file.path, name)
+		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+visible.Word(name), "%s already has a server %q", file.path, name)
 	}
 	if err := g.unique(ctx, name); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -114,7 +115,7 @@ func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	case len(found) > 0:
 		return found, nil
 	case source.IsRef(name):
-		return nil, cli.UsageError("tenon plugin list shows the installed plugins; to install this one and approve it, run: tenon plugin install "+extensions.Word(name), "no plugin is installed from %q", name)
+		return nil, cli.UsageError("tenon plugin list shows the installed plugins; to install this one and approve it, run: tenon plugin install "+visible.Word(name), "no plugin is installed from %q", name)
 	}
 	return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
 }
