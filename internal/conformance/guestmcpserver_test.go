@@ -81,7 +81,7 @@ func (s *mcpGuest) answer(ctx context.Context, m *jsonline.Message) (any, error)
 	case "tools/list":
 		return map[string]any{"tools": s.toolList()}, nil
 	case "tools/call":
-		output, err := guest.Guard(panicLog, func() (string, error) { return s.callTool(ctx, m.Params) })
+		output, err := guest.Guard(panicLog(), func() (string, error) { return s.callTool(ctx, m.Params) })
 		if err != nil {
 			output = err.Error() // as the protocol requires, errors are results
 		}
@@ -89,7 +89,7 @@ func (s *mcpGuest) answer(ctx context.Context, m *jsonline.Message) (any, error)
 	case "interceptors/list":
 		return map[string]any{"interceptors": s.interceptorList()}, nil
 	case "interceptor/invoke":
-		return guest.Guard(panicLog, func() (any, error) { return s.invoke(ctx, m.Params) })
+		return guest.Guard(panicLog(), func() (any, error) { return s.invoke(ctx, m.Params) })
 	}
 	return nil, &jsonline.Error{Code: jsonline.CodeMethodNotFound, Message: "unknown method " + m.Method}
 }

@@ -16,6 +16,8 @@ const (
 	CookieValue = "tenon.v1.Plugin"
 	// MaxMessage is the maximum size of a body in either direction, in bytes.
 	MaxMessage = 16 << 20
+	// MaxBody is the maximum size of a request or an answer: a message has more fields.
+	MaxBody = MaxMessage - 1<<10
 )
 
 // ByHand runs if a user started a plugin's program. args are the program's name and arguments. With the argument --describe it prints the

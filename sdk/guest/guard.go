@@ -12,14 +12,14 @@ var errExited = errors.New("the code ended its goroutine (runtime.Goexit, as by 
 
 // Guard runs code of a plugin in a goroutine and waits for it. A panic or the end of the goroutine becomes an error of the call, instead of
 // ending the process.
-func Guard[T any](log func() *slog.Logger, run func() (T, error)) (result T, err error) {
+func Guard[T any](log *slog.Logger, run func() (T, error)) (result T, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		err = errExited
 		defer func() {
 			if p := recover(); p != nil {
-				log().Error("panic", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+				log.Error("panic", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 				err = fmt.Errorf("panic: %v", p)
 			}
 		}()

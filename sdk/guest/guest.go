@@ -206,7 +206,7 @@ func (g *Guest) Close(ctx context.Context) (err error) {
 const closeTime = 2 * time.Second
 
 // CloseAlone closes the plugin after the host exited. It waits no longer than closeTime.
-func (g *Guest) CloseAlone(log func() *slog.Logger) {
+func (g *Guest) CloseAlone(log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(Detached(), closeTime)
 	defer cancel()
 	closed := make(chan struct{})

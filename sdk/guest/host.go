@@ -164,10 +164,23 @@ func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleRe
 
 // NewToolHost returns the host of one tool call. call must send requests as part of that call.
 func NewToolHost(call Caller, log *slog.Logger) sdk.ToolHost {
-	return &toolHost{&Host{log: log, call: call}}
+	return newToolHost(call, &Side{Log: log})
 }
 
-type toolHost struct{ host *Host }
+func newToolHost(call Caller, host *Side) *toolHost {
+	show := host.Progress
+	if show == nil {
+		show = func(title string, metadata sdk.Object) error {
+			return call.do(Detached(), "progress", ProgressRequest{title, metadata}, nil)
+		}
+	}
+	return &toolHost{&Host{log: host.Log, call: call}, show}
+}
+
+type toolHost struct {
+	host *Host
+	show func(title string, metadata sdk.Object) error
+}
 
 var (
 	_ sdk.ToolHost      = (*toolHost)(nil)
@@ -177,8 +190,7 @@ var (
 
 // Progress shows the progress of the call. A failure is only logged.
 func (t *toolHost) Progress(title string, metadata sdk.Object) {
-	err := t.host.call.do(Detached(), "progress", ProgressRequest{title, metadata}, nil)
-	if err != nil {
+	if err := t.show(title, metadata); err != nil {
 		t.host.log.Debug("progress not shown", "err", err)
 	}
 }
@@ -211,6 +223,13 @@ type failure struct{ op, text string }
 
 // Error names the operation and the reason.
 func (f *failure) Error() string { return f.op + ": " + f.text }
+
+// with returns a caller for the call with a token, whatever the context. A wire without tokens ignores it.
+func (c Caller) with(token string) Caller {
+	return func(ctx context.Context, op string, request []byte) (Status, []byte, error) {
+		return c(WithToken(ctx, token), op, request)
+	}
+}
 
 // do sends an operation and decodes the answer into response, which may be nil.
 func (c Caller) do(ctx context.Context, op string, request, response any) error {

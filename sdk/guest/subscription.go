@@ -17,6 +17,36 @@ type Subscription struct {
 	closed bool
 }
 
+// Subscribe has the host send events of a subscription, at most size of them ahead, until ctx ends.
+type Subscribe func(ctx context.Context, s *Subscription, size int) error
+
+// newHost returns the host that sent a start request. It has events if the wire has.
+func newHost(req *StartRequest, host *Side) sdk.Host {
+	h := NewHost(req, host.Log, host.Call)
+	if host.Subscribe == nil {
+		return h
+	}
+	return &eventHost{h, host.Subscribe}
+}
+
+// eventHost is a Host that has events.
+type eventHost struct {
+	*Host
+	subscribe Subscribe
+}
+
+var _ sdk.EventSource = (*eventHost)(nil)
+
+// Events streams the granted events until ctx ends; the context of Start ends with Start. If events are not granted, or the host has none, the
+// channel is closed, and the reason is logged.
+func (h *eventHost) Events(ctx context.Context, size int) <-chan sdk.Event {
+	s := NewSubscription(size)
+	if h.subscribe(ctx, s, max(size, 1)) != nil {
+		s.Close()
+	}
+	return s.Events
+}
+
 // NewSubscription returns a subscription that buffers size events, at least one.
 func NewSubscription(size int) *Subscription {
 	return &Subscription{Events: make(chan sdk.Event, max(size, 1)), ended: make(chan struct{})}

@@ -12,29 +12,33 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// host is the host for the plugin.
-type host struct {
-	*guest.Host
-	server *server
-}
-
-var _ sdk.EventSource = (*host)(nil)
-
-// host returns the host that sent the start request.
-func (s *server) host(start *guest.StartRequest) sdk.Host {
-	caller := func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
-		return s.operation(ctx, guest.TokenOf(ctx), op, request)
+// side returns what call id of the host can send.
+func (s *server) side(id uint64) *guest.Side {
+	return &guest.Side{
+		Log: s.log, Call: s.operation, Subscribe: s.subscribe,
+		Progress: func(title string, metadata sdk.Object) error { // in order with the result
+			return s.conn.Notify("progress", struct {
+				ID       uint64     `json:"id"`
+				Title    string     `json:"title"`
+				Metadata sdk.Object `json:"metadata,omitempty"`
+			}{id, title, metadata})
+		},
+		Event: func(e sdk.StreamEvent) error {
+			return s.conn.Notify("stream_event", struct {
+				ID    uint64          `json:"id"`
+				Event sdk.StreamEvent `json:"event"`
+			}{id, e})
+		},
 	}
-	return &host{guest.NewHost(start, s.logger(), caller), s}
 }
 
-// operation sends an operation to the host on behalf of the call with this token.
-func (s *server) operation(ctx context.Context, token, name string, request []byte) (guest.Status, []byte, error) {
+// operation sends an operation to the host on behalf of the call whose token is in ctx.
+func (s *server) operation(ctx context.Context, name string, request []byte) (guest.Status, []byte, error) {
 	body, err := jsontext.Marshal(struct {
 		Name    string          `json:"name"`
 		Request json.RawMessage `json:"request"`
 		Token   string          `json:"token,omitempty"`
-	}{name, request, token})
+	}{name, request, guest.TokenOf(ctx)})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -49,63 +53,41 @@ func (s *server) operation(ctx context.Context, token, name string, request []by
 	return guest.StatusOK, result, err
 }
 
-// caller returns the caller of one call of the host. Progress is a notification, in order with the result.
-func (s *server) caller(id uint64, token string) guest.Caller {
-	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
-		if op != "progress" {
-			return s.operation(ctx, token, op, request)
-		}
-		var shown struct {
-			ID       uint64          `json:"id"`
-			Title    string          `json:"title"`
-			Metadata json.RawMessage `json:"metadata,omitempty"`
-		}
-		if err := json.Unmarshal(request, &shown); err != nil {
-			return guest.StatusFailed, []byte(err.Error()), nil
-		}
-		shown.ID = id
-		return guest.StatusOK, []byte("{}"), s.conn.Notify("progress", shown)
+// subscribe has the host send events.
+func (s *server) subscribe(ctx context.Context, sub *guest.Subscription, size int) error {
+	body, err := jsontext.Marshal(map[string]int{"size": size})
+	if err != nil {
+		return err
 	}
-}
-
-// Events streams the granted events until ctx ends; the context of Start ends with Start. If events are not granted, or the host has none, the
-// channel is closed, and the reason is logged.
-func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
-	sub, conn := guest.NewSubscription(size), h.server.conn
-	id := conn.NextID()
-	body, err := jsontext.Marshal(map[string]int{"size": max(size, 1)})
+	id := s.conn.NextID()
+	_, err = s.conn.Begin(context.WithoutCancel(ctx), id, "subscription", body, func(m *jsonline.Message) {
+		if m.Method != "" {
+			var p struct {
+				Event json.RawMessage `json:"event"`
+			}
+			if json.Unmarshal(m.Params, &p) == nil {
+				sub.PutJSON(p.Event)
+			}
+			return
+		}
+		if m.Error != nil {
+			s.log.Warn("no events", "err", m.Error.Message)
+		}
+		sub.End()
+	})
 	if err == nil {
-		_, err = conn.Begin(context.WithoutCancel(ctx), id, "subscription", body, func(m *jsonline.Message) {
-			if m.Method != "" {
-				var p struct {
-					Event json.RawMessage `json:"event"`
-				}
-				if json.Unmarshal(m.Params, &p) == nil {
-					sub.PutJSON(p.Event)
-				}
-				return
-			}
-			if m.Error != nil {
-				h.Logger().Warn("no events", "err", m.Error.Message)
-			}
-			sub.End()
+		go sub.Follow(ctx, s.conn.Done(), func() {
+			s.conn.Forget(id)
+			s.conn.Cancel(id)
 		})
 	}
-	if err != nil {
-		sub.Close()
-		return sub.Events
-	}
-	go sub.Follow(ctx, conn.Done(), func() {
-		conn.Forget(id)
-		conn.Cancel(id)
-	})
-	return sub.Events
+	return err
 }
 
-// logger returns the logger that writes to the host's log.
-func (s *server) logger() *slog.Logger {
+// newLogger returns the logger that writes to the host's log.
+func newLogger(conn *jsonline.Conn) *slog.Logger {
 	return guest.NewLogger(func(level slog.Level, message string, attributes json.RawMessage) {
-		_ = s.conn.Notify("log", struct { // fails if the connection has ended
+		_ = conn.Notify("log", struct { // fails if the connection has ended
 			Level      int             `json:"level"`
 			Message    string          `json:"message"`
 			Attributes json.RawMessage `json:"attributes,omitempty"`

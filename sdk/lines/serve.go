@@ -67,5 +67,5 @@ func (s *server) serve() {
 	_ = s.conn.Serve(s.handle) // the host knows the reason
 	s.conn.Close()
 	s.end()
-	s.guest.CloseAlone(s.logger)
+	s.guest.CloseAlone(s.log)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
@@ -20,6 +21,7 @@ const codeFailed = 1
 type server struct {
 	guest *guest.Guest
 	conn  *jsonline.Conn
+	log   *slog.Logger
 
 	ctx     context.Context // of all calls; they end with the connection
 	end     context.CancelFunc
@@ -28,7 +30,7 @@ type server struct {
 }
 
 func newServer(p sdk.Plugin, conn *jsonline.Conn) *server {
-	s := &server{guest: guest.New(p), conn: conn}
+	s := &server{guest: guest.New(p), conn: conn, log: newLogger(conn)}
 	s.ctx, s.end = context.WithCancel(guest.Detached())
 	return s
 }
@@ -50,7 +52,9 @@ type params struct {
 func (s *server) handle(m *jsonline.Message) {
 	var p params
 	if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
-		s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
+		if m.ID != 0 {
+			_ = s.conn.Reply(m.ID, nil, problemOf(fmt.Errorf("%s: %w", m.Method, err)))
+		}
 		return
 	}
 	switch {
@@ -62,32 +66,29 @@ func (s *server) handle(m *jsonline.Message) {
 		ctx := s.running.Begin(s.ctx, m.ID, p.Token, p.Timeout)
 		s.calls.Go(func() {
 			defer s.running.Cancel(m.ID)
-			result, err := guest.Guard(s.logger, func() (json.RawMessage, error) { return s.run(ctx, m, &p) })
-			s.reply(m.ID, result, err)
+			result, err := s.guest.AnswerJSON(ctx, p.call(m.Method), s.side(m.ID))
+			_ = s.conn.Reply(m.ID, result, problemOf(err)) // fails if the connection has ended, which serve notices
 		})
 	}
 }
 
-// reply answers a call.
-func (s *server) reply(id uint64, result json.RawMessage, err error) {
-	if id == 0 {
-		return
+// call returns the call of a method.
+func (p *params) call(method string) *guest.Request {
+	r := &guest.Request{Method: method, Token: p.Token, Hook: p.Hook, Tool: p.Tool, Body: p.Request, Connection: p.Connection}
+	if len(p.Call) > 0 {
+		r.Body = p.Call
 	}
-	if err == nil && len(result) > guest.MaxMessage {
-		err = fmt.Errorf("the answer has %d bytes, at most %d MiB are passed on", len(result), guest.MaxMessage>>20)
-	}
-	if err == nil {
-		_ = s.conn.Reply(id, result, nil) // fails if the connection has ended, which serve notices
-		return
-	}
-	_ = s.conn.Reply(id, nil, problemOf(err))
+	return r
 }
 
 // maxError bounds the text of an error, in bytes.
 const maxError = 256 << 10
 
-// problemOf returns the error for the wire.
+// problemOf returns an error for the wire; nil without one.
 func problemOf(err error) *jsonline.Error {
+	if err == nil {
+		return nil
+	}
 	out := &jsonline.Error{Code: codeFailed, Message: err.Error()}
 	var refusal *sdk.Refusal
 	var provider *sdk.ProviderError
@@ -104,29 +105,4 @@ func problemOf(err error) *jsonline.Error {
 		out.Message = out.Message[:maxError] + "…"
 	}
 	return out
-}
-
-// run runs one call.
-func (s *server) run(ctx context.Context, m *jsonline.Message, p *params) (json.RawMessage, error) {
-	if m.Method == "hook" {
-		answer, err := s.guest.Hook(ctx, p.Hook, p.Request)
-		if err != nil {
-			return nil, err
-		}
-		return guest.AppendAnswer(nil, &answer)
-	}
-	request := &guest.Request{Method: m.Method, Tool: p.Tool, Body: p.Request, Connection: p.Connection}
-	if len(p.Call) > 0 {
-		request.Body = p.Call
-	}
-	answer, err := s.guest.Answer(ctx, request, &guest.Side{Host: s.host, Call: s.caller(m.ID, p.Token), Log: s.logger(), Event: func(e sdk.StreamEvent) error {
-		return s.conn.Notify("stream_event", struct {
-			ID    uint64          `json:"id"`
-			Event sdk.StreamEvent `json:"event"`
-		}{m.ID, e})
-	}})
-	if err != nil || answer == nil {
-		return nil, err
-	}
-	return jsontext.Marshal(answer)
 }

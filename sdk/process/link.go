@@ -20,6 +20,7 @@ var errNoHost = errors.New("no connection to the host")
 
 // link is the stream of requests to the host. It may be used concurrently.
 type link struct {
+	log    *slog.Logger // the host's log; lines are dropped if the stream is not open
 	begun  atomic.Bool
 	open   chan struct{} // closed when the stream begins
 	closed chan struct{} // closed when the stream ends
@@ -33,7 +34,12 @@ type link struct {
 }
 
 func newLink() *link {
-	return &link{open: make(chan struct{}), closed: make(chan struct{}), waiting: map[uint64]func(*tenonv1.HostResponse){}}
+	l := &link{open: make(chan struct{}), closed: make(chan struct{}), waiting: map[uint64]func(*tenonv1.HostResponse){}}
+	l.log = guest.NewLogger(func(level slog.Level, message string, attributes json.RawMessage) {
+		line := &tenonv1.Log{Level: int32(level), Message: text(message), Attributes: attributes}
+		_ = l.send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})
+	})
+	return l
 }
 
 // serve passes the host's answers on until the stream ends.
@@ -94,30 +100,27 @@ func (l *link) request(req *tenonv1.HostRequest, take func(*tenonv1.HostResponse
 	l.mu.Unlock()
 	err := l.send(req)
 	if err != nil {
-		l.forget(req.Id)
+		l.cancel(req.Id)
 	}
 	return err
 }
 
-// cancel tells the host that the request was canceled.
+// cancel forgets a request and tells the host.
 func (l *link) cancel(id uint64) {
-	l.forget(id)
+	l.mu.Lock()
+	delete(l.waiting, id)
+	l.mu.Unlock()
 	_ = l.send(&tenonv1.HostRequest{Id: id, Request: &tenonv1.HostRequest_Cancel{Cancel: &tenonv1.Cancel{}}})
 }
 
-func (l *link) forget(id uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.waiting, id)
-}
-
-// call sends an operation on behalf of the call with this token, and waits for the answer.
-func (l *link) call(ctx context.Context, token, op string, request []byte) (guest.Status, []byte, error) {
-	if len(request) > MaxMessage-1<<10 {
-		return 0, nil, tooLarge("request", len(request))
+// call sends an operation, and waits for the answer.
+func (l *link) call(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
+	if err := guest.CheckSize("request", request); err != nil {
+		return 0, nil, err
 	}
 	answer := make(chan *tenonv1.HostResponse, 1)
-	req := &tenonv1.HostRequest{Token: token, Request: &tenonv1.HostRequest_Operation{Operation: &tenonv1.Operation{Name: op, Request: request}}}
+	operation := &tenonv1.HostRequest_Operation{Operation: &tenonv1.Operation{Name: op, Request: request}}
+	req := &tenonv1.HostRequest{Token: guest.TokenOf(ctx), Request: operation}
 	if err := l.request(req, func(r *tenonv1.HostResponse) { answer <- r }); err != nil {
 		return 0, nil, err
 	}
@@ -132,17 +135,21 @@ func (l *link) call(ctx context.Context, token, op string, request []byte) (gues
 	}
 }
 
-// caller returns the caller for calls with the token in their context.
-func (l *link) caller() guest.Caller {
-	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
-		return l.call(ctx, guest.TokenOf(ctx), op, request)
-	}
-}
-
-// logger returns the logger that writes to the host's log. It drops lines if the stream is not open.
-func (l *link) logger() *slog.Logger {
-	return guest.NewLogger(func(level slog.Level, message string, attributes json.RawMessage) {
-		line := &tenonv1.Log{Level: int32(level), Message: text(message), Attributes: attributes}
-		_ = l.send(&tenonv1.HostRequest{Request: &tenonv1.HostRequest_Log{Log: line}})
+// subscribe has the host send events.
+func (l *link) subscribe(ctx context.Context, s *guest.Subscription, size int) error {
+	req := &tenonv1.HostRequest{Request: &tenonv1.HostRequest_Subscription{Subscription: &tenonv1.Subscription{Size: uint32(size)}}}
+	err := l.request(req, func(r *tenonv1.HostResponse) {
+		if r.More {
+			s.PutJSON(r.Body)
+			return
+		}
+		if r.Status != tenonv1.Status_STATUS_OK {
+			l.log.Warn("no events", "err", string(r.Body))
+		}
+		s.End()
 	})
+	if err == nil {
+		go s.Follow(ctx, l.closed, func() { l.cancel(req.Id) })
+	}
+	return err
 }

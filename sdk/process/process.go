@@ -10,19 +10,14 @@
 package process
 
 import (
-	"context"
-	"errors"
-	"io"
 	"os"
 	"runtime/debug"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
-	"google.golang.org/grpc"
 
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
-	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
 // Constants of the handshake between host and plugin.
@@ -51,34 +46,12 @@ func Serve(p sdk.Plugin) {
 		return
 	}
 	debug.SetMaxStack(maxStack)
-	s := newServer(p)
-	go func() {
-		// The host holds the other end of the standard input and never writes to it.
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		s.disconnect()
-	}()
+	s := &server{guest: guest.New(p), link: newLink()}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: ProtocolVersion, MagicCookieKey: CookieKey, MagicCookieValue: CookieValue},
-		Plugins:         plugin.PluginSet{ServiceName: registrar{server: s}},
+		Plugins:         plugin.PluginSet{ServiceName: s},
 		GRPCServer:      s.listen,
 		Logger:          hclog.NewNullLogger(),
 	})
-	s.guest.CloseAlone(s.link.logger)
-}
-
-// registrar registers the service with go-plugin.
-type registrar struct {
-	plugin.NetRPCUnsupportedPlugin
-	server *server
-}
-
-// GRPCServer registers the plugin.
-func (r registrar) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
-	tenonv1.RegisterPluginServer(s, r.server)
-	return nil
-}
-
-// GRPCClient is not used: only the host has clients.
-func (registrar) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, errors.ErrUnsupported
+	s.guest.CloseAlone(s.link.log)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
+	"os"
 	"strings"
 	"sync"
 
+	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -20,96 +22,101 @@ import (
 // server is the plugin's side of the contract.
 type server struct {
 	tenonv1.UnimplementedPluginServer
+	plugin.NetRPCUnsupportedPlugin
 	guest *guest.Guest
 	link  *link
-
-	mu   sync.Mutex
-	grpc *grpc.Server // nil until listen
+	grpc  *grpc.Server // set by listen, before the first call
 }
 
-func newServer(p sdk.Plugin) *server {
-	return &server{guest: guest.New(p), link: newLink()}
-}
-
-// listen makes the gRPC server.
+// listen makes the gRPC server. It ends with the host, and with it Serve.
 func (s *server) listen(opts []grpc.ServerOption) *grpc.Server {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.grpc = grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage))...)
+	go func() {
+		// The host holds the other end of the standard input and never writes to it.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		s.grpc.Stop()
+	}()
 	return s.grpc
 }
 
-// disconnect ends the connection, and with it Serve.
-func (s *server) disconnect() {
-	s.mu.Lock()
-	listening := s.grpc
-	s.mu.Unlock()
-	if listening != nil {
-		listening.Stop()
-	}
+// GRPCServer registers the plugin with go-plugin.
+func (s *server) GRPCServer(_ *plugin.GRPCBroker, registrar *grpc.Server) error {
+	tenonv1.RegisterPluginServer(registrar, s)
+	return nil
 }
 
-// answer answers a call and returns the JSON of the answer.
-func (s *server) answer(ctx context.Context, token string, r *guest.Request, side *guest.Side) ([]byte, error) {
-	ctx = guest.WithToken(ctx, token)
-	side.Log = s.link.logger()
-	if side.Call == nil {
-		side.Call = func(ctx context.Context, op string, body []byte) (guest.Status, []byte, error) {
-			return s.link.call(ctx, token, op, body)
-		}
-	}
-	answer, err := guarded(s, func() (any, error) { return s.guest.Answer(ctx, r, side) })
-	if err != nil || answer == nil {
-		return nil, err
-	}
-	body, err := json.Marshal(answer)
-	if len(body) > MaxMessage-1<<10 {
-		return nil, tooLarge("answer", len(body))
-	}
-	return body, err
+// GRPCClient is not used: only the host has clients.
+func (*server) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// answer answers a call and returns the JSON of the answer. side holds what is sent on the stream of the call, if it has one.
+func (s *server) answer(ctx context.Context, r *guest.Request, side guest.Side) (json.RawMessage, error) {
+	side.Log, side.Call, side.Subscribe = s.link.log, s.link.call, s.link.subscribe
+	return s.guest.AnswerJSON(ctx, r, &side)
 }
 
 // Describe returns the plugin's contributions.
 func (s *server) Describe(ctx context.Context, _ *tenonv1.DescribeRequest) (*tenonv1.DescribeResponse, error) {
-	body, err := s.answer(ctx, "", &guest.Request{Method: "describe"}, &guest.Side{})
+	body, err := s.answer(ctx, &guest.Request{Method: "describe"}, guest.Side{})
 	return &tenonv1.DescribeResponse{Description: body}, err
 }
 
 // Host serves the stream to the host, which ends with the host.
 func (s *server) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
 	err := s.link.serve(stream)
-	s.guest.CloseAlone(s.link.logger)
-	go s.disconnect() // it waits for this handler
+	s.guest.CloseAlone(s.link.log)
+	go s.grpc.Stop() // it waits for this handler
 	return err
 }
 
 // Start starts the plugin.
 func (s *server) Start(ctx context.Context, req *tenonv1.StartRequest) (*tenonv1.StartResponse, error) {
 	s.link.awaitOpen(ctx)
-	host := func(start *guest.StartRequest) sdk.Host { return newHost(start, s.link) }
-	_, err := s.answer(ctx, "", &guest.Request{Method: "start", Body: req.Request}, &guest.Side{Host: host})
+	_, err := s.answer(ctx, &guest.Request{Method: "start", Body: req.Request}, guest.Side{})
 	return &tenonv1.StartResponse{}, err
 }
 
 // Prepare returns the permissions that a tool call requires.
 func (s *server) Prepare(ctx context.Context, req *tenonv1.PrepareRequest) (*tenonv1.PrepareResponse, error) {
-	body, err := s.answer(ctx, req.Token, &guest.Request{Method: "prepare", Tool: int(req.Tool), Body: req.Call}, &guest.Side{})
+	body, err := s.answer(ctx, &guest.Request{Method: "prepare", Token: req.Token, Tool: int(req.Tool), Body: req.Call}, guest.Side{})
 	return &tenonv1.PrepareResponse{Response: body, Failure: failure(err)}, nil
 }
 
-// Tool runs a tool call.
+// Tool runs a tool call. Its progress is sent on the same stream, in order with the result, and none after the result: a goroutine of the tool may
+// still run.
 func (s *server) Tool(req *tenonv1.ToolRequest, stream grpc.ServerStreamingServer[tenonv1.ToolResponse]) error {
-	out := &toolStream{stream: stream}
-	body, err := s.answer(stream.Context(), req.Token, &guest.Request{Method: "tool", Tool: int(req.Tool), Body: req.Call}, &guest.Side{Call: out.caller(s.link, req.Token)})
-	if err != nil {
-		return out.end(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure(err)}})
+	var sending sync.Mutex
+	over := false
+	progress := func(title string, metadata sdk.Object) error {
+		shown := &tenonv1.Progress{Title: text(title)}
+		if len(metadata) > 0 {
+			var err error
+			if shown.Metadata, err = json.Marshal(metadata); err != nil {
+				return err
+			}
+		}
+		sending.Lock()
+		defer sending.Unlock()
+		if over {
+			return errors.New("the call is over")
+		}
+		return stream.Send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Progress{Progress: shown}})
 	}
-	return out.end(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: body}})
+	request := &guest.Request{Method: "tool", Token: req.Token, Tool: int(req.Tool), Body: req.Call}
+	body, err := s.answer(stream.Context(), request, guest.Side{Progress: progress})
+	sending.Lock()
+	defer sending.Unlock()
+	over = true
+	if err != nil {
+		return stream.Send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure(err)}})
+	}
+	return stream.Send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: body}})
 }
 
 // Auth calls a sign-in method.
 func (s *server) Auth(ctx context.Context, req *tenonv1.AuthRequest) (*tenonv1.AuthResponse, error) {
-	body, err := s.answer(ctx, req.Token, &guest.Request{Method: "auth", Body: req.Request}, &guest.Side{})
+	body, err := s.answer(ctx, &guest.Request{Method: "auth", Token: req.Token, Body: req.Request}, guest.Side{})
 	return &tenonv1.AuthResponse{Answer: body, Failure: failure(err)}, nil
 }
 
@@ -122,16 +129,16 @@ func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingS
 		}
 		return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: body}})
 	}
-	_, err := s.answer(stream.Context(), req.Token, &guest.Request{Method: "stream", Body: req.Request, Connection: connectionOf(req.Connection)}, &guest.Side{Event: event})
-	if err == nil {
-		return nil
+	request := &guest.Request{Method: "stream", Token: req.Token, Body: req.Request, Connection: connectionOf(req.Connection)}
+	if _, err := s.answer(stream.Context(), request, guest.Side{Event: event}); err != nil {
+		return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: providerError(err)}})
 	}
-	return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: providerError(err)}})
+	return nil
 }
 
 // ListModels lists the models of a provider.
 func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest) (*tenonv1.ListModelsResponse, error) {
-	body, err := s.answer(ctx, "", &guest.Request{Method: "list_models", Connection: connectionOf(req.Connection)}, &guest.Side{})
+	body, err := s.answer(ctx, &guest.Request{Method: "list_models", Connection: connectionOf(req.Connection)}, guest.Side{})
 	switch {
 	case errors.Is(err, guest.ErrNoMethod):
 		return nil, status.Error(codes.Unimplemented, err.Error())
@@ -143,13 +150,8 @@ func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest)
 
 // Stop closes the plugin. The host ends the process next.
 func (s *server) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1.StopResponse, error) {
-	_, err := s.answer(ctx, "", &guest.Request{Method: "stop"}, &guest.Side{})
+	_, err := s.answer(ctx, &guest.Request{Method: "stop"}, guest.Side{})
 	return &tenonv1.StopResponse{}, err
-}
-
-// guarded runs code of the plugin.
-func guarded[T any](s *server, run func() (T, error)) (T, error) {
-	return guest.Guard(s.link.logger, run)
 }
 
 // failure returns an error for the wire; nil without one.
@@ -165,7 +167,3 @@ func failure(err error) *tenonv1.Failure {
 
 // text returns s without invalid UTF-8, which protobuf refuses.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-func tooLarge(what string, size int) error {
-	return fmt.Errorf("the %s has %d bytes, at most %d MiB are passed on", what, size, MaxMessage>>20)
-}

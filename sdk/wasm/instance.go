@@ -84,7 +84,7 @@ func (i *instance) answer(op int32, input []byte) (empty bool, err error) {
 	case request.Method == "":
 		return false, fmt.Errorf("this version of the sdk has no operation %#x", op)
 	}
-	answer, err := i.guest.Answer(ctx, request, &guest.Side{Host: i.newHost, Call: i.host, Log: i.log, Event: i.host.SendEvent})
+	answer, err := i.guest.Answer(ctx, request, &guest.Side{Call: i.host, Log: i.log, Event: i.host.SendEvent})
 	switch {
 	case op == guest.StreamOp && err != nil: // an error of the request is part of the answer
 		answer, err = guest.StreamFailure{Error: guest.NewProviderError(err)}, nil
@@ -98,9 +98,4 @@ func (i *instance) answer(op int32, input []byte) (empty bool, err error) {
 	}
 	i.output, err = json.Marshal(answer)
 	return false, err
-}
-
-// newHost returns the host that sent the start request.
-func (i *instance) newHost(start *guest.StartRequest) sdk.Host {
-	return guest.NewHost(start, i.log, i.host)
 }
