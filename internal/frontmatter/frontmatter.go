@@ -144,7 +144,11 @@ func decode(meta string) (json.RawMessage, error) {
 	if _, ok := value.(yaml.MapSlice); !ok {
 		return nil, fmt.Errorf("%w: want keys and values, have %T", ErrFrontMatter, value)
 	}
-	return encode(value)
+	object, err := encode(value)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFrontMatter, err)
+	}
+	return object, nil
 }
 
 // check refuses anchors and aliases, which can expand a few lines without bound, and deeply nested flow collections and lists in one
@@ -174,37 +178,29 @@ func check(meta string) error {
 }
 
 // encode returns value as JSON. Mappings keep their order.
-func encode(value any) ([]byte, error) {
-	var parts [][]byte
+func encode(value any) (json.RawMessage, error) {
 	switch value := value.(type) {
 	case yaml.MapSlice:
+		object := json.RawMessage("{}")
 		for _, item := range value {
-			key, err := json.Marshal(fmt.Sprint(item.Key))
-			if err != nil {
-				return nil, fmt.Errorf("%w: key %v: %w", ErrFrontMatter, item.Key, err)
-			}
-			v, err := encode(item.Value)
+			field, err := encode(item.Value)
 			if err != nil {
 				return nil, err
 			}
-			parts = append(parts, slices.Concat(key, []byte(":"), v))
+			object = jsontext.AppendField(object, fmt.Sprint(item.Key), field)
 		}
-		return slices.Concat([]byte("{"), bytes.Join(parts, []byte(",")), []byte("}")), nil
+		return object, nil
 	case []any:
-		for _, item := range value {
-			v, err := encode(item)
-			if err != nil {
+		list := make([]json.RawMessage, len(value))
+		for i, item := range value {
+			var err error
+			if list[i], err = encode(item); err != nil {
 				return nil, err
 			}
-			parts = append(parts, v)
 		}
-		return slices.Concat([]byte("["), bytes.Join(parts, []byte(",")), []byte("]")), nil
+		return json.Marshal(list)
 	}
-	scalar, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFrontMatter, err)
-	}
-	return scalar, nil
+	return json.Marshal(value)
 }
 
 // notYAML matches values that are meant as text: with a colon and a space, [file] [line], | --all, @handle, "this" or that, {a,b}/*.go, *.go.
