@@ -3,7 +3,6 @@
 package instructions
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +21,6 @@ import (
 // Plugin is the instructions plugin.
 type Plugin struct {
 	sources.Loader[string]
-	extra []string // from the configuration, without URLs
 }
 
 var (
@@ -36,19 +34,6 @@ func New() *Plugin { return &Plugin{} }
 // Manifest describes the plugin.
 func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "instructions", Description: "AGENTS.md and other instructions of the user and the project", Carrier: sdk.CarrierBuiltin}
-}
-
-// Start stores the host's project and configuration. It reads no files.
-func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
-	err := p.Loader.Start(ctx, h)
-	for _, entry := range p.Config.Instructions {
-		if strings.HasPrefix(entry, "http://") || strings.HasPrefix(entry, "https://") {
-			p.Log.Warn("instructions are not fetched from URLs; save the text in a file and list that", "url", entry)
-			continue
-		}
-		p.extra = append(p.extra, entry)
-	}
-	return err
 }
 
 // Hooks returns the hook that adds the instructions to the system prompt. It rereads the files if one of them has changed.
@@ -152,28 +137,22 @@ func (p *Plugin) files(w *sources.Watch) (files []string) {
 		}
 	}
 	files = append(files, rules(w, dirs...)...)
-	for _, entry := range p.extra {
-		matched := p.expand(w, entry, dirs)
-		if len(matched) == 0 {
+	for _, entry := range p.Config.Instructions {
+		if strings.HasPrefix(entry, "http://") || strings.HasPrefix(entry, "https://") {
+			p.Log.Warn("instructions are not fetched from URLs; save the text in a file and list that", "url", entry)
+			continue
+		}
+		pattern, before := projectfs.FromHome(p.Project.Home, entry), len(files)
+		places := dirs
+		if filepath.IsAbs(pattern) {
+			places = []string{""}
+		}
+		for _, dir := range places {
+			files = append(files, glob(w, filepath.Join(dir, pattern))...)
+		}
+		if len(files) == before {
 			p.Log.Warn("instructions not found", "entry", entry)
 		}
-		files = append(files, matched...)
-	}
-	return files
-}
-
-// expand returns the files that an entry of the configuration matches: absolute, below the home directory, or relative to
-// each of dirs.
-func (p *Plugin) expand(w *sources.Watch, entry string, dirs []string) []string {
-	if rest, ok := strings.CutPrefix(entry, "~/"); ok {
-		return glob(w, filepath.Join(p.Project.Home, rest))
-	}
-	if filepath.IsAbs(entry) {
-		return glob(w, entry)
-	}
-	var files []string
-	for _, dir := range dirs {
-		files = append(files, glob(w, filepath.Join(dir, entry))...)
 	}
 	return files
 }
@@ -216,11 +195,7 @@ func (p *Plugin) imports(w *sources.Watch, from, text string, left *int) (files 
 		if *left--; *left < 0 {
 			return files
 		}
-		if below, ok := strings.CutPrefix(path, "~/"); ok {
-			path = filepath.Join(p.Project.Home, below)
-		} else if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(from), path)
-		}
+		path = projectfs.Join(filepath.Dir(from), projectfs.FromHome(p.Project.Home, path))
 		if !w.IsProject(from) || w.IsProject(path) {
 			files = append(files, path)
 		} else {

@@ -122,12 +122,9 @@ func (p *Plugin) folders() (folders, project []string) {
 	add(p.Project.Home, inside...)
 	add(p.Project.ConfigDir, "skill", "skills")
 	for _, path := range p.Config.Skills.Paths {
-		switch rest, home := strings.CutPrefix(path, "~/"); {
-		case home:
-			add(p.Project.Home, rest)
-		case filepath.IsAbs(path):
+		if path = projectfs.FromHome(p.Project.Home, path); filepath.IsAbs(path) {
 			add(path, "")
-		default:
+		} else {
 			add(p.Project.Directory, path)
 		}
 	}

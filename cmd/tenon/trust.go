@@ -187,12 +187,7 @@ func permissionOptions(ctx context.Context, w *cli.Workspace, s store.Store, o *
 // projectFile returns the file of the repository that an origin names, or "". An origin is an absolute path, or one relative to ~ or to the
 // working directory.
 func projectFile(w *cli.Workspace, origin string) string {
-	path := origin
-	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
-		path = filepath.Join(w.Project.Home, rest)
-	} else if !filepath.IsAbs(path) {
-		path = filepath.Join(w.Project.Directory, filepath.FromSlash(path))
-	}
+	path := projectfs.Join(w.Project.Directory, projectfs.FromHome(w.Project.Home, origin))
 	if w.Loaded.ProjectFiles[path] != "" {
 		return path
 	}

@@ -156,13 +156,7 @@ func (l *loader) variables() (out []*source) {
 
 // absolute returns the absolute form of a path that begins with ~/ or is relative to dir.
 func (l *loader) absolute(path, dir string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && l.opts.Home != "" {
-		return filepath.Join(l.opts.Home, rest)
-	}
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
+	return projectfs.Join(dir, projectfs.FromHome(l.opts.Home, path))
 }
 
 // environment returns the variables by name. The last of several values counts, as in child.Lookup.

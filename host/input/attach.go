@@ -54,16 +54,6 @@ func (a attached) list(files projectfs.FS) ([]fs.DirEntry, error) {
 	return files.ReadDir(a.path)
 }
 
-func (r *Resolver) path(name string) string {
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		return filepath.Join(r.Project.Home, rest)
-	}
-	if filepath.IsAbs(name) {
-		return filepath.Clean(name)
-	}
-	return filepath.Join(r.Project.Directory, filepath.FromSlash(name))
-}
-
 // dataText puts a text file in a data URL into the prompt.
 func (r *Resolver) dataText(p *sdk.FilePart) sdk.Parts {
 	head, body, ok := strings.Cut(p.URL, ",")

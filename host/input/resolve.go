@@ -172,7 +172,7 @@ func Mention(path string) string {
 
 // mentioned returns the parts of one mention; nil if it names neither a file nor an agent.
 func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
-	path := r.path(name)
+	path := projectfs.Join(r.Project.Directory, projectfs.FromHome(r.Project.Home, name))
 	if _, err := r.files().Stat(path); err == nil {
 		at := attached{path: path}
 		if confined {

@@ -158,3 +158,16 @@ func TestUpward(t *testing.T) {
 		}
 	}
 }
+
+func TestFromHome(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for path, want := range map[string]string{"~/a/b": filepath.Join(home, "a", "b"), "~": "~", "~other/a": "~other/a", "a": "a", "/a": "/a"} {
+		if got := projectfs.FromHome(home, path); got != want {
+			t.Errorf("FromHome(%q) = %q, want %q", path, got, want)
+		}
+	}
+	if got := projectfs.FromHome("", "~/a"); got != "~/a" {
+		t.Errorf("without a home directory: %q", got)
+	}
+}

@@ -59,6 +59,14 @@ func Join(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
+// FromHome returns a path that begins with ~/ as a path in the home directory, if that is known, and any other path as it is.
+func FromHome(home, path string) string {
+	if home != "" && len(path) > 1 && path[0] == '~' && os.IsPathSeparator(path[1]) {
+		return filepath.Join(home, path[2:])
+	}
+	return path
+}
+
 // Inside reports whether path is dir or below it. It compares text: neither has to exist, and no link is followed.
 func Inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)

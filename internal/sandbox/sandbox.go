@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
@@ -168,10 +167,7 @@ func (f *finder) configured() error {
 			origin = f.Origin(c.key)
 		}
 		for _, path := range c.paths {
-			full := path
-			if rest, ok := strings.CutPrefix(path, "~/"); ok {
-				full = filepath.Join(f.Project.Home, rest)
-			}
+			full := projectfs.FromHome(f.Project.Home, path)
 			if !filepath.IsAbs(full) {
 				return fmt.Errorf("%s: %s: path %q is not absolute; begin it with / or ~/", origin, c.key, path)
 			}
