@@ -2,13 +2,14 @@ package agents
 
 import (
 	"embed"
+	"encoding/json"
 	"path"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// prompts are the prompts of agents, reminders, and additions for families of models.
+// prompts are the built-in agents, their prompts, reminders, and additions for families of models.
 //
 //go:embed prompts
 var prompts embed.FS
@@ -19,65 +20,31 @@ func prompt(name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// Names of the agents that the host does not use by itself.
-const (
-	agentPlan    = "plan"
-	agentGeneral = "general"
-	agentExplore = "explore"
-	agentSummary = "summary"
-)
+// agentPlan is the agent that changes nothing.
+const agentPlan = "plan"
 
-const origin = "built in"
-
-// builtins returns the built-in agents.
+// builtins returns the built-in agents, the default one first. They are a list of sdk.Agent, in which prompt is the name of a file.
+//
+// The rules of plan and explore repeat those that protect secrets, because they come after the default ones. For plan, commands and tools of plugins
+// and MCP servers, which can also change files, require approval; other rules cannot allow them, because the agent is strict. For explore, commands
+// and web pages require approval, as everywhere. The hidden agents write text for the host and have no tools.
 func builtins() []sdk.Agent {
-	half := 0.5
-	return []sdk.Agent{
-		{
-			Name: sdk.AgentBuild, Description: "The default: works on the project with all tools.", Mode: sdk.ModePrimary, Origin: origin,
-		}, {
-			Name: agentPlan, Description: "Reads and plans; changes nothing.", Mode: sdk.ModePrimary, Origin: origin,
-			Permission: rules(agentPlan, planning), Strict: true,
-		}, {
-			Name: agentGeneral, Description: "Research and work of several steps, also several in parallel.", Mode: sdk.ModeSubagent, Origin: origin,
-			Permission: rules(agentGeneral, "deny todowrite *"),
-		}, {
-			Name: agentExplore, Description: "Finds files, code and answers in the code base; reads only.", Mode: sdk.ModeSubagent,
-			Prompt: prompt(agentExplore), Origin: origin, Permission: rules(agentExplore, exploring),
-		},
-		hidden(sdk.AgentTitle, &half),
-		hidden(sdk.AgentCompaction, nil),
-		hidden(agentSummary, nil),
+	var list []sdk.Agent
+	data, err := prompts.ReadFile("prompts/agents.json")
+	if err == nil {
+		err = json.Unmarshal(data, &list)
 	}
-}
-
-// hidden returns an agent that writes text for the host and has no tools.
-func hidden(name string, temperature *float64) sdk.Agent {
-	return sdk.Agent{
-		Name: name, Mode: sdk.ModePrimary, Hidden: true, Prompt: prompt(name), Temperature: temperature,
-		Permission: rules(name, "deny * *"), Origin: origin,
+	if err != nil {
+		panic(err) // the list is part of the program; a test reads it
 	}
-}
-
-// Rules, see rules.
-const (
-	// reading allows reading. It repeats the rules that protect secrets, because it comes after the default ones.
-	reading = "; allow read *; ask read *.env; ask read *.env.*; allow read *.env.example; allow glob *; allow grep *; allow list *; allow skill *"
-	// planning allows reading and denies edits. Commands and tools of plugins and MCP servers, which can also change files, require
-	// approval. Other rules cannot allow them, because the agent is strict.
-	planning = "ask * *" + reading + "; allow task *; allow todowrite *; allow question *; allow tool_search *; deny edit *" +
-		"; allow edit .tenon/plans/*.md; allow edit .opencode/plans/*.md; deny task " + agentGeneral
-	// exploring allows only reading. Commands and web pages require approval, as everywhere.
-	exploring = "deny * *" + reading + "; ask bash *; ask webfetch *; ask " + sdk.PermissionExternalDirectory + " *; ask " + sdk.PermissionDoomLoop + " *"
-)
-
-// rules reads the rules of a built-in agent, each with its action, permission and pattern.
-func rules(agent, list string) (out sdk.PermissionRules) {
-	for rule := range strings.SplitSeq(list, "; ") {
-		f := strings.Fields(rule)
-		out = append(out, sdk.PermissionRule{Action: sdk.Action(f[0]), Permission: f[1], Pattern: f[2], Origin: "agent " + agent + " (" + origin + ")"})
+	for i := range list {
+		a := &list[i]
+		a.Prompt, a.Origin = prompt(a.Prompt), "built in"
+		for n := range a.Permission {
+			a.Permission[n].Origin = "agent " + a.Name + " (built in)"
+		}
 	}
-	return out
+	return list
 }
 
 // SystemPrompt returns the system prompt of agents without one: the same text for all models, and the addition of the model's family.
