@@ -8,51 +8,75 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
 )
 
-// Cell confines one third-party process. It has its own temporary directory, which is removed with the cell.
+// ErrConfine is wrapped by errors of Start about the confinement, before the command was started.
+var ErrConfine = errors.New("confine the command")
+
+// Start starts a command prepared by Prepare. If policy is not nil, the command runs confined, with these rights and a temporary directory of its
+// own; dirs are further directories that are removed if the host is killed. The caller calls leave once, after the command has ended.
+func Start(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string) (leave func() error, err error) {
+	if policy == nil {
+		return func() error { return nil }, retried(cmd.Start)
+	}
+	c := &cell{}
+	p, err := policy()
+	if err == nil {
+		err = c.open(p, dirs)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrConfine, err), c.close())
+	}
+	cmd.Env = Temporary(cmd.Env, c.temp, p.Write)
+	if err := retried(func() error { return c.start(cmd) }); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	confine.Expend(cmd.Process.Pid)
+	return c.close, nil
+}
+
+// retried calls begin, which starts a command, and retries it while the program's file is busy: a child that is being forked may briefly hold
+// a file that was just written.
+func retried(begin func() error) error {
+	err := begin()
+	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {
+		time.Sleep(time.Duration(try+1) * time.Millisecond)
+		err = begin()
+	}
+	return err
+}
+
+// cell confines one process.
 //
 // A confined process has no parent death signal, because the thread that starts it ends immediately (see confine.Ruleset.Do). Instead, a
 // Guard, which is unconfined and starts before the process, kills its group if this process ends without closing the cell. With
 // Landlock's ABI 6 or newer, a confined process cannot signal the guard; on older systems a process that kills its guard survives a
 // killed host, unless it notices the end of its input.
-type Cell struct {
-	// Temp is the temporary directory.
-	Temp string
-
-	write []string // that the policy makes writable
+type cell struct {
+	temp  string // the temporary directory
 	rules *confine.Ruleset
 	guard *Guard
 	group int // of the process; 0 before it has started
 }
 
-// NewCell prepares a cell for a process with these rights and write access to its temporary directory. dirs are further directories
-// that are removed if the host is killed. The caller closes the cell after the process has ended. Errors are those of confine.New.
-func NewCell(p confine.Policy, dirs ...string) (_ *Cell, err error) {
-	temp, err := os.MkdirTemp("", "tenon-")
-	if err != nil {
-		return nil, fmt.Errorf("temporary directory: %w", err)
+func (c *cell) open(p confine.Policy, dirs []string) (err error) {
+	if c.temp, err = os.MkdirTemp("", "tenon-"); err != nil {
+		return fmt.Errorf("temporary directory: %w", err)
 	}
-	c := &Cell{Temp: temp}
-	p.Write = append(slices.Clone(p.Write), temp)
-	c.write = p.Write
-	if c.rules, err = confine.New(p); err == nil {
-		c.guard, err = StartGuard("", append(dirs[:len(dirs):len(dirs)], temp)...)
+	p.Write = append(slices.Clone(p.Write), c.temp)
+	if c.rules, err = confine.New(p); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
+	c.guard, err = StartGuard("", append(slices.Clone(dirs), c.temp)...)
+	return err
 }
 
-// Environ returns the environment with the temporary directory of the cell, see Temporary.
-func (c *Cell) Environ(env []string) []string { return Temporary(env, c.Temp, c.write) }
-
-// Start starts a command prepared by Prepare. A failed start may be repeated.
-func (c *Cell) Start(cmd *exec.Cmd) error {
-	err := c.rules.Do(func() error {
+func (c *cell) start(cmd *exec.Cmd) error {
+	return c.rules.Do(func() error {
 		noParentSignal(cmd)
 		err := cmd.Start()
 		if err == nil {
@@ -61,25 +85,18 @@ func (c *Cell) Start(cmd *exec.Cmd) error {
 		}
 		return err
 	})
-	if err == nil {
-		confine.Expend(cmd.Process.Pid)
-	}
-	return err
 }
 
-// Close removes the temporary directory and ends the guard. Call it after the process has ended or failed to start. It may be called
-// twice.
-func (c *Cell) Close() error {
-	var err error
+// close removes the temporary directory and ends the guard, after the process has ended or failed to start.
+func (c *cell) close() (err error) {
 	if c.guard != nil {
 		c.guard.Remove(c.group)
 		_ = c.guard.Close() // fails if it was killed
-		c.guard = nil
 	}
 	if c.rules != nil {
 		err = c.rules.Close()
 	}
-	return errors.Join(err, RemoveAll(c.Temp))
+	return errors.Join(err, RemoveAll(c.temp))
 }
 
 // RemoveAll removes a directory, even if it contains read-only directories, like Go's module

@@ -23,21 +23,20 @@ const (
 
 // cellHost starts a confined command that never ends, and what that starts, and waits for it.
 func cellHost() int {
-	cell, err := child.NewCell(policy())
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
 	cmd := exec.Command("sh", "-c", `touch "$TMPDIR/x" && echo "$TMPDIR"; sleep 600 & sleep 600 </dev/null`)
-	cmd.Stdout, cmd.Env = os.Stdout, cell.Environ(os.Environ())
+	cmd.Stdout, cmd.Env = os.Stdout, os.Environ()
 	child.Prepare(cmd)
-	if err := cell.Start(cmd); err != nil {
+	if _, err := child.Start(cmd, rights(policy())); err != nil {
 		fmt.Println(err)
 		return 1
 	}
 	fmt.Println(guarded)
 	_ = cmd.Wait()
 	return 0
+}
+
+func rights(p confine.Policy) func() (confine.Policy, error) {
+	return func() (confine.Policy, error) { return p, nil }
 }
 
 func policy() confine.Policy { return confine.Policy{Read: []string{"/"}, Write: confine.Devices()} }
@@ -93,37 +92,37 @@ func TestCellHostKilled(t *testing.T) {
 	}
 }
 
-// A cell ends without a trace, whether or not something was started in it, and its command does not have the thread that started it.
+// A cell ends without a trace, whether or not its command could be started, and its command does not have the thread that started it.
 func TestCell(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	cell, err := child.NewCell(policy())
-	if err != nil {
-		t.Fatal(err)
-	}
 	cmd := exec.Command("sh", "-c", `mkdir "$TMPDIR/a" && touch "$TMPDIR/a/b" && chmod 500 "$TMPDIR/a" && ! touch "$1"`, "sh", filepath.Join(dir, "outside"))
-	cmd.Env = cell.Environ([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/nowhere"})
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/nowhere"}
 	child.Prepare(cmd)
-	if err := cell.Start(cmd); err != nil {
+	leave, err := child.Start(cmd, rights(policy()))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}
-	for range 2 {
-		if err := cell.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	unused, err := child.NewCell(policy())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := unused.Close(); err != nil {
+	if err := leave(); err != nil {
 		t.Error(err)
 	}
-	if _, err := child.NewCell(confine.Policy{Write: []string{filepath.Join(dir, "missing")}}); err == nil {
-		t.Error("no error for a directory that is not there")
+	missing := filepath.Join(dir, "missing")
+	for name, c := range map[string]struct {
+		program string
+		policy  confine.Policy
+		want    error
+	}{
+		"no program":   {missing, policy(), fs.ErrNotExist},
+		"no directory": {"/bin/true", confine.Policy{Write: []string{missing}}, child.ErrConfine},
+	} {
+		cmd := exec.Command(c.program)
+		child.Prepare(cmd)
+		if _, err := child.Start(cmd, rights(c.policy)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
@@ -148,27 +147,25 @@ func TestCellNPX(t *testing.T) {
 			if writable {
 				p.Write = append(p.Write, shared)
 			}
-			cell, err := child.NewCell(p)
+			cmd := exec.Command("npx", "--offline", "--yes", "--package", pkg, "--", "greet")
+			cmd.Dir = "/"
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "npm_config_update_notifier=false"}
+			var out, stderr strings.Builder
+			cmd.Stdout, cmd.Stderr = &out, &stderr
+			child.Prepare(cmd)
+			leave, err := child.Start(cmd, rights(p))
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := shared
 			if !writable {
-				want = filepath.Join(cell.Temp, "npm/_cacache")
-			}
-			cmd := exec.Command("npx", "--offline", "--yes", "--package", pkg, "--", "greet")
-			cmd.Dir = "/"
-			cmd.Env = cell.Environ([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "npm_config_update_notifier=false"})
-			var out, stderr strings.Builder
-			cmd.Stdout, cmd.Stderr = &out, &stderr
-			child.Prepare(cmd)
-			if err := cell.Start(cmd); err != nil {
-				t.Fatal(err)
+				temp, _ := child.Lookup(cmd.Env, "TMPDIR")
+				want = filepath.Join(temp, "npm/_cacache")
 			}
 			if err := cmd.Wait(); err != nil || out.String() != want+"\n" {
 				t.Errorf("npx: %v; %q, want %q\n%s", err, out.String(), want, stderr.String())
 			}
-			if err := cell.Close(); err != nil {
+			if err := leave(); err != nil {
 				t.Error(err)
 			}
 			if left, err := os.ReadDir(filepath.Dir(shared)); err != nil || len(left) != 1 {

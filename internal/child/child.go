@@ -5,7 +5,7 @@
 //
 //   - Linux: the kernel kills the leader (parent death signal) when the thread ends that started it. Go keeps threads for as long as the
 //     process runs, unless a goroutine returns that is locked to its thread; only package confine does that, with threads that have
-//     started nothing else. Confined processes have a guard instead, see Cell.
+//     started nothing else. Confined processes have a guard instead, see cell.
 //     Processes started by the leader are not killed: they must notice that their leader has ended.
 //   - macOS, BSD and Windows have no such signal. There a helper ends when it reads the end of its standard input, so callers
 //     give it a pipe and keep the other end.
@@ -18,33 +18,19 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Prepare makes cmd the leader of its own process group, which ends with this process: call it before cmd.Start. For a command
 // of exec.CommandContext, the end of the context kills the whole group.
 func Prepare(cmd *exec.Cmd) {
-	prepare(cmd)
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	prepare(cmd.SysProcAttr)
 	if cmd.Cancel != nil { // set by exec.CommandContext, and an error without it
 		cmd.Cancel = func() error { return Kill(cmd) }
 	}
-}
-
-// Kill kills the whole group of a started command (SIGKILL). It returns nil if the group has ended. It may be called before and
-// shortly after cmd.Wait; later the system may reuse the number of an empty group.
-func Kill(cmd *exec.Cmd) error {
-	if cmd.Process == nil {
-		return nil
-	}
-	return kill(cmd.Process)
-}
-
-// Terminate sends SIGTERM to the whole group of a started command; the caller waits and then calls Kill. It returns nil if the group has
-// ended. On Windows it is the same as Kill.
-func Terminate(cmd *exec.Cmd) error {
-	if cmd.Process == nil {
-		return nil
-	}
-	return terminate(cmd.Process)
 }
 
 // Environ returns the clean environment of a helper process: the variables of base that every program needs (PATH, HOME, the locale, the

@@ -10,22 +10,26 @@ import (
 	"syscall"
 )
 
-func prepare(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Setpgid = true
-	cmd.SysProcAttr.Pgid = 0
-	dieWithParent(cmd.SysProcAttr)
+func prepare(attr *syscall.SysProcAttr) {
+	attr.Setpgid, attr.Pgid = true, 0
+	dieWithParent(attr)
 }
 
 // ownSession keeps signals of the terminal from the command.
 func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-func kill(p *os.Process) error      { return signalGroup(p, syscall.SIGKILL) }
-func terminate(p *os.Process) error { return signalGroup(p, syscall.SIGTERM) }
+// Kill kills the whole group of a started command (SIGKILL). It returns nil if the group has ended. It may be called before and
+// shortly after cmd.Wait; later the system may reuse the number of an empty group.
+func Kill(cmd *exec.Cmd) error { return signalGroup(cmd.Process, syscall.SIGKILL) }
+
+// Terminate sends SIGTERM to the whole group of a started command; the caller waits and then calls Kill. It returns nil if the group has
+// ended.
+func Terminate(cmd *exec.Cmd) error { return signalGroup(cmd.Process, syscall.SIGTERM) }
 
 func signalGroup(p *os.Process, sig syscall.Signal) error {
+	if p == nil {
+		return nil
+	}
 	err := syscall.Kill(-p.Pid, sig)
 	// Some systems return EPERM for a group in which only zombies are left.
 	if err == nil || errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) && syscall.Kill(p.Pid, 0) != nil {

@@ -15,19 +15,21 @@ import (
 // processNotFound is the exit code of taskkill for an unknown process.
 const processNotFound = 128
 
-func prepare(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.CreationFlags |= windows.CREATE_NEW_PROCESS_GROUP
-	cmd.SysProcAttr.HideWindow = true
+func prepare(attr *syscall.SysProcAttr) {
+	attr.CreationFlags |= windows.CREATE_NEW_PROCESS_GROUP
+	attr.HideWindow = true
 }
 
 // ownSession is not called: guards need a Unix system.
 func ownSession(*exec.Cmd) {}
 
-// kill kills the process tree: on Windows a process group cannot be killed by a signal.
-func kill(p *os.Process) error {
+// Kill kills the process tree of a started command: on Windows a process group cannot be killed by a signal. It returns nil if the processes have
+// ended.
+func Kill(cmd *exec.Cmd) error {
+	p := cmd.Process
+	if p == nil {
+		return nil
+	}
 	root, err := windows.GetSystemDirectory()
 	if err != nil {
 		return fmt.Errorf("end process tree %d: %w", p.Pid, err)
@@ -44,4 +46,5 @@ func kill(p *os.Process) error {
 	return nil
 }
 
-func terminate(p *os.Process) error { return kill(p) }
+// Terminate is Kill: Windows has no SIGTERM.
+func Terminate(cmd *exec.Cmd) error { return Kill(cmd) }

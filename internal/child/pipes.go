@@ -2,13 +2,9 @@ package child
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"syscall"
 	"time"
-
-	"github.com/tenonhq/tenon/internal/confine"
 )
 
 // Pipes are the host's ends of a command's standard streams. Unlike the pipes of package exec, cmd.Wait neither closes them nor waits for
@@ -57,39 +53,4 @@ func (p *Pipes) Drain(limit time.Duration) {
 			_ = f.Close() // a system without deadlines for pipes
 		}
 	}
-}
-
-// ErrConfine is wrapped by errors of Start about the cell, before the command was started.
-var ErrConfine = errors.New("confine the command")
-
-// Start starts a command prepared by Prepare. If policy is not nil, the command runs confined in a cell; dirs are as for NewCell. The caller
-// calls leave after the command has ended.
-func Start(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string) (leave func() error, err error) {
-	if policy == nil {
-		return func() error { return nil }, start(cmd.Start)
-	}
-	p, err := policy()
-	var cell *Cell
-	if err == nil {
-		cell, err = NewCell(p, dirs...)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfine, err)
-	}
-	cmd.Env = cell.Environ(cmd.Env)
-	if err := start(func() error { return cell.Start(cmd) }); err != nil {
-		return nil, errors.Join(err, cell.Close())
-	}
-	return cell.Close, nil
-}
-
-// start calls begin, which starts a command, and retries it while the program's file is busy: a child that is being forked may briefly hold
-// a file that was just written.
-func start(begin func() error) error {
-	err := begin()
-	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {
-		time.Sleep(time.Duration(try+1) * time.Millisecond)
-		err = begin()
-	}
-	return err
 }
