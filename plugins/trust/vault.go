@@ -213,9 +213,14 @@ func (v *Vault) Verify(ctx context.Context, d Digest) error {
 
 // verify reads a whole copy and compares it with its index.
 func (v *Vault) verify(ctx context.Context, s *Sealed) error {
-	t, err := ReadTree(ctx, s.Root) // the directory, also of a single file: nothing may be next to it
+	t, err := ReadTree(ctx, s.Root)
 	if err == nil && !slices.Equal(t.entries, s.tree.entries) {
 		err = errors.New("its files differ from its index")
+	}
+	if err == nil && s.tree.single { // ReadTree leaves out links that lead out, and .git
+		if found, unread := os.ReadDir(s.Root); unread != nil || len(found) != 1 {
+			err = errors.Join(unread, errors.New("unexpected files next to it"))
+		}
 	}
 	return err
 }

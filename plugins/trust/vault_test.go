@@ -57,6 +57,25 @@ func TestSealSingleFile(t *testing.T) {
 	}
 }
 
+// TestNothingNextToASingleFile: a program loads libraries that are next to it, also behind a link.
+func TestNothingNextToASingleFile(t *testing.T) {
+	t.Parallel()
+	for name, add := range map[string]func(root string) error{
+		"file": func(root string) error { return os.WriteFile(filepath.Join(root, "b"), nil, 0o400) },
+		"link": func(root string) error { return os.Symlink(os.TempDir(), filepath.Join(root, "lib")) },
+		"git":  func(root string) error { return os.Mkdir(filepath.Join(root, ".git"), 0o700) },
+	} {
+		v := newVault(t)
+		s := seal(t, v, filepath.Join(files{"a.wasm": "x"}.write(t), "a.wasm"))
+		if err := errors.Join(os.Chmod(s.Root, 0o700), add(s.Root)); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Verify(t.Context(), s.Digest); !errors.Is(err, trust.ErrChanged) {
+			t.Errorf("%s: Verify() = %v, want ErrChanged", name, err)
+		}
+	}
+}
+
 // TestSealedStays checks that nothing done to the original reaches the sealed copy, and that what is there instead has another
 // digest.
 func TestSealedStays(t *testing.T) {
