@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -16,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -275,12 +275,13 @@ func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, name string) e
 }
 
 // redirectTarballs replaces the addresses of tarballs in the description of a package: those below from are below to then. The others
-// stay, and are refused when npm requests them.
+// stay, and are refused when npm requests them, as are dependencies that are addresses.
 func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
 	if !json.Valid(packument) {
 		return nil, errors.New("unexpected answer of the npm registry: not JSON")
 	}
-	return bytes.ReplaceAll(packument, []byte(`"`+from), []byte(`"`+to)), nil
+	address := regexp.MustCompile(`("tarball"\s*:\s*")` + regexp.QuoteMeta(from))
+	return address.ReplaceAll(packument, []byte("${1}"+to)), nil
 }
 
 // encode writes text and JSON that was valid before.

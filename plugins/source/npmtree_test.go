@@ -144,6 +144,14 @@ func TestNPMGate(t *testing.T) {
 	if asked := registry.Asked(); len(asked) != 2 {
 		t.Errorf("the registry was asked for %q", asked)
 	}
+	// Tarballs come through the gate, and nothing else: npm 10 installs dependencies with the address of the gate, and writes it to the lock.
+	registry.Add(t, map[string]string{"package.json": `{"name":"three","version":"1.0.0","dependencies":{"one":"` + registry.URL + `/one/-/1.0.0.tgz"}}`})
+	r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/secret/three", nil), httptest.NewRecorder()
+	r.Host = "gate"
+	f.Gate().ServeHTTP(w, r)
+	if text := w.Body.String(); !strings.Contains(text, `"one":"`+registry.URL+`/one/`) || !strings.Contains(text, `"tarball":"http://gate/secret/-t-/three/`) {
+		t.Errorf("description of a package: %s", text)
+	}
 }
 
 // TestNPMShrinkwrap: a package's own lock, which names npm's registry, decides about versions with another registry, too.
