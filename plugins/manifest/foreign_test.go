@@ -170,7 +170,7 @@ a
 `, "Claude Code p  skill=skill-development skill=unnamed", []string{`name: "Bad Name": use 1 to 64`}},
 		"an unnamed skill at the root": {`
 -- .claude-plugin/plugin.json --
-{"name": "p", "mcpServers": {"s": {"type": "sse", "url": "https://example.com/sse"}, "c": {"command": "x", "cwd": "${CLAUDE_PLUGIN_ROOT}"}}}
+{"name": "p", "mcpServers": {"s": {"type": "sse", "url": "https://example.com/sse", "variables": {"ours": "not theirs"}}, "c": {"command": "x", "cwd": "${CLAUDE_PLUGIN_ROOT}"}}}
 -- SKILL.md --
 ` + strings.ReplaceAll(skill, "name: review\n", ""), "Claude Code p  skill=p server=c:x server=s:https://example.com/sse", nil},
 		"a skill at the root": {`

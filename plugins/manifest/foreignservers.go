@@ -54,7 +54,8 @@ func (r *reader) serversIn(data []byte, where string) {
 func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	var e struct {
 		Server
-		HTTPURL string `json:"httpUrl"` // of Gemini
+		HTTPURL   string `json:"httpUrl"`   // of Gemini
+		Variables any    `json:"variables"` // not those of Server
 	}
 	if err := json.Unmarshal(data, &e); err != nil {
 		return Server{}, err
