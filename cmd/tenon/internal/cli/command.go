@@ -34,12 +34,12 @@ type Flags map[string]any
 // help. A section with a colon is a heading of the commands of root that follow. A command and its section belong together, and a flag and its line:
 // one without the other is an error.
 func (a *App) AddCommands(root *cobra.Command, manual string, lists ...Commands) error {
-	left := Commands{}
+	left := make(Commands, strings.Count(manual, "\n== "))
 	for _, list := range lists {
 		maps.Copy(left, list)
 	}
 	var problems []error
-	added, heading := map[string]*cobra.Command{}, ""
+	added, heading := make(map[string]*cobra.Command, len(left)), ""
 	for _, section := range strings.Split(manual, "\n== ")[1:] {
 		text, flags, _ := strings.Cut(strings.TrimSpace(section), "\nFlags:\n")
 		usage, text, _ := strings.Cut(text, "\n")
@@ -48,15 +48,16 @@ func (a *App) AddCommands(root *cobra.Command, manual string, lists ...Commands)
 			root.AddGroup(&cobra.Group{ID: heading, Title: heading})
 			continue
 		}
-		// The first words are the path of an earlier command, the group of this one.
-		words := strings.Fields(usage)
-		parent, path := root, words[0]
-		for added[path] != nil && len(words) > 1 {
-			parent, words = added[path], words[1:]
-			path += " " + words[0]
-		}
 		cmd := described(text)
-		cmd.Use = strings.Join(words, " ")
+		cmd.Use = usage
+		path, _, more := strings.Cut(usage, " ")
+		parent := root
+		for more && added[path] != nil { // The first words are the path of an earlier command, the group of this one.
+			parent, cmd.Use = added[path], usage[len(path)+1:]
+			var name string
+			name, _, more = strings.Cut(cmd.Use, " ")
+			path = usage[:len(path)+1+len(name)]
+		}
 		if parent == root {
 			cmd.GroupID = heading
 		}
@@ -188,27 +189,25 @@ func complete(cmd *cobra.Command) {
 		switch {
 		case c.Args != nil:
 		case c.RunE != nil:
-			c.Args = arguments(c.Use)
+			c.Args = checkArguments
 		case c.HasSubCommands():
 			Group(c)
 		}
 	}
 }
 
-// arguments returns the check of the arguments that a usage line shows. Words with a hyphen are flags, and after a bar follows another usage.
-func arguments(usage string) cobra.PositionalArgs {
-	usage, _, _ = strings.Cut(usage, " | ")
+// checkArguments checks arguments by the usage line of their command. Words with a hyphen are flags, and after a bar follows another usage.
+func checkArguments(cmd *cobra.Command, args []string) error {
+	usage, _, _ := strings.Cut(cmd.Use, " | ")
 	all := slices.DeleteFunc(strings.Fields(usage)[1:], func(word string) bool { return word[0] == '-' })
 	required := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name[0] == '[' })
 	unlimited := slices.ContainsFunc(all, func(name string) bool { return strings.Contains(name, "…") || strings.Contains(name, "...") })
-	return func(cmd *cobra.Command, args []string) error {
-		fix := fmt.Sprintf("usage: %s", cmd.UseLine())
-		switch {
-		case len(args) < len(required):
-			return UsageError(fix, "%s needs arguments: %s", cmd.CommandPath(), strings.Join(required, " "))
-		case len(args) > len(all) && !unlimited:
-			return UsageError(fix, "%s: unexpected argument %q", cmd.CommandPath(), args[len(all)])
-		}
-		return nil
+	fix := fmt.Sprintf("usage: %s", cmd.UseLine())
+	switch {
+	case len(args) < len(required):
+		return UsageError(fix, "%s needs arguments: %s", cmd.CommandPath(), strings.Join(required, " "))
+	case len(args) > len(all) && !unlimited:
+		return UsageError(fix, "%s: unexpected argument %q", cmd.CommandPath(), args[len(all)])
 	}
+	return nil
 }

@@ -47,7 +47,7 @@ func TestArguments(t *testing.T) {
 		"lock --platform=OS/ARCH...": {true}, "add NAME [flags] -- COMMAND [ARG…] | add NAME URL": {2: true, 3: true},
 	} {
 		for n, ok := range want {
-			if err := arguments(usage)(&cobra.Command{Use: usage}, make([]string, n)); (err == nil) != ok {
+			if err := checkArguments(&cobra.Command{Use: usage}, make([]string, n)); (err == nil) != ok {
 				t.Errorf("%q with %d arguments: %v", usage, n, err)
 			}
 		}
