@@ -205,7 +205,7 @@ func checkArguments(cmd *cobra.Command, args []string) error {
 	fix := fmt.Sprintf("usage: %s", cmd.UseLine())
 	switch {
 	case len(args) < len(required):
-		return UsageError(fix, "%s needs arguments: %s", cmd.CommandPath(), strings.Join(required, " "))
+		return UsageError(fix+"; --help explains them", "%s needs arguments: %s", cmd.CommandPath(), strings.Join(required, " "))
 	case len(args) > len(all) && !unlimited:
 		return UsageError(fix, "%s: unexpected argument %q", cmd.CommandPath(), args[len(all)])
 	}
