@@ -48,6 +48,11 @@ func (a *answers) AcceptEdits(session string, on bool) {
 	a.list = append(a.list, fmt.Sprint(session, " ", on))
 }
 
+func (a *answers) DeleteSession(_ context.Context, id string) error {
+	a.list = append(a.list, "delete "+id)
+	return nil
+}
+
 func (a *answers) Config() *sdk.Config { return &sdk.Config{} }
 
 // testModel returns a model with a session.

@@ -1,10 +1,14 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -27,4 +31,28 @@ func TestListsShowAnyName(t *testing.T) {
 	m.input.Set("")
 	m.chooseAgent()
 	check("picker")
+}
+
+// Deleting a session takes two keys for it, also right after another one was deleted.
+func TestEachDeletionIsConfirmed(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.open(m.sessionPicker([]store.Listed{{ID: "ses_a"}, {ID: "ses_b"}}))
+	ctrlD := func() []tea.Msg { // what the key starts ends later
+		return messages(m.startedBy(func() { m.key(tea.KeyPressMsg{Code: 'd', Mod: tea.ModCtrl}) }))
+	}
+	ctrlD()
+	deleted := ctrlD()
+	ctrlD() // the list still has the session
+	for _, msg := range deleted {
+		m.Update(msg)
+	}
+	ctrlD()
+	if want := "[delete ses_a]"; fmt.Sprint(h.list) != want {
+		t.Errorf("calls %v, want %v", h.list, want)
+	}
+	ctrlD()
+	if want := "[delete ses_a delete ses_b]"; fmt.Sprint(h.list) != want {
+		t.Errorf("calls %v, want %v", h.list, want)
+	}
 }

@@ -161,6 +161,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 		})),
 	}
 	p.Keys = map[string]func(dialog.Row){"ctrl+f": func(r dialog.Row) { m.forkOf(r.ID, "") }}
+	doomed := "" // the session that the second ctrl+d deletes
 	p.Acts = map[string]func(dialog.Row){
 		"ctrl+r": func(r dialog.Row) {
 			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) {
@@ -173,11 +174,12 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			m.open(ask)
 		},
 		"ctrl+d": func(r dialog.Row) {
-			if m.armed == "" {
-				m.armed = "ctrl+d"
+			if m.armed == "" || doomed != r.ID {
+				m.armed, doomed = "ctrl+d", r.ID
 				m.say("press ctrl+d again to delete " + terminal.OneLine(r.Label))
 				return
 			}
+			m.armed = ""
 			m.do(func(ctx context.Context) (then, error) {
 				return func() { m.deleted(p, r.ID) }, m.host.DeleteSession(ctx, r.ID)
 			})
