@@ -6,6 +6,7 @@ package frontmatter
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,7 +64,8 @@ func Parse(data []byte) (*Document, error) {
 func (d *Document) Decode(v any) error {
 	err := json.Unmarshal(d.Meta, v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%w: key %q: want %s, have %s", ErrFrontMatter, wrong.Field, kindOf(wrong), wrong.Value)
+		want := wrong.Type.Kind()
+		return fmt.Errorf("%w: key %q: want %s, have %s", ErrFrontMatter, wrong.Field, cmp.Or(kinds[want], want.String()), wrong.Value)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFrontMatter, err)
@@ -95,22 +97,14 @@ func (f *Flag) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func kindOf(err *json.UnmarshalTypeError) string {
-	switch kind := err.Type.Kind().String(); kind {
-	case "string":
-		return "text"
-	case "bool":
-		return "true or false"
-	case "struct", "map":
-		return "a mapping"
-	case "slice":
-		return "a list"
-	case "int", "int64", "float64":
-		return "a number"
-	default:
-		return kind
-	}
+// kinds names the values that keys want.
+var kinds = map[reflect.Kind]string{
+	reflect.String: "text", reflect.Bool: "true or false", reflect.Struct: "a mapping", reflect.Map: "a mapping", reflect.Slice: "a list",
+	reflect.Int: "a number", reflect.Int64: "a number", reflect.Float64: "a number",
 }
+
+// closing matches the line of dashes after the last key.
+var closing = lazyregexp.New(`(?m)^---[ \t]*$`)
 
 // split splits the file at the lines of dashes.
 func split(data []byte) (meta, body string, ok bool) {
@@ -120,14 +114,11 @@ func split(data []byte) (meta, body string, ok bool) {
 	if strings.TrimRight(first, " \t") != "---" {
 		return "", text, false
 	}
-	for at := 0; at < len(rest); {
-		line, _, _ := strings.Cut(rest[at:], "\n")
-		if strings.TrimRight(line, " \t") == "---" {
-			return rest[:at], strings.TrimPrefix(rest[at+len(line):], "\n"), true
-		}
-		at += len(line) + 1
+	last := closing().FindStringIndex(rest)
+	if last == nil {
+		return "", text, false // a rule at the top of a text without front matter
 	}
-	return "", text, false // a rule at the top of a text without front matter
+	return rest[:last[0]], rest[last[1]:], true
 }
 
 func decode(meta string) (json.RawMessage, error) {
@@ -212,14 +203,12 @@ func quoteTexts(meta string) string {
 	for i, line := range lines {
 		key, value, ok := strings.Cut(line, ": ")
 		value = strings.TrimSpace(value)
-		if ok && key != "" && !strings.ContainsAny(key[:1], " \t-#\"'") && notYAML().MatchString(value) && !parses(line) {
+		if !ok || key == "" || strings.ContainsAny(key[:1], " \t-#\"'") || !notYAML().MatchString(value) {
+			continue
+		}
+		if _, err := decode(line); err != nil {
 			lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-func parses(line string) bool {
-	_, err := decode(line)
-	return err == nil
 }
