@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -36,17 +38,15 @@ type form []*field
 type field struct {
 	name        string
 	required    bool
-	schema      interface{ Validate(value any) error }
+	schema      *jsonschema.Resolved
 	Type        string   `json:"type"`
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Format      string   `json:"format"`
 	EnumNames   []string `json:"enumNames"`
 	values
-	Items   values   `json:"items"` // for multiple choices
-	Default any      `json:"default"`
-	Minimum *float64 `json:"minimum"`
-	Maximum *float64 `json:"maximum"`
+	Items   values `json:"items"` // for multiple choices
+	Default any    `json:"default"`
 
 	answer  []string // the last one
 	problem string   // why it is invalid
@@ -102,8 +102,10 @@ func (f *field) define(schema []byte) error {
 	if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, f.Type) {
 		return fmt.Errorf("unsupported type %q", f.Type)
 	}
-	resolved, err := toolschema.Resolve(schema)
-	f.schema = resolved
+	var err error
+	if f.schema, err = toolschema.Resolve(schema); err == nil {
+		f.schema.Schema().MultipleOf = nil // the server checks it: as binary fractions, 0.07 does not divide by 0.01
+	}
 	return err
 }
 
@@ -174,9 +176,29 @@ func (f *field) read() (any, error) {
 		value = all[0]
 	}
 	if err := f.schema.Validate(value); err != nil {
-		return nil, errors.New(visible.Bound(strings.TrimPrefix(err.Error(), "validating root: "), 500))
+		return nil, f.objection(given[0], strings.TrimPrefix(err.Error(), "validating root: "))
 	}
 	return value, nil
+}
+
+// objection returns the error for an answer that the schema does not allow, by the text of the validator, which begins with a keyword.
+func (f *field) objection(answer, text string) error {
+	schema := f.schema.Schema()
+	switch keyword, _, _ := strings.Cut(text, ":"); keyword {
+	case "type", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
+		if note := f.note(); note != "" {
+			return fmt.Errorf("%q is not %s", answer, note)
+		}
+	case "minLength":
+		return fmt.Errorf("want at least %d characters", *schema.MinLength)
+	case "maxLength":
+		return fmt.Errorf("want at most %d characters", *schema.MaxLength)
+	case "minItems":
+		return fmt.Errorf("choose at least %d", *schema.MinItems)
+	case "maxItems":
+		return fmt.Errorf("choose at most %d", *schema.MaxItems)
+	}
+	return errors.New(visible.Bound(text, 500))
 }
 
 // value returns the value that a label or a text stands for.
@@ -235,11 +257,14 @@ func (f *field) note() string {
 	if f.Format != "" {
 		kind = visible.Bound(f.Format, 100)
 	}
-	if f.Minimum != nil {
-		kind += " from " + plain(*f.Minimum)
-	}
-	if f.Maximum != nil {
-		kind += " up to " + plain(*f.Maximum)
+	schema := f.schema.Schema()
+	for _, limit := range []struct {
+		words string
+		value *float64
+	}{{" from ", schema.Minimum}, {" above ", schema.ExclusiveMinimum}, {" up to ", schema.Maximum}, {" below ", schema.ExclusiveMaximum}} {
+		if limit.value != nil {
+			kind += limit.words + plain(*limit.value)
+		}
 	}
 	return strings.TrimSpace(kind)
 }
@@ -295,7 +320,8 @@ func (f *field) choices() []choice {
 		}
 		out = append(out, c)
 	}
-	out = slices.Concat(out, f.OneOf, f.AnyOf, f.Items.OneOf, f.Items.AnyOf)
+	listed := slices.Concat(f.OneOf, f.AnyOf, f.Items.OneOf, f.Items.AnyOf)
+	out = append(out, slices.DeleteFunc(listed, func(c choice) bool { return c.Const == nil })...) // such as formats of a text
 	for i, c := range out {
 		out[i].Title = visible.Bound(cmp.Or(c.Title, plain(c.Const)), 200)
 	}
