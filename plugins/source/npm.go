@@ -229,11 +229,7 @@ func (g *npmGate) problem() error {
 // ServeHTTP answers a request of npm. Requests for other servers arrive here too: the gate is npm's proxy.
 func (g *npmGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := g.answer(w, r)
-	switch {
-	case err == nil:
-		return
-	case errors.Is(err, ErrNotFound): // an optional one may be missing
-		http.Error(w, err.Error(), http.StatusNotFound)
+	if err == nil {
 		return
 	}
 	g.mu.Lock()
@@ -254,6 +250,10 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 		return g.tarball(w, r, name)
 	}
 	data, err := g.f.describeNPM(r.Context(), at, r.Header.Get("Accept"))
+	if errors.Is(err, ErrNotFound) { // an optional package may be missing
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return nil
+	}
 	if err == nil {
 		data, err = redirectTarballs(data, g.f.RegistryURL()+"/", g.base+tarballs)
 	}

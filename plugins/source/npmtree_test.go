@@ -132,7 +132,7 @@ func TestNPMGate(t *testing.T) {
 	f.Registry = registry.URL
 	for line, want := range map[string]int{
 		"GET /secret/one": http.StatusOK, "GET /secret/two": http.StatusNotFound, "PUT /secret/one": http.StatusForbidden, "GET /one": http.StatusForbidden,
-		"GET http://gate/secret/one": http.StatusForbidden, "CONNECT gate:80": http.StatusForbidden,
+		"GET /secret/-t-/two/-/1.0.0.tgz": http.StatusForbidden, "GET http://gate/secret/one": http.StatusForbidden, "CONNECT gate:80": http.StatusForbidden,
 	} {
 		method, target, _ := strings.Cut(line, " ")
 		r, w := httptest.NewRequestWithContext(t.Context(), method, target, nil), httptest.NewRecorder()
@@ -141,7 +141,7 @@ func TestNPMGate(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", line, w.Code, want)
 		}
 	}
-	if asked := registry.Asked(); len(asked) != 2 {
+	if asked := registry.Asked(); len(asked) != 3 {
 		t.Errorf("the registry was asked for %q", asked)
 	}
 	// Tarballs come through the gate, and nothing else: npm 10 installs dependencies with the address of the gate, and writes it to the lock.
