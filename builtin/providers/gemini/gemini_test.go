@@ -77,6 +77,27 @@ func TestSchemaReferences(t *testing.T) {
 	}
 }
 
+// TestSchemaExpansion: a short schema must not become one of 10^13 parts.
+func TestSchemaExpansion(t *testing.T) {
+	t.Parallel()
+	definitions := map[string]any{}
+	for i := range 13 {
+		properties := map[string]any{}
+		for j := range 10 {
+			properties[fmt.Sprint(j)] = map[string]any{"$ref": fmt.Sprint("#/$defs/", i+1)}
+		}
+		definitions[fmt.Sprint(i)] = map[string]any{"properties": properties}
+	}
+	definitions["13"] = map[string]any{"type": "string"}
+	schema, err := json.Marshal(map[string]any{"$ref": "#/$defs/0", "$defs": definitions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gemini.Schema(string(schema)); err == nil || !strings.Contains(err.Error(), "more than 20000 parts") {
+		t.Errorf("Schema() = %v", err)
+	}
+}
+
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{

@@ -15,6 +15,9 @@ import (
 // maxDepth is the maximum depth of a tool's schema; recursive schemas cannot be written without $ref.
 const maxDepth = 32
 
+// maxParts is the maximum number of schemas within a tool's schema. Few definitions that refer to each other several times can be billions.
+const maxParts = 20_000
+
 // kept are the keywords of a schema that the server takes unchanged, see https://ai.google.dev/api/caching#Schema.
 var kept = []string{
 	"description", "format", "nullable", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength", "pattern", "default", "title",
@@ -37,8 +40,9 @@ func parameters(t *sdk.ToolDefinition) (any, error) {
 
 // converter converts the parts of one schema.
 type converter struct {
-	root map[string]any
-	err  error // the first
+	root  map[string]any
+	parts int   // so far
+	err   error // the first
 }
 
 func (c *converter) fail(format string, args ...any) {
@@ -50,8 +54,11 @@ func (c *converter) fail(format string, args ...any) {
 func (c *converter) schema(v any, depth int) map[string]any {
 	in, _ := v.(map[string]any)
 	out := map[string]any{}
-	if depth > maxDepth {
+	switch c.parts++; {
+	case depth > maxDepth:
 		c.fail("nested deeper than %d levels, or recursive", maxDepth)
+	case c.parts > maxParts:
+		c.fail("more than %d parts, with those of references", maxParts)
 	}
 	if c.err != nil {
 		return out
