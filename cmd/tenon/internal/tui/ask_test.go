@@ -94,6 +94,24 @@ func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
 	}
 }
 
+// The user sees what to explain, and a long command leaves room for the input.
+func TestReasonIsWrittenBelowTheQuestion(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"make clean", "make clean" + strings.Repeat("\nmake", 99)} {
+		m, h := testModel(t, 60, 16)
+		m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Metadata: map[string]any{"tool": "bash", "command": command}})
+		m.press('m', "m")
+		m.paste("use make test")
+		if screen := m.plain(); !strings.Contains(screen, "to run this command?") || !strings.Contains(screen, "make clean") || !strings.Contains(screen, "› use make test") {
+			t.Errorf("the question, the command or the reason is missing:\n%s", screen)
+		}
+		run(m.press(tea.KeyEnter, ""))
+		if fmt.Sprint(h.list) != "[per_1 reject]" {
+			t.Errorf("calls %v", h.list)
+		}
+	}
+}
+
 func TestOptionIsLeftOutIfItsRuleIsNotShown(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 60, 12)

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -50,9 +51,10 @@ func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Ch
 	reply := func(d Decision) func() { return func() { send(d) } }
 	reject := reply(Decision{Reply: sdk.ReplyReject})
 	explain := func() {
-		show(&Line{Title: "What should the model do instead?", Hint: "enter send · esc back", Done: func(reason string) {
-			send(Decision{Reply: sdk.ReplyReject, Message: reason})
-		}})
+		show(&Line{
+			Title: asked.Question, Lines: []string{strings.TrimRight(cmp.Or(asked.Diff, asked.Body), "\n")}, Label: "What should the model do instead?", Hint: "enter send · esc back",
+			Done: func(reason string) { send(Decision{Reply: sdk.ReplyReject, Message: reason}) },
+		})
 	}
 	options := []Option{{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})}}
 	if rule := terminal.OneLine(asked.Always); rule != "" {

@@ -21,7 +21,7 @@ type Line struct {
 
 	// Cancel ends an operation when the user closes the dialog, which stays open after Done until its owner closes it. nil: it only asks.
 	Cancel  func()
-	Lines   []string // the progress, as safe text
+	Lines   []string // the progress, or what the text is about, as safe text
 	Label   string   // of the input
 	Address string   // ctrl+y passes it to Copy; may be empty
 	Copy    func(address string)
