@@ -214,17 +214,12 @@ func (f *field) value(text string) (value any, err error) {
 	if f.Type != "number" && f.Type != "integer" {
 		return text, f.checkFormat(text)
 	}
-	n, err := strconv.ParseFloat(text, 64)
-	switch {
-	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
-		return nil, fmt.Errorf("%q is not a number", text)
-	case f.Maximum != nil && n > *f.Maximum: // the validator writes 10/1 is greater than 9.000000
-		return nil, fmt.Errorf("%s is more than %s", text, plain(*f.Maximum))
-	case f.Minimum != nil && n < *f.Minimum:
-		return nil, fmt.Errorf("%s is less than %s", text, plain(*f.Minimum))
-	}
 	if whole, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return whole, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil, fmt.Errorf("%q is not a number", text)
 	}
 	return n, nil
 }
