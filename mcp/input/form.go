@@ -25,6 +25,8 @@ import (
 const (
 	// maxFields is the maximum number of fields, so that a server cannot keep the user busy.
 	maxFields = 20
+	// maxChoices is the maximum number of choices of a field, and of defaults among them.
+	maxChoices = 1000
 	// maxHeader is the maximum length of a question's header.
 	maxHeader = 30
 	// formTries is the number of attempts for a form with invalid answers.
@@ -101,6 +103,9 @@ func (f *field) define(schema []byte) error {
 	}
 	if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, f.Type) {
 		return fmt.Errorf("unsupported type %q", f.Type)
+	}
+	if defaults, _ := f.Default.([]any); max(len(defaults), len(f.choices())) > maxChoices {
+		return fmt.Errorf("want at most %d choices", maxChoices)
 	}
 	var err error
 	if f.schema, err = toolschema.Resolve(schema); err == nil {
@@ -290,9 +295,10 @@ func (f *field) preset() []string {
 		all = []any{f.Default}
 	}
 	var out []string
+	choices := f.choices()
 	for _, v := range all {
 		label := visible.Bound(plain(v), 200)
-		for _, c := range f.choices() {
+		for _, c := range choices {
 			if reflect.DeepEqual(c.Const, v) {
 				label = c.Title
 			}

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -32,6 +33,19 @@ func TestObjections(t *testing.T) {
 		}
 		if problem != c.want {
 			t.Errorf("%s: %s: %q, want %q", c.schema, c.answer, problem, c.want)
+		}
+	}
+}
+
+// Each default is compared with each choice, which takes too long for the numbers that fit into a message.
+func TestManyChoices(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{
+		`{"type":"array","items":{"enum":["a"` + strings.Repeat(`,"a"`, maxChoices) + `]}}`,
+		`{"type":"array","items":{"enum":["a"]},"default":["a"` + strings.Repeat(`,"a"`, maxChoices) + `]}`,
+	} {
+		if _, err := readForm([]byte(`{"properties":{"f":` + schema + `}}`)); err == nil || !strings.Contains(err.Error(), "at most 1000 choices") {
+			t.Errorf("%.60s: %v", schema, err)
 		}
 	}
 }
