@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
 
 // A message that is too long ends the connection, and the reason says so.
@@ -96,5 +101,25 @@ func TestCallDuringFailedConnect(t *testing.T) {
 	}
 	if err := <-call; !Broken(err) || Unsent(err) {
 		t.Errorf("the call that was received: %v, may be repeated: %v", err, Unsent(err))
+	}
+}
+
+// Some servers send pings as events, which are not for the log of a server's invalid output.
+func TestEventsOfOtherKinds(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	web := newWeb(&Remote{}, newConn(t.Context(), &Dialer{Log: NewLog(log, nil)}))
+	read := func(stream string) string {
+		if err := web.drain(t.Context(), nil, sse.NewReader(strings.NewReader(stream), maxMessageBytes)); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		content, _ := os.ReadFile(log) // missing without a line
+		return string(content)
+	}
+	if got := read("event: ping\ndata: 2026-01-01\n\n"); got != "" {
+		t.Errorf("a ping is logged: %s", got)
+	}
+	if got := read("data: 2026-01-01\n\n"); !strings.Contains(got, "not a message") {
+		t.Errorf("invalid output is not logged: %q", got)
 	}
 }

@@ -100,14 +100,15 @@ func (w *web) bound(ctx context.Context, f func(ctx context.Context) error) erro
 // drain receives the messages of a stream up to the answer to the request r, or without one to its end.
 func (w *web) drain(ctx context.Context, r *outgoing, events *sse.Reader) error {
 	for r == nil || w.conn.awaits(r) {
-		_, data, err := events.Next()
+		kind, data, err := events.Next()
 		switch {
 		case errors.Is(err, bufio.ErrTooLong):
 			return errTooLong
 		case err != nil:
 			return err
+		case kind == "message": // others, such as pings, are ignored, as by the official SDKs
+			_ = w.conn.receive(ctx, r, data) // other output is logged
 		}
-		_ = w.conn.receive(ctx, r, data) // other output is logged
 	}
 	return nil
 }
