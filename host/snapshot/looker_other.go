@@ -2,13 +2,22 @@
 
 package snapshot
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // looker looks at files of one directory.
 type looker struct{ dir string }
 
 // newLooker takes the directory's name, which ends in a separator. The caller closes the looker.
-func newLooker(dir string) (looker, error) { return looker{dir}, nil }
+func newLooker(dir string) (looker, error) {
+	info, err := os.Lstat(dir[:len(dir)-1]) // with the separator a link would be followed
+	if err == nil && !info.IsDir() {
+		err = &os.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+	}
+	return looker{dir}, err
+}
 
 // stamp returns the stamp of the file with this name.
 func (l looker) stamp(name string) (stamp, error) {
