@@ -108,11 +108,19 @@ func (n *node) encode() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Entry returns the state of a file; false if it is unknown, because the file was ignored, left out, git's own or outside of the project.
+// Entry returns the state of a file; false if it is unknown, because the file was ignored, left out, git's own or outside of the project, or
+// missing under a name that is there in another case: some systems take both for the same.
 func (t *Tree) Entry(p Path) (Entry, bool) {
 	if !filepath.IsLocal(filepath.FromSlash(string(p))) {
 		return Entry{}, false
 	}
+	return t.entry(p, func(dir *node, name string) bool {
+		return slices.ContainsFunc(dir.Entries, func(e entry) bool { return strings.EqualFold(e.Name, name) })
+	})
+}
+
+// entry does the work of Entry. other reports whether a directory has a missing name in another case.
+func (t *Tree) entry(p Path, other func(dir *node, name string) bool) (Entry, bool) {
 	names := strings.Split(string(p), "/")
 	dir := t.root
 	for i, name := range names {
@@ -121,15 +129,14 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 		switch {
 		case strings.EqualFold(name, ".git"):
 			return Entry{}, false
-		case e == nil: // some systems take a name in another case for the same
-			sameName := func(e entry) bool { return strings.EqualFold(e.Name, name) }
-			return missing, !dir.Unreadable && !slices.ContainsFunc(dir.Entries, sameName)
+		case e == nil:
+			return missing, !dir.Unreadable && !other(dir, name)
+		case missing.Above > 0 && e.Stamp.kind() != 0: // a file
+			return missing, true
 		case !e.known():
 			return Entry{}, false
-		case i == len(names)-1:
+		case missing.Above == 0:
 			return e.state(), true
-		case !e.Dir:
-			return missing, true
 		}
 		dir = e.Node
 	}
@@ -137,18 +144,20 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 }
 
 // Changes returns the differences between two states, sorted by path. Files left out or ignored in one of them are not included, because
-// their state is unknown. A repository that was created or removed is not included either: its files may not have been changed by the session.
+// their state is unknown. A repository in the project that was created or removed is not included either: its files may not have been changed by
+// the session.
 func (*Repo) Changes(before, after *Tree) []Change {
+	exact := func(*node, string) bool { return false } // each name is that of a file
 	var out []Change
 	var compare func(path string, a, b *node)
 	compare = func(path string, a, b *node) {
-		if a == b || a.repository() != b.repository() {
+		if a == b || path != "" && a.repository() != b.repository() {
 			return
 		}
 		for _, name := range names(a, b) {
 			x, y := a.find(name), b.find(name)
-			was, wasKnown := before.Entry(Path(path + name))
-			is, known := after.Entry(Path(path + name))
+			was, wasKnown := before.entry(Path(path+name), exact)
+			is, known := after.entry(Path(path+name), exact)
 			if x.filled() {
 				was = Entry{}
 			}
