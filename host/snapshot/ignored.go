@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,30 +12,42 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// maxList is git's own limit for a list of ignored names, in bytes.
-const maxList = 100 << 20
+// maxList is the maximum size of a list of ignored names, in bytes: each line costs memory, and time for each name. A larger one has no rules, as
+// for git, whose limit is 100 MiB.
+const maxList = 4 << 20
 
 // errList is the error of a .gitignore that is a pipe or a device.
 var errList = errors.New(".gitignore is not a file")
 
 // rules decide which names in a directory are ignored. The lists are read again only if a name has to be judged.
 type rules struct {
-	id       string // names the contents of the lists, and where they are
-	patterns func() gitignore.Rules
+	id    string // names the contents of the lists, and where they are
+	above *rules // nil at the top of a repository
+	list  func() gitignore.Rules
 }
 
 // noRules hold at the top of a repository.
-func noRules() *rules { return &rules{patterns: func() gitignore.Rules { return nil }} }
+func noRules() *rules { return &rules{list: func() gitignore.Rules { return nil }} }
 
 // add returns the rules with those of a list in the directory dir.
 func (r *rules) add(dir string, list entry) *rules {
-	return &rules{id: hashOf("rules", []byte(r.id+list.Hash+dir)), patterns: sync.OnceValue(func() gitignore.Rules {
+	return &rules{id: hashOf("rules", []byte(r.id+list.Hash+dir)), above: r, list: sync.OnceValue(func() gitignore.Rules {
 		content, err := projectfs.ReadRegular(list.Name, maxList)
 		if err != nil { // it was deleted meanwhile; the next scan notices that
-			return r.patterns()
+			return nil
 		}
-		return r.patterns().Add(dir, content)
+		return gitignore.Rules(nil).Add(dir, content)
 	})}
+}
+
+// ignored reports whether the rules ignore a path: those of the lowest list that has one for it decide.
+func (r *rules) ignored(path string, isDir bool) bool {
+	for ; r != nil; r = r.above {
+		if applies, ignored := r.list().Match(path, isDir); applies {
+			return ignored
+		}
+	}
+	return false
 }
 
 // rules returns the rules that hold in the directory, and notes its lists in the result.
@@ -55,7 +68,7 @@ func (v *visit) rules(above *rules) (here *rules, err error) {
 	case err != nil:
 		return here, ignoreMissing(err)
 	case is.kind() == 0:
-		return nil, errList
+		return nil, fmt.Errorf("%s%w", v.name, errList)
 	case is.kind() == kindFile: // git follows no link
 		v.n.Gitignore = v.list(v.name+".gitignore", is, v.was.Gitignore)
 		here = here.add(v.path, v.n.Gitignore)

@@ -47,6 +47,9 @@ func (s *scan) dir(path string, was *node, above *rules) *node {
 	}
 	v := &visit{scan: s, path: path, name: s.worktree + filepath.FromSlash(path), was: cmp.Or(was, nothing), n: &node{}}
 	here, err := v.content(above)
+	if err != nil && path == "/" {
+		s.fail(err)
+	}
 	if isMissing(err) {
 		return nil
 	}
@@ -97,6 +100,10 @@ func (v *visit) names() error {
 	if err != nil {
 		return err
 	}
+	isRepository := slices.ContainsFunc(list, func(d os.DirEntry) bool { return d.Name() == ".git" })
+	if isRepository != v.was.repository() {
+		v.was = nothing // other lists of ignored names count, here and below
+	}
 	v.n.Entries, v.own = make([]entry, len(list)), true
 	for i, d := range list {
 		v.n.Entries[i] = entry{Name: d.Name(), Dir: d.IsDir()}
@@ -107,19 +114,17 @@ func (v *visit) names() error {
 	return nil
 }
 
-// ignore decides which names are ignored: all of them if the rules changed, else the new ones.
+// ignore decides which names are ignored: all of them if the rules changed, else the new ones. A file that is known stays known, as in git, so
+// that the change of a file is found even if the same command makes it ignored.
 func (v *visit) ignore(here *rules) {
-	patterns := here.patterns()
 	for i, e := range v.n.Entries {
-		if was := v.was.find(e.Name); was != nil && was.Dir == e.Dir && v.n.Rules == v.was.Rules {
+		if was := v.was.find(e.Name); was != nil && was.Dir == e.Dir && (was.Hash != "" || v.n.Rules == v.was.Rules) {
 			continue
 		}
 		if v.ctx.Err() != nil { // a list may have a great many patterns
 			return
 		}
-		path := v.path + e.Name
-		_, ignored := patterns.Match(path, e.Dir)
-		if ignored || strings.EqualFold(e.Name, ".git") || slices.Contains(v.exclude, v.name+e.Name) {
+		if here.ignored(v.path+e.Name, e.Dir) || strings.EqualFold(e.Name, ".git") || slices.Contains(v.exclude, v.name+e.Name) {
 			v.set(i, entry{Name: e.Name, Dir: e.Dir, Ignored: true})
 		} else if e.Ignored {
 			v.set(i, entry{Name: e.Name, Dir: e.Dir})
@@ -143,6 +148,9 @@ func (v *visit) files() error {
 	for i, e := range v.n.Entries {
 		if e.Dir || e.Ignored {
 			continue
+		}
+		if err := v.ctx.Err(); err != nil { // there may be a great many files
+			return err
 		}
 		is, err := v.look.stamp(e.Name)
 		switch {

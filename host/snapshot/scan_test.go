@@ -93,6 +93,53 @@ func TestIgnoredAndNot(t *testing.T) {
 	step("the list in the repository", func() { p.write("x.own", "1"); p.write("x.other", "1") }, "x.other")
 	p.write(".git/info/exclude", strings.Repeat("# a long list\n", 1<<17)+"*.mine\n")
 	step("a long list in the repository", func() { p.write("x.mine", "1"); p.write("y.other", "1") }, "y.other")
+	p.write("known", "1")
+	step("ignored by the command that changes it", func() { p.write(".gitignore", "known\n"); p.write("known", "2") }, ".gitignore", "known")
+	p.write(".gitignore", strings.Repeat("a\n", 4<<20))
+	start := time.Now()
+	step("a list of millions of lines", func() { p.write("new", "1") }, "new")
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("a list of millions of lines took %v", took)
+	}
+}
+
+// The project's own repository may be made anew by the command that changes a file.
+func TestRepositoryMadeAnew(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.removeAll(".git")
+	list := p.during(func() { p.git("init", "-q"); p.write("a.txt", "two\n") })
+	if got := names(list); !slices.Equal(got, []string{"a.txt"}) {
+		t.Errorf("changed = %q, want a.txt", got)
+	}
+}
+
+func TestNameInAnotherCase(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	list := p.during(func() {
+		if err := os.Rename(p.path("a.txt"), p.path("A.txt")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := names(list); !slices.Equal(got, []string{"A.txt", "a.txt"}) {
+		t.Errorf("changed = %q, want both names", got)
+	}
+	p.revert(list)
+	if got := p.read("a.txt"); got != "one\n" {
+		t.Errorf("a.txt = %q, want what was there", got)
+	}
+}
+
+// The error says why the project's directory cannot be examined.
+func TestNoDirectory(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.take()
+	p.removeAll(".")
+	if _, err := p.Take(t.Context()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Take() = %v, want os.ErrNotExist", err)
+	}
 }
 
 // A long run of random changes: the state that is made from the one before is the one that is made from nothing.

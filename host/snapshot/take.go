@@ -66,9 +66,6 @@ func (r *Repo) take(ctx context.Context) (*Tree, error) {
 	if err := errors.Join(context.Cause(scanning), s.store.close()); err != nil {
 		return nil, err
 	}
-	if root == nil || root.Unreadable {
-		return nil, fmt.Errorf("directory %s cannot be read", r.worktree)
-	}
 	if err := r.pin(root.Hash); err != nil {
 		return nil, err
 	}

@@ -66,20 +66,27 @@ func newPattern(text string) (p pattern) {
 	if !p.base {
 		text = strings.TrimPrefix(text, "/")
 	}
-	text = stars().ReplaceAllString(text, "**")
+	if strings.Contains(text, "***") {
+		text = stars().ReplaceAllString(text, "**")
+	}
 	if strings.Contains(text, "[:") {
-		text = strings.NewReplacer(
-			"[:alnum:]", "0-9A-Za-z", "[:alpha:]", "A-Za-z", "[:blank:]", " \t", "[:digit:]", "0-9",
-			"[:lower:]", "a-z", "[:space:]", " \t\n\v\f\r", "[:upper:]", "A-Z", "[:xdigit:]", "0-9A-Fa-f",
-		).Replace(text)
+		text = classes.Replace(text)
 	}
 	if strings.HasSuffix(text, "/**") {
 		text += "/*" // not the directory itself
 	}
-	// Braces have no meaning in git. Escaped characters stay as they are.
-	p.glob = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`).Replace(text)
+	p.glob = braces.Replace(text)
 	return p
 }
+
+var (
+	classes = strings.NewReplacer(
+		"[:alnum:]", "0-9A-Za-z", "[:alpha:]", "A-Za-z", "[:blank:]", " \t", "[:digit:]", "0-9",
+		"[:lower:]", "a-z", "[:space:]", " \t\n\v\f\r", "[:upper:]", "A-Z", "[:xdigit:]", "0-9A-Fa-f",
+	)
+	// braces have no meaning in git. Escaped characters stay as they are.
+	braces = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`)
+)
 
 // stars matches stars that mean the same as two.
 var stars = lazyregexp.New(`\*{3,}`)
