@@ -103,8 +103,8 @@ func TestIgnoredAndNot(t *testing.T) {
 	}
 }
 
-// The project's own repository may be made anew by the command that changes a file.
-func TestRepositoryMadeAnew(t *testing.T) {
+// A command may replace the project's own repository and change a file.
+func TestRepositoryReplaced(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.removeAll(".git")
