@@ -41,9 +41,7 @@ func (f *File) Redact() (*File, error) {
 	if _, err := rand.Read(r.key); err != nil {
 		return nil, err
 	}
-	whole := *f
-	whole.Damaged = nil
-	data, err := json.Marshal(whole)
+	data, err := json.Marshal(f.bare())
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +63,17 @@ func (f *File) Redact() (*File, error) {
 		out.Damaged = append(out.Damaged, d)
 	}
 	return out, nil
+}
+
+// bare returns the file without what Redact omits or adds. Outputs may be large.
+func (f *File) bare() *File {
+	info := *f.Info
+	info.Permission = nil // its patterns are paths and commands
+	out := &File{Info: &info, Messages: f.Messages, Todos: f.Todos}
+	for _, child := range f.Children {
+		out.Children = append(out.Children, child.bare())
+	}
+	return out
 }
 
 type redactor struct {
@@ -118,9 +127,6 @@ func (r *redactor) value(key string, v any, z zone) any {
 func (r *redactor) object(v map[string]any, z zone) map[string]any {
 	out := make(map[string]any, len(v))
 	for k, value := range v {
-		if z == wire && (k == "permission" || k == "outputs") { // patterns are paths and commands
-			continue
-		}
 		name, inner := k, z
 		if _, number := value.(json.Number); !number { // tokens.input is a number
 			inner = z.inside(k)

@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/tenonhq/tenon/host/store/transfer"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 const mark = "hunter2"
@@ -76,5 +80,21 @@ func TestRedactAnywhere(t *testing.T) {
 			rest = rest[i+len(mark):]
 		}
 		read(t, got)
+	}
+}
+
+// Outputs of tools, which may be large, are not encoded just to be omitted.
+func TestRedactOutputs(t *testing.T) {
+	child := &transfer.File{Info: &sdk.Session{}, Outputs: map[string]string{"a": strings.Repeat("x", 32<<20)}}
+	f := &transfer.File{Info: &sdk.Session{}, Outputs: child.Outputs, Children: []*transfer.File{child}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := f.Redact()
+	runtime.ReadMemStats(&after)
+	if err != nil || out.Outputs != nil || len(out.Children) != 1 || out.Children[0].Outputs != nil {
+		t.Fatalf("Redact() = %+v, %v, want no outputs", out, err)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
+		t.Errorf("Redact allocated %d bytes", used)
 	}
 }
