@@ -256,6 +256,7 @@ func TestIgnores(t *testing.T) {
 		"mcp.json is not JSON":           {files{"plugin.json": plain(""), "mcp.json": "{"}, []string{"no MCP servers are loaded"}},
 		"mcp.json leads out":             {files{"plugin.json": plain(""), "mcp.json": "-> ../mcp.json", "../mcp.json": mcpHead + "{}}"}, []string{"leads out"}},
 		"mcp.json of another version":    {files{"plugin.json": plain(""), "mcp.json": `{"$schema": "x", "mcpServers": {}}`}, []string{"$schema: no MCP servers"}},
+		"mcp.json is a dangling link":    {files{"plugin.json": plain(""), "mcp.json": "-> missing.json"}, []string{"no MCP servers are loaded"}},
 		"mcp.json without servers":       {files{"plugin.json": plain(""), "mcp.json": `{"$schema": "` + manifest.MCPSchema + `"}`}, []string{"mcpServers: no MCP servers are loaded: is missing"}},
 		"server without a name":          {withServers(`{"": {"type": "stdio", "command": "node"}}`), []string{"the server has no name"}},
 		"mcp.json without schema":        {files{"plugin.json": plain(""), "mcp.json": `{"mcpServers": {}}`}, []string{"$schema"}},

@@ -143,12 +143,13 @@ func (r *reader) warnAll(rep *report, prefix string) {
 
 // part reads a file with some parts of the package, and returns its path. It reports false without the file, and after a warning.
 func (r *reader) part(rel, parts string) (path string, data []byte, ok bool) {
-	if top, _, _ := strings.Cut(rel, "/"); !r.folder.has(top) {
+	top, _, below := strings.Cut(rel, "/")
+	if !r.folder.has(top) {
 		return "", nil, false
 	}
 	path = filepath.Join(r.folder.root, filepath.FromSlash(rel))
 	data, err := r.folder.read(rel, checked.MaxBytes)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !(below && errors.Is(err, fs.ErrNotExist)) { // else it is there: a link whose target is missing
 		r.warn(path, "", "", "no %s are loaded: %v", parts, err)
 	}
 	return path, data, err == nil
