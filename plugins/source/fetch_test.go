@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/archive"
@@ -489,4 +490,25 @@ func TestGit(t *testing.T) {
 	if _, err := fetcher(t).Fetch(ctx, r, nil, t.TempDir()); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a server that hangs: %v", err)
 	}
+}
+
+// TestStalledError: an error whose page never ends is reported without it.
+func TestStalledError(t *testing.T) {
+	t.Parallel()
+	f := fetcher(t)
+	f.Transport = stalled{}
+	synctest.Test(t, func(t *testing.T) {
+		if _, _, err := fetch(t, f, "https://example.com/a.tar.gz", nil); err == nil || !strings.Contains(err.Error(), "HTTP status 500: some") {
+			t.Errorf("Fetch() = %v", err)
+		}
+	})
+}
+
+// stalled is the way to a server that has an error, and sends the beginning of its page.
+type stalled struct{}
+
+func (stalled) RoundTrip(r *http.Request) (*http.Response, error) {
+	page, w := io.Pipe()
+	go func() { _, _ = io.WriteString(w, "some") }()
+	return &http.Response{Status: "500", StatusCode: http.StatusInternalServerError, Body: page, Request: r}, nil
 }

@@ -320,6 +320,7 @@ func ask(ctx context.Context, client *http.Client, address string, header map[st
 		return resp, err
 	}
 	defer resp.Body.Close()
+	defer time.AfterFunc(stallTimeout, func() { _ = resp.Body.Close() }).Stop() // ends the excerpt
 	said := string(bytes.TrimSpace(httpx.Excerpt(resp.Body, maxExcerpt)))
 	if said != "" {
 		said = ": " + said
