@@ -53,6 +53,11 @@ func (a *answers) DeleteSession(_ context.Context, id string) error {
 	return nil
 }
 
+func (a *answers) SetTitle(_ context.Context, _, title string) error {
+	a.list = append(a.list, "title "+title)
+	return nil
+}
+
 func (a *answers) Config() *sdk.Config { return &sdk.Config{} }
 
 // testModel returns a model with a session.

@@ -56,3 +56,16 @@ func TestEachDeletionIsConfirmed(t *testing.T) {
 		t.Errorf("calls %v, want %v", h.list, want)
 	}
 }
+
+// A title is stored as the user wrote it, on one line.
+func TestRenameKeepsTheTitle(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.open(m.sessionPicker([]store.Listed{{ID: "ses_a", Title: "\U0001f469\u200d\U0001f467 one"}}))
+	m.key(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl})
+	m.paste("\ntwo")
+	messages(m.press(tea.KeyEnter, ""))
+	if want := "title \U0001f469\u200d\U0001f467 one two"; len(h.list) != 1 || h.list[0] != want {
+		t.Errorf("calls %q, want %q", h.list, want)
+	}
+}

@@ -165,7 +165,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 	p.Acts = map[string]func(dialog.Row){
 		"ctrl+r": func(r dialog.Row) {
 			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) {
-				title = terminal.OneLine(title)
+				title = strings.Join(strings.Fields(title), " ")
 				m.do(func(ctx context.Context) (then, error) {
 					return func() { p.Relabel(r.ID, title) }, m.host.SetTitle(ctx, r.ID, title)
 				})
