@@ -25,7 +25,9 @@ type pattern struct {
 	dirOnly bool
 	base    bool   // has no slash, so it is compared with the last component of a path
 	glob    string // for package doublestar
-	below   int    // where a path begins that is relative to the directory of the file
+	literal string // most patterns are a name, or the end of one behind a star: they are compared, which is much faster
+	star    bool
+	below   int // where a path begins that is relative to the directory of the file
 }
 
 // Add returns the rules with those in the content of an ignore file, which is in the directory dir, an absolute path. It returns no errors: an
@@ -76,6 +78,9 @@ func newPattern(text string) (p pattern) {
 		text += "/*" // not the directory itself
 	}
 	p.glob = braces.Replace(text)
+	if literal, star := strings.CutPrefix(p.glob, "*"); !strings.ContainsAny(literal, `*?[\`) && (p.base || !star) {
+		p.literal, p.star = literal, star
+	}
 	return p
 }
 
@@ -116,5 +121,11 @@ func (p *pattern) match(path string, base int, isDir bool) bool {
 	if !p.base {
 		base = p.below
 	}
-	return doublestar.MatchUnvalidated(p.glob, path[base:])
+	switch {
+	case p.literal == "":
+		return doublestar.MatchUnvalidated(p.glob, path[base:])
+	case p.star:
+		return strings.HasSuffix(path[base:], p.literal)
+	}
+	return path[base:] == p.literal
 }
