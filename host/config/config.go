@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	_ "embed"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -137,3 +138,8 @@ type loader struct {
 	// one variable.
 	borrowed map[string]bool
 }
+
+// Schema is a JSON schema of tenon.json, for editors. TestSchema writes it from the types and comments of package sdk.
+//
+//go:embed schema.json
+var Schema string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/value"
 )
 
 // The variables that hold configuration.
@@ -175,4 +176,18 @@ func envName(name string) string {
 		return strings.ToUpper(name)
 	}
 	return name
+}
+
+// receiverKeys are the keys that determine who receives the conversation.
+var receiverKeys = []string{"provider", "model", "small_model", "agent", "command", "enabled_providers", "disabled_providers"}
+
+// receivers returns a copy of a layer's values of receiverKeys.
+func receivers(layer tree) tree {
+	out := tree{}
+	for _, key := range receiverKeys {
+		if v, ok := layer[key]; ok {
+			out[key] = value.Clone(v)
+		}
+	}
+	return out
 }

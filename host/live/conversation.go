@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -282,3 +283,10 @@ func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change 
 	}
 	return damaged, err
 }
+
+var (
+	// ErrNotFound is returned for an unknown session, message, agent or request.
+	ErrNotFound = errors.New("not found")
+	// ErrNothing is returned if there is nothing to undo or redo, or no summary to remove.
+	ErrNothing = errors.New("nothing to do")
+)

@@ -14,6 +14,8 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -236,4 +238,24 @@ type LedgerRow struct {
 	MessageID string
 	Purpose   sdk.Purpose
 	Entries   json.RawMessage
+}
+
+// Approval is a permission that the user granted permanently with the answer "always". It belongs to a project, not to a session.
+type Approval struct {
+	ID         int64  `json:"id"` // set by the store, from 1
+	Project    string `json:"-"`
+	Permission string `json:"permission"`
+	Pattern    string `json:"pattern"`
+	Created    int64  `json:"created"`           // milliseconds since 1970
+	Session    string `json:"session,omitempty"` // in which it was granted
+	Origin     string `json:"origin"`            // human-readable: the request
+}
+
+// HashLength is the length of the result of Hash.
+const HashLength = 2 * sha256.Size
+
+// Hash returns the name of a blob: the SHA-256 of its content in hex.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }

@@ -1,12 +1,17 @@
 package process
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
 	"maps"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -68,4 +73,26 @@ func check(c remote.Checker, where string, rt *sdk.Runtime) {
 // isWord reports whether s has letters and digits only.
 func isWord(s string) bool {
 	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// checkProgram compares the file to start with the approved checksum, if there is one. The file belongs to the sealed copy of the plugin,
+// which confined processes cannot write, so it does not change before it runs.
+func checkProgram(u *remote.Unit) error {
+	if u.Checksum == "" {
+		return nil
+	}
+	f, _, err := projectfs.OpenRegular(u.Program)
+	if err != nil {
+		return fmt.Errorf("program %s: %w", u.Program, err)
+	}
+	defer func() { _ = f.Close() }()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read %s: %w", u.Program, err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != strings.ToLower(u.Checksum) {
+		return fmt.Errorf("%w: %s has the digest sha256:%s, approved is sha256:%s; review the change, then approve the plugin again",
+			ErrDigest, u.Program, got, u.Checksum)
+	}
+	return nil
 }

@@ -105,3 +105,20 @@ func (c *client) allBetas(req *sdk.ModelRequest) map[string]string {
 	slices.Sort(all)
 	return map[string]string{betaHeader: strings.Join(slices.Compact(all), ",")}
 }
+
+var _ sdk.ModelLister = (*client)(nil)
+
+type listedModel struct {
+	ID   string `json:"id"`
+	Name string `json:"display_name"`
+}
+
+// ListModels requests the server's models, see https://docs.anthropic.com/en/api/models-list. Errors: errors.ErrUnsupported at Vertex AI.
+func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
+	if c.vertex {
+		return nil, vertex.ErrNoList
+	}
+	return wire.List(ctx, c.Conn, "models?limit=1000", "data", func(m *listedModel) sdk.Model {
+		return sdk.Model{ID: m.ID, Name: m.Name, ToolCall: true, Attachment: true}
+	})
+}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -117,4 +118,65 @@ func (s *Store) familyOf(x *database.Tx, id string) (keys []int64, owned error) 
 		owned = cmp.Or(owned, s.free(r.Text(1), r.Text(2), int(r.Int(3))))
 	}, id)
 	return keys, owned
+}
+
+const (
+	lastPrompt     = "SELECT max(number) FROM prompt WHERE session = ? AND data IS NOT NULL"
+	waitingPrompts = "SELECT id, CAST(data AS BLOB) FROM prompt WHERE session = ? AND data IS NOT NULL ORDER BY number"
+)
+
+// Submit queues a prompt for the owner of the session.
+func (s *Store) Submit(ctx context.Context, p store.Prompt) error {
+	data := string(p.Data)
+	return s.submit(ctx, func(x *database.Tx) {
+		h := readHead(x, p.SessionID)
+		x.Exec("INSERT INTO prompt(session, id, number, data) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING", h.key, p.ID, x.Number(lastPrompt, h.key)+1, data)
+	})
+}
+
+// Prompts lists the waiting prompts, oldest first.
+func (s *Store) Prompts(ctx context.Context, session string) (out []store.Prompt, err error) {
+	err = s.readSession(ctx, session, func(x *view, key int64) {
+		out = database.All(x.Tx, waitingPrompts, func(r database.Row) store.Prompt {
+			return store.Prompt{ID: r.Text(0), SessionID: session, Data: r.Bytes(1)}
+		}, key)
+	})
+	return out, err
+}
+
+func (x *edit) takePrompt(id string) {
+	if x.Exec("UPDATE prompt SET data = NULL WHERE session = ? AND id = ? AND data IS NOT NULL", x.session, id) == 0 {
+		x.Fail(fmt.Errorf("prompt %s: %w", id, store.ErrNotFound))
+	}
+}
+
+func encodeTodos(todos []sdk.Todo) (change, error) {
+	if todos == nil {
+		todos = []sdk.Todo{}
+	}
+	data, err := json.Marshal(todos)
+	if err != nil {
+		return nil, err
+	}
+	return func(x *edit) {
+		x.Exec("INSERT OR REPLACE INTO todo(session, stamp, data) VALUES(?, ?, ?)", x.session, x.stamp(), string(data))
+	}, nil
+}
+
+// Todos returns the task list.
+func (s *Store) Todos(ctx context.Context, session string) (out []sdk.Todo, err error) {
+	err = s.readSession(ctx, session, func(x *view, key int64) { out = x.todos(key, session) })
+	return out, err
+}
+
+func (x *view) todos(key int64, session string) (out []sdk.Todo) {
+	data, found := x.Bytes("SELECT CAST(data AS BLOB) FROM todo WHERE session = ?", key)
+	damaged := store.Damage{Type: store.DamagedTodos, Session: session, ID: session}
+	if x.Damaged() {
+		x.note(damaged, key, nil, errPage)
+	} else if found && json.Unmarshal(data, &out) != nil {
+		x.note(damaged, key, data, errContent)
+		return nil
+	}
+	return out
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/openai/internal/api"
@@ -34,4 +35,36 @@ func (c client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 // newDecoder returns a decoder of one answer.
 func newDecoder(out *wire.Answer) wire.Decoder {
 	return &decoder{Answer: out, byIndex: map[int]*wire.Call{}}
+}
+
+// mark marks the system prompt and the last messages for the server's cache, for Claude and at Alibaba: other models cache by themselves, and
+// the gateway of Vercel sets its own marks.
+func (c client) mark(req *sdk.ModelRequest, messages []message) {
+	name := strings.ToLower(wire.APIName(&req.Model))
+	wanted := strings.Contains(name, "claude") || strings.Contains(name, "anthropic") || c.Info.NPM == "@ai-sdk/alibaba"
+	if !wanted || c.Info.NPM == "@ai-sdk/gateway" || c.Info.NPM == "" || req.Params.Options["cacheControl"] != nil {
+		return
+	}
+	for i := range messages {
+		if m := &messages[i]; m.Role == "system" || i >= len(messages)-wire.Marked {
+			m.mark(c.Info.NPM == api.Copilot)
+		}
+	}
+}
+
+// mark marks the last part of a message, or the message itself if its content has no parts.
+func (m *message) mark(copilot bool) {
+	ephemeral := &cacheControl{"ephemeral"}
+	if copilot {
+		m.CopilotCache = ephemeral
+		return
+	}
+	if text, ok := m.Content.(string); ok && text != "" && m.Role != sdk.RoleTool {
+		m.Content = []part{textPart(text)}
+	}
+	if parts, ok := m.Content.([]part); ok && len(parts) > 0 {
+		parts[len(parts)-1].Cache = ephemeral
+		return
+	}
+	m.Cache = ephemeral
 }
