@@ -178,7 +178,11 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, open opener
 		}
 		if want != "" && sum != want {
 			name := map[string]string{filesKind: "SHA-256", npmKind: "SHA-512"}[folderOf(want)]
-			err = fmt.Errorf("%w: %s has %s %s, expected %s", ErrMismatch, address, name, sum, want)
+			shown := address
+			if u, err := url.Parse(address); err == nil {
+				shown = u.Redacted() // a registry's address may contain a password
+			}
+			err = fmt.Errorf("%w: %s has %s %s, expected %s", ErrMismatch, shown, name, sum, want)
 			return errors.Join(err, os.Remove(part), os.RemoveAll(part+".tag"))
 		}
 		if path, _, err = f.cached(folderOf(sum), sum); err != nil {
