@@ -16,7 +16,7 @@ import (
 // manyFiles is the number of new contents in one scan beyond which git stores them, in a pack.
 const manyFiles = 30
 
-// packer stores the new contents of a scan: the first ones as files of their own, the others in one pack.
+// packer stores the new contents of a scan: the first ones as separate files, the others in one pack.
 type packer struct {
 	repo *Repo
 	ctx  context.Context

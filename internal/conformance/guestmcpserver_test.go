@@ -44,7 +44,7 @@ func (s *mcpGuest) receive(ctx context.Context, m *jsonline.Message) {
 	if m.ID == 0 {
 		return
 	}
-	ctx = s.calls.Begin(ctx, m.ID, "", 0)
+	ctx = s.calls.Begin(ctx, m.ID, 0)
 	s.requests.Go(func() { // ends with its request, or with the process
 		defer s.calls.Cancel(m.ID)
 		result, err := s.answer(ctx, m)

@@ -12,8 +12,8 @@ type Calls struct {
 	running map[uint64]context.CancelFunc
 }
 
-// Begin returns the context of a call that the host identifies by the token. It ends with Cancel, and after limit milliseconds unless limit is 0.
-func (c *Calls) Begin(ctx context.Context, id uint64, token string, limit int) context.Context {
+// Begin returns the context of a call. It ends with Cancel, and after limit milliseconds unless limit is 0.
+func (c *Calls) Begin(ctx context.Context, id uint64, limit int) context.Context {
 	var cancel context.CancelFunc
 	if limit > 0 {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(limit)*time.Millisecond)
@@ -26,7 +26,7 @@ func (c *Calls) Begin(ctx context.Context, id uint64, token string, limit int) c
 		c.running = map[uint64]context.CancelFunc{}
 	}
 	c.running[id] = cancel
-	return WithToken(ctx, token)
+	return ctx
 }
 
 // Cancel ends the context of a call, which may have returned.

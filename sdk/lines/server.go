@@ -63,7 +63,7 @@ func (s *server) handle(m *jsonline.Message) {
 	case m.ID == 0:
 		s.conn.Update(p.ID, m) // an event, or unknown
 	default:
-		ctx := s.running.Begin(s.ctx, m.ID, p.Token, p.Timeout)
+		ctx := s.running.Begin(s.ctx, m.ID, p.Timeout)
 		s.calls.Go(func() {
 			defer s.running.Cancel(m.ID)
 			result, err := s.guest.AnswerJSON(ctx, p.call(m.Method), s.side(m.ID))

@@ -24,7 +24,7 @@ func (s *server) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, teno
 			running.Cancel(req.Id)
 			continue
 		}
-		ctx := running.Begin(stream.Context(), req.Id, req.Token, int(req.TimeoutMs))
+		ctx := running.Begin(stream.Context(), req.Id, int(req.TimeoutMs))
 		calls.Go(func() {
 			defer running.Cancel(req.Id)
 			request := &guest.Request{Method: "hook", Token: req.Token, Hook: int(req.Hook), Body: req.Request}
