@@ -143,7 +143,7 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// launch starts the process and watches it until it ends. s.watching waits for it.
+// launch starts the process, watches it until it ends or Close ends it, and cleans up. s.watching waits for it.
 func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer s.watching.Done()
 	defer l.cancel(nil)
@@ -164,7 +164,8 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 		down := s.forget(l, l.in.how)
 		log.Warn("process ended", "err", l.in.how, "down", down)
 		l.in.discard()
-	case <-s.closed: // Close ends it
+	case <-s.closed:
+		l.in.close(context.WithoutCancel(ctx)) // Close cancelled ctx, which belongs to the start
 	}
 }
 
@@ -200,14 +201,6 @@ func (s *supervisor) Close(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.watching.Wait()
-
-	s.mu.Lock()
-	current := s.current
-	s.current = nil
-	s.mu.Unlock()
-	if current != nil {
-		current.in.close(context.WithoutCancel(ctx))
-	}
 	if s.Broker == nil {
 		return nil
 	}
