@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/archive"
@@ -113,17 +114,30 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	return have, nil
 }
 
-// transferCommit fetches a commit, branch or tag into a reference of the cached repository.
+// transferCommit fetches a commit, branch or tag into a reference of the cached repository, while no other process fetches into it.
 func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, ref string) error {
-	err := f.watched(ctx, repo, r, func(ctx context.Context) error {
-		_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-			"--no-auto-gc", "--", r.URL, what+":"+ref)
-		return err
+	err := filelock.Do(ctx, repo+".lock", lockTimeout, func() error {
+		removeLeftovers(repo)
+		return f.watched(ctx, repo, r, func(ctx context.Context) error {
+			_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+				"--no-auto-gc", "--", r.URL, what+":"+ref)
+			return err
+		})
 	})
 	if err != nil && f.staysPut() && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
 		return fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace, or with plugin_policy: write the final address", err)
 	}
 	return err
+}
+
+// removeLeftovers removes the files of a git that was killed: with its locks, every later fetch would fail.
+func removeLeftovers(repo string) {
+	for _, pattern := range []string{"*.lock", "objects/pack/tmp_*"} {
+		names, _ := fs.Glob(os.DirFS(repo), pattern) // the patterns are valid
+		for _, name := range names {
+			_ = os.Remove(filepath.Join(repo, filepath.FromSlash(name))) // git reports what remains
+		}
+	}
 }
 
 // watchEvery is the time between looks at the size of a transfer.

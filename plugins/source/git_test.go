@@ -31,7 +31,7 @@ func (c *cut) Write(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-// TestGitCut breaks the connection in the middle of a commit's files: the next fetch of the commit has them all.
+// TestGitCut breaks the connection in the middle of a commit's files: the next fetch of the commit has them all, even if git was killed then.
 func TestGitCut(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -75,6 +75,7 @@ func TestGitCut(t *testing.T) {
 	if _, _, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err == nil {
 		t.Error("no error although the connection broke")
 	}
+	leaveLock(t, f.Cache)
 	whole.Store(true)
 	if _, files, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err != nil || len(files) != 4 {
 		t.Errorf("after the connection broke: %d files, %v", len(files), err)
@@ -82,6 +83,18 @@ func TestGitCut(t *testing.T) {
 	loseFile(t, f.Cache)
 	if _, files, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err != nil || len(files) != 4 {
 		t.Errorf("with a cache that an older version left incomplete: %d files, %v", len(files), err)
+	}
+}
+
+// leaveLock leaves the files of a git that was killed during a fetch into the only repository of a cache.
+func leaveLock(t *testing.T, cache string) {
+	t.Helper()
+	heads, err := filepath.Glob(filepath.Join(cache, "git", "*", "HEAD"))
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("repositories of the cache: %v, %v", heads, err)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(heads[0]), "shallow.lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
