@@ -115,10 +115,10 @@ func isSHA256(s string) bool { return isHex(s, 64) }
 
 func isCommit(s string) bool { return isHex(s, 40) || isHex(s, 64) }
 
-// The forms of repositories: an address or names, and perhaps a directory, a branch or tag, and a commit. Names may end in .git.
+// The forms of repositories: an address or names, and perhaps a directory, a branch or tag, and a commit.
 var (
 	gitForm    = lazyregexp.New(`^git\+([a-z]+:(?://[^/]*)?/[^@#]*?)(?://([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
-	githubForm = lazyregexp.New(`^github:([\w.][\w.-]*/[\w.][\w.-]*?)(?:\.git)*(?:/([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
+	githubForm = lazyregexp.New(`^github:([\w.][\w.-]*/[\w.][\w.-]*)(?:/([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
 )
 
 func gitRef(scheme, rest string) (Ref, error) {
