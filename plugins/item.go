@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -180,12 +181,13 @@ type Installed struct {
 // Source identifies the plugin for approvals: they are valid for one lock file.
 func (in *Installed) Source() string { return in.Lock + "#" + in.Name }
 
-// LockFiles returns the paths of the user's lock file and of the project's; empty without a directory.
+// LockFiles returns the paths of the user's lock file and of the project's; empty without a directory. If the project is the user's
+// configuration directory, the file is the user's.
 func LockFiles(p sdk.Project) (user, project string) {
 	if p.ConfigDir != "" {
 		user = filepath.Join(p.ConfigDir, pins.Name)
 	}
-	if p.Worktree != "" {
+	if p.Worktree != "" && p.Worktree != projectfs.Real(p.ConfigDir) {
 		project = filepath.Join(p.Worktree, pins.Name)
 	}
 	return user, project

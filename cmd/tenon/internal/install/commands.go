@@ -91,7 +91,9 @@ func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
 
 func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 	j := &job{group: g, workspace: w, loader: s.Loader, set: s}
-	j.use(g.project)
+	if err := j.use(g.project); err != nil {
+		return nil, err
+	}
 	data, tree := filepath.Join(w.Project.DataDir, "plugins"), cmp.Or(w.Project.Worktree, w.Project.Directory)
 	executable, err := os.Executable()
 	if err != nil {
@@ -115,12 +117,16 @@ func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 	return j, nil
 }
 
-// use selects the lock file of the user or of the project.
-func (j *job) use(project bool) {
+// use selects the lock file of the user or of the project. The error tells that there is none.
+func (j *job) use(project bool) error {
 	user, repository := plugins.LockFiles(j.workspace.Project)
 	if j.target = (install.Target{Path: user}); project {
 		j.target = install.Target{Path: repository, Project: true}
 	}
+	if j.target.Path == "" {
+		return cli.UsageError("run it in a project; here, plugins are your own", "%s is not a project", j.workspace.Project.Worktree)
+	}
+	return nil
 }
 
 // vendorDir returns the directory next to the lock file with copies of what it pins.
@@ -134,7 +140,7 @@ func (j *job) both(names []string, f func(pinned *pins.File) error) error {
 	var problems []error
 	found := map[string]bool{}
 	for _, project := range []bool{false, true} {
-		if j.use(project); j.target.Path == "" {
+		if j.use(project) != nil {
 			continue
 		}
 		if j.installer.Fetcher.Guarded = project; project {

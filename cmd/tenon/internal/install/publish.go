@@ -58,7 +58,9 @@ func (j *job) lock(ctx context.Context, _ []string) error {
 }
 
 func (j *job) vendor(ctx context.Context, _ []string) error {
-	j.use(true)
+	if err := j.use(true); err != nil {
+		return err
+	}
 	j.installer.Fetcher.Guarded = true
 	f, err := j.pinned()
 	if err != nil {
