@@ -246,6 +246,9 @@ var capabilities = map[string]capability{
 		providerProblem},
 }
 
+// Capabilities returns the names of all capabilities, sorted.
+func Capabilities() []string { return sortedKeys(capabilities) }
+
 // CapabilityText describes a capability in plain words. Granted directories that are links are shown with their targets.
 func CapabilityText(c sdk.Capability) string {
 	known := capabilities[c.Name]
@@ -274,7 +277,7 @@ func (v *validator) capabilities(list []sdk.Capability) {
 
 func (v *validator) capability(where string, c sdk.Capability) {
 	known, ok := capabilities[c.Name]
-	if !v.need(ok, checked.Join(where, "name"), nearest.Remedy(c.Name, sortedKeys(capabilities)), "unknown capability %s", quoted(c.Name)) {
+	if !v.need(ok, checked.Join(where, "name"), nearest.Remedy(c.Name, Capabilities()), "unknown capability %s", quoted(c.Name)) {
 		return
 	}
 	v.bound(len(c.Reason), maxReason, "bytes", checked.Join(where, "reason"), "shorten it")

@@ -13,8 +13,10 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -187,6 +189,11 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 		}
 		for _, w := range offer.Withheld {
 			a.Say("%s", w)
+		}
+	}
+	for _, name := range without { // what a misspelled one names would be granted
+		if known := manifest.Capabilities(); !slices.Contains(known, name) {
+			return nil, cli.UsageError(nearest.Remedy(name, known), "--without: unknown capability %q", name)
 		}
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asks), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
