@@ -77,7 +77,7 @@ func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
 	return d, nil
 }
 
-// Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, nothing is kept and the
+// Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, or it changes meanwhile, the
 // error wraps ErrChanged.
 func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, error) {
 	s, err := v.Open(ctx, want)
@@ -145,7 +145,7 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 	return os.Chmod(files, 0o500)
 }
 
-// copyTree copies the package or the file at path to the directory into, and returns the tree of the copy.
+// copyTree copies the package or the file at path to the directory into, and returns its tree. Seal checks the copy against it.
 func copyTree(ctx context.Context, path, into string) (*Tree, error) {
 	real, single, err := located(path)
 	if err != nil {
@@ -163,11 +163,7 @@ func copyTree(ctx context.Context, path, into string) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	t, err := ReadTree(ctx, into)
-	if err == nil {
-		t.leftOut = content.LeftOut
-	}
-	return t, err
+	return &Tree{entries: content.Entries(), leftOut: content.LeftOut}, nil
 }
 
 // Open returns an existing copy after checking it against its digest; fs.ErrNotExist without a copy, ErrChanged if the copy was changed.
@@ -214,13 +210,16 @@ func (v *Vault) Verify(ctx context.Context, d Digest) error {
 // verify reads a whole copy and compares it with its index.
 func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 	t, err := ReadTree(ctx, s.Root)
-	if err == nil && !slices.Equal(t.entries, s.tree.entries) {
-		err = errors.New("its files differ from its index")
+	if err != nil {
+		return err
 	}
-	if err == nil && s.tree.single { // ReadTree leaves out links that lead out, and .git
-		if found, unread := os.ReadDir(s.Root); unread != nil || len(found) != 1 {
-			err = errors.Join(unread, errors.New("unexpected files next to it"))
-		}
+	found := -1 // without the directory itself
+	err = filepath.WalkDir(s.Root, func(_ string, _ fs.DirEntry, err error) error {
+		found++
+		return err
+	})
+	if err == nil && (!slices.Equal(t.entries, s.tree.entries) || found != len(t.entries)) { // ReadTree leaves out links that lead out, and .git
+		err = errors.New("its files differ from its index")
 	}
 	return err
 }

@@ -57,21 +57,24 @@ func TestSealSingleFile(t *testing.T) {
 	}
 }
 
-// TestNothingNextToASingleFile: a program loads libraries that are next to it, also behind a link.
-func TestNothingNextToASingleFile(t *testing.T) {
+// TestNothingIsAdded: a program loads libraries that are next to it, also behind a link.
+func TestNothingIsAdded(t *testing.T) {
 	t.Parallel()
 	for name, add := range map[string]func(root string) error{
 		"file": func(root string) error { return os.WriteFile(filepath.Join(root, "b"), nil, 0o400) },
 		"link": func(root string) error { return os.Symlink(os.TempDir(), filepath.Join(root, "lib")) },
 		"git":  func(root string) error { return os.Mkdir(filepath.Join(root, ".git"), 0o700) },
 	} {
-		v := newVault(t)
-		s := seal(t, v, filepath.Join(files{"a.wasm": "x"}.write(t), "a.wasm"))
-		if err := errors.Join(os.Chmod(s.Root, 0o700), add(s.Root)); err != nil {
-			t.Fatal(err)
-		}
-		if err := v.Verify(t.Context(), s.Digest); !errors.Is(err, trust.ErrChanged) {
-			t.Errorf("%s: Verify() = %v, want ErrChanged", name, err)
+		dir := files{"a.wasm": "x", "d/b": "x"}.write(t)
+		for _, path := range []string{filepath.Join(dir, "a.wasm"), dir} {
+			v := newVault(t)
+			s := seal(t, v, path)
+			if err := errors.Join(os.Chmod(s.Root, 0o700), add(s.Root)); err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Verify(t.Context(), s.Digest); !errors.Is(err, trust.ErrChanged) {
+				t.Errorf("%s in the copy of %s: Verify() = %v, want ErrChanged", name, filepath.Base(path), err)
+			}
 		}
 	}
 }
