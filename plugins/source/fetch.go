@@ -140,7 +140,7 @@ type Fetcher struct {
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It may be called
 	// concurrently.
 	Progress    func(name string, have, want int64)
-	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
+	MaxTransfer int64 // bytes of one git fetch or download; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
 	// Verify checks the signatures of an artifact before it is unpacked, and returns its signer; empty if none is required.

@@ -162,6 +162,22 @@ func TestArchive(t *testing.T) {
 			t.Errorf("the second run: %v after %d requests in all", err, d.requests.Load())
 		}
 	})
+	t.Run("leaves nothing of a file that is too large", func(t *testing.T) {
+		t.Parallel()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_ = http.NewResponseController(w).Flush() // no length
+			_, _ = w.Write(data)
+		}))
+		t.Cleanup(server.Close)
+		f := fetcher(t)
+		f.MaxTransfer = int64(len(data)) - 1
+		if _, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil); !errors.Is(err, source.ErrTooLarge) {
+			t.Errorf("Fetch() = %v, want ErrTooLarge", err)
+		}
+		if parts, err := filepath.Glob(filepath.Join(f.Cache, "*", "part-*[^k]")); err != nil || len(parts) > 0 { // other than locks
+			t.Errorf("files of the transfer: %v, %v", parts, err)
+		}
+	})
 	t.Run("is not led from https to http", func(t *testing.T) {
 		t.Parallel()
 		plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))

@@ -24,10 +24,10 @@ import (
 	"github.com/tenonhq/tenon/plugins/archive"
 )
 
-// maxTransfer limits the bytes that one fetch of a commit stores: compressed files of one tree, which has at most 512 MiB.
+// maxTransfer limits a download, and what one fetch of a commit stores, in bytes: compressed files of one tree, which has at most 512 MiB.
 const maxTransfer = 512 << 20
 
-// ErrTooLarge is returned for a repository whose commit is too large.
+// ErrTooLarge is returned for a download or a commit that exceeds the limit.
 var ErrTooLarge = errors.New("the transfer is too large")
 
 // git fetches a commit into a bare repository of the cache and reads its tree.

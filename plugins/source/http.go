@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -26,8 +27,7 @@ import (
 
 const (
 	maxRedirects = 5
-	maxDownload  = 512 << 20 // bytes of one archive
-	maxTries     = 3         // of one download; each continues where the last one ended
+	maxTries     = 3 // of one download; each continues where the last one ended
 	dialTimeout  = 15 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
@@ -170,20 +170,22 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, open opener
 		for try := 1; try < maxTries && ctx.Err() == nil && errors.Is(err, errCut); try++ {
 			err = f.transfer(ctx, part, open)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			sum, err = sumFile(part, want)
 		}
-		if sum, err = sumFile(part, want); err != nil {
-			return err
-		}
-		if want != "" && sum != want {
+		if err == nil && want != "" && sum != want {
 			name := map[string]string{filesKind: "SHA-256", npmKind: "SHA-512"}[folderOf(want)]
 			shown := address
 			if u, err := url.Parse(address); err == nil {
 				shown = u.Redacted() // a registry's address may contain a password
 			}
 			err = fmt.Errorf("%w: %s has %s %s, expected %s", ErrMismatch, shown, name, sum, want)
-			return errors.Join(err, os.Remove(part), os.RemoveAll(part+".tag"))
+		}
+		if errors.Is(err, ErrMismatch) || errors.Is(err, ErrTooLarge) { // nothing continues it
+			return errors.Join(err, os.RemoveAll(part), os.RemoveAll(part+".tag"))
+		}
+		if err != nil {
+			return err
 		}
 		if path, _, err = f.cached(folderOf(sum), sum); err != nil {
 			return err
@@ -280,8 +282,10 @@ func open(ctx context.Context, client *http.Client, address, authorization strin
 // copy appends a stream to a file that has the bytes before it. If the server sends nothing for stallTimeout, it calls cancel, which ends the
 // stream.
 func (f *Fetcher) copy(file io.Writer, body *stream, cancel context.CancelCauseFunc) error {
-	if body.size > maxDownload {
-		return fmt.Errorf("%d MiB exceed the limit of %d", body.size>>20, maxDownload>>20)
+	limit := cmp.Or(f.MaxTransfer, maxTransfer)
+	tooLarge := fmt.Errorf("%w: more than %d MiB", ErrTooLarge, limit>>20)
+	if body.size > limit {
+		return tooLarge
 	}
 	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("the server sent nothing for %s", stallTimeout)) })
 	defer stall.Stop()
@@ -292,8 +296,8 @@ func (f *Fetcher) copy(file io.Writer, body *stream, cancel context.CancelCauseF
 		if _, err := file.Write(buffer[:n]); err != nil {
 			return err
 		}
-		if have += int64(n); have > maxDownload {
-			return fmt.Errorf("more than %d MiB", maxDownload>>20)
+		if have += int64(n); have > limit {
+			return tooLarge
 		}
 		f.progress(body.host, have, body.size)
 		if errors.Is(err, io.EOF) && (body.size == 0 || have == body.size) {
