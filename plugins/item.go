@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -230,17 +231,33 @@ func (l *Loader) addInstalled(out *Loaded, list []Installed) {
 	}
 }
 
-// openInstalled finds the content of an installed item. Nothing is fetched.
-func (l *Loader) openInstalled(ctx context.Context, i *Item) (err error) {
-	if i.Digest != "" { // else it is made on each machine, and not yet on this one
-		i.sealed, err = l.vault.Open(ctx, i.Digest)
+// Open returns the content of an installed plugin; fs.ErrNotExist without it, and if the policy requires a signature that this machine has not
+// checked: a project's file only claims one, and its content may come from elsewhere.
+func (in *Installed) Open(ctx context.Context, v *trust.Vault, policy signature.Policy, home string) (*trust.Sealed, error) {
+	if in.Digest == "" { // it is made on each machine, and not yet on this one
+		return nil, fs.ErrNotExist
 	}
+	s, err := v.Open(ctx, in.Digest)
+	if err != nil || !in.Project {
+		return s, err
+	}
+	r, err := in.Resolved(filepath.Dir(in.Lock), home)
+	if err == nil && policy.Requires(r) && !s.SignedBy(in.Signer) {
+		err = fs.ErrNotExist
+	}
+	return s, err
+}
+
+// openInstalled finds the content of an installed item. Nothing is fetched.
+func (l *Loader) openInstalled(ctx context.Context, i *Item) error {
+	s, err := i.installed.Open(ctx, l.vault, l.opts.Policy, l.opts.Project.Home)
 	switch {
-	case i.Digest == "", errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s of %s; run: tenon plugin sync", ErrNotFetched, i.Path, i.From)
 	case errors.Is(err, trust.ErrChanged):
 		return fmt.Errorf("%w; run: tenon plugin sync", err)
 	}
+	i.sealed = s
 	return err
 }
 

@@ -204,7 +204,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if err != nil {
 		return nil, err
 	}
-	if err := sealed.KeepLeftOut(fetched.LeftOut); err != nil {
+	if err := errors.Join(sealed.KeepLeftOut(fetched.LeftOut), sealed.KeepSigner(fetched.Signer)); err != nil {
 		return nil, err
 	}
 	name := ""
@@ -261,15 +261,12 @@ func (t Target) written(r source.Ref) string {
 	return r.String()
 }
 
-// Missing returns the plugins of a lock file whose content is not in the vault, or is damaged there.
-func (in *Installer) Missing(ctx context.Context, f *pins.File) ([]pins.Plugin, error) {
+// Missing returns the plugins of a lock file whose content is not in the vault, is damaged there, or has a signature that was not checked.
+func (in *Installer) Missing(ctx context.Context, t Target, f *pins.File) ([]pins.Plugin, error) {
 	var out []pins.Plugin
 	for _, p := range f.Plugins {
-		var err error = fs.ErrNotExist
-		if p.Digest != "" {
-			_, err = in.Vault.Open(ctx, p.Digest)
-		}
-		switch {
+		installed := plugins.Installed{Plugin: p, Lock: t.Path, Project: t.Project}
+		switch _, err := installed.Open(ctx, in.Vault, in.Policy, in.Home); {
 		case err == nil:
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, trust.ErrChanged):
 			out = append(out, p)

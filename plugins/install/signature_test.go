@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
+	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -161,6 +162,34 @@ func TestMinisign(t *testing.T) {
 	if s, err := k.Renew(t.Context(), k.target, pinned.Plugin); err != nil || s.Digest == pinned.Digest || s.Signer != pinned.Signer {
 		t.Errorf("an update by the same signer: %+v, %v", s, err)
 	}
+}
+
+// TestClaimedSigner: a project's file can claim a signer for content that was fetched from elsewhere. It counts after its signature was checked.
+func TestClaimedSigner(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	secret, public := secretKey(1)
+	k.serveSigned(t, "/a.zip", "one", secret)
+	unsigned, err := k.Stage(t.Context(), k.target, k.server.URL+"/a.zip", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.policy(t, sdk.PluginPolicy{Signers: []sdk.PluginSigner{{Sources: []string{k.server.URL}, Key: public}}}, "")
+	claim := unsigned.Plugin
+	claim.Signer = "minisign " + public
+	project := install.Target{Path: filepath.Join(t.TempDir(), pins.Name), Project: true}
+	missing := func(want int) {
+		t.Helper()
+		list, err := k.Missing(t.Context(), project, &pins.File{Plugins: []pins.Plugin{claim}})
+		if err != nil || len(list) != want {
+			t.Errorf("Missing() = %d plugins, %v, want %d", len(list), err, want)
+		}
+	}
+	missing(1)
+	if _, err := k.Stage(t.Context(), project, claim.Ref, &claim); err != nil {
+		t.Fatal(err)
+	}
+	missing(0)
 }
 
 // TestUnsigned holds that sources which carry no signature are refused if one is required, and denied sources before anything is fetched.

@@ -128,6 +128,8 @@ func (in *Installer) vendored(ctx context.Context, p *pins.Plugin, dir string) (
 		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	out := &source.Fetched{Pin: p.Pin, Path: dir, LeftOut: content.LeftOut}
+	// Nothing of it is checked.
+	out.Signer = ""
 	if files, err := os.ReadDir(dir); err == nil && len(files) == 1 { // a bare module or program, or a package
 		single := filepath.Join(dir, files[0].Name())
 		if d, err := in.Vault.Digest(ctx, single); err == nil && d == p.Digest {

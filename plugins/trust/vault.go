@@ -280,6 +280,22 @@ func (s *Sealed) LeftOut() []string {
 	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
+// KeepSigner stores that this machine checked the signature of a signer before the copy was made. An empty signer stores nothing.
+func (s *Sealed) KeepSigner(signer string) error {
+	if signer == "" {
+		return nil
+	}
+	return s.Keep(signedFile(signer), nil)
+}
+
+// SignedBy reports whether KeepSigner stored the signer.
+func (s *Sealed) SignedBy(signer string) bool {
+	_, err := s.Kept(signedFile(signer))
+	return err == nil
+}
+
+func signedFile(signer string) string { return "signed-" + sum([]byte(signer)).hex() }
+
 // place returns the path of the copy with a digest, with links resolved.
 func (v *Vault) place(d Digest) string { return filepath.Join(projectfs.Real(v.dir), d.hex()) }
 

@@ -20,7 +20,7 @@ import (
 // sync fetches what is missing of the lock files.
 func (j *job) sync(ctx context.Context, _ []string) error {
 	return j.both(nil, func(f *pins.File) error {
-		missing, err := j.installer.Missing(ctx, f)
+		missing, err := j.installer.Missing(ctx, j.target, f)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (j *job) vendor(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	missing, err := j.installer.Missing(ctx, f)
+	missing, err := j.installer.Missing(ctx, j.target, f)
 	if err == nil {
 		err = j.confirmHosts(missing)
 	}
