@@ -22,6 +22,7 @@ const (
 	maxBytes   = 512 << 20
 	maxDepth   = 64   // of directories
 	maxName    = 255  // bytes in one path segment: the limit of common file systems
+	maxPath    = 2048 // bytes in a path: half of the limit of Linux, for the directory that it is in
 	maxTarget  = 4096 // bytes in the target of a link
 )
 
@@ -117,9 +118,6 @@ func (c *checker) add(e Entry) error {
 		return unsafe(name, "a file or link whose name ends in a slash; some programs make a directory of it")
 	}
 	e.Name = name
-	if len(c.found) >= maxEntries {
-		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, maxEntries)
-	}
 	if e.Kind == KindLink && (len(e.Target) > maxTarget || !utf8.ValidString(e.Target) || strings.ContainsRune(e.Target, 0)) {
 		return unsafe(name, "the target of the link is not a path")
 	}
@@ -128,7 +126,13 @@ func (c *checker) add(e Entry) error {
 	}
 	c.seen[folded(name)] = place{e, true}
 	c.found = append(c.found, e)
-	return c.addAbove(name)
+	if err := c.addAbove(name); err != nil {
+		return err
+	}
+	if len(c.seen) > maxEntries { // with the directories that are not listed
+		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, maxEntries)
+	}
+	return nil
 }
 
 // addAbove adds the directories above an entry. It refuses those that are something else, or are written in two ways: a/x and A/y.
@@ -172,6 +176,9 @@ func clean(name string) (string, error) {
 	}
 	name = strings.TrimPrefix(name, "./")
 	segments := strings.Split(name, "/")
+	if len(name) > maxPath {
+		return "", unsafe(name, "a path of more than %d bytes", maxPath)
+	}
 	if len(segments) > maxDepth {
 		return "", unsafe(name, "more than %d levels", maxDepth)
 	}
