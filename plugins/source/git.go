@@ -77,7 +77,7 @@ func (f *Fetcher) repository(ctx context.Context, address string) (string, error
 // hasCommit reports whether a repository of the cache has a commit with all its files. An interrupted fetch of an older tenon may have stored
 // only some of them; the next fetch completes it.
 func (f *Fetcher) hasCommit(ctx context.Context, repo, commit string) bool {
-	_, err := f.runGit(ctx, repo, "rev-list", "--objects", "--quiet", commit+"^{tree}")
+	_, err := f.runGit(ctx, repo, "rev-list", "--objects", "--quiet", commit+"^{commit}^{tree}")
 	return err == nil
 }
 

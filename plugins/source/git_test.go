@@ -84,6 +84,9 @@ func TestGitCut(t *testing.T) {
 	if _, files, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err != nil || len(files) != 4 {
 		t.Errorf("with a cache that an older version left incomplete: %d files, %v", len(files), err)
 	}
+	if _, _, err := fetch(t, f, "git+"+server.URL+"/r/.git", &source.Pin{Commit: git("rev-parse", "HEAD^{tree}")}); err == nil {
+		t.Error("a tree of the cache passes for a commit")
+	}
 }
 
 // leaveLock leaves the files of a git that was killed during a fetch into the only repository of a cache.
