@@ -44,7 +44,7 @@ func Commands(a *cli.App) cli.Commands {
 		"plugin install":  {Run: g.with((*job).install), Flags: cli.Flags{"yes": &g.yes, "without": &g.without, "key": &g.key, "project": &g.project}},
 		"plugin sync":     {Run: g.with((*job).sync), Flags: cli.Flags{"yes": &g.yes, "frozen": &g.frozen, "offline": &g.offline}},
 		"plugin update":   {Run: g.with((*job).update), Flags: cli.Flags{"yes": &g.yes, "dry-run": &g.dry}},
-		"plugin outdated": {Run: g.with((*job).outdated)},
+		"plugin outdated": {Run: g.with((*job).outdated), Flags: cli.Flags{"yes": &g.yes}},
 		"plugin rollback": {Run: g.with((*job).rollback), Flags: cli.Flags{"yes": &g.yes, "project": &g.project}},
 		"plugin remove":   {Run: g.with((*job).remove), Flags: cli.Flags{"purge": &g.purge, "project": &g.project}},
 		"plugin verify":   {Run: g.with((*job).verify)},
