@@ -148,7 +148,7 @@ func (s *Store) address(text, dir string) (source.Ref, error) {
 	case err == nil && strings.HasSuffix(u.Path, ".json") && (u.Scheme == "https" || u.Scheme == "http"):
 		r, err := source.FileRef(text)
 		if err != nil {
-			err = fmt.Errorf("%w %q: %w", source.ErrRef, text, err)
+			err = source.Invalid(text, err)
 		}
 		return r, err
 	case err == nil && slices.Contains([]string{"https", "http", "ssh", "file"}, u.Scheme):
@@ -161,7 +161,7 @@ func (s *Store) address(text, dir string) (source.Ref, error) {
 	}
 	r, err := source.Parse(text, dir, s.Home)
 	if err == nil && r.Kind != source.Path && r.Kind != source.Git {
-		err = fmt.Errorf("%w %q: a plugin, not a marketplace", source.ErrRef, text)
+		err = source.Invalid(text, errors.New("a plugin, not a marketplace"))
 	}
 	return r, err
 }

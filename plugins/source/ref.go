@@ -79,9 +79,17 @@ func ValidEntry(s string) bool {
 func Parse(text, base, home string) (Ref, error) {
 	r, err := parse(text, base, home)
 	if err != nil {
-		return Ref{}, fmt.Errorf("%w %q: %w", ErrRef, text, err)
+		return Ref{}, Invalid(text, err)
 	}
 	return r, nil
+}
+
+// Invalid returns the error about the text of a reference, which wraps ErrRef and names no password.
+func Invalid(text string, err error) error {
+	if u, unread := url.Parse(text); unread == nil && u.User != nil {
+		text = u.Redacted()
+	}
+	return fmt.Errorf("%w %q: %w", ErrRef, text, err)
 }
 
 func parse(text, base, home string) (Ref, error) {
@@ -137,9 +145,11 @@ func gitRef(scheme, rest string) (Ref, error) {
 func GitRef(address, subdir, version, commit string) (Ref, error) {
 	r := Ref{Kind: Git, URL: address, Subdir: strings.TrimSuffix(subdir, "/"), Version: version, Commit: commit}
 	u, err := parseAddress(address)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r, err
+	}
+	_, password := u.User.Password()
+	switch {
 	case r.Subdir != "" && (path.Clean(r.Subdir) != r.Subdir || !filepath.IsLocal(r.Subdir) || strings.ContainsAny(r.Subdir, `\:@#`)):
 		return r, fmt.Errorf("%q is not a directory of the repository", r.Subdir)
 	case commit != "" && !isCommit(commit):
@@ -153,7 +163,7 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 		return r, errors.New("an address of a repository is missing")
 	case strings.HasPrefix(u.Host, "-"), strings.HasPrefix(u.Path, "/-"):
 		return r, errors.New("an address must not begin with -")
-	case u.Scheme != "ssh" && u.User != nil:
+	case password, u.Scheme != "ssh" && u.User != nil:
 		return r, errors.New("an address must not contain a password; git asks your credential helper")
 	case u.Fragment != "" || strings.Contains(u.Path, "@") || strings.Contains(u.Path, "//"):
 		return r, errors.New("an address must not contain #, @ or // after the host")

@@ -66,6 +66,15 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestErrorsHidePasswords(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"git+https://u:secret@h/r", "https://u:secret@h/a.zip", "git+ssh://u:secret@h/r", "ftp://u:secret@h/r"} {
+		if _, err := source.Parse(text, "/base", "/home"); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("Parse(%q): %v", text, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"./a", "github:o/r/d@v1#" + commit, "git+ssh://git@h/r//d@v", "npm:@s/p@^1", "https://h/a.zip#sha256=" + strings.Repeat("0", 64)} {
 		f.Add(text)
