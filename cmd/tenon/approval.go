@@ -178,13 +178,14 @@ func (m *wired) reload(ctx context.Context) error {
 	return nil
 }
 
-// refreshPlugins reloads the plugins if the user has approved pending ones in another terminal. It returns their names.
+// refreshPlugins reloads the plugins if the user has approved pending ones, or signed in or out, in another terminal. It returns the names of
+// the approved ones.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
-	if err != nil || !changed {
+	if signedIn := m.Workspace.CredentialsChanged(); err != nil || !changed && !signedIn {
 		return nil, err
 	}
 	if err := m.reload(ctx); err != nil {

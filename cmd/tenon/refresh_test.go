@@ -1,9 +1,12 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
 )
 
 // TestApprovalDuringChat: a chat uses a project's server from the prompt after its approval in another terminal.
@@ -21,4 +24,22 @@ func TestApprovalDuringChat(t *testing.T) {
 	p.output(t, 0, "plugin", "trust", "srv", "--yes")
 	c.ask(`srv_greet {"name": "Bea"}`)
 	c.want("Hello, Bea!")
+}
+
+// TestSignInDuringChat: a chat uses a key from the prompt after it was stored in another terminal.
+func TestSignInDuringChat(t *testing.T) {
+	t.Parallel()
+	llm := fakellm.New(t)
+	llm.Handle(func(r fakellm.Request) fakellm.Reply {
+		return fakellm.Text("Your key is " + r.Header.Get("Authorization") + ".")
+	})
+	p := newProcess(t, "")
+	p.env = append(p.env, fmt.Sprintf(`TENON_CONFIG_CONTENT={"model": "mine/m1", "provider": {"mine": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q}}}}`, llm.URL()))
+	c := converse(t, p.command("chat"))
+	defer c.end()
+	c.ask("hello")
+	c.want("Your key is .")
+	p.typed(t, 0, "good1", "auth", "login", "mine", "--no-test")
+	c.ask("hello")
+	c.want("Your key is Bearer good1.")
 }

@@ -140,12 +140,12 @@ func (c *conversation) load(ctx context.Context) {
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
 }
 
-// refresh loads the plugins, servers and command hooks that were approved in another terminal.
+// refresh loads the plugins, servers and command hooks that were approved in another terminal, and credentials.
 func (c *conversation) refresh(ctx context.Context) {
 	names, err := c.m.Refresh(ctx)
 	switch {
 	case err != nil:
-		c.a.Log.Warn("plugins approved in the meantime cannot be loaded", "err", err)
+		c.a.Log.Warn("changes of another terminal cannot be loaded", "err", err)
 	case len(names) > 0:
 		c.notify("approved and loaded: " + strings.Join(names, ", "))
 	}

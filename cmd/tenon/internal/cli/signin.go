@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"time"
 
@@ -110,6 +111,20 @@ func (w *Workspace) storedKeys() map[string]*credentials.Credential {
 	}
 	all, _ := w.StoredKeys() // hideStored reports the error
 	return all
+}
+
+// CredentialsChanged reports whether keys and tokens of providers were stored, replaced or removed since they were last read, such as by another
+// process. Tokens of the store that were only refreshed are the same: each request reads them.
+func (w *Workspace) CredentialsChanged() bool {
+	before := w.storedKeys()
+	now, err := w.StoredKeys()
+	return err == nil && !maps.EqualFunc(before, now, func(a, b *credentials.Credential) bool {
+		known := *a
+		if b.Source != credentials.OpencodeSource {
+			known.Access, known.Refresh, known.Expires = b.Access, b.Refresh, b.Expires
+		}
+		return reflect.DeepEqual(&known, b)
+	})
 }
 
 // keyFromKeyring sets the key of a provider from the system's keyring. If the keyring does not return it, requests fail with its error.

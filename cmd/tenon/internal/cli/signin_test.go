@@ -160,3 +160,41 @@ func TestKeyWithResource(t *testing.T) {
 		}
 	}
 }
+
+// A refreshed token of the store is read with each request; a key that changed, and a token that opencode refreshed, belong to a new generation.
+func TestCredentialsChanged(t *testing.T) {
+	t.Parallel()
+	w := workspace(t)
+	token := credentials.Credential{Type: credentials.TypeOAuth, Method: "m", Access: "a", Refresh: "r"}
+	refreshed := token
+	refreshed.Access = "b"
+	stored := func(c *credentials.Credential) func() error {
+		return func() error { return w.Credentials().Put(t.Context(), credentials.ForProvider("p"), c) }
+	}
+	opencode := filepath.Join(w.Project.Home, ".local", "share", "opencode", "auth.json")
+	for _, step := range []struct {
+		name   string
+		change func() error
+		want   bool
+	}{
+		{"nothing", func() error { return nil }, false},
+		{"a token", stored(&token), true},
+		{"refreshed", stored(&refreshed), false},
+		{"a key instead", stored(&credentials.Credential{Type: credentials.TypeKey, Key: "k"}), true},
+		{"another key", stored(&credentials.Credential{Type: credentials.TypeKey, Key: "k2"}), true},
+		{"removed", func() error { return w.Credentials().Delete(t.Context(), credentials.ForProvider("p")) }, true},
+		{"opencode's", func() error {
+			return errors.Join(os.MkdirAll(filepath.Dir(opencode), 0o700), os.WriteFile(opencode, []byte(`{"o": {"type": "oauth", "access": "a", "refresh": "r", "expires": 99999999999999}}`), 0o600))
+		}, true},
+		{"refreshed by opencode", func() error {
+			return os.WriteFile(opencode, []byte(`{"o": {"type": "oauth", "access": "b", "refresh": "r", "expires": 99999999999999}}`), 0o600)
+		}, true},
+	} {
+		if err := step.change(); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.CredentialsChanged(); got != step.want {
+			t.Errorf("%s: CredentialsChanged() = %v, want %v", step.name, got, step.want)
+		}
+	}
+}

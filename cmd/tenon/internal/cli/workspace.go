@@ -260,7 +260,7 @@ type Machine struct {
 
 	// Reload reloads the plugins; turns that start later use them.
 	Reload func(context.Context) error
-	// Refresh reloads the plugins if others were approved in the meantime, and returns the names of those.
+	// Refresh reloads the plugins if others were approved, or the user signed in or out, in the meantime. It returns the names of the approved ones.
 	Refresh func(context.Context) ([]string, error)
 	// Close closes the host, the extensions and the store.
 	Close func(context.Context) error

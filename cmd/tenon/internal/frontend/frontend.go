@@ -61,7 +61,7 @@ type Host interface {
 	CompleteCommand(ctx context.Context, name, arguments string) []string
 	// Reload reloads plugins and providers; turns that start later use them.
 	Reload(ctx context.Context) error
-	// Refresh reloads plugins if the user approved others in the meantime, and returns the names of those.
+	// Refresh reloads plugins if the user approved others, or signed in or out, in the meantime. It returns the names of the approved ones.
 	Refresh(ctx context.Context) ([]string, error)
 
 	// Credentials of providers; see cli.Machine. New credentials take effect with Reload.

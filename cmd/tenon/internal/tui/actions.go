@@ -279,12 +279,12 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	}
 }
 
-// loadApproved loads plugins that the user approved in another terminal.
+// loadApproved loads plugins that the user approved in another terminal, and credentials.
 func (m *model) loadApproved() {
 	names, err := m.host.Refresh(m.ctx)
 	switch {
 	case err != nil:
-		m.post(logMsg("plugins approved in the meantime cannot be loaded: " + m.o.clean(err.Error())))
+		m.post(logMsg("changes of another terminal cannot be loaded: " + m.o.clean(err.Error())))
 	case len(names) > 0:
 		m.post(m.note("approved and loaded: " + terminal.OneLine(strings.Join(names, ", "))))
 	}
