@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,14 +46,12 @@ type Options struct {
 }
 
 // Engine calls the hooks of one generation. New fixes which hooks are called at each point, and in which order.
-// All methods may be called concurrently. Observers have a goroutine each; Close ends them.
+// All methods may be called concurrently. Close ends the observers.
 type Engine struct {
 	o         Options
 	points    map[sdk.Point][]*pluginHook // in order
 	plugins   map[string]*pluginState
 	observers []*observer
-	observing sync.RWMutex // held for writing by Close
-	closed    bool
 	life      context.Context // of observers and idle workers
 	end       context.CancelFunc
 	workers   workers
@@ -127,9 +124,6 @@ func New(o Options) (*Engine, error) {
 	for _, n := range notices {
 		e.o.Notice(n)
 	}
-	for _, o := range e.observers {
-		go o.work() // ends with Close
-	}
 	return e, nil
 }
 
@@ -152,7 +146,7 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 	for _, h := range hooks {
 		e.points[h.Point] = append(e.points[h.Point], h)
 		if h.info.Kind == hookpoint.KindObserve {
-			e.observers = append(e.observers, &observer{engine: e, pluginHook: h, queue: make(chan any, maxQueue), done: make(chan struct{})})
+			e.observers = append(e.observers, &observer{engine: e, pluginHook: h})
 		}
 	}
 	return problems
@@ -181,21 +175,9 @@ func (e *Engine) Order() []HookInfo {
 // Close ends the observers. Queued events are handled until ctx ends; then hooks that hang are abandoned, and the error reports how many of
 // their events are dropped. Later events are ignored. Transform and Gate continue to work, for calls that still run. Safe twice.
 func (e *Engine) Close(ctx context.Context) error {
-	e.observing.Lock()
-	for _, o := range e.observers {
-		if !e.closed {
-			close(o.queue)
-		}
-	}
-	e.closed = true
-	e.observing.Unlock()
 	var problems []error
 	for _, o := range e.observers {
-		select {
-		case <-o.done:
-		case <-ctx.Done():
-			problems = append(problems, o.leftBehind(ctx.Err()))
-		}
+		problems = append(problems, o.close(ctx))
 	}
 	e.end()
 	return errors.Join(problems...)

@@ -1,8 +1,9 @@
 package hooks
 
 import (
+	"context"
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -23,43 +24,58 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	}
 }
 
-// observer is the queue of one hook, with a goroutine that ends after Engine.Close, which waits for it.
+// observer is the queue of one hook. A goroutine handles the events and ends when none waits; Engine.Close waits for it.
 type observer struct {
 	engine *Engine
 	*pluginHook
-	queue   chan any
-	pending atomic.Int64  // number of events that are queued or being handled
-	behind  atomic.Bool   // the queue was full and has not been empty since
-	done    chan struct{} // closed when the goroutine has ended
+
+	mu     sync.Mutex
+	closed bool
+	queue  []any
+	behind bool          // the queue was full and has not been empty since
+	done   chan struct{} // closed when the goroutine ends; nil while none runs
 }
 
 // push queues an event. It reports true when the queue is full for the first time since it was empty.
 func (o *observer) push(in any) (overflow bool) {
-	o.engine.observing.RLock()
-	defer o.engine.observing.RUnlock()
-	if o.engine.closed || o.plugin.quarantined() != "" {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.closed || o.plugin.quarantined() != "":
 		return false
+	case len(o.queue) == maxQueue:
+		overflow, o.behind = !o.behind, true
+		return overflow
 	}
-	select {
-	case o.queue <- in:
-		o.pending.Add(1)
-		return false
-	default:
-		return !o.behind.Swap(true)
+	o.queue = append(o.queue, in)
+	if o.done == nil {
+		o.done = make(chan struct{})
+		go o.work()
 	}
+	return false
 }
 
 func (o *observer) work() {
-	defer close(o.done)
-	for in := range o.queue {
-		if len(o.queue) == 0 {
-			o.behind.Store(false)
-		}
+	for in := o.next(); in != nil; in = o.next() {
 		if o.plugin.quarantined() == "" && o.engine.life.Err() == nil {
 			o.handle(in)
 		}
-		o.pending.Add(-1)
 	}
+}
+
+// next takes the next event from the queue. If none waits, it returns nil, and the goroutine ends.
+func (o *observer) next() (in any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.queue) == 0 {
+		close(o.done)
+		o.queue, o.done = nil, nil
+		return nil
+	}
+	in, o.queue[0] = o.queue[0], nil
+	o.queue = o.queue[1:]
+	o.behind = o.behind && len(o.queue) > 0
+	return in
 }
 
 // handle calls the handler. If it hangs, it is abandoned at its deadline, or when the engine is closed.
@@ -79,10 +95,22 @@ func (o *observer) handle(in any) {
 	}
 }
 
-// leftBehind returns an error if events are not handled yet, for a reason. They are dropped.
-func (o *observer) leftBehind(reason error) error {
-	if n := o.pending.Load(); n > 0 {
-		return o.error(fmt.Errorf("left behind with %d events unhandled: %w", n, reason))
+// close refuses later events and waits until the queued ones are handled. If ctx ends first, they are dropped, and the error has their number.
+func (o *observer) close(ctx context.Context) error {
+	o.mu.Lock()
+	o.closed = true
+	done := o.done
+	o.mu.Unlock()
+	if done != nil {
+		select {
+		case <-done:
+		case <-ctx.Done():
+		}
 	}
-	return nil
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done == nil {
+		return nil
+	}
+	return o.error(fmt.Errorf("left behind with %d events unhandled: %w", 1+len(o.queue), ctx.Err()))
 }
