@@ -165,6 +165,38 @@ func wantRebuilt(t *testing.T, dir string, texts map[string]string, lost map[str
 	}
 }
 
+// SQLite does not open a file that was cut off. A rebuild has the rows of its pages, unchanged.
+func TestRebuildOfCutOffFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tenon.db")
+	long(t, dir, 40)
+	info, err := os.Stat(path)
+	must(t, err)
+	must(t, os.Truncate(path, info.Size()*3/4))
+	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, store.ErrCorrupt) {
+		t.Fatalf("Open = %v, want ErrCorrupt", err)
+	}
+	out, err := Rebuild(t.Context(), Options{Path: path, Version: "1.2.3"})
+	must(t, err)
+	if out.Sessions != 2 || len(out.Lost) == 0 {
+		t.Errorf("Rebuild = %+v, want 2 sessions and lost rows", out)
+	}
+	s := openAt(t, dir)
+	wantSound(t, s)
+	got, _ := readAll(t, s, "ses_a")
+	for id, text := range got {
+		var n int
+		if _, err := fmt.Sscanf(id, "prt_%d", &n); err != nil || text != content("ses_a", n) {
+			t.Errorf("%s = %.20q, %v", id, text, err)
+		}
+	}
+	if len(got) < 20 {
+		t.Errorf("%d of 40 parts came back", len(got))
+	}
+	must(t, s.Close())
+}
+
 // A rebuild keeps what belongs to no message.
 func TestRebuildKeepsTheRest(t *testing.T) {
 	t.Parallel()

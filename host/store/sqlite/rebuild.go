@@ -78,9 +78,9 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 		return nil, nil, err
 	}
 	s := &Store{path: path, version: o.Version, log: o.Logger, steps: schema(), node: node.New(path + "-nodes")}
-	c, err := database.Connect(ctx, database.URI(path))
+	c, err := s.openFile(ctx, "&_pragma=writable_schema(1)") // with it, SQLite reads a file that was cut off
 	if err != nil {
-		return nil, nil, s.explain(err)
+		return nil, nil, err
 	}
 	if err = c.Script(ctx, "PRAGMA busy_timeout=0; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT"); err == nil {
 		err = s.current(ctx, c)

@@ -96,7 +96,7 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 	for {
 		before, _ := os.Stat(s.path) // nil if it is missing
-		c, err := s.openFile(ctx)
+		c, err := s.openFile(ctx, "")
 		if err != nil {
 			return nil, err
 		}
@@ -121,8 +121,8 @@ func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 }
 
 // openFile connects to the file. It sets the mode of a new file, which is still empty, by its name: opening and closing the file here would
-// release the locks of another Store of this process.
-func (s *Store) openFile(ctx context.Context) (*database.Conn, error) {
+// release the locks of another Store of this process. options are added to the URI.
+func (s *Store) openFile(ctx context.Context, options string) (*database.Conn, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, s.explainFile(err)
 	}
@@ -138,7 +138,7 @@ func (s *Store) openFile(ctx context.Context) (*database.Conn, error) {
 			}
 		}
 	}
-	c, err := database.Connect(ctx, database.URI(s.path))
+	c, err := database.Connect(ctx, database.URI(s.path)+options)
 	if err != nil {
 		return nil, s.explain(err)
 	}

@@ -85,7 +85,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 		}
 		return Fail(ExitStore, err, "wait for "+process+", or "+w.fresh)
 	}
-	corrupt := "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
+	corrupt := "tenon session repair saves what can be read; or move the database away, or choose another data directory with --data-dir DIR"
 	if damage, ok := errors.AsType[*store.DamageError](err); ok {
 		corrupt = RepairFix(damage.Rows) + "; undamaged data is kept"
 	}

@@ -55,7 +55,7 @@ func TestRemedyWording(t *testing.T) {
 		"file, denied":    {&fs.PathError{Op: "write", Path: "x", Err: syscall.EACCES}, "make the file and its directory readable", "make the file and its directory readable"},
 		"file, read-only": {&fs.PathError{Op: "write", Path: "x", Err: syscall.EROFS}, "make the file and its directory writable", "make the file and its directory writable"},
 		"read-only":       {fmt.Errorf("x: %w", store.ErrReadOnly), "make the data directory writable, or choose another with --data-dir DIR", "make the data directory writable"},
-		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "run tenon doctor; move the database away", "run tenon doctor"},
+		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "tenon session repair saves what can be read; or move the database away", "tenon session repair"},
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
 		"older":           {fmt.Errorf("%w: x: %w", store.ErrOlder, &store.OwnedError{PID: 7}), "wait for that process or stop it", "wait for that process or stop it"},
 		"locked":          {fmt.Errorf("x: %w", store.ErrUnavailable), "stop the process that holds the lock", "stop the process that holds the lock"},

@@ -54,7 +54,7 @@ func Commands(a *cli.App) cli.Commands {
 		"session export":    {Run: g.runExport, Flags: g.export.flags()},
 		"session import":    {Run: g.runImport, Flags: cli.Flags{"force": &g.force}},
 		"session gc":        {Run: g.collect, Flags: cli.Flags{"dry-run": &g.dry, "archived-days": &g.days}},
-		"session repair":    {Run: g.OnStore(g.repair)},
+		"session repair":    {Run: g.OnPlace(g.repair)},
 	}
 }
 

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -20,7 +21,15 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
-func (g *group) repair(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
+func (g *group) repair(ctx context.Context, w *cli.Workspace, args []string) (err error) {
+	s, err := w.OpenStore(ctx)
+	if errors.Is(err, store.ErrCorrupt) && len(args) == 0 {
+		return rebuild(ctx, w)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if len(args) == 0 {
 		return repairAll(ctx, w, s)
 	}
@@ -39,7 +48,10 @@ func repairAll(ctx context.Context, w *cli.Workspace, s store.Store) error {
 	var sessions []string
 	for _, row := range rows {
 		if row.Type == store.DamagedStore {
-			return rebuild(ctx, w, s)
+			if err := s.Close(); err != nil {
+				return err
+			}
+			return rebuild(ctx, w)
 		}
 		if !slices.Contains(sessions, row.Session) {
 			sessions = append(sessions, row.Session)
@@ -90,11 +102,8 @@ func plainName(id string) string {
 	}, id)
 }
 
-// rebuild closes the store and writes a new database.
-func rebuild(ctx context.Context, w *cli.Workspace, s store.Store) error {
-	if err := s.Close(); err != nil {
-		return err
-	}
+// rebuild writes a new database. The store must be closed.
+func rebuild(ctx context.Context, w *cli.Workspace) error {
 	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
 	if err != nil {
 		return err
