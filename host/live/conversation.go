@@ -21,6 +21,7 @@ type Conversation struct {
 	IDs     *sdk.IDs
 	Journal *journal
 
+	updates  sync.Mutex // held while a change of the session is made and recorded, so that the last row has all changes
 	mu       sync.Mutex
 	session  *sdk.Session
 	messages []sdk.MessageWithParts // from the last compaction on, in the order of the store
@@ -130,15 +131,20 @@ func (c *Conversation) SessionCopy() *sdk.Session {
 }
 
 // UpdateSession changes the session row and records it.
-func (c *Conversation) UpdateSession(change func(*sdk.Session)) {
+func (c *Conversation) UpdateSession(change func(*sdk.Session)) { c.changeSession(change, nil, nil) }
+
+// changeSession is UpdateSession together with other changes: all become durable or none.
+func (c *Conversation) changeSession(change func(*sdk.Session), with []store.Op, events []sdk.Event) {
+	c.updates.Lock()
+	defer c.updates.Unlock()
 	c.mu.Lock()
 	change(c.session)
 	c.session.Time.Updated = Now()
 	s := *c.session
 	c.mu.Unlock()
-	c.Journal.Put([]store.Op{store.PutSession{Session: &s}}, sdk.Event{
+	c.Journal.Put(append(with, store.PutSession{Session: &s}), append(events, sdk.Event{
 		Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: s},
-	})
+	})...)
 }
 
 // Add appends a message with its parts and records them together with other changes: all become durable or none.
@@ -263,23 +269,18 @@ func (c *Conversation) Locked(f func()) {
 // RemoveMessages removes messages and changes the session in one step, then reads the conversation again. It returns the damaged rows that are
 // left out.
 func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change func(*sdk.Session)) ([]store.Damage, error) {
-	s := c.SessionCopy()
-	change(s)
-	s.Time.Updated = Now()
-	ops := []store.Op{store.PutSession{Session: s}}
-	events := []sdk.Event{{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}}}
+	ops, events := []store.Op{}, []sdk.Event{}
 	for _, id := range ids {
 		ops = append(ops, store.RemoveMessage{MessageID: id})
-		events = append(events, sdk.Event{Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: s.ID, MessageID: id}})
+		events = append(events, sdk.Event{Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: c.ID(), MessageID: id}})
 	}
-	c.Journal.Put(ops, events...)
+	c.changeSession(change, ops, events)
 	if err := c.Journal.Flush(ctx); err != nil {
 		return nil, err
 	}
-	messages, damaged, err := Load(ctx, c.Journal.store, s.ID)
+	messages, damaged, err := Load(ctx, c.Journal.store, c.ID())
 	if err == nil {
-		kept := *s
-		c.Locked(func() { c.messages, c.session = messages, &kept })
+		c.Locked(func() { c.messages = messages })
 	}
 	return damaged, err
 }

@@ -2,8 +2,10 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -48,6 +50,67 @@ func TestLoadPassesDamage(t *testing.T) {
 		messages, _, err := Load(t.Context(), s, "ses_1")
 		if err != nil || len(messages) != 20 || messages[0].Info.Head().ID != "0" {
 			t.Errorf("%d damaged messages: Load() = %d messages, %v; want 20", damaged, len(messages), err)
+		}
+	}
+}
+
+// sessionStore keeps the session rows that were put, and calls before before it appends.
+type sessionStore struct {
+	store.Store
+	before func()
+	rows   []sdk.Session
+}
+
+func (s *sessionStore) Append(_ context.Context, _ store.Token, ops []store.Op) (uint64, error) {
+	s.before()
+	for _, op := range ops {
+		if p, ok := op.(store.PutSession); ok {
+			s.rows = append(s.rows, *p.Session)
+		}
+	}
+	return 0, nil
+}
+
+func (s *sessionStore) Messages(context.Context, string, store.Page) ([]sdk.MessageWithParts, error) {
+	return nil, nil
+}
+
+// A title that arrives while messages are removed is kept.
+func TestRemoveMessagesKeepsUpdates(t *testing.T) {
+	t.Parallel()
+	s := &sessionStore{}
+	c := &Conversation{Journal: newJournal(t.Context(), s, store.Token{}, func(sdk.Event) {}), session: &sdk.Session{Revert: &sdk.Revert{}}}
+	s.before = sync.OnceFunc(func() { c.UpdateSession(func(s *sdk.Session) { s.Title = "title" }) })
+	_, err := c.RemoveMessages(t.Context(), []string{"msg_1"}, func(s *sdk.Session) { s.Revert = nil })
+	c.UpdateSession(func(s *sdk.Session) { s.Cost = 1 })
+	if err := errors.Join(err, c.Journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if last := s.rows[len(s.rows)-1]; last.Title != "title" || last.Revert != nil || last.Cost != 1 {
+		t.Errorf("stored session %+v, want all changes", last)
+	}
+}
+
+// Changes of the session by several goroutines are stored in the order in which they were made: the last row has all of them.
+func TestSessionUpdatesInOrder(t *testing.T) {
+	t.Parallel()
+	s := &sessionStore{before: func() {}}
+	c := &Conversation{Journal: newJournal(t.Context(), s, store.Token{}, func(sdk.Event) {}), session: &sdk.Session{}}
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() {
+			for range 2000 {
+				c.UpdateSession(func(s *sdk.Session) { s.Cost++ })
+			}
+		})
+	}
+	running.Wait()
+	if err := c.Journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range s.rows {
+		if row.Cost != sdk.USD(i+1) {
+			t.Fatalf("row %d has the cost %v", i, row.Cost)
 		}
 	}
 }
