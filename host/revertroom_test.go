@@ -66,6 +66,27 @@ func TestRevertDirectoryInTheWay(t *testing.T) {
 	}
 }
 
+// So do those in a directory that the user put in the place of a file that the session changed, which force does not empty.
+func TestRevertDirectoryReplacesFile(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("f", "one")
+	start := k.state()
+	id := k.session()
+	k.turn(id, k.bash, func() { k.write("f", "two") })
+	k.remove("f")
+	k.write("f/mine", "mine")
+	before := k.state()
+	_, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id, Force: true})
+	if !errors.Is(err, snapshot.ErrChanged) || !strings.Contains(err.Error(), "f/mine") {
+		t.Errorf("Revert() = %v, want ErrChanged and the file", err)
+	}
+	k.is("after the refusal", before)
+	k.remove("f/mine")
+	k.revert(host.RevertOptions{SessionID: id, Force: true})
+	k.is("after the revert", start)
+}
+
 // Directories without files give way to a restored file, whatever their names are.
 func TestRevertEmptyDirectoryInTheWay(t *testing.T) {
 	t.Parallel()

@@ -127,7 +127,7 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 	}
 	defer root.Close()
 	_ = root.Remove(tempName(name)) // of a step that was cut off; usually there is none
-	if now.Directory() && !s.From.Exists() && s.To.Exists() && !s.To.Directory() {
+	if now.Directory() && s.To.Exists() && !s.To.Directory() && (!s.From.Exists() || now.Same(s.From)) {
 		if err := removeTree(root, name); err != nil {
 			return fmt.Errorf("%w: %w", ErrChanged, err)
 		}
@@ -148,7 +148,7 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 	if now.Hash == s.To.Hash && now.kind() == s.To.kind() { // the permissions alone
 		return root.Chmod(name, fileMode(s.To.Mode))
 	}
-	if now.Directory() || s.To.Directory() && now.Exists() {
+	if s.To.Directory() && now.Exists() {
 		if err := root.Remove(name); err != nil {
 			return err
 		}
