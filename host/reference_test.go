@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
@@ -168,5 +169,29 @@ func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// countedAgents counts how often its agents are listed.
+type countedAgents struct {
+	*plugin
+	listed atomic.Int64
+}
+
+func (p *countedAgents) Agents() []sdk.Agent {
+	p.listed.Add(1)
+	return p.plugin.Agents()
+}
+
+// A pasted text may have thousands of words that begin with @: the plugins list their agents once for all of them.
+func TestManyMentions(t *testing.T) {
+	t.Parallel()
+	p := &countedAgents{plugin: base(newModel(t, say("one"), say("many")))}
+	k := start(t, nil, p)
+	k.prompt("@nobody")
+	one := p.listed.Swap(0)
+	k.prompt(strings.Repeat("@nobody ", 1000))
+	if many := p.listed.Load(); many > one {
+		t.Errorf("agents were listed %d times for 1000 mentions, %d times for one", many, one)
 	}
 }

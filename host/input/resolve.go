@@ -38,6 +38,7 @@ type Resolver struct {
 
 	err        error // the first attachment that cannot be used
 	references references
+	subagents  []sdk.Agent // asked for at the first mention that names no file: a pasted text may be full of them
 }
 
 // Parts returns the parts of a prompt: the parts of the command c, with text as its arguments, and the given parts, resolved.
@@ -144,7 +145,7 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 // quotes.
 func (r *Resolver) local(text string, start, end int, confined bool) (name string, found sdk.Parts) {
 	written := text[start:end]
-	for _, candidate := range []string{written, strings.TrimRight(written, ".:!?")} {
+	for _, candidate := range slices.Compact([]string{written, strings.TrimRight(written, ".:!?")}) {
 		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
 		if name = candidate; quoted(name) {
 			name = name[1 : len(name)-1]
@@ -184,10 +185,10 @@ func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 		}
 		return r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})
 	}
-	i := slices.IndexFunc(r.Generation.Agents(), func(a sdk.Agent) bool {
-		return a.Name == name && a.Mode != sdk.ModePrimary && !a.Hidden
-	})
-	if i < 0 {
+	if r.subagents == nil {
+		r.subagents = r.Generation.Subagents()
+	}
+	if !slices.ContainsFunc(r.subagents, func(a sdk.Agent) bool { return a.Name == name }) {
 		return nil
 	}
 	return r.agent(&sdk.AgentPart{Name: name, Source: source})
