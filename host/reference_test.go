@@ -188,9 +188,9 @@ func TestManyMentions(t *testing.T) {
 	t.Parallel()
 	p := &countedAgents{plugin: base(newModel(t, say("one"), say("many")))}
 	k := start(t, nil, p)
-	k.prompt("@nobody")
+	k.prompt("@missing")
 	one := p.listed.Swap(0)
-	k.prompt(strings.Repeat("@nobody ", 1000))
+	k.prompt(strings.Repeat("@missing ", 1000))
 	if many := p.listed.Load(); many > one {
 		t.Errorf("agents were listed %d times for 1000 mentions, %d times for one", many, one)
 	}

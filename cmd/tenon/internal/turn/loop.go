@@ -263,7 +263,7 @@ func (t *Turn) allRefused(o *view.Outcome) error {
 		return nil
 	}
 	return cli.Fail(cli.ExitRefused, fmt.Errorf("every tool call was refused (%d)", len(t.calls)),
-		"allow them with rules under permission in tenon.json, or with --auto; tenon session show prints the calls")
+		"allow them with rules under permission in tenon.json; --auto allows those that need no rule; tenon session show prints the calls")
 }
 
 // onlyRefused reports whether the ledger contains shell commands of a command's template, and all were refused.
