@@ -122,6 +122,9 @@ func NewTransport() *http.Transport {
 		MaxIdleConnsPerHost: 8,
 		DisableCompression:  true,
 		ReadBufferSize:      32 << 10,
+		// Otherwise a connection that died without a word, such as while the machine slept, would be used until the request's timeout, and by the
+		// next attempt again.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second},
 
 		MaxResponseHeaderBytes: 256 << 10,
 	}

@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// deadable is a connection that can stop to deliver what is written, without an error, as after the machine slept.
+type deadable struct {
+	net.Conn
+	dead *atomic.Bool
+}
+
+func (c deadable) Write(p []byte) (int, error) {
+	if c.dead.Load() {
+		return len(p), nil
+	}
+	return c.Conn.Write(p)
+}
+
+// pipes is a listener without a network.
+type pipes struct {
+	conns  chan net.Conn
+	closed context.Context
+	close  context.CancelFunc
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+func (l *pipes) Close() error { l.close(); return nil }
+func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestDeadConnection: a request on a connection of HTTP/2 that died without a word fails before its timeout, and the next one uses another
+// connection.
+func TestDeadConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		listener := &pipes{conns: make(chan net.Conn)}
+		listener.closed, listener.close = context.WithCancel(t.Context())
+		server := &httptest.Server{Listener: listener, EnableHTTP2: true, Config: &http.Server{
+			Handler:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data":[]}`) }),
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // of the connection that broke off
+		}}
+		server.StartTLS()
+		defer server.Close()
+		var dead *atomic.Bool // of the latest connection
+		transport := NewTransport()
+		defer transport.CloseIdleConnections()
+		transport.Proxy = nil
+		transport.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool()}
+		transport.TLSClientConfig.RootCAs.AddCert(server.Certificate())
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			listener.conns <- theirs
+			dead = &atomic.Bool{}
+			return deadable{ours, dead}, nil
+		}
+		info := sdk.ProviderInfo{ID: "p", BaseURL: "https://example.com"}
+		conn, err := Open(Setup{Info: info, Options: NewOptions(&info), Transport: transport, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := func() error {
+			_, err := List(t.Context(), conn, "models", "data", func(*struct{}) sdk.Model { return sdk.Model{} })
+			return err
+		}
+		if err := list(); err != nil {
+			t.Fatal(err)
+		}
+		dead.Store(true)
+		began := time.Now()
+		var failed *sdk.ProviderError
+		if err := list(); !errors.As(err, &failed) || failed.StatusCode != 0 || time.Since(began) > time.Minute {
+			t.Errorf("on the dead connection: %v after %v, want a failure within a minute", err, time.Since(began))
+		}
+		if err := list(); err != nil {
+			t.Errorf("the next request: %v", err)
+		}
+	})
+}
