@@ -9,11 +9,14 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -75,6 +78,12 @@ func Host(location string) string {
 	return location + "-aiplatform.googleapis.com"
 }
 
+// tokenTimeout limits a request for a token; Google's libraries have no limit.
+const tokenTimeout = 30 * time.Second
+
+// maxRedirects limits the redirects of such a request.
+const maxRedirects = 3
+
 // source requests tokens. It opens Application Default Credentials with the first request and refreshes its token.
 type source struct {
 	mu     sync.Mutex
@@ -85,23 +94,40 @@ func (s *source) authorize(req *http.Request, _ []byte) error {
 	if strings.HasPrefix(req.Header.Get("Authorization"), "Bearer ") {
 		return nil // the user's own token
 	}
-	token, err := s.token(req.Context())
-	if err != nil {
-		return err
+	ctx := req.Context()
+	var token *oauth2.Token
+	done := make(chan error, 1)
+	go func() { // ends with its requests: those for a token have tokenTimeout, and the end of ctx does not end them
+		client := &http.Client{Timeout: tokenTimeout, CheckRedirect: httpx.CheckRedirect(maxRedirects, "token_uri of the credentials")}
+		found, err := s.token(context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, client))
+		token = found
+		done <- err
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("application default credentials of Google Cloud: %w; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", err)
+		}
+		token.SetAuthHeader(req)
+		return nil
 	}
-	token.SetAuthHeader(req)
-	return nil
 }
 
 func (s *source) token(ctx context.Context) (*oauth2.Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tokens == nil {
-		found, err := google.FindDefaultCredentials(context.WithoutCancel(ctx), scope)
+		found, err := google.FindDefaultCredentials(ctx, scope)
 		if err != nil {
-			return nil, fmt.Errorf("no Google Cloud credentials (application default): %w; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", err)
+			return nil, err
 		}
 		s.tokens = found.TokenSource
 	}
-	return s.tokens.Token()
+	token, err := s.tokens.Token()
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode >= http.StatusInternalServerError {
+		err = &oauth.Error{Status: refused.Response.StatusCode} // see oauth.Passing
+	}
+	return token, err
 }

@@ -1,6 +1,7 @@
 package vertex_test
 
 import (
+	"context"
 	"crypto"
 	"crypto/rand"
 	"crypto/rsa"
@@ -9,7 +10,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,10 +20,15 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // tokens is Google's server of tokens and the metadata server of a machine. Every second token ends at once.
 type tokens struct {
@@ -150,5 +158,47 @@ func TestCredentials(t *testing.T) {
 				t.Errorf("sent %q and %q, want another token after the end of the first", first, second)
 			}
 		})
+	}
+}
+
+// TestTokenServerFails: the end of a request ends the wait for a token, and a server that fails is not taken for a refusal.
+func TestTokenServerFails(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/fails" {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(server.CloseClientConnections)
+	authorize := func(ctx context.Context, path string) error {
+		file := filepath.Join(t.TempDir(), "credentials.json")
+		data := fmt.Sprintf(`{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r","token_uri":%q}`, server.URL+path)
+		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+		info := sdk.ProviderInfo{ID: "google-vertex", Options: sdk.Object{"project": "p"}}
+		authorize, err := vertex.Setup(&info, wire.NewOptions(&info), "v1", "google", "us-central1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, info.BaseURL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return authorize(req, nil)
+	}
+	if err := authorize(t.Context(), "/fails"); !oauth.Passing(err) {
+		t.Errorf("a server that fails: %v, want an error that may pass", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	if err := authorize(ctx, "/stalls"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a server without an answer: %v, want %v", err, context.Canceled)
 	}
 }

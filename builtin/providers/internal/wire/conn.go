@@ -205,7 +205,7 @@ func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[stri
 		err = c.Authorize(req, r.Body)
 	}
 	if err != nil {
-		return nil, nil, &authError{err, c.Info.Authorize != nil && oauth.Passing(err)}
+		return nil, nil, &authError{err, oauth.Passing(err)}
 	}
 	for name, value := range signed {
 		req.Header.Set(name, value)
