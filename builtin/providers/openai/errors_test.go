@@ -98,6 +98,8 @@ func TestErrorsInAStream(t *testing.T) {
 	}{
 		"vllm":            {`data: {"object":"error","message":"it broke","type":"BadRequestError","param":null,"code":400}`, both[:1], 400, "it broke"},
 		"fastapi":         {`data: {"detail":"it broke"}`, both[:1], 200, "it broke"},
+		"choice":          {`data: {"choices":[{"index":0,"delta":{"content":""},"error":{"code":402,"message":"it broke"}}]}`, both[:1], 402, "it broke"},
+		"groq":            {`data: {"choices":[],"x_groq":{"error":"it broke"}}`, both[:1], 200, "it broke"},
 		"text code":       {`data: {"error":{"message":"it broke","type":"None","code":"503"}}`, both, 503, "it broke"},
 		"event":           {"event: error\n" + `data: {"message":"it broke","code":429}`, both, 429, "it broke"},
 		"event of a text": {"event: error\ndata: it broke", both, 200, "it broke"},

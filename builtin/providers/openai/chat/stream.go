@@ -105,27 +105,36 @@ func (d *decoder) Finish() {
 }
 
 func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
-	failed := wire.Present(chunk.Error)
+	var failed []byte // the error, or the event if that is one
+	if wire.Present(chunk.Error) {
+		failed = data
+	}
 	usage := chunk.Usage
 	if g := chunk.Groq; g != nil {
-		failed = failed || wire.Present(g.Error)
+		if wire.Present(g.Error) {
+			failed = g.Error
+		}
 		if wire.Present(g.Usage) {
 			usage = g.Usage
 		}
 	}
-	if chunk.Choices == nil && !failed { // the errors of vLLM, and of servers on FastAPI
+	if chunk.Choices == nil && failed == nil { // the errors of vLLM, and of servers on FastAPI
 		var other struct {
 			Object string          `json:"object"`
 			Detail json.RawMessage `json:"detail"`
 		}
-		failed = json.Unmarshal(data, &other) == nil && (other.Object == "error" || wire.Present(other.Detail))
+		if json.Unmarshal(data, &other) == nil && (other.Object == "error" || wire.Present(other.Detail)) {
+			failed = data
+		}
 	}
 	for i := range chunk.Choices {
 		choice := &chunk.Choices[i]
 		if choice.Index != 0 {
 			continue
 		}
-		failed = failed || wire.Present(choice.Error)
+		if wire.Present(choice.Error) {
+			failed = choice.Error
+		}
 		if wire.Present(choice.Usage) {
 			usage = choice.Usage
 		}
@@ -143,8 +152,8 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
 	if tokens, ok := tokensOf(usage); ok {
 		d.Tokens = tokens
 	}
-	if failed {
-		d.Fail(&wire.Refusal{Body: data})
+	if failed != nil {
+		d.Fail(&wire.Refusal{Body: failed})
 	}
 }
 
