@@ -49,6 +49,16 @@ func TestAnswerWithoutMessageStop(t *testing.T) {
 	}
 }
 
+// TestUnreadableUsage: counts of an unexpected type do not cost the answer.
+func TestUnreadableUsage(t *testing.T) {
+	t.Parallel()
+	stream := event(start) + event(textOpen) + textDelta("hi") + event(`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":"many","output_tokens":5}}`) + event(stop)
+	events, err := wiretest.Decode(t.Context(), anthropic.Open, wiretest.Info(), wiretest.Hello(), []byte(stream))
+	if want := (sdk.Tokens{Total: 12, Input: 3, Output: 5, Cache: sdk.CacheCount{Read: 4}}); err != nil || events[len(events)-1].Tokens != want {
+		t.Errorf("%+v, %v, want the tokens %+v", events, err, want)
+	}
+}
+
 // The arguments of a call may come whole, and are missing if they are null.
 func TestWholeArguments(t *testing.T) {
 	t.Parallel()

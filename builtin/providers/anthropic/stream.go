@@ -157,12 +157,8 @@ type usage struct {
 	} `json:"iterations"`
 }
 
-// count decodes a usage into the counts so far, which keep the values that it lacks.
-func (d *decoder) count(raw json.RawMessage) {
-	if wire.Present(raw) {
-		d.Decode(raw, &d.usage)
-	}
-}
+// count decodes a usage into the counts so far, which keep the values that it lacks. An invalid count is left out, so that the answer is kept.
+func (d *decoder) count(raw json.RawMessage) { _ = json.Unmarshal(raw, &d.usage) }
 
 func (u *usage) tokens() sdk.Tokens {
 	compacted, input, output := false, 0.0, 0.0

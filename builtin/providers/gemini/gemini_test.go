@@ -387,6 +387,10 @@ func TestAnswers(t *testing.T) {
 	if err != nil || len(events) != 1 || events[0].Reason != sdk.FinishContentFilter {
 		t.Errorf("blocked prompt: %+v, %v", events, err)
 	}
+	events, err = decode(t, parts(`{"text":"a"}`)+event(`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":"many","candidatesTokenCount":3}}`))
+	if err != nil || events[len(events)-1].Tokens != (sdk.Tokens{Total: 3, Output: 3}) {
+		t.Errorf("a count of an unexpected type: %+v, %v, want the others", events, err)
+	}
 	events, err = decode(t, parts(`{"text":"a"}`)+parts(`{"text":"","thoughtSignature":"s"}`)+event(end))
 	want := sdk.Tokens{Total: 15, Input: 6, Output: 3, Reasoning: 2, Cache: sdk.CacheCount{Read: 4}}
 	for _, reason := range []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"} {

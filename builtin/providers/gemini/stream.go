@@ -172,7 +172,7 @@ func (d *decoder) Finish() {
 	d.endCall()
 	if d.usage != nil {
 		var u usage
-		d.Decode(d.usage, &u)
+		_ = json.Unmarshal(d.usage, &u) // an invalid count is left out, so that the answer is kept
 		d.Tokens = wire.Tokens(u.Prompt-u.Cached, u.Candidates, u.Thoughts, u.Cached, 0)
 	}
 	d.Answer.Finish()
