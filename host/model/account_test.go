@@ -132,3 +132,19 @@ func TestHangingList(t *testing.T) {
 		}
 	})
 }
+
+// TestRefreshOfAHangingList: a server that does not answer delays a listing for a limited time; the error names its provider.
+func TestRefreshOfAHangingList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		models := newModels(&sdk.Config{}, func(ctx context.Context) ([]sdk.Model, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+		start := time.Now()
+		list, err := models.List(t.Context(), model.ListOptions{Refresh: true})
+		if len(list) == 0 || err == nil || !strings.Contains(err.Error(), "known") || time.Since(start) > time.Minute {
+			t.Errorf("List() = %v, %v after %s, want the known models, and an error that names the provider, within a minute", list, err, time.Since(start))
+		}
+	})
+}

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -29,8 +30,12 @@ type ListOptions struct {
 	Configured bool
 }
 
-// configuredTimeout bounds the wait for the lists of servers that the configuration names.
-const configuredTimeout = 3 * time.Second
+const (
+	// configuredTimeout bounds the wait for the list of a server that the configuration names.
+	configuredTimeout = 3 * time.Second
+	// refreshTimeout bounds the wait for a list that the user asks for. The longest has 3 MiB.
+	refreshTimeout = time.Minute
+)
 
 // List lists the models of the providers that can be reached: configured ones, those whose key is
 // there, local servers that answer, and those that need nothing. The errors are from servers that were asked.
@@ -69,11 +74,9 @@ func (m *Models) listOf(ctx context.Context, id string, o ListOptions, local []s
 	case p.info.Local && !p.configured:
 		served, known = local, nil
 	case refresh:
-		served, err = m.served(ctx, id)
+		served, err = m.servedWithin(ctx, id, refreshTimeout)
 	case o.Configured && p.addressed:
-		limited, cancel := context.WithTimeout(ctx, configuredTimeout)
-		defer cancel()
-		served, err = m.served(limited, id)
+		served, err = m.servedWithin(ctx, id, configuredTimeout)
 	}
 	for _, model := range served {
 		if _, ok := known[model.ID]; (!ok || refresh) && m.listed(id, model.ID) {
@@ -132,6 +135,17 @@ func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 		if known, ok := known[list[i].ID]; ok {
 			list[i] = known
 		}
+	}
+	return list, err
+}
+
+// servedWithin is served with a time limit.
+func (m *Models) servedWithin(ctx context.Context, id string, limit time.Duration) ([]sdk.Model, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	list, err := m.served(limited, id)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, fmt.Errorf("provider %s: no list of models within %s", id, limit)
 	}
 	return list, err
 }
