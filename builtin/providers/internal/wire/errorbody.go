@@ -27,6 +27,7 @@ type serverError struct {
 //	[{"error": {…, "status": …}}]                        Google
 //	{"message": …, "type": …, "code": …}                 Mistral, vLLM, Cerebras
 //	{"detail": "…"}, {"detail": [{"msg": …}]}            servers on FastAPI
+//	{"Message": …}                                       AWS, for some refusals
 //	{"error": {"metadata": {"raw": "…"}}}                OpenRouter, with another server's body
 func readError(body []byte) serverError {
 	var v any
@@ -53,7 +54,7 @@ func errorValue(v any) serverError {
 }
 
 func errorObject(m map[string]any) serverError {
-	said := serverError{message: cmp.Or(Scalar(m["message"]), Scalar(m["msg"]))}
+	said := serverError{message: cmp.Or(Scalar(m["message"]), Scalar(m["msg"]), Scalar(m["Message"]))}
 	inner := cmp.Or(m["error"], m["errors"], m["detail"])
 	metadata, _ := m["metadata"].(map[string]any)
 	if inner != nil {

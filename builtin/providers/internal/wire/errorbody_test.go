@@ -24,6 +24,7 @@ func TestReadError(t *testing.T) {
 		"text":        {`{"error":"m"}`, said{"", "m", 0}},
 		"xai":         {`{"code":"bad argument","error":"m"}`, said{"bad argument", "m", 0}},
 		"flat":        {`{"object":"error","message":"m","type":"t","code":"3051"}`, said{"t", "m", 0}},
+		"aws":         {`{"Message":"m"}`, said{"", "m", 0}},
 		"detail":      {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`, said{"missing", "field required", 0}},
 		"openrouter":  {`{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}"}}}`, said{"", "Provider returned error: too many", 429}},
 		"text code":   {`{"error":{"message":"m","type":"None","code":"401"}}`, said{"None", "m", 401}},
