@@ -51,7 +51,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path:    "models/" + wire.Segment(wire.APIName(&req.Model)) + ":streamGenerateContent?alt=sse",
-		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out, tools: req.Tools} },
 	}, sink)
 }
 

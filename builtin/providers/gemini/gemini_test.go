@@ -103,7 +103,7 @@ func TestSchemas(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
 		"none":         {`{"type":"object","properties":{}}`, `null`},
 		"plain":        {`{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a","b"]}`, `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
-		"enum":         {`{"properties":{"a":{"enum":[1,2],"type":"integer"},"b":{"const":"x"}}}`, `{"properties":{"a":{"enum":["1","2"],"type":"string"},"b":{"enum":["x"],"type":"string"}},"type":"object"}`},
+		"enum":         {`{"properties":{"a":{"enum":[1,1000000],"type":"integer"},"b":{"const":"x"}}}`, `{"properties":{"a":{"enum":["1","1000000"],"type":"string"},"b":{"enum":["x"],"type":"string"}},"type":"object"}`},
 		"types":        {`{"properties":{"a":{"type":["string","null"]},"b":{"type":["string","number"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"},"b":{"anyOf":[{"type":"string"},{"type":"number"}]}},"type":"object"}`},
 		"array":        {`{"properties":{"a":{"type":"array"},"b":{"type":"array","items":{}}}}`, `{"properties":{"a":{"items":{"type":"string"},"type":"array"},"b":{"items":{"type":"string"},"type":"array"}},"type":"object"}`},
 		"reference":    {`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
@@ -377,6 +377,27 @@ func TestKeyOnly(t *testing.T) {
 		_, err := gemini.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("Open with the key %q = %v, want %q", key, err, want)
+		}
+	}
+}
+
+// TestEnumerations: values that were announced as texts come back as what they are; others are not changed.
+func TestEnumerations(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	req.Tools[0].Parameters = json.RawMessage(`{"properties":{"n":{"enum":[1,1000000]},"b":{"const":true},"s":{"enum":["1"]},"l":{"items":{"properties":{"n":{"enum":[2.50]}}}},"x":{}}}`)
+	for args, want := range map[string]string{
+		`{"n":"1000000","b":"true","s":"1","l":[{"n":"2.50"}],"x":"1"}`: `{"b":true,"l":[{"n":2.50}],"n":1000000,"s":"1","x":"1"}`,
+		`{"s":"1", "n":"7"}`: `{"s":"1", "n":"7"}`,
+		`{"n":1, "b":true}`:  `{"n":1, "b":true}`,
+	} {
+		events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), req, []byte(parts(`{"functionCall":{"name":"read","args":`+args+`}}`)+event(end)))
+		got := ""
+		for i := range events {
+			got += events[i].Text
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", args, got, err, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -28,7 +29,7 @@ var kept = []string{
 // arguments.
 func parameters(t *sdk.ToolDefinition) (any, error) {
 	var root map[string]any
-	if err := json.Unmarshal(wire.ObjectParameters(t), &root); err != nil {
+	if err := decode(wire.ObjectParameters(t), &root); err != nil {
 		return nil, fmt.Errorf("schema of a tool: %w", err)
 	}
 	if properties, _ := root["properties"].(map[string]any); len(properties) == 0 && root["$ref"] == nil {
@@ -36,6 +37,13 @@ func parameters(t *sdk.ToolDefinition) (any, error) {
 	}
 	c := converter{root: root}
 	return c.schema(root, 0), c.err
+}
+
+// decode decodes JSON and keeps its numbers as they are written.
+func decode(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(into)
 }
 
 // converter converts the parts of one schema.
@@ -141,14 +149,56 @@ func (c *converter) resolve(ref string) map[string]any {
 	return target
 }
 
+// allowed returns the values of an enumeration.
+func allowed(in map[string]any) []any {
+	if v, ok := in["const"]; ok {
+		return []any{v}
+	}
+	values, _ := in["enum"].([]any)
+	return values
+}
+
+// restored returns arguments of a call with the values of enumerations that setEnum made texts: the host checks them with the tool's own schema.
+func restored(t *sdk.ToolDefinition, args []byte) []byte {
+	var schema, v any
+	changed := false
+	if decode(t.Parameters, &schema) == nil && decode(args, &v) == nil {
+		v = restore(schema, v, &changed)
+	}
+	if changed {
+		args, _ = json.Marshal(v) // it was JSON
+	}
+	return args
+}
+
+// restore returns a value with those of enumerations in its properties and items. It does not look into references and alternatives.
+func restore(schema, v any, changed *bool) any {
+	in, _ := schema.(map[string]any)
+	properties, _ := in["properties"].(map[string]any)
+	switch v := v.(type) {
+	case string:
+		for _, one := range allowed(in) {
+			if _, isText := one.(string); !isText && fmt.Sprint(one) == v {
+				*changed = true
+				return one
+			}
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = restore(properties[name], v[name], changed)
+		}
+	case []any:
+		for i := range v {
+			v[i] = restore(in["items"], v[i], changed)
+		}
+	}
+	return v
+}
+
 // setEnum sets the allowed values, which the server takes as texts only.
 func setEnum(out, in map[string]any) {
-	values, _ := in["enum"].([]any)
-	if v, ok := in["const"]; ok {
-		values = []any{v}
-	}
 	var texts []string
-	for _, v := range values {
+	for _, v := range allowed(in) {
 		if v == nil {
 			out["nullable"] = true
 			continue

@@ -55,6 +55,7 @@ var promptCount = []byte(`"promptTokenCount"`)
 // decoder decodes an answer.
 type decoder struct {
 	*wire.Answer
+	tools []sdk.ToolDefinition
 	call  *wire.Call      // whose arguments arrive in pieces
 	args  any             // these so far; nil: none
 	usage json.RawMessage // the latest; decoded once, at the end
@@ -137,7 +138,7 @@ func (d *decoder) arguments(p *callPart) {
 		return // they were complete
 	}
 	if d.args == nil && wire.Present(p.Args) {
-		d.Arguments(d.call, string(p.Args))
+		d.whole(p.Args)
 		return
 	}
 	for i := range p.Partial {
@@ -162,9 +163,19 @@ func (d *decoder) endCall() {
 		if err != nil {
 			d.Fail(fmt.Errorf("%w: %w", wire.ErrMalformed, err))
 		}
-		d.Arguments(d.call, string(args))
+		d.whole(args)
 	}
 	d.call, d.args = nil, nil
+}
+
+// whole passes on all arguments of the call.
+func (d *decoder) whole(args []byte) {
+	for i := range d.tools {
+		if d.tools[i].ID == d.call.Tool {
+			args = restored(&d.tools[i], args)
+		}
+	}
+	d.Arguments(d.call, string(args))
 }
 
 // Finish ends the answer.
