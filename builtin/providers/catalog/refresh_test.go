@@ -31,6 +31,7 @@ const list = `{
 	}},
 	"google-vertex": {"npm": "@ai-sdk/google-vertex", "models": {"claude-new": {"name": "New", "family": "claude-sonnet", "limit": {"context": 2, "output": 1}}}},
 	"unknown": {"npm": "@ai-sdk/openai-compatible", "api": "https://attacker.example", "models": {"x": {"name": "x", "limit": {"context": 1, "output": 1}}}},
+	"groq": {"models": {}}, "mistral": null,
 	"of another form": {"npm": 1, "models": []}
 }`
 
@@ -94,8 +95,10 @@ func TestRefresh(t *testing.T) {
 	if models, err := next.CatalogModels("unknown"); models != nil || err != nil {
 		t.Errorf("an unknown provider = %v, %v", models, err)
 	}
-	if models, err := next.CatalogModels("openai"); len(models) < 10 || err != nil {
-		t.Errorf("a provider that the list lacks = %v, %v", models, err)
+	for provider, what := range map[string]string{"openai": "that the list lacks", "groq": "without models in the list", "mistral": "that is null"} {
+		if models, err := next.CatalogModels(provider); len(models) < 5 || err != nil {
+			t.Errorf("a provider %s = %d models, %v, want the snapshot", what, len(models), err)
+		}
 	}
 	next.RefreshCatalog() // a day did not pass
 	next.Wait()
