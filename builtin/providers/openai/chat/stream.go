@@ -18,7 +18,7 @@ type chunkEvent struct {
 	Error   json.RawMessage `json:"error"`
 	// Citations are the sources of the answer (Perplexity, xAI): each event has all of them.
 	Citations json.RawMessage `json:"citations"`
-	Groq      *struct {
+	Groq      struct {
 		Usage json.RawMessage `json:"usage"`
 		Error json.RawMessage `json:"error"`
 	} `json:"x_groq"`
@@ -105,35 +105,14 @@ func (d *decoder) Finish() {
 }
 
 func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
-	var failed []byte // the error, or the event if that is one
-	if wire.Present(chunk.Error) {
-		failed = data
-	}
 	usage := chunk.Usage
-	if g := chunk.Groq; g != nil {
-		if wire.Present(g.Error) {
-			failed = g.Error
-		}
-		if wire.Present(g.Usage) {
-			usage = g.Usage
-		}
-	}
-	if chunk.Choices == nil && failed == nil { // the errors of vLLM, and of servers on FastAPI
-		var other struct {
-			Object string          `json:"object"`
-			Detail json.RawMessage `json:"detail"`
-		}
-		if json.Unmarshal(data, &other) == nil && (other.Object == "error" || wire.Present(other.Detail)) {
-			failed = data
-		}
+	if wire.Present(chunk.Groq.Usage) {
+		usage = chunk.Groq.Usage
 	}
 	for i := range chunk.Choices {
 		choice := &chunk.Choices[i]
 		if choice.Index != 0 {
 			continue
-		}
-		if wire.Present(choice.Error) {
-			failed = choice.Error
 		}
 		if wire.Present(choice.Usage) {
 			usage = choice.Usage
@@ -145,6 +124,7 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
 		if choice.FinishReason != "" {
 			d.Reason = wire.FinishReason(choice.FinishReason)
 		}
+		d.refused(choice.Error, choice.Error)
 	}
 	if wire.Present(chunk.Citations) {
 		d.sources = chunk.Citations
@@ -152,8 +132,23 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
 	if tokens, ok := tokensOf(usage); ok {
 		d.Tokens = tokens
 	}
-	if failed != nil {
-		d.Fail(&wire.Refusal{Body: failed})
+	d.refused(chunk.Error, data)
+	d.refused(chunk.Groq.Error, chunk.Groq.Error)
+	if chunk.Choices == nil { // the errors of vLLM, and of servers on FastAPI
+		var other struct {
+			Object string          `json:"object"`
+			Detail json.RawMessage `json:"detail"`
+		}
+		if json.Unmarshal(data, &other) == nil && (other.Object == "error" || wire.Present(other.Detail)) {
+			d.Fail(&wire.Refusal{Body: data})
+		}
+	}
+}
+
+// refused ends the answer if the server sent an error; body contains it.
+func (d *decoder) refused(sent json.RawMessage, body []byte) {
+	if wire.Present(sent) {
+		d.Fail(&wire.Refusal{Body: body})
 	}
 }
 
