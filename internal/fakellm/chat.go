@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"time"
 )
 
 // fields is a JSON object.
@@ -27,7 +26,7 @@ func end(r Reply) []byte {
 	if r.calls > 0 {
 		reason = "tool_calls"
 	}
-	chunk := fields{"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": created(), "model": "fake-model"}
+	chunk := fields{"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": created, "model": "fake-model"}
 	chunk["choices"] = []any{fields{"index": 0, "delta": fields{}, "finish_reason": cmp.Or(r.finish, reason)}}
 	last := encode(chunk)
 	u := cmp.Or(r.usage, Usage{Input: 10, Output: 5})
@@ -46,8 +45,8 @@ func end(r Reply) []byte {
 	return out.Bytes()
 }
 
-// created is the time every answer reports; a constant keeps answers comparable.
-func created() int64 { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix() }
+// created is the time that every answer reports, so that answers can be compared: the beginning of 2026.
+const created = 1767225600
 
 // encode returns the JSON of v; what tests script always encodes. Invalid UTF-8 becomes U+FFFD.
 func encode(v any) []byte {

@@ -1,7 +1,6 @@
 package fakellm
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
@@ -79,16 +78,13 @@ func (r Request) IsTitle() bool {
 // Messages returns the messages in order.
 func (r Request) Messages() []Message {
 	var out []Message
-	for _, m := range list(r.Body["messages"]) {
-		out = append(out, chatMessage(object(m)))
+	for _, one := range list(r.Body["messages"]) {
+		m := object(one)
+		msg := Message{Role: str(m["role"]), ToolCallID: str(m["tool_call_id"])}
+		msg.Text, msg.Files = content(m["content"])
+		out = append(out, msg)
 	}
 	return out
-}
-
-func chatMessage(m map[string]any) Message {
-	msg := Message{Role: str(m["role"]), ToolCallID: str(m["tool_call_id"])}
-	msg.Text, msg.Files = content(m["content"])
-	return msg
 }
 
 // content reads a string or a list of content parts.
@@ -106,14 +102,6 @@ func content(v any) (text string, files []string) {
 		}
 	}
 	return text, files
-}
-
-func decodeBody(raw []byte) map[string]any {
-	var body map[string]any
-	if json.Unmarshal(raw, &body) != nil {
-		return nil
-	}
-	return body
 }
 
 func str(v any) string            { s, _ := v.(string); return s }

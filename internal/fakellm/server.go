@@ -1,6 +1,7 @@
 package fakellm
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -139,7 +140,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Raw: raw, Arrived: time.Now()}
-	req.Body, req.Time = decodeBody(raw), time.Now()
+	_ = json.Unmarshal(raw, &req.Body) // stays nil unless it is an object
+	req.Time = time.Now()
 	reply := s.pick(req)
 	out := &stream{w: w, control: http.NewResponseController(w), gone: r.Context().Done(), closed: s.done}
 	s.locked(func() {
@@ -195,7 +197,7 @@ func (s *Server) listModels(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	data := []any{}
 	for _, id := range s.models {
-		data = append(data, fields{"id": id, "object": "model", "created": created(), "owned_by": "fakellm"})
+		data = append(data, fields{"id": id, "object": "model", "created": created, "owned_by": "fakellm"})
 	}
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")

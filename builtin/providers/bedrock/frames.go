@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -51,22 +52,13 @@ func header(m eventstream.Message, name string) string {
 
 // refusal returns the error for an exception in the stream.
 func refusal(name, message string) error {
-	body, _ := json.Marshal(map[string]any{"message": message, "type": name, "code": statusOf(name)})
+	status := cmp.Or(statuses[name], http.StatusInternalServerError)
+	body, _ := json.Marshal(map[string]any{"message": message, "type": name, "code": status})
 	return &wire.Refusal{Body: body}
 }
 
-// statusOf returns the HTTP status of an exception, see
-// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html.
-func statusOf(name string) int {
-	switch name {
-	case "throttlingException":
-		return http.StatusTooManyRequests
-	case "validationException":
-		return http.StatusBadRequest
-	case "serviceUnavailableException":
-		return http.StatusServiceUnavailable
-	case "modelTimeoutException":
-		return http.StatusRequestTimeout
-	}
-	return http.StatusInternalServerError
+// statuses are the HTTP statuses of exceptions, see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html.
+var statuses = map[string]int{
+	"throttlingException": http.StatusTooManyRequests, "validationException": http.StatusBadRequest,
+	"serviceUnavailableException": http.StatusServiceUnavailable, "modelTimeoutException": http.StatusRequestTimeout,
 }

@@ -81,9 +81,6 @@ func Host(location string) string {
 // tokenTimeout limits a request for a token; Google's libraries have no limit.
 const tokenTimeout = 30 * time.Second
 
-// maxRedirects limits the redirects of such a request.
-const maxRedirects = 3
-
 // source requests tokens. It opens Application Default Credentials with the first request and refreshes its token.
 type source struct {
 	mu     sync.Mutex
@@ -98,7 +95,7 @@ func (s *source) authorize(req *http.Request, _ []byte) error {
 	var token *oauth2.Token
 	done := make(chan error, 1)
 	go func() { // ends with its requests: those for a token have tokenTimeout, and the end of ctx does not end them
-		client := &http.Client{Timeout: tokenTimeout, CheckRedirect: httpx.CheckRedirect(maxRedirects, "token_uri of the credentials")}
+		client := &http.Client{Timeout: tokenTimeout, CheckRedirect: httpx.CheckRedirect(3, "token_uri of the credentials")}
 		found, err := s.token(context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, client))
 		token = found
 		done <- err
