@@ -297,12 +297,30 @@ func (c *prefixCache) request(t *testing.T, body string) {
 	c.read, c.total = c.read+read, c.total+len(prefix)
 }
 
-func TestBlankTextBetweenSignedBlocks(t *testing.T) {
+// TestReasoningSentBack: signed blocks keep their places, which a blank text can mark. The server refuses blank texts elsewhere, and reasoning at the
+// end of an answer, where an interruption leaves it.
+func TestReasoningSentBack(t *testing.T) {
 	t.Parallel()
-	req := wiretest.Hello()
 	signed := sdk.ModelContent{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"signature": "sig"}}
-	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{signed, {Type: sdk.ContentText, Text: "\n"}, signed}})
-	if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); !strings.Contains(body, `"text":"\n"`) {
-		t.Errorf("signed blocks lost their places: %s", body)
+	unsigned := sdk.ModelContent{Type: sdk.ContentReasoning, Text: "hm"}
+	blank, text := sdk.ModelContent{Type: sdk.ContentText, Text: "\n"}, sdk.ModelContent{Type: sdk.ContentText, Text: "a"}
+	const thought, said = `{"type":"thinking","thinking":"hm","signature":"sig"}`, `{"type":"text","text":"a"}`
+	for name, c := range map[string]struct {
+		answer []sdk.ModelContent
+		want   string // the blocks of the answer; empty: no message
+	}{
+		"between signed blocks":    {[]sdk.ModelContent{signed, blank, signed, text}, thought + `,{"type":"text","text":"\n"},` + thought + "," + said},
+		"before unsigned":          {[]sdk.ModelContent{signed, text, blank, unsigned, text}, thought + "," + said + "," + said},
+		"at the end":               {[]sdk.ModelContent{signed, text, signed}, thought + "," + said},
+		"blank and signed at last": {[]sdk.ModelContent{text, blank, signed, blank}, said},
+		"alone":                    {[]sdk.ModelContent{signed}, ""},
+	} {
+		req := wiretest.Hello()
+		req.Params.Options = sdk.Object{"cacheControl": "none"}
+		req.Messages = []sdk.ModelMessage{req.Messages[0], {Role: sdk.RoleAssistant, Content: c.answer}, req.Messages[0]}
+		_, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req)
+		if _, after, found := strings.Cut(body, `{"role":"assistant","content":[`); found != (c.want != "") || !strings.HasPrefix(after, c.want) || found && !strings.HasPrefix(after[len(c.want):], `]}`) {
+			t.Errorf("%s: %s, want %s", name, body, c.want)
+		}
 	}
 }

@@ -22,7 +22,7 @@ type Blocks[B any] struct {
 	Results   func(*sdk.ModelMessage) []B
 	// Mark marks the end of a message for the server's cache; nil: no marks.
 	Mark func([]B) []B
-	// Separators reports that blank texts before reasoning are sent back, because signed blocks keep their places.
+	// Separators reports that blank texts before signed reasoning are sent back, because signed blocks keep their places.
 	Separators bool
 }
 
@@ -60,9 +60,13 @@ func (f *Blocks[B]) Turns(req *sdk.ModelRequest) []Message[B] {
 	return out
 }
 
-// assistant returns an earlier answer of the model, with its reasoning unchanged and in place. Servers refuse blank texts, and white space at the
-// end of a conversation.
+// assistant returns an earlier answer of the model, with its reasoning unchanged and in place. Servers refuse blank texts, white space at the
+// end of a conversation, and reasoning at the end of an answer, which an interruption leaves there.
 func (f *Blocks[B]) assistant(contents []sdk.ModelContent, last bool) (out []B) {
+	blank := func(c *sdk.ModelContent) bool { return c.Type == sdk.ContentText && strings.TrimSpace(c.Text) == "" }
+	for n := len(contents); n > 0 && (contents[n-1].Type == sdk.ContentReasoning || blank(&contents[n-1])); n-- {
+		contents = contents[:n-1]
+	}
 	for i := range contents {
 		c := &contents[i]
 		switch c.Type {
@@ -71,8 +75,11 @@ func (f *Blocks[B]) assistant(contents []sdk.ModelContent, last bool) (out []B) 
 			if last && i == len(contents)-1 {
 				text = strings.TrimRight(text, " \t\r\n")
 			}
-			separates := f.Separators && i+1 < len(contents) && contents[i+1].Type == sdk.ContentReasoning
-			if strings.TrimSpace(text) != "" || text != "" && separates {
+			separates := f.Separators && text != "" && blank(c) && contents[i+1].Type == sdk.ContentReasoning // a blank text is not the last
+			if separates {
+				_, separates = f.Reasoning(&contents[i+1])
+			}
+			if separates || !blank(c) {
 				out = append(out, f.Text(text))
 			}
 		case sdk.ContentReasoning:
