@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zalando/go-keyring"
 )
@@ -28,6 +29,21 @@ func (systemRing) Get(service, user string) (string, error) { return keyring.Get
 func (systemRing) Set(service, user, secret string) error   { return keyring.Set(service, user, secret) }
 func (systemRing) Delete(service, user string) error        { return keyring.Delete(service, user) }
 
+// ringTimeout limits an operation of the keyring, which asks the user to unlock it, perhaps on another screen.
+const ringTimeout = 30 * time.Second
+
+// answered calls f, an operation of the keyring, within ringTimeout.
+func answered(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }() // ends with the operation, which cannot be canceled
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(ringTimeout):
+		return fmt.Errorf("no answer within %s", ringTimeout)
+	}
+}
+
 // kept are the secrets of a credential in the keyring.
 type kept struct {
 	Key     string `json:"key,omitempty"`
@@ -51,7 +67,7 @@ func (s *Store) keep(name string, c *Credential) (*Credential, error) {
 	}
 	secret, err := json.Marshal(k)
 	if err == nil {
-		err = s.ring.Set(keyringService, s.entry(name), string(secret))
+		err = answered(func() error { return s.ring.Set(keyringService, s.entry(name), string(secret)) })
 	}
 	if errors.Is(err, keyring.ErrSetDataTooBig) {
 		return nil, fmt.Errorf("%w: %s: the secrets are too large for the keyring; sign in again without --keyring", ErrKeyring, name)
@@ -67,7 +83,11 @@ func (s *Store) unlock(name string, c *Credential) error {
 	if !c.Keyring {
 		return nil
 	}
-	secret, err := s.ring.Get(keyringService, s.entry(name))
+	var secret string
+	err := answered(func() (err error) {
+		secret, err = s.ring.Get(keyringService, s.entry(name))
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("%w did not return %s: %w; unlock it, or sign in again without --keyring", ErrKeyring, name, err)
 	}
@@ -84,7 +104,8 @@ func (s *Store) unlock(name string, c *Credential) error {
 
 // forget removes the entry of a credential that was in the keyring. It may be missing.
 func (s *Store) forget(name string) error {
-	if err := s.ring.Delete(keyringService, s.entry(name)); err != nil && !errors.Is(err, keyring.ErrNotFound) {
+	err := answered(func() error { return s.ring.Delete(keyringService, s.entry(name)) })
+	if err != nil && !errors.Is(err, keyring.ErrNotFound) {
 		return fmt.Errorf("%w: %w: %w; remove %q of the service %s", ErrLeftover, ErrKeyring, err, s.entry(name), keyringService)
 	}
 	return nil

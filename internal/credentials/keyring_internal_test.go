@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/zalando/go-keyring"
 )
@@ -207,6 +208,35 @@ func FuzzUnlock(f *testing.F) {
 		c := &Credential{Type: TypeKey, Keyring: true}
 		if err := s.unlock("n", c); err == nil && strings.ContainsAny(c.Key, "\r\n\x00") {
 			t.Errorf("secret %q gave the key %q", secret, c.Key)
+		}
+	})
+}
+
+// silentRing is a keyring that does not answer, such as a locked one whose window is on another screen.
+type silentRing struct {
+	ring
+	closed <-chan struct{}
+}
+
+func (r silentRing) Get(string, string) (string, error) {
+	<-r.closed
+	return "", keyring.ErrNotFound
+}
+
+// TestSilentKeyring: a keyring that does not answer is an error.
+func TestSilentKeyring(t *testing.T) {
+	t.Parallel()
+	s := Open(filepath.Join(t.TempDir(), File))
+	s.ring = &memoryRing{entries: map[string]string{}}
+	if err := s.Put(t.Context(), "provider/a", &Credential{Type: TypeKey, Key: "secret1", Keyring: true}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		closed := make(chan struct{})
+		defer close(closed)
+		s.ring = silentRing{closed: closed}
+		if c, err := s.Get("provider/a"); !errors.Is(err, ErrKeyring) || !strings.Contains(err.Error(), "no answer") {
+			t.Errorf("Get() = %+v, %v, want an error of the keyring", c, err)
 		}
 	})
 }
