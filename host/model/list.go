@@ -74,9 +74,9 @@ func (m *Models) listOf(ctx context.Context, id string, o ListOptions, local []s
 	case p.info.Local && !p.configured:
 		served, known = local, nil
 	case refresh:
-		served, err = m.servedWithin(ctx, id, refreshTimeout)
+		served, err = m.served(ctx, id, refreshTimeout)
 	case o.Configured && p.addressed:
-		served, err = m.servedWithin(ctx, id, configuredTimeout)
+		served, err = m.served(ctx, id, configuredTimeout)
 	}
 	for _, model := range served {
 		if _, ok := known[model.ID]; (!ok || refresh) && m.listed(id, model.ID) {
@@ -120,12 +120,17 @@ func (m *Models) Providers() []sdk.ProviderInfo {
 	return out
 }
 
-// served returns the models that a provider's server lists, described as in the catalog; none if it cannot list.
-func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
+// served returns the models that a provider's server lists within a time limit, described as in the catalog; none if it cannot list.
+func (m *Models) served(ctx context.Context, id string, limit time.Duration) ([]sdk.Model, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	p := m.providers[id]
-	list, err := m.list(ctx, id)
-	if errors.Is(err, errors.ErrUnsupported) {
+	list, err := m.list(limited, id)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
 		return nil, nil
+	case err != nil && limited.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("provider %s: no list of models within %s", id, limit)
 	}
 	known := p.models()
 	if p.info.AccountModels {
@@ -139,21 +144,8 @@ func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	return list, err
 }
 
-// servedWithin is served with a time limit.
-func (m *Models) servedWithin(ctx context.Context, id string, limit time.Duration) ([]sdk.Model, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	list, err := m.served(limited, id)
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("provider %s: no list of models within %s", id, limit)
-	}
-	return list, err
-}
-
 // askLocal asks all local servers for their models in parallel. The result lacks those that do not answer.
 func (m *Models) askLocal(ctx context.Context) map[string][]sdk.Model {
-	ctx, cancel := context.WithTimeout(ctx, localTimeout)
-	defer cancel()
 	out := map[string][]sdk.Model{}
 	var mu sync.Mutex
 	var asked sync.WaitGroup
@@ -161,8 +153,8 @@ func (m *Models) askLocal(ctx context.Context) map[string][]sdk.Model {
 		if !m.providers[id].info.Local || !m.enabled(id) {
 			continue
 		}
-		asked.Go(func() { // ends with ctx at the latest; waited for below
-			if found, err := m.served(ctx, id); err == nil {
+		asked.Go(func() { // ends after localTimeout at the latest; waited for below
+			if found, err := m.served(ctx, id, localTimeout); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				out[id] = found
