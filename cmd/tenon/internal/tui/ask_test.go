@@ -117,6 +117,18 @@ func TestReasonIsWrittenBelowTheQuestion(t *testing.T) {
 	}
 }
 
+// An answer from elsewhere, such as the end of the call, also ends the input of the reason.
+func TestReasonOfAnAnsweredQuestion(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 60, 16)
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}})
+	m.press('m', "m")
+	m.paste("use make test")
+	if m.Update(eventsMsg{{Properties: &sdk.PermissionReplied{SessionID: "ses_1", RequestID: "per_1", Reply: sdk.ReplyOnce}}}); m.top() != nil || len(h.list) > 0 {
+		t.Errorf("the input stays, calls %v:\n%s", h.list, m.plain())
+	}
+}
+
 func TestOptionIsLeftOutIfItsRuleIsNotShown(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 60, 12)

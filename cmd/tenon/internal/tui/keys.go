@@ -52,13 +52,13 @@ func (m *model) key(k tea.KeyPressMsg) {
 
 // topKey passes a key to the topmost dialog or question.
 func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) {
-	_, choice := top.(*dialog.Choice)
+	q, choice := top.(*dialog.Choice)
 	switch name := k.String(); {
 	case !m.fits(k):
 		m.startle()
 	case name == "ctrl+x":
 		m.leader = true
-	case name == "shift+tab" && choice:
+	case name == "shift+tab" && choice && !q.Explains():
 		m.nextMode()
 	case name == "ctrl+o" && len(m.dialogs) == 0:
 		m.thread().UnfoldAll()

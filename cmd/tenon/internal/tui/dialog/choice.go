@@ -23,6 +23,7 @@ type Choice struct {
 	options []Option // those on the screen
 	at      int
 	preview scroller
+	why     *Line // asks for the reason of a rejection, instead of the answers; may be nil
 }
 
 // Option is an answer of a Choice. Its key chooses it directly.
@@ -31,7 +32,7 @@ type Option struct {
 	Run        func()
 
 	stores bool // the answer stores the rule in its label
-	opens  bool // the answer opens another dialog, and the question stays open
+	stays  bool // the question stays open
 }
 
 // Decision is the user's answer to a permission request.
@@ -50,11 +51,12 @@ func NewChoice(asked view.Asked, options []Option, cancel func(), show func(Dial
 func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Choice {
 	reply := func(d Decision) func() { return func() { send(d) } }
 	reject := reply(Decision{Reply: sdk.ReplyReject})
+	var q *Choice
 	explain := func() {
-		show(&Line{
+		q.why = &Line{
 			Title: asked.Question, Lines: []string{strings.TrimRight(cmp.Or(asked.Diff, asked.Body), "\n")}, Label: "What should the model do instead?", Hint: "enter send · esc back",
 			Done: func(reason string) { send(Decision{Reply: sdk.ReplyReject, Message: reason}) },
-		})
+		}
 	}
 	options := []Option{{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})}}
 	if rule := terminal.OneLine(asked.Always); rule != "" {
@@ -64,8 +66,9 @@ func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Ch
 	}
 	options = append(options,
 		Option{Key: "n", Label: "No", Run: reject},
-		Option{Key: "m", Label: "No, and say why", Run: explain, opens: true})
-	return NewChoice(asked, options, reject, show)
+		Option{Key: "m", Label: "No, and say why", Run: explain, stays: true})
+	q = NewChoice(asked, options, reject, show)
+	return q
 }
 
 // NewLink asks whether to open the address in the only field of a form. send passes the answer to the host, nil if the user cancels; browse
@@ -95,11 +98,23 @@ func (q *Choice) keyed(name string) int {
 }
 
 // Meant reports whether a key may be an answer. Any other letter is the beginning of a text that was meant for the prompt.
-func (q *Choice) Meant(k tea.KeyPressMsg) bool { return k.Text == "" || q.keyed(k.String()) >= 0 }
+func (q *Choice) Meant(k tea.KeyPressMsg) bool {
+	return k.Text == "" || q.Explains() || q.keyed(k.String()) >= 0
+}
+
+// Explains reports whether the user writes the reason of a rejection.
+func (q *Choice) Explains() bool { return q.why != nil }
 
 // Key implements Dialog.
 func (q *Choice) Key(k tea.KeyPressMsg) bool {
 	name, n := k.String(), len(q.options)
+	if q.Explains() {
+		if name == "esc" || name == "ctrl+c" {
+			q.why = nil
+			return false
+		}
+		return q.why.Key(k)
+	}
 	chosen := q.keyed(name)
 	switch name {
 	case "up", "left":
@@ -120,14 +135,21 @@ func (q *Choice) Key(k tea.KeyPressMsg) bool {
 		return false
 	}
 	q.options[chosen].Run()
-	return !q.options[chosen].opens
+	return !q.options[chosen].stays
 }
 
 // Paste implements Dialog.
-func (q *Choice) Paste(string) {}
+func (q *Choice) Paste(text string) {
+	if q.Explains() {
+		q.why.Paste(text)
+	}
+}
 
 // View implements Dialog.
 func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
+	if q.Explains() {
+		return q.why.View(c)
+	}
 	out, cut := q.head(c)
 	options := q.offer(c, c.Height-len(out)-3)
 	room := max(1, c.Height-len(out)-len(options)-1)
