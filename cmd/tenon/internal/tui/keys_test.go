@@ -163,6 +163,19 @@ func TestLongListOfAFormScrolls(t *testing.T) {
 	}
 }
 
+// The line of an option may be cut, but the current option can be read in full.
+func TestLongOptionIsShownInFull(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 60, 24)
+	m.question(sdk.Question{Question: "Which one?", Options: []sdk.QuestionOption{
+		{Label: "One"}, {Label: "Two", Description: strings.Repeat("a description ", 8) + "END"},
+	}})
+	m.press(tea.KeyDown, "")
+	if screen := m.plain(); !strings.Contains(screen, "2. Two") || !strings.Contains(screen, "END") {
+		t.Errorf("the current option is cut:\n%s", screen)
+	}
+}
+
 func TestPasteDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	m, h := testModel(t, 80, 24)

@@ -178,7 +178,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 			mark = "›"
 		}
 		var caret tea.Position
-		rows, caret = c.input(&q.text, mark, c.Height/3)
+		rows, caret = c.input(&q.text, mark, min(c.Height/3, c.Height-len(out)-len(foot)-1))
 		if q.writing() {
 			at = &caret
 		} else if q.text.Empty() {
@@ -188,7 +188,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	room := max(1, c.Height-len(out)-len(rows)-len(foot))
 	from, to := draw.Window(q.at, len(q.options), room)
 	for i := from; i < to; i++ {
-		out = append(out, q.option(c, i))
+		out = append(out, terminal.Fit(q.option(c, i), c.Width))
 	}
 	if at != nil {
 		at.Y += len(out)
@@ -220,11 +220,14 @@ func (q *Questions) head(c Canvas) []string {
 	return draw.Indent(" ", lines)
 }
 
-// foot draws the keys, or the problem in at most a third of the height.
+// foot draws the keys below the whole current option if its line is cut, or the problem, in at most a third of the height.
 func (q *Questions) foot(c Canvas) []string {
+	wrapped := func(text string, room int) []string {
+		lines := draw.Wrap(text, c.Width-2)
+		return draw.Indent(" ", lines[:min(len(lines), max(1, room))])
+	}
 	if q.problem != "" {
-		lines := draw.PaintAll(c.Theme.Fail, draw.Wrap(terminal.OneLine(q.problem), c.Width-2))
-		return draw.Indent(" ", lines[:min(len(lines), max(1, c.Height/3))])
+		return draw.PaintAll(c.Theme.Fail, wrapped(terminal.OneLine(q.problem), c.Height/3))
 	}
 	hint := "enter answer · esc dismiss"
 	if q.one.Form != nil {
@@ -233,9 +236,15 @@ func (q *Questions) foot(c Canvas) []string {
 	if q.one.Multiple {
 		hint = "space choose · " + hint
 	}
-	return []string{c.hint(hint)}
+	out := []string{c.hint(hint)}
+	if !q.writing() && terminal.Columns(q.option(c, q.at)) > c.Width {
+		o := q.options[q.at]
+		out = append(wrapped(strings.TrimSpace(terminal.OneLine(o.Label)+"\n"+terminal.OneLine(o.Description)), c.Height/3-1), out...)
+	}
+	return out
 }
 
+// option draws an option, in one line of any length.
 func (q *Questions) option(c Canvas, i int) string {
 	o, box := q.options[i], fmt.Sprintf("%d. ", i+1)
 	if q.one.Multiple {
@@ -252,5 +261,5 @@ func (q *Questions) option(c Canvas, i int) string {
 	if o.Description != "" {
 		label += "  " + draw.Paint(c.Theme.Faint, terminal.OneLine(o.Description))
 	}
-	return terminal.Fit("  "+label, c.Width)
+	return "  " + label
 }
