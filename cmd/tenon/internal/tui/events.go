@@ -80,8 +80,9 @@ func (m *model) status(p *sdk.SessionStatusInfo) {
 	t.Status = p.Status
 	switch {
 	case !was && t.Busy():
-		t.Begin(m.now())
-		m.nextTick()
+		if t.Begin(m.now()); !m.ticking {
+			m.tick()
+		}
 	case was && !t.Busy() && t.Info.ID == m.root:
 		m.turnEnded(t)
 	}

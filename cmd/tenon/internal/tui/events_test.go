@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -102,5 +103,35 @@ func TestNotices(t *testing.T) {
 		if m.Update(eventsMsg{{Properties: p}}); !strings.Contains(m.plain(), want) {
 			t.Errorf("no %q on the screen:\n%s", want, m.plain())
 		}
+	}
+}
+
+// The clock of a turn runs while another session is shown, once for all turns.
+func TestClockOfATurnThatIsNotShown(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	status := func(s string) tea.Cmd {
+		_, cmd := m.Update(eventsMsg{{Properties: &sdk.SessionStatusInfo{SessionID: "ses_1", Status: sdk.SessionStatus{Type: s}}}})
+		return cmd
+	}
+	tick := func() tea.Cmd {
+		_, cmd := m.Update(then(m.tick))
+		return cmd
+	}
+	if status(sdk.StatusBusy) == nil {
+		t.Error("no clock at the beginning")
+	}
+	m.threads["ses_2"] = transcript.New(&sdk.Session{ID: "ses_2"}, &m.look)
+	m.root, m.shown = "ses_2", "ses_2"
+	if tick() == nil {
+		t.Error("the clock stops with another session on the screen")
+	}
+	status(sdk.StatusIdle)
+	if status(sdk.StatusBusy) != nil {
+		t.Error("a second clock for the next turn")
+	}
+	status(sdk.StatusIdle)
+	if tick() != nil {
+		t.Error("the clock runs without a turn")
 	}
 }

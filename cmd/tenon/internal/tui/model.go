@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,7 @@ type model struct {
 	pressed  time.Time       // time of the last key
 	armed    string          // key that has an effect if it is pressed again
 	creating bool            // the session is being created
+	ticking  bool            // tick follows
 
 	agent, modelName, effort string // chosen by the user; empty: the session's
 	fallback, reason         string // model used if neither session nor user chose one, and the reason for it
@@ -244,13 +246,9 @@ func repeats(record, notice string) bool {
 	return strings.Contains(terminal.OneLine(record), terminal.OneLine(notice))
 }
 
-// tick redraws running work once a second.
+// tick redraws once a second while a turn runs, also one that is not shown: the user may return to it.
 func (m *model) tick() {
-	if m.thread().Busy() {
-		m.nextTick()
+	if m.ticking = slices.ContainsFunc(slices.Collect(maps.Values(m.threads)), (*transcript.Thread).Busy); m.ticking {
+		m.start(tea.Tick(time.Second, func(time.Time) tea.Msg { return then(m.tick) }))
 	}
-}
-
-func (m *model) nextTick() {
-	m.start(tea.Tick(time.Second, func(time.Time) tea.Msg { return then(m.tick) }))
 }
