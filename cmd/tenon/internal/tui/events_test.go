@@ -135,3 +135,20 @@ func TestClockOfATurnThatIsNotShown(t *testing.T) {
 		t.Error("the clock runs without a turn")
 	}
 }
+
+// Details of a call are shown in full, long lines too.
+func TestLongLineOfAnOpenCard(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 60, 24)
+	m.Update(eventsMsg{{Properties: &sdk.PartInfo{SessionID: "ses_1", Part: &sdk.ToolPart{
+		PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1", SessionID: "ses_1"}, Tool: "bash",
+		State: sdk.ToolState{Status: sdk.ToolCompleted, Metadata: map[string]any{"output": strings.Repeat("a ", 99) + "end\n"}},
+	}}}})
+	if screen := m.plain(); strings.Contains(screen, "end") {
+		t.Errorf("the folded card shows the whole line:\n%s", screen)
+	}
+	m.Update(tea.KeyPressMsg{Code: 'o', Mod: tea.ModCtrl})
+	if screen := m.plain(); !strings.Contains(screen, "end") {
+		t.Errorf("the open card cuts the line:\n%s", screen)
+	}
+}

@@ -26,7 +26,7 @@ func (m *model) helpScreen() dialog.Dialog {
 	return &dialog.Pager{Title: "Help", Section: func(line string) bool { return line != "" && line[0] != ' ' }, Draw: func(k *draw.Theme, width int) []string {
 		var out []string
 		row := func(key, text string) {
-			left := "  " + draw.Pad(key, min(32, width/2)) + " "
+			left := "  " + draw.Pad(key, min(34, width/2)) + " "
 			for i, l := range draw.Wrap(text, width-terminal.Columns(left)) {
 				if i > 0 {
 					left = strings.Repeat(" ", terminal.Columns(left))

@@ -72,8 +72,13 @@ func (t *call) subject(directory string) string {
 func (t *call) render(i *item, width int) []string {
 	out := []string{"", margin + t.head(i.look, width-2*len(margin))}
 	bar := margin + draw.Paint(i.look.Theme.Faint, "│") + " "
-	for _, line := range t.body(i, width-2*len(margin)-2) {
-		out = append(out, terminal.Fit(bar+line, width-len(margin)))
+	width -= 2*len(margin) + 2
+	body := t.body(i, width)
+	if i.open && t.part.State.Status != sdk.ToolError { // errors are wrapped already
+		body = draw.WrapDiff(body, width)
+	}
+	for _, line := range body {
+		out = append(out, bar+terminal.Fit(line, width))
 	}
 	return out
 }
