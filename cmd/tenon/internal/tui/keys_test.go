@@ -257,10 +257,10 @@ func TestMenuQuotesNames(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{
 		"see @notes": `see @"my notes, v2.md" `, `see @"my no`: `see @"my notes, v2.md" `, `@"my notes, v2.md" and @mai`: `@"my notes, v2.md" and @main.go `,
-		"@lib": "@lib/", "@old": `@"old lib/" `,
+		"@lib": "@lib/", "@old": `@"old lib/" `, "@hid": "@hid", "@bad": "@bad", // of the latter, another name would be inserted
 	} {
 		m, _ := testModel(t, 80, 24)
-		m.files = []string{"main.go", "my notes, v2.md", "lib/", "old lib/", `no "one" can't`}
+		m.files = []string{"main.go", "my notes, v2.md", "lib/", "old lib/", `no "one" can't`, "\u202ehidden", "bad\xff"}
 		m.write("", typed)
 		m.key(tea.KeyPressMsg{Code: tea.KeyTab})
 		if text, _ := m.input.Text(); text != want {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/input"
@@ -104,11 +105,11 @@ func (m *model) mentionRows(pattern string) []menuRow {
 		row := rows[i]
 		if i >= agents {
 			row.insert = input.Mention(row.insert)
+			if row.insert == "" || row.insert != edit.Clean(row.insert) {
+				continue // a name that @ cannot express, or the editor
+			}
 		}
-		switch {
-		case row.insert == "":
-			continue // a name that @ cannot express
-		case !strings.HasSuffix(row.insert, "/"): // after a directory, its files
+		if !strings.HasSuffix(row.insert, "/") { // after a directory, its files
 			row.insert += " "
 		}
 		if out = append(out, row); len(out) == maxMentions {
