@@ -44,6 +44,11 @@ func (a *answers) ReplyQuestion(id string, list [][]string) error {
 	return nil
 }
 
+func (a *answers) Abort(session string) bool {
+	a.list = append(a.list, "abort "+session)
+	return true
+}
+
 func (a *answers) AcceptEdits(session string, on bool) {
 	a.list = append(a.list, fmt.Sprint(session, " ", on))
 }

@@ -252,6 +252,17 @@ func TestUsualKeys(t *testing.T) {
 	}
 }
 
+// Esc interrupts a turn, even if a slow connection delivers it twice at the same moment: the terminal library then reports alt+esc.
+func TestEscapeTwiceInterrupts(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.main().Status.Type = sdk.StatusBusy
+	_, cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
+	if run(cmd); fmt.Sprint(h.list) != "[abort ses_1]" {
+		t.Errorf("calls %v", h.list)
+	}
+}
+
 // A file whose name cannot be written bare is completed in quotes, after the beginning of its name with or without a quote.
 func TestMenuQuotesNames(t *testing.T) {
 	t.Parallel()

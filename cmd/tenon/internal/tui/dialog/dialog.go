@@ -46,8 +46,8 @@ func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
 	return k
 }
 
-// controls are the keys that are control characters in ASCII.
-var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "ctrl+m": tea.KeyEnter}
+// controls are the keys that are control characters in ASCII. Two of esc that arrive together, as over a slow connection, look like alt+esc.
+var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "ctrl+m": tea.KeyEnter, "alt+esc": tea.KeyEscape}
 
 // title draws a line in bold.
 func (c Canvas) title(text string) string { return terminal.Fit(" "+draw.Paint("1", text), c.Width) }
