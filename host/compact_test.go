@@ -291,6 +291,32 @@ func TestCompactionAfterTheAnswer(t *testing.T) {
 	}
 }
 
+// TestJobDuringManualCompaction renames the session while its summary streams. No prompt follows, so the model is not asked.
+func TestJobDuringManualCompaction(t *testing.T) {
+	t.Parallel()
+	begun, hold := make(chan struct{}), make(chan struct{})
+	m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction, answer{text: "the summary", begun: begun, hold: hold})
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("one")
+	compacted := make(chan error, 1)
+	go func() { compacted <- k.Compact(t.Context(), id, "") }()
+	<-begun
+	queueOnly, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := k.SetTitle(queueOnly, id, "named"); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(hold)
+	if err := <-compacted; err != nil {
+		t.Fatal(err)
+	}
+	want(t, "requests", 1, len(m.of(sdk.PurposeTurn)))
+	want(t, "next answer", "second", textOf(k.again(id, "two")))
+	if s, err := k.Session(t.Context(), id); err != nil || s.Title != "named" {
+		t.Errorf("title %q, %v", s.Title, err)
+	}
+}
+
 // TestCompactionOfABusySession names a model for the summary: the turn under way goes on with its own.
 func TestCompactionOfABusySession(t *testing.T) {
 	t.Parallel()

@@ -68,7 +68,10 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 	} else {
 		t.answering = append(t.answering, q) // it ends with the turn
 	}
-	if answered {
+	switch {
+	case t.manual: // nothing but the summary was requested
+		return stateDone, nil
+	case answered:
 		return stateDecide, nil
 	}
 	return stateAsk, nil
