@@ -223,6 +223,9 @@ func (m *model) forkOf(session, message string) {
 
 func (m *model) compact() {
 	session, name := m.root, m.modelName
+	if m.main().Busy() {
+		m.say("the conversation is summarized after this step")
+	}
 	m.do(func(ctx context.Context) (then, error) {
 		return func() { m.load(session) }, m.host.Compact(ctx, session, name)
 	})

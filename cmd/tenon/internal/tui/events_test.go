@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -150,5 +152,19 @@ func TestLongLineOfAnOpenCard(t *testing.T) {
 	m.Update(tea.KeyPressMsg{Code: 'o', Mod: tea.ModCtrl})
 	if screen := m.plain(); !strings.Contains(screen, "end") {
 		t.Errorf("the open card cuts the line:\n%s", screen)
+	}
+}
+
+// A command that must wait for the turn says so.
+func TestCommandsDuringATurn(t *testing.T) {
+	t.Parallel()
+	if text := explained(fmt.Errorf("session ses_1: %w", host.ErrBusy)); !strings.HasSuffix(text, "or interrupt it") {
+		t.Errorf("undo: %s", text)
+	}
+	m, _ := testModel(t, 80, 24)
+	m.main().Status.Type = sdk.StatusBusy
+	m.runCommand("compact", "", nil)
+	if screen := m.plain(); !strings.Contains(screen, "after this step") {
+		t.Errorf("no answer to /compact:\n%s", screen)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/pace"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
@@ -187,21 +188,23 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 		temporary: temporary, editor: s.a.Editor(), prompt: *s.in, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
 		settingsFile: file, clean: s.a.Mask.Clean, browse: s.a.Browse,
-		explain: func(err error) string {
-			f := cli.InChat().Remedy(err)
-			text := s.a.Mask.Clean(f.Err.Error())
-			if f.Fix != "" {
-				text += " · " + f.Fix
-			}
-			return text
-		},
-		remedy: func(err error) string { return cli.InChat().Remedy(err).Fix },
+		explain: func(err error) string { return s.a.Mask.Clean(explained(err)) },
+		remedy:  func(err error) string { return cli.InChat().Remedy(err).Fix },
 	}
 	if s.f.Session != "" || s.f.Resume {
 		o.session, err = turn.Address(ctx, s.m, s.f, s.in)
 		return o, err
 	}
 	return o, nil
+}
+
+// explained returns an error with its remedy.
+func explained(err error) string {
+	f := cli.InChat().Remedy(sessions.RevertProblem(err))
+	if f.Fix == "" {
+		return f.Err.Error()
+	}
+	return f.Err.Error() + " · " + f.Fix
 }
 
 // short abbreviates the home directory in a path as ~.
