@@ -31,10 +31,10 @@ func chatCommands() []chatCommand {
 	return []chatCommand{
 		{name: "help", aliases: []string{"?"}, short: "list the commands", run: (*conversation).help},
 		{name: "undo", session: true, args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
-		{name: "redo", session: true, args: "[force]", short: "redo: restore the prompt that was undone last, its files and messages (until the next prompt)", run: (*conversation).redo},
+		{name: "redo", session: true, args: "[force]", short: "restore the prompt that was undone last, until the next prompt", run: (*conversation).redo},
 		{name: "diff", session: true, short: "show the file changes of the session", run: (*conversation).diff},
 		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
-		{name: "fork", session: true, short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
+		{name: "fork", session: true, short: "continue in a copy of the session", run: (*conversation).fork},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
 		{name: "model", aliases: []string{"models"}, args: "[model]", short: "list the models, or choose one", run: (*conversation).chooseModel},
 		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "list the agents, or choose one", run: (*conversation).chooseAgent},
