@@ -96,11 +96,11 @@ func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
 		if !p.State.Open() {
 			return toolLine(c, p, directory, 0, false)
 		}
-		return "… " + terminal.Visible(p.Tool) + " " + Subject(&p.State, directory)
+		return "… " + terminal.OneLine(p.Tool) + " " + Subject(&p.State, directory)
 	case *sdk.RetryPart:
 		return c.Paint(terminal.Yellow, fmt.Sprintf("try %d failed: %s", p.Attempt, Clip(terminal.OneLine(p.Error.Error()), errorLength)))
 	case *sdk.SubtaskPart:
-		dim = "subtask for " + terminal.Visible(p.Agent) + ": " + short(p.Prompt)
+		dim = "subtask for " + terminal.OneLine(p.Agent) + ": " + short(p.Prompt)
 	case *sdk.CompactionPart:
 		dim = "(summary of the conversation so far requested)"
 	}

@@ -87,7 +87,7 @@ func Notice(p *sdk.PluginNotice) string {
 	if p.Hook == "" {
 		return terminal.OneLine(p.Message)
 	}
-	return fmt.Sprintf("plugin %s %s: %s", terminal.Visible(p.Plugin), terminal.Visible(p.Hook), terminal.OneLine(p.Message))
+	return fmt.Sprintf("plugin %s %s: %s", terminal.OneLine(p.Plugin), terminal.OneLine(p.Hook), terminal.OneLine(p.Message))
 }
 
 // template shows a shell command from the template of a command before permission for it is requested. It ignores commands typed by the user.
@@ -98,7 +98,7 @@ func (v *Text) template(p sdk.Object) {
 	if !strings.HasPrefix(from, "/") || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
 		return
 	}
-	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
+	v.line(v.s.Paint(terminal.Dim, terminal.OneLine(from)+" runs "+terminal.OneLine(args.Command)))
 }
 
 // line writes a line unless the view is quiet.

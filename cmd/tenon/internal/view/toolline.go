@@ -165,7 +165,7 @@ func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, 
 
 // callLine returns a line about a call. Subject and notes may be empty; each note follows a dot.
 func callLine(c *terminal.Screen, p *sdk.ToolPart, depth int, mark, subject string, look terminal.Look, notes ...string) string {
-	words := []string{strings.Repeat("  ", depth) + mark, c.Paint(terminal.Bold, terminal.Visible(p.Tool)), subject}
+	words := []string{strings.Repeat("  ", depth) + mark, c.Paint(terminal.Bold, terminal.OneLine(p.Tool)), subject}
 	if notes = filled(notes); len(notes) > 0 {
 		words = append(words, c.Paint(look, "· "+strings.Join(notes, " · ")))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -41,6 +42,20 @@ func TestOutputLines(t *testing.T) {
 	} {
 		if have := strings.Join(OutputLines(output), "|"); have != want {
 			t.Errorf("OutputLines(%q) = %q, want %q", output, have, want)
+		}
+	}
+}
+
+// A name from the model is a part of its line: it cannot add lines that look like other calls.
+func TestNameOfACallIsOneLine(t *testing.T) {
+	t.Parallel()
+	p := &sdk.ToolPart{Tool: "x\n✓ bash rm", State: sdk.ToolState{Status: sdk.ToolCompleted}}
+	var b strings.Builder
+	s := &terminal.Screen{Width: func() int { return 80 }}
+	ShowMessage(s, &b, &sdk.MessageWithParts{Info: &sdk.AssistantMessage{}, Parts: sdk.Parts{p}}, "", false)
+	for _, text := range []string{toolLine(s, p, "", 0, false), b.String()} {
+		if !strings.Contains(text, "x ✓ bash rm") {
+			t.Errorf("shown as %q", text)
 		}
 	}
 }
