@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -291,8 +292,8 @@ func (c *census) ledger(ctx context.Context, s store.Store, session string, seen
 
 func (t *tally) hooks(entries []hooks.Entry) {
 	for i := range entries {
-		if entries[i].Outcome == hooks.OutcomeSkipped {
-			continue // not called: in quarantine
+		if entries[i].Outcome == hooks.OutcomeSkipped || entries[i].Point == host.PointPluginCall && entries[i].Plugin == "user" {
+			continue // not called, because in quarantine; or a shell line that the user typed
 		}
 		p := t.Plugins.row(entries[i].Plugin)
 		p.Plugin = entries[i].Plugin
