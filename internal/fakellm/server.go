@@ -18,7 +18,6 @@ type Server struct {
 
 	mu       sync.Mutex
 	script   []Reply
-	fallback *Reply
 	routes   []route
 	handle   func(Request) Reply
 	requests []Request
@@ -73,10 +72,9 @@ func (s *Server) Add(replies ...Reply) {
 }
 
 // Always answers every request beyond the script with the reply.
-func (s *Server) Always(reply Reply) { s.locked(func() { s.fallback = &reply }) }
+func (s *Server) Always(reply Reply) { s.Handle(func(Request) Reply { return reply }) }
 
-// Handle answers every request that no route matches with f's reply, instead of the script. f may be called
-// concurrently.
+// Handle answers every request beyond the script with f's reply. f may be called concurrently.
 func (s *Server) Handle(f func(Request) Reply) { s.locked(func() { s.handle = f }) }
 
 // Route answers matching requests with these replies, in order; the last one repeats.
@@ -170,18 +168,16 @@ func (s *Server) pick(req Request) Reply {
 	switch {
 	case req.IsTitle():
 		return Text("A fine title")
+	case len(s.script) > 0:
+		reply := s.script[0]
+		s.script = s.script[1:]
+		return reply
 	case s.handle != nil:
 		// f may take its time or ask the server: not under the lock.
 		handle := s.handle
 		s.mu.Unlock()
 		defer s.mu.Lock()
 		return handle(req)
-	case len(s.script) > 0:
-		reply := s.script[0]
-		s.script = s.script[1:]
-		return reply
-	case s.fallback != nil:
-		return *s.fallback
 	}
 	if s.failed != nil {
 		s.failed("fakellm: request %d to %s has no reply in the script", len(s.requests), req.Path)

@@ -65,10 +65,9 @@ func commands() []command {
 // commandList lists the built-in commands and those of the configuration and of plugins, which have no run function. Built-in commands hide
 // others of the same name.
 func (m *model) commandList() []command {
-	own := commands()
-	out := own
+	out := commands()
 	for i := range m.inventory.commands {
-		if c := &m.inventory.commands[i]; find(own, c.Name) == nil {
+		if c := &m.inventory.commands[i]; find(out, c.Name) == nil {
 			out = append(out, command{name: terminal.OneLine(c.Name), args: "[arguments]", short: terminal.OneLine(c.Description)})
 		}
 	}

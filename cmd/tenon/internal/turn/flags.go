@@ -28,15 +28,13 @@ import (
 
 // Flags are the flags of "tenon run" and "tenon chat".
 type Flags struct {
-	Model, Agent, Variant      string
-	Session, Command, Title    string
-	Schema                     string
-	files, plugins             []string
-	Resume, auto, Quiet, Watch bool
-	Raw                        bool
-	Fork                       bool
-	Chat                       bool          // set by "tenon chat": lines of stdin are prompts
-	Wait                       time.Duration // for MCP servers that were never started before
+	Model, Agent, Variant           string
+	Session, Command, Title, Schema string
+	files, plugins                  []string
+	Resume, Fork                    bool
+	auto, Quiet, Watch, Raw         bool
+	Chat                            bool          // set by "tenon chat": lines of stdin are prompts
+	Wait                            time.Duration // for MCP servers that were never started before
 }
 
 // Register adds the flags that "tenon run" and "tenon chat" share.

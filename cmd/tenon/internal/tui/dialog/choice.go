@@ -32,7 +32,6 @@ type Option struct {
 	Run        func()
 
 	stores bool // the answer stores the rule in its label
-	stays  bool // the question stays open
 }
 
 // Decision is the user's answer to a permission request.
@@ -66,7 +65,7 @@ func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Ch
 	}
 	options = append(options,
 		Option{Key: "n", Label: "No", Run: reject},
-		Option{Key: "m", Label: "No, and say why", Run: explain, stays: true})
+		Option{Key: "m", Label: "No, and say why", Run: explain})
 	q = NewChoice(asked, options, reject, show)
 	return q
 }
@@ -135,7 +134,7 @@ func (q *Choice) Key(k tea.KeyPressMsg) bool {
 		return false
 	}
 	q.options[chosen].Run()
-	return !q.options[chosen].stays
+	return !q.Explains()
 }
 
 // Paste implements Dialog.
