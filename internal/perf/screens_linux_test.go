@@ -17,7 +17,6 @@ import (
 
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/internal/pause"
-	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
 const (
@@ -86,7 +85,7 @@ func (b *bench) face(f *face, home string, figures map[string][]float64) {
 	cmd.Env = append(append(environ(home), "TERM=xterm-256color", "COLORTERM=truecolor"), f.env...)
 	add := func(unit string, value float64) { figures[unit] = append(figures[unit], value) }
 	began := time.Now()
-	p, err := ptytest.Start(cmd, 40, 120)
+	p, err := startProgram(cmd, 40, 120)
 	b.check(err)
 	defer end(home)
 	defer p.Close()
@@ -140,7 +139,7 @@ func responsesAnswer() fakellm.Reply {
 
 // echo types a prompt and returns the median time from a key to its echo, in milliseconds. It types at random times, so that keys arrive in any
 // phase of a frame.
-func (b *bench) echo(ctx context.Context, p *ptytest.Program) float64 {
+func (b *bench) echo(ctx context.Context, p *program) float64 {
 	var times []float64
 	prompt := ""
 	for i := range screenKeys {
@@ -161,7 +160,7 @@ func contains(text string) func(string) bool {
 }
 
 // quiet waits until a program writes nothing for screenRest, but at most five seconds, because of animations.
-func (b *bench) quiet(ctx context.Context, p *ptytest.Program) {
+func (b *bench) quiet(ctx context.Context, p *program) {
 	for range 12 {
 		before := p.Written()
 		if b.check(pause.For(ctx, screenRest)); p.Written() == before {

@@ -1,4 +1,4 @@
-package ptytest
+package perf
 
 import (
 	"context"
@@ -11,10 +11,12 @@ import (
 	"syscall"
 
 	"github.com/charmbracelet/x/vt"
+
+	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
-// Program is a program on its own terminal.
-type Program struct {
+// program is a program on its own terminal.
+type program struct {
 	cmd     *exec.Cmd
 	control *os.File
 	changed chan struct{}
@@ -25,9 +27,9 @@ type Program struct {
 	written  int
 }
 
-// Start starts a command on a terminal of this size. The caller closes the program.
-func Start(cmd *exec.Cmd, rows, columns int) (*Program, error) {
-	control, side, err := Open(rows, columns)
+// startProgram starts a command on a terminal of this size. The caller closes the program.
+func startProgram(cmd *exec.Cmd, rows, columns int) (*program, error) {
+	control, side, err := ptytest.Open(rows, columns)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +39,13 @@ func Start(cmd *exec.Cmd, rows, columns int) (*Program, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, control.Close())
 	}
-	p := &Program{cmd: cmd, control: control, changed: make(chan struct{}, 1), emulator: vt.NewEmulator(columns, rows)}
+	p := &program{cmd: cmd, control: control, changed: make(chan struct{}, 1), emulator: vt.NewEmulator(columns, rows)}
 	p.done.Go(p.read)                                         // ends with the program, which closes the terminal
 	p.done.Go(func() { _, _ = io.Copy(control, p.emulator) }) // answers questions of the program; ends in Close
 	return p, nil
 }
 
-func (p *Program) read() {
+func (p *program) read() {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := p.control.Read(buf)
@@ -62,7 +64,7 @@ func (p *Program) read() {
 }
 
 // Close kills the program and its children, unless it has ended.
-func (p *Program) Close() error {
+func (p *program) Close() error {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	_ = p.cmd.Wait() // it was killed
 	err := errors.Join(p.control.Close(), p.emulator.Close())
@@ -71,27 +73,27 @@ func (p *Program) Close() error {
 }
 
 // Type types text.
-func (p *Program) Type(text string) error {
+func (p *program) Type(text string) error {
 	_, err := p.control.WriteString(text)
 	return err
 }
 
 // Written returns the number of bytes that the program wrote so far.
-func (p *Program) Written() int {
+func (p *program) Written() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.written
 }
 
 // Screen returns the lines of the screen.
-func (p *Program) Screen() string {
+func (p *program) Screen() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Screen(p.emulator)
+	return ptytest.Screen(p.emulator)
 }
 
 // Until waits for a screen.
-func (p *Program) Until(ctx context.Context, is func(screen string) bool) error {
+func (p *program) Until(ctx context.Context, is func(screen string) bool) error {
 	for !is(p.Screen()) {
 		select {
 		case <-p.changed:
