@@ -171,6 +171,14 @@ func TestJoinedEmoji(t *testing.T) {
 	}
 }
 
+// A cell is as wide as its lines are counted, also with emoji whose width terminals disagree about in different ways.
+func TestEmojiInATable(t *testing.T) {
+	t.Parallel()
+	if lines := markdown.Render("|a|b|\n|-|-|\n|done ❤️ 👩‍💻|x|\n", 40, markdown.Style{}); len(lines) != 3 {
+		t.Errorf("a row was broken:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}

@@ -110,5 +110,11 @@ func cluster(text string) (string, int) {
 	return c, max(columns, ansi.StringWidthWc(c))
 }
 
-// columnsOf returns the width of a painted text, counted like that of a cluster.
-func columnsOf(text string) int { return max(ansi.StringWidth(text), ansi.StringWidthWc(text)) }
+// columnsOf returns the width of a painted text: that of its clusters.
+func columnsOf(text string) (columns int) {
+	for text = ansi.Strip(text); text != ""; {
+		c, n := cluster(text)
+		columns, text = columns+n, text[len(c):]
+	}
+	return columns
+}
