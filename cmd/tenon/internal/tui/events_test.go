@@ -168,3 +168,16 @@ func TestCommandsDuringATurn(t *testing.T) {
 		t.Errorf("no answer to /compact:\n%s", screen)
 	}
 }
+
+// A terminal that does not report its size, such as a serial console, has a screen nevertheless.
+func TestUnknownSize(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 100, 40)
+	_, cmd := m.Update(tea.WindowSizeMsg{})
+	for _, msg := range messages(cmd) {
+		m.Update(msg)
+	}
+	if m.width != 80 || m.height != 24 {
+		t.Errorf("the screen has %d columns, %d lines", m.width, m.height)
+	}
+}

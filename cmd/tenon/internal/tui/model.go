@@ -186,7 +186,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) update(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
+		if m.width, m.height = msg.Width, msg.Height; m.width == 0 || m.height == 0 { // unknown, as of a serial console
+			m.start(func() tea.Msg { return tea.WindowSizeMsg{Width: 80, Height: 24} })
+		}
 	case tea.BackgroundColorMsg:
 		m.dark = msg.IsDark()
 		m.setTheme()
