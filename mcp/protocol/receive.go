@@ -8,8 +8,13 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// maxIncoming is the maximum number of a server's requests answered concurrently.
-const maxIncoming = 16
+const (
+	// maxAnswered is the maximum number of a server's requests answered concurrently; further ones are refused.
+	maxAnswered = 16
+	// maxIncoming is the maximum number of answers and refusals being sent. A server may send more requests before it reads: those are dropped,
+	// because the reading goroutine must not wait for it.
+	maxIncoming = 64
+)
 
 // receive handles the messages of a line or an event, which belong to the call in ctx. If they are in the HTTP answer to the request r, an
 // error without the ID of a request is about that one.
@@ -54,15 +59,20 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 	select {
 	case c.incoming <- struct{}{}:
 	default:
-		c.reply(ctx, m, nil, errors.New("too many requests at the same time"))
+		c.dialer.Log.Print("dropped, too many requests at the same time", []byte(m.Method))
 		return
 	}
+	refused := len(c.incoming) > maxAnswered
 	c.running.Go(func() { // ends with the life
 		defer func() { <-c.incoming }()
 		ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
 		defer cancel()
-		if m.Method == string(mcp.MethodPing) {
+		switch {
+		case m.Method == string(mcp.MethodPing):
 			c.reply(ctx, m, struct{}{}, nil)
+			return
+		case refused:
+			c.reply(ctx, m, nil, errors.New("too many requests at the same time"))
 			return
 		}
 		result, err := c.dialer.Answer(ctx, c.callOf(ctx), m.Method, m.Params)

@@ -38,8 +38,8 @@ const (
 // stdio runs a server as a child process and exchanges messages over its input and output, one per line. The child has
 // a clean environment and its own process group, and the length of its lines is limited.
 //
-// Goroutines: one reads, one writes, one waits for the process, one copies its errors to the log, and one answers each request of the
-// server. All end with the process; close waits for them.
+// Goroutines: one reads, and then ends a server that only closed its output, one writes, one waits for the process, one copies its errors
+// to the log, and one answers each request of the server. All end with the process; close waits for them.
 type stdio struct {
 	conn  *Conn
 	cmd   *exec.Cmd
@@ -118,7 +118,7 @@ func (t *stdio) start(context.Context) error {
 	return nil
 }
 
-// read handles the server's messages until its output ends.
+// read handles the server's messages until its output ends. A server that closed its output cannot answer, so it is ended.
 func (t *stdio) read(out io.ReadCloser) {
 	lines := sse.Lines(out, maxMessageBytes)
 	for lines.Scan() {
@@ -130,6 +130,12 @@ func (t *stdio) read(out io.ReadCloser) {
 		t.conn.fail(fmt.Errorf("%w: %w", errLost, errTooLong))
 		_ = child.Kill(t.cmd)
 	}
+	t.conn.running.Go(func() { // ends with the process
+		if !t.gone() {
+			t.conn.fail(fmt.Errorf("%w: it closed its output", errLost))
+			_ = child.Kill(t.cmd)
+		}
+	})
 }
 
 // write sends the lines, one after the other. A server that does not read blocks only this goroutine.

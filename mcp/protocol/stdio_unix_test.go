@@ -6,20 +6,20 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
 
-// A server sends more requests than it reads answers, and ends. The answers that cannot be sent must not keep the connection.
-func TestUnreadAnswers(t *testing.T) {
-	t.Parallel()
-	const script = `read -r first
+// dialScript connects to a server that is a shell script, from its end of the handshake on. Its requests are answered when the connection
+// ends.
+func dialScript(t *testing.T, script string) *Conn {
+	const handshake = `read -r first
 echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'
 read -r initialized
-i=0
-while [ $i -lt 1500 ]; do i=$((i+1)); echo "{\"jsonrpc\":\"2.0\",\"id\":$i,\"method\":\"m\"}"; done`
+`
 	d := &Dialer{
-		Command: &Command{Name: "sh", Args: []string{"-c", script}, Environ: os.Environ(), Dir: t.TempDir()},
+		Command: &Command{Name: "sh", Args: []string{"-c", handshake + script}, Environ: os.Environ(), Dir: t.TempDir()},
 		Timeout: 10 * time.Second, Log: NewLog("", nil), Notified: func(string, map[string]any) {},
 		Answer: func(ctx context.Context, _ *Call, _ string, _ json.RawMessage) (any, error) {
 			<-ctx.Done()
@@ -30,10 +30,46 @@ while [ $i -lt 1500 ]; do i=$((i+1)); echo "{\"jsonrpc\":\"2.0\",\"id\":$i,\"met
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// A server sends more requests than it reads answers, and ends. The answers that cannot be sent must not keep the connection.
+func TestUnreadAnswers(t *testing.T) {
+	t.Parallel()
+	c := dialScript(t, `i=0
+while [ $i -lt 1500 ]; do i=$((i+1)); echo "{\"jsonrpc\":\"2.0\",\"id\":$i,\"method\":\"m\"}"; done`)
 	select {
 	case <-c.Lost():
 	case <-time.After(20 * time.Second):
 		t.Fatal("the end of the server was not noticed")
 	}
-	c.Close()
+}
+
+// A server sends more requests than fit into the pipes before it reads an answer. The reading goroutine must not wait for it.
+func TestManyRequestsBeforeAnAnswer(t *testing.T) {
+	t.Parallel()
+	c := dialScript(t, `read -r request
+ping='{"jsonrpc":"2.0","id":"'$(printf %0200d 0)'","method":"ping"}'
+i=0
+while [ $i -lt 2000 ]; do i=$((i+1)); echo "$ping"; done
+echo '{"jsonrpc":"2.0","id":2,"result":{"done":true}}'
+cat >/dev/null`)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if raw, err := c.Request(ctx, "m", nil); err != nil || string(raw) != `{"done":true}` {
+		t.Errorf("answer = %s, %v", raw, err)
+	}
+}
+
+// A server that closed its output is ended, because it cannot answer.
+func TestClosedOutput(t *testing.T) {
+	t.Parallel()
+	c := dialScript(t, `read -r request
+exec >&- sleep 1000`)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Request(ctx, "m", nil); err == nil || !strings.Contains(err.Error(), "it closed its output") {
+		t.Errorf("error = %v", err)
+	}
 }
