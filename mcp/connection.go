@@ -123,8 +123,8 @@ func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	def.Tools = slices.DeleteFunc(def.Tools, func(t Tool) bool { return t.Name == "" })
-	def.Prompts = slices.DeleteFunc(def.Prompts, func(p Prompt) bool { return p.Name == "" })
+	def.Tools = firstOfEach(def.Tools, func(t Tool) string { return t.Name })
+	def.Prompts = firstOfEach(def.Prompts, func(p Prompt) string { return p.Name })
 	for i := range def.Tools {
 		if t := &def.Tools[i]; string(t.OutputSchema) == "null" {
 			t.OutputSchema = nil
@@ -159,4 +159,14 @@ func readList[T any](elements []json.RawMessage, err error) ([]T, error) {
 		}
 	}
 	return out, err
+}
+
+// firstOfEach omits elements without a name, and all but the first of a name: approvals are compared by name.
+func firstOfEach[T any](list []T, name func(T) string) []T {
+	known := map[string]bool{"": true}
+	return slices.DeleteFunc(list, func(one T) bool {
+		again := known[name(one)]
+		known[name(one)] = true
+		return again
+	})
 }

@@ -56,6 +56,24 @@ func TestChangedTools(t *testing.T) {
 	find(t, p, "fake_two")
 }
 
+// The first of several tools with one name is offered, also after a restart.
+func TestToolsWithOneName(t *testing.T) {
+	t.Parallel()
+	tools := filepath.Join(t.TempDir(), "tools.json")
+	write(t, tools, strings.ReplaceAll(twoTools, `"one"`, `"two"`))
+	h, o := newTestHost(t), mcp.Options{Dir: t.TempDir()}
+	s := fake(t, "plain", "TOOLS="+tools)
+	closePlugin(t, begin(t, h, s, o))
+	p := start(t, h, s, o)
+	_, _ = run(t.Context(), t, p, "fake_two", "{}") // starts the server
+	if got := find(t, p, "fake_two").Definition().Description; got != "first" || len(p.Tools()) != 3 {
+		t.Errorf("description = %q, %d tools", got, len(p.Tools()))
+	}
+	if w := p.Status().Withheld; len(w) != 0 {
+		t.Errorf("withheld: %+v", w)
+	}
+}
+
 // Instructions are part of the system prompt: changed ones are withheld, the approved ones stay.
 func TestChangedInstructions(t *testing.T) {
 	t.Parallel()
