@@ -382,11 +382,15 @@ func TestBadRequestAtStart(t *testing.T) {
 	if n := s.inits.Load(); n != 1 {
 		t.Errorf("%d sessions", n)
 	}
-	s = &sessions{}
-	web := listen(t, refusing(s, "notifications/initialized", http.StatusBadRequest, "text/plain", "tenant is not set up"))
-	p = begin(t, newTestHost(t), remote(mcp.TransportHTTP, web.URL), mcp.Options{})
-	if reason := p.Status().Reason; !strings.Contains(reason, "no streamable HTTP or SSE endpoint") || !strings.Contains(reason, "tenant is not set up") {
-		t.Errorf("reason = %q", reason)
+	for method, answer := range map[string][2]string{
+		"notifications/initialized": {"text/plain", "tenant is not set up"},
+		"initialize":                {"application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"tenant is not set up"}}`},
+	} {
+		web := listen(t, refusing(&sessions{}, method, http.StatusBadRequest, answer[0], answer[1]))
+		p = begin(t, newTestHost(t), remote(mcp.TransportHTTP, web.URL), mcp.Options{})
+		if reason := p.Status().Reason; !strings.Contains(reason, "no streamable HTTP or SSE endpoint") || !strings.Contains(reason, "tenant is not set up") {
+			t.Errorf("%s: reason = %q", method, reason)
+		}
 	}
 }
 

@@ -96,7 +96,7 @@ func (l *link) run(ctx context.Context, delay time.Duration) {
 			inRow = 0
 		case err != nil && ctx.Err() == nil:
 			l.set(stateFailed, nil, err)
-			l.plugin.report(err)
+			l.plugin.report(err, needsSignIn(err))
 		}
 	}
 }

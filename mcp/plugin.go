@@ -152,10 +152,10 @@ func (p *Plugin) startsIn() time.Duration {
 	return -1
 }
 
-// report logs, once, that the server does not work.
-func (p *Plugin) report(err error) {
+// report logs, once, that the server does not work. signIn means that it requires sign-in.
+func (p *Plugin) report(err error, signIn bool) {
 	p.reported.Do(func() {
-		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", visible.Bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(err))
+		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", visible.Bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(signIn))
 	})
 }
 
@@ -167,18 +167,18 @@ func (p *Plugin) reportUnstarted() {
 	switch {
 	case now.starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
-		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
+		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)), p.last.SignIn)
 	case now.state != stateIdle && pin == nil:
-		p.report(errors.New("it had not started when the run ended"))
+		p.report(errors.New("it had not started when the run ended"), false)
 	}
 }
 
 // fix returns the remedy for a server that does not work.
-func (p *Plugin) fix(err error) string {
+func (p *Plugin) fix(signIn bool) string {
 	switch {
-	case needsSignIn(err) && p.options.Authorizer == nil:
+	case signIn && p.options.Authorizer == nil:
 		return "put a token into its headers"
-	case needsSignIn(err):
+	case signIn:
 		return "run tenon mcp login " + visible.Word(p.server.Name)
 	case p.server.Transport == TransportStdio:
 		return "tenon mcp logs " + visible.Word(p.server.Name) + " shows its output"

@@ -65,7 +65,7 @@ func TestMCPLogin(t *testing.T) {
 	s, p := docsServer(t)
 	must(t, os.WriteFile(filepath.Join(p.work, "a.txt"), []byte("the file"), 0o644))
 	out, errs := p.output(t, 0, "run", "--auto", `read {"filePath": "a.txt"}`)
-	if !strings.Contains(out, "the file") || !strings.Contains(errs, "tenon mcp login docs") {
+	if !strings.Contains(out, "the file") || !strings.Contains(errs, `fix="run tenon mcp login docs"`) {
 		t.Errorf("run without sign-in: %s%s, want the answer and the command", out, errs)
 	}
 	expectOutput(t, p, 0, "not signed in", "mcp", "status")

@@ -76,9 +76,7 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 	if err == nil && !c.modern() {
 		c.carrier.(*streamable).hearNews(ctx)
 	}
-	var status *statusError
-	refused := errors.Is(err, errOldServer) || errors.As(err, &status) && status.status < 500
-	if !refused {
+	if status, ok := errors.AsType[*statusError](err); !ok || status.status >= 500 {
 		return c, err
 	}
 	if c, old := d.open(ctx, newSSE, true); old == nil {

@@ -162,5 +162,5 @@ func mediaType(resp *http.Response) string {
 
 // refusedAsSuch reports whether the server answered, even with a refusal: the connection works.
 func refusedAsSuch(err error) bool {
-	return errors.As(err, new(*statusError)) || errors.As(err, new(*AuthError)) || errors.Is(err, errOldServer)
+	return errors.As(err, new(*statusError)) || errors.As(err, new(*AuthError))
 }

@@ -23,8 +23,6 @@ import (
 var (
 	// errSessionEnded is returned if the server no longer knows the session, so the request did not reach its tools.
 	errSessionEnded = errors.New("the server no longer knows the session")
-	// errOldServer is returned if the server refused the first message: it may support only the older transport.
-	errOldServer = errors.New("the server refused the first message")
 	// errCutShort is returned if the response contained no answer.
 	errCutShort = errors.New("the server ended its answer before it was complete")
 )
@@ -104,8 +102,10 @@ func (s *streamable) send(ctx context.Context, m *outgoing) error {
 func (s *streamable) answer(ctx context.Context, r *outgoing, resp *http.Response) error {
 	first := r.Method == string(mcp.MethodInitialize)
 	switch status := resp.StatusCode; {
-	case first && status/100 == 4:
-		return fmt.Errorf("%w (HTTP status %d)", errOldServer, status)
+	case first && status/100 == 4 && mediaType(resp) == mediaJSON:
+		return &statusError{status, excerpt(resp)}
+	case first && status/100 == 4: // the body may never end
+		return &statusError{status: status}
 	case status == http.StatusNotFound:
 		return errSessionEnded
 	case status/100 != 2:

@@ -58,7 +58,7 @@ func TestRefusalThatDoesNotEnd(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	_, err := c.request(ctx, &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: []byte("1"), Method: string(mcp.MethodInitialize)})
-	if !errors.Is(err, errOldServer) || ctx.Err() != nil {
+	if !errors.As(err, new(*statusError)) || ctx.Err() != nil {
 		t.Errorf("refused with %v, %v", err, ctx.Err())
 	}
 }
