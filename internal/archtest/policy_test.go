@@ -161,6 +161,7 @@ func places() []place {
 		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
 			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
 		},
+		reasons: map[string]string{"cmd/tenon": "discards what libraries log without a logger"},
 	}, {
 		pkg: "os", names: []string{"Exit"}, mains: true, remedy: "return an error; only main exits",
 		reasons: map[string]string{"sdk/lines": "its Serve is all that main does"},
