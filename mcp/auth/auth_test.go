@@ -263,6 +263,18 @@ func TestRevoked(t *testing.T) {
 	}
 }
 
+// A challenge that cannot be read hinders neither the sign-in nor a refresh.
+func TestMalformedChallenge(t *testing.T) {
+	t.Parallel()
+	s := authtest.New(t)
+	s.Rest = ` realm="docs" error="invalid_token"`
+	o := signedIn(t, s)
+	s.Revoke()
+	if text, err := call(t, authorizer(t, o), o.URL, nil); text != "welcome" {
+		t.Errorf("after the token was revoked: %q, %v", text, err)
+	}
+}
+
 // A server that requires more scopes names them. The next sign-in requests them in addition to those granted.
 func TestStepUp(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -179,9 +178,10 @@ func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (
 // for the user. Errors: *SignInError, after which SignIn helps.
 func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *http.Response) (retry bool, err error) {
 	sent, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
-	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
+	header := resp.Header.Clone()
+	challenges, err := oauthex.ParseWWWAuthenticate(header.Values("WWW-Authenticate"))
 	if err != nil {
-		return false, fmt.Errorf("header WWW-Authenticate: %w", err)
+		header.Del("WWW-Authenticate") // malformed: a refresh needs none, and SignIn finds the server's metadata without it
 	}
 	more := missingScopes(resp.StatusCode, challenges)
 	if resp.StatusCode == http.StatusForbidden && more == nil {
@@ -200,12 +200,12 @@ func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *ht
 	if !bearer && !errors.Is(a.expired, credentials.ErrNotFound) {
 		wanted.Err = a.expired
 	}
-	a.challenge = &http.Response{StatusCode: resp.StatusCode, Header: resp.Header.Clone(), Body: http.NoBody}
+	a.challenge = &http.Response{StatusCode: resp.StatusCode, Header: header, Body: http.NoBody}
 	a.mu.Unlock()
-	if more != nil {
-		err = a.remember(ctx, more)
+	if more == nil {
+		return false, wanted
 	}
-	return false, errors.Join(wanted, err)
+	return false, errors.Join(wanted, a.remember(ctx, more))
 }
 
 // missingScopes returns the scopes of the challenge insufficient_scope, or nil for another one. See RFC 6750, section 3.1.

@@ -26,6 +26,7 @@ type Service struct {
 	// Change these before the first request, or in Change.
 	Needs    []string          // scopes that a request requires
 	Named    []string          // scopes in the challenge
+	Rest     string            // of the challenge
 	Lifetime int               // of access tokens, in seconds
 	Iss      string            // issuer in answers, if not empty
 	Silent   bool              // the metadata does not announce Iss
@@ -122,7 +123,7 @@ func (s *Service) admit(w http.ResponseWriter, r *http.Request) bool {
 		if s.Named != nil {
 			challenge += fmt.Sprintf(" scope=%q", strings.Join(s.Named, " "))
 		}
-		w.Header().Set("WWW-Authenticate", challenge)
+		w.Header().Set("WWW-Authenticate", challenge+s.Rest)
 		w.WriteHeader(http.StatusUnauthorized)
 		return false
 	}
