@@ -491,12 +491,12 @@ func TestCompaction(t *testing.T) {
 	r.clean()
 }
 
-// The user sees the messages in an answer.
+// The user sees the messages in an answer. Their lines are no lines of the log.
 func TestToldToTheUser(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, shell(t, "PreToolUse", "", answer(`{"systemMessage": "mind the gap", "hookSpecificOutput": {"additionalContext": "x"}}`)))
+	r := newRig(t, shell(t, "PreToolUse", "", answer(`{"systemMessage": "mind\nthe gap", "hookSpecificOutput": {"additionalContext": "x"}}`)))
 	r.before(bashCall("1"), sdk.Object{})
-	if want := "message of a command hook: mind the gap"; !strings.Contains(r.host.logged(), want) {
+	if want := `msg="message of a command hook" text="mind\nthe gap"`; !strings.Contains(r.host.logged(), want) {
 		t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
 	}
 	r.clean()

@@ -88,7 +88,7 @@ func (e *entry) answer(ctx context.Context, input []byte) (*reply, error) {
 		return nil, e.wrap(err)
 	}
 	if r.system != "" {
-		e.plugin.log.Warn("message of a command hook: "+r.system, "source", e.plugin.source.Where, "hook", e.where)
+		e.plugin.log.Warn("message of a command hook", "text", r.system, "source", e.plugin.source.Where, "hook", e.where)
 	}
 	return r, nil
 }
