@@ -491,7 +491,7 @@ func TestCompaction(t *testing.T) {
 	r.clean()
 }
 
-// The user sees the messages in an answer. Their lines are no lines of the log.
+// The user sees the messages in an answer. A line break in one does not start a new line of the log.
 func TestToldToTheUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", answer(`{"systemMessage": "mind\nthe gap", "hookSpecificOutput": {"additionalContext": "x"}}`)))
