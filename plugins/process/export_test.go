@@ -1,11 +1,13 @@
 package process
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
 // Names for the tests of single parts.
@@ -25,6 +27,14 @@ func CheckHandshake(line, socketDir string) error {
 func NewPrinted(log *slog.Logger) (io.Writer, func() string) {
 	p := newPrinted(log, &remote.LineLimit{}, "stderr")
 	return p, p.why
+}
+
+// PrintLog writes a line for each level to the log of a process.
+func PrintLog(ctx context.Context, log *slog.Logger, levels ...int32) {
+	s := &hostSession{log: log}
+	for _, level := range levels {
+		s.print(ctx, &tenonv1.Log{Level: level, Message: "line"})
+	}
 }
 
 // Restarts lets a test end processes at moments of its choice, counted from the first.

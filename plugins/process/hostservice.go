@@ -157,7 +157,8 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 
 // print writes a line of the plugin to the log.
 func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
-	if !s.budget.Take(s.log) {
+	level := remote.Level(line.GetLevel())
+	if !s.log.Enabled(ctx, level) || !s.budget.Take(s.log.Warn) {
 		return
 	}
 	var attrs map[string]json.RawMessage
@@ -169,7 +170,7 @@ func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
 		args = append(args, visible.Clean(name, maxLogMessage), visible.Clean(plain(attrs[name]), maxLogMessage))
 	}
 	// The text must neither control a terminal nor look like another line of the log.
-	s.log.Log(ctx, slog.Level(line.GetLevel()), visible.Clean(line.GetMessage(), maxLogMessage), args...)
+	s.log.Log(ctx, level, visible.Clean(line.GetMessage(), maxLogMessage), args...)
 }
 
 // plain returns a string without its quotes, and other JSON unchanged.

@@ -61,7 +61,7 @@ func (p *printed) take(line []byte) {
 	}
 	p.next = announces(line)
 	p.last = append(p.last[:0], line...)
-	if p.budget.Take(p.log) {
+	if p.budget.Take(p.log.Debug) {
 		p.log.Debug("output", "stream", p.stream, "line", shown(line))
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/process"
@@ -142,6 +144,27 @@ func TestPrinted(t *testing.T) {
 	if got := strings.Count(log.String(), "\n"); got > 450 { // two seconds' worth, should one have passed
 		t.Errorf("%d lines logged", got)
 	}
+}
+
+// Lines below the level of the log neither replace others, nor is it reported that they were dropped.
+func TestHiddenLines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := &logged{}
+		warnings := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		process.PrintLog(t.Context(), warnings, append(slices.Repeat([]int32{-4}, 1000), 4, 99)...)
+		w, _ := process.NewPrinted(warnings)
+		for range 2 {
+			if _, err := io.WriteString(w, strings.Repeat("line\n", 1000)); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+		}
+		text := log.String()
+		if strings.Count(text, "\n") != 2 || !strings.Contains(text, "level=WARN msg=line\n") || !strings.Contains(text, "level=ERROR msg=line\n") {
+			t.Errorf("log %s", text)
+		}
+	})
 }
 
 // The last line that Node and Rust print has no part of the error.

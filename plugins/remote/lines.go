@@ -21,8 +21,9 @@ type LineLimit struct {
 	dropped int
 }
 
-// Take reports whether a line may be written to log now. It first logs the number of lines dropped since the last one.
-func (l *LineLimit) Take(log *slog.Logger) bool {
+// Take reports whether a line may be written now. It first passes the number of lines dropped since the last one to notice, the method of a
+// logger for the level of the lines.
+func (l *LineLimit) Take(notice func(message string, args ...any)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := time.Now(); now.Sub(l.start) >= time.Second {
@@ -33,11 +34,16 @@ func (l *LineLimit) Take(log *slog.Logger) bool {
 		return false
 	}
 	if l.dropped > 0 {
-		log.Warn("log lines were dropped", "count", l.dropped)
+		notice("log lines were dropped", "count", l.dropped)
 	}
 	l.lines++
 	l.dropped = 0
 	return true
+}
+
+// Level returns the level of a line that a plugin logs. The log prints lines of other levels without one.
+func Level(level int32) slog.Level {
+	return min(max(slog.Level(level), slog.LevelDebug), slog.LevelError)
 }
 
 // Cut ends a line whose rest was dropped.

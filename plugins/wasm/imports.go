@@ -154,18 +154,14 @@ func (c *call) view(m api.Memory, what string, ptr, size uint64) ([]byte, bool) 
 	return view, ok
 }
 
-// Limits of the log lines of one plugin.
-const (
-	maxWrite = 64 << 10 // maximum number of bytes of one text that are processed
-	minLevel = slog.LevelDebug
-	maxLevel = slog.LevelError
-)
+// maxWrite is the maximum number of bytes of one text that are processed.
+const maxWrite = 64 << 10
 
 // writeLog logs a line of the guest. It processes only the beginning of large texts, which may be all of the guest's memory.
 func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	log := p.log.Load()
-	l := min(max(slog.Level(level), minLevel), maxLevel)
-	if log.Enabled(ctx, l) && p.lines.Take(log) {
+	l := remote.Level(level)
+	if log.Enabled(ctx, l) && p.lines.Take(log.Warn) {
 		log.Log(ctx, l, visible.Clean(string(text[:min(len(text), maxWrite)]), remote.MaxLine))
 	}
 }
