@@ -1,14 +1,17 @@
 package mcp_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/mcp"
 )
@@ -208,6 +211,48 @@ func TestNoNews(t *testing.T) {
 			}
 			if n := s.inits.Load(); n != 1 || s.opened.Load() != 0 {
 				t.Errorf("%d sessions, %d streams", n, s.opened.Load())
+			}
+		})
+	}
+}
+
+// A call whose answer is wrong or incomplete ends neither the other calls nor the session.
+func TestBadAnswerDuringAnotherCall(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string][2]string{
+		"kind": {"text/html", "<html>"}, "text": {"application/json", "{"}, "cut": {"text/event-stream", ": wait\n\n"},
+		"long": {"application/json", `"` + strings.Repeat("x", 17<<20) + `"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, calls, answered := &sessions{}, atomic.Int32{}, make(chan struct{})
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				raw, _ := io.ReadAll(r.Body)
+				if bytes.Contains(raw, []byte("tools/call")) && calls.Add(1) == 1 {
+					<-answered // and a little later, when the client has handled it
+					<-time.After(100 * time.Millisecond)
+				} else if bytes.Contains(raw, []byte("tools/call")) {
+					w.Header().Set("Content-Type", bad[0])
+					_, _ = io.WriteString(w, bad[1])
+					close(answered)
+					return
+				}
+				r.Body = io.NopCloser(bytes.NewReader(raw))
+				s.ServeHTTP(w, r)
+			})).URL))
+			var first sync.WaitGroup
+			first.Go(func() { // ends with its answer
+				if r, err := run(t.Context(), t, p, "far_count", "{}"); err != nil || r.Output != "counted" {
+					t.Errorf("the other call = %v, %v", r, err)
+				}
+			})
+			eventually(t, "the first call", func() bool { return calls.Load() == 1 })
+			if r, err := run(t.Context(), t, p, "far_count", "{}"); err == nil {
+				t.Errorf("the bad answer = %v", r)
+			}
+			first.Wait()
+			if n := s.inits.Load(); n != 1 {
+				t.Errorf("%d sessions", n)
 			}
 		})
 	}

@@ -114,14 +114,24 @@ func (s *streamable) answer(ctx context.Context, r *outgoing, resp *http.Respons
 	if first {
 		s.session.Store(resp.Header.Get(headerSession))
 	}
+	err := unexpected(resp)
 	switch mediaType(resp) {
 	case mediaJSON:
-		return s.whole(ctx, r, resp.Body)
+		err = s.whole(ctx, r, resp.Body)
 	case mediaEvents:
-		return s.follow(ctx, r, resp)
+		err = s.follow(ctx, r, resp)
 	}
-	return unexpected(resp)
+	if err != nil {
+		return &answerError{err}
+	}
+	return nil
 }
+
+// answerError is the error of a request whose answer began, and is wrong or incomplete.
+type answerError struct{ error }
+
+// Unwrap returns the cause.
+func (e *answerError) Unwrap() error { return e.error }
 
 // refused returns the reason why a server refused a request, or passes its error on. One with the request's ID is never about the session.
 func (s *streamable) refused(resp *http.Response, r *outgoing) error {

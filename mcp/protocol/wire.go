@@ -26,7 +26,9 @@ func (c *Conn) exchange(ctx context.Context, method string, params map[string]an
 		c.cancelled(ctx, r)
 		return nil, &carrierError{err}
 	case err != nil:
-		if !refusedAsSuch(err) && method != string(mcp.MethodServerDiscover) {
+		_, call := ctx.Value(callKey{}).(*Call)
+		alone := call && errors.As(err, new(*answerError)) // the other calls, and the session, are not affected
+		if !alone && !refusedAsSuch(err) && method != string(mcp.MethodServerDiscover) {
 			c.fail(err)
 		}
 		return nil, &carrierError{err}
