@@ -64,8 +64,8 @@ func (c *checker) ruleList(p place, list *checked.Node) sdk.PermissionRules {
 }
 
 // permissions lists the permissions of tenon and its tools; tools of plugins and MCP servers have others. See docs/permissions.md.
-const permissions = "read glob grep list skill task todowrite todoread question edit bash webfetch sampling " +
-	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop
+const permissions = "read glob grep list skill task todowrite todoread question tool_search edit bash webfetch sampling " +
+	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop + " " + sdk.PermissionUnconfined
 
 // warnPermission warns of rules for tools that change files, whose permission is edit, and of names that are probably misspelled. These are
 // warnings because an unknown tool of a plugin or MCP server may have such a name.

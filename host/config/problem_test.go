@@ -205,7 +205,7 @@ func TestFileInPlaceOfTheDirectoryIsNoError(t *testing.T) {
 func TestMisspeltPermissions(t *testing.T) {
 	t.Parallel()
 	l, err := inline(t, `{"permission": {
-  "bsah": {"rm *": "deny"}, "externaldirectory": "deny",
+  "bsah": {"rm *": "deny"}, "externaldirectory": "deny", "unconfind": {"git push": "allow"},
   "github_list": "allow", "deploy": "ask", "b*": "ask", "bash": "ask", "doom_loop": "deny"},
   "agent": {"build": {"permission": [{"permission": "webfech", "pattern": "*", "action": "deny"}]}}}`)
 	if err != nil {
@@ -217,6 +217,7 @@ func TestMisspeltPermissions(t *testing.T) {
 	}
 	want := []string{
 		`permission.bsah did you mean "bash"?`, `permission.externaldirectory did you mean "external_directory"?`,
+		`permission.unconfind did you mean "unconfined"?`,
 		`agent.build.permission[0] did you mean "webfetch"?`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
