@@ -65,14 +65,14 @@ type ProviderOptions struct {
 	APIKey  string            `json:"apiKey,omitempty"`  // API key; {env:NAME} or {file:path} keeps it out of the file
 	BaseURL string            `json:"baseURL,omitempty"` // address of the API, such as http://localhost:11434/v1
 	Headers map[string]string `json:"headers,omitempty"` // further headers of each request
-	// Timeout bounds the wait for each piece of an answer, in milliseconds; false or 0 disables it. Default: DefaultIdleTimeout.
-	Timeout json.RawMessage `json:"timeout,omitempty"`
-	// ChunkTimeout and HeaderTimeout are opencode's finer forms, in milliseconds.
-	ChunkTimeout  int64 `json:"chunkTimeout,omitempty"`
-	HeaderTimeout int64 `json:"headerTimeout,omitempty"` // milliseconds
-	// AnswerTimeout bounds the time without a piece of the answer, in milliseconds; false disables it. Default: three times the longer of the two.
+	// maximum wait for each piece of an answer, in milliseconds; false or 0 disables it; default 300000
+	Timeout       json.RawMessage `json:"timeout,omitempty"`
+	ChunkTimeout  int64           `json:"chunkTimeout,omitempty"`  // timeout for the pieces after the headers of an answer, in milliseconds
+	HeaderTimeout int64           `json:"headerTimeout,omitempty"` // timeout for the headers of an answer, in milliseconds
+	// maximum time without a piece of the answer itself, in milliseconds; false disables it; default three times the longer of chunkTimeout and
+	// headerTimeout
 	AnswerTimeout json.RawMessage `json:"answerTimeout,omitempty"`
-	// TotalTimeout bounds the whole answer, in milliseconds; false disables it. Default: two hours.
+	// maximum time for the whole answer, in milliseconds; false disables it; default 7200000
 	TotalTimeout json.RawMessage `json:"totalTimeout,omitempty"`
 	SetCacheKey  *bool           `json:"setCacheKey,omitempty"` // send a key by which the server may cache the prompt; default: by npm
 	// Extra holds further options of the protocol.
@@ -102,7 +102,7 @@ type ModelConfig struct {
 
 // ModelServer replaces the provider's server for one model.
 type ModelServer struct {
-	NPM string `json:"npm,omitempty"` // as ProviderConfig.NPM
+	NPM string `json:"npm,omitempty"` // as npm of the provider
 	API string `json:"api,omitempty"` // address of the API
 }
 
@@ -162,14 +162,13 @@ type MCPConfig struct {
 	OAuth       json.RawMessage   `json:"oauth,omitempty"`       // an object, or false
 	Enabled     *bool             `json:"enabled,omitempty"`     // false disables it
 	Timeout     int64             `json:"timeout,omitempty"`     // milliseconds, of one request; default 30000
-	// Hooks are tools of the server to call at hook points.
-	Hooks []MCPHookConfig `json:"hooks,omitempty"`
+	Hooks       []MCPHookConfig   `json:"hooks,omitempty"`       // tools of the server to call at hook points
 }
 
 // MCPHookConfig is a tool of an MCP server that runs as a hook.
 type MCPHookConfig struct {
 	Tool      string   `json:"tool"`               // name of the tool
-	Point     string   `json:"point"`              // hook point; see HookDescription for this and the other fields
+	Point     string   `json:"point"`              // hook point, such as tool.execute.after
 	Name      string   `json:"name,omitempty"`     // distinguishes several hooks at one point
 	Reads     []string `json:"reads,omitempty"`    // JSON pointers of the fields it receives
 	Writes    []string `json:"writes,omitempty"`   // JSON pointers of the fields it may change
@@ -177,7 +176,7 @@ type MCPHookConfig struct {
 	Before    []string `json:"before,omitempty"`   // plugins that run after it
 	After     []string `json:"after,omitempty"`    // plugins that run before it
 	OnError   OnError  `json:"onError,omitempty"`  // skip, deny or stop when it fails
-	TimeoutMS int64    `json:"timeout,omitempty"`  // milliseconds
+	TimeoutMS int64    `json:"timeout,omitempty"`  // milliseconds, of one call; default 2000
 }
 
 // Description returns the hook as a HookDescription.
@@ -192,7 +191,7 @@ func (c *MCPHookConfig) Description() HookDescription {
 type PluginConfig struct {
 	Path    string          `json:"path"`              // a path or a name
 	Options json.RawMessage `json:"options,omitempty"` // options of the plugin
-	// Required ends a run if the plugin is missing, not approved, disabled, in quarantine, or does not start.
+	// end a run if the plugin is missing, not approved, disabled, in quarantine, or does not start
 	Required bool `json:"required,omitempty"`
 }
 
@@ -202,7 +201,7 @@ type PluginPolicy struct {
 	Allow   []string       `json:"allow,omitzero"`    // the only permitted sources; an empty list permits none; default: all
 	Deny    []string       `json:"deny,omitempty"`    // sources that are refused, even if allowed
 	Signers []PluginSigner `json:"signers,omitempty"` // required signers; if several have a source, one of them is enough
-	// TrustedRoot is the path of a trusted_root.json that replaces the one of Sigstore's public instance.
+	// absolute path of a trusted_root.json that replaces the one of Sigstore's public instance
 	TrustedRoot string `json:"trusted_root,omitempty"`
 }
 
@@ -229,8 +228,8 @@ type SandboxConfig struct {
 	Write   []string `json:"write,omitempty"`   // further directories and files to write; none that contains tenon's files or is on PATH
 	Read    []string `json:"read,omitempty"`    // secrets to read
 	Hide    []string `json:"hide,omitempty"`    // further files and directories not to read
-	// Unconfined names plugins, MCP servers and command hooks of packages and projects that run with all your rights. A package's name
-	// includes its servers and hooks.
+	// names of plugins, MCP servers and command hooks of packages and projects that run with all your rights; a package's name includes its
+	// servers and hooks
 	Unconfined []string `json:"unconfined,omitempty"`
 }
 
@@ -242,7 +241,7 @@ type ToolOutputConfig struct {
 
 // ToolSearchConfig configures when tools of plugins are hidden behind the tool tool_search.
 type ToolSearchConfig struct {
-	// Budget is the maximum number of tokens of all tool definitions in a request; default 10,000. 0 hides all tools of plugins.
+	// maximum number of tokens of all tool definitions in a request; default 10,000; 0 hides all tools of plugins
 	Budget  *int64 `json:"budget,omitempty"`
 	Disable bool   `json:"disable,omitempty"` // never hide tools
 }

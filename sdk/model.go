@@ -118,10 +118,9 @@ type ModelCost struct {
 	Output     Price `json:"output"`                // including reasoning tokens
 	CacheRead  Price `json:"cache_read,omitempty"`  // of input from the server's cache
 	CacheWrite Price `json:"cache_write,omitempty"` // of input that the server adds to its cache
-	// Over200K replaces the prices of a request whose prompt has more than 200,000 tokens.
+	// prices of requests whose prompt has more than 200,000 tokens
 	Over200K *ModelCost `json:"context_over_200k,omitempty"`
-	// Tiers replace the prices of a request whose whole prompt is larger than a tier's size. The largest such tier counts, and
-	// Over200K only without one.
+	// prices of requests whose whole prompt is larger than a tier's size; the largest such tier counts, and context_over_200k only without one
 	Tiers []PriceTier `json:"tiers,omitempty"`
 }
 
