@@ -62,7 +62,7 @@ In ` + "`tenon.json`" + `, under the name of the plugin:
 
 ## Points
 
-In the order of a turn.
+In the order of a turn. ` + "`purpose`" + ` is ` + "`turn`, `title`, `compaction`, `subtask` or `sampling`; `outcome` is `ok`, `error`, `denied` or `aborted`" + `.
 `
 
 // reference returns the text of docs/hooks.md.
