@@ -58,7 +58,7 @@ func (l *callLog) watcher() *plugin {
 	}}
 }
 
-// changedOnly accepts {"v":"changed"} alone and notes the run.
+// tool returns a tool that accepts only {"v":"changed"} and notes its calls.
 func (l *callLog) tool(id string) *tool {
 	return &tool{
 		id: id, schema: `{"type":"object","properties":{"v":{"const":"changed"}},"required":["v"]}`,

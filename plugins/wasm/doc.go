@@ -38,6 +38,9 @@
 //	0x1000+n hook n        guest.HookRequest    → sdk.Answer        n is the position in hooks of the start request
 //	0x2000+n tool n        sdk.ToolCall         → sdk.ToolResult    n is the position in tools of the start request
 //	0x3000+n prepare n     sdk.ToolCall         → {"requests": […]} permissions that the call requires
+//	0x4000   sign-in       guest.AuthRequest    → guest.AuthAnswer
+//	0x5000   model request guest.StreamRequest  → –                 the events are sent with host_call; a failure is a guest.StreamFailure
+//	0x5001   models        guest.StreamRequest  → guest.ModelList
 //
 // Every guest receives a start request; it may return 2. A hook answers with changes, each with a JSON pointer into the value and a new value:
 // {"changes":[{"pointer":"/args/x","value":1},{"pointer":"/args/y","remove":true}]}, a gate with {"verdict":"deny","reason":"…"}.

@@ -5,7 +5,7 @@
 //   - providers.txt: the other providers of models.dev, one a line: ID, name, npm package, address, variables of the key.
 //   - models.zip: the models of models.dev and of recent.json, a file for each provider. Only the file of a provider that is used is read.
 //   - refresh.go: a newer models.zip in the cache directory, which changes models, limits and prices.
-//   - rules.go, sampling.go, small.go: variants, options, sampling parameters and the model for titles by family.
+//   - rules.go, small.go: variants, options, sampling parameters and the model for titles by family.
 //
 // generate writes the files of models.dev. "provider" in the configuration overrides everything, and models outside the catalog can be
 // used too.

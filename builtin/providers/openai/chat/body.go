@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// message is a message of Chat Completions. Content is a string, []chatPart or nil.
+// message is a message of Chat Completions. Content is a string, []part or nil.
 type message struct {
 	Role             string     `json:"role"`
 	Content          any        `json:"content"`
