@@ -16,7 +16,7 @@ import (
 
 const (
 	summaryQuestion = "user: What did we do so far?"
-	goOn            = "user: The conversation was summarised to make room. Go on with what the summary says comes next; stop if everything is done."
+	goOn            = "user: The conversation was summarised to make room. Continue with the next step in the summary; stop if everything is done."
 )
 
 // tooLong is how a provider says that the conversation does not fit.

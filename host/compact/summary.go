@@ -23,12 +23,12 @@ const (
 )
 
 // summaryPrompt asks for the summary when no hook replaces it.
-const summaryPrompt = "Summarise the conversation above so that the work can go on from your summary alone. Say what the user wants, in their words where they matter; " +
-	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is under way; and what comes next. " +
-	"Leave out what is settled and not needed any more. Write for the assistant that continues, under the headings Goal, Done, State, Next."
+const summaryPrompt = "Summarise the conversation above so that the work can continue from your summary alone. State what the user wants, in their own words where they matter; " +
+	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is in progress; and what comes next. " +
+	"Leave out what is finished and no longer needed. Write for the assistant that continues, under the headings Goal, Done, State, Next."
 
-// ContinuePrompt makes the model go on after its context was summarised in the middle of a turn.
-const ContinuePrompt = "The conversation was summarised to make room. Go on with what the summary says comes next; stop if everything is done."
+// ContinuePrompt makes the model continue after its context was summarised in the middle of a turn.
+const ContinuePrompt = "The conversation was summarised to make room. Continue with the next step in the summary; stop if everything is done."
 
 // Plan lists the messages that a summary covers, and its verbatim tail.
 type Plan struct {

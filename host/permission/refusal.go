@@ -33,7 +33,7 @@ func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 			remedy = "; --auto does not allow it while a rule denies or asks for a command by name, which it could hide"
 		}
 		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-			"permission %q for %q requires an answer, and no user is present: it holds %s; use simple commands without that%s",
+			"permission %q for %q requires an answer, and no user is present: it contains %s; use simple commands without that%s",
 			r.Permission, several(r.Patterns), r.Verbatim, remedy)}
 	}
 	flag := "--auto, or with "

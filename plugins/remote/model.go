@@ -44,7 +44,7 @@ type modelClient struct {
 var _ sdk.ModelLister = (*modelClient)(nil)
 
 // errSilent cancels a request whose answer stalls.
-var errSilent = fmt.Errorf("the model said nothing for %s", sdk.DefaultIdleTimeout)
+var errSilent = fmt.Errorf("the model sent nothing for %s", sdk.DefaultIdleTimeout)
 
 // Stream asks the model. All errors except those of the sink and of ctx are *sdk.ProviderError. If the server refuses the sign-in, the request
 // is repeated once with new credentials.

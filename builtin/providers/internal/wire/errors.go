@@ -204,9 +204,9 @@ func connectionTrouble(err error, baseURL string) string {
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
 	case httpx.NoTLS(err):
-		return fmt.Sprintf("%s does not support TLS: does options.baseURL need http:// instead of https://?", host)
+		return fmt.Sprintf("%s does not support TLS (does options.baseURL need http:// instead of https://?)", host)
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return fmt.Sprintf("cannot connect to %s: %s: is the server running, and options.baseURL right?", host, dial.Err)
+		return fmt.Sprintf("cannot connect to %s: %s (is the server running, and is options.baseURL correct?)", host, dial.Err)
 	case errors.Is(err, io.EOF):
 		return fmt.Sprintf("%s closed the connection without an answer", host)
 	}
