@@ -40,7 +40,7 @@ There are three kinds of points:
   receives only these fields. tenon drops and reports changes to other fields.
 - **Size of an answer**: over every carrier, the answer of a hook outside the host has at most 16 MiB, 4,096 changes (also after tenon
   splits an object into its declared members), 64 segments and 4 KiB per pointer, 256 levels per value, and 256 KiB of reason or message.
-  Changes inside fields without a Go type may make the host parse at most 32 MiB of JSON again. A larger answer is a failure of the hook.
+  Changes inside fields without a Go type may make the host parse at most 64 MiB of JSON again. A larger answer is a failure of the hook.
   The deadline includes the time to apply an answer.
 - **Limited rights**: at ` + "`" + `config` + "`" + `, hooks of plugins outside the host can change models, prompts and limits, but not permission rules, nor
   the receivers of keys, files and commands. At ` + "`" + `shell.env` + "`" + ` they can set only the variables that they list in ` + "`" + `writes` + "`" + ` as ` + "`" + `/env/NAME` + "`" + `, and
