@@ -24,6 +24,15 @@ func SetNetwork(b *Broker, lookup func(host string) []netip.Addr, dial func(ctx 
 	}
 }
 
+// Operations returns the capability of each operation, which is empty for some.
+func Operations(b *Broker) map[string]string {
+	all := map[string]string{}
+	for name, op := range b.table() {
+		all[name] = op.capability
+	}
+	return all
+}
+
 // Trust makes the broker accept certificates of the pool.
 func Trust(b *Broker, pool *x509.CertPool) { b.web.transport.TLSClientConfig.RootCAs = pool }
 
