@@ -36,7 +36,7 @@ import (
 )
 
 // ErrOutside is returned for a lock file of a project that names a path outside of the project.
-var ErrOutside = errors.New("path outside of the project")
+var ErrOutside = errors.New("path outside the project")
 
 // ErrRenamed is returned for a reference that names another plugin than before.
 var ErrRenamed = errors.New("the plugin has another name")
@@ -246,7 +246,7 @@ func (t Target) allows(r source.Ref) error {
 	}
 	// The text decides first: another path may be on a server, which is not to be asked.
 	if !projectfs.Inside(t.dir(), r.URL) || !projectfs.Within(projectfs.Real(t.dir()), projectfs.Real(r.URL)) {
-		return fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, r)
+		return fmt.Errorf("%w: %s", ErrOutside, r)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ const treesDir = "trees"
 func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir string) error {
 	for _, path := range []string{filepath.Dir(dir), dir} {
 		if info, err := os.Lstat(path); err == nil && !info.IsDir() {
-			return fmt.Errorf("%w: %s is a link or file, expected a directory; remove it", ErrOutside, path)
+			return fmt.Errorf("%w: %s is a link or file, expected a directory", ErrOutside, path)
 		}
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {

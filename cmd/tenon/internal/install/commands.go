@@ -177,6 +177,7 @@ func remedied(err error) error {
 		{marketplace.ErrAddress, cli.ExitUsage, "write owner/repo, the URL of a repository or of a marketplace.json, or ./directory"},
 		{marketplace.ErrSource, cli.ExitTurn, "nothing was installed; if its marketplace is wrong, report it to its publisher"},
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
+		{install.ErrOutside, cli.ExitTurn, "use a path inside the project, without links; or omit --project to install the plugin for yourself"},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
 		{source.ErrDependencies, cli.ExitTurn, "its publisher can bundle them into one file, or list them in bundleDependencies"},
