@@ -191,7 +191,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
 	case formatOf(r.URL) == "":
-		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip, .mcpb or .wasm")
+		return fmt.Errorf("%w: unknown kind of file", ErrRef)
 	}
 	sum, err := sumFile(r.URL, "")
 	if err == nil && out.SHA256 != "" && out.SHA256 != sum {

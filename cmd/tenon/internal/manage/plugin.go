@@ -170,7 +170,7 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) (again *extensions.Candidate, err error) {
 	switch c.State {
 	case plugins.StateRejected:
-		return nil, cli.UsageError("fix that first", "%s: %w", c.Name, c.Err)
+		return nil, cli.UsageError("fix the plugin, or name another one", "%s: %w", c.Name, c.Err)
 	case plugins.StateDisabled, plugins.StateQuarantined:
 		return nil, cli.UsageError("enable it with tenon plugin enable "+c.Argument(), "%s is %s: %s", c.Name, c.State, c.Reason)
 	}
@@ -242,7 +242,7 @@ func (g *group) untrust(ctx context.Context, s *extensions.Set, args []string) e
 // reportDecision prints the result of a decision.
 func (g *group) reportDecision(err error, name, done string) error {
 	if errors.Is(err, trust.ErrNotFound) {
-		return cli.UsageError("tenon plugin list shows the approved ones; disable servers of your own configuration there", "%q was not approved", name)
+		return cli.UsageError("tenon plugin list shows the approved ones; tenon mcp enable and tenon mcp disable are for servers of your own configuration", "%q was not approved", name)
 	}
 	if err != nil {
 		return err
