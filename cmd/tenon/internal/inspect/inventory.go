@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +59,13 @@ func (v *inventory) show(ctx context.Context, m *cli.Machine, args []string) err
 	details := []string{
 		v.name, terminal.OneLine(i.name), v.column, terminal.OneLine(i.column), "from", i.from, "description", terminal.OneLine(i.description),
 	}
+	var fields map[string]json.RawMessage
+	if text, err := json.Marshal(i); err == nil {
+		_ = json.Unmarshal(text, &fields) // an object
+	}
+	for _, name := range []string{"variant", "temperature", "top_p", "steps", "options", "subtask"} {
+		details = append(details, name, terminal.OneLine(strings.Trim(string(fields[name]), `"`)))
+	}
 	for pair := range slices.Chunk(append(details, i.details...), 2) {
 		if pair[1] != "" {
 			fmt.Fprintf(&b, "%-12s %s\n", pair[0], pair[1])
@@ -90,9 +98,6 @@ func agents(ctx context.Context, m *cli.Machine) (list []item) {
 		if l.Model != nil {
 			i.details = append(i.details, "model", terminal.OneLine(l.Model.String()))
 		}
-		if l.Steps > 0 {
-			i.details = append(i.details, "steps", fmt.Sprint(l.Steps))
-		}
 		if l.Strict {
 			i.details = append(i.details, "strict", "only agent."+terminal.OneLine(l.Name)+".permission can override what its rules deny or ask for")
 		}
@@ -106,14 +111,10 @@ func agents(ctx context.Context, m *cli.Machine) (list []item) {
 
 func commands(ctx context.Context, m *cli.Machine) (list []item) {
 	for _, l := range m.CommandInfos(ctx) {
-		i := item{
+		list = append(list, item{
 			value: l, name: "/" + l.Name, column: l.Agent, from: Source(l.Plugin, l.Origin), description: l.Description,
 			details: []string{"model", terminal.OneLine(l.Model)}, text: l.Template,
-		}
-		if l.Subtask != nil {
-			i.details = append(i.details, "subtask", fmt.Sprint(*l.Subtask))
-		}
-		list = append(list, i)
+		})
 	}
 	return list
 }
