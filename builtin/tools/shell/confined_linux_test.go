@@ -375,7 +375,7 @@ func TestGitIsPutBack(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(project, ".git/hooks/post-commit")); err == nil {
 		t.Error("the hook stays")
 	}
-	result = f.run(t, map[string]any{"command": "(setsid sh -c 'sleep 0.3; git config core.pager evil' &) ; git config core.pager || echo none"})
+	result = f.run(t, map[string]any{"command": "(setsid sh -c 'sleep 30; git config core.pager evil' &) ; git config core.pager || echo none"})
 	if result.Output != "none\n" {
 		t.Errorf("output %q", result.Output)
 	}

@@ -20,8 +20,8 @@ type judgement struct {
 	commands []string // patterns of the permission bash, one for each simple command
 	always   []string // patterns that "always" offers for them
 	implied  []sdk.ImpliedPermission
-	outside  []string // absolute paths outside the project that the words name
-	writes   []string // absolute paths of written files, inside or outside, which require edit
+	outside  []string // absolute paths that the words name: those outside the project require permission
+	writes   []string // absolute paths of written files, which require edit
 	verbatim error    // reason why the text as a whole requires permission; nil: only commands run
 }
 
@@ -31,7 +31,7 @@ type judge struct {
 	ctx    context.Context // bounds questions to git
 	call   *sdk.ToolCall
 	base   string // the directory that the next command runs in
-	linked bool   // an earlier command may have created links: paths that do not exist yet may lead anywhere
+	linked bool   // an earlier command may have created links: paths may lead anywhere
 }
 
 // judgeText judges a text that the shell runs in dir.
@@ -63,9 +63,9 @@ func (j *judge) simple(c *simple) error {
 	return cmp.Or(err, j.command(c.words, true))
 }
 
-// cd changes the base. It must be certain to run and to succeed.
+// cd changes the base. It must be certain to run and to succeed: no other command may have removed its directory.
 func (j *judge) cd(c *simple) error {
-	alone := !c.piped && len(c.reads)+len(c.writes) == 0 && (c.join == "" || c.join == ";")
+	alone := len(j.commands) == 0 && !c.piped && len(c.reads)+len(c.writes) == 0 && (c.join == "" || c.join == ";")
 	if !alone || len(c.words) != 2 || c.words[1].glob != "" || strings.HasPrefix(c.words[1].text, "-") {
 		return fmt.Errorf("cd to something other than a directory, or behind another command")
 	}
@@ -154,8 +154,8 @@ func (j *judge) path(text string) error {
 		if piece == "" || piece == os.DevNull || strings.ContainsRune(p, '\n') || len(p) > 4096 {
 			continue
 		}
-		if j.linked && i == 0 && text[0] != '-' && !exists(p) {
-			return fmt.Errorf("a path that a command before it may have made")
+		if j.linked && i == 0 && text[0] != '-' {
+			return fmt.Errorf("a path that a command before it may have changed")
 		}
 		if _, outside := paths.External(j.call, p); outside && plausible(p) {
 			j.outside = appendNew(j.outside, []string{p})
@@ -178,7 +178,7 @@ func (j *judge) expand(w word) ([]string, error) {
 	if w.glob == "" {
 		return []string{w.text}, nil
 	}
-	pattern, prefix := w.glob, ""
+	pattern, prefix := path.Clean(w.glob), "" // Glob finds nothing for */ and */./a
 	if !path.IsAbs(w.text) {
 		pattern, prefix = escapeGlob(j.base)+"/"+pattern, strings.TrimSuffix(j.base, "/")+"/"
 	}

@@ -173,6 +173,9 @@ func (j *judge) written(p program, operands []word, place bool) error {
 		}
 		last := operands[len(operands)-1].text
 		for _, text := range expanded {
+			if p.has("writes") || p.has("links") { // and may make directories
+				j.outside = appendNew(j.outside, []string{from(j.base, text)})
+			}
 			switch {
 			case place, p.has("out") && (p["out"] == "" || p["out"] == strconv.Itoa(i+1)):
 				if err := j.output(text); err != nil {
