@@ -35,7 +35,7 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 
 // projectAddress returns the address of the provider at key that a file of the project set, and the place; an empty address if none did.
 func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin) (at Origin, address string) {
-	chosen := map[string]string{key + ".options.baseURL": p.Options.BaseURL, key + ".api": p.Options.BaseURL}
+	chosen := map[string]string{key + ".options.baseURL": p.Options.BaseURL}
 	for _, name := range requestfield.Addresses() {
 		chosen[key+".options."+name] = string(p.Options.Extra[name])
 	}
@@ -58,7 +58,7 @@ func (l *loader) mayNotLeave(k, key string, from Origin) bool {
 	switch {
 	case !under(k, key):
 		return false
-	case k == key+".options.baseURL" || k == key+".api" || under(k, key+".models") && strings.HasSuffix(k, ".provider.api"):
+	case k == key+".options.baseURL" || under(k, key+".models") && strings.HasSuffix(k, ".provider.api"):
 		return more
 	case k == key+".options.apiKey" || under(k, key+".options.headers"):
 		return borrowed || from.Layer != LayerProject

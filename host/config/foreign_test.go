@@ -34,6 +34,7 @@ func TestProjectMayNotSendKeysElsewhere(t *testing.T) {
 		"an address of a model":            {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"models": {"m": {"provider": {"api": "` + far + `"}}}}}}`, true, true},
 		"a model's address in a variable":  {`{}`, `{"provider": {"p": {"models": {"m": {"provider": {"api": "{env:KEY}"}}}}}}`, false, true},
 		"a variable within it":             {`{}`, `{"provider": {"p": {"models": {"m": {"provider": {"api": "` + far + `/{env:KEY}"}}}}}}`, true, true},
+		"a variable in the older form":     {`{}`, `{"provider": {"p": {"api": "` + far + `/{env:KEY}"}}}`, true, true},
 		"the older form":                   {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"api": "` + far + `"}}}`, true, true},
 	}
 	for name, c := range cases {

@@ -71,7 +71,10 @@ func (c *checker) lower(layer tree) {
 		}
 		if _, ok := options["baseURL"]; !ok {
 			options["baseURL"] = api
-			c.origins[key+".options.baseURL"] = c.origins[checked.Join(key, "api")]
+			c.origins[key+".options.baseURL"] = c.origins[key+".api"]
+			if more, ok := c.borrowed[key+".api"]; ok {
+				c.borrowed[key+".options.baseURL"] = more
+			}
 		}
 	})
 }
