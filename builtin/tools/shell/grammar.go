@@ -106,7 +106,7 @@ func readWord(text string) (w word, rest string, err error) {
 	for m := part().FindStringSubmatch(rest); m != nil; m = part().FindStringSubmatch(rest) {
 		quoted := m[2] + m[3] + escaped().ReplaceAllString(m[4], "$1")
 		w.text += m[1] + quoted
-		glob += strings.ReplaceAll(m[1], "[", "\x00") + escapeGlob(quoted)
+		glob += strings.NewReplacer("[", "\x00", "?", "*").Replace(m[1]) + escapeGlob(quoted) // ? is one byte or one character, as the locale says
 		bare += cmp.Or(m[1], "'")
 		rest = rest[len(m[0]):]
 	}
