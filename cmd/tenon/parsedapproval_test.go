@@ -38,4 +38,13 @@ func TestApprovalOfParsedBytes(t *testing.T) {
 	if approved.isApproved(path, "") {
 		t.Error("rules are approved by a file that was exchanged after they were parsed")
 	}
+	template := func(text string) string {
+		if err := os.WriteFile(filepath.Join(dir, "t.md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return approvalKey(load(`{"command": {"c": {"template": "{file:t.md}"}}}`), path, "")
+	}
+	if template("!`echo a`") == template("!`echo b`") {
+		t.Error("the approval of a file does not cover the text that it refers to")
+	}
 }

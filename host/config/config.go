@@ -36,7 +36,8 @@ type Loaded struct {
 	Origins map[string]Origin
 	// Files are the absolute paths of the files that were read, in the order of their layers.
 	Files []string
-	// ProjectFiles holds the SHA-256 of the parsed bytes of those Files that belong to the repository, in hexadecimal.
+	// ProjectFiles holds the SHA-256 of the parsed bytes of those Files that belong to the repository, in hexadecimal. If a file refers to others
+	// by {file:p}, it covers their text.
 	ProjectFiles map[string]string
 	// Managed holds the permission rules of the administrator's file, which Config includes.
 	Managed sdk.PermissionRules

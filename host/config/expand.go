@@ -55,5 +55,8 @@ func (c *checker) expandFile(p place, name string) string {
 		c.Bad(p, "file \""+name+"\" cannot be read: "+reason(err), "paths are relative to "+c.src.dir)
 		return ""
 	}
+	if c.src.layer == LayerProject { // an approval of the referring file covers the text
+		c.projectFiles[c.src.origin] = digest(append([]byte(c.projectFiles[c.src.origin]), text...))
+	}
 	return strings.TrimSpace(string(text))
 }

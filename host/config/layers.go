@@ -108,13 +108,17 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 	}
 	l.files = append(l.files, path)
 	if layer == LayerProject {
-		sum := sha256.Sum256(text)
-		l.projectFiles[path] = hex.EncodeToString(sum[:])
+		l.projectFiles[path] = digest(text)
 	}
 	if !s.parse(text, &l.report) {
 		return nil
 	}
 	return s
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // display returns the path for problems, relative to the working directory if it is below.
