@@ -39,7 +39,7 @@ func (a *grepArgs) Resolve(call *sdk.ToolCall) (err error) {
 // the permission to search does not include showing secrets.
 func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	requests := a.permissions(call, "grep", a.Pattern)
-	if paths.HoldsSecrets(a.root) {
+	if paths.HoldsSecrets(a.root) || paths.HoldsSecrets(a.real) {
 		requests = append(requests, sdk.PermissionRequest{
 			Permission: "read", Patterns: paths.Patterns(call, a.root), Always: []string{"*"},
 			Metadata: sdk.Object{"filepath": a.root},
