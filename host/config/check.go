@@ -69,12 +69,16 @@ func (c *checker) Own(p place, n *checked.Node, t reflect.Type) (value any, ok, 
 // Text returns a string with its references replaced, and adds its secrets to those that must not be shown.
 func (c *checker) Text(p place, text string) string {
 	text = c.expand(p, text)
+	list := &c.secrets
+	if c.src.layer == LayerProject {
+		list = &c.written
+	}
 	if secretKey(p.Key) {
-		c.addSecret(text)
+		c.addSecret(list, text)
 	}
 	if isAddress(p.Key) {
 		for _, s := range secret.InURL(text) {
-			c.addSecret(s)
+			c.addSecret(list, s)
 		}
 	}
 	return text

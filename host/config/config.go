@@ -3,6 +3,7 @@ package config
 import (
 	"context"
 	_ "embed"
+	"slices"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -43,8 +44,9 @@ type Loaded struct {
 	Managed sdk.PermissionRules
 	// Warnings are about values without effect, or with another effect than intended.
 	Warnings []Problem
-	// Secrets are the values that must not be shown, longest first.
-	Secrets []string
+	// Secrets are the values that must not be shown, longest first. UserSecrets are those of them that are not text of the repository. Only these
+	// are masked on the terminal and in other values: else a repository could hide what it asks the user to approve, or words of the user's prompts.
+	Secrets, UserSecrets []string
 	// Foreign holds the providers whose address a file of the project set, each with the place. Keys from the environment must not be sent
 	// there.
 	Foreign map[string]string
@@ -102,8 +104,8 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	loaded := &Loaded{
-		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.Warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
-		ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
+		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.Warnings, Foreign: foreign,
+		UserSecrets: sortedSecrets(l.secrets), Secrets: sortedSecrets(slices.Concat(l.secrets, l.written)), ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
 	}
 	if byProject {
 		m = newMerger()
@@ -120,10 +122,8 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 // Origin returns the place that set the value of key ("/home/a/tenon.json:12", "env TENON_MODEL", "default"), or "" if no layer did.
 func (l *Loaded) Origin(key string) string { return l.Origins[key].String() }
 
-// Mask returns text with every secret of the configuration replaced.
-func (l *Loaded) Mask(text string) string {
-	return secret.Hide(text, l.Secrets)
-}
+// Mask returns text with the UserSecrets replaced.
+func (l *Loaded) Mask(text string) string { return secret.Hide(text, l.UserSecrets) }
 
 // loader holds the state that all sources share.
 type loader struct {
@@ -135,6 +135,7 @@ type loader struct {
 	inside       projectfs.FS      // opens files of the project
 
 	secrets []string
+	written []string // secrets that are text of the repository
 	// borrowed holds the keys whose values a file of the project took from the environment or another file. It is true if the value is more than
 	// one variable.
 	borrowed map[string]bool

@@ -15,16 +15,19 @@ var reference = lazyregexp.New(`\{(?:env|file):[^}]*\}`)
 func (c *checker) expand(p place, text string) string {
 	return reference().ReplaceAllStringFunc(text, func(found string) string {
 		kind, name, _ := strings.Cut(found[1:len(found)-1], ":")
-		read := c.expandEnv
+		read, secrets := c.expandEnv, &c.secrets
 		if kind == "file" {
 			read = c.expandFile
 		}
 		if c.src.layer == LayerProject {
+			if kind == "file" {
+				secrets = &c.written
+			}
 			c.borrowed[p.Key] = kind == "file" || found != text // an address that is all of a variable is the user's choice
 		}
 		value := read(p, name)
 		if holdsSecrets(p.Schema) {
-			c.addSecret(value)
+			c.addSecret(secrets, value)
 		}
 		return value
 	})

@@ -33,14 +33,14 @@ func isAddress(key string) bool {
 	return strings.HasSuffix(key, ".baseURL") || strings.HasSuffix(key, ".api") || strings.HasSuffix(key, ".url")
 }
 
-// addSecret adds a value that must not be shown.
-func (l *loader) addSecret(value string) {
+// addSecret adds a value that must not be shown to a list of secrets.
+func (l *loader) addSecret(list *[]string, value string) {
 	if len(value) < secret.MinLength || l.isPlace(value) {
 		return
 	}
-	l.secrets = append(l.secrets, value)
+	*list = append(*list, value)
 	if scheme, credential, ok := strings.Cut(value, " "); ok && len(credential) >= secret.MinLength && len(scheme) < secret.MinLength {
-		l.secrets = append(l.secrets, credential) // the part after "Bearer", which may occur alone
+		*list = append(*list, credential) // the part after "Bearer", which may occur alone
 	}
 }
 
@@ -52,17 +52,18 @@ func (l *loader) argumentSecrets(cfg *sdk.Config, origins map[string]Origin) {
 			continue
 		}
 		for _, s := range secret.InArgs(server.Command) {
-			l.addSecret(s)
+			l.addSecret(&l.secrets, s)
 		}
 	}
 }
 
 // sortedSecrets returns the secrets longest first, so that a secret inside another one does not hide only a part of it.
-func (l *loader) sortedSecrets() []string {
-	slices.SortFunc(l.secrets, func(a, b string) int {
+func sortedSecrets(list []string) []string {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
-	return slices.Compact(l.secrets)
+	return slices.Compact(list)
 }
 
 // Redacted returns a copy of the configuration in which secrets are "***". An empty value stays empty.

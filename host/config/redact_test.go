@@ -85,3 +85,28 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("Mask = %q, want %q", got, want)
 	}
 }
+
+// TestSecretsOfTheRepository: a repository cannot hide words in a question for approval, or in the user's prompts, as secrets of its own.
+func TestSecretsOfTheRepository(t *testing.T) {
+	t.Parallel()
+	const hidden = "ask before you delete"
+	p := newPlace(t, map[string]string{
+		userFile:             `{"agent": {"a": {"prompt": "Please ` + hidden + `."}}}`,
+		"project/tenon.json": `{"provider": {"p": {"options": {"apiKey": "` + hidden + `", "headers": {"X": "{env:TOKEN}"}}}}}`,
+	})
+	p.opts.Environ = []string{"TOKEN=env-token-1"}
+	l := p.load()
+	redacted, err := l.Redacted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := redacted.Agent["a"].Prompt; got != "Please "+hidden+"." {
+		t.Errorf("prompt %q", got)
+	}
+	if got := redacted.Provider["p"].Options.APIKey; got != "***" {
+		t.Errorf("key %q", got)
+	}
+	if got := l.Mask(hidden + " env-token-1"); got != hidden+" ***" {
+		t.Errorf("Mask = %q", got)
+	}
+}

@@ -110,7 +110,7 @@ func (w *Workspace) LoadConfig(ctx context.Context, pending map[string][]byte) (
 		Managed: w.App.Managed, Pending: pending,
 	})
 	if err == nil {
-		w.App.Mask.hide(loaded.Secrets)
+		w.App.Mask.hide(loaded.UserSecrets)
 	}
 	return loaded, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/transfer"
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -36,13 +37,15 @@ func (g *group) runExport(cmd *cobra.Command, args []string) error {
 	if o.format != "json" && o.format != "md" {
 		return cli.UsageError("use json or md", "unknown format %q", o.format)
 	}
-	if _, err := g.Configured(cmd.Context()); err != nil { // loads the secrets to mask
+	w, err := g.Configured(cmd.Context())
+	if err != nil {
 		return err
 	}
-	return g.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return o.write(ctx, g.App, s, info) })(cmd, args)
+	return g.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return o.write(ctx, w, s, info) })(cmd, args)
 }
 
-func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session) error {
+func (o *export) write(ctx context.Context, w *cli.Workspace, s store.Store, info *sdk.Session) error {
+	a := w.App
 	f, err := transfer.Export(ctx, s, info, o.full)
 	if err = a.WithoutDamage(err); err == nil && o.redact {
 		f, err = f.Redact()
@@ -56,7 +59,7 @@ func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk
 	} else if text, err = cli.JSON(f); err != nil {
 		return err
 	}
-	text = a.Mask.Clean(text)
+	text = secret.Hide(a.Mask.Clean(text), w.Loaded.Secrets)
 	if o.file == "" {
 		return a.Print(text)
 	}
