@@ -93,8 +93,12 @@ func (j *judge) command(words []word, asks bool) error {
 	}
 	source, base := words, path.Base(name)
 	if base == "git" {
-		defer func(base string) { j.base = base }(j.base)
+		shells := j.base
+		defer func() { j.base = shells }()
 		words = j.gitWords(words)
+		if j.base != shells && slices.ContainsFunc(words, func(w word) bool { return w.glob != "" }) {
+			return fmt.Errorf("git -C with a pattern, which matches files of another directory")
+		}
 		j.imply("bash", normal(words), false)
 	}
 	p, keys, err := programOf(base, words)
