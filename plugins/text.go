@@ -257,7 +257,7 @@ func (t text) all(name string, lines []string) { t.list(name, lines, maxLine) }
 // list shows lines of at most limit characters.
 func (t text) list(name string, lines []string, limit int) {
 	for _, l := range lines {
-		t.field(name, visible.Clean(l, limit))
+		t.field(name, cleanLine(l, limit))
 		name = ""
 	}
 }
@@ -299,9 +299,14 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 		if c.Added {
 			sign = "+"
 		}
-		t.line("    %s %s %s", sign, c.Kind, visible.Clean(c.Text, maxLine))
+		t.line("    %s %s %s", sign, c.Kind, cleanLine(c.Text, maxLine))
 	}
 }
 
 // Clean makes text of a plugin fit for a terminal: one bounded line without control and invisible characters.
 func Clean(s string) string { return visible.Clean(s, maxWords) }
+
+// cleanLine is visible.Clean, but shows line breaks, which end commands and comments.
+func cleanLine(s string, limit int) string {
+	return visible.Clean(strings.ReplaceAll(s, "\n", `\n`), limit)
+}

@@ -222,7 +222,7 @@ func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string
 		}
 		path, _ := p.commandFile(c)
 		for _, shell := range input.ShellCommands(c.Template) {
-			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
+			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(strings.ReplaceAll(shell, "\n", `\n`))))
 		}
 	}
 }
