@@ -15,8 +15,14 @@ func prepare(attr *syscall.SysProcAttr) {
 	dieWithParent(attr)
 }
 
-// ownSession keeps signals of the terminal from the command.
-func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+// OwnSession keeps the terminal and its signals from the command. Call it after Prepare. A program that asks the user on the terminal then fails:
+// it could not read an answer from the background, and would wait forever.
+func OwnSession(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false // its leader also leads a group
+}
 
 // Kill kills the whole group of a started command (SIGKILL). It returns nil if the group has ended. It may be called before and
 // shortly after cmd.Wait; later the system may reuse the number of an empty group.

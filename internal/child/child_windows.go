@@ -20,8 +20,8 @@ func prepare(attr *syscall.SysProcAttr) {
 	attr.HideWindow = true
 }
 
-// ownSession is not called: guards need a Unix system.
-func ownSession(*exec.Cmd) {}
+// OwnSession does nothing: Windows has no sessions.
+func OwnSession(*exec.Cmd) {}
 
 // Kill kills the process tree of a started command: on Windows a process group cannot be killed by a signal. It returns nil if the processes have
 // ended.

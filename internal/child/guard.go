@@ -54,7 +54,7 @@ type Guard struct {
 func StartGuard(mark string, dirs ...string) (*Guard, error) {
 	cmd := exec.Command("/bin/sh", append([]string{"-c", guardScript, "sh", mark}, dirs...)...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
-	ownSession(cmd)
+	OwnSession(cmd)
 	input, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()

@@ -25,6 +25,7 @@ func (f *Fetcher) command(ctx context.Context, name string, args ...string) *exe
 	cmd := exec.CommandContext(ctx, cmp.Or(path, name), args...)
 	cmd.Args[0], cmd.Err = name, err
 	child.Prepare(cmd)
+	child.OwnSession(cmd) // ssh asks about unknown hosts on the terminal
 	return cmd
 }
 
