@@ -284,7 +284,7 @@ func (i *Item) Pin() (Installed, bool) {
 
 // NameOf returns the name of a plugin in the vault: that of its manifest, or, of a bare module or program, one made of its file name.
 func NameOf(s *trust.Sealed, file string) (string, error) {
-	if s.Single() {
+	if s.File() != "" {
 		return nameOfFile(file), nil
 	}
 	p, err := manifest.ReadNamed(s.Root, nameOfFile(file))

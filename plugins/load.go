@@ -131,11 +131,13 @@ func (i *Item) watched() bool { return i.entry != nil && i.entry.Watch }
 
 // read reads the description of an item without running it.
 func (l *Loader) read(ctx context.Context, i *Item, from string) error {
-	if i.sealed != nil && i.sealed.Single() || i.sealed == nil && !isDirectory(from) {
-		file := i.source
-		if i.sealed != nil {
-			file = i.sealed.File()
-		}
+	file := ""
+	if i.sealed != nil {
+		file = i.sealed.File()
+	} else if !isDirectory(from) {
+		file = i.source
+	}
+	if file != "" {
 		i.Carrier = manifest.CarrierOfFile(file).Name
 		i.Request = trust.Request{Carrier: i.Carrier, Undescribed: true}
 		l.cachedDescription(i)

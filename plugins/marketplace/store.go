@@ -241,9 +241,6 @@ func (s *Store) read() (*addresses, error) {
 
 // change changes the list while no other process does. If f returns an error, nothing is written.
 func (s *Store) change(ctx context.Context, f func(*addresses) error) error {
-	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
-		return err
-	}
 	return filelock.Do(ctx, filepath.Join(s.Dir, ".lock"), lockTimeout, func() error {
 		l, err := s.read()
 		if err != nil {
@@ -257,7 +254,7 @@ func (s *Store) change(ctx context.Context, f func(*addresses) error) error {
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(s.File, append(data, '\n'), atomicfile.Options{Sync: true})
+		return atomicfile.Write(s.File, append(data, '\n'), atomicfile.Options{MakeDirs: 0o700, Sync: true})
 	})
 }
 

@@ -232,9 +232,6 @@ func (s *Sealed) File() string {
 	return filepath.Join(s.Root, s.tree.entries[0].Name)
 }
 
-// Single reports whether the copy is of a single file.
-func (s *Sealed) Single() bool { return s.tree.single }
-
 // Sum returns the SHA-256 of a file of the copy, 64 hexadecimal digits, by its absolute path with links resolved.
 func (s *Sealed) Sum(path string) (string, bool) {
 	rel, err := filepath.Rel(s.Root, path)
