@@ -3,10 +3,13 @@
 package snapshot_test
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/tenonhq/tenon/host/snapshot"
 )
 
 // A pipe where git expects a list of ignored files blocks no caller: its directory is left out, the others are not.
@@ -35,5 +38,34 @@ func TestPipeInPlaceOfIgnoredFiles(t *testing.T) {
 	}
 	if got := names(p.during(func() { p.write("sub/b.txt", "three") })); !slices.Contains(got, "sub/b.txt") {
 		t.Errorf("without the pipe, changed = %q, want sub/b.txt", got)
+	}
+}
+
+// A pipe in the place of a file that comes back is refused like a directory with files, and blocks no caller.
+func TestPipeInPlaceOfFile(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	for name, change := range map[string]func(name string){
+		"removed": p.removeAll,
+		"changed": func(name string) { p.write(name, "two") },
+	} {
+		p.write(name, "one")
+		list := p.during(func() { change(name) })
+		if name == "changed" {
+			p.removeAll(name)
+		}
+		if err := syscall.Mkfifo(p.path(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		steps := backwards(list)
+		if name == "changed" { // as a revert with force plans it
+			var err error
+			if steps[0].From, err = p.Record(steps[0].Path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := p.Run(t.Context(), steps); !errors.Is(err, snapshot.ErrChanged) {
+			t.Errorf("%s: Run() = %v, want ErrChanged", name, err)
+		}
 	}
 }

@@ -201,7 +201,7 @@ const maxShown = 10
 
 // readDir lists a directory. The file system of a root would refuse names that are not UTF-8.
 func readDir(root *os.Root, name string) ([]fs.DirEntry, error) {
-	dir, err := root.Open(name)
+	dir, err := root.OpenFile(name, os.O_RDONLY|inPlace, 0)
 	if err != nil {
 		return nil, err
 	}
