@@ -74,7 +74,7 @@ func (s *Store) ready(ctx context.Context, c *database.Conn) error {
 	}
 }
 
-var errNotCurrent = errors.New("schema is not current")
+var errNotCurrent = fmt.Errorf("%w: the database is empty or of an older version: restore a copy", store.ErrCorrupt)
 
 // current returns nil when the schema is current and errNotCurrent when migrate can make it so.
 func (s *Store) current(ctx context.Context, c *database.Conn) error {

@@ -105,6 +105,9 @@ func plainName(id string) string {
 // rebuild writes a new database. The store must be closed.
 func rebuild(ctx context.Context, w *cli.Workspace) error {
 	out, err := sqlite.Rebuild(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
+	if errors.Is(err, store.ErrCorrupt) {
+		return cli.Fail(cli.ExitStore, err, "move the database away, or choose another data directory with --data-dir DIR")
+	}
 	if err != nil {
 		return err
 	}
