@@ -17,10 +17,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-const (
-	// MaxTries bounds the summaries in a row that do not make enough room; then the turn fails.
-	MaxTries = 3
-)
+// MaxTries bounds the summaries in a row that do not make enough room; then the turn fails.
+const MaxTries = 3
 
 // summaryPrompt asks for the summary when no hook replaces it.
 const summaryPrompt = "Summarise the conversation above so that the work can continue from your summary alone. State what the user wants, in their own words where they matter; " +

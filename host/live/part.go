@@ -33,8 +33,6 @@ func CopyPart(p sdk.Part) sdk.Part {
 		return shallow(p)
 	case *sdk.ToolPart:
 		return shallow(p)
-	case *sdk.CompactionPart:
-		return shallow(p)
 	}
 	return p
 }

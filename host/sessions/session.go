@@ -22,7 +22,6 @@ type New struct {
 	ParentID   string
 	Agent      string
 	Permission sdk.PermissionRules
-	Metadata   sdk.Object
 }
 
 // Keeper creates, finds and recovers sessions. Set the exported fields. Safe for use from many goroutines.
@@ -52,7 +51,7 @@ func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	created := live.Now()
 	s := &sdk.Session{
 		ID: h.IDs.New(sdk.PrefixSession), Slug: slug(), ParentID: n.ParentID, Title: n.Title, Agent: n.Agent, Version: h.Version, Permission: n.Permission,
-		Metadata: n.Metadata, Time: sdk.SessionTime{Created: created, Updated: created},
+		Time: sdk.SessionTime{Created: created, Updated: created},
 	}
 	h.place(s)
 	if s.Title == "" {
