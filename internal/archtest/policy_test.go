@@ -56,6 +56,7 @@ func libraries() map[string][]string {
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/internal/wire"},
 		"github.com/aws/aws-sdk-go-v2":                      {"builtin/providers/bedrock", "builtin/providers/internal/sigv4"}, // frames; signatures
+		"github.com/aws/smithy-go":                          {"builtin/providers/internal/sigv4"},                              // the SDK's interface of logs
 		"github.com/knadh/koanf":                            {"host/config"},
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},

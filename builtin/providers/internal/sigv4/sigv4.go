@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -70,7 +71,7 @@ func (s *signer) chain(ctx context.Context) (aws.CredentialsProvider, error) {
 	if s.credentials != nil {
 		return s.credentials, nil
 	}
-	options := []func(*config.LoadOptions) error{config.WithRegion(s.region)}
+	options := []func(*config.LoadOptions) error{config.WithRegion(s.region), config.WithLogger(logging.Nop{})} // the usual logger writes to stderr
 	if s.profile != "" {
 		options = append(options, config.WithSharedConfigProfile(s.profile))
 	}

@@ -4,12 +4,17 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 )
 
 // TestPublishedSignatures signs the requests of AWS's test suite, see testdata/sigv4.txtar.
@@ -44,6 +49,33 @@ func TestPublishedSignatures(t *testing.T) {
 	}
 	if signed < 10 {
 		t.Errorf("%d requests signed", signed)
+	}
+}
+
+// TestQuiet: AWS's library does not write to stderr, which belongs to the user interface. The metadata server of this machine refuses.
+func TestQuiet(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer server.Close()
+	wiretest.AWSCredentials(t)
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_EC2_METADATA_SERVICE_ENDPOINT": server.URL, "AWS_EC2_METADATA_DISABLED": ""} {
+		t.Setenv(name, value)
+	}
+	written, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer written.Close()
+	defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
+	os.Stderr = written
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://bedrock.example", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (&signer{service: "bedrock", region: DefaultRegion}).authorize(req, nil); err == nil || !strings.Contains(err.Error(), "no AWS credentials") {
+		t.Errorf("authorize() = %v, want an error", err)
+	}
+	if text, err := os.ReadFile(written.Name()); err != nil || len(text) > 0 {
+		t.Errorf("stderr: %s, %v", text, err)
 	}
 }
 
