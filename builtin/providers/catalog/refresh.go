@@ -120,13 +120,17 @@ func repack(list []byte) ([]byte, error) {
 	return packed, nil
 }
 
-// read returns the archive of an earlier refresh; nil without one.
+// read returns the archive of an earlier refresh; nil without one. It removes a damaged one, which the next refresh replaces.
 func (p *Plugin) read() []byte {
 	data, err := os.ReadFile(p.path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		p.log.Warn("refreshed catalog not used", "err", err)
+	if err == nil {
+		_, err = member(data, "") // is it an archive?
 	}
-	return data
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return data
+	}
+	p.log.Warn("refreshed catalog not used", "file", p.path, "err", errors.Join(err, os.Remove(p.path)))
+	return nil
 }
 
 // newerModels returns the models of a provider in a refreshed archive, with the addresses, packages and modes of the snapshot's models; nil without

@@ -194,20 +194,25 @@ func TestRefreshOff(t *testing.T) {
 	}
 }
 
-// TestDamagedCache: the snapshot is used, with a warning.
+// TestDamagedCache: the snapshot is used, with one warning, and the file is removed.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()
 	h := testhost.New(t)
 	h.Place.CacheDir = t.TempDir()
-	testhost.Write(t, filepath.Join(h.Place.CacheDir, "models.zip"), "PK damaged")
+	damaged := filepath.Join(h.Place.CacheDir, "models.zip")
+	testhost.Write(t, damaged, "PK damaged")
 	p := catalog.New()
 	if err := p.Start(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close(t.Context())
 	known, err := p.CatalogModels("anthropic")
-	if len(known) < 10 || err != nil || !strings.Contains(h.Log.String(), "refreshed catalog not used") {
-		t.Errorf("CatalogModels() = %d, %v; log %q", len(known), err, h.Log.String())
+	more, _ := p.CatalogModels("openai")
+	if len(known) < 10 || len(more) < 10 || err != nil || strings.Count(h.Log.String(), "refreshed catalog not used") != 1 {
+		t.Errorf("CatalogModels() = %d and %d, %v; log %q", len(known), len(more), err, h.Log.String())
+	}
+	if _, err := os.Stat(damaged); !os.IsNotExist(err) {
+		t.Errorf("the damaged file: %v, want none", err)
 	}
 }
 
