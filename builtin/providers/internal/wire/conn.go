@@ -75,10 +75,8 @@ func Open(s Setup) (*Conn, error) {
 	if s.Frames == nil {
 		s.Frames = newEvents
 	}
-	all := maps.Clone(s.Headers)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, s.Headers)
 	maps.Copy(all, s.Info.Headers)
 	s.Headers = all
 	c := &Conn{
@@ -225,8 +223,7 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 	if err != nil {
 		return nil, err
 	}
-	accept := cmp.Or(r.Accept, "text/event-stream")
-	req.Header.Set("Accept", accept)
+	req.Header.Set("Accept", cmp.Or(r.Accept, "text/event-stream"))
 	if r.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -250,12 +247,7 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 func (c *Conn) url(path string) string {
 	path, query, _ := strings.Cut(path, "?")
 	u := c.base.JoinPath(path)
-	switch {
-	case query != "" && u.RawQuery != "":
-		u.RawQuery += "&" + query
-	case query != "":
-		u.RawQuery = query
-	}
+	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
 	return u.String()
 }
 
