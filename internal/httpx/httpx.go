@@ -90,11 +90,14 @@ func Stay(base, u *url.URL, option string) error {
 }
 
 // CheckRedirect returns a function for http.Client that follows at most limit redirects, all within the origin of the first request:
-// another origin must not receive its headers or its body.
+// another origin must not receive its headers or its body, and without its body a request means something else.
 func CheckRedirect(limit int, option string) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if err := Stay(via[0].URL, req.URL, option); err != nil {
 			return err
+		}
+		if req.Method != via[0].Method { // see RFC 9110, 15.4
+			return fmt.Errorf("redirect to %s, which would lose the content of the request, is not followed; if it is right, set %s to its address", req.URL.Path, option)
 		}
 		if len(via) >= limit {
 			return fmt.Errorf("the server redirected %d times", limit)

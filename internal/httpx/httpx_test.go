@@ -74,6 +74,27 @@ func TestCheckRedirect(t *testing.T) {
 	}
 }
 
+// TestCheckRedirectOfContent: a redirect that turns POST into GET loses the content.
+func TestCheckRedirectOfContent(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{http.StatusMovedPermanently: "set url to its address", http.StatusSeeOther: "/to/", http.StatusPermanentRedirect: ""} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/to/" {
+				http.Redirect(w, r, "/to/", status)
+			}
+		}))
+		t.Cleanup(server.Close)
+		client := &http.Client{CheckRedirect: httpx.CheckRedirect(3, "url")}
+		resp, err := client.Post(server.URL+"/to", "text/plain", strings.NewReader("content"))
+		if resp != nil {
+			_ = resp.Body.Close()
+		}
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("status %d: %v, want %q", status, err, want)
+		}
+	}
+}
+
 func parse(t *testing.T, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
