@@ -71,7 +71,10 @@ func (m *model) run(text string, files []string) {
 	word, args, _ := strings.Cut(text, " ")
 	name, slash := strings.CutPrefix(word, "/")
 	switch {
-	case strings.HasPrefix(text, "!") && len(line) > 1:
+	case line == "!":
+		m.input.Set(text)
+		m.problem("write a shell command after the !, as in !git status")
+	case strings.HasPrefix(text, "!"):
 		in := m.promptInput(strings.TrimSpace(text[1:]), nil)
 		in.Shell, in.NoReply = true, true
 		m.send(in)

@@ -307,3 +307,14 @@ func TestMenuShowsWideNames(t *testing.T) {
 		t.Errorf("screen:\n%s", screen)
 	}
 }
+
+// A mark without a command is not sent to the model.
+func TestEmptyShellLine(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.input.Insert("! ")
+	run(m.press(tea.KeyEnter, ""))
+	if screen := m.plain(); !strings.Contains(screen, "write a shell command") || !strings.Contains(screen, "› !") || len(h.list) > 0 {
+		t.Errorf("calls %v:\n%s", h.list, screen)
+	}
+}
