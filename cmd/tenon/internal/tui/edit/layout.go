@@ -77,6 +77,9 @@ func (e *Editor) layout() []row {
 
 // character returns the character at an offset and its columns. A chip is as wide as its label, at most a row.
 func (e *Editor) character(at int) (cluster string, width int) {
+	if c := e.text[at]; c >= ' ' && c < 0x7f && (at+1 == len(e.text) || e.text[at+1] < utf8.RuneSelf) { // most of a long text
+		return e.text[at : at+1], 1
+	}
 	cluster, width = ansi.FirstGraphemeCluster(e.text[at:], e.method)
 	first, _ := utf8.DecodeRuneInString(cluster)
 	if chip := e.chip(first); chip != nil {
