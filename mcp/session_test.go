@@ -112,6 +112,37 @@ func TestSessionThatEnded(t *testing.T) {
 	}
 }
 
+// All parallel calls that notice the end of a session are repeated, once.
+func TestParallelCallsInEndedSession(t *testing.T) {
+	t.Parallel()
+	const parallel = 4
+	var arrived sync.WaitGroup
+	s := &sessions{refuse: func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") != "" { // a call
+			arrived.Done()
+			arrived.Wait()
+		}
+		http.NotFound(w, r)
+	}}
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+	for round := range 3 {
+		s.forget()
+		arrived.Add(parallel)
+		var calls sync.WaitGroup
+		for range parallel {
+			calls.Go(func() { // ends with its answer
+				if r, err := run(t.Context(), t, p, "far_count", "{}"); err != nil || r.Output != "counted" {
+					t.Errorf("count = %v, %v", r, err)
+				}
+			})
+		}
+		calls.Wait()
+		if n := s.calls.Load(); n != int32((round+1)*parallel) {
+			t.Errorf("the server ran %d calls", n)
+		}
+	}
+}
+
 // restarting is a hand-made server with a stream of news that ends when the server restarts; then it has another tool.
 type restarting struct {
 	sessions

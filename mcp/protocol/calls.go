@@ -135,6 +135,10 @@ func (c *Conn) watch(ctx context.Context, before int64, err error) {
 // do runs f, which sends the requests of a call, and returns the raw result. The time of a call is limited: to the server's timeout without
 // progress, to MaxCallTime in total.
 func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
+	if !c.calls.Begin() {
+		return nil, &carrierError{fmt.Errorf("%w: %w", errUnsent, c.Cause())}
+	}
+	defer c.calls.End()
 	on.limit, on.token = c.dialer.Timeout, fmt.Sprintf("call-%d", c.next.Add(1))
 	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, callKey{}, on), max(MaxCallTime, on.limit), errNoAnswer)
 	defer stop()

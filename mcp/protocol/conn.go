@@ -23,6 +23,7 @@ type Conn struct {
 	dialer  *Dialer
 	carrier carrier
 	running *ongoing.Operations // goroutines, streams, and answers to the server
+	calls   *ongoing.Operations // calls in flight
 
 	next    atomic.Int64 // number of the last request or call
 	mu      sync.Mutex
@@ -56,6 +57,12 @@ func (c *Conn) Hello() *mcp.InitializeResult { return c.hello }
 func (c *Conn) Close() {
 	c.shut.Do(func() {
 		c.fail(errClosed)
+		c.calls.Close()
+		if Unsent(c.Cause()) { // that of one request: the others soon fail in the same way, and can then be repeated, too
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life), goodbyeTimeout)
+			defer cancel()
+			_ = c.calls.Wait(ctx)
+		}
 		c.running.Close()
 		c.carrier.close()
 		_ = c.running.Wait(context.WithoutCancel(c.life)) // without a limit

@@ -88,7 +88,7 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 // newConn returns a connection without a carrier. Its life does not end with ctx.
 func newConn(ctx context.Context, d *Dialer) *Conn {
 	c := &Conn{
-		dialer: d, running: ongoing.New(ctx), incoming: make(chan struct{}, maxIncoming),
+		dialer: d, running: ongoing.New(ctx), calls: ongoing.New(ctx), incoming: make(chan struct{}, maxIncoming),
 		waiting: map[string]chan *message{}, repeated: map[string]mcp.Tool{},
 	}
 	c.life, c.fail = context.WithCancelCause(context.WithoutCancel(ctx))
