@@ -211,9 +211,7 @@ func (l *Loader) inProject(source string) bool {
 // nameOfFile makes a name for a plugin whose own name is not known yet.
 func nameOfFile(path string) string {
 	base := strings.ToLower(filepath.Base(path))
-	if ext := filepath.Ext(base); ext == manifest.CarrierOfFile(base).Extension || ext == ".exe" {
-		base = strings.TrimSuffix(base, ext)
-	}
+	base = strings.TrimSuffix(strings.TrimSuffix(base, ".exe"), manifest.CarrierOfFile(base).Extension)
 	return cmp.Or(manifest.MakeName(base), "plugin")
 }
 

@@ -60,9 +60,8 @@ func (v *inventory) show(ctx context.Context, m *cli.Machine, args []string) err
 		v.name, terminal.OneLine(i.name), v.column, terminal.OneLine(i.column), "from", i.from, "description", terminal.OneLine(i.description),
 	}
 	var fields map[string]json.RawMessage
-	if text, err := json.Marshal(i); err == nil {
-		_ = json.Unmarshal(text, &fields) // an object
-	}
+	text, _ := json.Marshal(i)
+	_ = json.Unmarshal(text, &fields) // an object
 	for _, name := range []string{"variant", "temperature", "top_p", "steps", "options", "subtask"} {
 		details = append(details, name, terminal.OneLine(strings.Trim(string(fields[name]), `"`)))
 	}
