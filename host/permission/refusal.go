@@ -1,11 +1,11 @@
 package permission
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -88,13 +88,7 @@ func (rules *Rules) missing(r *sdk.PermissionRequest) string {
 }
 
 // quoted returns text as JSON writes it.
-func quoted(text string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false) // <, > and & stay as they are
-	_ = e.Encode(text)     // neither a string nor a builder can fail
-	return strings.TrimSpace(b.String())
-}
+func quoted(text string) string { return string(jsontext.Quote(text)) }
 
 // Unanswered returns the refusal of a request that must be asked whatever else is allowed, when no user can answer. a is the agent.
 func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {

@@ -69,10 +69,9 @@ func rights(abi int) (access, scoped uint64) {
 	return access, scoped
 }
 
-// Ruleset is a policy that was passed to the kernel. It is safe for concurrent use, for any number of commands until Close.
+// Ruleset is a policy that was passed to the kernel. Any number of commands may start concurrently, until Close.
 type Ruleset struct {
-	mu     sync.RWMutex // held for reading while fd is used
-	fd     int          // -1 after Close
+	fd     int // -1 after Close
 	access uint64
 	split  map[string]stamp // state of the directories that are allowed name by name
 }
@@ -210,8 +209,6 @@ func (r *Ruleset) Stale() bool {
 
 // Close releases the ruleset. It may be called twice. Running commands stay confined.
 func (r *Ruleset) Close() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.fd < 0 {
 		return nil
 	}

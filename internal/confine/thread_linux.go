@@ -72,8 +72,6 @@ func (r *Ruleset) enter() error {
 	if err := errors.Join(dropCapabilities(), limitItself()); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 { // EBADF after Close
 		return fmt.Errorf("confine: landlock_restrict_self: %w", errno)
 	}

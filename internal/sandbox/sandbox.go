@@ -60,7 +60,7 @@ type Options struct {
 // Find returns the paths for a project, without the project and its temporary directory, which Policy adds. It returns an error if the
 // configuration makes a path writable that must not be.
 func Find(o Options) ([]Path, error) {
-	f := &finder{Options: o, seen: map[Path]bool{}}
+	f := &finder{Options: o}
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
@@ -119,16 +119,15 @@ func SkillDirectories(c sdk.SkillsConfig) []string {
 type finder struct {
 	Options
 	out      []Path
-	seen     map[Path]bool // path and access
-	precious []precious    // filled by refuse
+	precious []precious // filled by refuse
 }
 
 func (f *finder) add(access Access, origin string, paths ...string) {
 	for _, path := range paths {
-		p := Path{filepath.Clean(path), access, origin}
-		if key := (Path{Path: p.Path, Access: access}); filepath.IsAbs(p.Path) && !f.seen[key] {
-			f.seen[key] = true
-			f.out = append(f.out, p)
+		path = filepath.Clean(path)
+		known := func(p Path) bool { return p.Path == path && p.Access == access }
+		if filepath.IsAbs(path) && !slices.ContainsFunc(f.out, known) {
+			f.out = append(f.out, Path{path, access, origin})
 		}
 	}
 }

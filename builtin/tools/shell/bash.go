@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -86,10 +87,7 @@ func bashRequest(args *bashArgs, found *judgement) *sdk.PermissionRequest {
 		request.Metadata["verbatim"] = request.Verbatim
 		return request
 	}
-	for _, c := range found.commands {
-		request.Patterns = appendNew(request.Patterns, []string{c})
-	}
-	request.Always = found.always
+	request.Patterns, request.Always = appendNew(nil, found.commands), found.always
 	if len(request.Patterns) == 0 {
 		return nil // only cd, which has no effect by itself
 	}
@@ -147,14 +145,9 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 // withGitEnv returns an environment in which git neither uses a bare repository inside another one nor runs a file system monitor. The
 // variable is the one in which git passes its option -c to its children.
 func withGitEnv(env []string) []string {
-	const name = "GIT_CONFIG_PARAMETERS="
-	settings := name
-	for _, kv := range env {
-		if strings.HasPrefix(kv, name) {
-			settings = kv + " "
-		}
-	}
-	return append(env[:len(env):len(env)], settings+"'safe.bareRepository=explicit' 'core.fsmonitor=false'")
+	const name = "GIT_CONFIG_PARAMETERS"
+	settings, _ := child.Lookup(env, name)
+	return append(env[:len(env):len(env)], name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false'"))
 }
 
 // read returns the arguments with the directory and the shell.
@@ -203,7 +196,6 @@ func externalRequest(call *sdk.ToolCall, all []string) *sdk.PermissionRequest {
 		files = append(files, filepath.Clean(path))
 		if joined == nil {
 			joined = &request
-			continue
 		}
 		joined.Patterns = appendNew(joined.Patterns, request.Patterns)
 		joined.Always = appendNew(joined.Always, request.Always)

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -16,12 +17,10 @@ const (
 // parsed records every simple command, written file and outside path that it finds in a text outside the grammar, so that deny rules apply.
 // It may miss some; therefore only the user can allow such a text while a rule names a command.
 func (j *judge) parsed(text string, shell shell) {
-	seen := map[string]bool{}
-	for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) }) {
-		if !seen[token] { // each lookup costs system calls
-			seen[token] = true
-			_ = j.path(token)
-		}
+	tokens := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) })
+	slices.Sort(tokens)
+	for _, token := range slices.Compact(tokens) { // each lookup costs system calls
+		_ = j.path(token)
 	}
 	opened := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`") + strings.Count(text, "do") + strings.Count(text, "then")
 	if !shell.grammar || len(text) > maxParsed || opened > maxOpened {
