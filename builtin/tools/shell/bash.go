@@ -105,7 +105,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if err != nil {
 		return nil, fmt.Errorf("environment of the command: %w", err)
 	}
-	timeout := args.timeout()
+	timeout := time.Duration(min(cmp.Or(args.Timeout, DefaultTimeout.Milliseconds()), MaxTimeout.Milliseconds())) * time.Millisecond
 	first, _, _ := strings.Cut(strings.TrimSpace(args.Command), "\n")
 	title := cmp.Or(args.Description, first)
 	out := &output{}
@@ -178,10 +178,6 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	}
 	args.shell, err = findShell(t.wanted, worktreeOf(call))
 	return args, err
-}
-
-func (a bashArgs) timeout() time.Duration {
-	return time.Duration(min(cmp.Or(a.Timeout, DefaultTimeout.Milliseconds()), MaxTimeout.Milliseconds())) * time.Millisecond
 }
 
 // externalRequest returns one request for all paths outside the project, or nil if there are none.
