@@ -18,7 +18,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxCost is the maximum number of schemas that one value is compared with, including those behind references.
+// maxCost is the maximum number of schemas that one value is compared with, including those behind references. Ten values of an enumeration
+// count as one.
 const maxCost = 2000
 
 // Kinds of errors.
@@ -98,12 +99,15 @@ func (c *counter) count(value any) int {
 		return 0
 	}
 	c.done[id] = -1
-	sum := 1
+	values, _ := schema["enum"].([]any)
+	sum := 1 + len(values)/10
 	for _, next := range c.inPlace(schema) {
 		if sum += c.count(next); sum > maxCost {
-			c.fail(ErrCost)
 			break
 		}
+	}
+	if sum > maxCost {
+		c.fail(ErrCost)
 	}
 	c.done[id] = sum
 	return sum

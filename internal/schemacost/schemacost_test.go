@@ -35,6 +35,8 @@ func TestResolve(t *testing.T) {
 		"another case":        {`{"AllOf": [{"$REF": "#"}]}`, schemacost.ErrCost},
 		"a ring in a corner":  {`{"properties": {"x": {"items": {"if": {"$ref": "#/properties/x/items"}}}}}`, schemacost.ErrCost},
 		"doubling":            {doubling.String(), schemacost.ErrCost},
+		"many values":         {`{"enum": [` + strings.Repeat(`"a", `, 5000) + `"a"]}`, nil},
+		"too many values":     {`{"items": {"enum": [` + strings.Repeat(`"a", `, 25000) + `"a"]}}`, schemacost.ErrCost},
 		"elsewhere":           {`{"$ref": "https://example.com/x"}`, schemacost.ErrReference},
 		"dynamic":             {`{"$dynamicRef": "#x"}`, schemacost.ErrReference},
 		"an inner id":         {`{"$defs": {"a": {"$id": "https://example.com/x"}}}`, schemacost.ErrReference},
