@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/mcp/internal/sse"
@@ -50,7 +51,9 @@ func newWeb(remote *Remote, c *Conn) *web {
 	if err != nil {
 		base = &url.URL{} // no request can be sent
 	}
-	w := &web{conn: c, base: base, remote: remote, inner: httpx.Proxied{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second} // notices connections that died while the machine slept
+	w := &web{conn: c, base: base, remote: remote, inner: httpx.Proxied{Transport: transport}}
 	w.client = &http.Client{Transport: w, CheckRedirect: httpx.CheckRedirect(maxRedirects, "the url")}
 	return w
 }
