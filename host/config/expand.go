@@ -27,7 +27,9 @@ func (c *checker) expand(p place, text string) string {
 		}
 		value := read(p, name)
 		if holdsSecrets(p.Schema) {
-			c.addSecret(secrets, value)
+			for _, s := range append(secret.InURL(value), value) {
+				c.addSecret(secrets, s)
+			}
 		}
 		return value
 	})

@@ -92,9 +92,9 @@ func TestSecretsOfTheRepository(t *testing.T) {
 	const hidden = "ask before you delete"
 	p := newPlace(t, map[string]string{
 		userFile:             `{"agent": {"a": {"prompt": "Please ` + hidden + `."}}}`,
-		"project/tenon.json": `{"provider": {"p": {"options": {"apiKey": "` + hidden + `", "headers": {"X": "{env:TOKEN}"}}}}}`,
+		"project/tenon.json": `{"provider": {"p": {"options": {"apiKey": "` + hidden + `", "headers": {"X": "{env:TOKEN}"}}}}, "mcp": {"m": {"type": "remote", "url": "{env:ADDRESS}"}}}`,
 	})
-	p.opts.Environ = []string{"TOKEN=env-token-1"}
+	p.opts.Environ = []string{"TOKEN=env-token-1", "ADDRESS=https://u:env-password-1@h/x"}
 	l := p.load()
 	redacted, err := l.Redacted()
 	if err != nil {
@@ -106,7 +106,7 @@ func TestSecretsOfTheRepository(t *testing.T) {
 	if got := redacted.Provider["p"].Options.APIKey; got != "***" {
 		t.Errorf("key %q", got)
 	}
-	if got := l.Mask(hidden + " env-token-1"); got != hidden+" ***" {
+	if got := l.Mask(hidden + " env-token-1 env-password-1"); got != hidden+" *** ***" {
 		t.Errorf("Mask = %q", got)
 	}
 }
