@@ -367,3 +367,20 @@ func TestHooksOfGit(t *testing.T) {
 		t.Errorf("edit %q", got)
 	}
 }
+
+// TestCheckingIsNoEditing: rules against editing hold for a program that writes in place, unless an option says that it only checks.
+func TestCheckingIsNoEditing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "bash")
+	rules := permission.Compile("/home/user", append(permission.Defaults(),
+		sdk.PermissionRule{Permission: "bash", Pattern: "*", Action: sdk.ActionAllow}, sdk.PermissionRule{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny}))
+	for command, want := range map[string]sdk.Action{
+		"black .": sdk.ActionDeny, "black --check .": sdk.ActionAllow, "black src --line-length 100 --diff": sdk.ActionAllow, "black --exclude --check src": sdk.ActionDeny,
+		"isort src": sdk.ActionDeny, "isort --check-only src": sdk.ActionAllow, "uv run ruff format --check .": sdk.ActionAllow,
+		"rustfmt a.rs": sdk.ActionDeny, "rustfmt --edition 2021 --check a.rs": sdk.ActionAllow,
+	} {
+		if have, why, judged := f.decide(t, rules, command); have != want {
+			t.Errorf("%s: %s, want %s: %s %q", command, have, want, why, judged)
+		}
+	}
+}

@@ -21,7 +21,8 @@ import (
 //
 // with one name or more words of a command in each name. An option may have a value behind = or in the next word, and most need no mark for
 // it, because every word of a command is judged as a path. One-letter options may share a word with each other and with a number. The marks:
-// = the next word is the value and no operand, > the value is a file that is written, ! the operands are written in place. The forms:
+// = the next word is the value and no operand, > the value is a file that is written, ! the operands are written in place, ? no operand is
+// written. The forms:
 //
 //	any      no word is an option                re: 1re:  all operands, the first one match
 //	stop     operands end the options            dash      long options have one -                rest:  what is behind -- matches
@@ -61,7 +62,7 @@ var programs = sync.OnceValue(func() map[string]program {
 		for w := range strings.FieldsSeq(words) {
 			name, value, _ := strings.Cut(w, ":")
 			if w[0] == '-' {
-				name = strings.TrimRight(w, "=>!")
+				name = strings.TrimRight(w, "=>!?")
 				value = w[len(name):]
 			}
 			p[name] = value
@@ -121,7 +122,7 @@ var recursive = lazyregexp.New(`^(-[A-Za-z]*[ru]|--recursive|--hidden)`)
 func (j *judge) program(p program, keys int, words []word) error {
 	refuse := fmt.Errorf("%s with an option or operand that can run or change more than it shows", sources(words[:keys]))
 	args := words[keys:]
-	operands, rest, place, ok := j.options(p, args)
+	operands, rest, mode, ok := j.options(p, args)
 	if !ok || !p.keep("re", operands) || !p.keep("1re", operands[:min(1, len(operands))]) || !p.keep("rest", rest) ||
 		len(operands) > 0 && slices.Contains(strings.Split(p["not"], ","), operands[0].text) {
 		return refuse
@@ -147,7 +148,7 @@ func (j *judge) program(p program, keys int, words []word) error {
 		}
 		return j.command(all, false)
 	}
-	if p.has("writes") || p.has("links") {
+	if p.has("writes") && mode != "?" || p.has("links") {
 		j.imply("edit", sdk.AnyFile, true)
 	}
 	if p.has("deep") && slices.ContainsFunc(args, func(w word) bool { return recursive().MatchString(w.text) }) {
@@ -158,14 +159,14 @@ func (j *judge) program(p program, keys int, words []word) error {
 			}
 		}
 	}
-	if err := j.written(p, operands, place); err != nil {
+	if err := j.written(p, operands, mode); err != nil {
 		return err
 	}
 	return j.paths(args)
 }
 
 // written judges the operands that are written.
-func (j *judge) written(p program, operands []word, place bool) error {
+func (j *judge) written(p program, operands []word, mode string) error {
 	for i, o := range operands {
 		expanded, err := j.expand(o)
 		if last := i == len(operands)-1; err != nil || o.glob != "" && (p["out"] != "" || last && p.has("links")) {
@@ -177,11 +178,11 @@ func (j *judge) written(p program, operands []word, place bool) error {
 				j.outside = appendNew(j.outside, []string{from(j.base, text)})
 			}
 			switch {
-			case place, p.has("out") && (p["out"] == "" || p["out"] == strconv.Itoa(i+1)):
+			case mode == "!", p.has("out") && (p["out"] == "" || p["out"] == strconv.Itoa(i+1)):
 				if err := j.output(text); err != nil {
 					return err
 				}
-			case p.has("writes"):
+			case p.has("writes") && mode != "?":
 				j.implyFile("edit", text, false)
 				if text != last {
 					j.implyFile("edit", last+"/"+path.Base(text), false)
@@ -192,34 +193,36 @@ func (j *judge) written(p program, operands []word, place bool) error {
 	return nil
 }
 
-// options parts arguments into operands and the words behind --, or behind the first operand where that ends the options. place is set if
-// an option says that operands are written in place; ok is false if one is not in the table.
-func (j *judge) options(p program, args []word) (operands, rest []word, place, ok bool) {
+// options parts arguments into operands and the words behind --, or behind the first operand where that ends the options. mode is the mark
+// of an option that says whether operands are written, if there is one; ok is false if an option is not in the table.
+func (j *judge) options(p program, args []word) (operands, rest []word, mode string, ok bool) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
 		switch {
 		case p.has("any") || len(text) < 2 || text[0] != '-':
 			operands = append(operands, args[i])
 			if p.has("stop") {
-				return operands, args[i+1:], place, true
+				return operands, args[i+1:], mode, true
 			}
 			continue
 		case text == "--" && p.has("rest"):
-			return operands, args[i+1:], place, true
+			return operands, args[i+1:], mode, true
 		case text == "--":
-			return append(operands, args[i+1:]...), nil, place, true
+			return append(operands, args[i+1:]...), nil, mode, true
 		}
 		mark, value, glued, known := p.option(text)
-		place = place || mark == "!"
+		if mark == "!" || mark == "?" && mode == "" {
+			mode = mark
+		}
 		if valued := mark == "=" || mark == ">"; valued && !glued && i+1 < len(args) {
 			i++
 			value = args[i].text
 		}
 		if !known || args[i].glob != "" || mark == ">" && (value == "" || j.output(value) != nil) {
-			return nil, nil, false, false
+			return nil, nil, "", false
 		}
 	}
-	return operands, nil, place, true
+	return operands, nil, mode, true
 }
 
 // option returns the mark of an option, or the mark that counts of a cluster such as -rn5, and the value in the same word.
@@ -227,6 +230,9 @@ func (p program) option(text string) (mark, value string, glued, known bool) {
 	name, value, glued := strings.Cut(text, "=")
 	if p.has("dash") && strings.HasPrefix(name, "--") {
 		name = name[1:]
+	}
+	if short := strings.TrimRight(name, "0123456789"); p.has("dash") && p[short] == "=" && !p.has(name) {
+		return "=", name[len(short):], true, true // -c16
 	}
 	if p.has(name) || text[1] == '-' || p.has("dash") {
 		return p[name], value, glued, p.has(name)
