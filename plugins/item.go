@@ -242,7 +242,7 @@ func (in *Installed) Open(ctx context.Context, v *trust.Vault, policy signature.
 		return s, err
 	}
 	r, err := in.Resolved(filepath.Dir(in.Lock), home)
-	if err == nil && policy.Requires(r) && !s.SignedBy(in.Signer) {
+	if err == nil && policy.Requires(r) && policy.Accepts(r, s.Signer()) != nil {
 		err = fs.ErrNotExist
 	}
 	return s, err

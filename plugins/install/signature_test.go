@@ -190,6 +190,13 @@ func TestClaimedSigner(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing(0)
+	// The publisher may sign with more keys than the one that the file names. Any of those that the policy lists counts.
+	_, other := secretKey(2)
+	k.policy(t, sdk.PluginPolicy{Signers: []sdk.PluginSigner{{Sources: []string{k.server.URL}, Key: public}, {Sources: []string{k.server.URL}, Key: other}}}, "")
+	claim.Signer = "minisign " + other
+	missing(0)
+	k.policy(t, sdk.PluginPolicy{Signers: []sdk.PluginSigner{{Sources: []string{k.server.URL}, Key: other}}}, "")
+	missing(1)
 }
 
 // TestUnsigned holds that sources which carry no signature are refused if one is required, and denied sources before anything is fetched.

@@ -277,21 +277,22 @@ func (s *Sealed) LeftOut() []string {
 	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
+// signerFile has the signer whose signature this machine checked. It is not in the copy: the digest does not depend on it.
+const signerFile = "signer"
+
 // KeepSigner stores that this machine checked the signature of a signer before the copy was made. An empty signer stores nothing.
 func (s *Sealed) KeepSigner(signer string) error {
 	if signer == "" {
 		return nil
 	}
-	return s.Keep(signedFile(signer), nil)
+	return s.Keep(signerFile, []byte(signer))
 }
 
-// SignedBy reports whether KeepSigner stored the signer.
-func (s *Sealed) SignedBy(signer string) bool {
-	_, err := s.Kept(signedFile(signer))
-	return err == nil
+// Signer returns the signer that KeepSigner stored last; empty without one.
+func (s *Sealed) Signer() string {
+	signer, _ := s.Kept(signerFile) // most copies have none
+	return string(signer)
 }
-
-func signedFile(signer string) string { return "signed-" + sum([]byte(signer)).hex() }
 
 // place returns the path of the copy with a digest, with links resolved.
 func (v *Vault) place(d Digest) string { return filepath.Join(projectfs.Real(v.dir), d.hex()) }
