@@ -21,8 +21,8 @@ import (
 //
 // with one name or more words of a command in each name. An option may have a value behind = or in the next word, and most need no mark for
 // it, because every word of a command is judged as a path. One-letter options may share a word with each other and with a number. The marks:
-// = the next word is the value and no operand, > the value is a file that is written, ! the operands are written in place, ? no operand is
-// written. The forms:
+// = the next word is the value and no operand, > the value is a file that is written, < a value in the same word is a file that is read,
+// ! the operands are written in place, ? no operand is written. The forms:
 //
 //	any      no word is an option                re: 1re:  all operands, the first one match
 //	stop     operands end the options            dash      long options have one -                rest:  what is behind -- matches
@@ -62,7 +62,7 @@ var programs = sync.OnceValue(func() map[string]program {
 		for w := range strings.FieldsSeq(words) {
 			name, value, _ := strings.Cut(w, ":")
 			if w[0] == '-' {
-				name = strings.TrimRight(w, "=>!?")
+				name = strings.TrimRight(w, "=><!?")
 				value = w[len(name):]
 			}
 			p[name] = value
@@ -218,7 +218,7 @@ func (j *judge) options(p program, args []word) (operands, rest []word, mode str
 			i++
 			value = args[i].text
 		}
-		if !known || args[i].glob != "" || mark == ">" && (value == "" || j.output(value) != nil) {
+		if !known || args[i].glob != "" || mark == ">" && (value == "" || j.output(value) != nil) || mark == "<" && glued && j.path(value) != nil {
 			return nil, nil, "", false
 		}
 	}
@@ -241,7 +241,7 @@ func (p program) option(text string) (mark, value string, glued, known bool) {
 		name := "-" + string(letter)
 		switch {
 		case letter >= '0' && letter <= '9':
-		case !p.has(name), p[name] == "=", p[name] == ">":
+		case !p.has(name), p[name] == "=", p[name] == ">", p[name] == "<":
 			return p[name], text[i+2:], i+2 < len(text), p.has(name)
 		case p[name] == "!":
 			mark = "!"
