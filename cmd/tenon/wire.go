@@ -40,7 +40,7 @@ func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, err
 	var s *sqlite.Store
 	var storeErr error
 	var opening sync.WaitGroup
-	opening.Go(func() { s, storeErr = w.OpenStore(ctx) }) // ends with the opening; waited for below
+	opening.Go(func() { s, storeErr = w.OpenStore(ctx, sqlite.Options{}) }) // ends with the opening; waited for below
 	set, err := gather(ctx, w, o)
 	opening.Wait()
 	var m *wired

@@ -145,12 +145,8 @@ func (w *Workspace) ApprovalProject() string {
 }
 
 // OpenStore opens the session store. If the repository has got its first commit since the last run, it moves the sessions and approvals from
-// before the commit to the project.
-func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
-	return w.openStore(ctx, sqlite.Options{})
-}
-
-func (w *Workspace) openStore(ctx context.Context, o sqlite.Options) (*sqlite.Store, error) {
+// before the commit to the project. Of the options, only ReadFull is used.
+func (w *Workspace) OpenStore(ctx context.Context, o sqlite.Options) (*sqlite.Store, error) {
 	o.Path, o.Version, o.Logger = w.Database(), w.App.Version, w.App.Log
 	s, err := sqlite.Open(ctx, o)
 	if err != nil || w.ProjectID() == GlobalProject {
@@ -304,7 +300,7 @@ func (a *App) WithStore(ctx context.Context, f func(w *Workspace, s store.Store)
 	if err != nil {
 		return err
 	}
-	s, err := w.openStore(ctx, sqlite.Options{ReadFull: true})
+	s, err := w.OpenStore(ctx, sqlite.Options{ReadFull: true})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
@@ -181,7 +182,7 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 
 // examine returns the number of sessions in the store and its damaged rows.
 func examine(ctx context.Context, w *cli.Workspace) (sessions int, damaged []store.Damage, err error) {
-	s, err := w.OpenStore(ctx)
+	s, err := w.OpenStore(ctx, sqlite.Options{})
 	if err != nil {
 		return 0, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -104,7 +105,7 @@ const doctorDays = 7
 
 // plugins reports the usage of plugins in the last sessions, with failures as notes.
 func (c *checkup) plugins(ctx context.Context, w *cli.Workspace, owners *owners) {
-	s, err := w.OpenStore(ctx)
+	s, err := w.OpenStore(ctx, sqlite.Options{})
 	if err != nil {
 		return // reported as the database
 	}

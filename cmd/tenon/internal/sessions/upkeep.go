@@ -22,7 +22,7 @@ import (
 )
 
 func (g *group) repair(ctx context.Context, w *cli.Workspace, args []string) (err error) {
-	s, err := w.OpenStore(ctx)
+	s, err := w.OpenStore(ctx, sqlite.Options{ReadFull: true})
 	if errors.Is(err, store.ErrCorrupt) && len(args) == 0 {
 		return rebuild(ctx, w)
 	}
