@@ -120,6 +120,10 @@ func Themes(dark bool) []Theme {
 func WrapDiff(lines []string, width int) []string {
 	var out []string
 	for _, line := range lines {
+		if terminal.Columns(line) <= width {
+			out = append(out, line)
+			continue
+		}
 		plain := terminal.StripSGR(line)
 		before, after, _ := strings.Cut(line, plain)
 		for i, part := range breakLines(plain, max(width-2, 4)) {

@@ -1,6 +1,7 @@
 package draw
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,15 @@ func TestWrapDash(t *testing.T) {
 	t.Parallel()
 	if have := Wrap("word - b", 5); strings.Join(have, "|") != "word |-|b" {
 		t.Errorf("Wrap = %q", have)
+	}
+}
+
+// A line that fits is not broken.
+func TestWrapDiffKeepsLinesThatFit(t *testing.T) {
+	t.Parallel()
+	fits := []string{Paint("1", strings.Repeat("a", 40)), "b"}
+	if have := WrapDiff(fits, 40); !slices.Equal(have, fits) {
+		t.Errorf("WrapDiff = %q", have)
 	}
 }
 
