@@ -33,6 +33,16 @@ func TestListsShowAnyName(t *testing.T) {
 	check("picker")
 }
 
+// The keys of the list of sessions fit the usual width.
+func TestKeysOfTheSessionListFit(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.open(m.sessionPicker(nil))
+	if screen := m.plain(); !strings.Contains(screen, "ctrl+t pin · enter · esc close") {
+		t.Errorf("the keys are cut:\n%s", screen)
+	}
+}
+
 // Deleting a session takes two keys for it, also right after another one was deleted.
 func TestEachDeletionIsConfirmed(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	}
 	hint := "enter choose · esc close"
 	if p.Hint != "" {
-		hint = p.Hint + " · " + hint
+		hint = p.Hint + " · enter · esc close"
 	}
 	return append(out, c.hint(hint)), &caret
 }
