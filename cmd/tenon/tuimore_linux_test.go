@@ -48,8 +48,8 @@ func TestTUISignalDuringEditor(t *testing.T) {
 	x := p.onScreen(t, 80, 24)
 	x.shows("Ask anything")
 	x.enter("begin\x18e")
-	if code := x.code(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
+	if code := x.code(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
 	}
 	if text, err := os.ReadFile(saved); err != nil || string(text) != "begin" {
 		t.Errorf("the editor saved %q, %v", text, err)

@@ -151,6 +151,9 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 	for {
 		select {
 		case err := <-ended:
+			if err == nil && quits {
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+			}
 			return err
 		case <-over:
 			return cli.ErrHard
