@@ -152,11 +152,7 @@ func (c *conversation) hooks(ctx context.Context, _ string) error {
 	}
 	screen := c.a.Screen.ForStdout()
 	var b strings.Builder
-	for i := range list {
-		if last[list[i].MessageID] {
-			inspect.ExplainRequest(screen, &b, &list[i])
-		}
-	}
+	inspect.ExplainRequests(screen, &b, slices.DeleteFunc(list, func(e inspect.Explained) bool { return !last[e.MessageID] }))
 	if b.Len() == 0 {
 		c.notify("no hook was called in the last turn; tenon hooks lists all hooks, tenon explain shows the whole session")
 		return nil

@@ -67,9 +67,7 @@ func (g *group) explainSession(ctx context.Context, s store.Store, info *sdk.Ses
 	}
 	c := g.Screen.ForStdout()
 	var b strings.Builder
-	for i := range list {
-		ExplainRequest(c, &b, &list[i])
-	}
+	ExplainRequests(c, &b, list)
 	return g.Print(g.Mask.Clean(b.String()))
 }
 
@@ -79,7 +77,7 @@ func ledgerDamage(session, message string) error {
 }
 
 // ReadLedger returns the hook calls of a session in stored order, and the number of steps. current returns the hooks of all plugins; if nil,
-// ExplainRequest shows only hashes of values. leftOut handles errors about damage.
+// ExplainRequests shows only hashes of values. leftOut handles errors about damage.
 func ReadLedger(ctx context.Context, s store.Store, session string, current func() []hooks.HookInfo, leftOut func(error) error) ([]Explained, int, error) {
 	rows, err := s.Ledger(ctx, session, "")
 	if err = leftOut(err); err != nil {
@@ -113,13 +111,25 @@ func ReadLedger(ctx context.Context, s store.Store, session string, current func
 	return list, len(stepOf), nil
 }
 
-// ExplainRequest writes the hook calls of one message.
-func ExplainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
-	head := fmt.Sprintf("step %d", e.Step)
-	if e.Step == 0 {
-		head = "outside of steps"
+// ExplainRequests writes the hook calls of messages. Those of one message may be stored in several entries: turn.stop is called after the step.
+func ExplainRequests(c *terminal.Screen, b *strings.Builder, list []Explained) {
+	for i := range list {
+		e := &list[i]
+		if i == 0 || e.MessageID != list[i-1].MessageID || e.Purpose != list[i-1].Purpose {
+			head := fmt.Sprintf("step %d", e.Step)
+			if e.Step == 0 {
+				head = "outside of steps"
+			}
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			fmt.Fprintf(b, "%s %s\n", c.Paint(terminal.Bold, head), c.Paint(terminal.Dim, fmt.Sprintf("· %s · %s", e.Purpose, e.MessageID)))
+		}
+		explainRequest(c, b, e)
 	}
-	fmt.Fprintf(b, "%s %s\n", c.Paint(terminal.Bold, head), c.Paint(terminal.Dim, fmt.Sprintf("· %s · %s", e.Purpose, e.MessageID)))
+}
+
+func explainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
 	for i := range e.Entries {
 		explainEntry(c, b, &e.Entries[i], e.values)
 	}
@@ -127,7 +137,6 @@ func ExplainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
 		fmt.Fprintf(b, "  %s\n", c.Paint(terminal.Yellow, fmt.Sprintf(
 			"conflict: %s: %s was changed by %s; %s won", conflict.Point, pointerText(conflict.Pointer), terminal.Visible(strings.Join(conflict.Plugins, ", ")), terminal.Visible(conflict.Winner))))
 	}
-	b.WriteByte('\n')
 }
 
 func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry, v *values) {
@@ -191,7 +200,7 @@ type values struct {
 	stop   map[string]bool // by hook: whether its onError is stop
 }
 
-// reveal makes ExplainRequest show the values that it finds instead of their hashes. Old values replaced by hooks of tool calls, or by hooks with
+// reveal makes ExplainRequests show the values that it finds instead of their hashes. Old values replaced by hooks of tool calls, or by hooks with
 // onError stop, stay hashes, because the hook may have removed secrets. So do old values of hooks that are not among current, the hooks of
 // all plugins.
 func reveal(list []Explained, messages []sdk.MessageWithParts, current []hooks.HookInfo) {

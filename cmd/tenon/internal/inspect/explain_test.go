@@ -56,6 +56,7 @@ func storeWithLedger(t *testing.T) store.Store {
 			Firing: 1, Point: sdk.PointPermissionAsk, Plugin: "gate", Hook: "strict", Subject: "call_1",
 			Outcome: hooks.OutcomeDenied, Reason: "not\x1b[31m today", DurationUS: 1500, Dropped: []string{"/args"},
 		}),
+		ledger("msg_1", sdk.PurposeTurn, hooks.Entry{Firing: 1, Point: sdk.PointTurnStop, Plugin: "gate", Hook: "turn.stop", Outcome: hooks.OutcomeUnchanged, DurationUS: 5}),
 		ledger("msg_2", sdk.PurposeTurn, changed("alpha", "00aa", "11bb"), changed("beta", "11bb", "22cc")),
 		ledger("msg_2", sdk.PurposeTitle, hooks.Entry{Firing: 1, Point: sdk.PointChatParams, Plugin: "slow", Hook: "chat.params", Outcome: hooks.OutcomeTimeout, Error: "took longer than 2s", DurationUS: 2_000_000}),
 	})
@@ -71,18 +72,16 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if steps != 2 || len(list) != 3 {
-		t.Fatalf("%d steps and %d requests, want 2 and 3", steps, len(list))
+	if steps != 2 || len(list) != 4 {
+		t.Fatalf("%d steps and %d requests, want 2 and 4", steps, len(list))
 	}
 	conflicts := []hooks.Conflict{{Point: sdk.PointChatSystem, Pointer: "/system/0", Plugins: []string{"alpha", "beta"}, Winner: "beta"}}
-	if diff := cmp.Diff(conflicts, list[1].Conflicts); diff != "" {
+	if diff := cmp.Diff(conflicts, list[2].Conflicts); diff != "" {
 		t.Errorf("conflicts (-want +have):\n%s", diff)
 	}
 	var b strings.Builder
 	c := &terminal.Screen{}
-	for i := range list {
-		ExplainRequest(c, &b, &list[i])
-	}
+	ExplainRequests(c, &b, list)
 	want, err := os.ReadFile("testdata/explain.golden")
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestReveal(t *testing.T) {
 			list := []Explained{{Entries: []hooks.Entry{{Point: c.point, Plugin: c.plugin, Hook: "h", Changes: []hooks.EntryChange{change}}}}}
 			reveal(list, messages, current)
 			var b strings.Builder
-			ExplainRequest(&terminal.Screen{}, &b, &list[0])
+			ExplainRequests(&terminal.Screen{}, &b, list)
 			if !strings.Contains(b.String(), "/x  "+c.want+"\n") {
 				t.Errorf("explained:\n%s\nwant %s", b.String(), c.want)
 			}

@@ -356,7 +356,7 @@ func TestUndoneMessagesLeaveTheStore(t *testing.T) {
 
 func (a *answers) Ledger(context.Context, string) ([]inspect.Explained, error) {
 	entries := []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}
-	return []inspect.Explained{{Step: 1, Entries: entries}, {Step: 2, Entries: slices.Repeat(entries, 30)}}, nil
+	return []inspect.Explained{{Step: 1, MessageID: "msg_1", Entries: entries}, {Step: 2, MessageID: "msg_2", Entries: slices.Repeat(entries, 30)}}, nil
 }
 
 func TestLedgerIsMasked(t *testing.T) {

@@ -111,9 +111,7 @@ func (m *model) openLedger() {
 	session := m.shown
 	fetch(m, func(ctx context.Context) ([]inspect.Explained, error) { return m.host.Ledger(ctx, session) }, func(all []inspect.Explained) {
 		var b strings.Builder
-		for i := range all {
-			inspect.ExplainRequest(&terminal.Screen{Color: true}, &b, &all[i])
-		}
+		inspect.ExplainRequests(&terminal.Screen{Color: true}, &b, all)
 		if b.Len() == 0 {
 			m.say("no hook was called in this session")
 			return
