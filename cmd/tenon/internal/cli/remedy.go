@@ -34,7 +34,7 @@ type wording struct {
 // OnCommandLine returns the wording for the command line.
 func OnCommandLine() *wording {
 	return &wording{
-		goOn: "tenon run -c continues", again: "tenon run -c tries again", fresh: "start a new session (omit -c and -s)",
+		goOn: `tenon run -c "continue" continues`, again: `tenon run -c "continue" tries again`, fresh: "start a new session (omit -c and -s)",
 		model: "use another model (-m)", usable: "tenon models lists the available models; choose one with -m or under model in tenon.json",
 		details: "run it again with --log-level debug for details",
 	}

@@ -30,19 +30,19 @@ func TestRemedyWording(t *testing.T) {
 		err           error
 		line, talking string
 	}{
-		"interrupted":     {turn(sdk.ErrorAborted, 0), "tenon run -c continues where this stopped", `send "continue" to continue where this stopped`},
+		"interrupted":     {turn(sdk.ErrorAborted, 0), `tenon run -c "continue" continues where this stopped`, `send "continue" to continue where this stopped`},
 		"too long":        {turn(sdk.ErrorContextOverflow, 0), "use another model (-m) with a larger context", "choose another model (/model) with a larger context"},
 		"filtered":        {turn(sdk.ErrorContentFilter, 0), "or use another model (-m)", "or choose another model (/model)"},
 		"no schema":       {turn(sdk.ErrorStructuredOutput, 0), "or use another model (-m)", "or choose another model (/model)"},
-		"limit":           {turn(sdk.ErrorAPI, 429), "(-m); tenon run -c continues", `(/model); send "continue" to continue`},
+		"limit":           {turn(sdk.ErrorAPI, 429), `(-m); tenon run -c "continue" continues`, `(/model); send "continue" to continue`},
 		"no credit":       {turn(sdk.ErrorAPI, 402), "add credit to your account with the provider, or use another model (-m); tenon run -c", "or choose another model (/model)"},
 		"quota used up":   {answer(&sdk.ProviderError{StatusCode: 429, Code: "insufficient_quota"}), "add credit", "add credit"},
 		"redirect":        {turn(sdk.ErrorAPI, 307), "options.baseURL is correct", "options.baseURL is correct"},
-		"server":          {turn(sdk.ErrorAPI, 500), "tenon run -c tries again from", `send "continue" to try again from`},
+		"server":          {turn(sdk.ErrorAPI, 500), `tenon run -c "continue" tries again from`, `send "continue" to try again from`},
 		"answer too long": {answer(&sdk.ProviderError{Err: sdk.ErrAnswerLimit}), "ask for less at a time, or use another model (-m)", "or choose another model (/model)"},
-		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), "tenon run -c tries again; if it happens again", `send "continue" to try again; if it happens again`},
+		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), `tenon run -c "continue" tries again; if it happens again`, `send "continue" to try again; if it happens again`},
 		"no answer":       {answer(&sdk.ProviderError{}), "check that the server runs", "check that the server runs"},
-		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c continues", `stored: send "continue" to continue`},
+		"unknown":         {turn(sdk.ErrorUnknown, 0), `stored: tenon run -c "continue" continues`, `stored: send "continue" to continue`},
 		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the available models"},
 		"attachment":      {fmt.Errorf("%w x: too large", input.ErrAttach), "attach another file", "attach another file"},
 		"command":         {fmt.Errorf("%w x: missing argument", input.ErrCommand), "correct the command", "correct the command"},
@@ -59,7 +59,7 @@ func TestRemedyWording(t *testing.T) {
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
 		"older":           {fmt.Errorf("%w: x: %w", store.ErrOlder, &store.OwnedError{PID: 7}), "wait for that process or stop it", "wait for that process or stop it"},
 		"locked":          {fmt.Errorf("x: %w", store.ErrUnavailable), "stop the process that holds the lock", "stop the process that holds the lock"},
-		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, "tenon run -c continues; answer [m]", `send "continue" to continue; answer [m]`},
+		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, `tenon run -c "continue" continues; answer [m]`, `send "continue" to continue; answer [m]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

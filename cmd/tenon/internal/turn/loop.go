@@ -235,7 +235,7 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 	var te *host.TurnError
 	o.Leave = t.leave
 	if t.interrupted && errors.As(o.Err, &te) && te.Named.Name == sdk.ErrorAborted {
-		o.Err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "tenon run -s "+t.session+" continues where this stopped")
+		o.Err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "tenon run -s "+t.session+` "continue" continues where this stopped`)
 	}
 	if t.broken != nil {
 		o.Err = cli.OutputError(t.broken)
