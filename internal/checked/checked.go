@@ -35,7 +35,9 @@ type Problem struct {
 func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
-	if p.Line > 0 {
+	if p.Line > 0 && p.File == "" {
+		fmt.Fprintf(&b, "line %d, column %d", p.Line, p.Column)
+	} else if p.Line > 0 {
 		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
 	}
 	if p.Key != "" {

@@ -37,7 +37,7 @@ type translator struct {
 
 // Translate translates the text of a settings.json, or the MCP servers in the text of a .claude.json. Errors wrap ErrSyntax.
 func Translate(text []byte) (*config.Translation, error) {
-	t := &translator{source: checked.Source{Name: "settings", Comments: true}}
+	t := &translator{source: checked.Source{Comments: true}}
 	t.out.MCP = map[string]sdk.MCPConfig{}
 	if standard, err := hujson.Standardize(slices.Clone(text)); err == nil {
 		text = standard // comments become spaces, so that parts of it are JSON

@@ -25,7 +25,7 @@ var ErrSyntax = errors.New("not a configuration of opencode")
 // Translate translates the text of an opencode.json. Errors wrap ErrSyntax, or are those of ctx.
 func Translate(ctx context.Context, text []byte) (*config.Translation, error) {
 	var report checked.Report
-	source := checked.Source{Name: "text", Comments: true}
+	source := checked.Source{Comments: true}
 	if source.Parse(text, &report) == nil {
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, report.Err(ErrSyntax))
 	}
