@@ -71,8 +71,9 @@ func (m *model) run(text string, files []string) {
 	word, args, _ := strings.Cut(text, " ")
 	name, slash := strings.CutPrefix(word, "/")
 	switch {
-	case line == "!":
+	case line == "!" && text[0] == '!':
 		m.input.Set(text)
+		attach(&m.input, files...)
 		m.problem("write a shell command after the !, as in !git status")
 	case strings.HasPrefix(text, "!"):
 		in := m.promptInput(strings.TrimSpace(text[1:]), nil)

@@ -313,8 +313,10 @@ func TestEmptyShellLine(t *testing.T) {
 	t.Parallel()
 	m, h := testModel(t, 80, 24)
 	m.input.Insert("! ")
+	attach(&m.input, "/p/a.png")
 	run(m.press(tea.KeyEnter, ""))
-	if screen := m.plain(); !strings.Contains(screen, "write a shell command") || !strings.Contains(screen, "› !") || len(h.list) > 0 {
-		t.Errorf("calls %v:\n%s", h.list, screen)
+	screen := m.plain()
+	if _, files := m.input.Text(); !strings.Contains(screen, "write a shell command") || !strings.Contains(screen, "› !") || len(files) != 1 || len(h.list) > 0 {
+		t.Errorf("calls %v, files %v:\n%s", h.list, files, screen)
 	}
 }
