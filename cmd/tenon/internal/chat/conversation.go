@@ -145,7 +145,7 @@ func (c *conversation) refresh(ctx context.Context) {
 	names, err := c.m.Refresh(ctx)
 	switch {
 	case err != nil:
-		c.a.Log.Warn("changes of another terminal cannot be loaded", "err", err)
+		c.a.Log.Warn("changes made in another terminal cannot be loaded", "err", err)
 	case len(names) > 0:
 		c.notify("approved and loaded: " + strings.Join(names, ", "))
 	}

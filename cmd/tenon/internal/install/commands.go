@@ -117,7 +117,7 @@ func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 	return j, nil
 }
 
-// use selects the lock file of the user or of the project. The error tells that there is none.
+// use selects the lock file of the user or of the project. It returns an error if there is none.
 func (j *job) use(project bool) error {
 	user, repository := plugins.LockFiles(j.workspace.Project)
 	if j.target = (install.Target{Path: user}); project {

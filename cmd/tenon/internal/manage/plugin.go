@@ -191,7 +191,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 			a.Say("%s", w)
 		}
 	}
-	for _, name := range without { // what a misspelled one names would be granted
+	for _, name := range without { // a misspelled name would omit no grant
 		if known := manifest.Capabilities(); !slices.Contains(known, name) {
 			return nil, cli.UsageError(nearest.Remedy(name, known), "--without: unknown capability %q", name)
 		}

@@ -284,7 +284,7 @@ func (m *model) loadApproved() {
 	names, err := m.host.Refresh(m.ctx)
 	switch {
 	case err != nil:
-		m.post(logMsg("changes of another terminal cannot be loaded: " + m.o.clean(err.Error())))
+		m.post(logMsg("changes made in another terminal cannot be loaded: " + m.o.clean(err.Error())))
 	case len(names) > 0:
 		m.post(m.note("approved and loaded: " + terminal.OneLine(strings.Join(names, ", "))))
 	}

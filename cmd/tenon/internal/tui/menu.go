@@ -106,7 +106,7 @@ func (m *model) mentionRows(pattern string) []menuRow {
 		if i >= agents {
 			row.insert = input.Mention(row.insert)
 			if row.insert == "" || row.insert != edit.Clean(row.insert) {
-				continue // a name that @ cannot express, or the editor
+				continue // a name that @ or the editor cannot express
 			}
 		}
 		if !strings.HasSuffix(row.insert, "/") { // after a directory, its files

@@ -57,7 +57,7 @@ type model struct {
 	pressed  time.Time       // time of the last key
 	armed    string          // key that has an effect if it is pressed again
 	creating bool            // the session is being created
-	ticking  bool            // tick follows
+	ticking  bool            // tick is scheduled
 
 	agent, modelName, effort string // chosen by the user; empty: the session's
 	fallback, reason         string // model used if neither session nor user chose one, and the reason for it
@@ -186,7 +186,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) update(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		if m.width, m.height = msg.Width, msg.Height; m.width == 0 || m.height == 0 { // unknown, as of a serial console
+		if m.width, m.height = msg.Width, msg.Height; m.width == 0 || m.height == 0 { // unknown, as on a serial console
 			m.start(func() tea.Msg { return tea.WindowSizeMsg{Width: 80, Height: 24} })
 		}
 	case tea.BackgroundColorMsg:
@@ -248,7 +248,7 @@ func repeats(record, notice string) bool {
 	return strings.Contains(terminal.OneLine(record), terminal.OneLine(notice))
 }
 
-// tick redraws once a second while a turn runs, also one that is not shown: the user may return to it.
+// tick redraws once a second while a turn runs, even in a session that is not shown: the user may return to it.
 func (m *model) tick() {
 	if m.ticking = slices.ContainsFunc(slices.Collect(maps.Values(m.threads)), (*transcript.Thread).Busy); m.ticking {
 		m.start(tea.Tick(time.Second, func(time.Time) tea.Msg { return then(m.tick) }))
