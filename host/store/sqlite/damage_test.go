@@ -133,9 +133,8 @@ func wantRebuilt(t *testing.T, dir string, texts map[string]string, lost map[str
 	before, err := os.ReadFile(path)
 	must(t, err)
 	busy := openAt(t, dir)
-	var owned *store.OwnedError
-	if _, err := Rebuild(t.Context(), Options{Path: path}); !errors.As(err, &owned) {
-		t.Errorf("Rebuild of a database in use = %v, want an OwnedError", err)
+	if _, err := Rebuild(t.Context(), Options{Path: path}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Rebuild of a database in use = %v, want ErrUnavailable", err)
 	}
 	must(t, busy.Close())
 	out, err := Rebuild(t.Context(), Options{Path: path, Version: "1.2.3"})

@@ -27,8 +27,8 @@ type Rebuilt struct {
 const rebuildSuffix = ".repair"
 
 // Rebuild writes a new database with everything that can be read from a damaged one, which it keeps under another name. If the process is
-// killed, either the old database or the new one is in place. No process may have the database open. Errors: those of Open, and one that
-// wraps store.OwnedError if another process has it open.
+// killed, either the old database or the new one is in place. Errors: those of Open, and store.ErrUnavailable
+// if another process has the database open.
 func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	s, c, err := openAlone(ctx, o)
 	if err != nil {
@@ -87,9 +87,6 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	}
 	if err == nil {
 		err = errors.Join(s.removeRebuild(), c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT"))
-	}
-	if database.Busy(err) {
-		err = fmt.Errorf("session store %s is open in another process: end it and try again: %w", path, &store.OwnedError{})
 	}
 	if err != nil {
 		return nil, nil, errors.Join(s.explain(err), c.Close())
