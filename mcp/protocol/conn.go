@@ -30,8 +30,9 @@ type Conn struct {
 	waiting map[string]chan *message // requests without an answer, by their ID
 	active  []*Call                  // calls in flight, oldest first
 
-	received atomic.Int64  // number of the server's messages
-	incoming chan struct{} // a token for each request of the server that is being answered
+	received atomic.Int64         // number of the server's messages
+	incoming chan struct{}        // a token for each request of the server that is being answered
+	refused  chan json.RawMessage // IDs of requests of the server that are not answered
 
 	life context.Context         // ends when the connection is lost
 	fail context.CancelCauseFunc // marks the connection as lost; the first cause is kept

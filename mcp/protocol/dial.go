@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -89,6 +90,7 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 func newConn(ctx context.Context, d *Dialer) *Conn {
 	c := &Conn{
 		dialer: d, running: ongoing.New(ctx), calls: ongoing.New(ctx), incoming: make(chan struct{}, maxIncoming),
+		refused: make(chan json.RawMessage, maxRefused),
 		waiting: map[string]chan *message{}, repeated: map[string]mcp.Tool{},
 	}
 	c.life, c.fail = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -99,6 +101,7 @@ func newConn(ctx context.Context, d *Dialer) *Conn {
 func (d *Dialer) open(ctx context.Context, carry func(*Conn) carrier, legacy bool) (*Conn, error) {
 	c := newConn(ctx, d)
 	c.carrier = carry(c)
+	c.running.Go(c.sendRefusals) // ends with the life
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	step, err := "connect", c.carrier.start(ctx)

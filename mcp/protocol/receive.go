@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	// maxAnswered is the maximum number of a server's requests answered concurrently; further ones are refused.
-	maxAnswered = 16
-	// maxIncoming is the maximum number of answers and refusals being sent. A server may send more requests before it reads: those are dropped,
-	// because the reading goroutine must not wait for it.
-	maxIncoming = 64
+	// maxIncoming is the maximum number of a server's requests answered concurrently; further ones are refused.
+	maxIncoming = 16
+	// maxRefused is the maximum number of refusals that wait. A server that sends more requests before it reads loses those.
+	maxRefused = 1024
+	// maxRefusedID is the maximum length of the ID of a request that is refused, in bytes.
+	maxRefusedID = 1 << 10
 )
 
 // receive handles the messages of a line or an event, which belong to the call in ctx. If they are in the HTTP answer to the request r, an
@@ -59,25 +60,45 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 	select {
 	case c.incoming <- struct{}{}:
 	default:
-		c.dialer.Log.Print("dropped, too many requests at the same time", []byte(m.Method))
+		c.refuse(m)
 		return
 	}
-	refused := len(c.incoming) > maxAnswered
 	c.running.Go(func() { // ends with the life
 		defer func() { <-c.incoming }()
 		ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
 		defer cancel()
-		switch {
-		case m.Method == string(mcp.MethodPing):
+		if m.Method == string(mcp.MethodPing) {
 			c.reply(ctx, m, struct{}{}, nil)
-			return
-		case refused:
-			c.reply(ctx, m, nil, errors.New("too many requests at the same time"))
 			return
 		}
 		result, err := c.dialer.Answer(ctx, c.callOf(ctx), m.Method, m.Params)
 		c.reply(ctx, m, result, err)
 	})
+}
+
+// refuse refuses a request later: the goroutine that reads must not wait for a server that does not read.
+func (c *Conn) refuse(m *message) {
+	if len(m.ID) <= maxRefusedID {
+		select {
+		case c.refused <- m.ID:
+			return
+		default:
+		}
+	}
+	c.dialer.Log.Print("dropped, too many requests at the same time", []byte(m.Method))
+}
+
+// sendRefusals sends the refusals, one after the other.
+func (c *Conn) sendRefusals() {
+	life := c.running.Life()
+	for {
+		select {
+		case id := <-c.refused:
+			c.reply(life, &message{ID: id}, nil, errors.New("too many requests at the same time"))
+		case <-life.Done():
+			return
+		}
+	}
 }
 
 // reply answers a request of the server with a result or an error. If the answer is lost, the server's own timeout applies.

@@ -39,7 +39,7 @@ const (
 // a clean environment and its own process group, and the length of its lines is limited.
 //
 // Goroutines: one reads, and then ends a server that only closed its output, one writes, one waits for the process, one copies its errors
-// to the log, and one answers each request of the server. All end with the process; close waits for them.
+// to the log, one answers each request of the server, and one sends refusals. All end with the process; close waits for them.
 type stdio struct {
 	conn  *Conn
 	cmd   *exec.Cmd

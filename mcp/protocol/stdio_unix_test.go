@@ -62,6 +62,24 @@ cat >/dev/null`)
 	}
 }
 
+// A server sends many requests at once, and reads. It gets an answer or a refusal for each.
+func TestManyRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := dialScript(t, `read -r request
+i=0 all=
+while [ $i -lt 300 ]; do i=$((i+1)); all="$all{\"jsonrpc\":\"2.0\",\"id\":$i,\"method\":\"ping\"}
+"; done
+printf %s "$all"
+while [ $i -gt 0 ]; do i=$((i-1)); read -r answer; done
+echo '{"jsonrpc":"2.0","id":2,"result":{"done":true}}'
+cat >/dev/null`)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if raw, err := c.Request(ctx, "m", nil); err != nil || string(raw) != `{"done":true}` {
+		t.Errorf("answer = %s, %v", raw, err)
+	}
+}
+
 // A server that closed its output is ended, because it cannot answer.
 func TestClosedOutput(t *testing.T) {
 	t.Parallel()
