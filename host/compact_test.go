@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -315,6 +316,45 @@ func TestJobDuringManualCompaction(t *testing.T) {
 	if s, err := k.Session(t.Context(), id); err != nil || s.Title != "named" {
 		t.Errorf("title %q, %v", s.Title, err)
 	}
+}
+
+// TestPromptAfterManualCompaction renames the session during the answer to a prompt that arrived while a requested summary streamed. The answer
+// goes on.
+func TestPromptAfterManualCompaction(t *testing.T) {
+	t.Parallel()
+	summary, held, begun, hold := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	m := newModel(t, say("first"), answer{calls: []toolCall{{tool: "echo", args: `{}`}}, begun: begun, hold: hold}, say("second"))
+	m.on(sdk.PurposeCompaction, answer{text: "the summary", begun: summary, hold: held})
+	b := base(m)
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, nil, b)
+	id, _ := k.prompt("one")
+	compacted := make(chan error, 1)
+	go func() { compacted <- k.Compact(t.Context(), id, "") }()
+	<-summary
+	queueOnly, cancel := context.WithCancel(t.Context())
+	cancel()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "two"})
+		answered <- err
+	}()
+	for len(k.Waiting(id)) == 0 {
+		runtime.Gosched()
+	}
+	close(held)
+	<-begun
+	if err := k.SetTitle(queueOnly, id, "named"); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	close(hold)
+	if err := <-compacted; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+	want(t, "requests", 3, len(m.of(sdk.PurposeTurn)))
 }
 
 // TestCompactionOfABusySession names a model for the summary: the turn under way goes on with its own.

@@ -129,6 +129,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 		return stateDone, err
 	}
 	t.user = v.Message
+	t.manual = false                                                   // it is more than a summary
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
 	t.show(t.user)
 	for _, p := range v.Parts {
