@@ -319,7 +319,7 @@ func TestJobDuringManualCompaction(t *testing.T) {
 }
 
 // TestPromptAfterManualCompaction renames the session during the answer to a prompt that arrived while a requested summary streamed. The answer
-// goes on.
+// continues.
 func TestPromptAfterManualCompaction(t *testing.T) {
 	t.Parallel()
 	summary, held, begun, hold := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})

@@ -46,6 +46,16 @@ while [ $i -lt 1500 ]; do i=$((i+1)); echo "{\"jsonrpc\":\"2.0\",\"id\":$i,\"met
 	}
 }
 
+// wantDone sends a request, whose answer must be {"done":true}.
+func wantDone(t *testing.T, c *Conn) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if raw, err := c.Request(ctx, "m", nil); err != nil || string(raw) != `{"done":true}` {
+		t.Errorf("answer = %s, %v", raw, err)
+	}
+}
+
 // A server sends more requests than fit into the pipes before it reads an answer. The reading goroutine must not wait for it.
 func TestManyRequestsBeforeAnAnswer(t *testing.T) {
 	t.Parallel()
@@ -55,11 +65,7 @@ i=0
 while [ $i -lt 2000 ]; do i=$((i+1)); echo "$ping"; done
 echo '{"jsonrpc":"2.0","id":2,"result":{"done":true}}'
 cat >/dev/null`)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if raw, err := c.Request(ctx, "m", nil); err != nil || string(raw) != `{"done":true}` {
-		t.Errorf("answer = %s, %v", raw, err)
-	}
+	wantDone(t, c)
 }
 
 // A server sends many requests at once, and reads. It gets an answer or a refusal for each.
@@ -73,11 +79,7 @@ printf %s "$all"
 while [ $i -gt 0 ]; do i=$((i-1)); read -r answer; done
 echo '{"jsonrpc":"2.0","id":2,"result":{"done":true}}'
 cat >/dev/null`)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if raw, err := c.Request(ctx, "m", nil); err != nil || string(raw) != `{"done":true}` {
-		t.Errorf("answer = %s, %v", raw, err)
-	}
+	wantDone(t, c)
 }
 
 // A server that closed its output is ended, because it cannot answer.

@@ -99,6 +99,29 @@ func (s *tokens) checkAssertion(jwt string) {
 	}
 }
 
+// setup stores the credentials, unless they are nil, and returns the address of a provider and what signs its requests in.
+func setup(t *testing.T, credentials map[string]string) (address string, authorize func(*http.Request, []byte) error) {
+	t.Helper()
+	file := ""
+	if credentials != nil {
+		file = filepath.Join(t.TempDir(), "credentials.json")
+		data, err := json.Marshal(credentials)
+		if err == nil {
+			err = os.WriteFile(file, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+	info := sdk.ProviderInfo{ID: "google-vertex", Options: sdk.Object{"project": "p"}}
+	authorize, err := vertex.Setup(&info, wire.NewOptions(&info), "v1", "google", "us-central1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.BaseURL, authorize
+}
+
 // TestCredentials: Application Default Credentials of a service account, of a user and of a machine sign requests in. A token is used until it ends.
 func TestCredentials(t *testing.T) {
 	s := newTokens(t)
@@ -120,26 +143,10 @@ func TestCredentials(t *testing.T) {
 			home := t.TempDir()
 			t.Setenv("HOME", home)
 			t.Setenv("APPDATA", home)
-			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
 			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(s.URL, "http://"))
-			if c.credentials != nil {
-				file := filepath.Join(home, "credentials.json")
-				data, err := json.Marshal(c.credentials)
-				if err == nil {
-					err = os.WriteFile(file, data, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
-			}
-			info := sdk.ProviderInfo{ID: "google-vertex", Options: sdk.Object{"project": "p"}}
-			authorize, err := vertex.Setup(&info, wire.NewOptions(&info), "v1", "google", "us-central1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			address, authorize := setup(t, c.credentials)
 			sent := func() string {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.BaseURL, nil)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -151,9 +158,7 @@ func TestCredentials(t *testing.T) {
 			if first, second := sent(), sent(); first != "Bearer token1" || second != first {
 				t.Errorf("sent %q and %q, want one token twice", first, second)
 			}
-			if authorize, err = vertex.Setup(&info, wire.NewOptions(&info), "v1", "google", "us-central1"); err != nil {
-				t.Fatal(err)
-			}
+			_, authorize = setup(t, c.credentials)
 			if first, second := sent(), sent(); first != "Bearer token2" || second != "Bearer token3" {
 				t.Errorf("sent %q and %q, want another token after the end of the first", first, second)
 			}
@@ -176,18 +181,10 @@ func TestTokenServerFails(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
 	authorize := func(ctx context.Context, path string) error {
-		file := filepath.Join(t.TempDir(), "credentials.json")
-		data := fmt.Sprintf(`{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r","token_uri":%q}`, server.URL+path)
-		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
-		info := sdk.ProviderInfo{ID: "google-vertex", Options: sdk.Object{"project": "p"}}
-		authorize, err := vertex.Setup(&info, wire.NewOptions(&info), "v1", "google", "us-central1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, info.BaseURL, nil)
+		address, authorize := setup(t, map[string]string{
+			"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r", "token_uri": server.URL + path,
+		})
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
