@@ -61,6 +61,9 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 	for {
 		got, err := s.Messages(ctx, session, page)
 		rows, err := store.Readable(err)
+		if len(out) > 0 && page.Before == out[0].Info.Head().ID && errors.Is(err, store.ErrNotFound) {
+			return out, damaged, nil // the session begins with parts whose message is missing
+		}
 		if err != nil {
 			return nil, nil, err
 		}

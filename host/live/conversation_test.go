@@ -13,10 +13,11 @@ import (
 )
 
 // damagedStore has a session of messages with the IDs 0, 1, 2, …, of which those from 10 to 10+damaged cannot be read. Before each of these is a
-// damaged part of a message that is missing.
+// damaged part of a message that is missing. With lost, the session begins with a part whose message is missing.
 type damagedStore struct {
 	store.Store
 	messages, damaged int
+	lost              bool
 }
 
 func (s *damagedStore) Messages(_ context.Context, _ string, p store.Page) (out []sdk.MessageWithParts, _ error) {
@@ -36,6 +37,10 @@ func (s *damagedStore) Messages(_ context.Context, _ string, p store.Page) (out 
 			out = append(out, sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: id}}})
 		}
 	}
+	if s.lost && end < p.Limit {
+		rows = append(rows, store.Damage{Type: store.DamagedMessage, ID: "lost"})
+		out = append([]sdk.MessageWithParts{{Info: store.StandIn(sdk.MessageHead{ID: "lost"}, nil, nil)}}, out...)
+	}
 	if len(rows) > 0 {
 		return out, &store.DamageError{Rows: rows}
 	}
@@ -50,6 +55,17 @@ func TestLoadPassesDamage(t *testing.T) {
 		messages, _, err := Load(t.Context(), s, "ses_1")
 		if err != nil || len(messages) != 20 || messages[0].Info.Head().ID != "0" {
 			t.Errorf("%d damaged messages: Load() = %d messages, %v; want 20", damaged, len(messages), err)
+		}
+	}
+}
+
+// A session that begins with parts of a missing message can be read, however many rows its first page has.
+func TestLoadWithoutFirstMessage(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, loadPage - 2, loadPage - 1, loadPage, 2*loadPage - 1} {
+		messages, _, err := Load(t.Context(), &damagedStore{messages: n, lost: true}, "ses_1")
+		if err != nil || len(messages) != n+1 || messages[0].Info.Head().ID != "lost" {
+			t.Errorf("%d messages after a missing one: Load() = %d messages, %v", n, len(messages), err)
 		}
 	}
 }
