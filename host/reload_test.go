@@ -247,6 +247,39 @@ func TestQuarantineIsRemembered(t *testing.T) {
 	}
 }
 
+// TestFailuresAcrossReload counts the failures of a plugin that stays before and after a reload, and those of earlier runs only for a new build.
+func TestFailuresAcrossReload(t *testing.T) {
+	t.Parallel()
+	flaky := func() *plugin {
+		return &plugin{name: "flaky", carrier: sdk.CarrierProcess, hooks: []sdk.Hook{
+			sdk.OnChatSystem(func(context.Context, *sdk.ChatInput, *sdk.ChatSystemValue) error { return errors.New("no luck") }),
+		}}
+	}
+	m := newModel(t, say("1"), say("2"), say("3"), say("4"))
+	b, first := base(m), flaky()
+	k := start(t, nil, b, first)
+	id := k.titled()
+	failures := func(after string, want string) {
+		t.Helper()
+		k.again(id, "go")
+		if got := fmt.Sprint(k.Failures()); got != want {
+			t.Errorf("failures %s: %s, want %s", after, got, want)
+		}
+	}
+	failures("at first", "map[flaky:map[chat.system.transform:1]]")
+	reload := func(p *plugin) {
+		t.Helper()
+		earlier := map[string]map[string]int{"flaky": {string(sdk.PointChatSystem): 0}}
+		if err := k.Reload(t.Context(), host.ReloadOptions{Plugins: []sdk.Plugin{b, p}, Failures: earlier}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reload(first)
+	failures("of a plugin that stayed", "map[flaky:map[chat.system.transform:2]]")
+	reload(flaky())
+	failures("of a new build", "map[flaky:map[chat.system.transform:1]]")
+}
+
 // TestQuarantineDuringReload tells the owner of the plugins, not that of earlier ones with the same name, of a plugin whose hook at config is
 // quarantined before its generation is in force.
 func TestQuarantineDuringReload(t *testing.T) {

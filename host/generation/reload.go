@@ -15,7 +15,7 @@ type ReloadOptions struct {
 	Plugins []sdk.Plugin
 	// Quarantined is as in Options, for new plugins. The others keep their state.
 	Quarantined map[string]string
-	// Failures is as in Options.
+	// Failures is as in Options, for new plugins.
 	Failures map[string]map[string]int
 	// Required is as in Options.
 	Required map[string]bool

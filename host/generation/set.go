@@ -144,9 +144,10 @@ func (g *Set) makeEngine(old *Set) (err error) {
 		n.Message = g.Hide(n.Message)
 		g.r.notice(n)
 	}
+	quarantined, failures := g.states(old)
 	g.Engine, err = hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Logger,
-		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: g.made.Quarantine,
+		CheckChanges: checkHookChanges, Failures: failures, Quarantined: quarantined, Quarantine: g.made.Quarantine,
 	})
 	return err
 }
@@ -164,19 +165,18 @@ func (g *Set) addProtocols(l *Plugin) error {
 	return nil
 }
 
-// quarantined returns the plugins that start quarantined. Plugins of the old generation keep their state.
-func (g *Set) quarantined(old *Set) map[string]string {
-	out := map[string]string{}
+// states returns the plugins that start quarantined, with the reasons, and the failures of hooks in a row. Plugins of the old generation keep
+// their state.
+func (g *Set) states(old *Set) (quarantined map[string]string, failures map[string]map[string]int) {
+	quarantined, failures = map[string]string{}, map[string]map[string]int{}
 	for _, l := range g.Plugins {
-		state := g.made.Quarantined
+		name, reasons, counts := l.Manifest.Name, g.made.Quarantined, g.made.Failures
 		if old.find(l.Value) != nil {
-			state = old.Engine.Quarantined()
+			reasons, counts = old.Engine.Quarantined(), old.Engine.Failures()
 		}
-		if reason := state[l.Manifest.Name]; reason != "" {
-			out[l.Manifest.Name] = reason
-		}
+		quarantined[name], failures[name] = reasons[name], counts[name]
 	}
-	return out
+	return quarantined, failures
 }
 
 // find returns the loaded plugin of this generation; nil if it does not have the plugin. The generation may be nil.
