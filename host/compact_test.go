@@ -357,17 +357,26 @@ func TestPromptAfterManualCompaction(t *testing.T) {
 	want(t, "requests", 3, len(m.of(sdk.PurposeTurn)))
 }
 
+// keyless contributes a provider that needs a key.
+type keyless struct{ *plugin }
+
+func (keyless) Providers() []sdk.ProviderInfo {
+	return []sdk.ProviderInfo{{ID: "keyless", Protocol: "test", Env: []string{"NO_SUCH_KEY"}}}
+}
+
 // TestCompactionOfABusySession names a model for the summary: the turn under way goes on with its own.
 func TestCompactionOfABusySession(t *testing.T) {
 	t.Parallel()
-	for name, models := range map[string][]string{"test/other": {"m", "other", "m"}, "": {"m", "m", "m"}, "missing/x": {"m", "m"}} {
+	for name, models := range map[string][]string{
+		"test/other": {"m", "other", "m"}, "": {"m", "m", "m"}, "missing/x": {"m", "m"}, "keyless/x": {"m", "m"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun, hold := make(chan struct{}), make(chan struct{})
 			m := newModel(t, answer{calls: []toolCall{{tool: "echo", args: `{}`}}, begun: begun, hold: hold}, say("done")).on(sdk.PurposeCompaction, say("the summary"))
 			b := base(m)
 			b.tools = []sdk.Tool{echo("echo")}
-			k := start(t, nil, b)
+			k := start(t, nil, b, keyless{&plugin{name: "keyless"}})
 			id := k.titled()
 			answered := make(chan error, 1)
 			go func() {

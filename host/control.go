@@ -82,7 +82,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil { // the turn under way continues afterwards, unchanged
 			if model != "" {
-				if _, err := t.gen.Models.Resolve(model); err != nil {
+				if _, err := t.gen.Models.Open(ctx, model, false); err != nil {
 					return stateDone, err
 				}
 			}
