@@ -3,6 +3,7 @@
 package claude
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,7 @@ type translator struct {
 func Translate(text []byte) (*config.Translation, error) {
 	t := &translator{source: checked.Source{Comments: true}}
 	t.out.MCP = map[string]sdk.MCPConfig{}
-	if standard, err := hujson.Standardize(slices.Clone(text)); err == nil {
+	if standard, err := hujson.Standardize(bytes.TrimPrefix(slices.Clone(text), []byte("\ufeff"))); err == nil {
 		text = standard // comments become spaces, so that parts of it are JSON
 	}
 	var report checked.Report

@@ -133,6 +133,15 @@ func TestDenials(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark reads a file as editors on Windows write it.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	r, err := claude.Translate([]byte("\ufeff{\n// mine\n\"hooks\": {\n// the first\n\"Stop\": []},\n\"future\": 1}"))
+	if err != nil || !strings.Contains(string(r.Config), `"Stop"`) || len(r.Notes) != 1 || r.Notes[0].Line != 6 {
+		t.Errorf("Translate = %+v, %v", r, err)
+	}
+}
+
 func TestState(t *testing.T) {
 	t.Parallel()
 	r, err := claude.Translate([]byte(`{"numStartups": 3, "projects": {"/x": {}}, "mcpServers": {"a": {"command": "b"}}}`))

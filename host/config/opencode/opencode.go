@@ -29,7 +29,8 @@ func Translate(ctx context.Context, text []byte) (*config.Translation, error) {
 	if source.Parse(text, &report) == nil {
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, report.Err(ErrSyntax))
 	}
-	root, err := hujson.Parse([]byte(strings.TrimPrefix(string(text), "\ufeff")))
+	plain := strings.TrimPrefix(string(text), "\ufeff")
+	root, err := hujson.Parse([]byte(plain))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
@@ -37,7 +38,7 @@ func Translate(ctx context.Context, text []byte) (*config.Translation, error) {
 		return nil, fmt.Errorf("%w: want an object", ErrSyntax)
 	}
 	rewriteModes(&root)
-	t := &translator{text: string(text)}
+	t := &translator{text: plain}
 	for removed := true; removed; { // without a value, a value around it may be incomplete
 		before := len(t.notes)
 		t.left = refused(ctx, root.Pack())

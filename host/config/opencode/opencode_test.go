@@ -105,6 +105,14 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestByteOrderMark reads a file as editors on Windows write it: beginning with a mark.
+func TestByteOrderMark(t *testing.T) {
+	t.Parallel()
+	if d := cmp.Diff(translate(t, file), translate(t, "\ufeff"+file)); d != "" {
+		t.Errorf("with a byte order mark (-without +with):\n%s", d)
+	}
+}
+
 // The translation leaves out and names the values that tenon would refuse to read.
 func TestInvalidValues(t *testing.T) {
 	t.Parallel()
