@@ -116,7 +116,7 @@ type (
 	ReloadOptions    = generation.ReloadOptions
 )
 
-// CreateSession stores a new session. Errors: ErrNotFound for the parent, errors of the store.
+// CreateSession stores a new session. Errors: those of the store.
 func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {
 	return h.sessions.Create(ctx, n)
 }

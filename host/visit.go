@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
-	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -83,9 +81,6 @@ func (h turns) Messages(ctx context.Context, session string) ([]sdk.MessageWithP
 	}
 	messages, damaged, err := live.Load(ctx, h.opts.Store, session)
 	h.sessions.LeftOut(damaged)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("session %q: %w", session, ErrNotFound)
-	}
 	return messages, err
 }
 

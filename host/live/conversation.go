@@ -290,7 +290,7 @@ func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change 
 
 var (
 	// ErrNotFound is returned for an unknown session, message, agent or request.
-	ErrNotFound = errors.New("not found")
+	ErrNotFound = store.ErrNotFound
 	// ErrNothing is returned if there is nothing to undo or redo, or no summary to remove.
 	ErrNothing = errors.New("nothing to do")
 )

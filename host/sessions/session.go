@@ -46,7 +46,7 @@ const (
 	childTitle   = "Child session - "
 )
 
-// Create stores a new session. Errors: ErrNotFound for the parent, errors of the store.
+// Create stores a new session. Errors: those of the store.
 func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	created := live.Now()
 	s := &sdk.Session{
@@ -81,9 +81,6 @@ func (h *Keeper) place(s *sdk.Session) {
 // Find returns a session by its identifier, or ErrNotFound.
 func (h *Keeper) Find(ctx context.Context, id string) (*sdk.Session, error) {
 	s, _, err := h.Store.Session(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("session %q: %w", id, live.ErrNotFound)
-	}
 	return s, err
 }
 
@@ -103,11 +100,7 @@ func (h *Keeper) Claim(ctx context.Context, session string) (store.Token, error)
 	if token, ok := h.fresh.LoadAndDelete(session); ok {
 		return token.(store.Token), nil
 	}
-	token, err := h.Store.Claim(ctx, session)
-	if errors.Is(err, store.ErrNotFound) {
-		return token, fmt.Errorf("session %q: %w", session, live.ErrNotFound)
-	}
-	return token, err
+	return h.Store.Claim(ctx, session)
 }
 
 // Started fires session.start, once a session.
