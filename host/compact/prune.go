@@ -48,13 +48,9 @@ func Prune(c *live.Conversation) {
 		return
 	}
 	for _, tool := range old {
-		c.ReplacePart(tool.MessageID, func(p sdk.Part) sdk.Part {
-			if p.Head().ID != tool.ID {
-				return nil
-			}
-			pruned := *tool
-			pruned.State.Time.Compacted = live.Now()
-			return &pruned
+		live.ReplacePart(c, tool.MessageID, func(p *sdk.ToolPart) bool {
+			p.State.Time.Compacted = live.Now()
+			return p.ID == tool.ID
 		})
 	}
 }

@@ -174,17 +174,24 @@ func (c *Conversation) AddPart(p sdk.Part) {
 	c.PutPart(p)
 }
 
-// ReplacePart replaces the first part of a message for which change returns a new part, and records it. change must not modify its argument,
-// because parts of closed messages are read without a lock.
-func (c *Conversation) ReplacePart(messageID string, change func(sdk.Part) sdk.Part) {
+// ReplacePart replaces the first part of type P in a message for which change returns true by the copy that change got, and records it. The part
+// itself does not change, because parts of closed messages are read without a lock.
+func ReplacePart[T any, P interface {
+	*T
+	sdk.Part
+}](c *Conversation, messageID string, change func(P) bool) {
 	var changed sdk.Part
 	c.mu.Lock()
 	if i := IndexOf(c.messages, messageID); i >= 0 {
 		m := &c.messages[i]
 		for j, p := range m.Parts {
-			if changed = change(p); changed != nil {
+			part, ok := p.(P)
+			if !ok {
+				continue
+			}
+			if part = new(*part); change(part) {
 				m.Parts = slices.Clone(m.Parts)
-				m.Parts[j] = changed
+				m.Parts[j], changed = part, part
 				break
 			}
 		}

@@ -78,7 +78,7 @@ type Session struct {
 
 // window is a time in which calls run.
 type window struct {
-	message string                           // whose part lists the changes
+	message string                           // whose part lists the changes, and whose step begins and ends with the states, as in opencode
 	tree    *snapshot.Tree                   // all files at the beginning; nil unless a call may write any
 	named   map[snapshot.Path]snapshot.Entry // files that calls announced to write, as they were before the first of the calls
 }
@@ -100,33 +100,11 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 		err = k.name(repo, paths)
 	} else if k.window.tree == nil {
 		if k.window.tree, err = repo.Take(ctx); err == nil {
-			k.mark(&k.window, k.window.tree, false)
+			live.ReplacePart(k.Conversation, k.window.message, func(p *sdk.StepStartPart) bool { p.Snapshot = k.window.tree.Hash; return true })
 		}
 	}
 	k.complain(err)
 	return func() { k.end(ctx) }
-}
-
-// mark writes the name of a state into the part that begins or ends the window's step, as opencode does. Steps that only read, or write nothing
-// but files they named, have no state.
-func (k *Session) mark(w *window, tree *snapshot.Tree, end bool) {
-	k.Conversation.ReplacePart(w.message, func(p sdk.Part) sdk.Part {
-		switch p := p.(type) {
-		case *sdk.StepStartPart:
-			if !end {
-				marked := *p
-				marked.Snapshot = tree.Hash
-				return &marked
-			}
-		case *sdk.StepFinishPart:
-			if end {
-				marked := *p
-				marked.Snapshot = tree.Hash
-				return &marked
-			}
-		}
-		return nil
-	})
 }
 
 // name records the state of files that a call will write. If an earlier call may have changed them, it is their state before that call.
@@ -195,7 +173,7 @@ func (k *Session) store(ctx context.Context, w *window) error {
 			k.Files.warn("some files are too large, too many or not readable for snapshots; changes that commands make to them cannot be undone",
 				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
 		}
-		k.mark(w, after, true)
+		live.ReplacePart(k.Conversation, w.message, func(p *sdk.StepFinishPart) bool { p.Snapshot = after.Hash; return true })
 	}
 	if len(changes) > 0 {
 		p, err := k.patch(repo, w, changes)
