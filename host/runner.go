@@ -29,11 +29,10 @@ type runner struct {
 	view       *turn // a copy of the current turn for plugins, see show; nil if they cannot visit it
 	visits     int   // of plugins, under way
 	canceled   bool  // the next turn was aborted before it began
-	background int   // functions that run in addition to the turn and write to the session
-	storing    int   // prompts that are being stored; then add queues them
+	background int   // functions that run in addition to the turn and write to the session, and prompts that are being stored
 
 	adopted map[string]*queued // prompts taken over from the store, by their identifiers
-	changed chan struct{}      // receives if background, storing or queue changed
+	changed chan struct{}      // receives if background or queue changed
 }
 
 // queued is a prompt, or a job in place of one, that waits for the runner.
@@ -120,7 +119,7 @@ func (h *Host) join(q *queued) (*runner, error) {
 	session := q.input.SessionID
 	if r := h.runners[session]; r != nil {
 		r.mu.Lock()
-		r.storing++
+		r.background++
 		r.mu.Unlock()
 		return r, nil
 	}
@@ -137,7 +136,7 @@ func (h *Host) join(q *queued) (*runner, error) {
 // meanwhile, that copy is answered.
 func (r *runner) add(q *queued, err error) {
 	r.mu.Lock()
-	r.storing--
+	r.background--
 	if a := r.adopted[q.id]; a != nil {
 		q.result = a.result
 	} else if err == nil {
@@ -384,11 +383,11 @@ func (r *runner) wake() {
 	}
 }
 
-// waitIdle waits until nothing runs in the background and no prompt is being stored. With orPrompt, it returns as soon as a prompt waits.
+// waitIdle waits until nothing runs in the background. With orPrompt, it returns as soon as a prompt waits.
 func (r *runner) waitIdle(orPrompt bool) {
 	for {
 		r.mu.Lock()
-		idle, waits := r.background == 0 && r.storing == 0, len(r.queue) > 0
+		idle, waits := r.background == 0, len(r.queue) > 0
 		r.mu.Unlock()
 		if idle || orPrompt && waits && !r.host.closed.Load() {
 			return
@@ -404,9 +403,8 @@ func (r *runner) retire(err error) bool {
 	defer r.host.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	busy := r.storing > 0 || r.background > 0
 	if err == nil {
-		if busy || len(r.queue) > 0 && !r.host.closed.Load() {
+		if r.background > 0 || len(r.queue) > 0 && !r.host.closed.Load() {
 			return false
 		}
 		err = ErrClosed // prompts that came while the host was closing stay in the store's queue
@@ -415,7 +413,7 @@ func (r *runner) retire(err error) bool {
 		q.reply(nil, err)
 	}
 	r.queue = nil
-	if busy {
+	if r.background > 0 {
 		return false
 	}
 	delete(r.host.runners, r.session)
