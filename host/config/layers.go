@@ -22,16 +22,6 @@ const (
 	envContent = "TENON_CONFIG_CONTENT" // configuration as text
 )
 
-// variables returns variables and the top-level keys that they set.
-func variables() [][2]string {
-	return [][2]string{
-		{"TENON_MODEL", "model"},
-		{"TENON_SMALL_MODEL", "small_model"},
-		{"TENON_LOG_LEVEL", "logLevel"},
-		{"TENON_PERMISSION", "permission"}, // an action or JSON
-	}
-}
-
 // sources returns all sources that could be parsed, lowest layer first. A further layer is a further line here.
 func (l *loader) sources(ctx context.Context) ([]*source, error) {
 	var out []*source
@@ -137,9 +127,14 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// variables returns the sources of single variables.
+// variables returns the sources of single variables, each of which sets a top-level key.
 func (l *loader) variables() (out []*source) {
-	for _, v := range variables() {
+	for _, v := range [...][2]string{
+		{"TENON_MODEL", "model"},
+		{"TENON_SMALL_MODEL", "small_model"},
+		{"TENON_LOG_LEVEL", "logLevel"},
+		{"TENON_PERMISSION", "permission"}, // an action or JSON
+	} {
 		name, key := v[0], v[1]
 		value := l.env[name]
 		if value == "" {
