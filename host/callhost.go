@@ -130,8 +130,11 @@ func (h *callHost) Subagents() []sdk.Agent { return h.turn.gen.Subagents() }
 
 // Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
-	list := h.turn.gen.SkillsUnless(ctx, func(name string) bool {
-		return h.turn.Rules.Decide(permissionSkill, name).Action == sdk.ActionDeny
-	})
+	list := []sdk.Skill{}
+	for _, s := range h.turn.gen.Skills(ctx) {
+		if h.turn.Rules.Decide(permissionSkill, s.Name).Action != sdk.ActionDeny {
+			list = append(list, s.Skill)
+		}
+	}
 	return list, ctx.Err()
 }

@@ -105,14 +105,3 @@ func agentsOf(s sdk.AgentSource, _ context.Context) ([]sdk.Agent, error) { retur
 func (g *Set) Subagents() []sdk.Agent {
 	return slices.DeleteFunc(g.Agents(), func(a sdk.Agent) bool { return a.Mode == sdk.ModePrimary || a.Hidden })
 }
-
-// SkillsUnless lists the skills of all plugins that are not denied.
-func (g *Set) SkillsUnless(ctx context.Context, denied func(name string) bool) []sdk.Skill {
-	out := []sdk.Skill{}
-	for _, s := range g.Skills(ctx) {
-		if !denied(s.Name) {
-			out = append(out, s.Skill)
-		}
-	}
-	return out
-}

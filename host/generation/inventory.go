@@ -134,9 +134,8 @@ func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model
 
 // AuthMethods returns the ways to sign in to a provider; all of them if id is empty.
 func (n Inventory) AuthMethods(id string) []sdk.AuthMethod {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return slices.DeleteFunc(slices.Clone(g.auth), func(m sdk.AuthMethod) bool { return id != "" && m.Provider != id })
+	all := use(n, func(g *Set) []sdk.AuthMethod { return slices.Clone(g.auth) })
+	return slices.DeleteFunc(all, func(m sdk.AuthMethod) bool { return id != "" && m.Provider != id })
 }
 
 // ProviderInfos returns the providers, without models and keys.
