@@ -78,9 +78,7 @@ var policies = [...]sdk.OnError{sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnError
 // override sets priority, failure policy and timeout: the user's, the manifest's or the default. The user sets the policy for the whole
 // plugin, so it is ignored for hooks that it does not fit.
 func (h *pluginHook) override(o sdk.HookOverride) {
-	if o.Priority != nil {
-		h.Priority = *o.Priority
-	}
+	h.Priority = *cmp.Or(o.Priority, &h.Priority)
 	if o.OnError != sdk.OnErrorDefault && h.info.Fits(o.OnError) {
 		h.OnError = o.OnError
 	}

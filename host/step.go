@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,11 +142,7 @@ func (t *turn) wantsStructured() bool {
 
 // remindStructured reminds a model that answered in plain text of the schema. Too many reminders are an error.
 func (t *turn) remindStructured() (state, error) {
-	limit := defaultCorrections
-	if n := t.user.Format.RetryCount; n != nil {
-		limit = *n
-	}
-	if t.corrections >= limit {
+	if t.corrections >= *cmp.Or(t.user.Format.RetryCount, new(defaultCorrections)) {
 		named := &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{
 			Message: fmt.Sprintf("the model did not give structured output, though reminded %d times", t.corrections), Retries: t.corrections,
 		}}

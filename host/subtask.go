@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,10 +74,7 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 		}
 		return child, nil
 	}
-	limit := defaultSubagentDepth
-	if d := t.gen.Config.SubagentDepth; d != nil {
-		limit = *d
-	}
+	limit := *cmp.Or(t.gen.Config.SubagentDepth, new(defaultSubagentDepth))
 	if depth := strings.Count(t.AgentPath, "/"); depth >= limit {
 		return nil, fmt.Errorf("subagents may nest %d deep (subagent_depth in tenon.json): do this work here", limit)
 	}

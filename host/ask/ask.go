@@ -149,14 +149,13 @@ const separateRetries = 2
 // answer.
 func (s *Setup) AskSeparately(ctx context.Context, c *live.Conversation, user *sdk.UserMessage, messages []sdk.MessageWithParts, l *hooks.Ledger, request func() *sdk.ModelRequest) (*separateAnswer, error) {
 	var a *separateAnswer
-	retries := separateRetries
 	err := s.ask(ctx, exchange{
 		build: func(ctx context.Context) (*sdk.ModelRequest, error) {
 			req := request()
 			return req, s.Transform(ctx, req, user, 0, messages, l, nil)
 		},
 		sink:    func() sink { a = &separateAnswer{}; return a },
-		retries: &retries,
+		retries: new(separateRetries),
 		waits:   func(int, time.Duration, error) func() { return func() {} },
 	})
 	if err != nil {

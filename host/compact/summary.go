@@ -40,10 +40,7 @@ type Plan struct {
 // counts the summaries in a row, from 1. A prompt without an answer always stays.
 func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
 	budget := cmp.Or(cfg.PreserveRecentTokens, min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens))
-	turns := -1
-	if cfg.TailTurns != nil {
-		turns = *cfg.TailTurns
-	}
+	turns := *cmp.Or(cfg.TailTurns, new(-1))
 	if try > 1 {
 		budget = 0 // the last summary with its tail was still too long
 	}

@@ -58,9 +58,7 @@ func configureAgent(a sdk.Agent, c sdk.AgentConfig) sdk.Agent {
 	}
 	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
 	a.TopP = cmp.Or(c.TopP, a.TopP)
-	if c.Hidden != nil {
-		a.Hidden = *c.Hidden
-	}
+	a.Hidden = *cmp.Or(c.Hidden, &a.Hidden)
 	if c.Options != nil {
 		a.Options = model.Merged(a.Options, c.Options)
 	}

@@ -129,8 +129,7 @@ func (c *Conversation) Snapshot() []sdk.MessageWithParts {
 func (c *Conversation) SessionCopy() *sdk.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := *c.session
-	return &s
+	return new(*c.session)
 }
 
 // UpdateSession changes the session row and records it.

@@ -12,27 +12,22 @@ import (
 func CopyMessage(m sdk.Message) sdk.Message {
 	switch m := m.(type) {
 	case *sdk.UserMessage:
-		return shallow(m)
+		return new(*m)
 	case *sdk.AssistantMessage:
-		return shallow(m)
+		return new(*m)
 	}
 	return m
-}
-
-func shallow[T any](p *T) *T {
-	c := *p
-	return &c
 }
 
 // CopyPart returns a shallow copy of the kinds of parts that change after they were made.
 func CopyPart(p sdk.Part) sdk.Part {
 	switch p := p.(type) {
 	case *sdk.TextPart:
-		return shallow(p)
+		return new(*p)
 	case *sdk.ReasoningPart:
-		return shallow(p)
+		return new(*p)
 	case *sdk.ToolPart:
-		return shallow(p)
+		return new(*p)
 	}
 	return p
 }

@@ -151,12 +151,7 @@ func Backoff(base time.Duration, n int) time.Duration {
 }
 
 // Retries returns the maximum number of retries of a request.
-func Retries(cfg sdk.RetryConfig) int {
-	if cfg.Max != nil {
-		return *cfg.Max
-	}
-	return defaultRetries
-}
+func Retries(cfg sdk.RetryConfig) int { return *cmp.Or(cfg.Max, new(defaultRetries)) }
 
 // RetryDelay returns the wait before the next retry of a request that failed with err, which may pass. After the last retry, it returns
 // the final error.

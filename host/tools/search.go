@@ -37,10 +37,7 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
 		return
 	}
-	budget := int64(sdk.DefaultToolBudget)
-	if cfg.Budget != nil {
-		budget = *cfg.Budget
-	}
+	budget := *cmp.Or(cfg.Budget, new(int64(sdk.DefaultToolBudget)))
 	var ours, theirs int64
 	for _, one := range all {
 		if one.builtin() {
