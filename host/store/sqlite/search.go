@@ -3,7 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"iter"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -20,7 +19,8 @@ const found = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORD
 const searchable = `SELECT key FROM session WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR directory = ?2)
 	AND (?3 = 1 OR archived = 0) ORDER BY key DESC`
 
-// Search finds sessions by their words.
+// Search finds sessions by their words. It queries the index for the latest matching row, then for the latest one in earlier sessions, and so on. It
+// does not read the other matching rows of a session.
 func (s *Store) Search(ctx context.Context, q store.SearchQuery) (out []store.Hit, err error) {
 	match, err := words.Match(q.Words)
 	if err != nil {
@@ -28,34 +28,20 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) (out []store.Hi
 	}
 	limit := cmp.Or(max(q.Limit, 0), defaultHits)
 	err = s.read(ctx, func(x *view) {
-		for key := range x.leap(match, &q) {
-			if out = append(out, x.hit(key)); len(out) == limit {
-				return
-			}
-		}
-	})
-	return out, err
-}
-
-// leap queries the index for the latest matching row, then for the latest one in earlier sessions, and so on. It does not read the other matching
-// rows of a session.
-func (x *view) leap(match string, q *store.SearchQuery) iter.Seq[int64] {
-	return func(yield func(key int64) bool) {
 		sessions := database.All(x.Tx, searchable, func(r database.Row) int64 { return r.Int(0) }, q.ProjectID, q.Directory, flag(q.Archived))
-		for len(sessions) > 0 {
+		for len(sessions) > 0 && len(out) < limit {
 			key := x.Number(found, match, partsOfSession(sessions[0]).high)
 			if key == 0 {
 				return
 			}
 			i, searched := slices.BinarySearchFunc(sessions, sessionOf(key), func(s, key int64) int { return cmp.Compare(key, s) })
-			if sessions = sessions[i:]; searched {
-				if !yield(key) {
-					return
-				}
-				sessions = sessions[1:]
+			sessions = sessions[i:]
+			if searched {
+				out, sessions = append(out, x.hit(key)), sessions[1:]
 			}
 		}
-	}
+	})
+	return out, err
 }
 
 // hit returns the session and the text at a key of the index; of a damaged row, the data that is known from elsewhere.
