@@ -337,6 +337,25 @@ func TestQuotedArgument(t *testing.T) {
 	}
 }
 
+// TestTitleOfADelegatedPrompt begins a session with a prompt that a subagent gets.
+func TestTitleOfADelegatedPrompt(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("done")).on(sdk.PurposeSubtask, say("helped")).on(sdk.PurposeTitle, say("A fine title"))
+	b := templated(m, "Look at $1", nil)
+	yes := true
+	b.commands[0].Subtask = &yes
+	k := start(t, nil, b)
+	id := k.session()
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "do", Text: "main.go"}); err != nil {
+		t.Fatal(err)
+	}
+	k.Close(t.Context())
+	if s, _, err := k.store.Session(t.Context(), id); err != nil || s.Title != "A fine title" {
+		t.Fatalf("title = %q, %v", s.Title, err)
+	}
+	want(t, "the request for the title", []string{"user: Look at main.go"}, lines(m.last(sdk.PurposeTitle)))
+}
+
 // The agent and the model of a command are those of its turn. With subtask: false, the agent may be a subagent.
 func TestCommandChoosesForItsTurn(t *testing.T) {
 	t.Parallel()

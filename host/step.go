@@ -106,9 +106,9 @@ func (t *turn) toolChoice() string {
 	return sdk.ToolChoiceAuto
 }
 
-// startTitle requests a title for a new session, in parallel with its first step.
+// startTitle requests a title for a new session, in parallel with the first request of its first turn.
 func (t *turn) startTitle() {
-	if t.step != 1 || t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.conv.SessionCopy().Title, sessions.DefaultTitle) || tasks.UserMessages(t.conv.Snapshot()) != 1 {
+	if t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.conv.SessionCopy().Title, sessions.DefaultTitle) || tasks.UserMessages(t.conv.Snapshot()) != 1 {
 		return
 	}
 	agent, err := t.gen.Agent(sdk.AgentTitle)

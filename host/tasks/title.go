@@ -74,12 +74,17 @@ func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.Us
 	return nil
 }
 
-// firstPrompt returns the text for the title: the user's words without attachments.
+// firstPrompt returns the text for the title: the user's words without attachments, or the prompt for a subagent.
 func firstPrompt(c *live.Conversation, user *sdk.UserMessage) []sdk.MessageWithParts {
 	var parts sdk.Parts
 	for _, p := range c.Parts(user.ID) {
-		if text, ok := p.(*sdk.TextPart); ok && !text.Synthetic && !text.Ignored {
-			parts = append(parts, &sdk.TextPart{PartHead: text.PartHead, Text: text.Text})
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Synthetic && !p.Ignored {
+				parts = append(parts, &sdk.TextPart{PartHead: p.PartHead, Text: p.Text})
+			}
+		case *sdk.SubtaskPart:
+			parts = append(parts, &sdk.TextPart{PartHead: p.PartHead, Text: p.Prompt})
 		}
 	}
 	return []sdk.MessageWithParts{{Info: live.CopyMessage(user), Parts: parts}}
