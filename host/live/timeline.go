@@ -38,10 +38,17 @@ func CompactionPart(parts sdk.Parts) *sdk.CompactionPart {
 // the start of its verbatim tail.
 func reachesSummary(messages []sdk.MessageWithParts) bool {
 	summary, _, tail := LastSummary(messages)
-	if summary < 0 {
-		return false
+	return summary >= 0 && (tail == "" || IndexOf(messages, tail) >= 0)
+}
+
+// WithoutUndone returns the messages before the first undone one. r is the session's, nil if none is undone.
+func WithoutUndone(messages []sdk.MessageWithParts, r *sdk.Revert) []sdk.MessageWithParts {
+	if r != nil {
+		if i := IndexOf(messages, r.MessageID); i >= 0 {
+			return messages[:i]
+		}
 	}
-	return tail == "" || IndexOf(messages, tail) >= 0
+	return messages
 }
 
 // IndexOf returns the index of a message, or -1. Recent ones are found first.

@@ -24,15 +24,10 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
-	end := len(list)
-	switch {
-	case messageID != "":
+	end := len(live.WithoutUndone(list, from.Revert))
+	if messageID != "" {
 		if end = live.IndexOf(list, messageID); end < 0 {
 			return nil, fmt.Errorf("message %q: %w", messageID, live.ErrNotFound)
-		}
-	case from.Revert != nil:
-		if i := live.IndexOf(list, from.Revert.MessageID); i >= 0 {
-			end = i
 		}
 	}
 	whole := end == len(list)

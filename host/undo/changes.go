@@ -122,12 +122,7 @@ func (f *Files) Changes(ctx context.Context, s *sdk.Session) ([]FileChange, erro
 	if err != nil {
 		return nil, err
 	}
-	if s.Revert != nil {
-		if i := live.IndexOf(list, s.Revert.MessageID); i >= 0 {
-			list = list[:i]
-		}
-	}
-	net, err := f.netChanges(ctx, s.ID, list)
+	net, err := f.netChanges(ctx, s.ID, live.WithoutUndone(list, s.Revert))
 	if err != nil || len(net) == 0 {
 		return nil, err
 	}

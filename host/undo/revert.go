@@ -158,12 +158,7 @@ func revertPoint(list []sdk.MessageWithParts, o *Options, old *sdk.Revert) (int,
 		}
 		return 0, fmt.Errorf("message %q: %w", o.MessageID, live.ErrNotFound)
 	}
-	end := len(list)
-	if old != nil {
-		if i := live.IndexOf(list, old.MessageID); i >= 0 {
-			end = i
-		}
-	}
+	end := len(live.WithoutUndone(list, old))
 	if o.Redo {
 		for i := end + 1; i < len(list); i++ {
 			if isPrompt(&list[i]) {
