@@ -35,6 +35,7 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	if err := t.summarise(ctx, plan); err != nil {
 		return stateDone, err
 	}
+	t.NoReasoning.Store(0) // it counts messages that the summary replaced
 	t.publish(sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.runner.session}})
 	if answered {
 		t.last = last // the user waits for it, not for the summary

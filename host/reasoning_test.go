@@ -1,0 +1,58 @@
+package host_test
+
+import (
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// reasoning returns the number of pieces of reasoning in a request.
+func reasoning(req *sdk.ModelRequest) (n int) {
+	for _, message := range req.Messages {
+		for _, c := range message.Content {
+			if c.Type == sdk.ContentReasoning {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// TestRefusedReasoningBeforeCompaction refuses reasoning that a summary then replaces: the answers after it are sent with theirs.
+func TestRefusedReasoningBeforeCompaction(t *testing.T) {
+	t.Parallel()
+	refused := &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Code: "invalid_encrypted_content", Message: "The encrypted content for item rs_1 could not be verified."}
+	thinks := func(a answer) answer { a.think = "hm"; return a }
+	m := newModel(t, thinks(call("echo", `{"n":1}`)), thinks(say("one")), answer{err: refused}, full(thinks(call("echo", `{"n":2}`))), thinks(call("echo", `{"n":3}`)), say("two"))
+	m.on(sdk.PurposeCompaction, say("summary"))
+	b := small(base(m))
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, nil, b)
+	id := k.titled()
+	k.again(id, "go")
+	k.again(id, "again")
+	want(t, "reasoning after the summary", 1, reasoning(m.last(sdk.PurposeTurn)))
+}
+
+// TestRefusedReasoning: reasoning that the server no longer accepts, such as after a change of the account, does not end the session.
+func TestRefusedReasoning(t *testing.T) {
+	t.Parallel()
+	refused := &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Code: "invalid_encrypted_content", Message: "The encrypted content for item rs_1 could not be verified."}
+	thinks := func(a answer) answer { a.think = "hm"; return a }
+	m := newModel(t, thinks(call("echo", `{"n":1}`)), thinks(say("one")), answer{err: refused}, thinks(call("echo", `{"n":2}`)), say("two"), answer{err: refused}, answer{err: refused})
+	b := base(m)
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, nil, b)
+	id, _ := k.prompt("go")
+	k.again(id, "again")
+	requests := m.of(sdk.PurposeTurn)
+	for i, want := range []int{0, 1, 2, 0, 1} { // the last one has that of its own turn
+		if got := reasoning(requests[i]); got != want {
+			t.Errorf("request %d has %d pieces of reasoning, want %d", i, got, want)
+		}
+	}
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "once more"}); err == nil || len(m.of(sdk.PurposeTurn)) != 7 {
+		t.Errorf("a server that refuses both: %v after %d requests, want an error after 7", err, len(m.of(sdk.PurposeTurn)))
+	}
+}
