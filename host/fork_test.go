@@ -58,30 +58,34 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestForkOfSubagent continues a copy of a subagent's session, which is the user's own, with the default agent.
+// TestForkOfSubagent continues a copy of a subagent's session, which is the user's own: with its agent if that answers users, else with the
+// default one.
 func TestForkOfSubagent(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, say("done"), say("continued")).on(sdk.PurposeSubtask, say("helped"))
-	b := templated(m, "Look at $1", nil)
-	yes := true
-	b.commands[0].Agent, b.commands[0].Subtask = "helper", &yes
-	k := start(t, nil, b)
-	id := k.titled()
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "do", Text: "main.go"}); err != nil {
-		t.Fatal(err)
-	}
-	children, err := k.store.Sessions(t.Context(), store.Query{ParentID: id})
-	if err != nil || len(children) != 1 {
-		t.Fatalf("%d subagents, %v", len(children), err)
-	}
-	fork, err := k.Fork(t.Context(), children[0].ID, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want(t, "rules of the copy", 0, len(fork.Permission))
-	want(t, "answer", "continued", textOf(k.again(fork.ID, "go on")))
-	if s, err := k.Session(t.Context(), fork.ID); err != nil || s.Agent != sdk.AgentBuild {
-		t.Errorf("agent %q, %v", s.Agent, err)
+	for agent, answers := range map[string]string{"helper": sdk.AgentBuild, "reviewer": "reviewer"} {
+		m := newModel(t, say("done"), say("continued")).on(sdk.PurposeSubtask, say("helped"))
+		b := templated(m, "Look at $1", nil)
+		yes := true
+		b.commands[0].Agent, b.commands[0].Subtask = agent, &yes
+		b.agents = append(b.agents, sdk.Agent{Name: "reviewer", Mode: sdk.ModeAll, Prompt: "You review."})
+		k := start(t, nil, b)
+		id := k.titled()
+		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "do", Text: "main.go"}); err != nil {
+			t.Fatal(err)
+		}
+		children, err := k.store.Sessions(t.Context(), store.Query{ParentID: id})
+		if err != nil || len(children) != 1 {
+			t.Fatalf("%d subagents, %v", len(children), err)
+		}
+		fork, err := k.Fork(t.Context(), children[0].ID, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "rules of the copy", 0, len(fork.Permission))
+		want(t, "answer", "continued", textOf(k.again(fork.ID, "go on")))
+		if s, err := k.Session(t.Context(), fork.ID); err != nil || s.Agent != answers {
+			t.Errorf("copy of the session of %s: agent %q, %v; want %s", agent, s.Agent, err, answers)
+		}
 	}
 }
 

@@ -184,7 +184,11 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 	in.Agent = cmp.Or(in.Agent, command.Agent)
 	in.Model = cmp.Or(in.Model, command.Model)
 	in.Variant = cmp.Or(in.Variant, command.Variant)
-	usual := cmp.Or(s.Agent, t.gen.Config.DefaultAgent, sdk.AgentBuild)
+	standard := cmp.Or(t.gen.Config.DefaultAgent, sdk.AgentBuild)
+	usual := cmp.Or(s.Agent, standard)
+	if a, err := t.gen.Agent(usual); err == nil && a.Mode == sdk.ModeSubagent && s.ParentID == "" {
+		usual = standard // the session is a copy of a subagent's
+	}
 	name := cmp.Or(in.Agent, usual)
 	agent, err := t.gen.Agent(name)
 	if err != nil && name == command.Agent {

@@ -59,8 +59,8 @@ func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
 	s := *from
 	s.ID, s.Slug, s.ParentID, s.Version = h.IDs.New(sdk.PrefixSession), slug(), "", h.Version
 	h.place(&s)
-	if from.ParentID != "" { // it has the agent and the rules of a subagent, which cannot answer a user
-		s.Agent, s.Permission = "", nil
+	if from.ParentID != "" {
+		s.Permission = nil // rules of subagents, for the task list and further subagents
 	}
 	s.Cost, s.Tokens, s.Summary, s.Share, s.Revert = 0, sdk.Tokens{}, nil, nil, nil
 	s.Title = forkTitle(from.Title)

@@ -19,7 +19,7 @@ func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
 		a.counts["it was the session of a subagent, and is now a session without a parent"]++
-		f.Info.ParentID, f.Info.Agent = "", "" // a subagent cannot answer a user
+		f.Info.ParentID = ""
 	}
 	for range f.Damaged {
 		a.drop("a row that was damaged when the file was written is not in it", true)

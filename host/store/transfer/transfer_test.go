@@ -20,7 +20,7 @@ import (
 
 // foreign is a file as opencode writes it, with one of all that cannot be carried over.
 const foreign = `{
-  "info": {"id": "ses_1", "slug": "quiet-fox", "projectID": "p0", "workspaceID": "wrk_1", "directory": "/home/bob/x", "parentID": "ses_0", "agent": "explore", "title": "Fix it",
+  "info": {"id": "ses_1", "slug": "quiet-fox", "projectID": "p0", "workspaceID": "wrk_1", "directory": "/home/bob/x", "parentID": "ses_0", "title": "Fix it",
     "version": "1.18.34", "cost": 0.25, "tokens": {"input": 1, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}},
     "share": {"url": "https://s/1"}, "permission": [{"permission": "bash", "pattern": "*", "action": "allow"}],
     "revert": {"messageID": "msg_1"}, "time": {"created": 1, "updated": 2}, "future": 1},
@@ -78,7 +78,7 @@ func TestAdopt(t *testing.T) {
 		}
 	}
 	got := encode(t, f)
-	for _, gone := range []string{"permission", "https://s/1", "revert", "wrk_1", "ses_0", "explore", "/etc/passwd", `"snapshot"`, "/data/tool_1", "/home/me/key"} {
+	for _, gone := range []string{"permission", "https://s/1", "revert", "wrk_1", "ses_0", "/etc/passwd", `"snapshot"`, "/data/tool_1", "/home/me/key"} {
 		if strings.Contains(got, gone) {
 			t.Errorf("%s is still there: %s", gone, got)
 		}
