@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
+	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -48,9 +47,9 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 // up.
 const maxMismatch = 2 << 10
 
-func (s *Schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
+func (s *Schemas) resolve(text json.RawMessage) (*schemacost.Schema, error) {
 	if r, ok := s.byText.Load(string(text)); ok {
-		return r.(*jsonschema.Resolved), nil
+		return r.(*schemacost.Schema), nil
 	}
 	resolved, err := toolschema.Resolve(text)
 	if err != nil {

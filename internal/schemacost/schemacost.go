@@ -1,6 +1,6 @@
-// Package schemacost refuses JSON schemas that are unsafe to use. Validators follow references without bounds: a schema that refers to
-// itself for the same value overflows the stack, which ends the whole program, and one whose references double at every step takes
-// forever. Plugins and MCP servers, which supply schemas, are not trusted.
+// Package schemacost refuses JSON schemas that are unsafe to use, and values that are too large for theirs. Validators follow references
+// without bounds: a schema that refers to itself for the same value overflows the stack, which ends the whole program, and one whose
+// references double at every step, or at every level of the value, takes forever. Plugins and MCP servers, which supply both, are not trusted.
 package schemacost
 
 import (
@@ -8,9 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net/url"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +18,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxCost is the maximum number of schemas that one value is compared with, including those behind references. Ten values of an enumeration
-// count as one.
-const maxCost = 2000
+// Limits of the comparisons of values with schemas, including those behind references. Ten values of an enumeration count as one schema, and
+// 64 bytes or parts of a value as one more comparison.
+const (
+	maxCost  = 2000      // of one value, whatever it contains
+	maxSum   = 200_000   // of one value with each schema in a schema
+	maxWork  = 4_000_000 // of a value with all that it contains; the validator needs about 0.3 µs for one
+	maxDepth = 10_000    // of schemas that lead to each other; the validator's stack grows with it
+)
 
 // Kinds of errors.
 var (
@@ -30,8 +35,14 @@ var (
 	ErrReference = errors.New("reference not supported")
 )
 
+// Schema is a validator that ends soon, whatever the value.
+type Schema struct {
+	*jsonschema.Resolved
+	root any // the schema as a value
+}
+
 // Resolve returns the validator of the schema in text. Errors wrap ErrCost or ErrReference, or are those of the decoder and the validator.
-func Resolve(text []byte) (*jsonschema.Resolved, error) {
+func Resolve(text []byte) (*Schema, error) {
 	// Check what the validator reads: it accepts "AllOf" for "allOf", and the last of duplicate members.
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
@@ -45,18 +56,29 @@ func Resolve(text []byte) (*jsonschema.Resolved, error) {
 	if err := json.Unmarshal(understood, &value); err != nil {
 		return nil, err
 	}
-	c := &counter{root: value, done: map[uintptr]int{}}
+	c := &counter{root: value}
 	if c.all(value, true); c.err != nil {
 		return nil, c.err
 	}
-	return schema.Resolve(nil) // fetches nothing
+	resolved, err := schema.Resolve(nil) // fetches nothing
+	return &Schema{resolved, value}, err
 }
 
-// counter counts how many schemas are compared with one value.
+// Validate returns an error if the value does not match, or ErrCost if it is too large to find out. A value consists of what encoding/json
+// decodes.
+func (s *Schema) Validate(value any) error {
+	c := &counter{root: s.root, left: maxWork}
+	if c.count(s.root, value); c.err != nil {
+		return fmt.Errorf("the value is too large or nested too deeply for a schema that %w", c.err)
+	}
+	return s.Resolved.Validate(value)
+}
+
+// counter counts comparisons of values with schemas.
 type counter struct {
-	root any
-	done map[uintptr]int // cost by the address of a schema's map; -1 while it is counted
-	err  error           // the first
+	root               any // the schema that references lead into
+	left, depth, spent int
+	err                error // the first
 }
 
 func (c *counter) fail(err error) { c.err = cmp.Or(c.err, err) }
@@ -68,7 +90,11 @@ func (c *counter) all(value any, top bool) {
 			c.all(item, false)
 		}
 	}
-	c.count(value)
+	c.left = maxCost
+	c.count(value, nil)
+	if c.spent += maxCost - c.left; c.spent > maxSum {
+		c.fail(ErrCost)
+	}
 	schema, _ := value.(map[string]any)
 	for name, member := range schema {
 		text, isText := member.(string)
@@ -85,54 +111,90 @@ func (c *counter) all(value any, top bool) {
 	}
 }
 
-// count returns how many schemas a value is compared with, unless it fails. A schema that is true or false costs nothing.
-func (c *counter) count(value any) int {
-	schema, ok := value.(map[string]any)
-	if !ok {
-		return 0
+// count counts the comparisons of a value, and of what it contains, with a schema and those that this one leads to, unless one fails. A schema
+// that is true or false costs nothing.
+func (c *counter) count(of, value any) {
+	schema, ok := of.(map[string]any)
+	if !ok || c.err != nil {
+		return
 	}
-	id := reflect.ValueOf(schema).Pointer()
-	if cost := c.done[id]; cost > 0 {
-		return cost
-	} else if cost < 0 {
-		c.fail(ErrCost)
-		return 0
-	}
-	c.done[id] = -1
-	values, _ := schema["enum"].([]any)
-	sum := 1 + len(values)/10
-	for _, next := range c.inPlace(schema) {
-		if sum += c.count(next); sum > maxCost {
-			break
-		}
-	}
-	if sum > maxCost {
+	enum, _ := schema["enum"].([]any)
+	c.left -= 1 + len(enum)/10 + size(value)/64
+	if c.depth++; c.left < 0 || c.depth > maxDepth {
 		c.fail(ErrCost)
 	}
-	c.done[id] = sum
-	return sum
-}
-
-// inPlace returns the schemas that are applied to the same value as the given one.
-func (c *counter) inPlace(schema map[string]any) []any {
-	var out []any
-	for name, member := range schema {
-		switch name {
-		case "allOf", "anyOf", "oneOf":
-			list, _ := member.([]any)
-			out = append(out, list...)
-		case "not", "if", "then", "else":
-			out = append(out, member)
-		case "dependentSchemas", "dependencies":
-			members, _ := member.(map[string]any)
-			out = slices.AppendSeq(out, maps.Values(members))
+	items, _ := value.([]any)
+	fields, _ := value.(map[string]any)
+	for keyword, member := range schema {
+		switch keyword {
 		case "$ref":
 			if text, ok := member.(string); ok {
-				out = append(out, c.target(text))
+				c.count(c.target(text), value)
+			}
+		case "not", "if", "then", "else":
+			c.count(member, value)
+		case "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies":
+			for s := range within(member) {
+				c.count(s, value)
+			}
+		case "items", "prefixItems", "additionalItems", "unevaluatedItems", "contains":
+			list, each := member.([]any)
+			for i, item := range items {
+				if !each {
+					c.count(member, item)
+				} else if i < len(list) {
+					c.count(list[i], item)
+				}
+			}
+		case "propertyNames":
+			for name := range fields {
+				c.count(member, name)
+			}
+		case "patternProperties":
+			for s := range within(member) {
+				for _, field := range fields {
+					c.count(s, field)
+				}
+			}
+		case "properties":
+			members, _ := member.(map[string]any)
+			for name, field := range fields {
+				c.count(members[name], field)
+			}
+		case "additionalProperties", "unevaluatedProperties":
+			members, _ := schema["properties"].(map[string]any)
+			for name, field := range fields {
+				if _, named := members[name]; !named {
+					c.count(member, field)
+				}
 			}
 		}
 	}
-	return out
+	c.depth--
+}
+
+// within returns the members of an object or a list.
+func within(value any) iter.Seq[any] {
+	if list, ok := value.([]any); ok {
+		return slices.Values(list)
+	}
+	members, _ := value.(map[string]any)
+	return maps.Values(members)
+}
+
+// size returns the bytes of all strings in a value, and the number of its parts.
+func size(value any) int {
+	text, _ := value.(string)
+	sum := 1 + len(text)
+	for part := range within(value) {
+		sum += size(part)
+	}
+	if members, ok := value.(map[string]any); ok {
+		for name := range members {
+			sum += len(name)
+		}
+	}
+	return sum
 }
 
 // target follows a pointer such as #/$defs/name. It returns nil if the pointer leads nowhere, which the validator reports.

@@ -35,6 +35,8 @@ func TestResolve(t *testing.T) {
 		"another case":        {`{"AllOf": [{"$REF": "#"}]}`, schemacost.ErrCost},
 		"a ring in a corner":  {`{"properties": {"x": {"items": {"if": {"$ref": "#/properties/x/items"}}}}}`, schemacost.ErrCost},
 		"doubling":            {doubling.String(), schemacost.ErrCost},
+		"a chain":             {chain(500), nil},
+		"a long chain":        {chain(1000), schemacost.ErrCost},
 		"many values":         {`{"enum": [` + strings.Repeat(`"a", `, 5000) + `"a"]}`, nil},
 		"too many values":     {`{"items": {"enum": [` + strings.Repeat(`"a", `, 25000) + `"a"]}}`, schemacost.ErrCost},
 		"elsewhere":           {`{"$ref": "https://example.com/x"}`, schemacost.ErrReference},
@@ -43,6 +45,56 @@ func TestResolve(t *testing.T) {
 	} {
 		if _, err := schemacost.Resolve([]byte(c.schema)); !errors.Is(err, c.want) || c.want == nil && err != nil {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
+// chain returns a schema of references that lead to each other, and to themselves for the items of a value.
+func chain(length int) string {
+	var out strings.Builder
+	out.WriteString(`{"$ref": "#/$defs/a0", "$defs": {`)
+	for i := range length {
+		fmt.Fprintf(&out, `"a%d": {"$ref": "#/$defs/a%d"},`, i, i+1)
+	}
+	return out.String() + fmt.Sprintf(`"a%d": {"items": {"$ref": "#/$defs/a0"}}}}`, length)
+}
+
+// A value that would take the validator forever, or too much of its stack, is refused; all others are judged.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	branches := `{"anyOf": [` + strings.Repeat(`{"type": "string", "maxLength": 1}, `, 500) + `{"maxLength": 1}]}`
+	nested := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	node := func(depth int) string {
+		return strings.Repeat(`{"left": {}, "right": `, depth) + `{}` + strings.Repeat(`}`, depth)
+	}
+	for name, c := range map[string]struct {
+		schema, value string
+		refused       bool
+	}{
+		"doubling at every level":      {`{"anyOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}}]}`, nested(60), true},
+		"by names":                     {`{"patternProperties": {"l": {"$ref": "#"}, "e": {"$ref": "#"}}}`, strings.Repeat(`{"le":`, 60) + "1" + strings.Repeat("}", 60), true},
+		"a tree":                       {`{"properties": {"left": {"$ref": "#"}}, "additionalProperties": {"$ref": "#"}}`, node(60), false},
+		"lists in lists":               {`{"items": {"$ref": "#"}}`, nested(60), false},
+		"pairs":                        {`{"prefixItems": [{"type": "string"}, {"$ref": "#"}]}`, strings.Repeat(`["a", `, 60) + "1" + strings.Repeat("]", 60), false},
+		"references at every level":    {chain(500), nested(100), true},
+		"a long list":                  {`{"items": {"type": "integer"}}`, `[` + strings.Repeat("1,", 1<<18) + `1]`, false},
+		"a long list with many types":  {`{"items": {"allOf": [` + strings.Repeat(`{"minimum": 0},`, 20) + `{"type": "integer"}]}}`, `[` + strings.Repeat("1,", 1<<18) + `1]`, true},
+		"a long text":                  {`{"properties": {"text": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}`, `{"text": "` + strings.Repeat("a", 8<<20) + `"}`, false},
+		"a long text in many branches": {branches, `"` + strings.Repeat("a", 8<<20) + `"`, true},
+		"long names":                   {`{"propertyNames": ` + branches + `}`, `{"` + strings.Repeat("a", 8<<20) + `": 1}`, true},
+		"many conditions":              {`{"if": {"not": {"enum": [1]}}, "then": {"unevaluatedItems": {}}, "else": false}`, `[1, {"a": 1}]`, false},
+	} {
+		schema, err := schemacost.Resolve([]byte(c.schema))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var value any
+		if err := json.Unmarshal([]byte(c.value), &value); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+
+		if err := schema.Validate(value); errors.Is(err, schemacost.ErrCost) != c.refused || !c.refused && err != nil {
+			t.Errorf("%s: %.200v, want refused: %t", name, err, c.refused)
 		}
 	}
 }

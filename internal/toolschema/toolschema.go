@@ -17,7 +17,7 @@ import (
 )
 
 // Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrReference, or the schema is not one.
-func Resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
+func Resolve(text json.RawMessage) (*schemacost.Schema, error) {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func Resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 }
 
 // Check validates arguments. Optional arguments may be null.
-func Check(r *jsonschema.Resolved, args json.RawMessage) error {
+func Check(r *schemacost.Schema, args json.RawMessage) error {
 	err := validate(r, args)
 	if err != nil {
 		if rest, had := WithoutNulls(r, args); had {
@@ -41,7 +41,7 @@ func Check(r *jsonschema.Resolved, args json.RawMessage) error {
 	return err
 }
 
-func validate(r *jsonschema.Resolved, args json.RawMessage) error {
+func validate(r *schemacost.Schema, args json.RawMessage) error {
 	var v any
 	if err := value.Decode(args, &v); err != nil { // which copies a long text once, encoding/json twice
 		return err
@@ -51,7 +51,7 @@ func validate(r *jsonschema.Resolved, args json.RawMessage) error {
 
 // WithoutNulls returns arguments without the members that are null and optional: many models write null for an argument they
 // leave out. It reports whether there were any. It keeps a null that the schema of the member allows.
-func WithoutNulls(r *jsonschema.Resolved, args json.RawMessage) (json.RawMessage, bool) {
+func WithoutNulls(r *schemacost.Schema, args json.RawMessage) (json.RawMessage, bool) {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(args, &members) // other values have no members
 	s := r.Schema()
