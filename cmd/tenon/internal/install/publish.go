@@ -103,7 +103,7 @@ func publishes(plugin, file string) bool {
 }
 
 // archived matches what follows the name of a plugin in the names of its archives and their signatures.
-var archived = lazyregexp.New(`^(-\d+(\.\d+)*([-+][0-9A-Za-z.+-]*)?)?\.tar\.gz(\.[a-z]+)?$`)
+var archived = lazyregexp.New(`^(-\d+(\.\d+)*([-+][0-9A-Za-z.+-]*)?)?\.tar\.gz(\.[a-z]+)*$`)
 
 func (g *group) pack(cmd *cobra.Command, args []string) error {
 	p, content, err := packed(cmd.Context(), args)
