@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
@@ -16,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// maxComplaint limits the messages of programs in errors, in characters.
+// maxComplaint limits the messages of programs in errors, in bytes.
 const maxComplaint = 500
 
 // command returns a command that runs a program of the user. Programs in the project are not run: the model's commands can create them.
@@ -68,7 +69,7 @@ func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func()
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		end := visible.Tail(visible.Clean(complaints.String(), 8*maxComplaint), maxComplaint)
+		end := visible.Clean(visible.Tail(strings.TrimSpace(complaints.String()), maxComplaint), maxComplaint)
 		return nil, fmt.Errorf("%s %s: %w: %s", cmd.Args[0], subcommand, err, end)
 	}
 	return out.Bytes(), nil

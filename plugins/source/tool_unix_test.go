@@ -13,6 +13,17 @@ import (
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
+// TestErrorHasTheEndOfTheMessages: the cause of a failure is usually the last message of a program.
+func TestErrorHasTheEndOfTheMessages(t *testing.T) {
+	t.Parallel()
+	f := fetcher(t)
+	f.Environ = append(f.Environ, "GIT_SSH_COMMAND=yes 'one of many messages' | head -c 9000 >&2; echo the cause >&2; exit 255 #")
+	_, _, err := fetch(t, f, "git+ssh://git@tenon.invalid/r", nil)
+	if err == nil || !strings.Contains(err.Error(), "the cause") || len(err.Error()) > 1000 {
+		t.Errorf("fetch = %v", err)
+	}
+}
+
 // TestProgramsOfTheProject: while PATH has a directory of the project, the programs in it do not run, nor as programs that git starts.
 func TestProgramsOfTheProject(t *testing.T) {
 	project := t.TempDir()
