@@ -12,7 +12,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// A message of the host and a summary neither end a recorded turn nor are part of its script. A turn without an answer is left out.
+// A message of the host and a summary neither end a recorded turn nor are part of its script, nor is an answer that broke off. A turn without an
+// answer is left out.
 func TestTurnsOf(t *testing.T) {
 	t.Parallel()
 	text := func(s string) sdk.Parts { return sdk.Parts{&sdk.TextPart{Text: s}} }
@@ -29,7 +30,8 @@ func TestTurnsOf(t *testing.T) {
 		user(sdk.Parts{&sdk.CompactionPart{}}), {Info: &sdk.AssistantMessage{Summary: true}, Parts: text("summary")},
 		user(sdk.Parts{&sdk.TextPart{Text: "continue", Synthetic: true}}), answer(text("done")),
 		user(text("two")),
-		user(text("three")), answer(text("end")),
+		user(text("three")), answer(sdk.Parts{&sdk.TextPart{Text: "en", Ignored: true}, &sdk.TextPart{Text: "end"}}),
+		user(text("four")), answer(sdk.Parts{&sdk.TextPart{Text: "broke", Ignored: true}}),
 	})
 	want := []*trial{
 		{Prompt: "one", Script: json.RawMessage(`[{"toolCalls":[{"tool":"read","args":{"a":1}}]},{"text":"done"}]`)},

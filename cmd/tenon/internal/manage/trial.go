@@ -279,7 +279,7 @@ func turnsOf(messages []sdk.MessageWithParts) (turns []*trial, err error) {
 
 // stepOf returns an answer of the model.
 func stepOf(m *sdk.MessageWithParts) scriptStep {
-	step := scriptStep{Text: view.TypedText(m.Parts)}
+	step := scriptStep{Text: view.AnswerText(m)}
 	for call := range store.PartsOf[*sdk.ToolPart](*m) {
 		args := call.State.Input
 		if len(args) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TypedText returns the text that the user typed or the model wrote; empty if the host wrote the message.
+// TypedText returns the text that the user typed; empty if the host wrote the message.
 func TypedText(parts sdk.Parts) string {
 	var out []string
 	for _, p := range parts {
