@@ -157,5 +157,5 @@ func (c *conversation) hooks(ctx context.Context, _ string) error {
 		c.notify("no hook was called in the last turn; tenon hooks lists all hooks, tenon explain shows the whole session")
 		return nil
 	}
-	return c.a.Print(b.String())
+	return c.a.Print(c.a.Mask.Clean(b.String()))
 }
