@@ -26,6 +26,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/source/oci"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -174,9 +175,11 @@ func (j *job) pin(ctx context.Context, p pins.Plugin) error {
 func remedied(err error) error {
 	const denied, unsafe = "nothing was installed; tenon config show prints plugin_policy", "nothing was installed; report it to its publisher"
 	err = cli.Remedies{
+		{marketplace.ErrList, cli.ExitTurn, "correct the file as the error says, or delete it and add your marketplaces again"},
 		{marketplace.ErrAddress, cli.ExitUsage, "write owner/repo, the URL of a repository or of a marketplace.json, or ./directory"},
 		{marketplace.ErrSource, cli.ExitTurn, "nothing was installed; if its marketplace is wrong, report it to its publisher"},
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
+		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, install the plugin from there yourself"},
 		{install.ErrOutside, cli.ExitTurn, "use a path inside the project, without links; or omit --project to install the plugin for yourself"},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
@@ -194,6 +197,8 @@ func remedied(err error) error {
 		{marketplace.ErrConflict, cli.ExitTurn, unsafe},
 		{sdk.ErrManifest, cli.ExitTurn, unsafe},
 		{archive.ErrUnsafe, cli.ExitTurn, unsafe},
+		{source.ErrTooLarge, cli.ExitTurn, unsafe},
+		{oci.ErrArtifact, cli.ExitTurn, "name the repository or the layout of a plugin; tenon plugin push stores one"},
 		{source.ErrOffline, cli.ExitTurn, "run it again without --offline"},
 	}.Remedied(err)
 	_, fixed := errors.AsType[*cli.Failure](err)
