@@ -32,6 +32,15 @@ func (a *App) Print(text string) error {
 	return nil
 }
 
+// PrintContent writes text from outside to stdout, such as the content of a file. On a terminal it cannot control the terminal; otherwise it is
+// unchanged.
+func (a *App) PrintContent(text string) error {
+	if a.Screen.Streams {
+		text = terminal.Visible(text)
+	}
+	return a.Print(text)
+}
+
 // Say writes a line about the command's work to the screen. Whatever the arguments contain, it cannot control the terminal.
 func (a *App) Say(format string, args ...any) {
 	a.Screen.Line(terminal.Visible(fmt.Sprintf(format, args...)))

@@ -232,13 +232,7 @@ func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.C
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Argument()+" lists its tools, tenon mcp logs "+c.Argument()+" shows its output")
 	}
-	return g.Show(result, func() error {
-		text := strings.TrimRight(result.Output, "\n") + "\n"
-		if g.Screen.Streams { // otherwise the output is unchanged
-			text = terminal.Visible(text)
-		}
-		return g.Print(text)
-	})
+	return g.Show(result, func() error { return g.PrintContent(strings.TrimRight(result.Output, "\n") + "\n") })
 }
 
 // printLog prints a server's log, the older file first.

@@ -107,7 +107,7 @@ func ShowChanges(a *cli.App, list []host.FileChange) error {
 	for _, c := range list {
 		b.WriteString(Unified(&c))
 	}
-	return a.Print(b.String())
+	return a.PrintContent(b.String())
 }
 
 // Unified returns the change of a file as a unified diff.
