@@ -157,7 +157,7 @@ func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
 		out = append(out, terminal.Fit("   "+line, c.Width))
 	}
 	if place != "" {
-		out = append(out, " "+draw.Paint(c.Theme.Faint, place+" · ctrl+f full screen"))
+		out = append(out, c.hint(place+" · ctrl+f full screen"))
 	} else if c.Height > 13 {
 		out = append(out, "")
 	}

@@ -3,6 +3,7 @@ package dialog_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,14 +50,16 @@ func (r source) questions() *dialog.Questions {
 }
 
 func (r source) dialog(show func(dialog.Dialog)) dialog.Dialog {
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0:
+		return &dialog.Pager{Title: terminal.OneLine(r.text(9)), Diff: "--- a\n+++ b\n@@ -1 +1 @@\n+" + r.text(60)}
+	case 1:
 		asked := view.Asked{Question: terminal.OneLine(r.text(60)), Notes: []string{terminal.OneLine(r.text(30))}, Body: r.text(99), Always: r.text(9)}
 		return dialog.NewPermission(asked, func(dialog.Decision) {}, show)
-	case 1:
-		return r.questions()
 	case 2:
-		p := &dialog.Picker{Title: r.text(9), Choose: func(dialog.Row) {}}
+		return r.questions()
+	case 3:
+		p := &dialog.Picker{Title: r.text(9), Empty: "this list is empty until something is added to it", Choose: func(dialog.Row) {}}
 		for i := range r.IntN(40) {
 			p.Rows = append(p.Rows, dialog.Row{ID: fmt.Sprint(i), Label: r.text(6), Note: r.text(3), Current: r.IntN(9) == 0})
 		}
@@ -84,8 +87,9 @@ func TestDialogsFit(t *testing.T) {
 		for done := false; !done && r.IntN(25) > 0; done = d.Key(keys[r.IntN(len(keys))]) {
 			c := dialog.Canvas{Theme: &draw.Themes(true)[0], Width: 20 + r.IntN(80), Height: 10 + r.IntN(20), Method: ansi.Method(r.IntN(2)), Ready: r.yes()}
 			lines, at := d.View(c)
-			if len(lines) > c.Height || at != nil && (at.Y < 0 || at.Y >= len(lines)) {
-				t.Fatalf("seed %d: %d lines of %d, caret %v:\n%s", seed, len(lines), c.Height, at, terminal.StripSGR(strings.Join(lines, "\n")))
+			wide := c.Width >= 40 && slices.ContainsFunc(lines, func(line string) bool { return terminal.Columns(line) > c.Width })
+			if wide || len(lines) > c.Height || at != nil && (at.Y < 0 || at.Y >= len(lines)) {
+				t.Fatalf("seed %d: %d lines of %d, wider than %d: %v, caret %v:\n%s", seed, len(lines), c.Height, c.Width, wide, at, terminal.StripSGR(strings.Join(lines, "\n")))
 			}
 			if r.IntN(6) == 0 {
 				d.Paste(r.text(20))

@@ -107,5 +107,5 @@ func (p *Pager) View(c Canvas) ([]string, *tea.Position) {
 	} else if p.Section != nil {
 		hint += " · ] [ sections"
 	}
-	return append(out, " "+draw.Paint(k.Faint, hint)), nil
+	return append(out, c.hint(hint)), nil
 }

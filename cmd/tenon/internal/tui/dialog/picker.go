@@ -114,7 +114,7 @@ func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 		if len(p.Rows) == 0 && p.Empty != "" {
 			text = p.Empty
 		}
-		out = append(out, "    "+draw.Paint(k.Faint, text))
+		out = append(out, c.hint("   "+text))
 	}
 	hint := "enter choose · esc close"
 	if p.Hint != "" {
