@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -95,18 +96,20 @@ func decodeEntry(raw json.RawMessage) (*Entry, error) {
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, errors.New("want an object")
 	}
-	e := &Entry{strict: true, source: fields["source"], definition: map[string]json.RawMessage{}}
-	if !source.ValidEntry(text(fields["name"])) {
-		return nil, fmt.Errorf("invalid name %q", visible.Cut(text(fields["name"]), maxText, "…"))
+	e := &Entry{
+		Name: jsontext.StringValue(fields["name"]), Version: jsontext.StringValue(fields["version"]), Description: jsontext.StringValue(fields["description"]),
+		strict: true, source: fields["source"], definition: map[string]json.RawMessage{},
 	}
-	e.Name, e.Version, e.Description = text(fields["name"]), text(fields["version"]), text(fields["description"])
+	if !source.ValidEntry(e.Name) {
+		return nil, fmt.Errorf("invalid name %q", visible.Cut(e.Name, maxText, "…"))
+	}
 	if value, ok := fields["strict"]; ok && json.Unmarshal(value, &e.strict) != nil {
 		return nil, fmt.Errorf("%s: strict must be true or false", e.Name)
 	}
 	if e.source == nil {
 		return nil, fmt.Errorf("%s: source is missing", e.Name)
 	}
-	e.Words = append(e.Words, text(fields["category"]))
+	e.Words = append(e.Words, jsontext.StringValue(fields["category"]))
 	for _, field := range []string{"tags", "keywords"} {
 		var words []string
 		if json.Unmarshal(fields[field], &words) == nil {
@@ -119,13 +122,6 @@ func decodeEntry(raw json.RawMessage) (*Entry, error) {
 		}
 	}
 	return e, nil
-}
-
-// text returns a JSON string; empty for other values.
-func text(raw json.RawMessage) string {
-	var s string
-	_ = json.Unmarshal(raw, &s)
-	return s
 }
 
 func (c *Catalogue) find(name string) *Entry {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -44,7 +45,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(r.Args, &args) // without arguments there is nothing to show
 	if shell(r, of) {
-		note("in the directory %s", text(args["workdir"]))
+		note("in the directory %s", jsontext.StringValue(args["workdir"]))
 	}
 	if a.Diff == "" {
 		a.Body = terminal.Visible(body(r, of, args))
@@ -95,15 +96,16 @@ func body(r *sdk.PermissionRequest, of func(string) string, args map[string]json
 	}
 	var command, shown []string
 	if shell(r, of) {
-		command = []string{cmp.Or(text(args["command"]), of("command"), strings.Join(r.Patterns, "\n"))}
+		command = []string{cmp.Or(jsontext.StringValue(args["command"]), of("command"), strings.Join(r.Patterns, "\n"))}
 		shown = []string{"command", "workdir", "description", "timeout"}
 	}
 	var lines []string
 	for key, raw := range args {
-		if slices.Contains(shown, key) || named(r, of, text(raw)) {
+		value := jsontext.StringValue(raw)
+		if slices.Contains(shown, key) || named(r, of, value) {
 			continue
 		}
-		lines = append(lines, terminal.OneLine(key)+": "+strings.ReplaceAll(cmp.Or(text(raw), string(raw)), "\n", "\n  "))
+		lines = append(lines, terminal.OneLine(key)+": "+strings.ReplaceAll(cmp.Or(value, string(raw)), "\n", "\n  ")) // other types as JSON
 	}
 	slices.Sort(lines)
 	return strings.Join(append(command, lines...), "\n")
@@ -123,11 +125,4 @@ func named(r *sdk.PermissionRequest, of func(string) string, value string) bool 
 		return value != "" && slices.Contains(r.Patterns, value)
 	}
 	return false
-}
-
-// text decodes a JSON string; other values return "".
-func text(raw json.RawMessage) string {
-	var value string
-	_ = json.Unmarshal(raw, &value) // other types are shown as JSON
-	return value
 }
