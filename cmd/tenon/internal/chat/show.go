@@ -108,8 +108,7 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Tokens.Input+u.Tokens.Cache.Write), view.Limit(u.Tokens.Cache.Read),
-		view.Limit(u.Tokens.Output), view.Limit(u.Tokens.Reasoning), view.Money(u.Cost))
+	text := view.Usage(u.Tokens, u.Cost)
 	if count > 0 {
 		text += " (with " + view.Plural(count, "subagent") + ")"
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/internal/visible"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // keyHelp lists the keys: the name of a part of the screen, and below it lines with a key, a tab, and its effect.
@@ -79,14 +78,10 @@ func (m *model) statusScreen() dialog.Dialog {
 			row("context", view.Count(used)+" tokens")
 		}
 		out = append(out, "")
-		usage := func(name string, u sdk.Tokens, cost sdk.USD) {
-			row(name, fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Input+u.Cache.Write), view.Limit(u.Cache.Read),
-				view.Limit(u.Output), view.Limit(u.Reasoning), view.Money(cost)))
-		}
-		usage("tokens", t.Info.Tokens, t.Info.Cost)
+		row("tokens", view.Usage(t.Info.Tokens, t.Info.Cost))
 		for _, id := range t.Children() {
 			if child := m.threads[id]; child != nil { // nil: not read yet
-				usage("subagent", child.Info.Tokens, child.Info.Cost)
+				row("subagent", view.Usage(child.Info.Tokens, child.Info.Cost))
 			}
 		}
 		return out

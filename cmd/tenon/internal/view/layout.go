@@ -95,6 +95,11 @@ func Money(u sdk.USD) string {
 	return fmt.Sprintf("$%d.%04d", tenths/10_000, tenths%10_000)
 }
 
+// Usage formats the tokens of model requests and their cost.
+func Usage(t sdk.Tokens, cost sdk.USD) string {
+	return fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", Limit(t.Input+t.Cache.Write), Limit(t.Cache.Read), Limit(t.Output), Limit(t.Reasoning), Money(cost))
+}
+
 // RuleText returns a rule as one line.
 func RuleText(r sdk.PermissionRule) string {
 	return terminal.OneLine(fmt.Sprintf("%s %q %s", r.Permission, r.Pattern, r.Action))
