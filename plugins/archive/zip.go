@@ -11,6 +11,8 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // Records of the zip format, of PKWARE's APPNOTE.TXT 6.3.10, section 4.3.
@@ -68,7 +70,7 @@ func (f zipFile) directory() ([]byte, error) {
 
 func zipEntry(file *zip.File, visit visitor) error {
 	e := Entry{Name: file.Name, Kind: KindFile, Size: int64(file.UncompressedSize64), Exec: file.Mode()&0o111 != 0}
-	if file.NonUTF8 && !ascii(file.Name) {
+	if file.NonUTF8 && strings.ContainsFunc(file.Name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return unsafe(file.Name, "the name is not UTF-8")
 	}
 	content, err := file.Open()
@@ -96,10 +98,6 @@ func zipEntry(file *zip.File, visit visitor) error {
 		return unsafe(e.Name, "neither a file nor a directory nor a symbolic link (%s)", kind)
 	}
 	return broken(err)
-}
-
-func ascii(s string) bool {
-	return !slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 })
 }
 
 // layout walks the local headers from the first byte: other readers go by them. Files follow each other without a gap, then the
