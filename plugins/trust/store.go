@@ -145,14 +145,13 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) er
 	})
 }
 
-// Revoke deletes the approvals of a name, at any path, and returns them. An empty kind stands for all. The name of a plugin may be its
-// absolute path, links resolved. ErrNotFound if nothing was approved.
+// Revoke deletes the approvals of a kind for a name, at any path, and returns them. The name of a plugin may be its absolute path, links
+// resolved. ErrNotFound if nothing was approved.
 func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, error) {
 	var gone Entries
 	err := s.change(ctx, func(list Entries) (Entries, error) {
-		gone = nil
 		kept := slices.DeleteFunc(list, func(e Entry) bool {
-			match := (e.Name == name || e.Kind == KindPlugin && e.Source == name) && (kind == "" || e.Kind == kind) && !e.everywhere()
+			match := e.Kind == kind && (e.Name == name || kind == KindPlugin && e.Source == name) && !e.everywhere()
 			if match {
 				gone = append(gone, e)
 			}

@@ -146,7 +146,7 @@ func TestStore(t *testing.T) {
 	if d, err := s.Check(plugin(2, nil)); err != nil || d.Approved || d.Why != trust.WhyNew {
 		t.Errorf("Check after Revoke = %+v, %v", d, err)
 	}
-	if _, err := s.Revoke(t.Context(), "", "p"); !errors.Is(err, trust.ErrNotFound) {
+	if _, err := s.Revoke(t.Context(), trust.KindPlugin, "p"); !errors.Is(err, trust.ErrNotFound) {
 		t.Errorf("error %v, want ErrNotFound", err)
 	}
 	if err := s.SetEnabled(t.Context(), plugin(1, nil), true, ""); !errors.Is(err, trust.ErrNotFound) {
