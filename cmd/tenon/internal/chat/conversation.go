@@ -48,8 +48,7 @@ func newConversation(m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *c
 
 // WatchLines runs the first prompt, and then the lines of stdin, in one session, and closes the machine.
 func WatchLines(ctx context.Context, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal, first *host.PromptInput) error {
-	c := newConversation(m, f, signals)
-	return c.hold(ctx, first)
+	return newConversation(m, f, signals).hold(ctx, first)
 }
 
 // hold runs the first prompt, unless it is empty, and then the prompts of the source, and closes the machine. It ends with the source, at a

@@ -87,7 +87,7 @@ func inventories() []*inventory {
 
 func agents(ctx context.Context, m *cli.Machine) (list []item) {
 	for _, l := range m.AgentInfos(ctx) {
-		i := item{value: l, name: l.Name, column: l.Mode, from: Source(l.Plugin, l.Origin), description: l.Description, text: l.Prompt}
+		i := item{value: l, name: l.Name, column: l.Mode, from: sourceOf(l.Plugin, l.Origin), description: l.Description, text: l.Prompt}
 		if l.Configured && l.Plugin != "" {
 			i.from += ", changed by the configuration"
 		}
@@ -111,7 +111,7 @@ func agents(ctx context.Context, m *cli.Machine) (list []item) {
 func commands(ctx context.Context, m *cli.Machine) (list []item) {
 	for _, l := range m.CommandInfos(ctx) {
 		list = append(list, item{
-			value: l, name: "/" + l.Name, column: l.Agent, from: Source(l.Plugin, l.Origin), description: l.Description,
+			value: l, name: "/" + l.Name, column: l.Agent, from: sourceOf(l.Plugin, l.Origin), description: l.Description,
 			details: []string{"model", terminal.OneLine(l.Model)}, text: l.Template,
 		})
 	}
@@ -120,7 +120,7 @@ func commands(ctx context.Context, m *cli.Machine) (list []item) {
 
 func skills(ctx context.Context, m *cli.Machine) (list []item) {
 	for _, l := range m.SkillInfos(ctx) {
-		i := item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, text: l.Body}
+		i := item{value: l, name: l.Name, from: sourceOf(l.Plugin, l.Location), description: l.Description, text: l.Body}
 		if l.Manual {
 			i.from += ", manual"
 		}
@@ -129,9 +129,9 @@ func skills(ctx context.Context, m *cli.Machine) (list []item) {
 	return list
 }
 
-// Source returns the source of a definition: its file, else its plugin. The origin that a third-party plugin states is shown with
+// sourceOf returns the source of a definition: its file, else its plugin. The origin that a third-party plugin states is shown with
 // the plugin's name.
-func Source(plugin, origin string) string {
+func sourceOf(plugin, origin string) string {
 	if origin != "" && (plugin == "" || cli.IsShipped(plugin)) {
 		return terminal.OneLine(origin)
 	}

@@ -14,7 +14,7 @@ func TestSource(t *testing.T) {
 		{"deploy", "built in", "plugin deploy, built in"},
 		{"deploy", "a\x1b[31m", `plugin deploy, a\u{1b}[31m`},
 	} {
-		if got := Source(c.plugin, c.origin); got != c.want {
+		if got := sourceOf(c.plugin, c.origin); got != c.want {
 			t.Errorf("source(%q, %q) = %q, want %q", c.plugin, c.origin, got, c.want)
 		}
 	}
