@@ -15,7 +15,7 @@ import (
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "")
-	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`, "W_API_KEY=not-a-valid-name!")
 	p.output(t, 0, "plugin", "new", "w", "--carrier", "mcp", "--lang", "node")
 	p.output(t, 0, "plugin", "trust", "./w", "--yes")
 	server := filepath.Join(p.work, "w", "server.mjs")
@@ -39,12 +39,12 @@ func TestWatch(t *testing.T) {
 	c.want("continue: ")
 
 	manifest := filepath.Join(p.work, "w", "plugin.json")
-	change(manifest, `"name": "w"`, `"nam": "w"`)
-	c.want("reload failed, the old plugins stay loaded")
+	change(manifest, `"name": "w"`, `"name": "not-a-valid-name!"`)
+	c.want("********") // the reload failed with an error that quotes the secret
 	c.ask(`w_greet {"name": "Cleo"}`)
 	c.want("Good day, Cleo!")
 	c.want("continue: ")
-	change(manifest, `"nam": "w"`, `"name": "w"`)
+	change(manifest, `"name": "not-a-valid-name!"`, `"name": "w"`)
 	c.want("reloaded")
 	c.ask("how many?")
 	c.want("continue: ")

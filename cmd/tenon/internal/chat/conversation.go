@@ -133,7 +133,7 @@ func (c *conversation) load(ctx context.Context) {
 	c.watcher.loaded, _ = c.watcher.files() // the build writes files
 	s := c.a.Screen
 	if err != nil {
-		s.Line(s.Paint(terminal.Yellow, "reload failed, the old plugins stay loaded: "+terminal.Visible(cli.Remedy(err).Error())))
+		s.Line(s.Paint(terminal.Yellow, "reload failed, the old plugins stay loaded: "+terminal.Visible(c.a.Mask.Clean(cli.Remedy(err).Error()))))
 		return
 	}
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
