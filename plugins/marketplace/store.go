@@ -27,7 +27,7 @@ const lockTimeout = 30 * time.Second
 
 // Errors of the list.
 var (
-	// ErrList is returned for a list that cannot be understood. It is left unchanged.
+	// ErrList is returned for a list that cannot be read or understood. It is left unchanged.
 	ErrList = errors.New("unusable list of marketplaces")
 	// ErrAddress is returned for an address of a marketplace that cannot be understood.
 	ErrAddress = errors.New("invalid address of a marketplace")

@@ -175,11 +175,11 @@ func (j *job) pin(ctx context.Context, p pins.Plugin) error {
 func remedied(err error) error {
 	const denied, unsafe = "nothing was installed; tenon config show prints plugin_policy", "nothing was installed; report it to its publisher"
 	err = cli.Remedies{
-		{marketplace.ErrList, cli.ExitTurn, "correct the file as the error says, or delete it and add your marketplaces again"},
+		{marketplace.ErrList, cli.ExitTurn, "correct the file or its permissions as the error says, or delete it and add your marketplaces again"},
 		{marketplace.ErrAddress, cli.ExitUsage, "write owner/repo, the URL of a repository or of a marketplace.json, or ./directory"},
 		{marketplace.ErrSource, cli.ExitTurn, "nothing was installed; if its marketplace is wrong, report it to its publisher"},
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
-		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, install the plugin from there yourself"},
+		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, name it on the command line yourself"},
 		{install.ErrOutside, cli.ExitTurn, "use a path inside the project, without links; or omit --project to install the plugin for yourself"},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
@@ -198,7 +198,7 @@ func remedied(err error) error {
 		{sdk.ErrManifest, cli.ExitTurn, unsafe},
 		{archive.ErrUnsafe, cli.ExitTurn, unsafe},
 		{source.ErrTooLarge, cli.ExitTurn, unsafe},
-		{oci.ErrArtifact, cli.ExitTurn, "name the repository or the layout of a plugin; tenon plugin push stores one"},
+		{oci.ErrArtifact, cli.ExitTurn, "check that the reference leads to one plugin for this platform; tenon plugin push stores plugins"},
 		{source.ErrOffline, cli.ExitTurn, "run it again without --offline"},
 	}.Remedied(err)
 	_, fixed := errors.AsType[*cli.Failure](err)
