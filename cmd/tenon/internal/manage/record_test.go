@@ -24,6 +24,7 @@ func TestTurnsOf(t *testing.T) {
 		return sdk.MessageWithParts{Info: &sdk.AssistantMessage{}, Parts: parts}
 	}
 	call := &sdk.ToolPart{Tool: "read", State: sdk.ToolState{Input: json.RawMessage(`{"a":1}`)}}
+	cut := &sdk.ToolPart{Tool: "read", State: sdk.ToolState{Input: json.RawMessage("{}")}, Metadata: sdk.Object{"ignored": true}}
 	got, err := turnsOf([]sdk.MessageWithParts{
 		answer(text("before")),
 		user(text("one")), answer(sdk.Parts{call}),
@@ -31,7 +32,7 @@ func TestTurnsOf(t *testing.T) {
 		user(sdk.Parts{&sdk.TextPart{Text: "continue", Synthetic: true}}), answer(text("done")),
 		user(text("two")),
 		user(text("three")), answer(sdk.Parts{&sdk.TextPart{Text: "en", Ignored: true}, &sdk.TextPart{Text: "end"}}),
-		user(text("four")), answer(sdk.Parts{&sdk.TextPart{Text: "broke", Ignored: true}}),
+		user(text("four")), answer(sdk.Parts{&sdk.TextPart{Text: "broke", Ignored: true}, cut}),
 	})
 	want := []*trial{
 		{Prompt: "one", Script: json.RawMessage(`[{"toolCalls":[{"tool":"read","args":{"a":1}}]},{"text":"done"}]`)},

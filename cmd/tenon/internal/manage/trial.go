@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
@@ -281,6 +282,9 @@ func turnsOf(messages []sdk.MessageWithParts) (turns []*trial, err error) {
 func stepOf(m *sdk.MessageWithParts) scriptStep {
 	step := scriptStep{Text: view.AnswerText(m)}
 	for call := range store.PartsOf[*sdk.ToolPart](*m) {
+		if live.Ignored(call) {
+			continue
+		}
 		args := call.State.Input
 		if len(args) == 0 {
 			args = json.RawMessage("{}")
