@@ -147,6 +147,9 @@ func (j *judge) paths(words []word) error {
 // separators split a word into possible paths: --file=PATH, -IPATH, if=PATH, host:PATH, a,b, @PATH.
 var separators = lazyregexp.New(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
 
+// maxPath is the maximum length of a path that a program can open, in bytes, as in Linux.
+const maxPath = 4095
+
 // path records the paths outside the project that a word, or a part of it, names.
 func (j *judge) path(text string) error {
 	pieces := appendNew([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) }))
@@ -155,11 +158,13 @@ func (j *judge) path(text string) error {
 	}
 	for i, piece := range pieces {
 		p := from(j.base, piece)
-		if piece == "" || piece == os.DevNull || strings.ContainsRune(p, '\n') || len(p) > 4096 {
+		switch {
+		case piece == "" || piece == os.DevNull || len(piece) > maxPath:
 			continue
-		}
-		if j.linked && i == 0 && text[0] != '-' {
+		case j.linked && i == 0 && text[0] != '-':
 			return fmt.Errorf("a path that a command before it may have changed")
+		case len(filepath.Clean(p)) > maxPath: // its links cannot be followed
+			return fmt.Errorf("a path of more than %d bytes", maxPath)
 		}
 		if _, outside := paths.External(j.call, p); outside && plausible(p) {
 			j.outside = appendNew(j.outside, []string{p})
@@ -186,9 +191,10 @@ func (j *judge) expand(w word) ([]string, error) {
 	if !path.IsAbs(w.text) {
 		pattern, prefix = escapeGlob(j.base)+"/"+pattern, strings.TrimSuffix(j.base, "/")+"/"
 	}
+	longest := len(j.base) + 256*strings.Count("/"+w.glob, "/") // Glob does not find names that are too long with the base
 	matches, err := filepath.Glob(pattern)
-	if err != nil || len(matches) > maxGlob || strings.Contains(w.text, "..") {
-		return nil, fmt.Errorf("a pattern with .., or one that matches more than %d files", maxGlob)
+	if err != nil || len(matches) > maxGlob || longest > maxPath || strings.Contains(w.text, "..") {
+		return nil, fmt.Errorf("a pattern with .., with many directories, or one that matches more than %d files", maxGlob)
 	}
 	for i := range matches {
 		if matches[i] = strings.TrimPrefix(matches[i], prefix); strings.HasPrefix(matches[i], "-") {

@@ -55,7 +55,7 @@ func newProject(t *testing.T, shell string) (f *fixture, tmp string) {
 			t.Fatal(err)
 		}
 	}
-	for link, target := range map[string]string{"link": filepath.Join(tmp, "other"), "sub/up": "../..", "inner": "sub"} {
+	for link, target := range map[string]string{"link": filepath.Join(tmp, "other"), "sub/up": "../..", "inner": "sub", "two\nlines": filepath.Join(tmp, "other")} {
 		if err := os.Symlink(target, filepath.Join(f.dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -72,6 +72,7 @@ func newProject(t *testing.T, shell string) (f *fixture, tmp string) {
 func TestJudged(t *testing.T) {
 	t.Parallel()
 	f, tmp := newProject(t, "bash")
+	long := strings.Repeat("./", 2035) // with the directory, longer than what a program can open
 	for command, want := range map[string]asked{
 		"ls":                            {Bash: "ls", Always: "ls *"},
 		"ls -la x | grep -n a && pwd":   {Bash: "ls -la x; grep -n a; pwd", Always: "ls *; grep *; pwd *"},
@@ -100,6 +101,9 @@ func TestJudged(t *testing.T) {
 		"cat TMP/project/x":             {Bash: "cat TMP/project/x", Always: "cat *"},
 		"cat link/a":                    {Bash: "cat link/a", Always: "cat *", Outside: "TMP/other/*"},
 		"cat sub/up/../other/a":         {Bash: "cat sub/up/../other/a", Always: "cat *", Outside: "TMP/other/*"},
+		"cat 'two\nlines/a'":            {Bash: "cat 'two\nlines/a'", Always: "cat *", Outside: "TMP/other/*"},
+		"cat " + long + "link/a":        {Bash: "cat " + long + "link/a", Always: "cat *", Outside: "TMP/other/*"},
+		"cat " + long + "../../other/a": {Bash: "cat " + long + "../../other/a", Always: "cat *", Outside: "TMP/other/*"},
 		"ls l*":                         {Bash: "ls l*", Always: "ls *", Outside: "TMP/other/*"},
 		"wc < TMP/other/a":              {Bash: "wc", Always: "wc *", Outside: "TMP/other/*"},
 		"echo > TMP/other/a":            {Bash: "echo", Always: "echo *", Edit: "TMP/other/a", Outside: "TMP/other/*"},
@@ -156,6 +160,7 @@ func TestVerbatim(t *testing.T) {
 		"find . -delete", "find . -exec ls {} +", "sort --compress-program=x y", "sort -T . x", "git -c a=b log", "git log --output=y", "git grep -Ols x", "git rebase --exec ls main", "git status --exec x", "git config core.pager x",
 		"go test -exec x ./...", "go build -toolexec=x", "go run example.com/x@latest", "npm exec x", "npm run x --script-shell=y", "npx nowhere", "make CC=x", "make -f y", "tar xf x", "tar tf h:x", "date -s 1", "curl -o - x", "curl -d @x http://h", "wget x",
 		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "git reflog", "git reflog expire --all", "gzip -rc .", "make -x8", "bun -r8x y", "yq 'load(\"x\")' y", "mv a b && cat c",
+		"git pull && cat 'two\nlines'", "cat " + strings.Repeat("d/", 2040) + "x", "cat " + strings.Repeat("*/", 16) + "x",
 	} {
 		if command == "" || command == "tee" {
 			continue
