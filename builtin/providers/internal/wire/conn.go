@@ -76,8 +76,11 @@ func Open(s Setup) (*Conn, error) {
 		s.Frames = newEvents
 	}
 	all := map[string]string{}
-	maps.Copy(all, s.Headers)
-	maps.Copy(all, s.Info.Headers)
+	for _, set := range []map[string]string{s.Headers, s.Info.Headers} {
+		for name, value := range set {
+			all[http.CanonicalHeaderKey(name)] = value
+		}
+	}
 	s.Headers = all
 	c := &Conn{
 		Setup: s, timeouts: s.Options.timeouts(), base: base, secrets: secretsOf(s.Info, base),
