@@ -130,6 +130,9 @@ func TestRules(t *testing.T) {
 		{"Write(.env*)", "write", sdk.Object{"filePath": "/p/.env.local"}, true},
 		{"Write(.env*)", "write", sdk.Object{"filePath": "/p/env.go"}, false},
 		{"Edit(/src/**)", "edit", sdk.Object{"filePath": "src/a.go"}, true},
+		{"Edit(/sub/**)", "edit", sdk.Object{"filePath": "a.go"}, true}, // sub is the working directory
+		{"Edit(sub/x/*)", "write", sdk.Object{"filePath": "x/a.go"}, false},
+		{"Edit(sub/x/*)", "apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: x/a\n*** End Patch"}, true},
 		{"Edit(**/*.go)", "apply_patch", sdk.Object{"patchText": "x"}, true},
 		{"Edit(src/a)", "apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: src/x/../a\n*** End Patch"}, true},
 		{"Edit(src/a)", "edit", sdk.Object{"filePath": "src//./a"}, true},

@@ -93,9 +93,8 @@ func (r *rule) matches(args sdk.Object) bool {
 	return address == "" || r.text.MatchString(address)
 }
 
-// selects reports whether the command applies to a call of a tool.
-func (e *entry) selects(tool string, origin sdk.Origin, args sdk.Object) bool {
-	names := toolNames(tool, origin)
+// selects reports whether the command applies to a call of a tool with these names. args are those of the dialect.
+func (e *entry) selects(names []string, args sdk.Object) bool {
 	if !e.matcher.any(names...) {
 		return false
 	}
@@ -103,5 +102,5 @@ func (e *entry) selects(tool string, origin sdk.Origin, args sdk.Object) bool {
 		return true
 	}
 	named := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, e.rule.tool) })
-	return named && e.rule.matches(translate(tool, origin, args, false))
+	return named && e.rule.matches(args)
 }

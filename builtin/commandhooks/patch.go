@@ -65,10 +65,11 @@ func (e *entry) callFile(ctx context.Context, in *sdk.ToolInput, args *sdk.Objec
 		delete(given, "file_path") // the model's
 		given["filePath"] = path
 	}
-	if !e.selects(in.Tool, in.Origin, given) {
+	names, translated := toolNames(in.Tool, in.Origin), e.plugin.toolInput(in.Tool, in.Origin, given)
+	if !e.selects(names, translated) {
 		return &reply{}, nil
 	}
-	input := e.plugin.toolInput(in.Tool, in.Origin, given)
+	input := map[string]any{"tool_name": names[0], "tool_input": translated}
 	maps.Copy(input, more)
 	r, err := e.call(ctx, in.SessionID, input)
 	if err != nil || r.newInput == nil || e.event != preToolUse || r.verdict >= block {

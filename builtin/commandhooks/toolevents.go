@@ -17,11 +17,11 @@ func (p *Plugin) decided(_ context.Context, in *sdk.PermissionRequest) (sdk.Deci
 	return p.calls.decision(in), nil
 }
 
-// toolInput returns the common input of the events of a tool call. A file has its absolute path, as in the dialect: guards compare it with */.env or the
-// project's directory. A stored output keeps its name.
-func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) map[string]any {
+// toolInput returns the arguments of a tool call in the dialect. A file has its absolute path: guards compare it with */.env or the project's
+// directory. A stored output keeps its name.
+func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) sdk.Object {
 	if args == nil {
-		args = sdk.Object{}
+		return sdk.Object{}
 	}
 	input := translate(tool, origin, args, false)
 	if file, ok := input["file_path"].(string); ok && isOurs(origin) && !(tool == "read" && strings.HasPrefix(file, files.OutputPrefix)) {
@@ -29,7 +29,7 @@ func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) map[
 			input["file_path"] = path
 		}
 	}
-	return map[string]any{"tool_name": toolNames(tool, origin)[0], "tool_input": input}
+	return input
 }
 
 // details returns data that the dialect has no fields for.
