@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/media"
@@ -143,10 +145,14 @@ func canonical(u *url.URL) error {
 	return nil
 }
 
-// host returns the server of a URL in lower case, without a trailing dot and the default port. An IPv4 address
-// written as IPv6 becomes IPv4.
+// host returns the server of a URL in lower case, without a trailing dot and the default port. A name with other characters than ASCII has the form
+// that net/http looks up, such as example.com for ｅxample.com. An IPv4 address written as IPv6 becomes IPv4.
 func host(u *url.URL) string {
-	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	name := strings.ToLower(u.Hostname())
+	if ascii, err := idna.Lookup.ToASCII(name); err == nil { // else a name such as a_b, or none that can be looked up
+		name = ascii
+	}
+	name = strings.TrimSuffix(name, ".")
 	if ip, err := netip.ParseAddr(name); err == nil {
 		name = ip.Unmap().String()
 	}
