@@ -82,9 +82,8 @@ func command(name string, c sdk.CommandConfig, origin string) sdk.Command {
 }
 
 func builtins() []sdk.Command {
-	subtask := true
 	return []sdk.Command{
 		{Name: "init", Description: "write or improve AGENTS.md", Template: strings.TrimSpace(initTemplate), Source: "command", Origin: "built in"},
-		{Name: "review", Description: "review changes: uncommitted, a commit, a branch or a pull request", Template: strings.TrimSpace(reviewTemplate), Subtask: &subtask, Source: "command", Origin: "built in"},
+		{Name: "review", Description: "review changes: uncommitted, a commit, a branch or a pull request", Template: strings.TrimSpace(reviewTemplate), Subtask: new(true), Source: "command", Origin: "built in"},
 	}
 }

@@ -304,13 +304,11 @@ func (r *restorer) harmless(path, key string) bool {
 	return listed(key)
 }
 
-func union[V any](a, b map[string]V) map[string]bool {
-	out := map[string]bool{}
-	for _, m := range []map[string]V{a, b} {
-		for key := range m {
-			out[key] = true
-		}
-	}
+// union returns a map with the keys of both.
+func union[V any](a, b map[string]V) map[string]V {
+	out := map[string]V{}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
 	return out
 }
 

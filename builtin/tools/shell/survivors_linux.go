@@ -3,8 +3,10 @@ package shell
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -68,8 +70,9 @@ func (f *family) leave(g *group) {
 // endSome kills and reaps this process's children that are survivors of the call, and reports whether there were any.
 func (f *family) endSome(g *group) bool {
 	found := false
+	shells := slices.Collect(maps.Values(f.running)) // their calls wait for them
 	for _, pid := range children() {
-		if pid == g.guard || f.shell(pid) {
+		if pid == g.guard || slices.Contains(shells, pid) {
 			continue
 		}
 		p, ok := processOf(pid)
@@ -84,16 +87,6 @@ func (f *family) endSome(g *group) bool {
 		}, killWait)
 	}
 	return found
-}
-
-// shell reports whether a process is the shell of a call. The call itself waits for it.
-func (f *family) shell(pid int) bool {
-	for _, shell := range f.running {
-		if pid == shell {
-			return true
-		}
-	}
-	return false
 }
 
 // survives reports whether a child of this process is left from the call. Every descendant of a command is in another session than this

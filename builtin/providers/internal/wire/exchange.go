@@ -139,8 +139,7 @@ func (ex *exchange) Read(p []byte) (int, error) {
 
 // timedOut returns the idleError that ended the exchange, or nil.
 func (ex *exchange) timedOut() *idleError {
-	var idle *idleError
-	errors.As(context.Cause(ex.ctx), &idle)
+	idle, _ := errors.AsType[*idleError](context.Cause(ex.ctx))
 	return idle
 }
 
