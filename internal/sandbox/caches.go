@@ -33,7 +33,7 @@ func (f *finder) caches() {
 			continue
 		}
 		for _, dir := range c.dirs {
-			if f.refuse(dir) == nil && (!f.Create || os.MkdirAll(dir, 0o700) == nil) {
+			if filepath.IsAbs(dir) && f.refuse(dir) == nil && (!f.Create || os.MkdirAll(dir, 0o700) == nil) {
 				f.add(Write, "cache of "+c.program, dir)
 			}
 		}

@@ -151,6 +151,19 @@ func TestCaches(t *testing.T) {
 	}
 }
 
+// A cache whose path is relative is not created in the working directory: confined commands could not use it.
+func TestRelativeCache(t *testing.T) {
+	t.Chdir(t.TempDir())
+	home := newHome(t)
+	if err := os.WriteFile(filepath.Join(home, "pip"), nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home}, Environ: []string{"PATH=" + home, "PIP_CACHE_DIR=cache"}, Create: true})
+	if _, missing := os.Stat("cache"); err != nil || !os.IsNotExist(missing) {
+		t.Errorf("Find = %v; the cache: %v", err, missing)
+	}
+}
+
 // Without Create nothing is created, and neither is a home directory that does not exist.
 func TestCreatesNothing(t *testing.T) {
 	t.Parallel()
