@@ -122,6 +122,7 @@ func TestPreToolUse(t *testing.T) {
 		"older approve":          {command: answer(`{"decision": "approve", "reason": "yes"}`), leave: sdk.VerdictAllow, reason: "yes"},
 		"halt":                   {command: answer(`{"continue": false, "stopReason": "enough"}`), verdict: sdk.VerdictHalt, reason: "enough"},
 		"deny beats allow":       {command: answer(`{"decision": "approve", "hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}`), verdict: sdk.VerdictDeny, reason: "no"},
+		"deny before allow":      {command: answer(`{"decision": "block", "reason": "no", "hookSpecificOutput": {"permissionDecision": "allow", "permissionDecisionReason": "known"}}`), verdict: sdk.VerdictDeny, reason: "no"},
 		"deny beats arguments":   {command: specific(`"permissionDecision": "deny", "permissionDecisionReason": "no", "updatedInput": [1]`), verdict: sdk.VerdictDeny, reason: "no"},
 		"other arguments":        {command: specific(`"updatedInput": {"command": "ls -l"}`), args: "ls -l"},
 		"other arguments, allow": {command: specific(`"updatedInput": {"command": "ls -l"}, "permissionDecision": "allow"`), args: "ls -l", leave: sdk.VerdictAllow, reason: "command hook PreToolUse[0].hooks[0]"},

@@ -95,12 +95,6 @@ func (r *rule) matches(args sdk.Object) bool {
 
 // selects reports whether the command applies to a call of a tool with these names. args are those of the dialect.
 func (e *entry) selects(names []string, args sdk.Object) bool {
-	if !e.matcher.any(names...) {
-		return false
-	}
-	if e.rule == nil {
-		return true
-	}
-	named := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, e.rule.tool) })
-	return named && e.rule.matches(args)
+	named := func(name string) bool { return strings.HasPrefix(name, e.rule.tool) }
+	return e.matcher.any(names...) && (e.rule == nil || slices.ContainsFunc(names, named) && e.rule.matches(args))
 }

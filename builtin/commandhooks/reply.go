@@ -175,7 +175,10 @@ func (w *wireReply) reply(event string) (*reply, error) {
 		if !known {
 			return nil, fmt.Errorf("%s is %.40q, want allow, deny, ask, approve or block", d.field, d.word)
 		}
-		r.verdict, r.reason = max(r.verdict, v), cmp.Or(clip(d.reason), r.reason)
+		if v >= r.verdict || r.reason == "" {
+			r.reason = cmp.Or(clip(d.reason), r.reason)
+		}
+		r.verdict = max(r.verdict, v)
 	}
 	switch {
 	case w.Continue != nil && !*w.Continue:
