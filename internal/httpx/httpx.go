@@ -38,6 +38,14 @@ func NoTLS(err error) bool {
 	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, new(tls.RecordHeaderError))
 }
 
+// WithoutURL returns an error of http.Client without its wrapper, whose text contains the method and the whole URL.
+func WithoutURL(err error) error {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		return wrapped.Err
+	}
+	return err
+}
+
 // Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError.
 type Proxied struct{ *http.Transport }
 

@@ -192,9 +192,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 
 // explainHTTP turns an error of the client into one for the plugin's author.
 func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		err = outer.Err // its URL may hold a secret, and errors are logged
-	}
+	err = httpx.WithoutURL(err) // which may hold a secret, and errors are logged
 	if private, ok := errors.AsType[*privateError](err); ok {
 		b.opts.Logger.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
 		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.opts.Plugin, private)}

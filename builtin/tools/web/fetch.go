@@ -64,7 +64,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	req.Header.Set("Accept-Language", "en;q=0.9, *;q=0.5")
 	resp, err := t.client().Do(req)
 	if err != nil {
-		return nil, cause(err)
+		return nil, httpx.WithoutURL(err) // it is part of the caller's error
 	}
 	defer resp.Body.Close()
 	if location, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
@@ -75,7 +75,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	}
 	body, err := readBody(resp)
 	if err != nil {
-		return nil, cause(err)
+		return nil, err
 	}
 	return &page{url: resp.Request.URL, contentType: resp.Header.Get("Content-Type"), body: body}, nil
 }
@@ -117,14 +117,6 @@ func statusError(resp *http.Response) error {
 		return fmt.Errorf("status %s", resp.Status)
 	}
 	return fmt.Errorf("status %s: %s", resp.Status, text)
-}
-
-// cause removes the method and the URL from an error: they are part of the caller's error.
-func cause(err error) error {
-	if outer, ok := errors.AsType[*url.Error](err); ok {
-		return outer.Err
-	}
-	return err
 }
 
 // isText reports whether the body can be shown as text: by its media type, or because it is valid UTF-8 without NUL.

@@ -167,7 +167,7 @@ func (c *Conn) do(ex *exchange, method string, r *Request) (*http.Response, erro
 	}
 	switch {
 	case err != nil && res != nil: // a redirect that is not followed; the body is closed
-		return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: []byte(withoutURL(err).Error())}
+		return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: []byte(httpx.WithoutURL(err).Error())}
 	case err != nil:
 		return nil, err
 	}

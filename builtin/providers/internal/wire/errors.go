@@ -83,7 +83,7 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	case ex.res != nil:
 		out.Cut, out.Message = true, ex.scrub(err.Error())
 	default:
-		out.Err = withoutURL(err)
+		out.Err = httpx.WithoutURL(err)
 		out.Message = ex.scrub(connectionTrouble(out.Err, c.Info.BaseURL))
 	}
 	return out
@@ -176,14 +176,6 @@ func redactURL(raw string) string {
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
-}
-
-// withoutURL removes the wrapper of net/http, whose text contains the whole URL.
-func withoutURL(err error) error {
-	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		return wrapped.Err
-	}
-	return err
 }
 
 // connectionTrouble returns a readable reason for a missing response.
