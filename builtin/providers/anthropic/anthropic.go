@@ -68,10 +68,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 	}
 	setup.Info = info
 	c.Conn, err = wire.Open(setup)
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c, err
 }
 
 // Stream sends the request and passes on the answer.

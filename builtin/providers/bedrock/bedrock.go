@@ -41,10 +41,8 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		info.BaseURL = "https://bedrock-runtime." + c.region + ".amazonaws.com"
 	}
 	setup := wire.Setup{Info: info, Options: r, Transport: transport, Log: log, Frames: newFrames, Authorize: authorize}
-	if c.Conn, err = wire.Open(setup); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c.Conn, err = wire.Open(setup)
+	return c, err
 }
 
 // Stream sends the request and passes on the answer.

@@ -41,10 +41,8 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		setup.Authorize = wire.KeyHeader("x-goog-api-key", info.Key)
 	}
 	setup.Info = info
-	if c.Conn, err = wire.Open(setup); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c.Conn, err = wire.Open(setup)
+	return c, err
 }
 
 // Stream sends the request and passes on the answer.

@@ -23,7 +23,8 @@ var (
 
 // Open returns a client of the provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
-	return api.Open(info, transport, log, func(c *api.Client) sdk.ModelClient { return client{c} })
+	c, err := api.Open(info, transport, log)
+	return client{c}, err
 }
 
 // Stream sends the request and passes on the answer.

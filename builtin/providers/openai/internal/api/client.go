@@ -65,8 +65,8 @@ func noTopK() []string {
 	return []string{Mistral, Copilot, Azure, "@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/groq", "@ai-sdk/cerebras", mantle}
 }
 
-// Open checks the options of a provider and returns the client of a format. It does not use the network.
-func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, format func(*Client) sdk.ModelClient) (sdk.ModelClient, error) {
+// Open checks the options of a provider and returns its client. It does not use the network.
+func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*Client, error) {
 	c := &Client{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, OutputLimit: true}
 	r := wire.NewOptions(&info)
 	err := c.azure.setup(&info, r)
@@ -111,10 +111,8 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 		}
 	}
 	setup.Info = info
-	if c.Conn, err = wire.Open(setup); err != nil {
-		return nil, err
-	}
-	return format(c), nil
+	c.Conn, err = wire.Open(setup)
+	return c, err
 }
 
 // Ask sends a request to the path of a format and passes on the answer.
