@@ -32,6 +32,7 @@ type judge struct {
 	call   *sdk.ToolCall
 	base   string // the directory that the next command runs in
 	linked bool   // an earlier command may have created links: paths may lead anywhere
+	parts  int    // of words that may be paths, times the directories in them, so far
 }
 
 // judgeText judges a text that the shell runs in dir.
@@ -150,10 +151,18 @@ var separators = lazyregexp.New(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
 // maxPath is the maximum length of a path that a program can open, in bytes, as in Linux.
 const maxPath = 4095
 
-// path records the paths outside the project that a word, or a part of it, names.
-func (j *judge) path(text string) error {
+// maxParts is the maximum of judge.parts, above that of any text that is not made for it. Each costs some system calls.
+const maxParts = 100_000
+
+// path records the paths outside the project that a word, or a part of it, names, even if it returns an error.
+func (j *judge) path(text string) (err error) {
+	found := separators().FindAllStringIndex(text, -1)
+	if j.parts += (1 + len(found)) * (1 + strings.Count(text, "/")); j.parts > maxParts {
+		j.outside = appendNew(j.outside, []string{filepath.VolumeName(j.base) + string(filepath.Separator)}) // it may be any path
+		return fmt.Errorf("words with too many parts that may be paths")
+	}
 	pieces := appendNew([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) }))
-	for _, at := range separators().FindAllStringIndex(text, -1) {
+	for _, at := range found {
 		pieces = appendNew(pieces, []string{text[at[1]:]})
 	}
 	for i, piece := range pieces {
@@ -162,15 +171,15 @@ func (j *judge) path(text string) error {
 		case piece == "" || piece == os.DevNull || len(piece) > maxPath:
 			continue
 		case j.linked && i == 0 && text[0] != '-':
-			return fmt.Errorf("a path that a command before it may have changed")
+			err = fmt.Errorf("a path that a command before it may have changed")
 		case len(filepath.Clean(p)) > maxPath: // its links cannot be followed
-			return fmt.Errorf("a path of more than %d bytes", maxPath)
+			err = fmt.Errorf("a path of more than %d bytes", maxPath)
 		}
 		if _, outside := paths.External(j.call, p); outside && plausible(p) {
 			j.outside = appendNew(j.outside, []string{p})
 		}
 	}
-	return nil
+	return err
 }
 
 // output records a file that is written.

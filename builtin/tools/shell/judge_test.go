@@ -73,6 +73,8 @@ func TestJudged(t *testing.T) {
 	t.Parallel()
 	f, tmp := newProject(t, "bash")
 	long := strings.Repeat("./", 2035) // with the directory, longer than what a program can open
+	deep := "echo {" + strings.Repeat("d/", 2037) + ",../../other/a}"
+	many := "cat " + strings.Repeat("a/,", 1000)
 	for command, want := range map[string]asked{
 		"ls":                            {Bash: "ls", Always: "ls *"},
 		"ls -la x | grep -n a && pwd":   {Bash: "ls -la x; grep -n a; pwd", Always: "ls *; grep *; pwd *"},
@@ -104,6 +106,9 @@ func TestJudged(t *testing.T) {
 		"cat 'two\nlines/a'":            {Bash: "cat 'two\nlines/a'", Always: "cat *", Outside: "TMP/other/*"},
 		"cat " + long + "link/a":        {Bash: "cat " + long + "link/a", Always: "cat *", Outside: "TMP/other/*"},
 		"cat " + long + "../../other/a": {Bash: "cat " + long + "../../other/a", Always: "cat *", Outside: "TMP/other/*"},
+		"mv x y && cat link/a":          {Bash: "mv x y && cat link/a", Verbatim: "a command before it", Outside: "TMP/other/*"},
+		deep:                            {Bash: deep, Verbatim: "braces", Outside: "TMP/other/*"},
+		many:                            {Bash: many, Verbatim: "too many parts", Outside: "/*"},
 		"ls l*":                         {Bash: "ls l*", Always: "ls *", Outside: "TMP/other/*"},
 		"wc < TMP/other/a":              {Bash: "wc", Always: "wc *", Outside: "TMP/other/*"},
 		"echo > TMP/other/a":            {Bash: "echo", Always: "echo *", Edit: "TMP/other/a", Outside: "TMP/other/*"},
