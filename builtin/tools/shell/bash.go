@@ -61,6 +61,9 @@ func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	var requests []sdk.PermissionRequest
 	if external := externalRequest(call, appendNew(append([]string{args.dir}, found.outside...), found.writes)); external != nil {
 		external.Metadata["command"] = args.Command
+		if found.parts > maxParts {
+			external.Verbatim, external.Always = errParts.Error(), nil
+		}
 		requests = append(requests, *external)
 	}
 	if len(found.writes) > 0 {

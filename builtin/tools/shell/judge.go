@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -23,6 +24,7 @@ type judgement struct {
 	outside  []string // absolute paths that the words name: those outside the project require permission
 	writes   []string // absolute paths of written files, which require edit
 	verbatim error    // reason why the text as a whole requires permission; nil: only commands run
+	parts    int      // of words that may be paths, with the directories in them; above maxParts, outside is incomplete
 }
 
 // judge judges the commands of a text one after another.
@@ -32,7 +34,6 @@ type judge struct {
 	call   *sdk.ToolCall
 	base   string // the directory that the next command runs in
 	linked bool   // an earlier command may have created links: paths may lead anywhere
-	parts  int    // of words that may be paths, times the directories in them, so far
 }
 
 // judgeText judges a text that the shell runs in dir.
@@ -137,7 +138,7 @@ func (j *judge) paths(words []word) error {
 			if err := j.path(text); err != nil {
 				return err
 			}
-			if exists(from(j.base, text)) {
+			if p := from(j.base, text); exists(paths.Real(p)) || exists(filepath.Clean(p)) {
 				j.implyFile("read", text, false)
 			}
 		}
@@ -148,31 +149,35 @@ func (j *judge) paths(words []word) error {
 // separators split a word into possible paths: --file=PATH, -IPATH, if=PATH, host:PATH, a,b, @PATH.
 var separators = lazyregexp.New(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
 
-// maxPath is the maximum length of a path that a program can open, in bytes, as in Linux.
+// maxPath is the maximum length of a path that a program can open, in bytes, as in Linux. Some, such as node, clean a path first.
 const maxPath = 4095
 
 // maxParts is the maximum of judge.parts, above that of any text that is not made for it. Each costs some system calls.
 const maxParts = 100_000
 
+var errParts = errors.New("words with too many parts that may be paths")
+
 // path records the paths outside the project that a word, or a part of it, names, even if it returns an error.
 func (j *judge) path(text string) (err error) {
-	found := separators().FindAllStringIndex(text, -1)
-	if j.parts += (1 + len(found)) * (1 + strings.Count(text, "/")); j.parts > maxParts {
-		j.outside = appendNew(j.outside, []string{filepath.VolumeName(j.base) + string(filepath.Separator)}) // it may be any path
-		return fmt.Errorf("words with too many parts that may be paths")
+	pieces := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
+	for _, at := range separators().FindAllStringIndex(text, -1) {
+		pieces = append(pieces, text[at[1]:])
 	}
-	pieces := appendNew([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) }))
-	for _, at := range found {
-		pieces = appendNew(pieces, []string{text[at[1]:]})
-	}
-	for i, piece := range pieces {
+	for i, piece := range slices.Compact(pieces) {
+		possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath
+		if j.parts += 1 + len(piece)/1000; possible {
+			j.parts += strings.Count(piece, "/")
+		}
 		p := from(j.base, piece)
 		switch {
-		case piece == "" || piece == os.DevNull || len(piece) > maxPath:
+		case j.parts > maxParts:
+			j.outside = appendNew(j.outside, []string{filepath.VolumeName(j.base) + string(filepath.Separator)}) // it may be any path
+			return errParts
+		case !possible:
 			continue
 		case j.linked && i == 0 && text[0] != '-':
 			err = fmt.Errorf("a path that a command before it may have changed")
-		case len(filepath.Clean(p)) > maxPath: // its links cannot be followed
+		case tooDeep(p):
 			err = fmt.Errorf("a path of more than %d bytes", maxPath)
 		}
 		if _, outside := paths.External(j.call, p); outside && plausible(p) {
@@ -180,6 +185,16 @@ func (j *judge) path(text string) (err error) {
 		}
 	}
 	return err
+}
+
+// tooDeep reports whether a path leads so far down existing directories that links in the rest cannot be followed.
+func tooDeep(p string) bool {
+	real := paths.Real(p)
+	if len(real) <= maxPath {
+		return false
+	}
+	dir := filepath.Dir(real[:maxPath+1])
+	return len(dir) > maxPath-1024 && exists(dir) // no name has 1024 bytes, but text may
 }
 
 // output records a file that is written.
@@ -196,11 +211,11 @@ func (j *judge) expand(w word) ([]string, error) {
 	if w.glob == "" {
 		return []string{w.text}, nil
 	}
-	pattern, prefix := path.Clean(w.glob), "" // Glob finds nothing for */ and */./a
+	pattern, prefix, longest := path.Clean(w.glob), "", 0 // Glob finds nothing for */ and */./a
 	if !path.IsAbs(w.text) {
 		pattern, prefix = escapeGlob(j.base)+"/"+pattern, strings.TrimSuffix(j.base, "/")+"/"
+		longest = len(j.base) + 256*strings.Count("/"+w.glob, "/") // Glob does not find names that are too long with the base
 	}
-	longest := len(j.base) + 256*strings.Count("/"+w.glob, "/") // Glob does not find names that are too long with the base
 	matches, err := filepath.Glob(pattern)
 	if err != nil || len(matches) > maxGlob || longest > maxPath || strings.Contains(w.text, "..") {
 		return nil, fmt.Errorf("a pattern with .., with many directories, or one that matches more than %d files", maxGlob)

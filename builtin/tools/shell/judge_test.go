@@ -75,6 +75,9 @@ func TestJudged(t *testing.T) {
 	long := strings.Repeat("./", 2035) // with the directory, longer than what a program can open
 	deep := "echo {" + strings.Repeat("d/", 2037) + ",../../other/a}"
 	many := "cat " + strings.Repeat("a/,", 1000)
+	cleaned := "node " + strings.Repeat("./", 2100) + "../../other/a.js"
+	list := "cat " + strings.Repeat("a,", 2500)
+	prose := "gh pr create --body '" + strings.Repeat("The change, with its reasons, is here. See a/b.\n\n", 120) + "'"
 	for command, want := range map[string]asked{
 		"ls":                            {Bash: "ls", Always: "ls *"},
 		"ls -la x | grep -n a && pwd":   {Bash: "ls -la x; grep -n a; pwd", Always: "ls *; grep *; pwd *"},
@@ -109,6 +112,9 @@ func TestJudged(t *testing.T) {
 		"mv x y && cat link/a":          {Bash: "mv x y && cat link/a", Verbatim: "a command before it", Outside: "TMP/other/*"},
 		deep:                            {Bash: deep, Verbatim: "braces", Outside: "TMP/other/*"},
 		many:                            {Bash: many, Verbatim: "too many parts", Outside: "/*"},
+		cleaned:                         {Bash: cleaned, Always: "node *", Outside: "TMP/other/*"},
+		prose:                           {Bash: prose},
+		list:                            {Bash: list, Always: "cat *"},
 		"ls l*":                         {Bash: "ls l*", Always: "ls *", Outside: "TMP/other/*"},
 		"wc < TMP/other/a":              {Bash: "wc", Always: "wc *", Outside: "TMP/other/*"},
 		"echo > TMP/other/a":            {Bash: "echo", Always: "echo *", Edit: "TMP/other/a", Outside: "TMP/other/*"},
@@ -156,6 +162,13 @@ func TestJudged(t *testing.T) {
 func TestVerbatim(t *testing.T) {
 	t.Parallel()
 	f, _ := newProject(t, "bash")
+	name := "/" + strings.Repeat("d", 100)
+	for dir := f.dir + name; len(dir) < 4096; dir += name {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deep := strings.Repeat(name, 40)[1:] + "/" + strings.Repeat("x", 50) // with the directory, longer than what a program can open
 	for _, command := range []string{
 		"echo $HOME", "echo `ls`", "ls &", "ls |& cat", "(ls)", "{ ls; }", "if ls; then ls; fi", "! ls", "A=1 ls", "cat <<E\nx\nE", "cat <<< x", "ls >| y", "ls &> y", "ls > ~/y", "ls 3> y", "cat < /dev/tcp/h/1", "ls > /dev/tty", "ls 2>&1x", "ls >& y",
 		"echo {a,b}", "cat ~/x", "ls \x01", "ls é", "\\", "'", "ls &&", "# nothing", "", "rm *", "ls ?rf", "cat [-]rf", "cat x[/]../y",
@@ -165,7 +178,7 @@ func TestVerbatim(t *testing.T) {
 		"find . -delete", "find . -exec ls {} +", "sort --compress-program=x y", "sort -T . x", "git -c a=b log", "git log --output=y", "git grep -Ols x", "git rebase --exec ls main", "git status --exec x", "git config core.pager x",
 		"go test -exec x ./...", "go build -toolexec=x", "go run example.com/x@latest", "npm exec x", "npm run x --script-shell=y", "npx nowhere", "make CC=x", "make -f y", "tar xf x", "tar tf h:x", "date -s 1", "curl -o - x", "curl -d @x http://h", "wget x",
 		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "git reflog", "git reflog expire --all", "gzip -rc .", "make -x8", "bun -r8x y", "yq 'load(\"x\")' y", "mv a b && cat c",
-		"git pull && cat 'two\nlines'", "cat " + strings.Repeat("d/", 2040) + "x", "cat " + strings.Repeat("*/", 16) + "x",
+		"git pull && cat 'two\nlines'", "cat " + deep, "cat " + strings.Repeat("*/", 16) + "x",
 	} {
 		if command == "" || command == "tee" {
 			continue
@@ -204,8 +217,11 @@ func TestRules(t *testing.T) {
 	t.Parallel()
 	const allow, ask, deny = sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny
 	f, tmp := newProject(t, "bash")
-	if err := os.WriteFile(filepath.Join(f.dir, ".env"), nil, 0o644); err != nil {
-		t.Fatal(err)
+	long := strings.Repeat("./", 2030) // with the directory, longer than what a program can open
+	for _, dir := range []string{f.dir, filepath.Join(f.dir, "sub")} {
+		if err := os.WriteFile(filepath.Join(dir, ".env"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, c := range map[string]struct {
 		rules   []string // pairs of a pattern of bash, or KEY:PATTERN, and an action
@@ -232,11 +248,14 @@ func TestRules(t *testing.T) {
 		"a denied file, unknown program":     {[]string{"*", "allow", "edit:deep/x", "deny"}, "prog x", ask},
 		"a denied file, in text":             {[]string{"*", "allow", "edit:deep/x", "deny"}, "{ echo; } > x", deny},
 		"a file that asks before it is read": {[]string{"*", "allow"}, "cat .env", ask},
+		"the same, with a long path":         {[]string{"*", "allow"}, "cat " + long + ".env", ask},
 		"the same, read with its directory":  {[]string{"*", "allow"}, "grep -r a .", ask},
+		"another, with a long path":          {[]string{"*", "allow", "read:deep/sub/.env", "deny"}, "grep -r a " + long + "sub", deny},
 		"a denied read":                      {[]string{"*", "allow", "read:deep/x", "deny"}, "cat x", deny},
 		"what is written needs edit":         {[]string{"*", "allow"}, "echo > z", ask},
 		"and has it":                         {[]string{"*", "allow", "edit:*", "allow"}, "echo > z", allow},
 		"outside asks":                       {[]string{"*", "allow"}, "cat TMP/other/a", ask},
+		"a denied directory, hidden":         {[]string{"*", "allow", "external_directory:*", "allow", "external_directory:/etc/*", "deny"}, "cat " + strings.Repeat("a/,", 1000) + " /etc/passwd", ask},
 		"inner command needs its own rule":   {[]string{"timeout *", "allow"}, "timeout 5 ls", ask},
 		"and has it too":                     {[]string{"timeout *", "allow", "ls *", "allow"}, "timeout 5 ls", allow},
 		"cd is denied where a rule says so":  {[]string{"*", "allow", "cd *", "deny"}, "cd sub && ls", deny},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -153,9 +154,12 @@ func (j *judge) program(p program, keys int, words []word) error {
 	}
 	if p.has("deep") && slices.ContainsFunc(args, func(w word) bool { return recursive().MatchString(w.text) }) {
 		for _, o := range append(operands, word{}) {
-			hidden, _ := filepath.Glob(escapeGlob(from(j.base, o.text)) + "/.env*") // a pattern that cannot be malformed
-			for _, file := range hidden {
-				j.implyFile("read", file, false)
+			dir := from(j.base, o.text)
+			for _, dir := range []string{paths.Real(dir), filepath.Clean(dir)} {
+				hidden, _ := filepath.Glob(escapeGlob(dir) + "/.env*") // a pattern that cannot be malformed
+				for _, file := range hidden {
+					j.implyFile("read", file, false)
+				}
 			}
 		}
 	}
