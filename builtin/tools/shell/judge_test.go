@@ -76,6 +76,7 @@ func TestJudged(t *testing.T) {
 	deep := "echo {" + strings.Repeat("d/", 2037) + ",../../other/a}"
 	many := "cat " + strings.Repeat("a/,", 1000)
 	cleaned := "node " + strings.Repeat("./", 2100) + "../../other/a.js"
+	commit := "git rm x && git commit -am 'a\nb'"
 	list := "cat " + strings.Repeat("a,", 2500)
 	prose := "gh pr create --body '" + strings.Repeat("The change, with its reasons, is here. See a/b.\n\n", 120) + "'"
 	for command, want := range map[string]asked{
@@ -115,6 +116,7 @@ func TestJudged(t *testing.T) {
 		cleaned:                         {Bash: cleaned, Always: "node *", Outside: "TMP/other/*"},
 		prose:                           {Bash: prose},
 		list:                            {Bash: list, Always: "cat *"},
+		commit:                          {Bash: "git rm x; git commit -am 'a\nb'", Always: "git rm x; git commit *"},
 		"ls l*":                         {Bash: "ls l*", Always: "ls *", Outside: "TMP/other/*"},
 		"wc < TMP/other/a":              {Bash: "wc", Always: "wc *", Outside: "TMP/other/*"},
 		"echo > TMP/other/a":            {Bash: "echo", Always: "echo *", Edit: "TMP/other/a", Outside: "TMP/other/*"},
@@ -178,7 +180,7 @@ func TestVerbatim(t *testing.T) {
 		"find . -delete", "find . -exec ls {} +", "sort --compress-program=x y", "sort -T . x", "git -c a=b log", "git log --output=y", "git grep -Ols x", "git rebase --exec ls main", "git status --exec x", "git config core.pager x",
 		"go test -exec x ./...", "go build -toolexec=x", "go run example.com/x@latest", "npm exec x", "npm run x --script-shell=y", "npx nowhere", "make CC=x", "make -f y", "tar xf x", "tar tf h:x", "date -s 1", "curl -o - x", "curl -d @x http://h", "wget x",
 		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "git reflog", "git reflog expire --all", "gzip -rc .", "make -x8", "bun -r8x y", "yq 'load(\"x\")' y", "mv a b && cat c",
-		"git pull && cat 'two\nlines'", "cat " + deep, "cat " + strings.Repeat("*/", 16) + "x",
+		"git pull && cat 'two\nlines'", "git pull && git commit -F x", "git add . -m *", "cat " + deep, "cat " + strings.Repeat("*/", 16) + "x",
 	} {
 		if command == "" || command == "tee" {
 			continue

@@ -32,7 +32,7 @@ import (
 //	out:     all, or that of this number, are files that are written                              writes by its name: rules for edit hold
 //	text     no word is a path                   links     may make links                         name   "always" holds one more word
 //	exact    "always" holds the whole command    never     nothing is harmless
-//	deep     reads directories with their .env   builtin   runs in the shell itself
+//	deep     reads directories with their .env   builtin   runs in the shell itself               message what follows -m is not a path
 //
 // Nothing is harmless of what runs or writes what its arguments, its input or a file says, or hands work to a process that was there before,
 // out of reach of the confinement.
@@ -166,7 +166,21 @@ func (j *judge) program(p program, keys int, words []word) error {
 	if err := j.written(p, operands, mode); err != nil {
 		return err
 	}
+	if p.has("message") {
+		args = withoutMessage(args)
+	}
 	return j.paths(args)
+}
+
+var messageOption = lazyregexp.New(`^(-[a-z]*m|--message)$`)
+
+// withoutMessage returns arguments without the first message of a commit, which is not a path.
+func withoutMessage(args []word) []word {
+	i := slices.IndexFunc(args, func(w word) bool { return messageOption().MatchString(w.text) }) + 1
+	if i == 0 || i == len(args) || args[i].glob != "" {
+		return args
+	}
+	return slices.Delete(slices.Clone(args), i, i+1)
 }
 
 // written judges the operands that are written.
