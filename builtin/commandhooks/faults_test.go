@@ -132,6 +132,8 @@ func TestRules(t *testing.T) {
 		{"Edit(/src/**)", "edit", sdk.Object{"filePath": "src/a.go"}, true},
 		{"Edit(/sub/**)", "edit", sdk.Object{"filePath": "a.go"}, true}, // sub is the working directory
 		{"Edit(sub/x/*)", "write", sdk.Object{"filePath": "x/a.go"}, false},
+		{"Edit(TestRules*)", "edit", sdk.Object{"filePath": "a.go"}, false}, // a directory above the project
+		{"Edit(//**/TestRules*)", "edit", sdk.Object{"filePath": "a.go"}, true},
 		{"Edit(sub/x/*)", "apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: x/a\n*** End Patch"}, true},
 		{"Edit(**/*.go)", "apply_patch", sdk.Object{"patchText": "x"}, true},
 		{"Edit(src/a)", "apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: src/x/../a\n*** End Patch"}, true},

@@ -3,6 +3,7 @@ package commandhooks
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,13 +53,14 @@ func (m *matcher) any(names ...string) bool {
 // rule is the "if" of a command: a tool with a pattern of its command, file or address, such as Bash(git push:*) or Edit(*.go). It selects too
 // many calls rather than too few: a command that runs too often decides by itself.
 type rule struct {
-	tool string
-	text *regexp.Regexp // nil: matches all
+	tool     string
+	absolute bool           // the pattern of a file begins with / or ~, and may name directories above the project
+	text     *regexp.Regexp // nil: matches all
 }
 
 func newRule(text string) *rule {
 	tool, pattern, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
-	r := &rule{tool: strings.TrimSuffix(tool, "*")}
+	r := &rule{tool: strings.TrimSuffix(tool, "*"), absolute: pattern != "" && strings.ContainsRune("/~", rune(pattern[0]))}
 	if strings.ContainsAny(pattern, "?[{") {
 		return r // syntax of other programs
 	}
@@ -75,8 +77,8 @@ func newRule(text string) *rule {
 	return r
 }
 
-// matches reports whether the arguments of a call contain the pieces of the pattern in order.
-func (r *rule) matches(args sdk.Object) bool {
+// matches reports whether the arguments of a call in the project below root contain the pieces of the pattern in order.
+func (r *rule) matches(args sdk.Object, root string) bool {
 	command, _ := args["command"].(string)
 	file, _ := args["file_path"].(string)
 	address, _ := args["url"].(string)
@@ -87,6 +89,9 @@ func (r *rule) matches(args sdk.Object) bool {
 		unquoted := strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(command)
 		return strings.ContainsAny(command, "$`") || r.text.MatchString(unquoted)
 	case file != "":
+		if !r.absolute {
+			file = strings.TrimPrefix(file, root+string(filepath.Separator)) // whose directories may have any name, such as src
+		}
 		file = strings.ReplaceAll(file, `\`, "/")
 		return r.text.MatchString(file) || r.text.MatchString(path.Clean(file)) // src/./secret
 	}
@@ -96,5 +101,5 @@ func (r *rule) matches(args sdk.Object) bool {
 // selects reports whether the command applies to a call of a tool with these names. args are those of the dialect.
 func (e *entry) selects(names []string, args sdk.Object) bool {
 	named := func(name string) bool { return strings.HasPrefix(name, e.rule.tool) }
-	return e.matcher.any(names...) && (e.rule == nil || slices.ContainsFunc(names, named) && e.rule.matches(args))
+	return e.matcher.any(names...) && (e.rule == nil || slices.ContainsFunc(names, named) && e.rule.matches(args, e.plugin.project.Worktree))
 }
