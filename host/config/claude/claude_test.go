@@ -52,8 +52,12 @@ const want = `{
     task explore allow
     bash git push * ask
     read .env deny
+    read .env/* deny
     read .netrc deny
     read */.netrc deny
+    read .netrc/* deny
+    read */.netrc/* deny
+    read /etc/* deny
     external_directory /etc/* deny
 `
 
@@ -105,7 +109,14 @@ func TestTranslate(t *testing.T) {
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Read(**/.env)":              "read .env deny, read */.env deny",
+		"Read(**/.env)":              "read .env deny, read */.env deny, read .env/* deny, read */.env/* deny",
+		"Read(./build)":              "read build deny, read build/* deny",
+		"Read(~/.netrc)":             "read ~/.netrc deny, read ~/.netrc/* deny, external_directory ~/.netrc/* deny",
+		"Edit(~/.ssh/)":              "edit ~/.ssh/* deny, external_directory ~/.ssh/* deny",
+		"Edit(//**)":                 "edit * deny",
+		"Read(~/**/*.pem)":           "read *.pem deny, read */*.pem deny, read *.pem/* deny, read */*.pem/* deny",
+		"Bash(/opt/x/*)":             "bash /opt/x/* deny",
+		"Read(../x)":                 "",
 		"Read(./*)":                  "read * deny",
 		"Edit(/src/**)":              "edit src/* deny",
 		"WebFetch(domain:x.example)": "webfetch https://x.example/* deny, webfetch http://x.example/* deny, webfetch https://x.example:* deny, webfetch http://x.example:* deny",

@@ -40,6 +40,9 @@ func (t *translator) permissions(n *checked.Node) {
 			}
 			for _, pattern := range patterns {
 				t.add(permission, pattern, action)
+				if (permission == "read" || permission == "edit") && strings.ContainsAny(pattern[:1], "/~") && strings.HasSuffix(pattern, "/*") {
+					t.add(sdk.PermissionExternalDirectory, pattern, action) // of commands, too
+				}
 			}
 		}
 	}
@@ -114,32 +117,41 @@ func translateRule(text string, allow bool) (permission string, patterns []strin
 }
 
 // files translates a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or a relative path. A name without a slash, or
-// after **/, matches files at any depth, see https://git-scm.com/docs/gitignore.
+// after **/, matches files at any depth, and a directory stands for the files in it, see https://git-scm.com/docs/gitignore.
 func files(permission, pattern string, allow bool) (_ string, patterns []string, reason string) {
+	if strings.Trim(pattern, "./") == "" || strings.HasPrefix(pattern, "../") {
+		return "", nil, "it names no file of the project; an absolute path begins with //"
+	}
 	single := pattern != "*" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*")
+	if !allow && (strings.HasPrefix(pattern, "//**") || strings.HasPrefix(pattern, "~/**")) {
+		pattern = pattern[len("//"):] // the project may be there, too
+	}
 	pattern, anywhere := strings.CutPrefix(pattern, "**/")
 	pattern = strings.ReplaceAll(pattern, "**", "*")
 	outside := strings.HasPrefix(pattern, "//") || strings.HasPrefix(pattern, "~/")
 	rooted := strings.Contains(strings.TrimSuffix(pattern, "/"), "/")
-	if !outside {
-		pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
-		if strings.HasSuffix(pattern, "/") {
-			pattern += "*"
-		}
+	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "*"
 	}
 	switch {
-	case pattern == "":
-		return "", nil, "it names no file"
 	case allow && outside && permission == "read":
 		return "", nil, "tenon cannot allow only reading outside the project"
 	case allow && single:
 		return "", nil, "its * does not match /, but tenon's does; write ** if files below are meant, too"
-	case outside:
-		return sdk.PermissionExternalDirectory, []string{strings.TrimPrefix(pattern, "/")}, ""
-	case rooted && !anywhere || pattern == "*":
-		return permission, []string{pattern}, ""
+	case allow && outside:
+		return sdk.PermissionExternalDirectory, []string{pattern}, ""
 	}
-	return permission, []string{pattern, "*/" + pattern}, ""
+	patterns = []string{pattern}
+	if pattern != "*" && (anywhere || !rooted) {
+		patterns = append(patterns, "*/"+pattern)
+	}
+	if !allow && !strings.HasSuffix(pattern, "*") {
+		for _, directory := range patterns {
+			patterns = append(patterns, directory+"/*")
+		}
+	}
+	return permission, patterns, ""
 }
 
 // addresses returns the patterns for domain:example.com; unless the rule allows, those for any port, too.
