@@ -194,8 +194,8 @@ func encode(value any) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// notYAML matches values that are meant as text: with a colon and a space, [file] [line], | --all, @handle, "this" or that, {a,b}/*.go, *.go.
-var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +[^ #].*|[@`%].*|\\{[^}{]*\\} *[^ #].*|\\*+[/.].*|\"[^\"]*\" *[^ #].*)$")
+// notYAML matches values that are meant as text: with a colon and a space, [file] [line], | --all, @handle, "this" or that, {a,b}/*.go, *.go, *.
+var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +[^ #].*|[@`%].*|\\{[^}{]*\\} *[^ #].*|\\*+([/.].*)?|\"[^\"]*\" *[^ #].*)$")
 
 // quoteTexts quotes the values of top-level keys that are meant as text and are not YAML.
 func quoteTexts(meta string) string {

@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 		"trailing spaces":   {"---  \na: b\n--- \nbody", `{"a":"b"}`, "body"},
 		"no final newline":  {"---\na: b\n---", `{"a":"b"}`, ""},
 		"dashes in body":    {"---\na: b\n---\nx\n---\ny", `{"a":"b"}`, "x\n---\ny"},
-		"patterns of files": {"---\npaths: **/*.go, cmd/*\nb: {src,lib}/**/*.ts\nc: {x: 1} # two\n---\n", `{"paths":"**/*.go, cmd/*","b":"{src,lib}/**/*.ts","c":{"x":1}}`, ""},
+		"patterns of files": {"---\npaths: **/*.go, cmd/*\nb: {src,lib}/**/*.ts\nc: {x: 1} # two\ntools: *\n---\n", `{"paths":"**/*.go, cmd/*","b":"{src,lib}/**/*.ts","c":{"x":1},"tools":"*"}`, ""},
 		"words in brackets": {"---\nargument-hint: [file] [line]\na: [x] | --all\nb: [x, y] # two\n---\n", `{"argument-hint":"[file] [line]","a":"[x] | --all","b":["x","y"]}`, ""},
 		"a bar":             {"---\nargument-hint: | --all | --one\nb: |\n  text\n---\n", `{"argument-hint":"| --all | --one","b":"text\n"}`, ""},
 		"other marks":       {"---\na: @x\nb: \"x\" or y\nc: `x`\n---\n", "{\"a\":\"@x\",\"b\":\"\\\"x\\\" or y\",\"c\":\"`x`\"}", ""},
