@@ -183,9 +183,13 @@ a
 ` + skill, "Claude Code given  skill=review", nil},
 		"codex": {`
 -- .codex-plugin/plugin.json --
-{"name": "p", "version": "2", "apps": "./apps", "interface": {"displayName": "P"}}
+{"name": "p", "version": "2", "apps": "./apps", "interface": {"displayName": "P"}, "mcpServers": "./.mcp.json"}
+-- .mcp.json --
+{"mcpServers": {"s": {"command": "x", "cwd": "."}}}
+-- skills/long/SKILL.md --
+` + strings.ReplaceAll(strings.ReplaceAll(skill, "review", "long"), "Reviews.", strings.Repeat("Reviews. ", 200)) + `
 -- skills/review/SKILL.md --
-` + skill, "Codex p 2 skill=review", []string{"apps"}},
+` + skill, "Codex p 2 skill=long skill=review server=s:x", []string{"apps"}},
 		"cursor": {`
 -- .cursor-plugin/plugin.json --
 {"name": "p", "rules": "./rules"}

@@ -88,7 +88,7 @@ func (s *Server) replaceForeign() error {
 	if rest, ok := cutVariable(s.Command, rootVariable); ok {
 		s.Command = "." + rest
 	}
-	if s.Cwd == "${"+rootVariable+"}" {
+	if s.Cwd == "${"+rootVariable+"}" || s.Cwd == "." {
 		s.Cwd = ""
 	}
 	for i := range s.Args {
@@ -145,6 +145,7 @@ func (v *foreignVariables) kept(s string) string {
 // their name and default.
 func replaceForeign(s string, other func(text, name, value string, ok bool) string) string {
 	return reference().ReplaceAllStringFunc(s, func(text string) string {
+		text = strings.Replace(text, "${env:", "${", 1) // of Cursor
 		switch text {
 		case "${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}", "${extensionPath}":
 			return "${" + rootVariable + "}"

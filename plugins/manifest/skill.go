@@ -114,7 +114,7 @@ func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 		err = fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
 	case s.Description == "":
 		err = errors.New("description: is missing from the front matter")
-	case utf8.RuneCountInString(s.Description) > maxSkillDescription:
+	case own && utf8.RuneCountInString(s.Description) > maxSkillDescription:
 		err = fmt.Errorf("description: has more than %d characters", maxSkillDescription)
 	case own && s.Name != usual:
 		err = fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(usual))
