@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -181,6 +182,8 @@ type text struct {
 		Tools       any    `json:"tools"`
 		Disallowed  any    `json:"disallowedTools"`
 		Model       any    `json:"model"`
+
+		ReadOnly frontmatter.Flag `json:"readonly"` // of Cursor
 	}
 }
 
@@ -245,9 +248,13 @@ func (r *reader) foreignAgent(t text) {
 	if t.meta.Model != nil && t.meta.Model != "inherit" {
 		r.models = true
 	}
+	excluded := words(t.meta.Disallowed)
+	if t.meta.ReadOnly {
+		excluded = append(excluded, "Edit")
+	}
 	r.p.Description.Agents = append(r.p.Description.Agents, sdk.Agent{
 		Name: r.named(cmp.Or(t.meta.Name, t.name)), Description: t.meta.Description, Mode: sdk.ModeSubagent, Prompt: t.body, Origin: t.file,
-		Permission: restrictions(words(t.meta.Tools), words(t.meta.Disallowed), t.file),
+		Permission: restrictions(words(t.meta.Tools), excluded, t.file),
 	})
 }
 
@@ -286,6 +293,9 @@ func restrictions(tools, excluded []string, origin string) (out sdk.PermissionRu
 		}
 		for _, tool := range tools {
 			delete(deny, permissionOf[tool])
+		}
+		if !slices.ContainsFunc(tools, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }) {
+			deny["mcp:*"], deny["plugin:*"] = true, true // every tool of servers and plugins
 		}
 	}
 	for _, tool := range excluded {

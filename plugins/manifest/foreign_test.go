@@ -110,7 +110,7 @@ You are free.
 -- bin/db --
 x
 `, "Claude Code tools 1.2.0 skill=review command=tools:commit command=tools:git:push agent=tools:free-webfetch " +
-			"agent=tools:reviewer-edit-glob-list-skill-task-todowrite-webfetch-websearch server=db:./bin/db--data,${PLUGIN_DATA} server=default:x${LEVEL:-info} " +
+			"agent=tools:reviewer-edit-glob-list-mcp:*-plugin:*-skill-task-todowrite-webfetch-websearch server=db:./bin/db--data,${PLUGIN_DATA} server=default:x${LEVEL:-info} " +
 			"server=fallback:https://example.com/mcp server=secret:x server=web:https://example.com/mcp env=API_KEY,LEVEL hooks=hooks.json",
 			[]string{"agents/free.md: permissionMode: is left out", "agents: model: is left out", "LSP servers", "${HOST}", "programs for PATH"}},
 		"hooks in the manifest": {`
@@ -192,10 +192,22 @@ a
 ` + skill, "Codex p 2 skill=long skill=review server=s:x", []string{"apps"}},
 		"cursor": {`
 -- .cursor-plugin/plugin.json --
-{"name": "p", "rules": "./rules"}
+{"name": "p", "rules": "./rules", "mcpServers": {"s": {"command": "x", "args": ["--user=${env:NAME}"]}}}
 -- commands/a.md --
 a
-`, "Cursor p  command=p:a", []string{"rules"}},
+-- agents/careful.md --
+---
+description: d
+readonly: true
+---
+Look.
+-- agents/linked.md --
+---
+description: d
+tools: Bash, Edit, Glob, Grep, LS, Read, Skill, Task, TodoWrite, WebFetch, WebSearch, mcp__s__find
+---
+Look.
+`, "Cursor p  command=p:a agent=p:careful-edit agent=p:linked server=s:x--user=${NAME} env=NAME", []string{"rules"}},
 		"gemini": {`
 -- gemini-extension.json --
 {"name": "p", "version": "1", "mcpServers": {"s": {"command": "node", "args": ["${extensionPath}${/}s.js"]}, "h": {"httpUrl": "https://example.com/"}}, "excludeTools": ["x"]}
