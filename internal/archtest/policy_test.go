@@ -69,6 +69,7 @@ func libraries() map[string][]string {
 		"github.com/bmatcuk/doublestar/v4":                  {"internal/gitignore", "builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
+		"github.com/pelletier/go-toml/v2":                   {"plugins/manifest"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
 		"charm.land/bubbletea/v2":                           {"cmd/tenon/internal/tui"},
 		"charm.land/log/v2":                                 {"cmd/tenon"},

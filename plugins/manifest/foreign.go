@@ -2,12 +2,15 @@ package manifest
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/frontmatter"
@@ -18,8 +21,9 @@ import (
 
 // host is another program whose plugins have equivalents here.
 type host struct {
-	name string // as its users know it
-	file string // its manifest, from the package's root
+	name     string // as its users know it
+	file     string // its manifest, from the package's root
+	commands string // extension of the files of its commands
 }
 
 // ClaudeFile is the manifest of Claude Code. The installer writes it for plugins whose marketplace defines them.
@@ -31,10 +35,10 @@ const OnlyListed = "io.github.tenonhq.onlyListedSkills"
 
 // hosts are in the order of preference: one folder often serves several programs.
 var hosts = []host{
-	{"Claude Code", ClaudeFile},
-	{"Codex", ".codex-plugin/plugin.json"},
-	{"Cursor", ".cursor-plugin/plugin.json"},
-	{"Gemini CLI", "gemini-extension.json"},
+	{"Claude Code", ClaudeFile, ".md"},
+	{"Codex", ".codex-plugin/plugin.json", ".md"},
+	{"Cursor", ".cursor-plugin/plugin.json", ".md"},
+	{"Gemini CLI", "gemini-extension.json", ".toml"},
 }
 
 func hostNames() string {
@@ -48,7 +52,7 @@ func hostNames() string {
 // withoutEquivalent are the parts of other hosts' plugins that tenon has nothing for, as fields and as places.
 var withoutEquivalent = map[string]string{
 	"lspServers": "LSP servers", "outputStyles": "output styles", "workflows": "workflows", "channels": "channels", "dependencies": "dependencies on other plugins",
-	"experimental": "experimental parts", "apps": "apps", "themes": "themes", "plan": "plan settings", "policies": "policies", "excludeTools": "excluded tools",
+	"experimental": "experimental parts", "apps": "apps", "themes": "themes", "plan": "plan settings", "policies": "policies", "excludeTools": "excluded tools", "contextFileName": "instructions of plugins",
 	"userConfig": "settings asked from the user", "settings": "settings asked from the user", "rules": "rules", "interface": "",
 }
 
@@ -80,10 +84,10 @@ func (r *reader) foreign(name string) error {
 		return fmt.Errorf("%w: %s: invalid plugin name %s", sdk.ErrManifest, manifest, quoted(r.p.Description.Name))
 	}
 	r.foreignSkills(r.places(manifest, n, "skills", skillsDir, n.Get(OnlyListed) == nil))
-	for _, file := range r.markdown(r.places(manifest, n, "commands", "commands", false)) {
+	for _, file := range r.texts(r.places(manifest, n, "commands", "commands", false), h.commands) {
 		r.foreignCommand(file)
 	}
-	for _, file := range r.markdown(r.places(manifest, n, "agents", "agents", false)) {
+	for _, file := range r.texts(r.places(manifest, n, "agents", "agents", false), ".md") {
 		r.foreignAgent(file)
 	}
 	r.foreignServers(n, manifest)
@@ -167,10 +171,12 @@ func (r *reader) foreignSkills(places []string) {
 	}
 }
 
-// maxTexts limits the commands, and the agents, of a package.
-const maxTexts = 500
+const (
+	maxTexts = 500      // commands, and agents, of a package
+	maxTOML  = 64 << 10 // bytes of a command in TOML, whose decoder takes longer than linear time
+)
 
-// text is a Markdown file of a package: a command or an agent.
+// text is a file of a package: a command or an agent.
 type text struct {
 	name string // from the place: "git/commit"
 	file string // from the root
@@ -187,15 +193,15 @@ type text struct {
 	}
 }
 
-// markdown returns the Markdown files in places, which are files or directories.
-func (r *reader) markdown(places []string) (out []text) {
+// texts returns the files with the extension in places, which are files or directories.
+func (r *reader) texts(places []string, extension string) (out []text) {
 	for _, place := range places {
 		root, err := r.folder.resolve(place)
 		if err != nil {
 			continue
 		}
 		err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.EqualFold(filepath.Ext(file), ".md") || strings.EqualFold(d.Name(), "README.md") {
+			if err != nil || d.IsDir() || !strings.EqualFold(filepath.Ext(file), extension) || strings.EqualFold(d.Name(), "README.md") {
 				return err
 			}
 			if len(out) == maxTexts {
@@ -221,6 +227,22 @@ func (r *reader) markdown(places []string) (out []text) {
 		}
 	}
 	return out
+}
+
+// tomlCommand reads a command of Gemini CLI, see https://geminicli.com/docs/cli/custom-commands.
+func tomlCommand(data []byte) (*frontmatter.Document, error) {
+	if len(data) > maxTOML {
+		return nil, fmt.Errorf("larger than %d bytes", maxTOML)
+	}
+	var c struct{ Description, Prompt string }
+	if err := toml.Unmarshal(data, &c); err != nil {
+		return nil, err
+	}
+	if c.Prompt == "" {
+		return nil, errors.New("it has no prompt")
+	}
+	meta, err := json.Marshal(map[string]string{"description": c.Description})
+	return &frontmatter.Document{Meta: meta, Body: strings.ReplaceAll(c.Prompt, "{{args}}", "$ARGUMENTS")}, err
 }
 
 // slashed returns the path of a file relative to a directory above it.

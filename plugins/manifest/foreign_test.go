@@ -210,8 +210,22 @@ Look.
 `, "Cursor p  command=p:a agent=p:careful-edit agent=p:linked server=s:x--user=${NAME} env=NAME", []string{"rules"}},
 		"gemini": {`
 -- gemini-extension.json --
-{"name": "p", "version": "1", "mcpServers": {"s": {"command": "node", "args": ["${extensionPath}${/}s.js"]}, "h": {"httpUrl": "https://example.com/"}}, "excludeTools": ["x"]}
-`, "Gemini CLI p 1 server=h:https://example.com/ server=s:node${PLUGIN_ROOT}/s.js", []string{"excluded tools"}},
+{"name": "p", "version": "1", "mcpServers": {"s": {"command": "node", "args": ["${extensionPath}${/}s.js"]}, "h": {"httpUrl": "https://example.com/"}}, "excludeTools": ["x"], "contextFileName": "GEMINI.md"}
+-- commands/notes/add.toml --
+description = "Adds a note."
+prompt = """
+Add {{args}} to "notes.md".
+"""
+-- commands/empty.toml --
+description = "Nothing."
+-- commands/broken.toml --
+prompt = 1
+-- commands/large.toml --
+# ` + strings.Repeat("x", 65<<10) + `
+-- commands/other.md --
+Not a command of Gemini CLI.
+`, "Gemini CLI p 1 command=p:notes:add server=h:https://example.com/ server=s:node${PLUGIN_ROOT}/s.js",
+			[]string{"excluded tools", "instructions of plugins", "empty.toml: is left out: it has no prompt", "broken.toml: is left out", "large.toml: is left out"}},
 		"several manifests": {`
 -- gemini-extension.json --
 {"name": "gemini"}

@@ -122,7 +122,7 @@ func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 	return s, err
 }
 
-// document reads a Markdown file by its path from the root, and its front matter into meta.
+// document reads a Markdown file, or a command of Gemini CLI, by its path from the root, and its front matter into meta.
 func (r *reader) document(rel string, meta any) (*frontmatter.Document, error) {
 	data, err := r.folder.read(rel, maxSkillBytes)
 	if err != nil {
@@ -131,7 +131,11 @@ func (r *reader) document(rel string, meta any) (*frontmatter.Document, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not valid UTF-8")
 	}
-	doc, err := frontmatter.Parse(data)
+	parse := frontmatter.Parse
+	if strings.EqualFold(path.Ext(rel), ".toml") {
+		parse = tomlCommand
+	}
+	doc, err := parse(data)
 	if err == nil {
 		err = doc.Decode(meta)
 	}
