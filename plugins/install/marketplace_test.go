@@ -237,6 +237,7 @@ func TestMarketplace(t *testing.T) {
 				{"name": "bare", "source": "./plugins/bare", "version": "3.1", "description": "From the entry"},
 				{"name": "added", "source": "./plugins/added", "commands": "./two.md", "mcpServers": {"a": {"command": "entry"}, "b": {"command": "node"}}},
 				{"name": "both", "source": "./plugins/both", "strict": false, "commands": "./c.md"},
+				{"name": "undefined", "source": "./plugins/plain", "strict": false, "tags": ["simple"]},
 				{"name": "lsp", "source": "./plugins/lsp", "strict": false, "lspServers": {"gopls": {"command": "gopls"}}},
 				{"name": "listed", "source": "./", "strict": false, "skills": ["./skills/second"]},
 				{"name": "hub", "source": {"source": "github", "repo": "owner/tools", "ref": "v1"}},
@@ -261,13 +262,14 @@ func TestMarketplace(t *testing.T) {
 			]}`,
 	})
 	m, err := k.Markets.Add(t.Context(), k.server.URL+"/market/.git", "/")
-	if err != nil || m.Name != "market" || len(m.Entries) != 24 || len(m.Problems) != 4 {
+	if err != nil || m.Name != "market" || len(m.Entries) != 25 || len(m.Problems) != 4 {
 		t.Fatalf("Add() = %+v, %v", m, err)
 	}
 	for name, want := range map[string]struct{ skills, commands, version, manifest string }{
 		"plain":     {"p", "plain:extra", "", ""},
 		"old-plain": {"p", "plain:extra", "", ""},
 		"rooted":    {"p", "plain:extra", "", ""},
+		"undefined": {"p", "plain:extra", "", ""},
 		"bare":      {"", "bare:go", "3.1", `{"description":"From the entry","name":"bare","version":"3.1"}`},
 		"added":     {"", "added:one added:two", "2", `{"commands":["./one.md","./two.md"],"mcpServers":{"a":{"command":"own"},"b":{"command":"node"}},"name":"added","version":"2"}`},
 		"listed":    {"second", "", "", `{"` + manifest.OnlyListed + `":true,"name":"listed","skills":["./skills/second"]}`},
@@ -293,7 +295,7 @@ func TestMarketplace(t *testing.T) {
 		text string
 	}{
 		"both":      {marketplace.ErrConflict, "commands"},
-		"lsp":       {nil, "tenon has no LSP servers"},
+		"lsp":       {manifest.ErrNoEquivalent, "tenon has no LSP servers"},
 		"other-npm": {marketplace.ErrSource, "NPM_CONFIG_REGISTRY"},
 		"changed":   {source.ErrMismatch, "SHA-256"},
 		"run":       {marketplace.ErrSource, "command to run"},

@@ -159,7 +159,7 @@ var components = []string{
 	"skills", "commands", "agents", "hooks", "mcpServers", "lspServers", "outputStyles", "workflows", "channels", "userConfig", "dependencies", "experimental",
 }
 
-// ErrConflict is returned for a plugin whose manifest names parts although its entry claims to define it alone.
+// ErrConflict is returned for a plugin whose manifest and entry both name parts although the entry claims to define it alone.
 var ErrConflict = errors.New("the marketplace and the plugin's own manifest both define its parts")
 
 // Manifest returns the manifest that the entry makes of a plugin; empty if the plugin's own is enough. own is the plugin's manifest of Claude
@@ -176,10 +176,10 @@ func (e *Entry) Manifest(own []byte, has bool) (json.RawMessage, error) {
 	}
 	adds, declared := names(e.definition), names(fields)
 	switch {
+	case has && len(adds) == 0:
+		return nil, nil
 	case !e.strict && len(declared) > 0:
 		return nil, fmt.Errorf("%w: %s of %s", ErrConflict, declared[0], manifest.ClaudeFile)
-	case e.strict && has && len(adds) == 0:
-		return nil, nil
 	}
 	merged := maps.Clone(e.definition)
 	if e.strict {
