@@ -94,7 +94,7 @@ func (r *reader) foreign(name string) error {
 	r.foreignHooks(n, manifest)
 	r.leftOut(n, manifest)
 	if len(r.p.Skills)+len(r.p.Description.Commands)+len(r.p.Description.Agents)+len(r.p.Servers) == 0 && r.p.HookFile == "" {
-		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Description.Name,
+		return fmt.Errorf("%w: %s: %s", ErrNoEquivalent, r.p.Description.Name,
 			cmp.Or(strings.Join(r.p.Warnings, "; "), "expected skills, commands, agents, MCP servers or hooks"))
 	}
 	return nil

@@ -11,6 +11,9 @@ import (
 // ErrNotBuilt is returned for a package without the files of its runtime: it may be source. It wraps sdk.ErrManifest.
 var ErrNotBuilt = fmt.Errorf("%w: not built", sdk.ErrManifest)
 
+// ErrNoEquivalent is returned for another host's plugin without a part that tenon can use. It wraps sdk.ErrManifest.
+var ErrNoEquivalent = fmt.Errorf("%w: no part of it has an equivalent in tenon", sdk.ErrManifest)
+
 // report collects the problems of one text.
 type report struct {
 	checked.Report
