@@ -30,6 +30,7 @@ var (
 	_ sdk.TodoKeeper    = (*callHost)(nil)
 	_ sdk.Subtasker     = (*callHost)(nil)
 	_ sdk.SkillFinder   = (*callHost)(nil)
+	_ sdk.RuleReader    = (*callHost)(nil)
 )
 
 // Progress publishes the state of the call. It is not stored: the result will be.
@@ -71,6 +72,11 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	}
 	r.Tool.ID, r.Tool.Origin = h.call.tool.Def.ID, h.call.tool.Origin
 	return h.turn.permit(ctx, r, h.call.tool.Def.ID, h.call.tool.Origin)
+}
+
+// Denies reports whether the rules of the session's turn deny something.
+func (h *callHost) Denies(session, key, pattern string) bool {
+	return turns{h.turn.host}.Denies(session, key, pattern)
 }
 
 // Messages returns the messages of the session since the last compaction.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -50,7 +51,7 @@ func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
 
 // findLines finds lines.
 func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolResult, error) {
-	var out grepOutput
+	out := grepOutput{denied: deniedFiles(call)}
 	dir, err := s.dir(call)
 	switch {
 	case err == nil:
@@ -76,6 +77,20 @@ type grepOutput struct {
 	matches    int
 	unreadable int
 	withheld   int // files that usually contain secrets
+	hidden     int // files with matches that denied reports
+	denied     func(path string) bool
+}
+
+// deniedFiles returns a function that reports whether a rule for the file denies reading it. Rules for all files do not count: an agent may search
+// without the tool read.
+func deniedFiles(call *sdk.ToolCall) func(path string) bool {
+	rules, ok := call.Host.(sdk.RuleReader)
+	if !ok || rules.Denies(call.SessionID, "read", ".") {
+		return func(string) bool { return false }
+	}
+	return func(path string) bool {
+		return slices.ContainsFunc(paths.Patterns(call, path), func(p string) bool { return rules.Denies(call.SessionID, "read", p) })
+	}
 }
 
 // fileMatches is the result of searching one file.
@@ -91,7 +106,11 @@ func (o *grepOutput) add(r fileMatches) (full bool) {
 		o.unreadable++
 		return false
 	}
-	if len(r.matches) > 0 {
+	switch {
+	case len(r.matches) == 0:
+	case o.denied(r.path):
+		o.hidden++
+	default:
 		o.files = append(o.files, r)
 		o.matches += len(r.matches)
 	}
@@ -126,6 +145,9 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	b.WriteString(unreadableNote(o.unreadable, "files or directories"))
 	if o.withheld > 0 {
 		fmt.Fprintf(&b, "\n(%d files such as .env were left out; name one with path to search it)", o.withheld)
+	}
+	if o.hidden > 0 {
+		fmt.Fprintf(&b, "\n(%d files were left out: the user's rules deny reading them)", o.hidden)
 	}
 	return &sdk.ToolResult{Title: pattern, Output: b.String(), Metadata: sdk.Object{"matches": shown, "truncated": truncated}}
 }

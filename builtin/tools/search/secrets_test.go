@@ -42,3 +42,40 @@ func TestGrepLeavesSecretsToRead(t *testing.T) {
 		t.Errorf("a file that was named is not searched: %s", out)
 	}
 }
+
+// rules is a host whose rules deny reading some paths.
+type rules struct {
+	sdk.ToolHost
+	denied map[string]bool
+}
+
+func (r rules) Denies(_, permission, pattern string) bool {
+	return permission == "read" && r.denied[pattern]
+}
+
+// TestGrepShowsNothingDenied holds that a search shows no lines of a file that a rule denies to read, and says so; a rule for all files is about
+// the tool read.
+func TestGrepShowsNothingDenied(t *testing.T) {
+	t.Parallel()
+	root := tree(t, map[string]string{"a/key.pem": "KEY=1", "b.go": "KEY=2"})
+	for name, c := range map[string]struct {
+		path   string
+		denied map[string]bool
+		want   [3]bool // KEY=1, KEY=2, the note
+	}{
+		"in a directory": {"", map[string]bool{"a/key.pem": true}, [3]bool{false, true, true}},
+		"by name":        {"a/key.pem", map[string]bool{"a/key.pem": true}, [3]bool{false, false, true}},
+		"all files":      {"", map[string]bool{".": true, "a/key.pem": true, "b.go": true}, [3]bool{true, true, false}},
+		"none":           {"", nil, [3]bool{true, true, false}},
+	} {
+		call := newCall(root, "grep", sdk.Object{"pattern": "KEY", "path": c.path})
+		call.Host = rules{denied: c.denied}
+		r, err := tool(t, "grep").Execute(t.Context(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [3]bool{strings.Contains(r.Output, "KEY=1"), strings.Contains(r.Output, "KEY=2"), strings.Contains(r.Output, "left out")}; got != c.want {
+			t.Errorf("%s: shown %v, want %v:\n%s", name, got, c.want, r.Output)
+		}
+	}
+}
