@@ -91,6 +91,8 @@ func (t *translator) setting(m *checked.Member) {
 			v := &m.Value.Members[i]
 			t.note(v.Offset, "env."+v.Name, "not imported: commands get the variables of your shell; export %s there", v.Name)
 		}
+	case "enabledPlugins", "extraKnownMarketplaces":
+		t.note(m.Offset, m.Name, "not imported: use tenon plugin marketplace add and tenon plugin install NAME@MARKETPLACE")
 	default:
 		t.note(m.Offset, m.Name, "not imported: tenon has no such setting")
 	}
