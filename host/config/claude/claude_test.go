@@ -17,7 +17,7 @@ const settings = `{
   "model": "claude-sonnet-4-5",
   // mine
   "permissions": {
-    "allow": ["Bash(npm run test:*)", "Bash", "Read(~/notes/**)", "Edit(src/**)", "Edit(docs/*.md)", "WebFetch(domain:go.dev)", "mcp__github", "mcp__files__read", "Task(explore)", "WebSearch"],
+    "allow": ["Bash(npm run test:*)", "Bash", "Read(~/notes/**)", "Edit(src/**)", "Edit(docs/*.md)", "Edit(~/todo.md)", "Edit(~/todo/)", "Edit(./~/x/**)", "Edit(a/**/b)", "Edit(a/**b)", "Edit(a/**/)", "WebFetch(domain:go.dev)", "mcp__github", "mcp__files__read", "Task(explore)", "WebSearch"],
     "ask": ["Bash(git push *)"],
     "deny": ["Read(./.env)", "Read(.netrc)", "Read(//etc/**)", "Bash(a?b)", "Bash(x"],
     "defaultMode": "acceptEdits",
@@ -46,6 +46,9 @@ const want = `{
     bash npm run test * allow
     bash * allow
     edit src/* allow
+    external_directory ~/todo/* allow
+    edit a/b allow
+    edit a/*/b allow
     webfetch https://go.dev/* allow
     webfetch http://go.dev/* allow
     files_read * allow
@@ -54,8 +57,8 @@ const want = `{
     read .env deny
     read .env/* deny
     read .netrc deny
-    read */.netrc deny
     read .netrc/* deny
+    read */.netrc deny
     read */.netrc/* deny
     read /etc/* deny
     external_directory /etc/* deny
@@ -92,7 +95,8 @@ func TestTranslate(t *testing.T) {
 		notes.WriteString(n.String() + "\n")
 	}
 	for _, left := range []string{
-		`line 5: permissions.allow: "WebSearch": not imported: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": not imported`, `line 5: permissions.allow: "Read(~/notes/**)": not imported`, `line 7: permissions.deny: "Bash(a?b)": not imported`, `"Bash(x": not imported: the parenthesis`,
+		`line 5: permissions.allow: "WebSearch": not imported: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": not imported`, `"Edit(~/todo.md)": not imported: tenon allows whole directories`, `"Edit(./~/x/**)": not imported`, `"Edit(a/**b)": not imported`, `"Edit(a/**/)": not imported`,
+		`line 5: permissions.allow: "Read(~/notes/**)": not imported`, `line 7: permissions.deny: "Bash(a?b)": not imported`, `"Bash(x": not imported: the parenthesis`,
 		`line 5: permissions.allow: "mcp__github": not imported: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": not imported`, "line 10: permissions.future: not imported", "line 12: env.TOKEN: not imported",
 		"line 20: mcpServers.odd: not imported", "line 22: statusLine: not imported", "line 22: enabledPlugins: not imported: use tenon plugin", "line 23: unheardOf: not imported: tenon has no such setting",
 	} {
@@ -109,12 +113,21 @@ func TestTranslate(t *testing.T) {
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"Read(**/.env)":              "read .env deny, read */.env deny, read .env/* deny, read */.env/* deny",
+		"Read(**/.env)":              "read .env deny, read .env/* deny, read */.env deny, read */.env/* deny",
 		"Read(./build)":              "read build deny, read build/* deny",
-		"Read(~/.netrc)":             "read ~/.netrc deny, read ~/.netrc/* deny, external_directory ~/.netrc/* deny",
+		"Read(src/**/*.key)":         "read src/*.key deny, read src/*.key/* deny, read src/*/*.key deny, read src/*/*.key/* deny",
+		"Read(/a/**/b/**/c*)":        "read a/b/c* deny, read a/*/b/c* deny, read a/b/*/c* deny, read a/*/b/*/c* deny",
+		"Read(~/.ssh)":               "read ~/.ssh deny, read ~/.ssh/* deny, external_directory ~/.ssh/* deny",
 		"Edit(~/.ssh/)":              "edit ~/.ssh/* deny, external_directory ~/.ssh/* deny",
-		"Edit(//**)":                 "edit * deny",
-		"Read(~/**/*.pem)":           "read *.pem deny, read */*.pem deny, read *.pem/* deny, read */*.pem/* deny",
+		"Edit(//etc/hosts)":          "edit /etc/hosts deny, edit /etc/hosts/* deny, external_directory /etc/hosts/* deny",
+		"Edit(~/note*)":              "edit ~/note* deny, external_directory ~/note*/* deny",
+		"Read(//etc/**/key)":         "read /etc/key deny, read /etc/key/* deny, external_directory /etc/key/* deny, read /etc/*/key deny, read /etc/*/key/* deny, external_directory /etc/*/key/* deny",
+		"Edit(//**)":                 "edit * deny, edit /* deny, external_directory /* deny",
+		"Read(~/)":                   "read * deny, read ~/* deny, external_directory ~/* deny",
+		"Read(//**/*.pem/)":          "read *.pem/* deny, read */*.pem/* deny, read /*.pem/* deny, external_directory /*.pem/* deny, read /*/*.pem/* deny, external_directory /*/*.pem/* deny",
+		"Read(./../x)":               "",
+		"Read(a/**/)":                "read a/* deny, read a/*/* deny",
+		"Read(**/a/**/**/**/**/b)":   "",
 		"Bash(/opt/x/*)":             "bash /opt/x/* deny",
 		"Read(../x)":                 "",
 		"Read(./*)":                  "read * deny",

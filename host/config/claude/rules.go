@@ -3,6 +3,7 @@ package claude
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -34,29 +35,24 @@ func (t *translator) permissions(n *checked.Node) {
 		}
 		for i := range list.Items {
 			item := &list.Items[i]
-			permission, patterns, reason := translateRule(item.Text, action == sdk.ActionAllow)
-			if reason != "" {
+			if reason := t.rule(item.Text, action); reason != "" {
 				t.note(item.Offset, "permissions."+string(action), "%q: not imported: %s", item.Text, reason)
-			}
-			for _, pattern := range patterns {
-				t.add(permission, pattern, action)
-				if (permission == "read" || permission == "edit") && strings.ContainsAny(pattern[:1], "/~") && strings.HasSuffix(pattern, "/*") {
-					t.add(sdk.PermissionExternalDirectory, pattern, action) // of commands, too
-				}
 			}
 		}
 	}
 }
 
-func (t *translator) add(permission, pattern string, action sdk.Action) {
-	t.out.Permission = append(t.out.Permission, sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: action})
+func (t *translator) add(action sdk.Action, permission string, patterns ...string) {
+	for _, pattern := range patterns {
+		t.out.Permission = append(t.out.Permission, sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: action})
+	}
 }
 
 func (t *translator) mode(m *checked.Member) {
 	switch m.Value.Text {
 	case "default":
 	case "acceptEdits":
-		t.add("edit", "*", sdk.ActionAllow)
+		t.add(sdk.ActionAllow, "edit", "*")
 	case "plan":
 		t.out.DefaultAgent = "plan"
 	default:
@@ -70,104 +66,129 @@ func (t *translator) directory(key string, n *checked.Node) {
 		t.note(n.Offset, key, "%q: not imported: write the absolute path, or one that begins with ~/", n.Text)
 		return
 	}
-	t.add(sdk.PermissionExternalDirectory, dir+"/*", sdk.ActionAllow)
+	t.add(sdk.ActionAllow, sdk.PermissionExternalDirectory, dir+"/*")
 }
 
-// translateRule returns the permission and the patterns for a rule such as Bash(npm run test:*), or the reason why it is not imported. A rule that
-// allows is not imported if in tenon it would allow more.
-func translateRule(text string, allow bool) (permission string, patterns []string, reason string) {
+// rule translates a rule such as Bash(npm run test:*), or returns the reason why it is not imported. A rule that allows is not imported if in tenon
+// it would allow more.
+func (t *translator) rule(text string, action sdk.Action) (reason string) {
 	tool, pattern, specific := strings.Cut(text, "(")
 	if inner, closed := strings.CutSuffix(pattern, ")"); closed {
 		pattern = inner
 	} else if specific {
-		return "", nil, "the parenthesis is not closed"
+		return "the parenthesis is not closed"
 	}
 	pattern = cmp.Or(pattern, "*")
 	if strings.ContainsAny(pattern, "?[") {
-		return "", nil, "? and [ have another meaning in patterns of tenon"
+		return "? and [ have another meaning in patterns of tenon"
 	}
 	if name, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		server, of, _ := strings.Cut(name, "__")
-		permission = server + "_" + cmp.Or(of, "*")
-		if allow && strings.Contains(permission, "*") {
-			return "", nil, "a rule for " + permission + " may also match tools of another server; allow the tools by name"
+		permission := server + "_" + cmp.Or(of, "*")
+		if action == sdk.ActionAllow && strings.Contains(permission, "*") {
+			return "a rule for " + permission + " may also match tools of another server; allow the tools by name"
 		}
-		return permission, []string{"*"}, ""
+		t.add(action, permission, "*")
+		return ""
 	}
 	switch tool {
 	case "Bash":
 		if prefix, ok := strings.CutSuffix(pattern, ":*"); ok {
 			pattern = prefix + " *" // which also matches the prefix alone
 		}
-		return "bash", []string{pattern}, ""
+		t.add(action, "bash", pattern)
 	case "Read":
-		return files("read", pattern, allow)
+		return t.files(action, "read", pattern)
 	case "Edit", "Write", "MultiEdit":
-		return files("edit", pattern, allow)
+		return t.files(action, "edit", pattern)
 	case "WebFetch":
-		patterns, reason = addresses(pattern, allow)
-		return "webfetch", patterns, reason
+		return t.addresses(action, pattern)
 	case "Glob", "Grep", "Skill", "TodoWrite":
-		return strings.ToLower(tool), []string{pattern}, ""
+		t.add(action, strings.ToLower(tool), pattern)
 	case "Task", "Agent":
 		builtin := map[string]string{"Explore": "explore", "general-purpose": "general"}
-		return "task", []string{cmp.Or(builtin[pattern], pattern)}, ""
+		t.add(action, "task", cmp.Or(builtin[pattern], pattern))
+	default:
+		return "tenon has no such tool"
 	}
-	return "", nil, "tenon has no such tool"
+	return ""
 }
 
-// files translates a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or a relative path. A name without a slash, or
-// after **/, matches files at any depth, and a directory stands for the files in it, see https://git-scm.com/docs/gitignore.
-func files(permission, pattern string, allow bool) (_ string, patterns []string, reason string) {
-	if strings.Trim(pattern, "./") == "" || strings.HasPrefix(pattern, "../") {
-		return "", nil, "it names no file of the project; an absolute path begins with //"
-	}
-	single := pattern != "*" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*")
-	if !allow && (strings.HasPrefix(pattern, "//**") || strings.HasPrefix(pattern, "~/**")) {
-		pattern = pattern[len("//"):] // the project may be there, too
-	}
-	pattern, anywhere := strings.CutPrefix(pattern, "**/")
-	pattern = strings.ReplaceAll(pattern, "**", "*")
+// maxDepths limits the **/ in a pattern: each makes two patterns of one.
+const maxDepths = 4
+
+// files translates a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or a relative path. A name without a slash matches
+// files at any depth, **/ also nothing, and a directory stands for the files in it, see https://git-scm.com/docs/gitignore.
+func (t *translator) files(action sdk.Action, permission, pattern string) (reason string) {
+	allow := action == sdk.ActionAllow
 	outside := strings.HasPrefix(pattern, "//") || strings.HasPrefix(pattern, "~/")
-	rooted := strings.Contains(strings.TrimSuffix(pattern, "/"), "/")
+	names := strings.Split(strings.TrimSuffix(pattern, "/"), "/")
+	switch {
+	case strings.Trim(pattern, "*") == "":
+		t.add(action, permission, "*")
+		return ""
+	case strings.Trim(pattern, "./") == "" || slices.Contains(names, ".."):
+		return "it names no file of the project; an absolute path begins with //"
+	case strings.Count(pattern, "**/") > maxDepths:
+		return "it has too many **"
+	case allow && outside && permission == "read":
+		return "tenon cannot allow only reading outside the project"
+	case allow && (strings.HasSuffix(pattern, "**/") || slices.ContainsFunc(names, func(name string) bool { return name != "**" && strings.Contains(name, "*") })):
+		return "its * does not match /, but tenon's does; write ** if files below are meant, too"
+	case allow && outside && !strings.HasSuffix(pattern, "/") && !strings.HasSuffix(pattern, "/**"):
+		return "tenon allows whole directories outside the project; write " + pattern + "/** if it is one"
+	case allow && !outside && (slices.Contains(names, "~") || slices.Contains(names, "$HOME")):
+		return "in tenon it may name your home directory"
+	}
+	if rest := strings.TrimLeft(pattern, "/~"); !allow && outside && (rest == "" || rest == "*" || strings.HasPrefix(rest, "**")) {
+		t.files(action, permission, rest) // the project may be there, too
+	}
+	if len(names) == 1 && !outside {
+		pattern = "**/" + pattern
+	}
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
 	if strings.HasSuffix(pattern, "/") {
-		pattern += "*"
+		pattern += "**"
 	}
-	switch {
-	case allow && outside && permission == "read":
-		return "", nil, "tenon cannot allow only reading outside the project"
-	case allow && single:
-		return "", nil, "its * does not match /, but tenon's does; write ** if files below are meant, too"
-	case allow && outside:
-		return sdk.PermissionExternalDirectory, []string{pattern}, ""
-	}
-	patterns = []string{pattern}
-	if pattern != "*" && (anywhere || !rooted) {
-		patterns = append(patterns, "*/"+pattern)
-	}
-	if !allow && !strings.HasSuffix(pattern, "*") {
-		for _, directory := range patterns {
-			patterns = append(patterns, directory+"/*")
+	parts := strings.Split(pattern, "**/")
+	patterns := parts[:1:1]
+	for _, part := range parts[1:] {
+		for i, before := range patterns {
+			patterns[i] = before + part
+			patterns = append(patterns, before+"*/"+part)
 		}
 	}
-	return permission, patterns, ""
+	for _, p := range patterns {
+		p = strings.ReplaceAll(p, "**", "*")
+		files := strings.TrimSuffix(p, "/*") + "/*" // if it is a directory
+		if !allow || !outside {
+			t.add(action, permission, p)
+		}
+		if !allow && !strings.HasSuffix(p, "*") {
+			t.add(action, permission, files)
+		}
+		if outside {
+			t.add(action, sdk.PermissionExternalDirectory, files) // of commands, too
+		}
+	}
+	return ""
 }
 
-// addresses returns the patterns for domain:example.com; unless the rule allows, those for any port, too.
-func addresses(pattern string, allow bool) (patterns []string, reason string) {
+// addresses translates domain:example.com; unless the rule allows, for any port.
+func (t *translator) addresses(action sdk.Action, pattern string) (reason string) {
 	domain, ok := strings.CutPrefix(pattern, "domain:")
 	switch {
 	case pattern == "*":
-		return []string{"*"}, ""
+		t.add(action, "webfetch", "*")
+		return ""
 	case !ok || domain == "":
-		return nil, "only domain:NAME can be translated"
+		return "only domain:NAME can be translated"
 	}
-	patterns = []string{"https://" + domain + "/*", "http://" + domain + "/*"}
-	if !allow {
-		patterns = append(patterns, "https://"+domain+":*", "http://"+domain+":*")
+	t.add(action, "webfetch", "https://"+domain+"/*", "http://"+domain+"/*")
+	if action != sdk.ActionAllow {
+		t.add(action, "webfetch", "https://"+domain+":*", "http://"+domain+":*")
 	}
-	return patterns, ""
+	return ""
 }
 
 // servers translates MCP servers.
