@@ -30,7 +30,7 @@ var (
 	_ sdk.TodoKeeper    = (*callHost)(nil)
 	_ sdk.Subtasker     = (*callHost)(nil)
 	_ sdk.SkillFinder   = (*callHost)(nil)
-	_ sdk.RuleReader    = (*callHost)(nil)
+	_ sdk.Denier        = (*callHost)(nil)
 )
 
 // Progress publishes the state of the call. It is not stored: the result will be.
@@ -74,9 +74,9 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	return h.turn.permit(ctx, r, h.call.tool.Def.ID, h.call.tool.Origin)
 }
 
-// Denies reports whether the rules of the session's turn deny something.
-func (h *callHost) Denies(session, key, pattern string) bool {
-	return turns{h.turn.host}.Denies(session, key, pattern)
+// DeniesByName implements sdk.Denier.
+func (h *callHost) DeniesByName(key, pattern string) bool {
+	return h.turn.Rules.DeniesByName(key, pattern)
 }
 
 // Messages returns the messages of the session since the last compaction.

@@ -86,6 +86,11 @@ type Questioner interface {
 	Question(ctx context.Context, questions []Question) ([][]string, error)
 }
 
+// Denier reports whether a rule of the session denies something by name, by a pattern other than *. Only tools that are compiled in have it.
+type Denier interface {
+	DeniesByName(permission, pattern string) bool
+}
+
 // TodoKeeper replaces the task list of the session.
 type TodoKeeper interface {
 	SetTodos(ctx context.Context, todos []Todo) error

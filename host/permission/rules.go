@@ -144,6 +144,16 @@ func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 	return all
 }
 
+// DeniesByName reports whether a rule denies something by name: a rule that denies everything does not count, and does not lift one that does.
+func (r *Rules) DeniesByName(permission, pattern string) bool {
+	permission, pattern = normal(permission), normal(pattern)
+	return slices.ContainsFunc(r.lists, func(l list) bool {
+		return l.decide(permission, func(one *rule) bool {
+			return one.pattern.match(pattern) && (one.Action != sdk.ActionDeny || !one.pattern.anything())
+		}).Action == sdk.ActionDeny
+	})
+}
+
 // Combine joins the actions of several patterns by the same law.
 func Combine(actions ...sdk.Action) sdk.Action {
 	if len(actions) == 0 {

@@ -188,6 +188,29 @@ func TestChild(t *testing.T) {
 	}
 }
 
+func TestDeniesByName(t *testing.T) {
+	t.Parallel()
+	named := rules("read", "keys/*", "deny")
+	for name, c := range map[string]struct {
+		rules *permission.Rules
+		want  bool
+	}{
+		"by name":                   {permission.Compile("", named), true},
+		"everything":                {permission.Compile("", rules("read", "*", "deny")), false},
+		"another name":              {permission.Compile("", rules("read", ".*", "deny", "read", "a", "deny")), false},
+		"lifted":                    {permission.Compile("", named, rules("read", "*", "allow")), false},
+		"then everything":           {permission.Compile("", named, rules("read", "*", "deny")), true},
+		"within an agent without":   {permission.Child(permission.Compile("", named), permission.Compile("", rules("read", "*", "deny"))), true},
+		"by an administrator":       {permission.Compile("", rules("read", "*", "allow")).Within(permission.Compile("", named)), true},
+		"except some":               {permission.Compile("", rules("read", "*", "deny", "read", "keys/a", "allow")), false},
+		"another permission's name": {permission.Compile("", rules("edit", "keys/*", "deny")), false},
+	} {
+		if got := c.rules.DeniesByName("read", "keys/a"); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestRemoved(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

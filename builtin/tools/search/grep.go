@@ -84,12 +84,10 @@ type grepOutput struct {
 // deniedFiles returns a function that reports whether a rule for the file denies reading it. Rules for all files do not count: an agent may search
 // without the tool read.
 func deniedFiles(call *sdk.ToolCall) func(path string) bool {
-	rules, ok := call.Host.(sdk.RuleReader)
-	if !ok || rules.Denies(call.SessionID, "read", ".") {
-		return func(string) bool { return false }
-	}
-	return func(path string) bool {
-		return slices.ContainsFunc(paths.Patterns(call, path), func(p string) bool { return rules.Denies(call.SessionID, "read", p) })
+	rules, ok := call.Host.(sdk.Denier)
+	denies := func(pattern string) bool { return ok && rules.DeniesByName("read", pattern) }
+	return func(path string) bool { // first by the text alone, without the file system
+		return denies(paths.Title(call, path)) || slices.ContainsFunc(paths.Patterns(call, path), denies)
 	}
 }
 
