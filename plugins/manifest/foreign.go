@@ -231,18 +231,16 @@ func (r *reader) texts(places []string, extension string) (out []text) {
 
 // tomlCommand reads a command of Gemini CLI, see https://geminicli.com/docs/cli/custom-commands.
 func tomlCommand(data []byte) (*frontmatter.Document, error) {
-	if len(data) > maxTOML {
-		return nil, fmt.Errorf("larger than %d bytes", maxTOML)
-	}
 	var c struct{ Description, Prompt string }
 	if err := toml.Unmarshal(data, &c); err != nil {
 		return nil, err
 	}
-	if c.Prompt == "" {
+	body := strings.TrimSpace(strings.ReplaceAll(c.Prompt, "{{args}}", "$ARGUMENTS"))
+	if body == "" {
 		return nil, errors.New("it has no prompt")
 	}
 	meta, err := json.Marshal(map[string]string{"description": c.Description})
-	return &frontmatter.Document{Meta: meta, Body: strings.ReplaceAll(c.Prompt, "{{args}}", "$ARGUMENTS")}, err
+	return &frontmatter.Document{Meta: meta, Body: body}, err
 }
 
 // slashed returns the path of a file relative to a directory above it.

@@ -218,6 +218,7 @@ Add {{args}} to "notes.md".
 """
 -- commands/empty.toml --
 description = "Nothing."
+prompt = " "
 -- commands/broken.toml --
 prompt = 1
 -- commands/large.toml --

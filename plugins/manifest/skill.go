@@ -124,16 +124,16 @@ func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 
 // document reads a Markdown file, or a command of Gemini CLI, by its path from the root, and its front matter into meta.
 func (r *reader) document(rel string, meta any) (*frontmatter.Document, error) {
-	data, err := r.folder.read(rel, maxSkillBytes)
+	parse, most := frontmatter.Parse, int64(maxSkillBytes)
+	if strings.EqualFold(path.Ext(rel), ".toml") {
+		parse, most = tomlCommand, maxTOML
+	}
+	data, err := r.folder.read(rel, most)
 	if err != nil {
 		return nil, err
 	}
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not valid UTF-8")
-	}
-	parse := frontmatter.Parse
-	if strings.EqualFold(path.Ext(rel), ".toml") {
-		parse = tomlCommand
 	}
 	doc, err := parse(data)
 	if err == nil {

@@ -88,7 +88,7 @@ func globResult(call *sdk.ToolCall, pattern string, found []foundFile, unreadabl
 	case len(found) > len(files):
 		fmt.Fprintf(&b, "\n(The newest %d of %d files. Use a more specific pattern or path to see others.)", len(files), len(found))
 	}
-	b.WriteString(unreadableNote(unreadable, "directories"))
+	b.WriteString(missing(unreadable, "directories could not be read"))
 	return &sdk.ToolResult{
 		Title:    pattern,
 		Output:   strings.TrimSuffix(b.String(), "\n"),

@@ -140,13 +140,9 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 			left--
 		}
 	}
-	b.WriteString(unreadableNote(o.unreadable, "files or directories"))
-	if o.withheld > 0 {
-		fmt.Fprintf(&b, "\n(%d files such as .env were left out; name one with path to search it)", o.withheld)
-	}
-	if o.hidden > 0 {
-		fmt.Fprintf(&b, "\n(%d files were left out: the user's rules deny reading them)", o.hidden)
-	}
+	b.WriteString(missing(o.unreadable, "files or directories could not be read"))
+	b.WriteString(missing(o.withheld, "files such as .env were left out; name one with path to search it"))
+	b.WriteString(missing(o.hidden, "files were left out: the user's rules deny reading them"))
 	return &sdk.ToolResult{Title: pattern, Output: b.String(), Metadata: sdk.Object{"matches": shown, "truncated": truncated}}
 }
 

@@ -126,10 +126,10 @@ func (s *scope) dir(call *sdk.ToolCall) (*projectfs.Dir, error) {
 // errFile is returned if the root of a search is not a directory.
 var errFile = errors.New("is a file")
 
-// unreadableNote returns a note for the model that the search is incomplete.
-func unreadableNote(n int, what string) string {
+// missing returns a note for the model that the search is incomplete; empty if n is 0.
+func missing(n int, what string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\n(%d %s could not be read)", n, what)
+	return fmt.Sprintf("\n(%d %s)", n, what)
 }
