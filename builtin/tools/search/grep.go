@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -51,12 +52,15 @@ func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
 
 // findLines finds lines.
 func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolResult, error) {
-	out := grepOutput{denied: deniedFiles(call)}
+	var out grepOutput
+	denied := deniedFiles(call, s.root)
 	dir, err := s.dir(call)
 	switch {
 	case err == nil:
 		defer dir.Close() // only read from
-		err = searchTree(ctx, call, dir, &s.scope, s.matcher, &out)
+		err = searchTree(ctx, call, dir, &s.scope, denied, s.matcher, &out)
+	case errors.Is(err, errFile) && denied(""):
+		out.denied, err = 1, nil
 	case errors.Is(err, errFile):
 		f, _, openErr := projectfs.Open(s.trusted, s.real)
 		r := searchFile(ctx, newScanner(s.matcher), s.root, f, openErr)
@@ -77,17 +81,16 @@ type grepOutput struct {
 	matches    int
 	unreadable int
 	withheld   int // files that usually contain secrets
-	hidden     int // files with matches that denied reports
-	denied     func(path string) bool
+	denied     int // files that a rule denies to read
 }
 
-// deniedFiles returns a function that reports whether a rule for the file denies reading it. Rules for all files do not count: an agent may search
-// without the tool read.
-func deniedFiles(call *sdk.ToolCall) func(path string) bool {
+// deniedFiles returns a function that reports whether a rule denies reading a file, by its path below the root; no link is on it. Rules for all
+// files do not count: an agent may search without the tool read.
+func deniedFiles(call *sdk.ToolCall, root string) func(rel string) bool {
 	rules, ok := call.Host.(sdk.Denier)
-	denies := func(pattern string) bool { return ok && rules.DeniesByName("read", pattern) }
-	return func(path string) bool { // first by the text alone, without the file system
-		return denies(paths.Title(call, path)) || slices.ContainsFunc(paths.Patterns(call, path), denies)
+	roots := paths.Patterns(call, root)
+	return func(rel string) bool {
+		return ok && slices.ContainsFunc(roots, func(root string) bool { return rules.DeniesByName("read", path.Join(root, rel)) })
 	}
 }
 
@@ -104,11 +107,7 @@ func (o *grepOutput) add(r fileMatches) (full bool) {
 		o.unreadable++
 		return false
 	}
-	switch {
-	case len(r.matches) == 0:
-	case o.denied(r.path):
-		o.hidden++
-	default:
+	if len(r.matches) > 0 {
 		o.files = append(o.files, r)
 		o.matches += len(r.matches)
 	}
@@ -142,7 +141,7 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	}
 	b.WriteString(missing(o.unreadable, "files or directories could not be read"))
 	b.WriteString(missing(o.withheld, "files such as .env were left out; name one with path to search it"))
-	b.WriteString(missing(o.hidden, "files were left out: the user's rules deny reading them"))
+	b.WriteString(missing(o.denied, "files were left out: the user's rules deny reading them"))
 	return &sdk.ToolResult{Title: pattern, Output: b.String(), Metadata: sdk.Object{"matches": shown, "truncated": truncated}}
 }
 
@@ -172,7 +171,7 @@ type job struct {
 
 // searchTree searches the files below the directory, the scope's root, in parallel and adds their matches to out in the
 // order of their paths, until out is full. No goroutine runs after it has returned.
-func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, m *matcher, out *grepOutput) error {
+func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, denied func(string) bool, m *matcher, out *grepOutput) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -190,7 +189,7 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 		})
 	}
 	var walked error // written before inOrder is closed, read after
-	var unreadable, withheld int
+	var unreadable, withheld, hidden int
 	running.Go(func() {
 		defer close(inOrder)
 		defer close(work)
@@ -200,6 +199,9 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 				return nil
 			case paths.HoldsSecrets(e.Path):
 				withheld++
+				return nil
+			case denied(e.Rel): // not searched, so that a model cannot find out what matches
+				hidden++
 				return nil
 			}
 			j := job{e.Path, e.Rel, make(chan fileMatches, 1)}
@@ -223,6 +225,7 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 	}
 	out.unreadable += unreadable
 	out.withheld += withheld
+	out.denied += hidden
 	return walked
 }
 

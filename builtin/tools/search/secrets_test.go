@@ -56,13 +56,20 @@ func (r rules) DeniesByName(permission, pattern string) bool {
 // TestGrepShowsNothingDenied holds that a search shows no lines of a file that a rule denies to read, and says so.
 func TestGrepShowsNothingDenied(t *testing.T) {
 	t.Parallel()
-	root := tree(t, map[string]string{"a/key.pem": "KEY=1", "b.go": "KEY=2"})
+	root := tree(t, map[string]string{"a/key.pem": "KEY=1", "b.go": "KEY=2", "c.go": ""})
+	if err := os.Symlink("a", filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		path   string
 		denied map[string]bool
 		want   [3]bool // KEY=1, KEY=2, the note
 	}{
 		"in a directory": {"", map[string]bool{"a/key.pem": true}, [3]bool{false, true, true}},
+		"below it":       {"a", map[string]bool{"a/key.pem": true}, [3]bool{false, false, true}},
+		"by a link":      {"link", map[string]bool{"a/key.pem": true}, [3]bool{false, false, true}},
+		"by its name":    {"link", map[string]bool{"link/key.pem": true}, [3]bool{false, false, true}},
+		"without match":  {"", map[string]bool{"c.go": true}, [3]bool{true, true, true}},
 		"by name":        {"a/key.pem", map[string]bool{"a/key.pem": true}, [3]bool{false, false, true}},
 		"none":           {"", nil, [3]bool{true, true, false}},
 	} {
