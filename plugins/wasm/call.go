@@ -14,7 +14,6 @@ type job struct {
 	by    ability.Caller     // its session is the instance's; without a session, the instance is for calls without one
 	event func([]byte) error // of a model request: takes its events
 	input pieces
-	last  bool // the session ends, and with it the instance
 }
 
 // pieces is the input of a call. They are joined in the guest's memory, which saves a copy.
@@ -144,7 +143,7 @@ func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
 		}
 	}
 	output, err := i.answer(ctx, j)
-	if i.broken || j.last {
+	if i.broken {
 		i.close()
 		p.pool.release(nested)
 	} else {

@@ -2,6 +2,7 @@ package wasm_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -91,6 +92,22 @@ func TestSharedState(t *testing.T) {
 	}
 	if len(all) != cap(seen) {
 		t.Errorf("%d calls gave %d numbers", cap(seen), len(all))
+	}
+}
+
+// The end of a session does not drop the memory that other sessions share.
+func TestSharedStateOutlivesSession(t *testing.T) {
+	t.Parallel()
+	p := counter(t, sdk.StatePlugin, wasm.Options{})
+	hook := p.(sdk.Hooker).Hooks()[0].Remote
+	for _, c := range []struct {
+		point sdk.Point
+		want  string
+	}{{sdk.PointPermissionAsk, "a"}, {sdk.PointSessionEnd, "b"}, {sdk.PointSessionEnd, "c"}} {
+		got, err := hook.HandleRemote(t.Context(), &sdk.RemoteCall{Point: c.point, Input: json.RawMessage(`{"sessionID":"one"}`)})
+		if err != nil || got.Reason != c.want {
+			t.Errorf("%s: %q, %v, want %q", c.point, got.Reason, err, c.want)
+		}
 	}
 }
 

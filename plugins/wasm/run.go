@@ -21,7 +21,7 @@ func (p *plugin) Ready() error {
 // RunHook runs hook n in the guest.
 func (p *plugin) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
 	by := ability.Caller{SessionID: remote.SessionOf(call.Input)}
-	return p.do(ctx, &job{op: guest.HookOp + uint32(n), by: by, input: hookRequest(call), last: call.Point == sdk.PointSessionEnd})
+	return p.do(ctx, &job{op: guest.HookOp + uint32(n), by: by, input: hookRequest(call)})
 }
 
 // hookRequest returns a guest.HookRequest as JSON.
