@@ -41,7 +41,7 @@ type logHandler struct {
 	line *bytes.Buffer
 }
 
-// Handle sends one line. The attributes are a copy.
+// Handle sends one line: the beginning of a long message, and no attributes if they are long. The attributes are a copy.
 func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	message := r.Message
 	r.Time, r.Message = time.Time{}, noMessage // a zero time is omitted
@@ -50,9 +50,15 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	err := h.Handler.Handle(ctx, r)
 	line := bytes.Clone(bytes.TrimSpace(h.line.Bytes()))
 	h.mu.Unlock()
-	h.send(r.Level, message, line)
+	if len(line) > maxLogged {
+		line = nil
+	}
+	h.send(r.Level, message[:min(len(message), maxLogged)], line)
 	return err
 }
+
+// maxLogged is the maximum size of a message, and of its attributes, in bytes. Hosts keep less, and end a process that sends more than MaxMessage.
+const maxLogged = 1 << 20
 
 // WithAttrs returns a handler that adds the attributes to each line.
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -34,6 +34,9 @@ func (s *server) side(id uint64) *guest.Side {
 
 // operation sends an operation to the host on behalf of the call whose token is in ctx.
 func (s *server) operation(ctx context.Context, name string, request []byte) (guest.Status, []byte, error) {
+	if err := guest.CheckSize("request", request); err != nil {
+		return 0, nil, err
+	}
 	body, err := jsontext.Marshal(struct {
 		Name    string          `json:"name"`
 		Request json.RawMessage `json:"request"`

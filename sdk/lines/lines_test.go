@@ -32,18 +32,29 @@ func TestMain(m *testing.M) {
 }
 
 func bundle() *sdk.Bundle {
+	var host sdk.Host
 	return &sdk.Bundle{
 		Info: sdk.Manifest{Name: "shout", Version: "0.1.0", Description: "answers loudly"},
-		HookList: []sdk.Hook{sdk.OnTextComplete(func(_ context.Context, _ *sdk.TextCompleteInput, v *sdk.TextCompleteValue) error {
+		HookList: []sdk.Hook{sdk.OnTextComplete(func(ctx context.Context, _ *sdk.TextCompleteInput, v *sdk.TextCompleteValue) error {
 			if v.Text == "" {
 				return errors.New("no text")
 			}
-			if v.Text == "exit" {
+			switch v.Text {
+			case "exit":
 				runtime.Goexit()
+			case "store":
+				return host.(sdk.KeyValue).Set(ctx, "large", []byte(strings.Repeat("x", 20<<20)))
+			case "log":
+				host.Logger().Info(strings.Repeat("x", 20<<20), "text", strings.Repeat("y", 20<<20))
+				return nil
 			}
 			v.Text = strings.ToUpper(v.Text)
 			return nil
 		})},
+		OnStart: func(_ context.Context, h sdk.Host) error {
+			host = h
+			return nil
+		},
 		OnClose: func(context.Context) error {
 			_, err := os.Stderr.WriteString("closed")
 			if os.Getenv(hangs) != "" {
@@ -75,6 +86,7 @@ func start(t *testing.T, env ...string) (say func(line string), hear func() stri
 		t.Fatal(err)
 	}
 	out := bufio.NewScanner(stdout)
+	out.Buffer(nil, 17<<20)
 	hear = func() string {
 		if !out.Scan() {
 			t.Fatalf("the output ended: %v", out.Err())
@@ -120,6 +132,29 @@ func TestServe(t *testing.T) {
 	if got := end(); got != "closed" {
 		t.Errorf("at the end of the connection: %q", got)
 	}
+}
+
+// A line has at most 16 MiB: the host ends a process that sends a longer one.
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	say, hear, end := start(t)
+	hook := func(text string) {
+		say(`{"jsonrpc":"2.0","id":5,"method":"hook","params":{"hook":0,"request":{"input":{},"value":{"text":"` + text + `"}}}}`)
+	}
+	say(`{"jsonrpc":"2.0","id":5,"method":"start","params":{"request":{"hooks":[{"point":"text.complete","name":"text.complete"}]}}}`)
+	hear()
+	hook("store")
+	if got := hear(); !strings.Contains(got, `"error":{`) || !strings.Contains(got, "kv.set") {
+		t.Errorf("a value of 20 MiB: %.200s", got)
+	}
+	hook("log")
+	if got := hear(); !strings.Contains(got, `"method":"log"`) {
+		t.Errorf("a message of 20 MiB: %.200s", got)
+	}
+	if got := hear(); !strings.Contains(got, `"result":null`) {
+		t.Errorf("after the message: %.200s", got)
+	}
+	end()
 }
 
 // A plugin that hangs while it is stopped does not outlive its host.
