@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -47,6 +49,23 @@ func TestStartsIn(t *testing.T) {
 			t.Errorf("%s: startsIn() = %v, want a start now: %v", name, got, c.soon)
 		}
 	}
+}
+
+// docs/mcp.md: after six failed attempts in a row, only a call starts the server.
+func TestAttempts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := New(Server{Name: "gone", Transport: TransportStdio, Command: "tenon-test-no-such-program"}, Options{Dir: t.TempDir(), Environ: []string{"PATH="}})
+		p.prepare(sdk.Project{Directory: t.TempDir()})
+		p.link = newLink(p)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go p.link.run(ctx, 0)
+		time.Sleep(24 * time.Hour)
+		if got := p.link.now().failures; got != 6 {
+			t.Errorf("%d attempts", got)
+		}
+	})
 }
 
 // A provider refuses every later request of a session with too many images.

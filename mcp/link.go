@@ -24,9 +24,8 @@ const (
 )
 
 const (
-	// firstBackoff is the wait before the second consecutive attempt; it doubles up to maxBackoff.
+	// firstBackoff is the wait before the second consecutive attempt; it doubles.
 	firstBackoff = 500 * time.Millisecond
-	maxBackoff   = time.Minute
 	// maxFailures is the number of consecutive failed starts after which only a call starts the server again.
 	maxFailures = 6
 	// retryGap is the time after a failed start during which a call does not start the server.
@@ -140,10 +139,10 @@ func backoff(inRow int) time.Duration {
 	switch {
 	case inRow == 0:
 		return 0
-	case inRow > maxFailures:
+	case inRow >= maxFailures:
 		return -1
 	}
-	d := min(firstBackoff<<(inRow-1), maxBackoff)
+	d := firstBackoff << (inRow - 1)
 	return d + rand.N(d/4+1) // spread the restarts
 }
 
