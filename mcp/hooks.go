@@ -135,12 +135,12 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	}
 	var answer struct {
 		sdk.Answer
-		Value json.RawMessage `json:"value"`
+		Value *json.RawMessage `json:"value"` // nil for null, too: libraries write it for a field that is not set
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return sdk.Answer{}, fmt.Errorf("its answer is not a JSON object with a hook's answer: %w", err)
 	}
-	if len(answer.Value) == 0 {
+	if answer.Value == nil {
 		return answer.Answer, nil
 	}
 	if len(answer.Changes) > 0 {
@@ -149,6 +149,6 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	if len(value) == 0 {
 		return sdk.Answer{}, errors.New("its answer has a value, but the hook point has none")
 	}
-	answer.Changes, err = interceptor.DiffValue(point, value, answer.Value)
+	answer.Changes, err = interceptor.DiffValue(point, value, *answer.Value)
 	return answer.Answer, err
 }

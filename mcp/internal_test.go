@@ -68,6 +68,18 @@ func TestAttempts(t *testing.T) {
 	})
 }
 
+// Libraries write null for a field that is not set. It does not clear the value.
+func TestHookAnswerWithNull(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{\"changes\":[],\"value\":null}`, `{\"value\":null}`} {
+		raw := json.RawMessage(`{"content":[{"type":"text","text":"` + text + `"}]}`)
+		answer, err := decodeHookAnswer(sdk.PointToolAfter, raw, json.RawMessage(`{"output":"x"}`))
+		if err != nil || len(answer.Changes) != 0 {
+			t.Errorf("%s: changes %v, %v", text, answer.Changes, err)
+		}
+	}
+}
+
 // A provider refuses every later request of a session with too many images.
 func TestManyAttachments(t *testing.T) {
 	t.Parallel()

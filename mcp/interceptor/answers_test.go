@@ -13,6 +13,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// A payload without the value of the point is not one that clears it.
+func TestPayloadWithoutValue(t *testing.T) {
+	t.Parallel()
+	call := &sdk.RemoteCall{Point: sdk.PointTextComplete, Value: json.RawMessage(`{"text":"a"}`)}
+	for _, payload := range []string{`{"input":{}}`, `{"input":{},"value":null}`} {
+		if changes, err := ownChanges(call, json.RawMessage(payload)); err == nil {
+			t.Errorf("%s: changes %+v", payload, changes)
+		}
+	}
+}
+
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"valid":false,"severity":"error","messages":[{"message":"m","severity":"warn"}]}`), []byte(`{"name":"a","type":"mutation","hook":{"events":["*"],"phase":"both"},"priorityHint":{"request":1e300}}`))
 	f.Add([]byte(`{"modified":true,"payload":{"name":"t","arguments":{"a":2}}}`), []byte(`{"name":"a","type":"validation","hook":{"events":["tools/call"]},"priorityHint":"high"}`))

@@ -225,7 +225,7 @@ func ownChanges(call *sdk.RemoteCall, after json.RawMessage) ([]sdk.Change, erro
 	if err := json.Unmarshal(after, &p); err != nil {
 		return nil, err
 	}
-	if len(p.Value) == 0 {
+	if len(p.Value) == 0 || jsontext.IsNull(p.Value) {
 		return nil, errors.New("the payload lacks its value")
 	}
 	return DiffValue(call.Point, call.Value, p.Value)
