@@ -53,12 +53,17 @@ func (l *Log) Write(p []byte) (int, error) {
 			l.line = append(l.line, piece[:min(len(piece), room)]...)
 		}
 		if ended {
-			l.put(l.line)
-			l.line = l.line[:0]
+			l.endLine()
 		}
 		rest = after
 	}
 	return len(p), nil
+}
+
+// endLine writes the current line; l.mu is held.
+func (l *Log) endLine() {
+	l.put(l.line)
+	l.line = l.line[:0]
 }
 
 // Print writes a line of tenon about a message of the server.
@@ -97,10 +102,13 @@ func (l *Log) open() {
 	}
 }
 
-// LastWords returns the server's last output as the end of an error, and clears it.
+// LastWords returns the server's last output as the end of an error, and clears it. It ends an unfinished line.
 func (l *Log) LastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.line) > 0 {
+		l.endLine()
+	}
 	text := strings.TrimSpace(visible.Strip(string(l.tail)))
 	l.tail = nil
 	if text == "" {
