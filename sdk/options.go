@@ -1,12 +1,13 @@
 package sdk
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // OptionsSchema returns the JSON schema of a plugin's options, given a pointer to a struct that holds their defaults. Fields have the names of
@@ -82,9 +83,7 @@ func decodeOptions(raw json.RawMessage, options any) error {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(options); err != nil {
+	if err := jsontext.DecodeStrict(raw, options); err != nil {
 		return fmt.Errorf("options: %w", err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -59,7 +60,8 @@ func ReadRecords(r io.Reader) ([]Record, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxRecord)
 	var out []Record
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
 			continue
@@ -71,20 +73,15 @@ func ReadRecords(r io.Reader) ([]Record, error) {
 		out = append(out, record)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", len(out)+1, err)
+		return nil, fmt.Errorf("line %d: %w", n, err)
 	}
 	return out, nil
 }
 
 func decodeRecord(line []byte) (Record, error) {
 	var r Record
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&r); err != nil {
+	if err := jsontext.DecodeStrict(line, &r); err != nil {
 		return Record{}, fmt.Errorf("%w: %w", ErrRecord, err)
-	}
-	if dec.InputOffset() != int64(len(line)) {
-		return Record{}, fmt.Errorf("%w: more than one JSON value in a line", ErrRecord)
 	}
 	return r, r.check()
 }

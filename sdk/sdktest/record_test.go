@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -156,6 +158,16 @@ func TestBadRecords(t *testing.T) {
 	}
 	if err := sdktest.WriteRecord(&bytes.Buffer{}, sdktest.Record{Point: "nowhere"}); !errors.Is(err, sdktest.ErrRecord) {
 		t.Errorf("WriteRecord = %v, want one that wraps %v", err, sdktest.ErrRecord)
+	}
+}
+
+// The error of the reader names the line that it could not read, also after empty lines.
+func TestReadError(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	_, err := sdktest.ReadRecords(io.MultiReader(strings.NewReader("\n\n"), iotest.ErrReader(broken)))
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("ReadRecords = %v", err)
 	}
 }
 
