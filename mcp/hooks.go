@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/mcp/protocol"
@@ -62,11 +63,7 @@ func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.
 
 // hookCall returns a request on behalf of a hook, for the session in the hook's input.
 func hookCall(c *sdk.RemoteCall) *protocol.Call {
-	var in struct {
-		SessionID string `json:"sessionID"`
-	}
-	_ = json.Unmarshal(c.Input, &in) // the host encoded an object
-	return &protocol.Call{Session: in.SessionID}
+	return &protocol.Call{Session: jsontext.StringValue(jsontext.First(c.Input, "sessionID"))}
 }
 
 // addInstructions adds the approved instructions of the server to the system prompt.

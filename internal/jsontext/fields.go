@@ -79,24 +79,22 @@ func StringValue(data []byte) string {
 	return out
 }
 
-// FirstString returns the text between the quotes of the first field of that name in the object in data; nil if it is not a string. It is a
-// guess: data may not be JSON, or have the field twice.
+// First returns the raw value of the first field of that name in the object in data, or nil, and reads no further. It is a guess: data may not be
+// JSON, or have the field twice.
+func First(data []byte, name string) (found []byte) {
+	EachField(data, func(key, value []byte) bool {
+		if string(key) == name {
+			found = value
+		}
+		return found == nil
+	})
+	return found
+}
+
+// FirstString returns the text between the quotes of the value that First returns; nil if it is not a string.
 func FirstString(data []byte, name string) []byte {
-	d := Scanner{data: data, nested: maxDepth}
-	for next := byte('{'); d.Next(next); next = ',' {
-		key, _, ok := d.Quoted()
-		if !ok || !d.Next(':') {
-			return nil
-		}
-		value, ok := d.Raw()
-		switch {
-		case !ok:
-			return nil
-		case string(key) == name && value[0] == '"':
-			return value[1 : len(value)-1]
-		case string(key) == name:
-			return nil
-		}
+	if value := First(data, name); len(value) > 0 && value[0] == '"' {
+		return value[1 : len(value)-1]
 	}
 	return nil
 }

@@ -228,33 +228,18 @@ func (t preparingTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.P
 }
 
 // SessionOf returns the session that the input of a hook belongs to; empty if none. The input names it in sessionID, or, in an event, in
-// sessionID of the properties, their info or their part.
+// sessionID of the properties, their info or their part. These fields come first, and much may follow.
 func SessionOf(input []byte) string {
 	if id := sessionID(input); id != "" {
 		return id
 	}
-	properties := member(input, "properties")
-	for _, object := range [][]byte{properties, member(properties, "info"), member(properties, "part")} {
-		if id := sessionID(object); id != "" {
-			return id
-		}
+	properties := jsontext.First(input, "properties")
+	if id := sessionID(properties); id != "" {
+		return id
 	}
-	return ""
+	return cmp.Or(sessionID(jsontext.First(properties, "info")), sessionID(jsontext.First(properties, "part")))
 }
 
-func sessionID(object []byte) (id string) {
-	_ = json.Unmarshal(member(object, "sessionID"), &id)
-	return id
-}
-
-// member returns the value of a field of a JSON object, or nil. It reads no further than necessary: the fields of interest come
-// first, and much may follow. For invalid data the result is nil or arbitrary.
-func member(object []byte, name string) (found []byte) {
-	jsontext.EachField(object, func(key, value []byte) bool {
-		if string(key) == name {
-			found = value
-		}
-		return found == nil
-	})
-	return found
+func sessionID(object []byte) string {
+	return jsontext.StringValue(jsontext.First(object, "sessionID"))
 }
