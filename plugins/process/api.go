@@ -24,11 +24,9 @@ type api interface {
 // request is a call of a process, except that of a hook.
 type request struct {
 	guest.Request
-	token   string // of the call
-	timeout uint32 // milliseconds
-
-	grants json.RawMessage // of start
-	host   string          // of start
+	timeout uint32          // milliseconds
+	grants  json.RawMessage // of start
+	host    string          // of start
 }
 
 // note is a notification of a call: progress of a tool, or an event of a model's answer.

@@ -32,7 +32,7 @@ func (g *grpcAPI) call(ctx context.Context, r *request, notify func(*note) error
 		_, err := g.client.Start(ctx, &tenonv1.StartRequest{Request: r.Body, Grants: r.grants, Host: r.host})
 		return nil, err
 	case "prepare":
-		response, err := g.client.Prepare(ctx, &tenonv1.PrepareRequest{Tool: uint32(r.Tool), Call: r.Body, Token: r.token})
+		response, err := g.client.Prepare(ctx, &tenonv1.PrepareRequest{Tool: uint32(r.Tool), Call: r.Body, Token: r.Token})
 		return response.GetResponse(), failed(err, response.GetFailure(), nil)
 	case "tool":
 		return g.tool(ctx, r, notify)
@@ -42,7 +42,7 @@ func (g *grpcAPI) call(ctx context.Context, r *request, notify func(*note) error
 		response, err := g.client.ListModels(ctx, &tenonv1.ListModelsRequest{Connection: connection(r)})
 		return response.GetModels(), failed(err, nil, response.GetError())
 	case "auth":
-		response, err := g.client.Auth(ctx, &tenonv1.AuthRequest{Request: r.Body, Token: r.token})
+		response, err := g.client.Auth(ctx, &tenonv1.AuthRequest{Request: r.Body, Token: r.Token})
 		return response.GetAnswer(), failed(err, response.GetFailure(), nil)
 	case "stop":
 		_, err := g.client.Stop(ctx, &tenonv1.StopRequest{})
@@ -53,7 +53,7 @@ func (g *grpcAPI) call(ctx context.Context, r *request, notify func(*note) error
 
 // tool runs a tool call. The error is io.EOF if it ends without a result.
 func (g *grpcAPI) tool(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {
-	stream, err := g.client.Tool(ctx, &tenonv1.ToolRequest{Tool: uint32(r.Tool), Call: r.Body, Token: r.token})
+	stream, err := g.client.Tool(ctx, &tenonv1.ToolRequest{Tool: uint32(r.Tool), Call: r.Body, Token: r.Token})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (g *grpcAPI) tool(ctx context.Context, r *request, notify func(*note) error
 
 // stream sends a request to a model.
 func (g *grpcAPI) stream(ctx context.Context, r *request, notify func(*note) error) error {
-	stream, err := g.client.Stream(ctx, &tenonv1.StreamRequest{Connection: connection(r), Request: r.Body, Token: r.token})
+	stream, err := g.client.Stream(ctx, &tenonv1.StreamRequest{Connection: connection(r), Request: r.Body, Token: r.Token})
 	if err != nil {
 		return err
 	}

@@ -40,15 +40,9 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 // Ready returns an error while the process is starting.
 func (s *supervisor) Ready() error {
 	s.mu.Lock()
-	current := s.current
-	s.mu.Unlock()
-	if current == nil {
+	defer s.mu.Unlock()
+	if s.current == nil || isDone(s.current.started) {
 		return nil
-	}
-	select {
-	case <-current.started:
-		return nil
-	default:
 	}
 	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
 }

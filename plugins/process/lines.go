@@ -80,11 +80,11 @@ func (r *request) params() map[string]any {
 	case "start":
 		return map[string]any{"request": r.Body, "grants": r.grants, "host": r.host}
 	case "tool", "prepare":
-		return map[string]any{"tool": r.Tool, "call": r.Body, "token": r.token, "timeout_ms": r.timeout}
+		return map[string]any{"tool": r.Tool, "call": r.Body, "token": r.Token, "timeout_ms": r.timeout}
 	case "auth":
-		return map[string]any{"request": r.Body, "token": r.token, "timeout_ms": r.timeout}
+		return map[string]any{"request": r.Body, "token": r.Token, "timeout_ms": r.timeout}
 	case "stream":
-		return map[string]any{"connection": connection, "request": r.Body, "token": r.token}
+		return map[string]any{"connection": connection, "request": r.Body, "token": r.Token}
 	case "list_models":
 		return map[string]any{"connection": connection}
 	}

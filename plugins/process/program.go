@@ -295,9 +295,12 @@ func (p *program) unlessEnded(f func(*exec.Cmd) error) {
 }
 
 // isOver reports whether the process ended.
-func (p *program) isOver() bool {
+func (p *program) isOver() bool { return isDone(p.ended) }
+
+// isDone reports whether a channel is closed.
+func isDone(c <-chan struct{}) bool {
 	select {
-	case <-p.ended:
+	case <-c:
 		return true
 	default:
 		return false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -107,7 +108,7 @@ func (s *supervisor) look(ctx context.Context) (*launch, time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.isClosed():
+	case isDone(s.closed):
 		return nil, 0, ErrClosed
 	case s.host == nil:
 		return nil, 0, errors.New("called before Start")
@@ -180,20 +181,10 @@ func (s *supervisor) forget(l *launch, how error) (down bool) {
 	return s.restarts.down
 }
 
-// isClosed reports whether Close was called.
-func (s *supervisor) isClosed() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
 // Close ends the process and waits for its goroutines. It may be called twice, and concurrently.
 func (s *supervisor) Close(ctx context.Context) error {
 	s.mu.Lock()
-	if !s.isClosed() {
+	if !isDone(s.closed) {
 		close(s.closed)
 	}
 	if s.current != nil {
@@ -215,7 +206,9 @@ func (s *supervisor) Call(ctx context.Context, c *remote.Call) ([]byte, error) {
 	}
 	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: c.By})
 	defer done()
-	result, err := in.api.call(ctx, &request{Request: c.Request, token: token, timeout: timeLeft(ctx)}, func(n *note) error {
+	r := &request{Request: c.Request, timeout: timeLeft(ctx)}
+	r.Token = token
+	result, err := in.api.call(ctx, r, func(n *note) error {
 		if c.Event != nil {
 			return c.Event(n.Event)
 		}
@@ -250,13 +243,8 @@ type restarts struct {
 
 // ended records that a process ended, or failed to start, at now.
 func (r *restarts) ended(now time.Time, how error) {
-	kept := r.ends[:0]
-	for _, t := range r.ends {
-		if now.Sub(t) < restartWindow {
-			kept = append(kept, t)
-		}
-	}
-	r.ends, r.last = append(kept, now), how
+	r.ends = append(slices.DeleteFunc(r.ends, func(t time.Time) bool { return now.Sub(t) >= restartWindow }), now)
+	r.last = how
 	r.down = r.down || len(r.ends) > max(r.most, 0)
 	r.after = now.Add(backoff(r.delay, len(r.ends)))
 }
