@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -25,7 +24,6 @@ type server struct {
 
 	ctx     context.Context // of all calls; they end with the connection
 	end     context.CancelFunc
-	calls   sync.WaitGroup
 	running guest.Calls
 }
 
@@ -64,11 +62,11 @@ func (s *server) handle(m *jsonline.Message) {
 		s.conn.Update(p.ID, m) // an event, or unknown
 	default:
 		ctx := s.running.Begin(s.ctx, m.ID, p.Timeout)
-		s.calls.Go(func() {
+		go func() { // ends with the call, or with the process
 			defer s.running.Cancel(m.ID)
 			result, err := s.guest.AnswerJSON(ctx, p.call(m.Method), s.side(m.ID))
 			_ = s.conn.Reply(m.ID, result, problemOf(err)) // fails if the connection has ended, which serve notices
-		})
+		}()
 	}
 }
 
