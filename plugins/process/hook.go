@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
@@ -21,13 +22,17 @@ const sendQueue = 64
 
 // RunHook runs hook n in the process.
 func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
+	request := hookRequest(call)
+	if err := guest.CheckSize("input of the hook", request); err != nil { // the process could not receive it, and would end
+		return nil, fmt.Errorf("%w; let it read fewer fields", err)
+	}
 	in, err := s.instance(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ctx, token, done := in.calls.begin(ctx, runningCall{input: call.Input})
 	defer done()
-	response, err := in.callHook(ctx, &tenonv1.HookRequest{Hook: uint32(n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
+	response, err := in.callHook(ctx, &tenonv1.HookRequest{Hook: uint32(n), Request: request, Token: token, TimeoutMs: timeLeft(ctx)})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -182,15 +183,21 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// A message that is too large is an error of the call.
-func TestHugeAnswer(t *testing.T) { eachWire(t, testHugeAnswer) }
+// A message that is too large is an error of the call, and the process continues.
+func TestHugeMessages(t *testing.T) { eachWire(t, testHugeMessages) }
 
-func testHugeAnswer(t *testing.T, w wire) {
-	p := w.started(t, process.Options{}, "plain", nil)
+func testHugeMessages(t *testing.T, w wire) {
+	p := w.started(t, process.Options{Restarts: -1}, "plain", nil)
 	if _, err := callHook(t, p, "huge"); err == nil || !strings.Contains(err.Error(), "at most 16 MiB are passed on") {
 		t.Errorf("error %.200v", err)
 	}
 	if _, err := callTool(t, p, "echo", `{"x":"`+strings.Repeat("x", 17<<20)+`"}`, nil); err == nil || !strings.Contains(err.Error(), "larger than the 16 MiB") {
+		t.Errorf("error %.200v", err)
+	}
+	hook := p.(sdk.Hooker).Hooks()[0]
+	value := json.RawMessage(`{"temperature":1,"options":{"x":"` + strings.Repeat("x", 17<<20) + `"}}`)
+	_, err := hook.Remote.HandleRemote(t.Context(), &sdk.RemoteCall{Point: hook.Point, Hook: hook.Name, Input: json.RawMessage(`{}`), Value: value})
+	if err == nil || !strings.Contains(err.Error(), "at most 16 MiB are passed on") {
 		t.Errorf("error %.200v", err)
 	}
 	if _, err := callHook(t, p, "warm"); err != nil {
