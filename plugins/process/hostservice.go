@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
@@ -147,6 +148,9 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 			continue
 		}
 		body, err := json.Marshal(event)
+		if err == nil {
+			err = guest.CheckSize("event", body) // the process could not receive it, and would end
+		}
 		if err != nil {
 			s.log.Debug("event not sent", "type", event.Type, "err", err)
 			continue

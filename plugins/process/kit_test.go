@@ -192,7 +192,11 @@ func eachWire(t *testing.T, test func(t *testing.T, w wire)) {
 // started starts a guest of this binary that speaks this wire.
 func (w wire) started(tb testing.TB, o process.Options, kind string, h *testHost) sdk.Plugin {
 	tb.Helper()
-	spec := guestSpec(tb, kind)
+	return w.startedWith(tb, o, guestSpec(tb, kind), h)
+}
+
+func (w wire) startedWith(tb testing.TB, o process.Options, spec remote.Unit, h *testHost) sdk.Plugin {
+	tb.Helper()
 	spec.Env[guestWire] = string(w)
 	if w == "stdio" {
 		o = process.LinesOnStdio(o)

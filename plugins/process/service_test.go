@@ -183,6 +183,25 @@ func TestNoise(t *testing.T) {
 	}
 }
 
+// An event that is too large for a message is left out.
+func TestHugeEvents(t *testing.T) { eachWire(t, testHugeEvents) }
+
+func testHugeEvents(t *testing.T, w wire) {
+	h := &testHost{events: make(chan sdk.Event)}
+	spec := guestSpec(t, "plain")
+	spec.Grants = []sdk.Capability{{Name: sdk.CapabilityEvents, Scope: []string{"*"}}}
+	p := w.startedWith(t, process.Options{}, spec, h)
+	go func() {
+		h.events <- sdk.Event{Type: "huge", Properties: sdk.Object{"x": strings.Repeat("x", 17<<20)}}
+		h.events <- sdk.Event{Type: "one"}
+		h.events <- sdk.Event{Type: "two"}
+	}()
+	result, err := callTool(t, p, "events", `{}`, nil)
+	if err != nil || result.Output != "one two" {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
 // A message that is too large is an error of the call, and the process continues.
 func TestHugeMessages(t *testing.T) { eachWire(t, testHugeMessages) }
 
