@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
-	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/mcp/protocol"
@@ -63,7 +62,7 @@ func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.
 
 // hookCall returns a request on behalf of a hook, for the session in the hook's input.
 func hookCall(c *sdk.RemoteCall) *protocol.Call {
-	return &protocol.Call{Session: jsontext.StringValue(jsontext.First(c.Input, "sessionID"))}
+	return &protocol.Call{Session: hookpoint.SessionOf(c.Input)}
 }
 
 // addInstructions adds the approved instructions of the server to the system prompt.

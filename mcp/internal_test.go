@@ -68,6 +68,16 @@ func TestAttempts(t *testing.T) {
 	})
 }
 
+// An event names its session in its properties.
+func TestSessionOfHook(t *testing.T) {
+	t.Parallel()
+	for _, input := range []string{`{"sessionID":"a"}`, `{"type":"session.idle","properties":{"sessionID":"a"}}`, `{"type":"message.updated","properties":{"info":{"sessionID":"a"}}}`} {
+		if got := hookCall(&sdk.RemoteCall{Input: json.RawMessage(input)}).Session; got != "a" {
+			t.Errorf("%s: session %q", input, got)
+		}
+	}
+}
+
 // Libraries write null for a field that is not set. It does not clear the value.
 func TestHookAnswerWithNull(t *testing.T) {
 	t.Parallel()

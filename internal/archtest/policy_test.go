@@ -27,7 +27,7 @@ func trees() map[string][]string {
 		"internal/jsontext":    {},
 		"internal/value":       {"internal/jsontext", "internal/jsonpointer"},
 		"internal/jsonpointer": {},
-		"internal/hookpoint":   {"sdk"},
+		"internal/hookpoint":   {"sdk", "internal/jsontext"},
 		"internal/jsonline":    {"internal/jsontext"},
 	}
 }

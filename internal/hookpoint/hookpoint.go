@@ -1,5 +1,5 @@
 // Package hookpoint is the table of hook points, with the kind, input type and value type of each. The hook engine and the carriers use
-// it.
+// it. It also finds the session in a hook's input.
 package hookpoint
 
 import (

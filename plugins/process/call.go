@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/ability"
-	"github.com/tenonhq/tenon/plugins/remote"
 )
 
 // callTable maps tokens to the calls that a process is answering. A request to the host on behalf of a call contains its token, which cannot
@@ -46,7 +46,7 @@ func (t *callTable) find(token string) (ability.Caller, bool) {
 	call, ok := t.running[token]
 	t.mu.Unlock()
 	if call.input != nil {
-		call.SessionID = remote.SessionOf(call.input)
+		call.SessionID = hookpoint.SessionOf(call.input)
 	}
 	return call.Caller, ok
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
-	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -225,21 +224,4 @@ func (t preparingTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.P
 		return nil, err
 	}
 	return response.Requests, nil
-}
-
-// SessionOf returns the session that the input of a hook belongs to; empty if none. The input names it in sessionID, or, in an event, in
-// sessionID of the properties, their info or their part. These fields come first, and much may follow.
-func SessionOf(input []byte) string {
-	if id := sessionID(input); id != "" {
-		return id
-	}
-	properties := jsontext.First(input, "properties")
-	if id := sessionID(properties); id != "" {
-		return id
-	}
-	return cmp.Or(sessionID(jsontext.First(properties, "info")), sessionID(jsontext.First(properties, "part")))
-}
-
-func sessionID(object []byte) string {
-	return jsontext.StringValue(jsontext.First(object, "sessionID"))
 }

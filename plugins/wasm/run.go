@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
@@ -20,7 +21,7 @@ func (p *plugin) Ready() error {
 
 // RunHook runs hook n in the guest.
 func (p *plugin) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
-	by := ability.Caller{SessionID: remote.SessionOf(call.Input)}
+	by := ability.Caller{SessionID: hookpoint.SessionOf(call.Input)}
 	return p.do(ctx, &job{op: guest.HookOp + uint32(n), by: by, input: hookRequest(call)})
 }
 

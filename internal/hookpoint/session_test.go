@@ -1,11 +1,11 @@
-package remote_test
+package hookpoint_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"testing"
 
-	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 )
 
 func TestSessionOf(t *testing.T) {
@@ -28,7 +28,7 @@ func TestSessionOf(t *testing.T) {
 		`null`:                            "",
 		`[{"sessionID":"no"}]`:            "",
 	} {
-		if got := remote.SessionOf([]byte(input)); got != want {
+		if got := hookpoint.SessionOf([]byte(input)); got != want {
 			t.Errorf("session of %s = %q, want %q", input, got, want)
 		}
 	}
@@ -40,7 +40,7 @@ func FuzzSessionOf(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":[{"c":"]}\\\""}]},"sessionID":"ses_1","properties":{"sessionID":"x"}}`))
 	f.Add([]byte(`{"properties":{"sessionID":"x"}}`))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		got := remote.SessionOf(input)
+		got := hookpoint.SessionOf(input)
 		var top, properties map[string]json.RawMessage
 		if !json.Valid(input) || json.Unmarshal(input, &top) != nil || duplicates(input) {
 			return
