@@ -84,14 +84,13 @@ func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, 
 	default:
 		return sdk.Hook{}, fmt.Errorf("%w: %s.onError: unknown policy %q; want skip, deny or stop", sdk.ErrManifest, where, d.OnError)
 	}
-	timeout := time.Duration(d.TimeoutMS) * time.Millisecond
-	if d.TimeoutMS < 0 || timeout > sdk.MaxHookTimeout {
-		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d; want 0 to %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, sdk.MaxHookTimeout.Milliseconds())
+	if most := sdk.MaxHookTimeout.Milliseconds(); d.TimeoutMS < 0 || d.TimeoutMS > most {
+		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d; want 0 to %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, most)
 	}
 	name := cmp.Or(d.Name, string(info.Point))
 	return sdk.Hook{
 		Point: info.Point, Name: name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
-		Before: d.Before, After: d.After, OnError: d.OnError, Timeout: timeout, Remote: h,
+		Before: d.Before, After: d.After, OnError: d.OnError, Timeout: time.Duration(d.TimeoutMS) * time.Millisecond, Remote: h,
 	}, nil
 }
 

@@ -1,10 +1,27 @@
 package hookpoint_test
 
 import (
+	"errors"
+	"math"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/sdk"
 )
+
+func TestHookTimeout(t *testing.T) {
+	t.Parallel()
+	most := sdk.MaxHookTimeout.Milliseconds()
+	for ms, ok := range map[int64]bool{
+		-1: false, 0: true, most: true, most + 1: false,
+		18_446_744_073_710: false, math.MaxInt64: false, // more than a time.Duration can hold
+	} {
+		h, err := hookpoint.Hook(&sdk.HookDescription{Point: string(sdk.PointEvent), TimeoutMS: ms}, "hooks[0]", nil)
+		if (err == nil) != ok || !ok && !errors.Is(err, sdk.ErrManifest) || ok && h.Timeout.Milliseconds() != ms {
+			t.Errorf("%d ms: %v, %v", ms, h.Timeout, err)
+		}
+	}
+}
 
 func TestOf(t *testing.T) {
 	t.Parallel()
