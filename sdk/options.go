@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -55,7 +56,8 @@ func structSchema(t reflect.Type, v reflect.Value) (map[string]any, error) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if !field.IsExported() || name == "-" {
+		flat := field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct // its fields are those of t, as in encoding/json
+		if !field.IsExported() && !flat || name == "-" {
 			continue
 		}
 		name = cmp.Or(name, field.Name)
@@ -66,6 +68,12 @@ func structSchema(t reflect.Type, v reflect.Value) (map[string]any, error) {
 		property, err := schemaOf(field.Type, value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if flat {
+			fields := property["properties"].(map[string]any)
+			maps.Copy(fields, properties) // those of t itself hide others of their names
+			properties = fields
+			continue
 		}
 		if doc := field.Tag.Get("doc"); doc != "" {
 			property["description"] = doc

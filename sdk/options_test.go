@@ -46,6 +46,34 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+type shared struct {
+	Rule  string `json:"rule"`
+	Quiet bool   `json:"quiet" doc:"says less"`
+}
+
+// The fields of an embedded struct are options like the others, as in encoding/json.
+func TestEmbeddedOptions(t *testing.T) {
+	t.Parallel()
+	got := &struct {
+		Rule int `json:"rule"`
+		shared
+	}{shared: shared{Rule: "hidden", Quiet: true}}
+	b := &sdk.Bundle{Info: sdk.Manifest{Name: "x"}, Options: got}
+	var schema struct {
+		Properties map[string]struct{ Type, Description string }
+	}
+	if err := json.Unmarshal(b.Manifest().Options, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if p := schema.Properties; len(p) != 2 || p["rule"].Type != "integer" || p["quiet"].Type != "boolean" || p["quiet"].Description != "says less" {
+		t.Errorf("properties %+v", p)
+	}
+	h := sdktest.New(b, sdktest.Options{Options: json.RawMessage(`{"rule": 1, "quiet": false}`)})
+	if err := h.Start(t.Context()); err != nil || got.Rule != 1 || got.Quiet {
+		t.Errorf("options %+v, %v", got, err)
+	}
+}
+
 func TestAddToPrompt(t *testing.T) {
 	t.Parallel()
 	hook := sdk.AddToPrompt(func(in *sdk.ChatInput) string {
