@@ -491,7 +491,7 @@ function addList(value, pointer) {
     if (segment === "*" || !isObject(at)) return;
     at = at[segment] ??= {};
   }
-  if (isObject(at)) at[last] ??= [];
+  if (last !== "*" && isObject(at)) at[last] ??= [];
 }
 
 /** Returns a copy of JSON. structuredClone takes forty times as long. */

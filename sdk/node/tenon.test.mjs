@@ -57,21 +57,39 @@ test("hooks and tools are functions", () => {
   assert.throws(() => describe({ name: "p", tools: { t: { description: "T." } } }), /tool t: run is not a function/);
 });
 
+/** Starts a plugin, given as code. Returns its process, its connection, and a function that sends a message. */
+function start(t, code) {
+  code = `import { plugin } from ${JSON.stringify(new URL("./tenon.mjs", import.meta.url).href)};\n${code}`;
+  const env = { ...process.env, TENON_PLUGIN: "tenon.v1.Plugin", TENON_LINES: "" };
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], { env, stdio: ["pipe", "ignore", "inherit", "pipe"] });
+  t.after(() => child.kill());
+  const connection = child.stdio[3];
+  return { child, connection, send: (message) => connection.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n") };
+}
+
+test("a hook that appends to lists in a map sees no key *", async (t) => {
+  const { connection, send } = start(t, `
+    const run = (input, value) => { value.temperature = Object.keys(value.options).length; };
+    plugin({ name: "p", hooks: { "chat.params": { writes: ["/temperature", "/options/*/-"], run } } });`);
+  send({ id: 1, method: "start", params: { request: { hooks: [{ point: "chat.params", name: "chat.params" }] } } });
+  send({ id: 2, method: "hook", params: { hook: 0, request: { input: {}, value: { options: {} } } } });
+  for await (const line of createInterface(connection)) {
+    const { id, result } = JSON.parse(line);
+    if (id !== 2) continue;
+    assert.deepEqual(result, { changes: [{ pointer: "/temperature", value: 0 }] });
+    break;
+  }
+});
+
 test("asynchronous calls: a late signal has ended, and an answer that is not JSON is an error", async (t) => {
-  const code = `
-    import { plugin } from ${JSON.stringify(new URL("./tenon.mjs", import.meta.url).href)};
+  const { child, connection, send } = start(t, `
     async function wait(args, call) {
       call.progress("started");
       while (!call.canceled) await new Promise(setImmediate);
       return String(call.signal.aborted);
     }
     const bad = async () => ({ output: 1n });
-    plugin({ name: "p", tools: { wait: { description: "", run: wait }, bad: { description: "", run: bad } } });`;
-  const env = { ...process.env, TENON_PLUGIN: "tenon.v1.Plugin", TENON_LINES: "" };
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code], { env, stdio: ["pipe", "ignore", "inherit", "pipe"] });
-  t.after(() => child.kill());
-  const [, , , connection] = child.stdio;
-  const send = (message) => connection.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+    plugin({ name: "p", tools: { wait: { description: "", run: wait }, bad: { description: "", run: bad } } });`);
   send({ id: 1, method: "start", params: { request: { tools: ["wait", "bad"] } } });
   send({ id: 2, method: "tool", params: { tool: 0, call: { args: {} } } });
   send({ id: 3, method: "tool", params: { tool: 1, call: { args: {} } } });
