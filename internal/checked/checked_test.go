@@ -68,7 +68,7 @@ func TestProblems(t *testing.T) {
 		"cut off":          {`{"on": `, `f:1:6: not valid JSON: it ends in the middle`},
 		"nothing":          {"", `f:1:1: not valid JSON: it ends in the middle`},
 		"byte order mark":  {"\ufeff{}", `f:1:1: begins with a byte order mark; save the file as UTF-8 without one`},
-		"not UTF-8":        {"{\"name\": \"\xff\"}", `f:1:11: not UTF-8; save the file as UTF-8`},
+		"not UTF-8":        {"{\"name\": \"\ufffd\xff\"}", `f:1:12: not UTF-8; save the file as UTF-8`},
 		"depth":            {strings.Repeat("[", 70) + strings.Repeat("]", 70), `f:1:66: nested deeper than 64 levels`},
 		"long key":         {`{"table": {"` + strings.Repeat("k", 400) + `": 1}}`, `f:1:12: table.` + strings.Repeat("k", 294) + `…: want an object, have 1`},
 		"two":              {`{"a1": 1, "b2": 2}`, "f:1:2: a1: unknown key; known here: count, id, list, name, on, open, raw, rules, share, table\nf:1:11: b2: unknown key; known here: count, id, list, name, on, open, raw, rules, share, table"},

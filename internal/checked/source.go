@@ -53,7 +53,10 @@ func (s *Source) Parse(text []byte, r *Report) *Node {
 	case bytes.HasPrefix(text, []byte("\ufeff")):
 		r.Add(s.problem(0, "", "begins with a byte order mark", "save the file as UTF-8 without one"))
 	case !utf8.Valid(text):
-		bad := bytes.IndexFunc(text, func(c rune) bool { return c == utf8.RuneError })
+		bad := 0
+		for c, size := utf8.DecodeRune(text); c != utf8.RuneError || size > 1; c, size = utf8.DecodeRune(text[bad:]) {
+			bad += size
+		}
 		r.Add(s.problem(bad, "", "not UTF-8", "save the file as UTF-8"))
 	case brackets > maxOpeners:
 		r.Add(s.problem(0, "", fmt.Sprintf("%d brackets, more than %d", brackets, maxOpeners), ""))
