@@ -149,6 +149,17 @@ func TestGuestInGo(t *testing.T) {
 		t.Parallel()
 		testGoTools(t, cache, module)
 	})
+	t.Run("models", func(t *testing.T) {
+		t.Parallel()
+		g := openGuest(t, cache, module, sdktest.New(&sdk.Bundle{}, sdktest.Options{}))
+		client, err := g.Plugin.(sdk.ProtocolSource).Protocols()[0].Open(sdk.ProviderInfo{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.(sdk.ModelLister).ListModels(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("a client without a list: %v", err)
+		}
+	})
 	t.Run("garbage", func(t *testing.T) {
 		t.Parallel()
 		testGoGarbage(t, cache, module)

@@ -3,6 +3,8 @@ package wasm
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/ability"
@@ -50,6 +52,9 @@ func (p *plugin) Call(ctx context.Context, c *remote.Call) ([]byte, error) {
 	}
 	j.input = pieces{input}
 	output, err := p.do(ctx, j)
+	if err == nil && len(output) == 0 && j.op == guest.ModelsOp {
+		err = fmt.Errorf("%w: the plugin does not list models", errors.ErrUnsupported)
+	}
 	if err != nil || len(output) == 0 {
 		return nil, err
 	}

@@ -88,7 +88,9 @@ func (i *instance) answer(op int32, input []byte) (empty bool, err error) {
 	switch {
 	case op == guest.StreamOp && err != nil: // an error of the request is part of the answer
 		answer, err = guest.StreamFailure{Error: guest.NewProviderError(err)}, nil
-	case op == guest.ModelsOp && err != nil && !errors.Is(err, guest.ErrNoMethod):
+	case op == guest.ModelsOp && errors.Is(err, guest.ErrNoMethod): // the host takes an empty answer for this
+		return true, nil
+	case op == guest.ModelsOp && err != nil:
 		answer, err = guest.ModelList{Error: guest.NewProviderError(err)}, nil
 	case op == guest.ModelsOp && err == nil:
 		answer = guest.ModelList{Models: answer.([]sdk.Model)}

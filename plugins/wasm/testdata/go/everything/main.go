@@ -48,9 +48,10 @@ func plugin() *sdk.Bundle {
 		return sdk.StopDecision{Continue: in.Continued == 0, Message: "and now?"}, nil
 	})
 	return &sdk.Bundle{
-		Info:     sdk.Manifest{Name: "everything", Version: "1.0.0", Carrier: sdk.CarrierWASM},
-		HookList: []sdk.Hook{system, text, before, gate, stop},
-		ToolList: []sdk.Tool{tool{e}},
+		Info:         sdk.Manifest{Name: "everything", Version: "1.0.0", Carrier: sdk.CarrierWASM},
+		HookList:     []sdk.Hook{system, text, before, gate, stop},
+		ToolList:     []sdk.Tool{tool{e}},
+		ProtocolList: []sdk.Protocol{{Name: "mute", Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return mute{}, nil }}},
 		OnStart: func(_ context.Context, h sdk.Host) error {
 			e.host = h
 			h.Logger().Warn("started", "project", h.Project().ID, "options", string(h.Options()))
@@ -58,6 +59,11 @@ func plugin() *sdk.Bundle {
 		},
 	}
 }
+
+// mute cannot list its models.
+type mute struct{}
+
+func (mute) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent) error) error { return nil }
 
 // tool does what its argument says and returns what came of it.
 type tool struct{ *everything }
