@@ -78,7 +78,6 @@ func TestValidate(t *testing.T) {
 		"pairs":                        {`{"prefixItems": [{"type": "string"}, {"$ref": "#"}]}`, strings.Repeat(`["a", `, 60) + "1" + strings.Repeat("]", 60), false},
 		"references at every level":    {chain(500), nested(100), true},
 		"a long list":                  {`{"items": {"type": "integer"}}`, `[` + strings.Repeat("1,", 1<<18) + `1]`, false},
-		"a long list with many types":  {`{"items": {"allOf": [` + strings.Repeat(`{"minimum": 0},`, 20) + `{"type": "integer"}]}}`, `[` + strings.Repeat("1,", 1<<18) + `1]`, true},
 		"a long text":                  {`{"properties": {"text": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}`, `{"text": "` + strings.Repeat("a", 8<<20) + `"}`, false},
 		"a long text in many branches": {branches, `"` + strings.Repeat("a", 8<<20) + `"`, true},
 		"long names":                   {`{"propertyNames": ` + branches + `}`, `{"` + strings.Repeat("a", 8<<20) + `": 1}`, true},
