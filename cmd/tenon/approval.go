@@ -175,17 +175,19 @@ func (m *wired) reload(ctx context.Context) error {
 		return errors.Join(err, set.Discard(ctx))
 	}
 	m.extensions.Store(set)
+	m.outdated = false
 	return nil
 }
 
-// refreshPlugins reloads the plugins if the user has approved pending ones, or signed in or out, in another terminal. It returns the names of
-// the approved ones.
+// refreshPlugins reloads the plugins if the user has approved pending ones, or signed in or out, in another terminal. The next call repeats a
+// reload that failed. It returns the names of the approved ones.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
-	if signedIn := m.Workspace.CredentialsChanged(); err != nil || !changed && !signedIn {
+	m.outdated = m.Workspace.CredentialsChanged() || m.outdated
+	if err != nil || !changed && !m.outdated {
 		return nil, err
 	}
 	if err := m.reload(ctx); err != nil {

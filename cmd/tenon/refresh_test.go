@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,6 +41,33 @@ func TestSignInDuringChat(t *testing.T) {
 	c.ask("hello")
 	c.want("Your key is .")
 	p.typed(t, 0, "good1", "auth", "login", "mine", "--no-test")
+	c.ask("hello")
+	c.want("Your key is Bearer good1.")
+}
+
+// TestSignInWhileAPluginIsBroken: a reload that fails is repeated, so that a chat uses the stored key once the plugin can be loaded.
+func TestSignInWhileAPluginIsBroken(t *testing.T) {
+	t.Parallel()
+	llm := fakellm.New(t)
+	llm.Handle(func(r fakellm.Request) fakellm.Reply {
+		return fakellm.Text("Your key is " + r.Header.Get("Authorization") + ".")
+	})
+	p := newProcess(t, "")
+	p.env = append(p.env, fmt.Sprintf(`TENON_CONFIG_CONTENT={"model": "mine/m1", "provider": {"mine": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q}}}}`, llm.URL()))
+	p.output(t, 0, "plugin", "new", "srv", "--carrier", "mcp", "--lang", "node")
+	p.output(t, 0, "plugin", "trust", "./srv", "--yes")
+	c := converse(t, p.command("chat", "--plugin", "srv"))
+	defer c.end()
+	c.ask("hello")
+	c.want("Your key is .")
+	p.typed(t, 0, "good1", "auth", "login", "mine", "--no-test")
+	manifest := filepath.Join(p.work, "srv", "plugin.json")
+	text, err := os.ReadFile(manifest)
+	must(t, errors.Join(err, os.WriteFile(manifest, []byte("{"), 0o644)))
+	c.ask("hello")
+	c.want("changes made in another terminal cannot be loaded")
+	c.want("Your key is .")
+	must(t, os.WriteFile(manifest, text, 0o644))
 	c.ask("hello")
 	c.want("Your key is Bearer good1.")
 }

@@ -114,11 +114,13 @@ func (w *Workspace) storedKeys() map[string]*credentials.Credential {
 }
 
 // CredentialsChanged reports whether keys and tokens of providers were stored, replaced or removed since they were last read, such as by another
-// process. Tokens of the store that were only refreshed are the same: each request reads them.
+// process. Tokens of the store that were only refreshed are the same: each request reads them. Credentials that can no longer be read are not
+// removed.
 func (w *Workspace) CredentialsChanged() bool {
-	before := w.storedKeys()
+	before := maps.Clone(w.storedKeys())
 	now, err := w.StoredKeys()
-	return err == nil && !maps.EqualFunc(before, now, func(a, b *credentials.Credential) bool {
+	maps.DeleteFunc(before, func(id string, _ *credentials.Credential) bool { return err != nil && now[id] == nil })
+	return !maps.EqualFunc(before, now, func(a, b *credentials.Credential) bool {
 		known := *a
 		if b.Source != credentials.OpencodeSource {
 			known.Access, known.Refresh, known.Expires = b.Access, b.Refresh, b.Expires

@@ -189,6 +189,10 @@ func TestCredentialsChanged(t *testing.T) {
 		{"refreshed by opencode", func() error {
 			return os.WriteFile(opencode, []byte(`{"o": {"type": "oauth", "access": "b", "refresh": "r", "expires": 99999999999999}}`), 0o600)
 		}, true},
+		{"a damaged file", func() error { return os.WriteFile(w.Credentials().Path(), []byte("{"), 0o600) }, false},
+		{"a key next to a damaged one", func() error {
+			return os.WriteFile(w.Credentials().Path(), []byte(`{"version": 1, "credentials": {"provider/p": {"type": "x"}, "provider/q": {"type": "api", "key": "k"}}}`), 0o600)
+		}, true},
 	} {
 		if err := step.change(); err != nil {
 			t.Fatal(err)
