@@ -28,7 +28,7 @@ func (c *Conn) receive(ctx context.Context, r *outgoing, raw []byte) error {
 	c.received.Add(int64(len(messages)))
 	for i := range messages {
 		m := &messages[i]
-		if !m.isAnswer() {
+		if m.Method != "" {
 			c.serve(ctx, m)
 			continue
 		}
@@ -42,9 +42,9 @@ func (c *Conn) receive(ctx context.Context, r *outgoing, raw []byte) error {
 	return nil
 }
 
-// serve handles a message that is not an answer.
+// serve handles a request or a notification.
 func (c *Conn) serve(ctx context.Context, m *message) {
-	if m.isNotification() {
+	if m.hasNoID() {
 		var params map[string]any
 		if len(m.Params) > 0 && json.Unmarshal(m.Params, &params) != nil {
 			c.dialer.Log.Print("a notification that cannot be read", m.Params)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // maxMessageBytes is the maximum size of one message of a server, enough for a resource of 10 MiB in base64.
@@ -31,24 +33,31 @@ type outgoing struct {
 
 // message is any message of the server: an answer has no method, a notification no ID.
 type message struct {
-	ID     json.RawMessage          `json:"id"`
-	Method string                   `json:"method"`
-	Params json.RawMessage          `json:"params"`
-	Result json.RawMessage          `json:"result"`
-	Error  *mcp.JSONRPCErrorDetails `json:"error"`
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *errorDetails   `json:"error"`
+}
+
+// errorDetails is the error in an answer, also one that does not follow JSON-RPC: a call must not wait for another answer.
+type errorDetails struct{ mcp.JSONRPCErrorDetails }
+
+// UnmarshalJSON keeps the message of an error whose other fields cannot be decoded, such as a code that is a string.
+func (e *errorDetails) UnmarshalJSON(data []byte) error {
+	if err := e.JSONRPCErrorDetails.UnmarshalJSON(data); err != nil && e.Message == "" {
+		e.Message = visible.Bound(string(data), 2<<10)
+	}
+	return nil
 }
 
 // wantsAnswer reports whether the message is a request.
 func (m *outgoing) wantsAnswer() bool { return m.Method != "" && m.ID != nil }
 
-func (m *message) isAnswer() bool { return m.Method == "" }
-
-// key returns the ID of a request that the message answers. Some servers return it as a string.
-func (m *message) key() string { return strings.Trim(string(m.ID), `"`) }
+// key returns the ID of a request that the message answers. Some servers return it as a string, or as 1.0.
+func (m *message) key() string { return strings.TrimSuffix(strings.Trim(string(m.ID), `"`), ".0") }
 
 func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
-
-func (m *message) isNotification() bool { return m.Method != "" && m.hasNoID() }
 
 // decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
 func decodeMessages(raw []byte) ([]message, error) {

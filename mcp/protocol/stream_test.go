@@ -28,13 +28,39 @@ func TestDecodeMessages(t *testing.T) {
 	}
 }
 
+// An answer that does not quite follow JSON-RPC answers its request.
+func TestUnusualAnswers(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`{"id": "1", "result": {}}`:                                 "",
+		`{"id": 1.0, "result": {}}`:                                 "",
+		`{"id": 1, "error": "boom"}`:                                "boom",
+		`{"id": 1, "error": {"code": "E_BOOM", "message": "boom"}}`: "boom",
+		`{"id": 1, "error": {"code": "E_BOOM"}}`:                    `{"code": "E_BOOM"}`,
+		`{"id": 1, "error": [5]}`:                                   "[5]",
+	} {
+		c := newConn(t.Context(), &Dialer{Log: NewLog("", nil)})
+		answer := make(chan *message, 1)
+		c.waiting["1"] = answer
+		err := c.receive(t.Context(), nil, []byte(raw))
+		select {
+		case m := <-answer:
+			if got := m.Error; err != nil || (got != nil) != (want != "") || got != nil && got.Message != want {
+				t.Errorf("%s: error %+v, %v; want %q", raw, got, err, want)
+			}
+		default:
+			t.Errorf("%s: no answer, %v", raw, err)
+		}
+	}
+}
+
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`[{"method":"ping","id":"a"},{"method":"n","id":null}]`))
 	f.Add([]byte(`[null]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		messages, err := decodeMessages(raw)
 		for _, m := range messages {
-			if err != nil || m.isAnswer() && m.isNotification() {
+			if err != nil {
 				t.Fatalf("%+v, %v", m, err)
 			}
 		}
