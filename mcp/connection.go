@@ -69,7 +69,7 @@ func (p *Plugin) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		c.Close()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("its tools were not listed within %s; raise its timeout if it needs longer: %w", p.server.Limit(), context.DeadlineExceeded)
+			err = fmt.Errorf("it did not list its tools in %s; %w", p.server.Limit(), protocol.ErrLate)
 		}
 		return nil, err
 	}

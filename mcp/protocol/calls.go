@@ -37,8 +37,8 @@ type Call struct {
 
 type callKey struct{}
 
-// errNoAnswer is the cause of a call that exceeded its timeout.
-var errNoAnswer = errors.New("no answer in time")
+// ErrLate is wrapped if a server exceeded its timeout, at its start or in a call. Its text is the remedy.
+var ErrLate = errors.New("raise its timeout in the configuration if it needs longer")
 
 // callOf returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
 // belong to one session. Otherwise it returns nil.
@@ -122,7 +122,7 @@ var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of w
 // watch takes note of the end of a call to a local server, which had sent a number of messages before. A stuck process never recovers and
 // may use a processor, so it is ended and restarted.
 func (c *Conn) watch(ctx context.Context, before int64, err error) {
-	late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
+	late := err != nil && (errors.Is(context.Cause(ctx), ErrLate) || errors.Is(ctx.Err(), context.DeadlineExceeded))
 	_, local := c.carrier.(*stdio)
 	switch {
 	case c.received.Load() != before:
@@ -140,11 +140,11 @@ func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, met
 	}
 	defer c.calls.End()
 	on.limit, on.token = c.dialer.Timeout, fmt.Sprintf("call-%d", c.next.Add(1))
-	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, callKey{}, on), max(MaxCallTime, on.limit), errNoAnswer)
+	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, callKey{}, on), max(MaxCallTime, on.limit), ErrLate)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	on.timer = time.AfterFunc(on.limit, func() { cancel(errNoAnswer) })
+	on.timer = time.AfterFunc(on.limit, func() { cancel(ErrLate) })
 	defer on.timer.Stop()
 	c.mu.Lock()
 	c.active = append(c.active, on)
@@ -158,8 +158,8 @@ func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, met
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})
 	c.watch(ctx, before, err)
 	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errNoAnswer):
-		return nil, fmt.Errorf("it did not answer in %s; raise its timeout if it needs longer: %w", c.dialer.Timeout, errNoAnswer)
+	case err != nil && errors.Is(context.Cause(ctx), ErrLate):
+		return nil, fmt.Errorf("it did not answer in %s; %w", c.dialer.Timeout, ErrLate)
 	case err == nil && (len(raw) == 0 || string(raw) == "null"):
 		return nil, errors.New("its answer is empty")
 	}

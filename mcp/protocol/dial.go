@@ -62,7 +62,7 @@ func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
 // may be ignored, and each start would wait for it.
 func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
 	c, err := d.open(ctx, newStdio, true)
-	if err == nil || Broken(err) || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+	if err == nil || Broken(err) || errors.Is(err, ErrLate) || ctx.Err() != nil {
 		return c, err
 	}
 	if c, modern := d.open(ctx, newStdio, false); modern == nil {
@@ -112,7 +112,7 @@ func (d *Dialer) open(ctx context.Context, carry func(*Conn) carrier, legacy boo
 		return c, nil
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("it did not %s in %s; raise its timeout if it needs longer: %w", step, d.Timeout, context.DeadlineExceeded)
+		err = fmt.Errorf("it did not %s in %s; %w", step, d.Timeout, ErrLate)
 	}
 	c.Close()
 	return nil, err
