@@ -170,6 +170,7 @@ func TestChatDialects(t *testing.T) {
 		"nulls":                {delta(`"role":"assistant","content":null,"tool_calls":null,"reasoning_content":null,"reasoning":null,"refusal":null,"function_call":null`) + delta(`"content":"x"`) + finish("stop") + chatDone, []string{"text:x", "finish:stop"}},
 		"refusal":              {delta(`"refusal":"no"`) + finish("stop") + chatDone, []string{"text:no", "finish:stop"}},
 		"other choices":        {strings.Replace(delta(`"content":"y"`), `"index":0`, `"index":1`, 1) + delta(`"content":"x"`) + finish("stop") + chatDone, []string{"text:x", "finish:stop"}},
+		"null as a call":       {delta(`"content":"x","tool_calls":[null]`) + finish("stop") + chatDone, []string{"text:x", "finish:stop"}},
 		"no index":             {call(`"id":"a","function":{"name":"read","arguments":"{"}`) + call(`"function":{"arguments":"}"}`) + call(`"id":"b","function":{"name":"grep","arguments":"{}"}`) + finish("tool_calls"), []string{"read:{}", "grep:{}", "finish:tool-calls"}},
 		"no index, no id":      {call(`"function":{"name":"read","arguments":"{}"}`) + call(`"function":{"name":"read","arguments":"{}"}`) + finish("tool_calls"), []string{"read:{}", "read:{}", "finish:tool-calls"}},
 		"all calls at index 0": {call(`"index":0,"id":"a","function":{"name":"read","arguments":"{}"}`) + call(`"index":0,"id":"b","function":{"name":"grep","arguments":"{}"}`) + finish("tool_calls"), []string{"read:{}", "grep:{}", "finish:tool-calls"}},

@@ -41,7 +41,7 @@ type deltaFields struct {
 	ReasoningDetails []map[string]json.RawMessage `json:"reasoning_details"` // OpenRouter
 	ReasoningText    string                       `json:"reasoning_text"`    // Copilot, with the following
 	Opaque           string                       `json:"reasoning_opaque"`
-	ToolCalls        []callDelta                  `json:"tool_calls"`
+	ToolCalls        []*callDelta                 `json:"tool_calls"`
 }
 
 type callDelta struct {
@@ -159,8 +159,10 @@ func (d *decoder) delta(delta *deltaFields) {
 		d.closeDetails()
 	}
 	d.thought(d.think.split(content))
-	for i := range delta.ToolCalls {
-		d.toolCall(&delta.ToolCalls[i])
+	for _, call := range delta.ToolCalls {
+		if call != nil {
+			d.toolCall(call)
+		}
 	}
 }
 
