@@ -96,6 +96,8 @@ func TestJudged(t *testing.T) {
 		"env nice -n 5 ls":              {Bash: "env nice -n 5 ls; nice -n 5 ls; ls", Always: "env *; nice *; ls *"},
 		"echo hi > out":                 {Bash: "echo hi", Always: "echo *", Edit: "deep/out"},
 		"sort -o y x":                   {Bash: "sort -o y x", Always: "sort *", Edit: "deep/y"},
+		"sort -o=y x":                   {Bash: "sort -o=y x", Always: "sort *", Edit: "deep/=y"},
+		"sort --output=y x":             {Bash: "sort --output=y x", Always: "sort *", Edit: "deep/y"},
 		"ls | tee y":                    {Bash: "ls; tee y", Always: "ls *; tee *", Edit: "deep/y"},
 		"gofmt -w x":                    {Bash: "gofmt -w x", Always: "gofmt *", Edit: "deep/x"},
 		"uniq x y":                      {Bash: "uniq x y", Always: "uniq *", Edit: "deep/y"},

@@ -252,7 +252,7 @@ func (p program) option(text string) (mark, value string, glued, known bool) {
 	if short := strings.TrimRight(name, "0123456789"); p.has("dash") && p[short] == "=" && !p.has(name) {
 		return "=", name[len(short):], true, true // -c16
 	}
-	if p.has(name) || text[1] == '-' || p.has("dash") {
+	if p.has(name) && p[name] != ">" || text[1] == '-' || p.has("dash") { // sort -o=x writes the file =x
 		return p[name], value, glued, p.has(name)
 	}
 	for i, letter := range text[1:] {
