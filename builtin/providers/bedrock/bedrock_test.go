@@ -143,7 +143,7 @@ func TestRegionNamesNoHost(t *testing.T) {
 	for _, region := range []string{"x.evil.example/", "evil.example#", "u@evil.example:443", "EU"} {
 		info := sdk.ProviderInfo{ID: "b", Key: "secret-key", Options: sdk.Object{"region": region}}
 		_, err := bedrock.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
-		if want := "provider b: options.region is " + region; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "options.region is " + region; err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("Open = %v, want %q", err, want)
 		}
 	}

@@ -363,7 +363,7 @@ func TestLocationNamesNoHost(t *testing.T) {
 	t.Parallel()
 	for _, location := range []string{"evil.example/", "evil.example#", "u@evil.example:443", "EU"} {
 		_, err := gemini.VertexAddress(location)
-		if want := "provider test: options.location is " + location; err == nil || !strings.Contains(err.Error(), want) {
+		if want := "options.location is " + location; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Setup = %v, want %q", err, want)
 		}
 	}

@@ -32,7 +32,7 @@ func newClient(info sdk.ProviderInfo, dir string) (*client, error) {
 	case info.Options["script"] == nil:
 		return c, nil
 	case !ok || path == "":
-		return nil, fmt.Errorf("provider %s: options.script is %v, want the path of a file", info.ID, info.Options["script"])
+		return nil, fmt.Errorf("options.script is %v, want the path of a file", info.Options["script"])
 	case !filepath.IsAbs(path):
 		path = filepath.Join(dir, path)
 	}

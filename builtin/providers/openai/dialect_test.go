@@ -160,7 +160,7 @@ func TestResourceNamesNoHost(t *testing.T) {
 	for name, ok := range map[string]bool{"My-Resource-1": true, "evil.example/": false, "evil.example#": false, "u@evil.example:443": false} {
 		info := sdk.ProviderInfo{ID: "a", NPM: "@ai-sdk/azure", Key: "secret-key", Options: sdk.Object{"resourceName": name}}
 		_, err := responses.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler))
-		if want := "provider a: options.resourceName is " + name; (err == nil) != ok || !ok && !strings.Contains(err.Error(), want) {
+		if want := "options.resourceName is " + name; (err == nil) != ok || !ok && !strings.Contains(err.Error(), want) {
 			t.Errorf("Open = %v, want %q", err, want)
 		}
 	}

@@ -32,7 +32,7 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, service string) (region stri
 	case info.Key != "" || info.Authorize != nil:
 		return s.region, nil, nil
 	case info.KeyOnly:
-		return "", nil, wire.KeyRequired(info, "AWS credentials")
+		return "", nil, wire.KeyRequired("AWS credentials")
 	}
 	return s.region, s.authorize, nil
 }

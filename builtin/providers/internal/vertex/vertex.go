@@ -43,7 +43,7 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 	}
 	if info.BaseURL == "" {
 		if project == "" {
-			return nil, fmt.Errorf("provider %s has no project: set provider.%s.options.project or GOOGLE_VERTEX_PROJECT", info.ID, info.ID)
+			return nil, fmt.Errorf("the project is missing: set provider.%s.options.project or GOOGLE_VERTEX_PROJECT", info.ID)
 		}
 		info.BaseURL = fmt.Sprintf("https://%s/%s/projects/%s/locations/%s/publishers/%s", Host(location), version, wire.Segment(project), wire.Segment(location), publisher)
 	}
@@ -51,7 +51,7 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 	case info.Key != "":
 		return wire.KeyHeader("x-goog-api-key", info.Key), nil
 	case info.KeyOnly:
-		return nil, wire.KeyRequired(info, "Application Default Credentials")
+		return nil, wire.KeyRequired("Application Default Credentials")
 	}
 	return (&source{}).authorize, nil
 }

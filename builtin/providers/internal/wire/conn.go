@@ -56,18 +56,18 @@ type Request struct {
 	model *sdk.ModelRequest // set by Ask
 }
 
-// Open checks the provider's address, headers and options. It does not use the network.
+// Open checks the provider's address, headers and options. It does not use the network. The host adds the provider to its errors.
 func Open(s Setup) (*Conn, error) {
 	if s.Info.BaseURL == "" {
-		return nil, fmt.Errorf("provider %s has no base URL: set provider.%s.options.baseURL", s.Info.ID, s.Info.ID)
+		return nil, fmt.Errorf("the base URL is missing: set provider.%s.options.baseURL", s.Info.ID)
 	}
 	if _, variable, ok := strings.Cut(s.Info.BaseURL, "${"); ok {
 		name, _, _ := strings.Cut(variable, "}")
-		return nil, fmt.Errorf("provider %s: its address needs %s: set this variable, or the option for it", s.Info.ID, name)
+		return nil, fmt.Errorf("its address needs %s: set this variable, or the option for it", name)
 	}
 	base, err := url.Parse(s.Info.BaseURL)
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, fmt.Errorf("provider %s: options.baseURL %q is not an http or https URL", s.Info.ID, redactURL(s.Info.BaseURL))
+		return nil, fmt.Errorf("options.baseURL %q is not an http or https URL", redactURL(s.Info.BaseURL))
 	}
 	if err := checkHeaders(s.Info); err != nil {
 		return nil, err
@@ -94,14 +94,14 @@ func Open(s Setup) (*Conn, error) {
 func checkHeaders(info sdk.ProviderInfo) error {
 	control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	if strings.ContainsFunc(info.Key, control) {
-		return fmt.Errorf("provider %s: the key contains a line end or another control character; check provider.%s.options.apiKey, or the variable that holds it", info.ID, info.ID)
+		return fmt.Errorf("the key contains a line end or another control character; check provider.%s.options.apiKey, or the variable that holds it", info.ID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(info.Headers)) {
 		if strings.ContainsFunc(info.Headers[name], control) {
-			return fmt.Errorf("provider %s: options.headers[%q] contains a line end or another control character", info.ID, name)
+			return fmt.Errorf("options.headers[%q] contains a line end or another control character", name)
 		}
 		if name == "" || strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~") != "" {
-			return fmt.Errorf("provider %s: options.headers: %q is not the name of a header", info.ID, name)
+			return fmt.Errorf("options.headers: %q is not the name of a header", name)
 		}
 	}
 	return nil

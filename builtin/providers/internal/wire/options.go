@@ -63,7 +63,7 @@ func Read[T any](r *Options, name string, kind OptionKind[T], into *T) {
 	if ok {
 		*into = value
 	} else if r.err == nil {
-		r.err = fmt.Errorf("provider %s: options.%s is %v, want %s", r.provider, name, v, kind.want)
+		r.err = fmt.Errorf("options.%s is %v, want %s", name, v, kind.want)
 	}
 }
 
@@ -71,8 +71,8 @@ func Read[T any](r *Options, name string, kind OptionKind[T], into *T) {
 func (r *Options) Err() error { return r.err }
 
 // KeyRequired returns the error for a provider with KeyOnly, but no key, that would use credentials of this machine.
-func KeyRequired(info *sdk.ProviderInfo, credentials string) error {
-	return fmt.Errorf("provider %s: a file of the project chose its address, so your %s are not used there; put the provider into your own configuration", info.ID, credentials)
+func KeyRequired(credentials string) error {
+	return fmt.Errorf("a file of the project chose its address, so your %s are not used there; put the provider into your own configuration", credentials)
 }
 
 // timeouts are the time limits of an exchange; 0 means no limit.

@@ -35,7 +35,7 @@ func (a *azure) setup(info *sdk.ProviderInfo, r *wire.Options) error {
 	}
 	if info.BaseURL == "" {
 		if resource == "" {
-			return fmt.Errorf("provider %s has no resource: set provider.%s.options.resourceName or AZURE_RESOURCE_NAME", info.ID, info.ID)
+			return fmt.Errorf("the resource is missing: set provider.%s.options.resourceName or AZURE_RESOURCE_NAME", info.ID)
 		}
 		info.BaseURL = "https://" + resource + ".openai.azure.com/openai"
 	}
