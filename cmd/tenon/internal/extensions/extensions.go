@@ -291,7 +291,7 @@ func (c *Candidate) missing() (fix string, err error) {
 	kind := "required plugin"
 	fix = `tenon plugin list shows its state; or remove "required" from its entry in plugins of tenon.json`
 	if c.Item.From == flagOrigin {
-		kind, fix = "plugin", "tenon plugin info "+visible.Word(c.From)+" shows its state"
+		kind, fix = "plugin", "correct the path, or the plugin there"
 	}
 	switch c.State {
 	case plugins.StatePending:
