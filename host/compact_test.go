@@ -17,7 +17,7 @@ import (
 
 const (
 	summaryQuestion = "user: What did we do so far?"
-	goOn            = "user: The conversation was summarised to make room. Continue with the next step in the summary; stop if everything is done."
+	goOn            = "user: The conversation was summarized to make room. Continue with the next step in the summary; stop if everything is done."
 )
 
 // tooLong is how a provider says that the conversation does not fit.
@@ -145,7 +145,7 @@ func TestCompactionMakesRoom(t *testing.T) {
 	}
 }
 
-// TestSummaryRequest looks at what the model is asked to summarise.
+// TestSummaryRequest looks at what the model is asked to summarize.
 func TestSummaryRequest(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, full(call("echo", `{"n":1}`)), full(call("echo", `{"n":2}`)), say("done")).
@@ -154,7 +154,7 @@ func TestSummaryRequest(t *testing.T) {
 	k.prompt("do it")
 	requests := m.of(sdk.PurposeCompaction)
 	for i, r := range requests {
-		if len(r.Messages) != 1 || len(r.Tools) != 0 || !slices.Equal(r.System, []string{"You summarise."}) {
+		if len(r.Messages) != 1 || len(r.Tools) != 0 || !slices.Equal(r.System, []string{"You summarize."}) {
 			t.Errorf("request %d: %d messages, %d tools, system %q; want one, none and the agent's", i, len(r.Messages), len(r.Tools), r.System)
 		}
 	}
@@ -210,7 +210,7 @@ func TestCompactionIsCapped(t *testing.T) {
 	want(t, "the next answer", "ok", textOf(k.again(id, "three")))
 }
 
-// TestPromptAloneIsTooLong has nothing that could be summarised.
+// TestPromptAloneIsTooLong has nothing that could be summarized.
 func TestPromptAloneIsTooLong(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, tooLong())
@@ -254,8 +254,8 @@ func TestManualCompactionOfAnEmptySession(t *testing.T) {
 	t.Parallel()
 	k := start(t, nil, base(newModel(t)))
 	err := k.Compact(t.Context(), k.session(), "")
-	if err == nil || !strings.Contains(err.Error(), "nothing to summarise") {
-		t.Errorf("Compact = %v, want that there is nothing to summarise", err)
+	if !errors.Is(err, host.ErrNothing) {
+		t.Errorf("Compact = %v, want %v", err, host.ErrNothing)
 	}
 }
 
@@ -422,7 +422,7 @@ func TestFailedCompaction(t *testing.T) {
 		"no text":             {[]answer{say("")}, "empty summary"},
 		"white space":         {[]answer{say(" \n")}, "empty summary"},
 		"a bad request":       {[]answer{{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "no"}}}, "no (status 400)"},
-		"too long as well":    {[]answer{tooLong()}, "too long even to be summarised"},
+		"too long as well":    {[]answer{tooLong()}, "too long even to be summarized"},
 		"failures to the end": {slices.Repeat([]answer{{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 500, Message: "down"}}}, 6), "down"},
 		"a text and a call":   {[]answer{{text: "sum", calls: []toolCall{{tool: "echo", args: "{}"}}}}, "called a tool"},
 	}
@@ -500,7 +500,7 @@ func TestCompactionHooks(t *testing.T) {
 			return nil
 		}))
 		text := m.last(sdk.PurposeCompaction).Messages[0].Content[0].Text
-		if !strings.HasSuffix(text, "Remember the milk.") || !strings.Contains(text, "Summarise the conversation") {
+		if !strings.HasSuffix(text, "Remember the milk.") || !strings.Contains(text, "Summarize the conversation") {
 			t.Errorf("prompt = %q, want ours and the hook's", text)
 		}
 	})
@@ -511,7 +511,7 @@ func TestCompactionHooks(t *testing.T) {
 			return nil
 		}))
 		text := m.last(sdk.PurposeCompaction).Messages[0].Content[0].Text
-		if !strings.HasSuffix(text, "\n\nIn one word.") || strings.Contains(text, "Summarise the conversation") {
+		if !strings.HasSuffix(text, "\n\nIn one word.") || strings.Contains(text, "Summarize the conversation") {
 			t.Errorf("prompt = %q, want the hook's alone", text)
 		}
 	})

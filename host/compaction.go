@@ -2,7 +2,7 @@ package host
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
@@ -17,7 +17,7 @@ import (
 func (t *turn) compact(ctx context.Context) (state, error) {
 	if t.msg != nil { // the request that did not fit
 		t.conv.Locked(func() {
-			t.msg.Error = &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: "the conversation is too long for the model; it is summarised"}}
+			t.msg.Error = &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: "the conversation is too long for the model; it is summarized"}}
 		})
 		t.closeStep(live.InterruptedByAbort)
 	}
@@ -26,13 +26,13 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	}
 	plan := compact.NewPlan(live.Active(t.conv.Snapshot()), t.gen.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
 	if len(plan.Covered) == 0 && t.manual {
-		return stateDone, errors.New("nothing to summarise yet")
+		return stateDone, fmt.Errorf("%w: no message to summarize", live.ErrNothing)
 	}
 	if len(plan.Covered) == 0 {
-		return stateDone, compact.TooLong("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())
+		return stateDone, compact.TooLong("nothing can be summarized: the prompt alone is too long for %s", t.Model.Ref())
 	}
 	answered, last := t.answered(), t.last
-	if err := t.summarise(ctx, plan); err != nil {
+	if err := t.summarize(ctx, plan); err != nil {
 		return stateDone, err
 	}
 	t.NoReasoning.Store(0) // it counts messages that the summary replaced
@@ -44,8 +44,8 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	return t.afterCompaction(ctx, plan)
 }
 
-// summarise asks the compaction agent for the summary and stores question and answer.
-func (t *turn) summarise(ctx context.Context, plan compact.Plan) error {
+// summarize asks the compaction agent for the summary and stores question and answer.
+func (t *turn) summarize(ctx context.Context, plan compact.Plan) error {
 	agent, err := t.gen.Agent(sdk.AgentCompaction)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 var (
 	// ErrBusy is returned if the session runs a turn.
 	ErrBusy = errors.New("session is busy")
-	// ErrNothing is returned if there is nothing to undo or redo, or no summary to remove.
+	// ErrNothing is returned if there is nothing to undo, redo or summarize, or no summary to remove.
 	ErrNothing = live.ErrNothing
 	// ErrElsewhere is returned if the session changed files of another project than the host's.
 	ErrElsewhere = undo.ErrElsewhere
@@ -76,8 +76,8 @@ func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Con
 	}
 }
 
-// Compact summarises the conversation of a session, as if it had grown too long, and waits for the summary. A turn under way continues after it. model
-// is for the summary alone; empty means the session's, or the compaction agent's. Errors: as Prompt.
+// Compact summarizes the conversation of a session, as if it had grown too long, and waits for the summary. A turn under way continues after it. model
+// is for the summary alone; empty means the session's, or the compaction agent's. Errors: ErrNothing without messages; otherwise as Prompt.
 func (h *Host) Compact(ctx context.Context, session, model string) error {
 	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil { // the turn under way continues afterwards, unchanged

@@ -80,7 +80,7 @@ func TestPluginsChangeNoRights(t *testing.T) {
 		"new agent":                {"/agent/new", `{"prompt":"Do.","description":"does"}`, true},
 		"name of a model":          {"/provider/openai/models/gpt/name", `"G"`, true},
 		"limits of another model":  {"/provider/openai/models/new", `{"limit":{"context":1000,"output":100}}`, true},
-		"when to summarise":        {"/compaction/auto", `false`, true},
+		"when to summarize":        {"/compaction/auto", `false`, true},
 		"temperature of all there": {"/agent/plan/temperature", `0.5`, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -115,7 +115,7 @@ const (
 	stateAsk                  // the model is asked ─► tool.definition, chat.*.transform, chat.params, chat.headers, text.complete
 	stateTools                // the tool calls run ─► tool.execute.before, permission.ask, tool.execute.after
 	stateDecide               // the next state is chosen
-	stateCompact              // the conversation is summarised ─► session.compacting
+	stateCompact              // the conversation is summarized ─► session.compacting
 	stateStop                 // hooks may continue the turn ─► turn.stop
 	stateDone                 // the turn ended
 )

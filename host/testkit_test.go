@@ -262,7 +262,7 @@ func base(m *model) *plugin {
 	return &plugin{name: "base", model: m, agents: []sdk.Agent{
 		{Name: sdk.AgentBuild, Mode: sdk.ModePrimary, Prompt: "You build."},
 		{Name: sdk.AgentTitle, Mode: sdk.ModePrimary, Hidden: true, Prompt: "You title."},
-		{Name: sdk.AgentCompaction, Mode: sdk.ModePrimary, Hidden: true, Prompt: "You summarise."},
+		{Name: sdk.AgentCompaction, Mode: sdk.ModePrimary, Hidden: true, Prompt: "You summarize."},
 		{Name: "helper", Mode: sdk.ModeSubagent, Prompt: "You help."},
 	}}
 }

@@ -36,7 +36,7 @@ type Config struct {
 	SubagentDepth     *int                      `json:"subagent_depth,omitempty"`     // maximum nesting of subagents; default 1
 	ToolOutput        ToolOutputConfig          `json:"tool_output,omitzero"`         // bounds of a tool's output in the conversation
 	ToolSearch        ToolSearchConfig          `json:"tool_search,omitzero"`         // when tools of plugins are hidden
-	Compaction        CompactionConfig          `json:"compaction,omitzero"`          // when and how a conversation is summarised
+	Compaction        CompactionConfig          `json:"compaction,omitzero"`          // when and how a conversation is summarized
 	Retry             RetryConfig               `json:"retry,omitzero"`               // bounds of the retries of a model request
 	Experimental      ExperimentalConfig        `json:"experimental,omitzero"`        // options that may change
 }
@@ -249,7 +249,7 @@ type ToolSearchConfig struct {
 // DefaultToolBudget is the default of ToolSearchConfig.Budget, in tokens.
 const DefaultToolBudget = 10_000
 
-// CompactionConfig configures when and how a conversation is summarised.
+// CompactionConfig configures when and how a conversation is summarized.
 type CompactionConfig struct {
 	Auto                 *bool `json:"auto,omitempty"`                   // default true; false disables it, even on overflow
 	Prune                bool  `json:"prune,omitempty"`                  // remove old tool output from requests

@@ -27,14 +27,14 @@ func usableTokens(m *sdk.Model, cfg sdk.CompactionConfig) int64 {
 	return max(0, l.Context-max(output, cfg.Reserved))
 }
 
-// Overflows reports whether a conversation that took so many tokens has to be summarised before the next
+// Overflows reports whether a conversation that took so many tokens has to be summarized before the next
 // request.
 func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, tokens sdk.Tokens) bool {
 	usable := usableTokens(m, cfg)
 	return usable > 0 && Automatic(cfg) && tokens.Sum() >= usable
 }
 
-// Automatic reports whether the host may summarise by itself.
+// Automatic reports whether the host may summarize by itself.
 func Automatic(cfg sdk.CompactionConfig) bool { return cfg.Auto == nil || *cfg.Auto }
 
 // LastTokens returns the tokens of the latest finished step of the conversation.

@@ -21,16 +21,16 @@ import (
 const MaxTries = 3
 
 // summaryPrompt asks for the summary when no hook replaces it.
-const summaryPrompt = "Summarise the conversation above so that the work can continue from your summary alone. State what the user wants, in their own words where they matter; " +
+const summaryPrompt = "Summarize the conversation above so that the work can continue from your summary alone. State what the user wants, in their own words where they matter; " +
 	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is in progress; and what comes next. " +
 	"Leave out what is finished and no longer needed. Write for the assistant that continues, under the headings Goal, Done, State, Next."
 
-// ContinuePrompt makes the model continue after its context was summarised in the middle of a turn.
-const ContinuePrompt = "The conversation was summarised to make room. Continue with the next step in the summary; stop if everything is done."
+// ContinuePrompt makes the model continue after its context was summarized in the middle of a turn.
+const ContinuePrompt = "The conversation was summarized to make room. Continue with the next step in the summary; stop if everything is done."
 
 // Plan lists the messages that a summary covers, and its verbatim tail.
 type Plan struct {
-	Covered  []sdk.MessageWithParts // the messages to summarise
+	Covered  []sdk.MessageWithParts // the messages to summarize
 	Tail     string                 // the first message kept verbatim; empty: none
 	Overflow bool
 }
@@ -112,7 +112,7 @@ func (s *Summary) Run(ctx context.Context) error {
 		return req, s.Transform(ctx, req, s.User, 0, ask, s.Ledger, nil)
 	})
 	if model.Classify(err) == model.ClassOverflow {
-		return fmt.Errorf("the conversation is too long even to be summarised: %w", err)
+		return fmt.Errorf("the conversation is too long even to be summarized: %w", err)
 	}
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func renderConversation(messages []sdk.MessageWithParts, room int64, try int) st
 // keep checks the answer, and notes on it the messages that it covers.
 func (s *Summary) keep(b *ask.Answer) error {
 	if len(b.Calls) > 0 {
-		return errors.New("the model called a tool instead of summarising the conversation")
+		return errors.New("the model called a tool instead of summarizing the conversation")
 	}
 	parts := s.Conversation.Parts(s.Msg.ID)
 	if strings.TrimSpace(live.AnswerText(parts)) == "" {

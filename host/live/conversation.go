@@ -297,6 +297,6 @@ func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change 
 var (
 	// ErrNotFound is returned for an unknown session, message, agent or request.
 	ErrNotFound = store.ErrNotFound
-	// ErrNothing is returned if there is nothing to undo or redo, or no summary to remove.
+	// ErrNothing is returned if there is nothing to undo, redo or summarize, or no summary to remove.
 	ErrNothing = errors.New("nothing to do")
 )

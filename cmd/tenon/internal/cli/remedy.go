@@ -199,7 +199,7 @@ func (w *wording) apiFix(te *host.TurnError) string {
 // hostRemedy returns the remedy for errors of the host and the stored credentials outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
 	f := Remedies{
-		{host.ErrNothing, ExitUsage, "undo needs a prompt in this session; redo needs an undone one, and works until the next prompt"},
+		{host.ErrNothing, ExitUsage, "undo and summaries need a prompt in this session; redo needs an undone one, and works until the next prompt"},
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},
