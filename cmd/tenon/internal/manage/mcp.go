@@ -103,6 +103,7 @@ func (g *group) listServers(ctx context.Context, s *extensions.Set, _ []string) 
 	return err
 }
 
+// listServer returns what the list has of a server, and of any candidate.
 func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	l := listedServer{
 		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.TrimPrefix(strings.Join(c.Lines, " "), "starts "), From: c.From,
@@ -112,7 +113,7 @@ func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 		l.Check = s.LastCheck(c)
 	}
 	if l.Approved && l.Check != nil && l.Check.Error != "" {
-		l.State = stateFailed
+		l.State, l.Why = stateFailed, "tenon mcp logs "+c.Argument()+" shows its output"
 	}
 	return l
 }

@@ -81,12 +81,12 @@ func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) e
 	var list []pluginInfo
 	var b strings.Builder
 	for _, c := range found {
-		info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
+		info := pluginInfo{listedPlugin: listed(s, c), Starts: c.Lines}
 		if c.Item != nil {
 			info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
 		}
 		list = append(list, info)
-		lines := [][2]string{{"state", string(c.State) + " " + why(c)}}
+		lines := [][2]string{{"state", string(info.State) + " " + info.Why}}
 		for _, grant := range c.Grants {
 			lines = append(lines, [2]string{"granted", grant.Name + " " + strings.Join(grant.Scope, ", ")})
 		}
@@ -257,7 +257,7 @@ type listedPlugin struct {
 	Name    string           `json:"name"`
 	Version string           `json:"version,omitempty"`
 	Carrier sdk.Carrier      `json:"carrier,omitempty"`
-	State   plugins.State    `json:"state"`
+	State   plugins.State    `json:"state"` // or stateFailed
 	From    string           `json:"from"`
 	Project bool             `json:"project"` // part of the project
 	Why     string           `json:"why,omitempty"`
@@ -297,8 +297,9 @@ func partsOf(c *extensions.Candidate) *parts {
 
 func list(s []string) []string { return append([]string{}, s...) }
 
-func listed(c *extensions.Candidate) listedPlugin {
-	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants, partsOf(c)}
+func listed(s *extensions.Set, c *extensions.Candidate) listedPlugin {
+	l := listServer(s, c)
+	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, l.State, c.From, c.Project, l.Why, c.Grants, partsOf(c)}
 }
 
 // warn prints the warnings about plugins, servers and hooks.
@@ -311,7 +312,7 @@ func (g *group) warn(s *extensions.Set) {
 func (g *group) listPlugins(_ context.Context, s *extensions.Set, _ []string) error {
 	var rows []listedPlugin
 	for _, c := range s.Candidates {
-		rows = append(rows, listed(c))
+		rows = append(rows, listed(s, c))
 	}
 	g.warn(s)
 	return cli.List(g.App, rows, cli.Listing[listedPlugin]{
