@@ -197,11 +197,12 @@ func TestSecretsStayOut(t *testing.T) {
 	p := &catalog{plugin: *base(m), list: append(base(m).Providers(), info("first", "FIRST_KEY"))}
 	p.tools = []sdk.Tool{env}
 	k := start(t, func(o *host.Options) {
-		o.Environ = []string{"PATH=/bin", "FIRST_KEY=secret", "HOME=/root", `TENON_CONFIG_CONTENT={"apiKey":"sk-123456789"}`, "MINE=sk-123456789", "SHORT=x"}
-		o.Secrets = []string{"sk-123456789", "x"}
+		o.Environ = []string{"PATH=/of/project", "FIRST_KEY=secret", "HOME=/root", `TENON_CONFIG_CONTENT={"apiKey":"sk-123456789"}`, "MINE=sk-123456789", "SHORT=x"}
+		o.UserSecrets = []string{"sk-123456789", "x"}
+		o.Secrets = append(o.UserSecrets, "/of/project")
 	}, p)
 	id, _ := k.prompt("go")
-	want(t, "environment", []string{"PATH=/bin HOME=/root SHORT=x"}, k.results(id))
+	want(t, "environment", []string{"PATH=/of/project HOME=/root SHORT=x"}, k.results(id))
 }
 
 // TestRefusedQueuedPrompt sends a prompt that cannot be used into a running turn: it fails by itself, and

@@ -85,7 +85,7 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 	m.Machine.Close, m.Machine.Reload, m.Machine.Refresh = m.close, m.reloadPlugins, m.refreshPlugins
 	options := host.Options{
 		Config: withSkills(w.Loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.Project, Store: s,
-		Plugins: slices.Concat(m.shipped, set.Plugins()), Logger: w.App.Log, Version: w.App.Version, Environ: w.App.Env, Secrets: w.Loaded.Secrets, Foreign: w.Loaded.Foreign,
+		Plugins: slices.Concat(m.shipped, set.Plugins()), Logger: w.App.Log, Version: w.App.Version, Environ: w.App.Env, Secrets: w.Loaded.Secrets, UserSecrets: w.Loaded.UserSecrets, Foreign: w.Loaded.Foreign,
 		Interactive: o.Interactive, AutoApprove: o.Auto, Quarantined: set.Quarantined(), Required: required,
 		Failures:   set.Failures(),
 		SignIn:     w.SignIn(),

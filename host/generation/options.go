@@ -22,9 +22,9 @@ type Options struct {
 	// Environ is the environment that keys are looked up in and that shell commands get, in the form of
 	// os.Environ, without the variables that hold keys.
 	Environ []string
-	// Secrets are values of the configuration, longest first. They are removed from errors, notices and the ledger, and variables that hold
-	// one are not passed to shell commands.
-	Secrets []string
+	// Secrets are values of the configuration, longest first. They are removed from errors, notices and the ledger. UserSecrets are those that
+	// the repository's files do not contain. Variables that hold one are not passed to shell commands.
+	Secrets, UserSecrets []string
 	// Foreign names the providers whose address a file of the project chose, with the place. They get no
 	// key from Environ.
 	Foreign map[string]string

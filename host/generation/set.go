@@ -58,7 +58,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	}
 	g.Models = model.New(model.Options{
 		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers,
-		Catalogs: compiledIn[sdk.ModelCatalog](g), Protocols: g.protocols, Engine: g.Engine, Environ: r.o.Environ, Secrets: r.o.Secrets, Foreign: r.o.Foreign,
+		Catalogs: compiledIn[sdk.ModelCatalog](g), Protocols: g.protocols, Engine: g.Engine, Environ: r.o.Environ, Secrets: r.o.UserSecrets, Foreign: r.o.Foreign,
 		Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth,
 	})
 	return g, nil
