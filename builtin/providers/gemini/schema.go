@@ -160,10 +160,12 @@ func allowed(in map[string]any) []any {
 
 // restored returns arguments of a call with the values of enumerations that setEnum made texts: the host checks them with the tool's own schema.
 func restored(t *sdk.ToolDefinition, args []byte) []byte {
-	var schema, v any
+	var c converter
+	var v any
 	changed := false
-	if decode(t.Parameters, &schema) == nil && decode(args, &v) == nil {
-		v = restore(schema, v, &changed)
+	sent, err := parameters(t)
+	if err == nil && sent != nil && decode(t.Parameters, &c.root) == nil && decode(args, &v) == nil {
+		v = c.restore(c.root, v, &changed)
 	}
 	if changed {
 		args, _ = json.Marshal(v) // it was JSON
@@ -171,9 +173,16 @@ func restored(t *sdk.ToolDefinition, args []byte) []byte {
 	return args
 }
 
-// restore returns a value with those of enumerations in its properties and items. It does not look into references and alternatives.
-func restore(schema, v any, changed *bool) any {
-	in, _ := schema.(map[string]any)
+// restore returns a value with those of enumerations. It ends, because parameters refuses recursive schemas.
+func (c *converter) restore(part, v any, changed *bool) any {
+	in, _ := part.(map[string]any)
+	if ref, ok := in["$ref"].(string); ok {
+		v = c.restore(c.resolve(ref), v, changed)
+	}
+	all, _ := in["allOf"].([]any)
+	for _, one := range slices.Concat(all, alternatives(in, nil)) {
+		v = c.restore(one, v, changed)
+	}
 	properties, _ := in["properties"].(map[string]any)
 	switch v := v.(type) {
 	case string:
@@ -185,11 +194,11 @@ func restore(schema, v any, changed *bool) any {
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = restore(properties[name], v[name], changed)
+			v[name] = c.restore(properties[name], v[name], changed)
 		}
 	case []any:
 		for i := range v {
-			v[i] = restore(in["items"], v[i], changed)
+			v[i] = c.restore(in["items"], v[i], changed)
 		}
 	}
 	return v
