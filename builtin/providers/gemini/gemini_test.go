@@ -386,13 +386,18 @@ func TestEnumerations(t *testing.T) {
 	t.Parallel()
 	req := wiretest.Hello()
 	req.Tools[0].Parameters = json.RawMessage(`{"properties":{"n":{"enum":[1,1000000]},"b":{"const":true},"s":{"enum":["1"]},"l":{"items":{"properties":{"n":{"enum":[2.50]}}}},"x":{},
-		"o":{"anyOf":[{"enum":[3,"4"]},{"type":"null"}]},"r":{"$ref":"#/$defs/r"}},"$defs":{"r":{"allOf":[{"enum":[5]}]}}}`)
+		"o":{"anyOf":[{"enum":[3,"4"]},{"type":"null"}]},"r":{"$ref":"#/$defs/r"},
+		"m":{"anyOf":[{"$ref":"#/$defs/b"},{"type":"null"}]},"u":{"anyOf":[{"properties":{"k":{"const":"a"},"v":{"type":"string"}}},{"$ref":"#/$defs/b"}]}},
+		"$defs":{"r":{"allOf":[{"enum":[5]}]},"b":{"properties":{"k":{"const":"b"},"v":{"enum":[6]}}}}}`)
 	for args, want := range map[string]string{
 		`{"n":"1000000","b":"true","s":"1","l":[{"n":"2.50"}],"x":"1"}`: `{"b":true,"l":[{"n":2.50}],"n":1000000,"s":"1","x":"1"}`,
 		`{"s":"1", "n":"7"}`: `{"s":"1", "n":"7"}`,
 		`{"n":1, "b":true}`:  `{"n":1, "b":true}`,
 		`{"o":"3","r":"5"}`:  `{"o":3,"r":5}`,
 		`{"o":"4", "r":"6"}`: `{"o":"4", "r":"6"}`,
+		`{"m":{"v":"6"}}`:    `{"m":{"v":6}}`,
+
+		`{"u": {"k":"a", "v":"6"}}`: `{"u": {"k":"a", "v":"6"}}`,
 	} {
 		events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), req, []byte(parts(`{"functionCall":{"name":"read","args":`+args+`}}`)+event(end)))
 		got := ""
@@ -405,14 +410,19 @@ func TestEnumerations(t *testing.T) {
 	}
 }
 
-// TestRecursiveSchema: the arguments of a tool whose schema refers to itself are passed on.
+// TestRecursiveSchema: arguments are passed on, even if the tool's schema refers to itself where parameters does not look.
 func TestRecursiveSchema(t *testing.T) {
 	t.Parallel()
-	req := wiretest.Hello()
-	req.Tools[0].Parameters = json.RawMessage(`{"allOf":[{"$ref":"#"}]}`)
-	events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), req, []byte(parts(`{"functionCall":{"name":"read","args":{"a":"1"}}}`)+event(end)))
-	if err != nil || events[1].Text != `{"a":"1"}` {
-		t.Errorf("%+v, %v", events, err)
+	for _, schema := range []string{
+		`{"allOf":[{"$ref":"#"}]}`,
+		`{"properties":{"a":{"type":"string","properties":{"b":{"$ref":"#/properties/a/properties/b"}}}}}`,
+	} {
+		req := wiretest.Hello()
+		req.Tools[0].Parameters = json.RawMessage(schema)
+		events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), req, []byte(parts(`{"functionCall":{"name":"read","args":{"a":{"b":"1"}}}}`)+event(end)))
+		if err != nil || events[1].Text != `{"a":{"b":"1"}}` {
+			t.Errorf("%s: %+v, %v", schema, events, err)
+		}
 	}
 }
 

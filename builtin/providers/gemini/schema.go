@@ -51,6 +51,8 @@ type converter struct {
 	root  map[string]any
 	parts int   // so far
 	err   error // the first
+
+	restored bool // a text became a value of an enumeration
 }
 
 func (c *converter) fail(format string, args ...any) {
@@ -72,13 +74,10 @@ func (c *converter) schema(v any, depth int) map[string]any {
 		return out
 	}
 	if ref, ok := in["$ref"].(string); ok {
-		merged := maps.Clone(in)
-		delete(merged, "$ref")
-		for name, v := range c.resolve(ref) { // it may be a reference too
-			if _, own := merged[name]; !own {
-				merged[name] = v
-			}
-		}
+		own, merged := maps.Clone(in), map[string]any{}
+		delete(own, "$ref")
+		maps.Copy(merged, c.resolve(ref)) // it may be a reference too
+		maps.Copy(merged, own)
 		return c.schema(merged, depth+1)
 	}
 	for _, name := range kept {
@@ -162,43 +161,49 @@ func allowed(in map[string]any) []any {
 func restored(t *sdk.ToolDefinition, args []byte) []byte {
 	var c converter
 	var v any
-	changed := false
-	sent, err := parameters(t)
-	if err == nil && sent != nil && decode(t.Parameters, &c.root) == nil && decode(args, &v) == nil {
-		v = c.restore(c.root, v, &changed)
+	if decode(t.Parameters, &c.root) == nil && decode(args, &v) == nil {
+		v = c.restore(c.root, v)
 	}
-	if changed {
+	if c.restored {
 		args, _ = json.Marshal(v) // it was JSON
 	}
 	return args
 }
 
-// restore returns a value with those of enumerations. It ends, because parameters refuses recursive schemas.
-func (c *converter) restore(part, v any, changed *bool) any {
+// restore returns a value with those of enumerations. It does not look into objects and lists that have several alternatives: the value may be meant
+// for any of them.
+func (c *converter) restore(part, v any) any {
 	in, _ := part.(map[string]any)
+	if c.parts++; c.parts > maxParts { // perhaps recursive
+		return v
+	}
 	if ref, ok := in["$ref"].(string); ok {
-		v = c.restore(c.resolve(ref), v, changed)
+		v = c.restore(c.resolve(ref), v)
 	}
 	all, _ := in["allOf"].([]any)
-	for _, one := range slices.Concat(all, alternatives(in, nil)) {
-		v = c.restore(one, v, changed)
+	either := slices.DeleteFunc(slices.Clone(alternatives(in, nil)), isNull)
+	if _, isText := v.(string); isText || len(either) == 1 {
+		all = slices.Concat(all, either)
+	}
+	for _, one := range all {
+		v = c.restore(one, v)
 	}
 	properties, _ := in["properties"].(map[string]any)
 	switch v := v.(type) {
 	case string:
 		for _, one := range allowed(in) {
 			if _, isText := one.(string); !isText && fmt.Sprint(one) == v {
-				*changed = true
+				c.restored = true
 				return one
 			}
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = c.restore(properties[name], v[name], changed)
+			v[name] = c.restore(properties[name], v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = c.restore(in["items"], v[i], changed)
+			v[i] = c.restore(in["items"], v[i])
 		}
 	}
 	return v
@@ -270,19 +275,23 @@ func alternatives(in map[string]any, types []any) []any {
 	return list
 }
 
+func isNull(part any) bool {
+	in, _ := part.(map[string]any)
+	return in["type"] == "null"
+}
+
 // setAnyOf sets the alternatives. A single one is merged, and null becomes nullable.
 func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
-	var variants []any
-	for _, v := range list {
-		if m, _ := v.(map[string]any); m["type"] == "null" {
-			out["nullable"] = true
-			continue
-		}
-		variants = append(variants, c.schema(v, depth+1))
+	variants := slices.DeleteFunc(slices.Clone(list), isNull)
+	if len(variants) < len(list) {
+		out["nullable"] = true
+	}
+	for i, v := range variants {
+		variants[i] = c.schema(v, depth+1)
 	}
 	if len(variants) == 1 {
 		mergeInto(out, variants[0].(map[string]any))
-	} else if variants != nil {
+	} else if len(variants) > 1 {
 		out["anyOf"] = variants
 		delete(out, "type")
 	}
