@@ -337,6 +337,8 @@ func TestBadRequest(t *testing.T) {
 	for name, test := range map[string]struct{ kind, body, want string }{
 		"the error of the call":                  {jsonType, `{"jsonrpc":"2.0","id":THIS,"error":{"code":-32602,"message":"no such thing"}}`, "no such thing"},
 		"the error of the call, about a session": {jsonType, `{"jsonrpc":"2.0","id":"THIS","error":{"code":-32602,"message":"no such session"}}`, "no such session"},
+		"the error of the call, without code":    {jsonType, `{"jsonrpc":"2.0","id":THIS,"error":{"message":"no such session"}}`, "no such session"},
+		"the error of the call, with a text":     {jsonType, `{"jsonrpc":"2.0","id":THIS,"error":{"code":"E_NONE","message":"no such session"}}`, "no such session"},
 		"an error without ID":                    {jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such thing"}}`, "no such thing"},
 		"an error with another ID":               {jsonType, `{"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"no such thing"}}`, "no such thing"},
 		"an error of no protocol":                {jsonType, `{"error":"row 7 is invalid"}`, "row 7 is invalid"},

@@ -137,7 +137,7 @@ func (e *answerError) Unwrap() error { return e.error }
 func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
-	isError := json.Unmarshal(body, &m) == nil && m.Error != nil && m.Error.Code != 0 // 0: that of another protocol
+	isError := json.Unmarshal(body, &m) == nil && m.Error != nil
 	text := strings.TrimSpace(visible.Bound(string(body), maxErrorBody))
 	switch {
 	case s.forgotten(resp.StatusCode, body) && !(isError && m.key() == string(r.ID)):
