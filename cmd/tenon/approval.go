@@ -175,22 +175,23 @@ func (m *wired) reload(ctx context.Context) error {
 		return errors.Join(err, set.Discard(ctx))
 	}
 	m.extensions.Store(set)
-	m.outdated = false
+	m.unloaded = ""
 	return nil
 }
 
 // refreshPlugins reloads the plugins if the user has approved pending ones, or signed in or out, in another terminal. The next call repeats a
-// reload that failed. It returns the names of the approved ones.
+// reload that failed, and returns the same error only after another change. refreshPlugins returns the names of the approved ones.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
-	m.outdated = m.Workspace.CredentialsChanged() || m.outdated
-	if err != nil || !changed && !m.outdated {
-		return nil, err
+	changed = m.Workspace.CredentialsChanged() || changed
+	if err == nil && (changed || m.unloaded != "") {
+		err = m.reload(ctx)
 	}
-	if err := m.reload(ctx); err != nil {
+	if err != nil && (changed || err.Error() != m.unloaded) {
+		m.unloaded = err.Error()
 		return nil, err
 	}
 	ready := m.extensions.Load().In(plugins.StateReady)

@@ -95,16 +95,15 @@ func (c *conversation) ask(prompt string) {
 	must(c.t, err)
 }
 
-// want waits for a line that contains the text.
-func (c *conversation) want(text string) {
+// want waits for a line that contains the text, and returns the lines up to it.
+func (c *conversation) want(text string) (seen []string) {
 	c.t.Helper()
 	timeout := time.After(30 * time.Second)
-	var seen []string
 	for {
 		select {
 		case line := <-c.said:
 			if seen = append(seen, line); strings.Contains(line, text) {
-				return
+				return seen
 			}
 		case <-timeout:
 			c.t.Fatalf("%q did not appear after:\n%s", text, strings.Join(seen, "\n"))

@@ -261,13 +261,17 @@ func (s *Set) In(state plugins.State) []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
 }
 
-// ApprovalsChanged reports whether tenon.lock changed since Open, if anything waits for approval.
+// ApprovalsChanged reports whether tenon.lock changed since it was last read, if anything waits for approval.
 func (s *Set) ApprovalsChanged() (bool, error) {
 	if len(s.In(plugins.StatePending)) == 0 {
 		return false, nil
 	}
 	entries, err := s.store.Read()
-	return err == nil && !reflect.DeepEqual(entries, s.entries), err
+	if err != nil || reflect.DeepEqual(entries, s.entries) {
+		return false, err
+	}
+	s.entries = entries
+	return true, nil
 }
 
 // Required returns the names of the plugins without which a run must not start: those that the configuration requires and those on the
