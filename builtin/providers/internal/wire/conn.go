@@ -218,11 +218,7 @@ func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[stri
 
 // request returns a request with all headers except the credentials that are not a key.
 func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Request, error) {
-	var content io.Reader
-	if r.Body != nil {
-		content = bytes.NewReader(r.Body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, c.url(r.Path), content)
+	req, err := http.NewRequestWithContext(ctx, method, c.url(r.Path), bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
