@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // maxMessageBytes is the maximum size of one message of a server, enough for a resource of 10 MiB in base64.
@@ -46,7 +44,7 @@ type errorDetails struct{ mcp.JSONRPCErrorDetails }
 // UnmarshalJSON keeps the message of an error whose other fields cannot be decoded, such as a code that is a string.
 func (e *errorDetails) UnmarshalJSON(data []byte) error {
 	if err := e.JSONRPCErrorDetails.UnmarshalJSON(data); err != nil && e.Message == "" {
-		e.Message = visible.Bound(string(data), 2<<10)
+		e.Message = string(data)
 	}
 	return nil
 }

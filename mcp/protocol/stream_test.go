@@ -58,11 +58,8 @@ func FuzzMessages(f *testing.F) {
 	f.Add([]byte(`[{"method":"ping","id":"a"},{"method":"n","id":null}]`))
 	f.Add([]byte(`[null]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		messages, err := decodeMessages(raw)
-		for _, m := range messages {
-			if err != nil {
-				t.Fatalf("%+v, %v", m, err)
-			}
+		if messages, err := decodeMessages(raw); len(messages) > 0 && err != nil {
+			t.Fatalf("%+v, %v", messages, err)
 		}
 	})
 }
