@@ -106,6 +106,17 @@ func TestManyAttachments(t *testing.T) {
 	}
 }
 
+// Contents behind a result that is already too large are not read.
+func TestManyContents(t *testing.T) {
+	t.Parallel()
+	unknown := `{"type":"` + strings.Repeat("a", 40) + `"},`
+	raw := `{"content":[` + strings.Repeat(unknown, maxResultText/50) + `{"type":"image","data":"aGk=","mimeType":"image/png"}]}`
+	r, err := decodeResult(json.RawMessage(raw), &Tool{Name: "t"})
+	if err != nil || len(r.Attachments) > 0 || !strings.HasSuffix(r.Output, "too large]") {
+		t.Errorf("%d attachments and %q, %v", len(r.Attachments), r.Output[max(0, len(r.Output)-100):], err)
+	}
+}
+
 func FuzzReadConfig(f *testing.F) {
 	f.Add([]byte(`{"mcpServers":{"a":{"command":"x","args":["${A:-b}"],"env":{"A":"${B}"}},"b":{"type":"sse","url":"https://x"}}}`))
 	f.Add([]byte(`{"mcpServers":{"":{},"a":null,"c":{"hooks":[{"tool":"x","point":"event"}]}}}`))

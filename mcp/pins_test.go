@@ -137,6 +137,21 @@ func TestListChanged(t *testing.T) {
 	})
 }
 
+// Lists that take too long to compare, or fill the memory if they are shown, are refused.
+func TestLargeList(t *testing.T) {
+	t.Parallel()
+	for name, schema := range map[string]string{
+		"deep": strings.Repeat("[", 300) + strings.Repeat("]", 300),
+		"long": `{"title": "` + strings.Repeat("a", 5<<20) + `"}`,
+	} {
+		tools := filepath.Join(t.TempDir(), "tools.json")
+		write(t, tools, `[{"name":"one","inputSchema":`+schema+`}]`)
+		if st := begin(t, newTestHost(t), fake(t, "plain", "TOOLS="+tools), mcp.Options{}).Status(); st.State != "failed" || !strings.Contains(st.Reason, "list its tools") {
+			t.Errorf("%s: status = %+v", name, st)
+		}
+	}
+}
+
 // Of a server that the user did not configure nothing is offered that was not approved.
 func TestForeignServerNeedsApproval(t *testing.T) {
 	t.Parallel()

@@ -78,8 +78,8 @@ func collect(raw json.RawMessage) (*builder, json.RawMessage, error) {
 		r.Structured = nil
 	}
 	b := &builder{}
-	for _, one := range r.Content {
-		b.add(one)
+	for i := 0; i < len(r.Content) && !b.full; i++ {
+		b.add(r.Content[i])
 	}
 	if b.empty() {
 		b.text(strings.ToValidUTF8(string(r.Structured), "\uFFFD"))

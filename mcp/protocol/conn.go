@@ -9,13 +9,16 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/ongoing"
 )
 
 const (
-	// maxPages and maxEntries limit the lists of a server.
-	maxPages   = 100
-	maxEntries = 2000
+	// maxPages, maxEntries, maxListBytes and maxNesting limit the lists of a server, which are compared, shown and sent to a model.
+	maxPages     = 100
+	maxEntries   = 2000
+	maxListBytes = 4 << 20
+	maxNesting   = 256 // objects and arrays in an entry
 )
 
 // Conn is one connection. It is safe for concurrent use.
@@ -78,7 +81,7 @@ func (c *Conn) List(ctx context.Context, what string) ([]json.RawMessage, error)
 // ListOf is List for a method whose answer has the list under another name.
 func (c *Conn) ListOf(ctx context.Context, method, field string) ([]json.RawMessage, error) {
 	var out []json.RawMessage
-	cursor := ""
+	cursor, size := "", 0
 	for range maxPages {
 		params := map[string]any{}
 		if cursor != "" {
@@ -94,6 +97,9 @@ func (c *Conn) ListOf(ctx context.Context, method, field string) ([]json.RawMess
 			return nil, fmt.Errorf("list its %s: missing list %q in the answer", field, field)
 		}
 		for _, e := range elements {
+			if size += len(e); size > maxListBytes || jsontext.Deeper(e, maxNesting) {
+				return nil, fmt.Errorf("list its %s: more than %d MiB, or an entry nested deeper than %d levels", field, maxListBytes>>20, maxNesting)
+			}
 			if len(out) < maxEntries && (method != string(mcp.MethodToolsList) || c.repeats(e)) {
 				out = append(out, e)
 			}
