@@ -16,10 +16,18 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// Limits of the comparisons of values with schemas, including those behind references. Ten values of an enumeration count as one schema, and
-// 64 bytes or parts of a value as one more comparison.
+// Limits of a schema's text. The decoder reads each byte again at every level.
+const (
+	maxBytes   = 512 << 10
+	maxNesting = 128
+)
+
+// Limits of the comparisons of values with schemas, including those behind references. Ten values of an enumeration or names of properties count
+// as one more comparison, and so do 16 bytes or parts of a value, which an error repeats, or 4 that a pattern is searched for in.
 const (
 	maxCost  = 2000      // of one value, whatever it contains
 	maxSum   = 200_000   // of one value with each schema in a schema
@@ -31,6 +39,8 @@ const (
 var (
 	// ErrCost means that the schema compares one value with too many schemas, or with itself.
 	ErrCost = errors.New("compares one value with too many schemas, or with itself by $ref; simplify it")
+	// ErrSize means that the text of the schema is too long or nested too deeply.
+	ErrSize = fmt.Errorf("more than %d KiB or %d levels", maxBytes>>10, maxNesting)
 	// ErrReference means that the schema refers to something outside itself, or in an unsupported way.
 	ErrReference = errors.New("reference not supported")
 )
@@ -41,8 +51,20 @@ type Schema struct {
 	root any // the schema as a value
 }
 
-// Resolve returns the validator of the schema in text. Errors wrap ErrCost or ErrReference, or are those of the decoder and the validator.
+// CheckSize returns ErrSize if the text of a schema should not be decoded.
+func CheckSize(text []byte) error {
+	if len(text) > maxBytes || jsontext.Deeper(text, maxNesting) {
+		return ErrSize
+	}
+	return nil
+}
+
+// Resolve returns the validator of the schema in text. Errors wrap ErrCost, ErrSize or ErrReference, or are those of the decoder and the
+// validator.
 func Resolve(text []byte) (*Schema, error) {
+	if err := CheckSize(text); err != nil {
+		return nil, err
+	}
 	// Check what the validator reads: it accepts "AllOf" for "allOf", and the last of duplicate members.
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
@@ -119,7 +141,12 @@ func (c *counter) count(of, value any) {
 		return
 	}
 	enum, _ := schema["enum"].([]any)
-	c.left -= 1 + len(enum)/10 + size(value)/64
+	required, _ := schema["required"].([]any)
+	properties, _ := schema["properties"].(map[string]any)
+	c.left -= 1 + (len(enum)+len(required)+len(properties))/10 + size(value)/16
+	if schema["pattern"] != nil {
+		c.left -= size(value) / 4
+	}
 	if c.depth++; c.left < 0 || c.depth > maxDepth {
 		c.fail(ErrCost)
 	}

@@ -39,6 +39,8 @@ func TestResolve(t *testing.T) {
 		"a long chain":        {chain(1000), schemacost.ErrCost},
 		"many values":         {`{"enum": [` + strings.Repeat(`"a", `, 5000) + `"a"]}`, nil},
 		"too many values":     {`{"items": {"enum": [` + strings.Repeat(`"a", `, 25000) + `"a"]}}`, schemacost.ErrCost},
+		"large":               {`{"title": "` + strings.Repeat("a", 600_000) + `"}`, schemacost.ErrSize},
+		"deep":                {strings.Repeat(`{"not": `, 130) + `{}` + strings.Repeat(`}`, 130), schemacost.ErrSize},
 		"elsewhere":           {`{"$ref": "https://example.com/x"}`, schemacost.ErrReference},
 		"dynamic":             {`{"$dynamicRef": "#x"}`, schemacost.ErrReference},
 		"an inner id":         {`{"$defs": {"a": {"$id": "https://example.com/x"}}}`, schemacost.ErrReference},
@@ -81,6 +83,10 @@ func TestValidate(t *testing.T) {
 		"a long text":                  {`{"properties": {"text": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}`, `{"text": "` + strings.Repeat("a", 8<<20) + `"}`, false},
 		"a long text in many branches": {branches, `"` + strings.Repeat("a", 8<<20) + `"`, true},
 		"long names":                   {`{"propertyNames": ` + branches + `}`, `{"` + strings.Repeat("a", 8<<20) + `": 1}`, true},
+		"long errors":                  {`{"anyOf": [` + strings.Repeat(`{"type": "number"},`, 40) + `{"type": "null"}]}`, `"` + strings.Repeat("a", 2<<20) + `"`, true},
+		"a pattern":                    {`{"pattern": "^a*$"}`, `"` + strings.Repeat("a", 1<<20) + `"`, false},
+		"a pattern in a long text":     {`{"pattern": "^(?:a?){400}b?$"}`, `"` + strings.Repeat("a", 16<<20) + `"`, true},
+		"many required names":          {`{"items": {"anyOf": [{"required": [` + strings.Repeat(`"a",`, 10_000) + `"b"]}, {}]}}`, `[` + strings.Repeat("{},", 10_000) + `{}]`, true},
 		"many conditions":              {`{"if": {"not": {"enum": [1]}}, "then": {"unevaluatedItems": {}}, "else": false}`, `[1, {"a": 1}]`, false},
 	} {
 		schema, err := schemacost.Resolve([]byte(c.schema))

@@ -6,7 +6,7 @@ package toolschema
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -16,8 +16,11 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrReference, or the schema is not one.
+// Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrSize, schemacost.ErrReference, or the schema is not one.
 func Resolve(text json.RawMessage) (*schemacost.Schema, error) {
+	if err := schemacost.CheckSize(text); err != nil {
+		return nil, err
+	}
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
 		return nil, err
@@ -124,7 +127,7 @@ func schema(value any) (wider bool) {
 	return wider
 }
 
-// patterns leaves out regular expressions that Go does not have, such as look-around.
+// patterns leaves out regular expressions that Go does not have, such as look-around, and those that are too slow.
 func patterns(s map[string]any) (wider bool) {
 	if text, ok := s["pattern"].(string); ok && !compiles(text) {
 		delete(s, "pattern")
@@ -141,9 +144,16 @@ func patterns(s map[string]any) (wider bool) {
 	return wider
 }
 
+// maxInstructions limits a regular expression, whose repetitions are written out. Each may be tried at every byte of a text.
+const maxInstructions = 1000
+
 func compiles(expression string) bool {
-	_, err := regexp.Compile(expression)
-	return err == nil
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return false
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	return err == nil && len(program.Inst) <= maxInstructions
 }
 
 // olderDrafts writes keywords of the drafts 3 and 4 as those of today: there, exclusiveMinimum and exclusiveMaximum were

@@ -2,9 +2,11 @@ package toolschema_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/toolschema"
 )
 
@@ -85,4 +87,19 @@ func FuzzResolve(f *testing.F) {
 			t.Errorf("%s became %s", args, rest)
 		}
 	})
+}
+
+// An expression that is too large is not checked; a schema that is too large is refused.
+func TestLarge(t *testing.T) {
+	t.Parallel()
+	r, err := toolschema.Resolve(json.RawMessage(`{"properties": {"a": {"pattern": "(?:abcdefghijkl){1000}"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := toolschema.Check(r, json.RawMessage(`{"a": "b"}`)); err != nil {
+		t.Error(err)
+	}
+	if _, err := toolschema.Resolve(json.RawMessage(strings.Repeat(`{"not":`, 5000) + `{}` + strings.Repeat(`}`, 5000))); !errors.Is(err, schemacost.ErrSize) {
+		t.Errorf("a deep schema: %v", err)
+	}
 }
