@@ -12,6 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -158,10 +159,11 @@ func (p *Plugin) files(w *sources.Watch) (files []string) {
 }
 
 func glob(w *sources.Watch, pattern string) []string {
-	if !strings.ContainsAny(pattern, "*?[{") {
-		if w.Exists(pattern) {
-			return []string{pattern}
-		}
+	switch {
+	case strings.ContainsAny(pattern, "*?[{") && !paths.TooManyBraces(pattern):
+	case w.Exists(pattern):
+		return []string{pattern}
+	default:
 		return nil
 	}
 	base, _ := doublestar.SplitPattern(filepath.ToSlash(pattern))

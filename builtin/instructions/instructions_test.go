@@ -57,6 +57,7 @@ func TestFiles(t *testing.T) {
 		"configured":       {[]string{"p/docs/rules.md", "p/sub/x.md", "notes.md"}, []string{"docs/rules.md", "x.md", "~/notes.md"}, []string{"p/docs/rules.md", "p/sub/x.md", "notes.md"}},
 		"globs":            {[]string{"p/docs/a.md", "p/docs/b/c.md", "p/docs/d.txt"}, []string{"docs/**/*.md"}, []string{"p/docs/a.md", "p/docs/b/c.md"}},
 		"braces":           {[]string{"p/a.md", "p/b.md", "p/c.md"}, []string{"{a,c}.md"}, []string{"p/a.md", "p/c.md"}},
+		"endless braces":   {[]string{"p/" + strings.Repeat("a", 40) + ".md"}, []string{strings.Repeat("{,a}", 40) + "b"}, nil},
 		"each file once":   {[]string{"p/AGENTS.md"}, []string{"AGENTS.md", "*.md"}, []string{"p/AGENTS.md"}},
 		"configured, gone": {nil, []string{"nowhere.md"}, nil},
 		"Claude Code's":    {[]string{"p/CLAUDE.local.md", "p/.claude/CLAUDE.md", "p/sub/CLAUDE.md"}, nil, []string{"p/.claude/CLAUDE.md", "p/CLAUDE.local.md", "p/sub/CLAUDE.md"}},

@@ -24,6 +24,18 @@ var ErrPath = errors.New("bad path")
 // maxPath is the maximum length of a path in bytes: Windows has 32767 characters, Linux 4096 bytes.
 const maxPath = 32 << 10
 
+// TooManyBraces reports whether the braces of a doublestar pattern stand for more than a thousand patterns: matching tries each, and {,a}{,a}{,a} …
+// doubles them every four bytes.
+func TooManyBraces(pattern string) bool {
+	alternatives := 1
+	for i, text := range strings.Split(pattern, "{") {
+		if i > 0 && alternatives <= 1000 {
+			alternatives *= 1 + strings.Count(text, ",")
+		}
+	}
+	return alternatives > 1000
+}
+
 // Resolve returns the absolute and clean path of arg: relative paths start at the
 // call's directory, ~ and ~/ at the user's home; an empty arg is the call's directory. Callers open
 // this path, so that .. has the same meaning for the check and for the system.

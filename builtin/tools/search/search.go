@@ -65,8 +65,8 @@ func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 	if os.PathSeparator == '\\' {
 		names = strings.ReplaceAll(names, `\`, "/")
 	}
-	if len(names) > maxPattern || !doublestar.ValidatePattern(names) {
-		return s, fmt.Errorf("%w: %.100q: check its brackets and braces", doublestar.ErrBadPattern, names)
+	if len(names) > maxPattern || paths.TooManyBraces(names) || !doublestar.ValidatePattern(names) {
+		return s, fmt.Errorf("%w: %.100q: check its brackets and braces, and use fewer alternatives", doublestar.ErrBadPattern, names)
 	}
 	switch {
 	case names == "":

@@ -129,6 +129,7 @@ func TestGlob(t *testing.T) {
 	runError(t, root, "glob", sdk.Object{"pattern": "*.go", "path": "none"}, `"none" does not exist`)
 	runError(t, root, "glob", sdk.Object{"pattern": "*.go", "path": "a.go"}, "is a file")
 	runError(t, root, "glob", sdk.Object{"pattern": "{a,b"}, "check its brackets")
+	runError(t, root, "glob", sdk.Object{"pattern": strings.Repeat("{,a}", 40) + "b"}, "fewer alternatives")
 }
 
 func TestGlobLinks(t *testing.T) {
