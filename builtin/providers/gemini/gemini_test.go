@@ -98,6 +98,23 @@ func TestSchemaExpansion(t *testing.T) {
 	}
 }
 
+// A long text, or many types, must not be repeated until the memory is full.
+func TestSchemaRepetition(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("x", 64<<10)
+	references := strings.Repeat(`,{"$ref":"#/$defs/a"}`, 300)[1:]
+	for name, schema := range map[string]string{
+		"text":  fmt.Sprintf(`{"properties":{"a":{"anyOf":[%s]}},"$defs":{"a":{"description":%q}}}`, references, text),
+		"value": fmt.Sprintf(`{"properties":{"a":{"anyOf":[%s]}},"$defs":{"a":{"default":[{"a":%q}]}}}`, references, text),
+		"types": fmt.Sprintf(`{"properties":{"a":{"title":%q,"type":["string"%s]}}}`, text, strings.Repeat(`,"string"`, 300)),
+		"names": `{"properties":{"a":{"properties":{"x":{}},"required":["x"` + strings.Repeat(`,"x"`, 30_000) + `]}}}`,
+	} {
+		if _, err := gemini.Schema(schema); err == nil || !strings.Contains(err.Error(), "more than") {
+			t.Errorf("%s: Schema() = %v", name, err)
+		}
+	}
+}
+
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{

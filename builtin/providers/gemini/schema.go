@@ -16,8 +16,12 @@ import (
 // maxDepth is the maximum depth of a tool's schema; recursive schemas cannot be written without $ref.
 const maxDepth = 32
 
-// maxParts is the maximum number of schemas within a tool's schema. Few definitions that refer to each other several times can be billions.
+// maxParts is the maximum number of schemas within a tool's schema, and of the tens of values and texts of 640 bytes that references repeat. Few
+// definitions that refer to each other several times can be billions, and a long text that many refer to fills the memory.
 const maxParts = 20_000
+
+// maxTypes is the number of types that there are.
+const maxTypes = 7
 
 // kept are the keywords of a schema that the server takes unchanged, see https://ai.google.dev/api/caching#Schema.
 var kept = []string{
@@ -64,7 +68,8 @@ func (c *converter) fail(format string, args ...any) {
 func (c *converter) schema(v any, depth int) map[string]any {
 	in, _ := v.(map[string]any)
 	out := map[string]any{}
-	switch c.parts++; {
+	required, _ := in["required"].([]any) // each is compared with those of other schemas
+	switch c.parts += 1 + len(required); {
 	case depth > maxDepth:
 		c.fail("nested deeper than %d levels, or recursive", maxDepth)
 	case c.parts > maxParts:
@@ -74,9 +79,10 @@ func (c *converter) schema(v any, depth int) map[string]any {
 		return out
 	}
 	if ref, ok := in["$ref"].(string); ok {
-		own, merged := maps.Clone(in), map[string]any{}
+		target, own, merged := c.resolve(ref), maps.Clone(in), map[string]any{}
 		delete(own, "$ref")
-		maps.Copy(merged, c.resolve(ref)) // it may be a reference too
+		c.parts += size(target) / 10
+		maps.Copy(merged, target) // it may be a reference too
 		maps.Copy(merged, own)
 		return c.schema(merged, depth+1)
 	}
@@ -87,6 +93,9 @@ func (c *converter) schema(v any, depth int) map[string]any {
 	}
 	types := typesOf(in)
 	switch {
+	case len(types) > maxTypes:
+		c.fail("more than %d types", maxTypes)
+		return out
 	case len(types) == 1:
 		out["type"] = types[0]
 	case len(types) > 1: // see alternatives
@@ -148,6 +157,24 @@ func (c *converter) resolve(ref string) map[string]any {
 	return target
 }
 
+// size returns the number of the parts of a value; 64 bytes of a text count as one.
+func size(v any) int {
+	sum := 1
+	switch v := v.(type) {
+	case string:
+		sum += len(v) / 64
+	case []any:
+		for _, v := range v {
+			sum += size(v)
+		}
+	case map[string]any:
+		for name, v := range v {
+			sum += len(name)/64 + size(v)
+		}
+	}
+	return sum
+}
+
 // allowed returns the values of an enumeration.
 func allowed(in map[string]any) []any {
 	if v, ok := in["const"]; ok {
@@ -191,6 +218,7 @@ func (c *converter) restore(part, v any) any {
 	properties, _ := in["properties"].(map[string]any)
 	switch v := v.(type) {
 	case string:
+		c.parts += len(allowed(in)) / 10
 		for _, one := range allowed(in) {
 			if _, isText := one.(string); !isText && fmt.Sprint(one) == v {
 				c.restored = true
