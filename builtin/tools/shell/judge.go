@@ -216,8 +216,8 @@ func (j *judge) expand(w word) ([]string, error) {
 		pattern, prefix = escapeGlob(j.base)+"/"+pattern, strings.TrimSuffix(j.base, "/")+"/"
 		longest = len(j.base) + 256*strings.Count("/"+w.glob, "/") // Glob does not find names that are too long with the base
 	}
-	matches, err := filepath.Glob(pattern)
-	if err != nil || len(matches) > maxGlob || longest > maxPath || strings.Contains(w.text, "..") {
+	matches, err := j.glob(pattern)
+	if err != nil || longest > maxPath || strings.Contains(w.text, "..") {
 		return nil, fmt.Errorf("a pattern with .., with many directories, or one that matches more than %d files", maxGlob)
 	}
 	for i := range matches {
@@ -226,6 +226,23 @@ func (j *judge) expand(w word) ([]string, error) {
 		}
 	}
 	return append(matches, w.text), nil
+}
+
+// glob is filepath.Glob, name by name: with links to directories above them, */*/*/… matches more files than there is memory for.
+func (j *judge) glob(pattern string) ([]string, error) {
+	head, names, _ := strings.Cut(pattern, "/")
+	found := []string{head}
+	for name := range strings.SplitSeq(names, "/") {
+		dirs := found
+		found = nil
+		for _, dir := range dirs {
+			matches, err := filepath.Glob(escapeGlob(dir) + "/" + name)
+			if found = append(found, matches...); err != nil || len(found) > maxGlob || j.ctx.Err() != nil {
+				return nil, cmp.Or(err, j.ctx.Err(), errParts)
+			}
+		}
+	}
+	return found, nil
 }
 
 func (j *judge) imply(permission, pattern string, maybe bool) {

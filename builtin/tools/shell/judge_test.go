@@ -2,6 +2,7 @@ package shell_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,6 +200,22 @@ func TestVerbatim(t *testing.T) {
 		f, _ := newProject(t, shell)
 		if got := f.prepare(t, map[string]any{"command": "ls"}); got.Verbatim != "" {
 			t.Errorf("%s: %+v", shell, got)
+		}
+	}
+}
+
+// TestPatternThroughLinks has links to their own directory: each name of a pattern multiplies the matches.
+func TestPatternThroughLinks(t *testing.T) {
+	t.Parallel()
+	f, _ := newProject(t, "bash")
+	for i := range 10 {
+		if err := os.Symlink(".", filepath.Join(f.dir, fmt.Sprint("loop", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for command, asks := range map[string]bool{"ls l*/l*/go.mod": false, "ls l*/l*/l*/l*/nothing": true} {
+		if got := f.prepare(t, map[string]any{"command": command}); (got.Verbatim != "") != asks {
+			t.Errorf("%q: %+v", command, got)
 		}
 	}
 }
