@@ -154,6 +154,14 @@ func TestBounds(t *testing.T) {
 	if seen != rows || strings.Contains(strings.Join(lines, "\n"), "|") {
 		t.Errorf("a table of %d rows became %d rows", rows, seen)
 	}
+	for name, sparse := range map[string]string{
+		"cells": strings.Repeat("|a", 100) + "\n" + strings.Repeat("|-", 100) + "\n" + strings.Repeat("|x\n", 1000),
+		"names": "|" + strings.Repeat("a", 3000) + strings.Repeat("|a", 20) + "\n" + strings.Repeat("|-", 21) + "\n" + strings.Repeat("|x"+strings.Repeat("|", 20)+"\n", 1000),
+	} {
+		if lines := markdown.Render(sparse, 80, markdown.Style{}); len(lines) > 2000 {
+			t.Errorf("%s: %d bytes became %d lines", name, len(sparse), len(lines))
+		}
+	}
 	long := strings.Repeat("  `x` [a](b\n", 1000)
 	have := markdown.Render("- item\n\n"+long, 80, markdown.Basic())
 	if last := have[len(have)-1]; len(have) != 1002 || last != "  `x` [a](b" {

@@ -71,6 +71,9 @@ type plain struct{ ast.Paragraph }
 // IsRaw reports that the text has no inline nodes.
 func (*plain) IsRaw() bool { return true }
 
+// maxNames is how many times longer than all of a table its head may be if each row repeats it.
+const maxNames = 32
+
 // tableTransformer finds the tables in paragraphs. Long paragraphs become plain.
 type tableTransformer struct{}
 
@@ -81,6 +84,11 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 		columns := delimited(delimiters.Value(source))
 		if columns == 0 || len(cells(head, source)) != columns {
 			continue
+		}
+		// A table with more cells than bytes, or with rows that are far shorter than the names before each of their cells, would fill the memory.
+		rows, size := lines.Len()-i, lines.At(lines.Len()-1).Stop-head.Start
+		if rows*columns > size || rows*head.Len() > maxNames*size {
+			break
 		}
 		t := &table{columns: columns}
 		t.SetPos(head.Start)
