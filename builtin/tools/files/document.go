@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"iter"
-	"slices"
 	"sort"
 	"strings"
 )
@@ -106,15 +105,21 @@ func inForm(lines []string, form func(string) string) []string {
 	return out
 }
 
-// blocks yields the numbers, at or after from, of the lines at which the lines of want begin, without overlaps. want has at least one line.
+// blocks yields the numbers, at or after from, of the lines at which the lines of want begin, without overlaps. want has at least one line. It ends
+// after maxCompared equal bytes: the file repeats its lines.
 func blocks(lines, want []string, from int) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for at := from; at+len(want) <= len(lines); at++ {
-			if slices.Equal(lines[at:at+len(want)], want) {
+		left := maxCompared
+		for at := from; at+len(want) <= len(lines) && left > 0; at++ {
+			n := 0
+			for ; n < len(want) && lines[at+n] == want[n]; n++ {
+				left -= len(want[n]) + perLine
+			}
+			if n == len(want) {
 				if !yield(at) {
 					return
 				}
-				at += len(want) - 1
+				at += n - 1
 			}
 		}
 	}

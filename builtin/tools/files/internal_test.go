@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -79,6 +80,30 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if last := fmt.Sprint("ses_", maxSessions+9); len(h.sessions) > maxSessions || !h.has(last, "/f") {
 		t.Errorf("%d sessions, the last one: %v", len(h.sessions), h.sessions[last])
+	}
+}
+
+// A file and a text that repeat a line are compared up to a limit.
+func TestBlocksOfRepeatedLines(t *testing.T) {
+	t.Parallel()
+	for repeated, found := range map[int]bool{100: true, 3000: false} {
+		want := append(slices.Repeat([]string{"a"}, repeated), "b")
+		lines := append(slices.Repeat([]string{"a"}, repeated), want...)
+		at := slices.Collect(blocks(lines, want, 0))
+		if (len(at) == 1 && at[0] == repeated) != found {
+			t.Errorf("%d lines are at %v", repeated, at)
+		}
+	}
+}
+
+// Each empty line that a hunk may have too many costs a search of the file.
+func TestEmptyLinesAfterHunk(t *testing.T) {
+	t.Parallel()
+	for empty, applies := range map[int]bool{0: true, 3: true, 4: false} {
+		lines := append([]hunkLine{{'-', "a"}}, slices.Repeat([]hunkLine{{' ', ""}}, empty)...)
+		if _, err := patched("f", []byte("a\nb\n"), []hunk{{lines: lines}}); applies != (err == nil) || !applies && !errors.Is(err, errNoMatch) {
+			t.Errorf("%d empty lines: %v", empty, err)
+		}
 	}
 }
 

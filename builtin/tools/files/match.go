@@ -9,10 +9,6 @@ import (
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
-// maxPartOfLine is the maximum length in bytes of a text searched inside lines with any white space. The regular expression for a
-// longer one is slow.
-const maxPartOfLine = 1000
-
 // found is the result of searching oldString.
 type found struct {
 	spans []span
@@ -75,6 +71,7 @@ type matching struct {
 	lines     []string  // of text, trimmed
 	want      []string  // of old, trimmed
 	tail      bool      // old ends with a line break, which is part of the match
+	left      int       // of maxCompared
 }
 
 // split sets the fields about lines.
@@ -160,7 +157,7 @@ func indentation(line string) int { return len(line) - len(strings.TrimLeft(line
 // lines.
 func ignoringSpace(m *matching) []span {
 	spans := m.blocks(m.equal(collapse))
-	if len(spans) > 0 || len(m.want) != 1 || m.tail || len(m.old) > maxPartOfLine {
+	if len(spans) > 0 || len(m.want) != 1 || m.tail || len(m.old)*len(m.text) > maxCompared {
 		return spans
 	}
 	words := strings.Fields(m.old)
@@ -209,8 +206,10 @@ const (
 	minSimilarity = 0.65
 	// minLead is the minimum lead of the best place over the next one.
 	minLead = 0.1
-	// maxCompared is the maximum work of a search for anchors, in pairs of compared bytes.
+	// maxCompared is the maximum work of one level, in pairs of compared bytes.
 	maxCompared = 200 << 20
+	// perLine is the work of comparing any two lines.
+	perLine = 50
 )
 
 // place is a block of lines that may be the intended one.
@@ -222,17 +221,12 @@ type place struct {
 // byAnchors finds blocks with the first and last line of old and similar lines between them, at most a quarter longer or
 // shorter.
 func byAnchors(m *matching) []span {
-	budget := maxCompared
-	spans := m.anchored(max(1, len(m.want)/4), minSimilarity, func(have, want string) (float64, bool) {
-		if budget -= len(have)*len(want) + 1; budget < 0 {
+	return m.anchored(max(1, len(m.want)/4), minSimilarity, func(have, want string) (float64, bool) {
+		if m.left -= len(have) * len(want); m.left < 0 {
 			return 0, true
 		}
 		return similarity(have, want), true
 	})
-	if budget < 0 {
-		return nil // too many places
-	}
-	return spans
 }
 
 // byContext finds blocks of the same length with the first and last line of old and at least half of its other nonblank
@@ -259,9 +253,13 @@ func (m *matching) anchored(slack int, least float64, compare lineComparison) (s
 	}
 	var places []place
 	top := 0.0
+	m.left = maxCompared
 	for i, line := range m.lines {
 		best := place{score: -1}
 		for size := max(n-slack, 3); line == m.want[0] && size <= n+slack && i+size <= len(m.lines); size++ {
+			if m.left--; m.left < 0 {
+				return nil // too many places
+			}
 			if m.lines[i+size-1] != m.want[n-1] {
 				continue
 			}
@@ -289,6 +287,7 @@ func (m *matching) between(i, size int, least float64, compare lineComparison) f
 	longest := max(len(have), len(want))
 	missing := float64(longest - min(len(have), len(want)))
 	for k := range min(len(have), len(want)) {
+		m.left -= perLine
 		score, counts := compare(have[k], want[k])
 		if !counts {
 			longest--

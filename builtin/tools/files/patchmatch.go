@@ -13,8 +13,8 @@ func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
 	var all []replacement
 	for i, h := range hunks {
 		at, err := f.find(i+1, h)
-		// Often an empty line at the end is not a line of the file but separates two parts of the patch.
-		for err != nil && len(h.lines) > 0 && h.lines[len(h.lines)-1] == (hunkLine{' ', ""}) {
+		// Often empty lines at the end are not lines of the file but separate two parts of the patch.
+		for tries := 3; err != nil && tries > 0 && len(h.lines) > 0 && h.lines[len(h.lines)-1] == (hunkLine{' ', ""}); tries-- {
 			h.lines = h.lines[:len(h.lines)-1]
 			if again, found := f.find(i+1, h); found == nil {
 				at, err = again, nil
