@@ -358,6 +358,9 @@ func (r *renderer) verbatim(s string) {
 		s = strings.TrimPrefix(s, "\n")
 	}
 	for line := range strings.SplitAfterSeq(s, "\n") {
+		if r.out.Len() > MaxBytes { // the indents of short lines are longer than the text
+			return
+		}
 		if text := strings.TrimSuffix(line, "\n"); text != "" {
 			r.begin()
 			r.out.WriteString(text)
