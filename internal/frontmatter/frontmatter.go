@@ -41,7 +41,7 @@ type Document struct {
 
 // Parse parses a file. A file that does not begin with a line of three dashes has no front matter. Front matter without a closing line is an error.
 // YAML requires quotes around some values, such as those with a colon and a space. Many files omit them, so Parse does not require them. It refuses
-// anchors and aliases.
+// anchors, aliases and several documents.
 func Parse(data []byte) (*Document, error) {
 	meta, body, ok := split(data)
 	if !ok && unclosed.MatchString(body) {
@@ -142,7 +142,7 @@ func decode(meta string) (json.RawMessage, error) {
 	return object, nil
 }
 
-// check refuses anchors and aliases, which can expand a few lines without bound, and deeply nested flow collections and lists in one
+// check refuses anchors and aliases, which can expand a few lines without bound, documents after the first, whose number squares the time, and deeply nested flow collections and lists in one
 // line, which are slow to parse.
 func check(meta string) error {
 	const maxDepth = 32
@@ -154,8 +154,8 @@ func check(meta string) error {
 		switch t.Type {
 		case token.SequenceEntryType:
 			dashes++
-		case token.AnchorType, token.AliasType:
-			return fmt.Errorf("%w: line %d: anchors and aliases are not supported", ErrFrontMatter, t.Position.Line+1)
+		case token.AnchorType, token.AliasType, token.DocumentHeaderType:
+			return fmt.Errorf("%w: line %d: anchors, aliases and several documents are not supported", ErrFrontMatter, t.Position.Line+1)
 		case token.MappingStartType, token.SequenceStartType:
 			depth++
 		case token.MappingEndType, token.SequenceEndType:

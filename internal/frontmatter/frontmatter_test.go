@@ -60,6 +60,7 @@ func TestParseRefuses(t *testing.T) {
 		"a list":                          {"---\n- a\n---\n", "want keys and values"},
 		"text":                            {"---\nhello\n---\n", "want keys and values"},
 		"alias":                           {"---\na: &x [1]\nb: *x\n---\n", "line 2: anchors"},
+		"documents":                       {"---\na: 1\n--- b\n---\n", "line 3: anchors"},
 		"too long":                        {"---\na: " + strings.Repeat("x", 70<<10) + "\n---\n", "at most 65536"},
 		"too deep":                        {"---\na: " + strings.Repeat("[", 5000) + "\n---\n", "nested too deep"},
 		"lists in one line":               {"---\na:\n  " + strings.Repeat("- ", 5000) + "x\n---\n", "nested too deep"},
