@@ -142,8 +142,8 @@ func decode(meta string) (json.RawMessage, error) {
 	return object, nil
 }
 
-// check refuses anchors and aliases, which can expand a few lines without bound, documents after the first, whose number squares the time, and deeply nested flow collections and lists in one
-// line, which are slow to parse.
+// check refuses anchors and aliases, which can expand a few lines without bound, and what is slow to parse: many documents, deeply nested flow
+// collections and lists in one line.
 func check(meta string) error {
 	const maxDepth = 32
 	depth, line, dashes := 0, 0, 0
