@@ -140,13 +140,7 @@ func (c *counter) count(of, value any) {
 	if !ok || c.err != nil {
 		return
 	}
-	enum, _ := schema["enum"].([]any)
-	required, _ := schema["required"].([]any)
-	properties, _ := schema["properties"].(map[string]any)
-	c.left -= 1 + (len(enum)+len(required)+len(properties))/10 + size(value)/16
-	if schema["pattern"] != nil {
-		c.left -= size(value) / 4
-	}
+	c.left -= cost(schema, value)
 	if c.depth++; c.left < 0 || c.depth > maxDepth {
 		c.fail(ErrCost)
 	}
@@ -198,6 +192,18 @@ func (c *counter) count(of, value any) {
 		}
 	}
 	c.depth--
+}
+
+// cost counts the comparison of a value with one schema.
+func cost(schema map[string]any, value any) int {
+	enum, _ := schema["enum"].([]any)
+	required, _ := schema["required"].([]any)
+	properties, _ := schema["properties"].(map[string]any)
+	n := 1 + (len(enum)+len(required)+len(properties))/10 + size(value)/16
+	if schema["pattern"] != nil {
+		n += size(value) / 4
+	}
+	return n
 }
 
 // within returns the members of an object or a list.
