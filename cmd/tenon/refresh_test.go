@@ -28,15 +28,22 @@ func TestApprovalDuringChat(t *testing.T) {
 	c.want("Hello, Bea!")
 }
 
-// TestSignInDuringChat: a chat uses a key from the prompt after it was stored in another terminal.
-func TestSignInDuringChat(t *testing.T) {
-	t.Parallel()
+// tellsKey returns a process whose model answers with the key of the request.
+func tellsKey(t *testing.T) *process {
+	t.Helper()
 	llm := fakellm.New(t)
 	llm.Handle(func(r fakellm.Request) fakellm.Reply {
 		return fakellm.Text("Your key is " + r.Header.Get("Authorization") + ".")
 	})
 	p := newProcess(t, "")
 	p.env = append(p.env, fmt.Sprintf(`TENON_CONFIG_CONTENT={"model": "mine/m1", "provider": {"mine": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q}}}}`, llm.URL()))
+	return p
+}
+
+// TestSignInDuringChat: a chat uses a key from the prompt after it was stored in another terminal.
+func TestSignInDuringChat(t *testing.T) {
+	t.Parallel()
+	p := tellsKey(t)
 	c := converse(t, p.command("chat"))
 	defer c.end()
 	c.ask("hello")
@@ -50,12 +57,7 @@ func TestSignInDuringChat(t *testing.T) {
 // reported once for each change.
 func TestSignInWhileAPluginIsBroken(t *testing.T) {
 	t.Parallel()
-	llm := fakellm.New(t)
-	llm.Handle(func(r fakellm.Request) fakellm.Reply {
-		return fakellm.Text("Your key is " + r.Header.Get("Authorization") + ".")
-	})
-	p := newProcess(t, "")
-	p.env = append(p.env, fmt.Sprintf(`TENON_CONFIG_CONTENT={"model": "mine/m1", "provider": {"mine": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": %q}}}}`, llm.URL()))
+	p := tellsKey(t)
 	p.output(t, 0, "plugin", "new", "srv", "--carrier", "mcp", "--lang", "node")
 	p.output(t, 0, "plugin", "trust", "./srv", "--yes")
 	c := converse(t, p.command("chat", "--plugin", "srv"))
