@@ -211,13 +211,14 @@ func (j *judge) expand(w word) ([]string, error) {
 	if w.glob == "" {
 		return []string{w.text}, nil
 	}
-	pattern, prefix, longest := path.Clean(w.glob), "", 0 // Glob finds nothing for */ and */./a
+	dir, pattern, prefix, longest := "", strings.TrimPrefix(path.Clean(w.glob), "/"), "", 0 // Glob finds nothing for */ and */./a
 	if !path.IsAbs(w.text) {
-		pattern, prefix = escapeGlob(j.base)+"/"+pattern, strings.TrimSuffix(j.base, "/")+"/"
+		dir = strings.TrimSuffix(j.base, "/")
+		prefix = dir + "/"
 		longest = len(j.base) + 256*strings.Count("/"+w.glob, "/") // Glob does not find names that are too long with the base
 	}
-	matches, err := j.glob(pattern)
-	if err != nil || longest > maxPath || strings.Contains(w.text, "..") {
+	matches, ok := j.glob(dir, pattern)
+	if !ok || longest > maxPath || strings.Contains(w.text, "..") {
 		return nil, fmt.Errorf("a pattern with .., with many directories, or one that matches more than %d files", maxGlob)
 	}
 	for i := range matches {
@@ -228,21 +229,21 @@ func (j *judge) expand(w word) ([]string, error) {
 	return append(matches, w.text), nil
 }
 
-// glob is filepath.Glob, name by name: with links to directories above them, */*/*/… matches more files than there is memory for.
-func (j *judge) glob(pattern string) ([]string, error) {
-	head, names, _ := strings.Cut(pattern, "/")
-	found := []string{head}
-	for name := range strings.SplitSeq(names, "/") {
+// glob returns the files below a directory that a pattern matches; not ok if there are too many. It is filepath.Glob, name by name: with links to
+// directories above them, */*/*/… matches more files than there is memory for.
+func (j *judge) glob(dir, pattern string) (found []string, ok bool) {
+	found = []string{dir}
+	for name := range strings.SplitSeq(pattern, "/") {
 		dirs := found
 		found = nil
 		for _, dir := range dirs {
 			matches, err := filepath.Glob(escapeGlob(dir) + "/" + name)
 			if found = append(found, matches...); err != nil || len(found) > maxGlob || j.ctx.Err() != nil {
-				return nil, cmp.Or(err, j.ctx.Err(), errParts)
+				return nil, false
 			}
 		}
 	}
-	return found, nil
+	return found, true
 }
 
 func (j *judge) imply(permission, pattern string, maybe bool) {
