@@ -103,19 +103,23 @@ func (g *group) listServers(ctx context.Context, s *extensions.Set, _ []string) 
 	return err
 }
 
-// listServer returns what the list has of a server, and of any candidate.
 func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	l := listedServer{
-		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.TrimPrefix(strings.Join(c.Lines, " "), "starts "), From: c.From,
-		Project: c.Project, Why: why(c),
+		Name: c.Name, Approved: c.State == plugins.StateReady, Starts: strings.TrimPrefix(strings.Join(c.Lines, " "), "starts "), From: c.From, Project: c.Project,
 	}
-	if c.Server != nil {
-		l.Check = s.LastCheck(c)
-	}
-	if l.Approved && l.Check != nil && l.Check.Error != "" {
-		l.State, l.Why = stateFailed, "tenon mcp logs "+c.Argument()+" shows its output"
-	}
+	l.State, l.Why, l.Check = standing(s, c)
 	return l
+}
+
+// standing returns the state of a candidate with its reason. Of a server, it is stateFailed if its last check failed, which is returned too.
+func standing(s *extensions.Set, c *extensions.Candidate) (state plugins.State, reason string, last *mcp.Check) {
+	if c.Server != nil {
+		last = s.LastCheck(c)
+	}
+	if c.State == plugins.StateReady && last != nil && last.Error != "" {
+		return stateFailed, "tenon mcp logs " + c.Argument() + " shows its output", last
+	}
+	return c.State, why(c), last
 }
 
 // approved returns whether runs may start the server.

@@ -298,8 +298,8 @@ func partsOf(c *extensions.Candidate) *parts {
 func list(s []string) []string { return append([]string{}, s...) }
 
 func listed(s *extensions.Set, c *extensions.Candidate) listedPlugin {
-	l := listServer(s, c)
-	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, l.State, c.From, c.Project, l.Why, c.Grants, partsOf(c)}
+	state, reason, _ := standing(s, c)
+	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, state, c.From, c.Project, reason, c.Grants, partsOf(c)}
 }
 
 // warn prints the warnings about plugins, servers and hooks.
