@@ -187,10 +187,17 @@ func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) 
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
 	changed = m.Workspace.CredentialsChanged() || changed
-	if err == nil && (changed || m.unloaded != "") {
+	if err == nil {
+		if !changed && m.unloaded == "" {
+			return nil, nil
+		}
 		err = m.reload(ctx)
 	}
-	if err != nil && (changed || err.Error() != m.unloaded) {
+	switch {
+	case err == nil:
+	case !changed && err.Error() == m.unloaded:
+		return nil, nil // reported before
+	default:
 		m.unloaded = err.Error()
 		return nil, err
 	}
