@@ -47,7 +47,7 @@ func TestRefusedReasoning(t *testing.T) {
 	id, _ := k.prompt("go")
 	k.again(id, "again")
 	requests := m.of(sdk.PurposeTurn)
-	for i, want := range []int{0, 1, 2, 0, 1} { // the last one has that of its own turn
+	for i, want := range []int{0, 1, 2, 0, 1} { // the last one has that of its turn
 		if got := reasoning(requests[i]); got != want {
 			t.Errorf("request %d has %d pieces of reasoning, want %d", i, got, want)
 		}
