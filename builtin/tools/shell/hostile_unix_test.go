@@ -29,6 +29,7 @@ func newPlace(t *testing.T, setup string) *place {
 	for name, text := range map[string]string{
 		"proj/a": "a\n", "proj/b": "b\n", "proj/victim": "victim\n", "proj/sub/f": "f\n", "proj/evil": "#!/bin/sh\n: >PWNED\n",
 		"secret": "S3CRET\n", "out/secret": "S3CRET\n", "home/secret": "S3CRET\n", "out/victim": "victim\n",
+		"home/.config/go/telemetry/mode": "off", // otherwise go starts a process that writes here after the test
 	} {
 		p.write(t, name, text, 0o644)
 	}
