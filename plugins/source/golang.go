@@ -161,7 +161,7 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 	}
 	g.env["GOPROXY"] = strings.Join(proxies, ",")
 	maps.Copy(g.env, map[string]string{
-		"GOENV": "off", "GOFLAGS": "-modcacherw", "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0", "GOTELEMETRY": "off",
+		"GOENV": "off", "GOFLAGS": "-modcacherw", "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0",
 		"GOMODCACHE": filepath.Join(g.cache, "mod"), "GOCACHE": g.builds, "GOPATH": filepath.Join(g.cache, "path"),
 		"GOTMPDIR": work, "GOTOOLCHAIN": "local",
 	})
