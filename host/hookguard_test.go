@@ -188,7 +188,7 @@ func TestMismatchIsBrief(t *testing.T) {
 		t.Skip("spends its time copying megabytes, which the race detector slows down; runs without -short")
 	}
 	t.Parallel()
-	names := make([]string, 100_000)
+	names := make([]string, 20_000)
 	for i := range names {
 		names[i] = `"made_up_` + strconv.Itoa(i) + `":1`
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 const lockFile = "package-lock.json"
@@ -24,9 +26,12 @@ func main() {
 	}
 }
 
-// install installs the packages of each lock file below root.
+// install installs the packages of each lock file below root, all at once, because npm mostly waits for the registry.
 func install(ctx context.Context, root string) error {
-	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	var npms sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -40,8 +45,16 @@ func install(ctx context.Context, root string) error {
 		if err != nil || fresh {
 			return err
 		}
-		return npm(ctx, dir)
+		npms.Go(func() {
+			err := npm(ctx, dir)
+			mu.Lock()
+			defer mu.Unlock()
+			failed = errors.Join(failed, err)
+		})
+		return nil
 	})
+	npms.Wait()
+	return errors.Join(err, failed)
 }
 
 // installed reports whether npm installed the packages of the lock file: it then leaves a copy of the lock file.
