@@ -3,6 +3,8 @@ package snapshot
 import (
 	"os"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 const (
@@ -23,7 +25,8 @@ type stamp struct {
 
 // stampOf returns the stamp of a file.
 func stampOf(info os.FileInfo) stamp {
-	s := stamp{Mode: unixMode(info), Size: info.Size(), Mtime: info.ModTime().UnixNano()}
+	is := projectfs.StampOf(info, nil)
+	s := stamp{Mode: unixMode(info), Size: is.Size, Mtime: is.Modified, Ctime: is.Changed, Inode: is.Inode}
 	switch kind := info.Mode().Type(); kind {
 	case 0:
 		s.Mode |= kindFile
@@ -32,8 +35,6 @@ func stampOf(info os.FileInfo) stamp {
 	case os.ModeDir:
 		s.Mode |= kindDir
 	}
-	s.Ctime, s.Inode = s.Mtime, 0
-	s.refine(info.Sys())
 	return s
 }
 

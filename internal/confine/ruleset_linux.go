@@ -73,21 +73,7 @@ func rights(abi int) (access, scoped uint64) {
 type Ruleset struct {
 	fd     int // -1 after Close
 	access uint64
-	split  map[string]stamp // state of the directories that are allowed name by name
-}
-
-// stamp changes with the names in a directory.
-type stamp struct {
-	dev, ino     uint64
-	mtime, ctime unix.Timespec
-}
-
-func stampOf(path string) (stamp, bool) {
-	var st unix.Stat_t
-	if err := unix.Stat(path, &st); err != nil {
-		return stamp{}, false
-	}
-	return stamp{uint64(st.Dev), st.Ino, st.Mtim, st.Ctim}, true
+	split  map[string]projectfs.Stamp // state of the directories that are allowed name by name
 }
 
 // New builds the ruleset of a policy. The caller closes it. Errors wrap [ErrUnsupported], are a [*ConflictError], or are about paths in
@@ -103,7 +89,7 @@ func New(p Policy) (*Ruleset, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("landlock_create_ruleset: %w", errno)
 	}
-	r := &Ruleset{fd: int(fd), access: access, split: map[string]stamp{}}
+	r := &Ruleset{fd: int(fd), access: access, split: map[string]projectfs.Stamp{}}
 	unix.CloseOnExec(r.fd)
 	if err := r.fill(p); err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -152,12 +138,12 @@ func (r *Ruleset) read(path string, hidden tree) {
 		_ = r.allow(path, readOnly)
 		return
 	}
-	s, ok := stampOf(path)
+	stamp := projectfs.StampOf(os.Stat(path))
 	entries, err := os.ReadDir(path)
-	if !ok || err != nil && len(entries) == 0 {
+	if stamp == (projectfs.Stamp{}) || err != nil && len(entries) == 0 {
 		return
 	}
-	r.split[path] = s
+	r.split[path] = stamp
 	for _, e := range entries {
 		// A rule for a link would apply to its target.
 		if e.Type()&fs.ModeSymlink == 0 {
@@ -200,7 +186,7 @@ func (r *Ruleset) allow(path string, access uint64) error {
 // Stale reports whether names were added to or removed from a directory that is allowed name by name. If so, build a new ruleset.
 func (r *Ruleset) Stale() bool {
 	for path, was := range r.split {
-		if now, ok := stampOf(path); !ok || now != was {
+		if projectfs.StampOf(os.Stat(path)) != was {
 			return true
 		}
 	}

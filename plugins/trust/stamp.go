@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/archive"
 )
 
@@ -100,15 +101,15 @@ func newStamper() *stamper { return &stamper{hash: sha256.New()} }
 
 // note adds a file.
 func (s *stamper) note(name string, info fs.FileInfo) {
-	changed, inode, device := stampOf(info)
+	is := projectfs.StampOf(info, nil)
 	b := binary.AppendUvarint(s.buffer[:0], uint64(len(name)))
 	b = append(b, name...)
-	for _, n := range []uint64{uint64(info.Mode()), uint64(info.Size()), uint64(info.ModTime().UnixNano()), uint64(changed), inode, device} {
+	for _, n := range []uint64{uint64(is.Mode), uint64(is.Size), uint64(is.Modified), uint64(is.Changed), is.Inode, is.Device} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	s.buffer = b
 	_, _ = s.hash.Write(b) // a hash takes everything
-	for _, t := range []time.Time{info.ModTime(), time.Unix(0, changed)} {
+	for _, t := range []time.Time{info.ModTime(), is.Time()} {
 		if t.After(s.newest) {
 			s.newest = t
 		}

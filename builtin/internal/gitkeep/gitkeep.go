@@ -140,7 +140,7 @@ func (k *keeper) unlock() []string {
 
 // ran reports whether commands were running when a file was changed last.
 func (k *keeper) ran(s stamp) bool {
-	return slices.ContainsFunc(k.spans, func(span span) bool { return span.contains(s.changed()) })
+	return slices.ContainsFunc(k.spans, func(span span) bool { return span.contains(s.Time()) })
 }
 
 // restorer restores an earlier state of a repository.

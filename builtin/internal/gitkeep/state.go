@@ -48,10 +48,15 @@ type hook struct {
 	unread stamp  // of a file without a known text, because it is too large or not readable
 }
 
+// stamp is that of a file; programs cannot hide a change.
+type stamp = projectfs.Stamp
+
+func stampOf(path string) stamp { return projectfs.StampOf(os.Lstat(path)) }
+
 // fresh reports whether all files are unchanged.
 func (s *state) fresh() bool {
 	for path, was := range s.stamps {
-		if now := stampOf(path); now != was && (was != was.identity() || now.identity() != was) {
+		if now := stampOf(path); now != was && (was != was.Identity() || now.Identity() != was) {
 			return false
 		}
 	}
@@ -59,7 +64,7 @@ func (s *state) fresh() bool {
 }
 
 // same reports whether a git directory has not been replaced.
-func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stampOf(dir).identity() }
+func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stampOf(dir).Identity() }
 
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
 func (k *keeper) read(ctx context.Context) *state {
@@ -164,7 +169,7 @@ func (s *state) add(dir string) {
 		return
 	}
 	s.dirs = append(s.dirs, dir)
-	s.stamps[dir] = stampOf(dir).identity()
+	s.stamps[dir] = stampOf(dir).Identity()
 }
 
 // list returns the names of directories, and of links to directories, in a directory. A new name makes the state stale.
@@ -218,12 +223,12 @@ func (k *keeper) find(s *state) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		s.stamps[path] = stampOf(path).identity()
+		s.stamps[path] = stampOf(path).Identity()
 		s.dirs = []string{path}
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
 		end := path + "/." // the directory, through whatever links
-		s.stamps[end] = stampOf(end).identity()
+		s.stamps[end] = stampOf(end).Identity()
 		if dir, err = filepath.EvalSymlinks(path); err != nil {
 			return nil // git finds no repository either
 		}
@@ -250,7 +255,7 @@ func (k *keeper) find(s *state) error {
 		s.dirs = append(s.dirs, projectfs.Join(dir, strings.TrimSpace(string(common))))
 	}
 	for _, dir := range s.dirs {
-		s.stamps[dir] = stampOf(dir).identity()
+		s.stamps[dir] = stampOf(dir).Identity()
 	}
 	return nil
 }

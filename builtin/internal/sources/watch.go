@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -28,7 +27,7 @@ const (
 type Watch struct {
 	files projectfs.FS // does not follow links out of the project
 	log   *slog.Logger
-	marks map[string]mark // by path; nil before the first Reset
+	marks map[string]projectfs.Stamp // by path; nil before the first Reset
 }
 
 // NewWatch returns a Watch for the files of the user and the project. It logs files and directories that it skips.
@@ -36,17 +35,10 @@ func NewWatch(project sdk.Project, log *slog.Logger) *Watch {
 	return &Watch{files: projectfs.ForProject(project), log: log}
 }
 
-// mark identifies the state of a file or directory. The zero value means that it does not exist.
-type mark struct {
-	mod  time.Time
-	size int64
-	mode fs.FileMode
-}
-
 // Fresh reports whether no file or directory has changed that was used since the last Reset. It is false before the first.
 func (w *Watch) Fresh() bool {
 	for path, before := range w.marks {
-		if now := w.markOf(path); !now.mod.Equal(before.mod) || now.size != before.size || now.mode != before.mode {
+		if w.markOf(path) != before {
 			return false
 		}
 	}
@@ -54,10 +46,10 @@ func (w *Watch) Fresh() bool {
 }
 
 // Reset clears the recorded states.
-func (w *Watch) Reset() { w.marks = map[string]mark{} }
+func (w *Watch) Reset() { w.marks = map[string]projectfs.Stamp{} }
 
 // Exists reports whether path exists.
-func (w *Watch) Exists(path string) bool { return w.note(path) != mark{} }
+func (w *Watch) Exists(path string) bool { return w.note(path) != projectfs.Stamp{} }
 
 // IsProject reports whether path belongs to the project by its text.
 func (w *Watch) IsProject(path string) bool { return w.files.IsProject(path) }
@@ -92,7 +84,7 @@ func (w *Watch) open(path string) (*os.File, error) {
 // Tree returns the files below dir whose names accept matches, sorted by path. It follows links to files and directories,
 // except links that leave the project, and skips directories that it cannot read. dir may also be such a file itself.
 func (w *Watch) Tree(dir string, accept func(name string) bool) []string {
-	if accept(filepath.Base(dir)) && w.note(dir).mode.IsRegular() && w.Exists(dir) {
+	if accept(filepath.Base(dir)) && w.note(dir).Mode.IsRegular() && w.Exists(dir) {
 		return []string{dir}
 	}
 	left := maxEntries
@@ -136,7 +128,7 @@ func (w *Watch) tree(dir string, accept func(name string) bool, depth int, left 
 }
 
 // note records the state of path, unless it has been recorded, and returns the recorded one.
-func (w *Watch) note(path string) mark {
+func (w *Watch) note(path string) projectfs.Stamp {
 	if w.marks == nil {
 		w.Reset()
 	}
@@ -146,10 +138,4 @@ func (w *Watch) note(path string) mark {
 	return w.marks[path]
 }
 
-func (w *Watch) markOf(path string) mark {
-	info, err := w.files.Stat(path)
-	if err != nil {
-		return mark{}
-	}
-	return mark{mod: info.ModTime(), size: info.Size(), mode: info.Mode()}
-}
+func (w *Watch) markOf(path string) projectfs.Stamp { return projectfs.StampOf(w.files.Stat(path)) }

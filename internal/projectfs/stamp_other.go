@@ -1,6 +1,6 @@
 //go:build !linux && !darwin && !freebsd && !netbsd
 
-package snapshot
+package projectfs
 
 // refine has nothing to add: a change that keeps size and time of a file is not seen.
-func (s *stamp) refine(any) {}
+func (s *Stamp) refine(any) {}

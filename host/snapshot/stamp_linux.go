@@ -1,9 +1,0 @@
-package snapshot
-
-import "syscall"
-
-func (s *stamp) refine(sys any) {
-	if st, ok := sys.(*syscall.Stat_t); ok {
-		s.Ctime, s.Inode = st.Ctim.Nano(), st.Ino
-	}
-}
