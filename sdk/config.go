@@ -1,7 +1,10 @@
 package sdk
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/value"
 )
@@ -123,6 +126,28 @@ type AgentConfig struct {
 	Permission  PermissionRules `json:"permission,omitempty"`  // rules for this agent, applied after those for all agents
 	Tools       map[string]bool `json:"tools,omitempty"`       // older form of permission
 	Disable     bool            `json:"disable,omitempty"`     // remove it
+}
+
+// Configure sets the fields that c sets, except the permission rules.
+func (a *Agent) Configure(c *AgentConfig) {
+	a.Description = cmp.Or(c.Description, a.Description)
+	a.Mode = cmp.Or(c.Mode, a.Mode)
+	a.Prompt = cmp.Or(c.Prompt, a.Prompt)
+	a.Variant = cmp.Or(c.Variant, a.Variant)
+	a.Color = cmp.Or(c.Color, a.Color)
+	a.Steps = cmp.Or(max(c.Steps, 0), max(c.MaxSteps, 0), a.Steps)
+	if provider, id, ok := strings.Cut(c.Model, "/"); ok {
+		a.Model = &ModelRef{ProviderID: provider, ModelID: id}
+	}
+	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
+	a.TopP = cmp.Or(c.TopP, a.TopP)
+	a.Hidden = *cmp.Or(c.Hidden, &a.Hidden)
+	if len(c.Options) > 0 {
+		options := Object{}
+		maps.Copy(options, a.Options)
+		maps.Copy(options, c.Options)
+		a.Options = options
+	}
 }
 
 // CommandConfig adds a command.

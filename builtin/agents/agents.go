@@ -89,7 +89,8 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	}
 	a := &(*list)[i]
 	own := a.Permission
-	apply(a, config, doc.Body)
+	config.Prompt = cmp.Or(doc.Body, config.Prompt)
+	a.Configure(config)
 	a.Origin = sources.Shorten(p.Project, doc.Path)
 	// Rules carry the full path of their file: a repository's rules may need the user's approval.
 	more := slices.Concat(toolRules(config.Tools), config.Permission)
@@ -131,32 +132,6 @@ func check(doc *sources.Document, config *sdk.AgentConfig) error {
 		return fmt.Errorf("%w: key \"model\": want provider/model, have %q", frontmatter.ErrFrontMatter, config.Model)
 	}
 	return nil
-}
-
-// apply sets the fields of the agent that the file sets, except its rules.
-func apply(a *sdk.Agent, c *sdk.AgentConfig, prompt string) {
-	a.Description = cmp.Or(c.Description, a.Description)
-	a.Mode = cmp.Or(c.Mode, a.Mode)
-	a.Variant = cmp.Or(c.Variant, a.Variant)
-	a.Color = cmp.Or(c.Color, a.Color)
-	a.Prompt = cmp.Or(prompt, c.Prompt, a.Prompt)
-	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
-	a.TopP = cmp.Or(c.TopP, a.TopP)
-	if provider, model, ok := strings.Cut(c.Model, "/"); ok {
-		a.Model = &sdk.ModelRef{ProviderID: provider, ModelID: model}
-	}
-	if c.Hidden != nil {
-		a.Hidden = *c.Hidden
-	}
-	if steps := max(c.Steps, c.MaxSteps); steps > 0 {
-		a.Steps = steps
-	}
-	if len(c.Options) > 0 {
-		options := sdk.Object{}
-		maps.Copy(options, a.Options)
-		maps.Copy(options, c.Options)
-		a.Options = options
-	}
 }
 
 // toolRules converts the older form, a switch per tool, into rules.

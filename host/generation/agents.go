@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
-	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -39,30 +37,11 @@ func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 		if i := slices.IndexFunc(out, same); i >= 0 {
 			a = out[i]
 		}
-		a.Agent, a.Configured = configureAgent(a.Agent, c), true
+		a.Configure(&c) // except for its permission rules: see Rules
+		a.Configured = true
 		out = replace(out, a, same)
 	}
 	return out
-}
-
-// configureAgent applies the configuration of an agent, except its permission rules: see Rules.
-func configureAgent(a sdk.Agent, c sdk.AgentConfig) sdk.Agent {
-	a.Description = cmp.Or(c.Description, a.Description)
-	a.Mode = cmp.Or(c.Mode, a.Mode)
-	a.Prompt = cmp.Or(c.Prompt, a.Prompt)
-	a.Variant = cmp.Or(c.Variant, a.Variant)
-	a.Color = cmp.Or(c.Color, a.Color)
-	a.Steps = cmp.Or(c.Steps, c.MaxSteps, a.Steps)
-	if providerID, id, ok := strings.Cut(c.Model, "/"); ok {
-		a.Model = &sdk.ModelRef{ProviderID: providerID, ModelID: id}
-	}
-	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
-	a.TopP = cmp.Or(c.TopP, a.TopP)
-	a.Hidden = *cmp.Or(c.Hidden, &a.Hidden)
-	if c.Options != nil {
-		a.Options = model.Merged(a.Options, c.Options)
-	}
-	return a
 }
 
 // Agent returns an agent by name.
