@@ -29,8 +29,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 	}
 	for i := range p.server.Hooks {
 		c := &p.server.Hooks[i]
-		d := c.Description()
-		h, _ := hookpoint.Hook(&d, "", &toolHook{p, c.Tool}) // Validate refused others
+		h, _ := hookpoint.Hook(&c.HookDescription, "", &toolHook{p, c.Tool}) // Validate refused others
 		if c.Name == "" {
 			h.Name = c.Tool
 		}

@@ -241,7 +241,10 @@ func TestOwnEvents(t *testing.T) {
 func TestToolAsHook(t *testing.T) {
 	t.Parallel()
 	s := fake(t, "plain")
-	s.Hooks = []sdk.MCPHookConfig{{Tool: "hook", Point: "tool.execute.after", Reads: []string{"/output"}, Writes: []string{"/output"}, OnError: sdk.OnErrorStop}}
+	s.Hooks = []sdk.MCPHookConfig{{
+		Tool:            "hook",
+		HookDescription: sdk.HookDescription{Point: "tool.execute.after", Reads: []string{"/output"}, Writes: []string{"/output"}, OnError: sdk.OnErrorStop},
+	}}
 	e := engine(t, ready(t, newTestHost(t), s))
 	if v, err := after(t, e, "a secret"); err != nil || v.Output != "a ******" || len(v.Attachments) != 1 {
 		t.Errorf("result = %+v, %v", v, err)

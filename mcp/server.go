@@ -97,8 +97,7 @@ func (s *Server) problem() error {
 		if s.Hooks[i].Tool == "" {
 			return fmt.Errorf("hooks[%d].tool: missing; set it to the tool to call", i)
 		}
-		d := s.Hooks[i].Description()
-		if _, err := hookpoint.Hook(&d, fmt.Sprintf("hooks[%d]", i), nil); err != nil {
+		if _, err := hookpoint.Hook(&s.Hooks[i].HookDescription, fmt.Sprintf("hooks[%d]", i), nil); err != nil {
 			return err
 		}
 	}

@@ -192,24 +192,8 @@ type MCPConfig struct {
 
 // MCPHookConfig is a tool of an MCP server that runs as a hook.
 type MCPHookConfig struct {
-	Tool      string   `json:"tool"`               // name of the tool
-	Point     string   `json:"point"`              // hook point, such as tool.execute.after
-	Name      string   `json:"name,omitempty"`     // distinguishes several hooks at one point
-	Reads     []string `json:"reads,omitempty"`    // JSON pointers of the fields it receives
-	Writes    []string `json:"writes,omitempty"`   // JSON pointers of the fields it may change
-	Priority  int      `json:"priority,omitempty"` // lower runs first; default 0
-	Before    []string `json:"before,omitempty"`   // plugins that run after it
-	After     []string `json:"after,omitempty"`    // plugins that run before it
-	OnError   OnError  `json:"onError,omitempty"`  // skip, deny or stop when it fails
-	TimeoutMS int64    `json:"timeout,omitempty"`  // milliseconds, of one call; default 2000
-}
-
-// Description returns the hook as a HookDescription.
-func (c *MCPHookConfig) Description() HookDescription {
-	return HookDescription{
-		Point: c.Point, Name: c.Name, Reads: c.Reads, Writes: c.Writes, Priority: c.Priority,
-		Before: c.Before, After: c.After, OnError: c.OnError, TimeoutMS: c.TimeoutMS,
-	}
+	Tool string `json:"tool"` // name of the tool
+	HookDescription
 }
 
 // PluginConfig is one plugin: a path or a name, alone or with options.

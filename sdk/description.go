@@ -63,18 +63,18 @@ const (
 	MaxWASMMemoryMB     = 1024
 )
 
-// HookDescription is a Hook without its handler.
+// HookDescription is a Hook without its handler. Point may have opencode's prefix experimental. The default of Name is the point. Reads and Writes
+// are as in Hook.
 type HookDescription struct {
-	Point string `json:"point"`          // opencode's prefix experimental. is accepted
-	Name  string `json:"name,omitempty"` // default: the point
-	// Reads and Writes are the fields the hook receives and may change, as in Hook. Default: none. The empty pointer: all.
-	Reads     []string `json:"reads,omitempty"`
-	Writes    []string `json:"writes,omitempty"`
-	Priority  int      `json:"priority,omitempty"`
-	Before    []string `json:"before,omitempty"`
-	After     []string `json:"after,omitempty"`
-	OnError   OnError  `json:"onError,omitempty"`
-	TimeoutMS int64    `json:"timeout,omitempty"` // milliseconds; default DefaultHookTimeout
+	Point     string   `json:"point"`              // hook point, such as tool.execute.after
+	Name      string   `json:"name,omitempty"`     // distinguishes several hooks at one point
+	Reads     []string `json:"reads,omitempty"`    // JSON pointers of the fields it receives
+	Writes    []string `json:"writes,omitempty"`   // JSON pointers of the fields it may change
+	Priority  int      `json:"priority,omitempty"` // lower runs first; default 0
+	Before    []string `json:"before,omitempty"`   // plugins that run after it
+	After     []string `json:"after,omitempty"`    // plugins that run before it
+	OnError   OnError  `json:"onError,omitempty"`  // skip, deny or stop when it fails
+	TimeoutMS int64    `json:"timeout,omitempty"`  // milliseconds, of one call; default 2000
 }
 
 // AuthDescription is an AuthMethod without its functions.

@@ -3,6 +3,7 @@ package config_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -53,6 +54,10 @@ func sampleStruct(t reflect.Type, schema string, from int) map[string]any {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "-" || name == "context_over_200k" { // which holds itself
+			continue
+		}
+		if f.Anonymous && name == "" {
+			maps.Copy(out, sampleStruct(f.Type, schema, 0))
 			continue
 		}
 		out[name] = sample(f.Type, strings.TrimPrefix(schema+"."+name, "."))

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -108,6 +109,9 @@ func (w *schemaWriter) object(t reflect.Type, key string) schema {
 		field := t.Field(i)
 		name := checked.FieldName(field)
 		if name == "" {
+			if field.Anonymous {
+				maps.Copy(properties, w.object(field.Type, key)["properties"].(schema))
+			}
 			continue
 		}
 		s := w.value(field.Type, join(key, name))

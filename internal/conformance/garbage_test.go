@@ -141,7 +141,8 @@ func openServer(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin
 		Name: conformance.Name, Transport: mcp.TransportStdio, Command: program(t), Args: []string{fault}, Cwd: t.TempDir(), Own: true, Timeout: 2 * time.Second,
 		Env: map[string]string{guestEnv: guestFault},
 		Hooks: []sdk.MCPHookConfig{{
-			Tool: "hook", Point: hook.Point, Name: hook.Point, Reads: hook.Reads, Writes: hook.Writes, TimeoutMS: hook.TimeoutMS,
+			Tool:            "hook",
+			HookDescription: sdk.HookDescription{Point: hook.Point, Name: hook.Point, Reads: hook.Reads, Writes: hook.Writes, TimeoutMS: hook.TimeoutMS},
 		}},
 	}
 	return &configured{Plugin: mcpPlugin(t, s, false)}

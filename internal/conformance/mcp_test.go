@@ -24,10 +24,8 @@ func mcpServer(t *testing.T, c Case, interceptors bool) mcp.Server {
 		}
 		s.Hooks = append(s.Hooks, guest.HookRef{Point: hook.Point, Name: hook.Name})
 		if !interceptors {
-			server.Hooks = append(server.Hooks, sdk.MCPHookConfig{
-				Tool: hookTool + strconv.Itoa(i), Point: d.Point, Name: hook.Name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
-				Before: d.Before, After: d.After, OnError: d.OnError, TimeoutMS: d.TimeoutMS,
-			})
+			d.Name = hook.Name
+			server.Hooks = append(server.Hooks, sdk.MCPHookConfig{Tool: hookTool + strconv.Itoa(i), HookDescription: d})
 		}
 	}
 	raw, err := json.Marshal(s)

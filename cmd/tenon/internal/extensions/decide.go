@@ -50,8 +50,7 @@ func (c *Candidate) serverHooks() []trust.Hook {
 	}
 	var out []trust.Hook
 	for i := range c.Server.Hooks {
-		description := c.Server.Hooks[i].Description()
-		if hook, ok := plugins.HookRequest(&description); ok {
+		if hook, ok := plugins.HookRequest(&c.Server.Hooks[i].HookDescription); ok {
 			out = append(out, hook)
 		}
 	}
