@@ -1,4 +1,4 @@
-// Package tool builds tools from functions, and plugins from such tools, for the built-in plugins.
+// Package tool builds tools from functions, for the built-in plugins.
 package tool
 
 import (
@@ -100,25 +100,3 @@ func (t prepared[T]) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.Per
 	}
 	return t.spec.Prepare(ctx, call, in)
 }
-
-// Plugin is a plugin of tools that need only their calls.
-type Plugin struct {
-	Name, Description string
-	List              []sdk.Tool
-}
-
-var _ sdk.ToolSource = Plugin{}
-
-// Manifest describes the plugin.
-func (p Plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{Name: p.Name, Description: p.Description, Carrier: sdk.CarrierBuiltin}
-}
-
-// Start does nothing.
-func (Plugin) Start(context.Context, sdk.Host) error { return nil }
-
-// Close does nothing: no work runs between calls.
-func (Plugin) Close(context.Context) error { return nil }
-
-// Tools returns the list.
-func (p Plugin) Tools() []sdk.Tool { return p.List }

@@ -30,7 +30,7 @@ const copilotBetas = "interleaved-thinking-2025-05-14"
 const betaHeader = "anthropic-beta"
 
 // New returns the plugin that contributes the wire format.
-func New() *wire.Plugin {
+func New() *sdk.Bundle {
 	return wire.NewPlugin("anthropic", "Anthropic Messages, for Claude and compatible servers", wire.Format{Name: Protocol, Open: Open})
 }
 

@@ -17,7 +17,7 @@ import (
 const Protocol = "bedrock-converse"
 
 // New returns the plugin that contributes the wire format.
-func New() *wire.Plugin {
+func New() *sdk.Bundle {
 	return wire.NewPlugin("bedrock", "Models on Amazon Bedrock", wire.Format{Name: Protocol, Open: Open})
 }
 

@@ -17,7 +17,7 @@ import (
 const Protocol = "gemini"
 
 // New returns the plugin that contributes the wire format.
-func New() *wire.Plugin {
+func New() *sdk.Bundle {
 	return wire.NewPlugin("gemini", "Gemini models, at Google's Gemini API and on Vertex AI", wire.Format{Name: Protocol, Open: Open})
 }
 

@@ -26,56 +26,30 @@ const (
 	Protocol   = "offline"
 )
 
-// Plugin contributes the offline provider and its protocol.
-type Plugin struct {
-	dir string // base of a script's relative path
-}
-
-var (
-	_ sdk.Plugin         = (*Plugin)(nil)
-	_ sdk.ProtocolSource = (*Plugin)(nil)
-	_ sdk.ProviderSource = (*Plugin)(nil)
-)
-
-// New returns the plugin.
-func New() *Plugin { return &Plugin{} }
-
-// Manifest describes the plugin.
-func (*Plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{
-		Name:        "offline",
-		Description: "A model without a network: runs the tool calls written in the prompt, or a script of replies",
-		Carrier:     sdk.CarrierBuiltin,
-	}
-}
-
-// Start stores the project's directory.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
-	p.dir = h.Project().Directory
-	return nil
-}
-
-// Close does nothing: the plugin holds no resources.
-func (*Plugin) Close(context.Context) error { return nil }
-
-// Providers returns the provider "offline" with its one model.
-func (*Plugin) Providers() []sdk.ProviderInfo {
+// New returns the plugin. Any provider may use its protocol, each with its own script.
+func New() *sdk.Bundle {
 	model := sdk.Model{
 		ID: ModelID, ProviderID: ProviderID, Name: "Offline (no reasoning)", ToolCall: true,
 		Limit:      sdk.ModelLimit{Context: 1_000_000, Output: 32_000},
 		Modalities: sdk.Modalities{Input: []string{"text"}, Output: []string{"text"}},
 	}
-	return []sdk.ProviderInfo{{
-		ID: ProviderID, Name: "Offline", Protocol: Protocol, Default: ModelID, Small: ModelID,
-		Models: map[string]sdk.Model{ModelID: model},
-	}}
-}
-
-// Protocols returns the protocol "offline". Any provider may use it, each with its own script.
-func (p *Plugin) Protocols() []sdk.Protocol {
-	return []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
-		return newClient(info, p.dir)
-	}}}
+	dir := "" // base of a script's relative path
+	return &sdk.Bundle{
+		Info: sdk.Manifest{
+			Name:        "offline",
+			Description: "A model without a network: runs the tool calls written in the prompt, or a script of replies",
+			Carrier:     sdk.CarrierBuiltin,
+		},
+		ProviderList: []sdk.ProviderInfo{{
+			ID: ProviderID, Name: "Offline", Protocol: Protocol, Default: ModelID, Small: ModelID,
+			Models: map[string]sdk.Model{ModelID: model},
+		}},
+		ProtocolList: []sdk.Protocol{{Name: Protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) { return newClient(info, dir) }}},
+		OnStart: func(_ context.Context, h sdk.Host) error {
+			dir = h.Project().Directory
+			return nil
+		},
+	}
 }
 
 // Bounds of titles.

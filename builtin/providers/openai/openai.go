@@ -22,7 +22,7 @@ const (
 )
 
 // New returns the plugin that contributes both protocols.
-func New() *wire.Plugin {
+func New() *sdk.Bundle {
 	return wire.NewPlugin("openai", "OpenAI Chat Completions and Responses, for OpenAI and every compatible server",
 		wire.Format{Name: ProtocolChat, Open: chat.Open}, wire.Format{Name: ProtocolResponses, Open: openResponses})
 }

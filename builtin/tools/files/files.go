@@ -39,9 +39,9 @@ var texts embed.FS
 // New returns the plugin. It records, per session, the file contents the model has seen.
 func New() sdk.Plugin {
 	p := &plugin{history: newHistory()}
-	return tool.Plugin{
-		Name: "files", Description: "Reads, lists, writes, edits and patches files.",
-		List: []sdk.Tool{
+	return &sdk.Bundle{
+		Info: sdk.Manifest{Name: "files", Description: "Reads, lists, writes, edits and patches files.", Carrier: sdk.CarrierBuiltin},
+		ToolList: []sdk.Tool{
 			tool.Spec[readArgs]{ID: "read", Texts: texts, Run: p.runRead}.Tool(),
 			tool.Spec[listArgs]{ID: "list", Texts: texts, Run: runList}.Tool(),
 			p.fileTool(writeID), p.fileTool(editID), p.changer(patchID, readPatch),

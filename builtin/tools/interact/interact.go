@@ -22,9 +22,9 @@ var texts embed.FS
 
 // New returns the plugin, which has no state.
 func New() sdk.Plugin {
-	return tool.Plugin{
-		Name: "interact", Description: "task list, subagents, skills and questions to the user",
-		List: []sdk.Tool{
+	return &sdk.Bundle{
+		Info: sdk.Manifest{Name: "interact", Description: "task list, subagents, skills and questions to the user", Carrier: sdk.CarrierBuiltin},
+		ToolList: []sdk.Tool{
 			tool.Spec[todoArgs]{ID: "todowrite", Texts: texts, Run: storeTodos}.Tool(),
 			tool.Spec[taskArgs]{ID: "task", Texts: texts, Run: runTask}.Tool(),
 			tool.Spec[skillArgs]{ID: "skill", Texts: texts, Run: loadSkill}.Tool(),

@@ -36,9 +36,9 @@ var texts embed.FS
 
 // New returns the plugin.
 func New() sdk.Plugin {
-	return tool.Plugin{
-		Name: "search", Description: "Finds files by name (glob) and lines by regular expression (grep).",
-		List: []sdk.Tool{
+	return &sdk.Bundle{
+		Info: sdk.Manifest{Name: "search", Description: "Finds files by name (glob) and lines by regular expression (grep).", Carrier: sdk.CarrierBuiltin},
+		ToolList: []sdk.Tool{
 			tool.Spec[globArgs]{ID: "glob", Texts: texts, Run: findFiles}.Tool(),
 			tool.Spec[grepArgs]{ID: "grep", Texts: texts, Run: findLines}.Tool(),
 		},

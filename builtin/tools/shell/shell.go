@@ -22,54 +22,39 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Plugin is the shell plugin.
-type Plugin struct {
-	bash *bash
-}
-
-var (
-	_ sdk.Plugin     = (*Plugin)(nil)
-	_ sdk.ToolSource = (*Plugin)(nil)
-	_ sdk.Hooker     = (*Plugin)(nil)
-)
-
 // New returns the plugin.
-func New() *Plugin {
-	return &Plugin{bash: &bash{log: slog.New(slog.DiscardHandler)}}
+func New() *sdk.Bundle {
+	b := &bash{log: slog.New(slog.DiscardHandler)}
+	return &sdk.Bundle{
+		Info:     sdk.Manifest{Name: "shell", Description: "runs shell commands", Carrier: sdk.CarrierBuiltin},
+		HookList: []sdk.Hook{sdk.OnTurnStop(b.endTurn)},
+		ToolList: []sdk.Tool{b.tool()},
+		OnStart:  b.configure,
+		OnClose:  b.close,
+	}
 }
 
-// Manifest names the plugin.
-func (*Plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{Name: "shell", Description: "runs shell commands", Carrier: sdk.CarrierBuiltin}
-}
-
-// Start records the configuration. It starts no process.
-func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
-	p.bash.log = h.Logger()
-	p.bash.box.project = h.Project()
-	p.bash.box.git = gitkeep.Of(h.Project().Worktree)
+// configure records the configuration. It starts no process.
+func (t *bash) configure(_ context.Context, h sdk.Host) error {
+	t.log = h.Logger()
+	t.box.project = h.Project()
+	t.box.git = gitkeep.Of(h.Project().Worktree)
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
-		p.bash.wanted = c.Config().Shell
-		p.bash.box.config, p.bash.box.skills = c.Config().Sandbox, sandbox.SkillDirectories(c.Config().Skills)
+		t.wanted = c.Config().Shell
+		t.box.config, t.box.skills = c.Config().Sandbox, sandbox.SkillDirectories(c.Config().Skills)
 	}
 	return nil
 }
 
-// Close ends the running commands and their guard, and removes their temporary files.
-func (p *Plugin) Close(context.Context) error {
-	return errors.Join(p.bash.guard.close(), p.bash.box.close())
+// close ends the running commands and their guard, and removes their temporary files.
+func (t *bash) close(context.Context) error {
+	return errors.Join(t.guard.close(), t.box.close())
 }
 
-// Tools returns bash.
-func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.bash.tool()} }
-
-// Hooks returns a hook for the end of a turn. It restores changes to git that could not be restored after their command, and logs them and
-// the changes of other processes.
-func (p *Plugin) Hooks() []sdk.Hook {
-	return []sdk.Hook{sdk.OnTurnStop(func(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {
-		for _, note := range p.bash.box.endTurn(ctx) {
-			p.bash.log.Warn("a command changed programs that git runs automatically", "change", note)
-		}
-		return sdk.StopDecision{}, nil
-	})}
+// endTurn restores changes to git that could not be restored after their command, and logs them and the changes of other processes.
+func (t *bash) endTurn(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {
+	for _, note := range t.box.endTurn(ctx) {
+		t.log.Warn("a command changed programs that git runs automatically", "change", note)
+	}
+	return sdk.StopDecision{}, nil
 }

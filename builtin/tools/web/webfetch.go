@@ -216,22 +216,17 @@ func isImage(mime string) bool {
 	return strings.HasPrefix(mime, "image/") && media.Attachable(mime)
 }
 
-// Plugin is the web plugin.
-type Plugin struct {
-	tool.Plugin
-	fetcher *webfetch
-}
-
 // New returns the plugin. Like net/http, it uses the proxy variables of the environment.
-func New() *Plugin {
+func New() *sdk.Bundle {
 	f := &webfetch{client: sync.OnceValue(newClient)}
-	return &Plugin{tool.Plugin{Name: "web", Description: "fetches web pages", List: []sdk.Tool{tool.Spec[fetchArgs]{ID: "webfetch", Texts: texts, Run: f.run}.Tool()}}, f}
-}
-
-// Close ends idle connections.
-func (p *Plugin) Close(context.Context) error {
-	p.fetcher.client().CloseIdleConnections()
-	return nil
+	return &sdk.Bundle{
+		Info:     sdk.Manifest{Name: "web", Description: "fetches web pages", Carrier: sdk.CarrierBuiltin},
+		ToolList: []sdk.Tool{tool.Spec[fetchArgs]{ID: "webfetch", Texts: texts, Run: f.run}.Tool()},
+		OnClose: func(context.Context) error {
+			f.client().CloseIdleConnections()
+			return nil
+		},
+	}
 }
 
 // newClient returns a client that does not follow redirects; see follow.
