@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
-	"sync"
 )
 
 const lockFile = "package-lock.json"
@@ -28,9 +27,7 @@ func main() {
 
 // install installs the packages of each lock file below root, all at once, because npm mostly waits for the registry.
 func install(ctx context.Context, root string) error {
-	var npms sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
+	var running []*exec.Cmd
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -45,16 +42,18 @@ func install(ctx context.Context, root string) error {
 		if err != nil || fresh {
 			return err
 		}
-		npms.Go(func() {
-			err := npm(ctx, dir)
-			mu.Lock()
-			defer mu.Unlock()
-			failed = errors.Join(failed, err)
-		})
-		return nil
+		cmd, err := npm(ctx, dir)
+		if err == nil {
+			running = append(running, cmd)
+		}
+		return err
 	})
-	npms.Wait()
-	return errors.Join(err, failed)
+	for _, cmd := range running {
+		if failed := cmd.Wait(); failed != nil {
+			err = errors.Join(err, fmt.Errorf("npm ci in %s: %w", cmd.Dir, failed))
+		}
+	}
+	return err
 }
 
 // installed reports whether npm installed the packages of the lock file: it then leaves a copy of the lock file.
@@ -70,16 +69,14 @@ func installed(dir string) (bool, error) {
 	return !done.ModTime().Before(lock.ModTime()), nil
 }
 
-func npm(ctx context.Context, dir string) error {
+// npm starts the installation in a directory. The caller waits for it.
+func npm(ctx context.Context, dir string) (*exec.Cmd, error) {
 	path, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("%s: %w; install Node.js 20 or newer", dir, err)
+		return nil, fmt.Errorf("%s: %w; install Node.js 20 or newer", dir, err)
 	}
 	fmt.Fprintln(os.Stderr, "testdeps: npm ci in", dir)
 	cmd := exec.CommandContext(ctx, path, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("npm ci in %s: %w", dir, err)
-	}
-	return nil
+	return cmd, cmd.Start()
 }
