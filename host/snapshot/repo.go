@@ -16,7 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -165,20 +165,18 @@ func (r *Repo) run(ctx context.Context, in []byte, args ...string) ([]byte, erro
 	return out.Bytes(), nil
 }
 
-// exclusive runs f while no other goroutine or process works on the store.
+// lockWait is how long a call waits for another process that works on the store: as long as that may take a snapshot. Removing old states can
+// take longer.
+const lockWait = MaxTime
+
+// exclusive runs f while no other goroutine or process works on the store. Errors: filelock.ErrLocked.
 func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return err
-	}
-	lock := flock.New(filepath.Join(r.dir, "lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	defer lock.Close() // which unlocks it
-	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
-		return fmt.Errorf("another process works on the snapshots of this project: %w", err)
-	}
-	if err := r.prepare(ctx); err != nil {
-		return err
-	}
-	return f()
+	return filelock.Do(ctx, filepath.Join(r.dir, "lock"), lockWait, func() error {
+		if err := r.prepare(ctx); err != nil {
+			return err
+		}
+		return f()
+	})
 }

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tenonhq/tenon/host/snapshot"
+	"github.com/tenonhq/tenon/internal/filelock"
 )
 
 // A file that is written again at once, with as many bytes, may have the stamp it had: it is found all the same.
@@ -282,6 +284,21 @@ func TestLimits(t *testing.T) {
 		if _, err := p.Take(t.Context()); !errors.Is(err, snapshot.ErrOff) {
 			t.Errorf("Take() of the next process = %v, want ErrOff", err)
 		}
+	})
+	t.Run("time of another process", func(t *testing.T) {
+		t.Parallel()
+		p := newProject(t)
+		p.take()
+		synctest.Test(t, func(t *testing.T) {
+			err := filelock.Do(t.Context(), filepath.Join(p.store(), "lock"), time.Hour, func() error {
+				_, err := p.Take(t.Context())
+				return err
+			})
+			if !errors.Is(err, filelock.ErrLocked) || errors.Is(err, snapshot.ErrOff) {
+				t.Errorf("Take() during a longer one = %v, want ErrLocked", err)
+			}
+		})
+		p.take()
 	})
 	t.Run("size of all", func(t *testing.T) {
 		t.Parallel()

@@ -26,21 +26,21 @@ const (
 var errSlow = errors.New("a snapshot of this project takes too long")
 
 // Take keeps the current state of the files. Without changes since the last Take it only checks the stamps of files; git runs only to
-// store many files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on for a day. Record and Run work anyway.
+// store many files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on for a day; filelock.ErrLocked. Record and Run
+// work anyway.
 func (r *Repo) Take(ctx context.Context) (tree *Tree, err error) {
 	if r.slow.Load() {
 		return nil, r.tooSlow()
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, r.limits.MaxTime, errSlow)
-	defer cancel()
-	err = r.exclusive(limited, func() (err error) {
-		tree, err = r.take(limited)
+	err = r.exclusive(ctx, func() (err error) {
+		limited, cancel := context.WithTimeoutCause(ctx, r.limits.MaxTime, errSlow)
+		defer cancel()
+		if tree, err = r.take(limited); err != nil && context.Cause(limited) == errSlow {
+			r.slow.Store(true)
+			err = errors.Join(r.tooSlow(), os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
+		}
 		return err
 	})
-	if err != nil && context.Cause(limited) == errSlow {
-		r.slow.Store(true)
-		err = errors.Join(r.tooSlow(), os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
-	}
 	return tree, err
 }
 

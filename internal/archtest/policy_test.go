@@ -14,7 +14,7 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/jsontext", "internal/jsonpointer", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield", "internal/lazyregexp", "internal/media", "internal/pause", "internal/gitignore"},
+		"host":     {"host", "hooks", "sdk", "internal/jsontext", "internal/jsonpointer", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield", "internal/lazyregexp", "internal/media", "internal/pause", "internal/gitignore", "internal/filelock"},
 		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth", "internal/requestfield", "internal/lazyregexp", "internal/media", "internal/nearest", "internal/ongoing", "internal/gitignore"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline", "internal/filelock", "internal/lazyregexp", "internal/pause", "internal/ongoing"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext", "internal/credentials", "internal/oauth", "internal/lazyregexp", "internal/pause", "internal/ongoing"},
@@ -61,7 +61,7 @@ func libraries() map[string][]string {
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"internal/filelock", "host/store/sqlite", "host/snapshot"},
+		"github.com/gofrs/flock":                            {"internal/filelock", "host/store/sqlite"},
 		"github.com/zalando/go-keyring":                     {"internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
