@@ -34,13 +34,13 @@ func runCommand(a *cli.App) cli.Command {
 
 // runTurn runs one turn in a new or an existing session.
 func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
-	signals, stop := a.TakeSignals()
-	defer stop()
 	interactive := a.Screen.Answers && !a.JSON
-	m, in, err := turn.Prepare(ctx, a, f, args, signals, interactive)
+	m, in, err := turn.Prepare(ctx, a, f, args, interactive)
 	if err != nil {
 		return err
 	}
+	signals, stop := a.TakeSignals()
+	defer stop()
 	if f.Watch {
 		return chat.WatchLines(ctx, m, f, signals, in)
 	}

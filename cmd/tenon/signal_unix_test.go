@@ -149,6 +149,23 @@ func TestInterruptAbortsTheTurn(t *testing.T) {
 	}
 }
 
+// A run that waits for a server that was never started before has no turn to abort.
+func TestInterruptDuringStart(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t)
+	p := newProcess(t, s.URL())
+	p.output(t, 0, "mcp", "add", "slow", "--no-probe", "--timeout", "1h", "--", "sleep", "600")
+	r := p.startJSON(t, "--title", "x", "tell me")
+	r.errs.await(t, "waiting up to")
+	_ = r.Process.Signal(syscall.SIGINT)
+	if code := r.code(); code != 130 {
+		t.Fatalf("exit code %d, want 130\n%s", code, r.errs)
+	}
+	if n := len(s.Requests()); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
 func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	// The tool ignores what ends it, so the abort takes its time.

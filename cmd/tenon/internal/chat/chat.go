@@ -27,12 +27,12 @@ func Command(a *cli.App) cli.Command {
 }
 
 func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
-	signals, stop := a.TakeSignals()
-	defer stop()
-	m, in, err := turn.Prepare(ctx, a, f, args, signals, a.Screen.Answers)
+	m, in, err := turn.Prepare(ctx, a, f, args, a.Screen.Answers)
 	if err != nil {
 		return err
 	}
+	signals, stop := a.TakeSignals()
+	defer stop()
 	a.Screen.Live = false // nothing that was written changes
 	c := newConversation(m, f, signals)
 	c.commands = true

@@ -80,7 +80,7 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	if first.Text != "" {
 		c.take(ctx, &promptEntry{text: first.Text})
 	}
-	for !c.left && c.ended == nil {
+	for !c.left && c.ended == nil && ctx.Err() == nil {
 		e := c.next(ctx)
 		if e == nil {
 			break

@@ -78,12 +78,12 @@ func (g *group) fork(ctx context.Context, m *cli.Machine, s *sdk.Session) error 
 }
 
 func (g *group) compact(ctx context.Context, w *cli.Workspace, args []string) error {
-	signals, stop := g.TakeSignals()
-	defer stop()
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		return err
 	}
+	signals, stop := g.TakeSignals()
+	defer stop()
 	t := &turn.Turn{Machine: m, Signals: signals}
 	id := ""
 	t.Begin = func(ctx context.Context) (*sdk.Session, error) {

@@ -72,12 +72,12 @@ func Run(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
 	if !a.Screen.Answers || !a.Screen.Streams || !a.Screen.Live {
 		return cli.UsageError("use tenon chat or tenon run", "the terminal UI needs a terminal that can move the cursor")
 	}
-	signals, stop := a.TakeSignals()
-	defer stop()
-	m, in, err := turn.Prepare(ctx, a, f, args, signals, true)
+	m, in, err := turn.Prepare(ctx, a, f, args, true)
 	if err != nil {
 		return err
 	}
+	signals, stop := a.TakeSignals()
+	defer stop()
 	s := &session{a: a, m: m, f: f, in: in, signals: signals, logs: make(chan string, 64)}
 	end, err := s.run(ctx)
 	farewell := ""

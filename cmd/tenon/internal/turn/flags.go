@@ -72,8 +72,8 @@ func (f *Flags) check() error {
 }
 
 // Prepare returns the prompt from flags and arguments, and a machine to run it on, which the caller closes. interactive means that
-// the user can be asked.
-func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <-chan os.Signal, interactive bool) (*cli.Machine, *host.PromptInput, error) {
+// the user can be asked. The first signal ends ctx, so the caller calls TakeSignals afterwards.
+func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interactive bool) (*cli.Machine, *host.PromptInput, error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +81,7 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 	if err != nil {
 		return nil, nil, err
 	}
-	in, err := promptInput(ctx, a, f, args, signals)
+	in, err := promptInput(ctx, a, f, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +105,7 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 
 // promptInput returns the input for the host, except for the session. Text from stdin, which is read if it is piped or an argument is "-", is the
 // prompt, or follows verbatim the one in the arguments, in which @file is resolved.
-func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signals <-chan os.Signal) (in *host.PromptInput, err error) {
+func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string) (in *host.PromptInput, err error) {
 	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
 	in = &host.PromptInput{Command: f.Command, Agent: f.Agent, Model: f.Model, Variant: f.Variant, Text: strings.TrimSpace(strings.Join(words, " "))}
 	if in.Parts, err = attachments(f.files); err != nil {
@@ -121,7 +121,7 @@ func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signa
 	}
 	needed := in.Text == "" && f.Command == ""
 	if len(words) < len(args) || isPiped(a.In) {
-		text, err := readStdin(ctx, a, signals)
+		text, err := readStdin(ctx, a)
 		if err != nil {
 			return nil, err
 		}
@@ -211,8 +211,8 @@ func isPiped(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice == 0 && info.Mode()&os.ModeDevice == 0
 }
 
-// readStdin reads all of stdin as text. A signal ends that.
-func readStdin(ctx context.Context, a *cli.App, signals <-chan os.Signal) (string, error) {
+// readStdin reads all of stdin as text.
+func readStdin(ctx context.Context, a *cli.App) (string, error) {
 	var data []byte
 	read := make(chan error, 1)
 	// Ends with stdin or the process: a read of a pipe cannot be canceled.
@@ -226,8 +226,6 @@ func readStdin(ctx context.Context, a *cli.App, signals <-chan os.Signal) (strin
 		select {
 		case <-notice:
 			a.Say("waiting for stdin to end, because it is part of the prompt (to skip it, use </dev/null)")
-		case <-signals:
-			return "", cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		case err := <-read:
