@@ -166,6 +166,33 @@ func TestInterruptDuringStart(t *testing.T) {
 	}
 }
 
+// An interrupt ends the build of a watched plugin, and not the conversation.
+func TestInterruptDuringReload(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	dir := filepath.Join(p.work, "w")
+	up := filepath.Join(p.work, "up")
+	must(t, os.Mkdir(dir, 0o700))
+	must(t, syscall.Mkfifo(up, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "plugin.json"), []byte(`{
+		"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "w", "version": "1.0.0", "description": "waits",
+		"extensions": {"io.github.tenonhq": {"build": {"command": ["sh", "-c", "test ! -e slow || { echo up > ../up; sleep 600; }"]}}}}`), 0o600))
+	p.output(t, 0, "plugin", "trust", "./w", "--yes")
+	cmd := p.command("run", "--plugin", "./w", "--watch", "one")
+	c := converse(t, cmd)
+	c.want("continue: ")
+	must(t, os.WriteFile(filepath.Join(dir, "slow"), nil, 0o600))
+	if line, err := os.ReadFile(up); err != nil || string(line) != "up\n" {
+		t.Fatalf("the build said %q, %v", line, err)
+	}
+	must(t, cmd.Process.Signal(syscall.SIGINT))
+	c.want("reload failed")
+	c.ask("two")
+	c.want("continue: ")
+	c.end()
+}
+
 func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	// The tool ignores what ends it, so the abort takes its time.

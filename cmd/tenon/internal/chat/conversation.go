@@ -124,19 +124,34 @@ func (c *conversation) interruptedBetween(s os.Signal) bool {
 	return true
 }
 
-// load reloads the plugins. On an error, the old ones stay in use.
-func (c *conversation) load(ctx context.Context) {
-	err := manage.BuildAll(ctx, c.a, c.m.Options.Plugins)
-	if err == nil {
-		err = c.m.Reload(ctx)
+// load builds and reloads the plugins, until a signal. On an error, the old ones stay in use. It reports whether the conversation ends.
+func (c *conversation) load(ctx context.Context) (ends bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	loaded := make(chan error, 1)
+	go func() { // ends soon after ctx; waited for below
+		err := manage.BuildAll(ctx, c.a, c.m.Options.Plugins)
+		if err == nil {
+			err = c.m.Reload(ctx)
+		}
+		loaded <- err
+	}()
+	var err error
+	select {
+	case err = <-loaded:
+	case s := <-c.signals:
+		cancel()
+		err = <-loaded
+		ends = s != os.Interrupt && c.interruptedBetween(s)
 	}
 	c.watcher.loaded, _ = c.watcher.files() // the build writes files
 	s := c.a.Screen
 	if err != nil {
 		s.Line(s.Paint(terminal.Yellow, "reload failed, the old plugins stay loaded: "+terminal.Visible(c.a.Mask.Clean(cli.Remedy(err).Error()))))
-		return
+		return ends
 	}
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
+	return ends
 }
 
 // refresh loads the plugins, servers and command hooks that were approved in another terminal, and credentials.

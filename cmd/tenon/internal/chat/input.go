@@ -52,7 +52,9 @@ func (c *conversation) next(ctx context.Context) *promptEntry {
 			}
 		case <-c.watcher.ticks():
 			if c.watcher.changed() {
-				c.load(ctx)
+				if c.load(ctx) {
+					return nil
+				}
 				c.prompted = false
 			}
 		}
