@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,6 +136,30 @@ func TestReloadThatFails(t *testing.T) {
 			want(t, "results", []string{"one"}, k.results(id))
 		})
 	}
+}
+
+// A reload that fails while a plugin starts closes it afterwards: it need not expect both at the same time.
+func TestReloadFailsDuringStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, slow, release, failed := base(newModel(t)), version("slow"), make(chan struct{}), make(chan error)
+		slow.start = func() error {
+			<-release
+			return nil
+		}
+		k := start(t, nil, b)
+		go func() {
+			failed <- k.Reload(t.Context(), host.ReloadOptions{Plugins: []sdk.Plugin{b, slow, version("twice")}})
+		}()
+		synctest.Wait()
+		if slow.isClosed() {
+			t.Error("the plugin was closed while it started")
+		}
+		close(release)
+		if err := <-failed; err == nil || !slow.isClosed() {
+			t.Errorf("Reload = %v; closed: %v, want true", err, slow.isClosed())
+		}
+	})
 }
 
 // TestReloadKeepsWhatWaits has a question to the user and a queued prompt outlive the generation.

@@ -180,10 +180,13 @@ func (l *Plugin) asHooks() hooks.Plugin {
 	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
 }
 
-// close closes the plugin. If it hangs, it is abandoned after closeGrace or when ctx ends.
+// close closes the plugin, after its start has ended. If one of them hangs, it is abandoned after closeGrace or when ctx ends.
 func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
 	_, err := WithDeadline(ctx, l.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {
+		if l.started != nil {
+			<-l.started
+		}
 		return struct{}{}, l.Value.Close(ctx)
 	})
 	if err != nil {
