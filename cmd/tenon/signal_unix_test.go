@@ -226,6 +226,40 @@ func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	}
 }
 
+// A run whose output nothing reads cannot take signals, but the second one ends it.
+func TestInterruptsEndBlockedRun(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	out, full, err := os.Pipe()
+	must(t, err)
+	defer out.Close()
+	fd := int(full.Fd())
+	must(t, syscall.SetNonblock(fd, true))
+	for err == nil { // fills the pipe
+		_, err = syscall.Write(fd, make([]byte, 1<<10))
+	}
+	must(t, syscall.SetNonblock(fd, false))
+	r := &running{Cmd: p.command("run", "--format", "json", "--title", "x", "tell me"), errs: newLockedBuilder()}
+	r.Stdout, r.Stderr = full, r.errs
+	must(t, r.Start())
+	must(t, full.Close())
+	r.guard(t)
+	ended := make(chan int, 1)
+	go func() { ended <- r.code() }()        // ends with the process
+	r.errs.await(t, "using offline/offline") // the turn begins
+	for code := 0; code == 0; {
+		_ = r.Process.Signal(syscall.SIGINT) // repeated, because two at the same time are one
+		select {
+		case code = <-ended:
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if status := r.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGINT {
+		t.Errorf("the run ended with %v, want the interrupt", r.ProcessState)
+	}
+}
+
 func TestKilledRunGoesOn(t *testing.T) {
 	t.Parallel()
 	s := stalling(t)

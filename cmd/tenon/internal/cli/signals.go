@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 )
 
@@ -37,13 +38,33 @@ func (a *App) Interruptible(ctx context.Context) context.Context {
 	return ctx
 }
 
-// TakeSignals returns the signals that ask the process to end. They have no other effect until stop is called. Writes to a closed pipe return
-// errors instead of killing the process, so that the turn ends properly.
+// TakeSignals returns the signals that ask the process to end. Until stop is called, they have no other effect, unless the caller does not receive
+// one, such as while its output blocks: then the next one ends the process. Writes to a closed pipe return errors instead of killing the process, so
+// that the turn ends properly.
 func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
-	c, broken := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	c, taken, broken, done := make(chan os.Signal, 1), make(chan os.Signal), make(chan os.Signal, 1), make(chan struct{})
 	a.catch(c)
 	signal.Notify(broken, syscall.SIGPIPE)
-	return c, func() {
+	var passing sync.WaitGroup
+	passing.Go(func() { // ends with stop, which waits
+		for {
+			select {
+			case s := <-c:
+				signal.Reset(endings...)
+				select {
+				case taken <- s:
+					a.catch(c)
+				case <-done:
+					return
+				}
+			case <-done:
+				return
+			}
+		}
+	})
+	return taken, func() {
+		close(done)
+		passing.Wait()
 		signal.Stop(c)
 		signal.Stop(broken)
 	}
