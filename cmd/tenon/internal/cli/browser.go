@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -84,6 +85,7 @@ func (a *App) Browse(address string) (opened bool, err error) {
 	program, err := a.Program(command[0])
 	cmd := exec.Command(program, append(command[1:], u.String())...)
 	cmd.Env = a.Env
+	child.OwnSession(cmd) // Ctrl-C and the end of the terminal do not reach it
 	if err != nil || cmd.Start() != nil {
 		return false, nil
 	}
