@@ -7,15 +7,15 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // endings are the signals that ask a process to end.
 var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
 // catch delivers endings to c alone. Signals ignored at the start of the process, as with nohup, stay ignored.
-func (a *App) catch(c chan os.Signal) {
+func catch(c chan os.Signal) {
 	signal.Reset(endings...)
-	a.signals = c
 	for _, s := range endings {
 		if !signal.Ignored(s) {
 			signal.Notify(c, s)
@@ -29,7 +29,8 @@ func (a *App) Interruptible(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	a.interrupted = ctx.Done()
 	c := make(chan os.Signal, 1)
-	a.catch(c)
+	a.signals = c
+	catch(c)
 	go func() {
 		<-c
 		signal.Stop(c)
@@ -38,27 +39,33 @@ func (a *App) Interruptible(ctx context.Context) context.Context {
 	return ctx
 }
 
+// takeTime is how long a signal waits for the caller of TakeSignals, who usually receives it immediately, before the next one ends the process.
+const takeTime = 250 * time.Millisecond
+
 // TakeSignals returns the signals that ask the process to end. Until stop is called, they have no other effect, unless the caller does not receive
 // one, such as while its output blocks: then the next one ends the process. Writes to a closed pipe return errors instead of killing the process, so
 // that the turn ends properly.
 func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 	c, taken, broken, done := make(chan os.Signal, 1), make(chan os.Signal), make(chan os.Signal, 1), make(chan struct{})
-	a.catch(c)
+	a.signals = c
+	catch(c)
 	signal.Notify(broken, syscall.SIGPIPE)
 	var passing sync.WaitGroup
 	passing.Go(func() { // ends with stop, which waits
 		for {
+			var s os.Signal
 			select {
-			case s := <-c:
-				signal.Reset(endings...)
-				select {
-				case taken <- s:
-					a.catch(c)
-				case <-done:
-					return
-				}
+			case s = <-c:
 			case <-done:
 				return
+			}
+			late := time.AfterFunc(takeTime, func() { signal.Reset(endings...) })
+			select {
+			case taken <- s:
+			case <-done:
+			}
+			if !late.Stop() {
+				catch(c)
 			}
 		}
 	})
@@ -79,6 +86,6 @@ func (a *App) Await(read func() error) error {
 		return Fail(ExitInterrupted, errors.New("interrupted"), "") // the next signal ends the process
 	default:
 	}
-	defer a.catch(a.signals)
+	defer catch(a.signals)
 	return read()
 }
