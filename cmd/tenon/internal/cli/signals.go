@@ -59,13 +59,16 @@ func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 			case <-done:
 				return
 			}
-			late := time.AfterFunc(takeTime, func() { signal.Reset(endings...) })
 			select {
 			case taken <- s:
 			case <-done:
-			}
-			if !late.Stop() {
-				catch(c)
+			case <-time.After(takeTime):
+				signal.Reset(endings...)
+				select {
+				case taken <- s:
+					catch(c)
+				case <-done:
+				}
 			}
 		}
 	})
