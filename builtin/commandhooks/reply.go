@@ -175,18 +175,26 @@ func (w *wireReply) reply(event string) (*reply, error) {
 		if !known {
 			return nil, fmt.Errorf("%s is %.40q, want allow, deny, ask, approve or block", d.field, d.word)
 		}
-		if v >= r.verdict || r.reason == "" {
-			r.reason = cmp.Or(clip(d.reason), r.reason)
-		}
-		r.verdict = max(r.verdict, v)
+		r.decide(v, d.reason)
 	}
 	switch {
 	case w.Continue != nil && !*w.Continue:
-		r.verdict, r.reason = halt, cmp.Or(clip(w.StopReason), r.reason)
+		r.decide(halt, w.StopReason)
 	case s.Decision.Interrupt && r.verdict == block && event == permissionRequest:
 		r.verdict = halt
 	}
 	return r, nil
+}
+
+// decide adds a decision. The reason of one that does not refuse is dropped if a stricter one follows.
+func (r *reply) decide(v verdict, reason string) {
+	if v > r.verdict && (r.verdict == allow || r.verdict == ask) {
+		r.reason = ""
+	}
+	if v >= r.verdict || v == none && r.reason == "" {
+		r.reason = cmp.Or(clip(reason), r.reason)
+	}
+	r.verdict = max(r.verdict, v)
 }
 
 // args returns updatedInput as arguments.
