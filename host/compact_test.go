@@ -411,6 +411,24 @@ func TestCompactionOfABusySession(t *testing.T) {
 	}
 }
 
+// TestCompactionModel names a model for the summary of an idle session: it holds instead of the compaction agent's.
+func TestCompactionModel(t *testing.T) {
+	t.Parallel()
+	for name, model := range map[string]string{"": "other", "test/special": "special"} {
+		m := newModel(t, say("done"), say("done")).on(sdk.PurposeCompaction, say("the summary"))
+		k := start(t, func(o *host.Options) {
+			o.Config.Agent = map[string]sdk.AgentConfig{sdk.AgentCompaction: {Model: "test/other"}}
+		}, base(m))
+		id, _ := k.prompt("one")
+		if err := k.Compact(t.Context(), id, name); err != nil {
+			t.Fatal(err)
+		}
+		want(t, "the summary's model with "+name, model, m.last(sdk.PurposeCompaction).Model.ID)
+		k.again(id, "two")
+		want(t, "the next prompt's model with "+name, "m", m.last(sdk.PurposeTurn).Model.ID)
+	}
+}
+
 // TestFailedCompaction has summaries that cannot be used: the turn fails, the session stays as it was.
 func TestFailedCompaction(t *testing.T) {
 	t.Parallel()

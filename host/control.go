@@ -90,7 +90,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 			return stateCompact, nil
 		}
 		u, err := t.openPrompt(ctx, t.host.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, &input.Command{})
-		t.user, t.manual = u, true
+		t.user, t.manual, t.summaryModel = u, true, model
 		return stateCompact, err
 	})
 }

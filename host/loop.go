@@ -35,7 +35,7 @@ type turn struct {
 	byOthers  bool   // the user did not write all of the prompt
 	titled    bool   // startTitle was called
 	manual    bool   // the turn is a compaction that the user requested
-	// summaryModel is the model that the user named for a compaction during the turn; empty: the default.
+	// summaryModel is the model that the user named for a compaction; empty: the default.
 	summaryModel string
 
 	// The step under way.
