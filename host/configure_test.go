@@ -96,6 +96,20 @@ func TestAgentsOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// TestHeadersOfTheConfiguration replaces headers that the host sends, in any spelling: the provider's are added by its connection.
+func TestHeadersOfTheConfiguration(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("a"))
+	k := start(t, func(o *host.Options) {
+		o.Config.Provider = map[string]sdk.ProviderConfig{"test": {
+			Options: sdk.ProviderOptions{Headers: map[string]string{"user-agent": "mine"}},
+			Models:  map[string]sdk.ModelConfig{"m": {Headers: map[string]string{"X-SESSION-ID": "own"}}},
+		}}
+	}, base(m))
+	id, _ := k.prompt("hello")
+	want(t, "headers", map[string]string{"X-SESSION-ID": "own", "X-Session-Affinity": id}, m.last(sdk.PurposeTurn).Headers)
+}
+
 func TestSubagentIsNoMainAgent(t *testing.T) {
 	t.Parallel()
 	k := start(t, nil, base(newModel(t)))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -162,6 +163,9 @@ func (s *Setup) headers() map[string]string {
 	}
 	if s.ParentID != "" {
 		h["X-Parent-Session-Id"] = s.ParentID
+	}
+	for name := range model.Merged(s.Model.Provider.Headers, s.Model.Headers) {
+		delete(h, http.CanonicalHeaderKey(name)) // the configured one holds
 	}
 	maps.Copy(h, s.Model.Headers)
 	return h

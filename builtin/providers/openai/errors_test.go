@@ -279,7 +279,7 @@ func TestHeadersAndQuery(t *testing.T) {
 	t.Cleanup(srv.Close)
 	client := open(t, openai.ProtocolChat, sdk.ProviderInfo{
 		BaseURL: srv.URL + "/api/v1?api-version=2", Key: "k1",
-		Headers: map[string]string{"X-A": "provider", "X-B": "provider", "X-C": "provider"},
+		Headers: map[string]string{"X-A": "provider", "X-B": "provider", "X-C": "provider", "X-D": "A", "x-d": "a", "X-d": "B"},
 		Options: sdk.Object{"organization": "org-1", "project": "prj-1"},
 	})
 	req := hello()
@@ -289,12 +289,12 @@ func TestHeadersAndQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := map[string]string{}
-	for _, name := range []string{"Authorization", "X-A", "X-B", "X-C", "User-Agent", "Accept", "Content-Type", "OpenAI-Organization", "OpenAI-Project"} {
+	for _, name := range []string{"Authorization", "X-A", "X-B", "X-C", "X-D", "User-Agent", "Accept", "Content-Type", "OpenAI-Organization", "OpenAI-Project"} {
 		values[name] = got.Header.Get(name)
 	}
 	values["url"] = got.URL.String()
 	want := map[string]string{
-		"Authorization": "Bearer k1", "X-A": "provider", "X-B": "model", "X-C": "request", "User-Agent": "tenon",
+		"Authorization": "Bearer k1", "X-A": "provider", "X-B": "model", "X-C": "request", "X-D": "a", "User-Agent": "tenon",
 		"Accept": "text/event-stream", "Content-Type": "application/json", "url": "/api/v1/chat/completions?api-version=2",
 		"OpenAI-Organization": "org-1", "OpenAI-Project": "prj-1",
 	}

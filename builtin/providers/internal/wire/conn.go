@@ -77,8 +77,8 @@ func Open(s Setup) (*Conn, error) {
 	}
 	all := map[string]string{}
 	for _, set := range []map[string]string{s.Headers, s.Info.Headers} {
-		for name, value := range set {
-			all[http.CanonicalHeaderKey(name)] = value
+		for _, name := range slices.Sorted(maps.Keys(set)) { // of several spellings, the same one always holds
+			all[http.CanonicalHeaderKey(name)] = set[name]
 		}
 	}
 	s.Headers = all
@@ -235,8 +235,8 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 		sets = append(sets, m.Model.Headers, copilotHeaders(&c.Info, m), m.Headers)
 	}
 	for _, set := range append(sets, r.Headers) { // each replaces headers of the ones before it
-		for name, value := range set {
-			req.Header.Set(name, value)
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			req.Header.Set(name, set[name])
 		}
 	}
 	return req, nil
