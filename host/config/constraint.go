@@ -22,7 +22,7 @@ func (*checker) Constrain(p place, value any) (kept any, message, remedy string)
 		message, remedy = checkModel(value.(string))
 	case "logLevel":
 		value = strings.ToLower(value.(string)) // older files use capitals
-	case "provider.*.options.timeout":
+	case "provider.*.options.timeout", "provider.*.options.answerTimeout", "provider.*.options.totalTimeout":
 		message = checkTimeout(value)
 	case "mcp.*.oauth":
 		if _, ok := value.(map[string]any); !ok && value != false {

@@ -18,7 +18,7 @@ func sample(t reflect.Type, schema string) any {
 	special := map[string]any{
 		"model": "a/b", "small_model": "a/b", "agent.x.model": "a/b", "command.x.model": "a/b",
 		"logLevel": "info", "agent.x.mode": "all", "hook.x.onError": "stop", "mcp.x.hooks[].onError": "skip", "mcp.x.hooks[].priority": -1, "mcp.x.type": "local",
-		"provider.x.npm": "@ai-sdk/openai", "provider.x.options.timeout": 5, "mcp.x.oauth": false, "hooks": map[string]any{"a": 1},
+		"provider.x.npm": "@ai-sdk/openai", "provider.x.options.timeout": 5, "provider.x.options.answerTimeout": 5, "provider.x.options.totalTimeout": 5, "mcp.x.oauth": false, "hooks": map[string]any{"a": 1},
 	}
 	if v, ok := special[schema]; ok {
 		return v

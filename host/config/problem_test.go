@@ -50,6 +50,8 @@ func TestProblems(t *testing.T) {
 		"rule without pattern":     {`{"permission": [{"permission": "bash", "action": "ask"}]}`, `1:17: permission[0]: a rule needs permission and pattern; "*" stands for any`},
 		"tools":                    {`{"tools": {"bash": "no"}}`, `1:12: tools.bash: want true or false, have "no"`},
 		"timeout":                  {`{"provider": {"p": {"options": {"timeout": true}}}}`, `1:33: provider.p.options.timeout: want milliseconds, a whole number, or false`},
+		"timeout of the answer":    {`{"provider": {"p": {"options": {"answerTimeout": "1h"}}}}`, `1:33: provider.p.options.answerTimeout: want milliseconds, a whole number, or false`},
+		"timeout of all":           {`{"provider": {"p": {"options": {"totalTimeout": true}}}}`, `1:33: provider.p.options.totalTimeout: want milliseconds, a whole number, or false`},
 		"oauth":                    {`{"mcp": {"m": {"type": "remote", "url": "u", "oauth": true}}}`, `1:46: mcp.m.oauth: want an object or false`},
 		"hooks":                    {`{"hooks": []}`, `1:2: hooks: want an object`},
 		"npm":                      {`{"provider": {"p": {"npm": "mine"}}}`, `1:21: provider.p.npm: npm packages are not installed, and no protocol is known for "mine"; set protocol to one of openai-chat, openai-responses, anthropic-messages, gemini, bedrock-converse`},

@@ -204,7 +204,7 @@ func rawSchema(key string) schema {
 		return schema{"type": "object"}
 	case "mcp.*.oauth":
 		return schema{"anyOf": []any{schema{"type": "object"}, schema{"const": false}}}
-	case "provider.*.options.timeout":
+	case "provider.*.options.timeout", "provider.*.options.answerTimeout", "provider.*.options.totalTimeout":
 		return schema{"anyOf": []any{schema{"type": "number", "minimum": 0}, schema{"const": false}}}
 	}
 	return schema{}
