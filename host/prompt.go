@@ -194,6 +194,9 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 	if err != nil && name == command.Agent {
 		return fmt.Errorf("command %s names its agent: %w", command.Label(), err)
 	}
+	if err != nil && in.Agent == "" && name == t.gen.Config.DefaultAgent {
+		return fmt.Errorf("default_agent in the configuration: %w", err)
+	}
 	if err != nil {
 		return err
 	}

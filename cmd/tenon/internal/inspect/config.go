@@ -170,7 +170,7 @@ func (r *configReport) show(a *cli.App) error {
 	count := len(r.Problems) - warnings
 	switch {
 	case len(r.Files) == 0 && len(r.Problems) == 0:
-		b.WriteString("no configuration file found: using the defaults\n")
+		b.WriteString("no configuration file found, no problems\n")
 	case len(r.Problems) == 0:
 		b.WriteString("no problems\n")
 	case count == 0:
