@@ -73,7 +73,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 			return nil, fmt.Errorf("host: Options.%s is missing", name)
 		}
 	}
-	o.Policy.Home = o.Project.Home
+	o.Policy.Home, o.Policy.Worktree = o.Project.Home, o.Project.Worktree
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{},

@@ -8,7 +8,8 @@ import (
 
 // Policy decides which of the configured rules count, and in which order. Its functions must be quick and safe for concurrent use.
 type Policy struct {
-	Home string // for ~ in patterns
+	Home     string // for ~ in patterns
+	Worktree string // the project, to whose files absolute patterns apply, too
 	// Managed are an administrator's rules. Their denials and questions hold against all others, hooks, stored approvals and flags.
 	Managed sdk.PermissionRules
 	// Trust returns the author of a rule with this origin; digest is the digest of its file, empty if unknown. If nil, the user wrote all rules.
@@ -63,7 +64,13 @@ func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	if denials := p.denials(slices.Concat(s.General, s.Named)); denials != nil {
 		rules = Child(Compile(p.Home, denials), rules)
 	}
-	return rules.Within(managed)
+	all := rules.Within(managed)
+	for _, l := range all.lists {
+		for _, one := range l.rules {
+			one.worktree = normal(p.Worktree)
+		}
+	}
+	return all
 }
 
 // everything returns a rule that allows everything, for a list that only restricts another.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,6 +95,35 @@ func policyOf(approved bool) *permission.Policy {
 		Trust: func(origin, _ string) permission.Trust {
 			return permission.Trust{Repository: strings.HasPrefix(origin, "/project/"), Approved: approved}
 		},
+	}
+}
+
+// TestAbsolutePatterns compares absolute patterns with the absolute paths of the project's files, also with a home directory above.
+func TestAbsolutePatterns(t *testing.T) {
+	t.Parallel()
+	p := permission.Policy{
+		Home: "/home/u", Worktree: "/home/u/app", Managed: rules("edit", "/home/u/app/deploy/*", "deny"),
+	}
+	of := p.Rules(permission.Sources{General: rules(
+		"read", "~/app/keys/*", "deny", "read", "/home/*/app/keys/public", "ask", "edit", "*", "allow", "bash", "/home/u/app/run *", "deny",
+	)}, false)
+	for _, c := range []struct {
+		permission, pattern string
+		want                sdk.Action
+	}{
+		{"read", "keys/a", deny}, {"read", "keys/public", ask}, {"read", "main.go", allow}, {"read", "/home/u/app2/keys/a", allow},
+		{"edit", "deploy/x", deny}, {"edit", "main.go", allow}, {"edit", "/deploy/x", allow}, {"bash", "run x", ask},
+	} {
+		d := of.Decide(c.permission, c.pattern)
+		if d.Action != c.want {
+			t.Errorf("Decide(%s, %s) = %s, want %s", c.permission, c.pattern, d.Action, c.want)
+		}
+		if steps := of.Explain(c.permission, c.pattern); d.Matched && !slices.ContainsFunc(steps, func(s permission.Step) bool { return s.Wins }) {
+			t.Errorf("Explain(%s, %s) = %+v, want the rule that decides", c.permission, c.pattern, steps)
+		}
+	}
+	if !of.DeniesByName("read", "keys/a") || of.DeniesByName("read", "main.go") {
+		t.Error("DeniesByName knows no absolute pattern, or too many")
 	}
 }
 

@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,6 +26,13 @@ type rule struct {
 	sdk.PermissionRule
 	permission wildcard
 	pattern    wildcard
+	worktree   string // of the project; empty: absolute patterns do not apply to its files
+}
+
+// fits reports whether the rule is about a pattern. An absolute one is about files of the project, too, whose patterns are relative.
+func (r *rule) fits(permission, pattern string) bool {
+	return r.pattern.match(pattern) || r.worktree != "" && slices.Contains([]string{"read", "edit", "list"}, permission) &&
+		filepath.IsAbs(r.pattern.pattern) && filepath.IsLocal(pattern) && r.pattern.match(path.Join(r.worktree, pattern))
 }
 
 // Compile joins rule sets in their order: later ones win. home replaces ~ and $HOME at the start of a pattern, unless it is empty.
@@ -89,7 +98,7 @@ func (r *Rules) Decide(permission, pattern string) Decision {
 func (r *Rules) decide(permission, pattern string) Decision {
 	all := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i, l := range r.lists {
-		d := l.decide(permission, func(one *rule) bool { return one.pattern.match(pattern) && one.applies(permission) })
+		d := l.decide(permission, func(one *rule) bool { return one.fits(permission, pattern) && one.applies(permission) })
 		if i == 0 || d.overrides(&all) {
 			all = d
 		}
@@ -149,7 +158,7 @@ func (r *Rules) DeniesByName(permission, pattern string) bool {
 	permission, pattern = normal(permission), normal(pattern)
 	return slices.ContainsFunc(r.lists, func(l list) bool {
 		return l.decide(permission, func(one *rule) bool {
-			return one.pattern.match(pattern) && (one.Action != sdk.ActionDeny || !one.pattern.anything())
+			return one.fits(permission, pattern) && (one.Action != sdk.ActionDeny || !one.pattern.anything())
 		}).Action == sdk.ActionDeny
 	})
 }
@@ -180,7 +189,7 @@ func (r *Rules) Explain(permission, pattern string) (steps []Step) {
 			l.depth = -1
 		}
 		for i, rule := range l.rules {
-			if rule.permission.match(permission) && rule.pattern.match(pattern) && rule.applies(permission) {
+			if rule.permission.match(permission) && rule.fits(permission, pattern) && rule.applies(permission) {
 				steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: l.depth, Wins: rule == winner})
 			}
 		}

@@ -204,6 +204,7 @@ func (g *group) testRule(ctx context.Context, m *cli.Machine, args []string) err
 	if err = g.WithoutDamage(err); err != nil {
 		return err
 	}
+	policy := permission.Policy{Home: w.Project.Home, Worktree: w.Project.Worktree, Managed: w.Loaded.Managed}
 	t, calls, changed := &view.Table{}, 0, 0
 	for _, s := range sessions {
 		before, err := m.Rules(s.Agent)
@@ -213,7 +214,7 @@ func (g *group) testRule(ctx context.Context, m *cli.Machine, args []string) err
 		if err != nil {
 			return err
 		}
-		after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
+		after := policy.Rules(permission.Sources{General: before.Rules(), Session: sdk.PermissionRules{rule}}, false)
 		messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
 		if err = g.WithoutDamage(err); err != nil {
 			return err
