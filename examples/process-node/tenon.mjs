@@ -4,9 +4,10 @@ import { Socket } from "node:net";
 
 const version = 1; // of the protocol
 const readBytes = 64 * 1024; // of a read
-const maxMessage = 16 * 1024 * 1024; // bytes of an answer
+const maxMessage = 16 * 1024 * 1024; // bytes of a message; the host ends a plugin that sends more
 const maxError = 256 * 1024; // characters of an error
-const maxLogged = 4096; // characters of a stack in the log
+const maxStack = 4096; // characters of a stack in the log
+const maxLogged = 1024 * 1024; // characters of a message in the log, as in Go's library
 const methodNotFound = -32601;
 const statuses = { 1: "failed", 2: "denied", 3: "unknown", 4: "limited" };
 
@@ -174,7 +175,14 @@ class Server {
   }
 
   send(message) {
-    this.output.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+    this.write(message.method ?? "error", JSON.stringify({ jsonrpc: "2.0", ...message }));
+  }
+
+  write(what, line) {
+    if (line.length > maxMessage / 3 && Buffer.byteLength(line) > maxMessage) {
+      throw new Error(`the ${what} has ${Buffer.byteLength(line)} bytes, at most ${maxMessage >> 20} MiB are passed on`);
+    }
+    this.output.write(line + "\n");
   }
 
   receive(m) {
@@ -209,13 +217,8 @@ class Server {
   }
 
   succeed(call, result) {
-    const line = `{"jsonrpc":"2.0","id":${call.id},"result":${JSON.stringify(result) ?? "null"}}\n`;
-    if (line.length > maxMessage / 3 && Buffer.byteLength(line) > maxMessage) {
-      this.fail(call, new Error(`the answer has ${Buffer.byteLength(line)} bytes, at most ${maxMessage >> 20} MiB are passed on`));
-      return;
-    }
+    this.write("answer", `{"jsonrpc":"2.0","id":${call.id},"result":${JSON.stringify(result) ?? "null"}}`);
     this.done(call);
-    this.output.write(line);
   }
 
   done(call) {
@@ -229,7 +232,7 @@ class Server {
     if (message.length > maxError) message = message.slice(0, maxError) + "…";
     let data;
     if (error instanceof TypeError || error instanceof ReferenceError) {
-      this.send({ method: "log", params: { level: -4, message: "error in the code", attributes: { stack: error.stack.slice(0, maxLogged) } } });
+      this.send({ method: "log", params: { level: -4, message: "error in the code", attributes: { stack: error.stack.slice(0, maxStack) } } });
     }
     if (error instanceof Refusal) data = { refused: true, halt: error.halt };
     if (error instanceof ProviderError) data = error.fields;
@@ -412,7 +415,7 @@ class Call {
 
   /** Writes to the log of the host. */
   log(message, attributes, level = 0) {
-    this.#server.send({ method: "log", params: { level, message, attributes } });
+    this.#server.send({ method: "log", params: { level, message: String(message).slice(0, maxLogged), attributes } });
   }
 
   /** Uses an ability of the host by the name of its operation. */
@@ -421,8 +424,8 @@ class Call {
     const id = ++server.last;
     return new Promise((resolve, reject) => {
       const refused = (e) => reject(new HostError(statuses[e.code] ?? "unknown", name, e.message));
-      server.waiting.set(id, { resolve, reject: refused });
       server.send({ id, method: "operation", params: { name, request, token: this.#params?.token } });
+      server.waiting.set(id, { resolve, reject: refused });
     });
   }
 

@@ -207,7 +207,7 @@ func speaksTools(t *testing.T, p sdk.Plugin) {
 	if want := []string{"step 0 0", "step 1 1", "step 2 2"}; !slices.Equal(shown, want) || !slices.Equal(asked, []string{"deploy"}) {
 		t.Errorf("progress %q, asked %q", shown, asked)
 	}
-	for id, want := range map[string]string{"throw": "boom", "secret": "not granted"} {
+	for id, want := range map[string]string{"throw": "boom", "secret": "not granted", "big": "at most 16 MiB are passed on"} {
 		if _, err := callTool(t, p, id, `{}`, host); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)
 		}

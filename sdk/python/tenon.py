@@ -24,7 +24,8 @@ import threading
 import time
 
 VERSION = 1  # of the protocol
-MAX_MESSAGE = 16 << 20  # bytes of an answer
+MAX_MESSAGE = 16 << 20  # bytes of a message; the host ends a plugin that sends more
+MAX_LOGGED = 1 << 20  # characters of a message in the log, as in Go's library
 MAX_ERROR = 256 << 10  # characters of an error
 METHOD_NOT_FOUND = -32601
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -230,7 +231,7 @@ class Call:
 
     def log(self, message, level=0, **attributes):
         """Writes to the log of the host; level is -4 (debug), 0, 4 (warning) or 8 (error)."""
-        self._server.notify("log", {"level": level, "message": message, "attributes": attributes})
+        self._server.notify("log", {"level": level, "message": str(message)[:MAX_LOGGED], "attributes": attributes})
 
     def operation(self, name, request=None):
         """Uses an ability of the host by the name of its operation; see docs/abilities.md of tenon."""
@@ -364,10 +365,12 @@ class _Server:
                 self.plugin.on_stop()
 
     def write(self, message):
-        self.write_line(_encode(message))
+        self.write_line(message.get("method", "error"), _encode(message))
 
-    def write_line(self, text):
+    def write_line(self, what, text):
         data = text.encode("utf-8", "replace") + b"\n"
+        if len(data) > MAX_MESSAGE:
+            raise ValueError("the %s has %d bytes, at most %d MiB are passed on" % (what, len(data), MAX_MESSAGE >> 20))
         with self.writing:
             sent = os.write(self.out, data)
             while sent < len(data):
@@ -394,9 +397,7 @@ class _Server:
         try:
             result = getattr(self, "do_" + m["method"], self.unknown)(m.get("params") or {}, call)
             line = '{"jsonrpc":"2.0","id":%d,"result":%s}' % (id, "null" if result is None else _encode(result))
-            if len(line) > MAX_MESSAGE // 4 and len(line.encode("utf-8", "replace")) > MAX_MESSAGE:
-                raise ValueError("the answer has %d characters, at most %d MiB are passed on" % (len(line), MAX_MESSAGE >> 20))
-            self.write_line(line)
+            self.write_line("answer", line)
         except BaseException as e:
             if not isinstance(e, (Refusal, HostError, ProviderError, _MethodNotFound)):
                 call.log("error in the code", level=-4, type=type(e).__name__, at=_place(e))

@@ -18,7 +18,8 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 const VERSION: u32 = 1; // of the protocol
-const MAX_MESSAGE: usize = 16 << 20; // bytes of an answer
+const MAX_MESSAGE: usize = 16 << 20; // bytes of a message; the host ends a plugin that sends more
+const MAX_LOGGED: usize = 1 << 20; // bytes of a message in the log, as in Go's library
 const MAX_ERROR: usize = 256 << 10; // bytes of an error
 const MAX_DEPTH: usize = 512; // of JSON
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -701,7 +702,7 @@ impl Call {
 
     /// Writes to the log of the host; level is -4 (debug), 0, 4 (warning) or 8 (error).
     pub fn log(&self, level: i64, message: &str) {
-        self.server.notify("log", Value::object([("level", level.into()), ("message", message.into())]));
+        self.server.notify("log", Value::object([("level", level.into()), ("message", cut(message, MAX_LOGGED).into())]));
     }
 
     /// Uses an ability of the host by the name of its operation; see docs/abilities.md of tenon.
@@ -829,7 +830,13 @@ impl Server {
             state.waiting.insert(id, None);
             id
         };
-        self.write(format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"{}\",\"params\":{}}}", id, method, params));
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"{}\",\"params\":{}}}", id, method, params);
+        if line.len() > MAX_MESSAGE {
+            self.state.lock().unwrap().waiting.remove(&id);
+            let message = too_long(method, line.len());
+            return Value::object([("error", Value::object([("code", 4i64.into()), ("message", message.into())]))]);
+        }
+        self.write(line);
         let mut state = self.state.lock().unwrap();
         loop {
             if let Some(Some(_)) = state.waiting.get(&id) {
@@ -866,7 +873,7 @@ impl Server {
             Err(e) => problem(id, e),
         };
         if line.len() > MAX_MESSAGE {
-            self.write(problem(id, format!("the answer has {} bytes, at most {} MiB are passed on", line.len(), MAX_MESSAGE >> 20).into()));
+            self.write(problem(id, too_long("answer", line.len()).into()));
             return;
         }
         self.write(line);
@@ -1103,21 +1110,29 @@ fn canonical(point: &str) -> &str {
     point.strip_prefix("experimental.").unwrap_or(point)
 }
 
+/// Returns the beginning of a text.
+fn cut(text: &str, mut max: usize) -> &str {
+    if text.len() <= max {
+        return text;
+    }
+    while !text.is_char_boundary(max) {
+        max -= 1;
+    }
+    &text[..max]
+}
+
+fn too_long(what: &str, length: usize) -> String {
+    format!("the {} has {} bytes, at most {} MiB are passed on", what, length, MAX_MESSAGE >> 20)
+}
+
 fn problem(id: u64, e: Error) -> String {
-    let (code, mut message, data) = match e {
+    let (code, message, data) = match e {
         Error::Failed(text) => (1, text, None),
         Error::Host { message, .. } => (1, message, None),
         Error::MethodNotFound => (METHOD_NOT_FOUND, "method not found".to_string(), None),
         Error::Refused { reason, halt } => (1, reason, Some(Value::object([("refused", true.into()), ("halt", halt.into())]))),
     };
-    if message.len() > MAX_ERROR {
-        let mut end = MAX_ERROR;
-        while !message.is_char_boundary(end) {
-            end -= 1;
-        }
-        message.truncate(end);
-    }
-    let mut error = Value::object([("code", code.into()), ("message", message.into())]);
+    let mut error = Value::object([("code", code.into()), ("message", cut(&message, MAX_ERROR).into())]);
     if let Some(data) = data {
         error.set("data", data);
     }

@@ -28,6 +28,7 @@ plugin({
   ],
   tools: {
     echo: { description: "", run: (args) => ({ title: "echo", output: JSON.stringify(args) }) },
+    big: { description: "", run(args, call) { call.log("x".repeat(17 << 20)); return call.kv.set("k", "x".repeat(17 << 20)); } },
     throw: { description: "", run() { throw new Error("boom"); } },
     refuse: { description: "", run: () => halt("not on a Sunday") },
     crash: { description: "", run: () => new Promise(() => setTimeout(() => { throw new Error("too late"); })) },

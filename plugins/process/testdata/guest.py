@@ -72,6 +72,12 @@ def echo(args, call):
     return {"title": "echo", "output": json.dumps(args, separators=(",", ":"))}
 
 
+@plugin.tool("big", "")
+def big(args, call):
+    call.log("x" * (17 << 20))
+    call.set("k", "x" * (17 << 20))
+
+
 @plugin.tool("throw", "")
 def throw(args, call):
     raise ValueError("boom")

@@ -49,6 +49,10 @@ fn main() {
         })
         .hook(hook("count"), |_, _, call| Ok(Some(Value::object([("reason", kv(call, "count", "1")?.into())]))))
         .tool(tool("echo"), |args, _| Ok(Value::object([("title", "echo".into()), ("output", args.to_string().into())])))
+        .tool(tool("big"), |_, call| {
+            call.log(0, &"x".repeat(17 << 20));
+            output(&kv(call, "k", &"x".repeat(17 << 20))?)
+        })
         .tool(tool("throw"), |_, _| panic!("boom"))
         .tool(tool("refuse"), |_, _| Err(halt("not on a Sunday")))
         .tool(tool("steps"), |_, call| {
