@@ -60,7 +60,7 @@ type FetchRequest struct {
 	URL       string            `json:"url"`
 	Headers   map[string]string `json:"headers,omitempty"`
 	Body      Bytes             `json:"body,omitempty"`
-	TimeoutMS int64             `json:"timeout,omitempty"` // milliseconds; default and maximum: the rest of the call
+	TimeoutMS int64             `json:"timeout,omitempty"` // milliseconds; default and maximum: the rest of the call, at most 30 s
 	Stream    bool              `json:"stream,omitempty"`  // the body is read in pieces, see StreamFetcher; Fetch ignores it
 }
 
