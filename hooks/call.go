@@ -106,9 +106,9 @@ func (h *pluginHook) checkVerdict(answer *sdk.Answer) error {
 }
 
 // timeoutError returns the error of a call that passed its deadline. err is the error of the handler, if it returned. The result wraps
-// ErrNotReady if the hook was not ready yet.
+// ErrNotCalled if the plugin is not to blame.
 func (h *pluginHook) timeoutError(err error) error {
-	if !errors.Is(err, ErrNotReady) {
+	if !errors.Is(err, ErrNotCalled) {
 		err = nil
 		if r, ok := h.Remote.(RemoteReadier); ok {
 			err = r.Ready()
@@ -120,10 +120,10 @@ func (h *pluginHook) timeoutError(err error) error {
 	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
 }
 
-// blame counts a failure of the plugin, unless it was not ready yet, and notifies the user of the consequence, unless mute is set.
+// blame counts a failure of the plugin, unless it could not be called, and notifies the user of the consequence, unless mute is set.
 func (e *Engine) blame(h *pluginHook, err error, mute bool) {
 	reason := ""
-	if !errors.Is(err, ErrNotReady) {
+	if !errors.Is(err, ErrNotCalled) {
 		reason = h.countFailure(err)
 	}
 	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)

@@ -87,7 +87,7 @@ func (w *warming) HandleRemote(ctx context.Context, _ *sdk.RemoteCall) (sdk.Answ
 
 func (w *warming) Ready() error {
 	if w.cold.Load() {
-		return fmt.Errorf("%w: it warms up", hooks.ErrNotReady)
+		return fmt.Errorf("%w: it warms up", hooks.ErrNotCalled)
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 	says := system(func(context.Context, *sdk.ChatSystemValue) error {
 		switch {
 		case cold.Load():
-			return fmt.Errorf("%w: it warms up", hooks.ErrNotReady)
+			return fmt.Errorf("%w: it warms up", hooks.ErrNotCalled)
 		case broken.Load():
 			return errors.New("no luck")
 		}
@@ -157,7 +157,7 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 			if got := e.Quarantined(); len(got) > 0 {
 				t.Errorf("quarantined: %v", got)
 			}
-			if list := told.all(); len(list) != 7 || !strings.Contains(list[0].Message, "not ready yet: it warms up") {
+			if list := told.all(); len(list) != 7 || !strings.Contains(list[0].Message, "not called: it warms up") {
 				t.Errorf("notices %+v", list)
 			}
 			c.cold.Store(false)
@@ -178,11 +178,11 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 func TestNotReadyDenies(t *testing.T) {
 	t.Parallel()
 	e, _ := engine(t, plugin("slow", sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
-		return sdk.Decision{}, hooks.ErrNotReady
+		return sdk.Decision{}, hooks.ErrNotCalled
 	})))
 	for range 4 {
 		r, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{})
-		if err != nil || r.Verdict != sdk.VerdictDeny || !strings.Contains(r.Reason, "not ready yet") {
+		if err != nil || r.Verdict != sdk.VerdictDeny || !strings.Contains(r.Reason, "not called") {
 			t.Fatalf("Gate = %+v, %v, want deny", r, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -24,7 +25,7 @@ const sendQueue = 64
 func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
 	request := hookRequest(call)
 	if err := guest.CheckSize("input of the hook", request); err != nil { // the process could not receive it, and would end
-		return nil, fmt.Errorf("%w; let it read fewer fields", err)
+		return nil, fmt.Errorf("%w: %w; let it read fewer fields", hooks.ErrNotCalled, err)
 	}
 	in, err := s.instance(ctx)
 	if err != nil {

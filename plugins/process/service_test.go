@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -216,8 +217,8 @@ func testHugeMessages(t *testing.T, w wire) {
 	hook := p.(sdk.Hooker).Hooks()[0]
 	value := json.RawMessage(`{"temperature":1,"options":{"x":"` + strings.Repeat("x", 17<<20) + `"}}`)
 	_, err := hook.Remote.HandleRemote(t.Context(), &sdk.RemoteCall{Point: hook.Point, Hook: hook.Name, Input: json.RawMessage(`{}`), Value: value})
-	if err == nil || !strings.Contains(err.Error(), "at most 16 MiB are passed on") {
-		t.Errorf("error %.200v", err)
+	if !errors.Is(err, hooks.ErrNotCalled) || !strings.Contains(err.Error(), "at most 16 MiB are passed on") {
+		t.Errorf("error %.200v, want %v, which does not count against the plugin", err, hooks.ErrNotCalled)
 	}
 	if _, err := callHook(t, p, "warm"); err != nil {
 		t.Error(err)

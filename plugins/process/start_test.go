@@ -61,7 +61,7 @@ func TestHookDuringStart(t *testing.T) {
 	if _, err := callHookIn(ctx, t, p, "warm"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
-	if err := ready(); err == nil || errors.Is(err, hooks.ErrNotReady) || !strings.Contains(err.Error(), "it has not sent its handshake") {
+	if err := ready(); err == nil || errors.Is(err, hooks.ErrNotCalled) || !strings.Contains(err.Error(), "it has not sent its handshake") {
 		t.Errorf("during the start: %v", err)
 	}
 }

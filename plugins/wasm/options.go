@@ -21,8 +21,8 @@ var (
 	// ErrAnswer is returned for an answer that does not match the ABI.
 	ErrAnswer = errors.New("bad answer")
 	// ErrCompiling is returned if a call times out while the module is compiled. Compilation continues for later calls. It wraps
-	// hooks.ErrNotReady, so it does not count as a failure of the plugin.
-	ErrCompiling = fmt.Errorf("%w: the module is still being compiled for the first time", hooks.ErrNotReady)
+	// hooks.ErrNotCalled, so it does not count as a failure of the plugin.
+	ErrCompiling = fmt.Errorf("%w: the module is still being compiled for the first time", hooks.ErrNotCalled)
 	// ErrDepth is returned if calls of plugins are nested too deep.
 	ErrDepth = errors.New("the plugin's calls led back to itself too often")
 	// ErrClosed is returned after the plugin was closed.

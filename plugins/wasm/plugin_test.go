@@ -124,8 +124,8 @@ func TestCompiling(t *testing.T) {
 			t.Fatalf("error = %v, want %v", err, wasm.ErrCompiling)
 		}
 	}
-	if err := ready(); !errors.Is(err, hooks.ErrNotReady) {
-		t.Errorf("Ready = %v, want %v", err, hooks.ErrNotReady)
+	if err := ready(); !errors.Is(err, hooks.ErrNotCalled) {
+		t.Errorf("Ready = %v, want %v", err, hooks.ErrNotCalled)
 	}
 	if _, err := ask(t.Context(), p, 0, ""); err != nil {
 		t.Fatal(err)
