@@ -98,7 +98,10 @@ func (t *Tool) usable() error {
 	if err != nil {
 		return err
 	}
-	if _, err := toolschema.Resolve(parameters); err != nil {
+	if _, err = toolschema.Resolve(parameters); err == nil {
+		err = toolschema.CheckTypes(parameters)
+	}
+	if err != nil {
 		return fmt.Errorf("its inputSchema is not valid: %w", err)
 	}
 	return nil

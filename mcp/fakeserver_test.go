@@ -257,7 +257,7 @@ func (s *fakeServer) tools() []any {
 			m["outputSchema"] = json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)
 		}
 	}
-	return append(list, readOnly, tool("no object", `{"type":"string"}`), tool("bad schema", `{"type":"object","properties":{"a":{"type":7}}}`), "no tool at all", map[string]any{"name": ""})
+	return append(list, readOnly, tool("no object", `{"type":"string"}`), tool("bad schema", `{"type":"object","properties":{"a":{"anyOf":[{"type":["str","null"]}]}}}`), "no tool at all", map[string]any{"name": ""})
 }
 
 func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage, token any) {

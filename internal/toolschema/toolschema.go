@@ -5,6 +5,7 @@ package toolschema
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp/syntax"
 	"slices"
@@ -31,6 +32,51 @@ func Resolve(text json.RawMessage) (*schemacost.Schema, error) {
 		return nil, err
 	}
 	return schemacost.Resolve(known)
+}
+
+// CheckTypes returns an error for a type that JSON does not have, such as "str": model servers refuse every request with it.
+func CheckTypes(text json.RawMessage) error {
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	return types(value)
+}
+
+// inside are the keywords whose value is a schema, or a list of schemas.
+var inside = []string{
+	"items", "prefixItems", "additionalItems", "additionalProperties", "contains", "propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
+}
+
+func types(value any) error {
+	s, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	names, _ := s["type"].([]any)
+	if one, ok := s["type"].(string); ok {
+		names = []any{one}
+	}
+	for _, name := range names {
+		if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
+			return fmt.Errorf("the type %.40q is unknown", fmt.Sprint(name))
+		}
+	}
+	var schemas []any
+	for _, key := range inside {
+		many, _ := s[key].([]any)
+		schemas = append(append(schemas, s[key]), many...)
+	}
+	for _, key := range byName {
+		members, _ := s[key].(map[string]any)
+		schemas = slices.AppendSeq(schemas, maps.Values(members))
+	}
+	for _, one := range schemas {
+		if err := types(one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Check validates arguments. Optional arguments may be null.

@@ -50,6 +50,20 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestCheckTypes(t *testing.T) {
+	t.Parallel()
+	for text, good := range map[string]bool{
+		`{"type":"object","properties":{"type":{"type":["string","null"]},"a":{}},"additionalProperties":false}`: true,
+		`{"properties":{"a":{"default":{"type":"str"},"enum":[{"type":"str"}],"x-a":{"type":"str"}}}}`:           true,
+		`{"type":"str"}`: false, `{"properties":{"a":{"type":["string","any"]}}}`: false, `{"$defs":{"a":{"items":[{"type":"int"}]}}}`: false,
+		`{"anyOf":[{"type":"string"},{"not":{"type":"dict"}}]}`: false, `{"additionalProperties":{"type":"float"}}`: false,
+	} {
+		if err := toolschema.CheckTypes(json.RawMessage(text)); (err == nil) != good {
+			t.Errorf("%s: %v, want an error: %v", text, err, !good)
+		}
+	}
+}
+
 func TestWithoutNulls(t *testing.T) {
 	t.Parallel()
 	r, err := toolschema.Resolve(json.RawMessage(`{"properties":{"a":{"type":"string"},"b":{"anyOf":[{"type":"null"}]},"c":{"type":"string"},"e":{"enum":["x",null]},"f":{"const":null},"g":{}},"required":["c"]}`))
