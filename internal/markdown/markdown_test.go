@@ -190,10 +190,26 @@ func TestEmojiInATable(t *testing.T) {
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}
-	have := style.Diff("--- a\n+++ b\n@@ -1 +1 @@\n-\told\n+\x1b[2Jnew\n same\n")
-	want := []string{"\x1b[1m--- a\x1b[0m", "\x1b[1m+++ b\x1b[0m", "\x1b[36m@@ -1 +1 @@\x1b[0m", "\x1b[31m-   old\x1b[0m", "\x1b[32m+\\u{1b}[2Jnew\x1b[0m", " same"}
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("-want +have:\n%s", diff)
+	for diff, want := range map[string]string{
+		"--- a\n+++ b\n@@ -1,2 +1,2 @@\n-\told\n+\x1b[2Jnew\n thus\n": "1:--- a|1:+++ b|36:@@ -1,2 +1,2 @@|31:-   old|32:+\\u{1b}[2Jnew| thus",
+		// comments of SQL and Lua, and then another file
+		"@@ -1,3 +1 @@\n--- x\n--- y\n\n+++ z\n\\ No newline\n--- a\n+++ b": "36:@@ -1,3 +1 @@|31:--- x|31:--- y||1:+++ z|\\ No newline|1:--- a|1:+++ b",
+		"@@ -0,0 +1,2 @@\n+++ i;\n… 1 line\n--- a":                          "36:@@ -0,0 +1,2 @@|32:+++ i;|… 1 line|1:--- a",
+		"@@ -1,9 +1,9 @@\n-x\ndiff --git a b\n--- a":                        "36:@@ -1,9 +1,9 @@|31:-x|1:diff --git a b|1:--- a",
+		"@@ @@\n-x\n+y": "36:@@ @@|31:-x|32:+y",
+	} {
+		have := strings.Join(style.Diff(diff), "|")
+		have = strings.NewReplacer("\x1b[0m", "", "\x1b[", "", "m", ":").Replace(have)
+		if have != want {
+			t.Errorf("Diff(%q)\n have %q\n want %q", diff, have, want)
+		}
+	}
+	// Fenced code is painted in the same way.
+	const diff = "@@ -1,2 +1 @@\n\n--- x"
+	for i, line := range markdown.Render("```diff\n"+diff+"\n```", 40, style) {
+		if want := style.Diff(diff)[i]; strings.TrimPrefix(line, "  ") != want {
+			t.Errorf("line %d of a block = %q, want %q", i, line, want)
+		}
 	}
 }
 

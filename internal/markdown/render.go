@@ -174,16 +174,19 @@ type coder struct {
 	style    *Style
 	language *highlight.Language
 	diff     bool
+	reader   DiffReader
 	state    highlight.State
 }
 
 func (c *coder) line(text string, width int) []string {
-	if text = detab(text); strings.TrimSpace(text) == "" {
+	text = detab(text)
+	kind := c.reader.Line(text)
+	if strings.TrimSpace(text) == "" {
 		return []string{""}
 	}
 	var spans []span
 	if c.diff {
-		spans = []span{{text: text, look: c.style.diffLook(text)}}
+		spans = []span{{text: text, look: c.style.diffLook(kind)}}
 	} else {
 		var tokens []highlight.Token
 		tokens, c.state = c.language.Line(text, c.state)

@@ -6,10 +6,8 @@ package markdown
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/tenonhq/tenon/internal/highlight"
-	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // Style holds the looks of the elements. A look is a list of SGR parameters, such as "1;36". Headings, emphasis and code without a look keep
@@ -67,29 +65,4 @@ func with(below, look string) string {
 		return below + look
 	}
 	return below + ";" + look
-}
-
-// Diff returns the painted lines of a unified diff. It expands tabs, but does not break lines.
-func (s *Style) Diff(diff string) []string {
-	lines := strings.Split(strings.TrimRight(visible.Text(diff), "\n"), "\n")
-	for i, line := range lines {
-		line = detab(line)
-		lines[i] = paint(s.diffLook(line), line)
-	}
-	return lines
-}
-
-// diffLook returns the look of a line of a diff.
-func (s *Style) diffLook(line string) string {
-	switch {
-	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff "):
-		return s.File
-	case strings.HasPrefix(line, "+"):
-		return s.Added
-	case strings.HasPrefix(line, "-"):
-		return s.Removed
-	case strings.HasPrefix(line, "@@"):
-		return s.Hunk
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/markdown"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -99,14 +100,12 @@ func ChangedLines(metadata sdk.Object) (added, removed int, ok bool) {
 
 // CountLines counts the lines that a unified diff of any number of files adds and removes.
 func CountLines(diff string) (added, removed int) {
-	lines := strings.Split(diff, "\n")
-	for i := 0; i < len(lines); i++ {
-		switch next := lines[min(i+1, len(lines)-1)]; {
-		case strings.HasPrefix(lines[i], "--- ") && strings.HasPrefix(next, "+++ "):
-			i++ // the names of a file
-		case strings.HasPrefix(lines[i], "+"):
+	var reader markdown.DiffReader
+	for line := range strings.SplitSeq(diff, "\n") {
+		switch reader.Line(line) {
+		case markdown.KindAdded:
 			added++
-		case strings.HasPrefix(lines[i], "-"):
+		case markdown.KindRemoved:
 			removed++
 		}
 	}

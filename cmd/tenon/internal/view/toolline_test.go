@@ -15,6 +15,7 @@ func TestChangedLines(t *testing.T) {
 	for want, metadata := range map[string]sdk.Object{
 		"":           {"output": "x"},
 		"+1 -1":      {"diff": diff},
+		"+1 -2":      {"diff": "--- a\n+++ b\n@@ -1,2 +1 @@\n-x\n--- x\n+++ y\n"},
 		"+340000 -2": {"diff": diff, "filediff": map[string]any{"additions": 340_000, "deletions": 2}},
 		"+9 -0":      {"diff": diff, "filediff": map[string]any{"additions": 9.0, "deletions": 0.0}},
 		"+5 -6":      {"diff": diff, "additions": 5, "deletions": 6},

@@ -152,17 +152,18 @@ func SplitDiff(k *Theme, diff string, width int) []string {
 		}
 		old, fresh = nil, nil
 	}
+	var reader markdown.DiffReader
 	for _, text := range k.Text.Diff(diff) {
-		switch plain := terminal.StripSGR(text); {
-		case strings.HasPrefix(plain, "--- "), strings.HasPrefix(plain, "+++ "), strings.HasPrefix(plain, "@@"), strings.HasPrefix(plain, "diff "):
+		switch reader.Line(terminal.StripSGR(text)) {
+		case markdown.KindHunk, markdown.KindFile:
 			flush()
 			out = append(out, WrapDiff([]string{text}, width)...)
-		case strings.HasPrefix(plain, "-"):
+		case markdown.KindRemoved:
 			if len(fresh) > 0 {
 				flush()
 			}
 			old = append(old, text)
-		case strings.HasPrefix(plain, "+"):
+		case markdown.KindAdded:
 			fresh = append(fresh, text)
 		default:
 			flush()

@@ -26,6 +26,15 @@ func TestWrapDiffKeepsLinesThatFit(t *testing.T) {
 	}
 }
 
+// Removed lines that look like the head of a file stay in their column.
+func TestSplitDiff(t *testing.T) {
+	t.Parallel()
+	have := SplitDiff(&Theme{}, "--- a\n+++ b\n@@ -1 +1 @@\n--- x\n+++ y\n", 19)
+	if want := []string{"--- a", "+++ b", "@@ -1 +1 @@", "--- x    │ +++ y"}; !slices.Equal(have, want) {
+		t.Errorf("SplitDiff = %q, want %q", have, want)
+	}
+}
+
 // No line is wider than asked for, whether a terminal joins emoji or not.
 func TestWidths(t *testing.T) {
 	t.Parallel()
