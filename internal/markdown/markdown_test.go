@@ -283,13 +283,16 @@ func BenchmarkDeltas(b *testing.B) {
 	}
 }
 
-// A backslash before a bar is part of the table, not of code elsewhere.
-func TestBackslashBeforeABar(t *testing.T) {
+func TestMarks(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
+		// A backslash before a bar is part of the table, not of code elsewhere.
 		"| a | b |\n|---|---|\n| `p\\|q` | **`r\\|s`** |": "a     │ b\n──────┼──────────\n`p|q` │ **`r|s`**",
-		"- grep `p\\|q`":       "• grep `p\\|q`",
-		"a ~~~b~~~ ~c~ `d\ne`": "a ~~~b~~~ ~~c~~ `d e`",
+		"- grep `p\\|q`": "• grep `p\\|q`",
+		// Markers below many quotes or lists are text.
+		strings.Repeat(">", 22) + " a": strings.Repeat("│ ", 20) + ">> a",
+		strings.Repeat("- ", 11) + "a": strings.Repeat("• ", 10) + "- a",
+		"a ~~~b~~~ ~c~ `d\ne`":         "a ~~~b~~~ ~~c~~ `d e`",
 	} {
 		if diff := cmp.Diff(want, strings.Join(markdown.Render(source, 60, markdown.Style{}), "\n")); diff != "" {
 			t.Errorf("%q (-want +have):\n%s", source, diff)

@@ -15,6 +15,11 @@ import (
 // stream; so does HTML. goldmark's own extensions for tables and strike-through would cost 1 ms at every start.
 var blockParser = sync.OnceValue(func() parser.Parser {
 	blocks := slices.DeleteFunc(parser.DefaultBlockParsers(), func(v util.PrioritizedValue) bool { return v.Value == parser.NewHTMLBlockParser() })
+	for i, v := range blocks {
+		if v.Value == parser.NewBlockquoteParser() || v.Value == parser.NewListParser() {
+			blocks[i].Value = shallow{v.Value.(parser.BlockParser)}
+		}
+	}
 	const after = 500 // of code spans and links
 	return parser.NewParser(
 		parser.WithBlockParsers(blocks...),
@@ -22,6 +27,24 @@ var blockParser = sync.OnceValue(func() parser.Parser {
 		parser.WithParagraphTransformers(util.Prioritized(tableTransformer{}, after)),
 	)
 })
+
+// maxDepth is the number of blocks around a quote or a list from which its markers are text: goldmark takes time for each of them at each line. A list
+// and its item are two blocks, so that 10 lists fit.
+const maxDepth = 20
+
+// shallow opens a block only if few blocks are around it.
+type shallow struct{ parser.BlockParser }
+
+func (p shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n.Parent() != nil; n = n.Parent() {
+		depth++
+	}
+	if depth >= maxDepth {
+		return nil, parser.NoChildren
+	}
+	return p.BlockParser.Open(parent, reader, pc)
+}
 
 // strike is struck text.
 type strike struct{ ast.Emphasis }
