@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/tools/files"
 	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -161,23 +161,32 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never apply, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelled or have no effect"), "fix or remove them, or move them after the rules that cover them: the last matching rule decides")
 }
 
-// judged returns the permission requests for a subject; for a shell command, the requests of a real call.
+// judged returns the permission requests for a subject; for a shell command or a path, those of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
-	r := sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{cmp.Or(text, "*")}}
-	if key != "bash" || text == "" {
-		return []sdk.PermissionRequest{r}, nil
+	key = permission.Key(key)
+	p, argument := files.New(), "filePath" // of read; the other tools for files judge paths in the same way
+	switch {
+	case key == "bash" && text != "":
+		p, argument = shell.New(), "command"
+	case text == "" || !slices.Contains([]string{"read", "list", "edit", sdk.PermissionExternalDirectory}, key):
+		return []sdk.PermissionRequest{{Permission: key, Patterns: []string{cmp.Or(text, "*")}}}, nil
 	}
-	p := shell.New()
 	if err := sdktest.New(p, sdktest.Options{Project: w.Project, Config: w.Loaded.Config}).Start(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close(context.WithoutCancel(ctx))) }()
-	args, err := json.Marshal(map[string]string{"command": text})
+	args, err := json.Marshal(map[string]string{argument: text})
 	if err != nil {
 		return nil, err
 	}
-	call := &sdk.ToolCall{Tool: "bash", Args: args, Directory: w.Project.Directory, Worktree: w.Project.Worktree}
-	return p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
+	call := &sdk.ToolCall{Tool: key, Args: args, Directory: w.Project.Directory, Worktree: w.Project.Worktree}
+	requests, err = p.(sdk.ToolSource).Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
+	if last := len(requests) - 1; key == sdk.PermissionExternalDirectory && last > 0 {
+		requests = requests[:last]
+	} else if key != "bash" && last >= 0 {
+		requests[last].Permission = key // instead of read
+	}
+	return requests, err
 }
 
 // ruleForm matches PERMISSION PATTERN ACTION; the pattern may be quoted.
@@ -266,9 +275,6 @@ func recorded(ctx context.Context, w *cli.Workspace, part *sdk.ToolPart) ([]sdk.
 		return nil, false
 	}
 	subject := cmp.Or(args.Command, args.FilePath, args.Pattern, args.URL, args.Path, "*")
-	if rel, err := filepath.Rel(w.Project.Worktree, subject); args.Command == "" && filepath.IsAbs(subject) && err == nil && filepath.IsLocal(rel) {
-		subject = filepath.ToSlash(rel)
-	}
 	r, err := judged(ctx, w, part.Tool, subject)
 	return r, err == nil
 }
