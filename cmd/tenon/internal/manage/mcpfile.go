@@ -64,13 +64,13 @@ func (f *mcpAdd) entry(args []string) (json.RawMessage, error) {
 			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
 		}
 		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
-		e.Headers, err = pairs("--header", f.headers)
+		e.Headers, err = pairs("--header", "=:", f.headers)
 	} else {
 		if len(f.headers) > 0 || f.transport != "" {
 			return nil, cli.UsageError("omit them", "a server with a command takes no --header and no --transport")
 		}
 		e.Command, e.Args = args[0], args[1:]
-		e.Env, err = pairs("--env", f.env)
+		e.Env, err = pairs("--env", "=", f.env)
 	}
 	if err != nil {
 		return nil, err
@@ -78,14 +78,18 @@ func (f *mcpAdd) entry(args []string) (json.RawMessage, error) {
 	return json.Marshal(e)
 }
 
-func pairs(flag string, list []string) (map[string]string, error) {
+// pairs reads the values of a flag. Those of variables are kept as they are.
+func pairs(flag, separators string, list []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, pair := range list {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return nil, cli.UsageError("write "+flag+" NAME=VALUE", "%s %q has no value", flag, pair)
+		at := strings.IndexAny(pair, separators)
+		if at < 1 || strings.Contains(pair[:at], " ") {
+			return nil, cli.UsageError("write "+flag+" NAME=VALUE, without spaces around NAME", "%s %q has no name or no value", flag, pair)
 		}
-		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		out[pair[:at]] = pair[at+1:]
+		if flag == "--header" {
+			out[pair[:at]] = strings.TrimSpace(pair[at+1:])
+		}
 	}
 	return out, nil
 }
