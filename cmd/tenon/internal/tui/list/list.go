@@ -20,14 +20,19 @@ type List[I Item] struct {
 	rows          []int // indexes of the items in the rows of the last View
 }
 
-// Following reports whether the window is at the end of the list.
-func (l *List[I]) Following() bool { return !l.away }
+// Following reports whether the window is at the end of the list. A window with the height of the last View may have been scrolled there.
+func (l *List[I]) Following() bool {
+	if l.away {
+		_, l.away = l.down()
+	}
+	return !l.away
+}
 
 // End scrolls to the end.
 func (l *List[I]) End() { l.away = false }
 
 // Home scrolls to the beginning.
-func (l *List[I]) Home() { l.first, l.skip, l.away = 0, 0, len(l.Items) > 0 }
+func (l *List[I]) Home() { l.first, l.skip, l.away = 0, 0, true }
 
 // Show scrolls so that an item is at the top of the window, or as far up as the end of the list allows.
 func (l *List[I]) Show(item int) {

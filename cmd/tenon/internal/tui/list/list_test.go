@@ -69,6 +69,31 @@ func TestScroll(t *testing.T) {
 	check(t, l, "higher window", 20, "a0", "a1", "c0", "c1", "c2", "d0", "d1", "e0", "e1", "e2", "e3", "f0")
 }
 
+// A list that fits the window, or whose end has been reached, has nothing below before it is drawn again.
+func TestFollowing(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	l := filled(&asked, 2, 2)
+	for what, c := range map[string]struct {
+		height int
+		move   func()
+		want   bool
+	}{
+		"home, all fits":   {4, l.Home, true},
+		"home":             {3, l.Home, false},
+		"up, all fits":     {4, func() { l.Scroll(-9) }, true},
+		"up and down":      {3, func() { l.Scroll(-9); l.Scroll(9) }, true},
+		"down, not so far": {2, func() { l.Home(); l.Scroll(1) }, false},
+	} {
+		l.End()
+		l.View(80, c.height)
+		c.move()
+		if got := l.Following(); got != c.want {
+			t.Errorf("%s: Following() = %v", what, got)
+		}
+	}
+}
+
 // TestOnlyWhatFits: a long list is not asked for all its lines.
 func TestOnlyWhatFits(t *testing.T) {
 	t.Parallel()
