@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -65,9 +66,12 @@ func (o *output) last(n int) string {
 	return o.end(n)
 }
 
-// end is last while o.mu is held.
+// end is last while o.mu is held. If there are several lines, it begins with a whole one, below a line that shows that others are missing.
 func (o *output) end(n int) string {
 	text := o.text[max(0, len(o.text)-n):]
+	if at := bytes.IndexByte(text, '\n') + 1; len(text) < len(o.text) && 0 < at && at < len(text) {
+		return "…\n" + readable(text[at:])
+	}
 	for len(text) > 0 && len(text) < len(o.text) && !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}

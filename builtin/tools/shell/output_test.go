@@ -83,12 +83,17 @@ func TestNews(t *testing.T) {
 	}
 }
 
-func TestOutputCutsWholeCharacters(t *testing.T) {
+// A cut output begins with a whole line or, if it has only one, a whole character.
+func TestOutputCut(t *testing.T) {
 	t.Parallel()
-	o := &output{}
-	_, _ = o.Write([]byte("äöü"))
-	if got := o.last(3); got != "ü" {
-		t.Errorf("last(3) = %q, want %q", got, "ü")
+	for written, want := range map[string]string{
+		"äöü": "ü", "10\n20\n": "20\n", "10\n2\n": "…\n2\n", "1\n\n": "1\n\n",
+	} {
+		o := &output{}
+		_, _ = o.Write([]byte(written))
+		if got := o.last(3); got != want {
+			t.Errorf("the last 3 bytes of %q = %q, want %q", written, got, want)
+		}
 	}
 }
 
