@@ -217,14 +217,16 @@ func TestTUIShell(t *testing.T) {
 	p := newProcess(t, s.URL())
 	x := p.onScreen(t, 80, 24, "--title", "x")
 	x.shows("Ask anything")
-	x.enter("!echo marker-$((40+2))\r")
+	x.enter("!echo marker-$((40+2)); exit 3\r")
 	x.shows("to run this command?")
 	x.shows("› Yes, once")
 	x.enter("y")
 	x.shows("marker-42")
+	x.shows("exit status 3")
+	x.hides("<bash_metadata>")
 	x.hides("working") // undo needs the end of the turn, which may come later than its output
 	x.enter("\x18u")   // the line is given back, not its output
-	x.shows("› !echo marker-$((40+2))")
+	x.shows("› !echo marker-$((40+2)); exit 3")
 	x.hides("marker-42")
 	x.enter("\x18r")
 	x.shows("marker-42")

@@ -103,6 +103,9 @@ func (p *prompt) render(i *item, width int) []string {
 	if text == "" && len(notes) == 0 {
 		return nil
 	}
+	if view.Draft(p.parts) != text { // a shell command and its output, with tags for the model
+		text = strings.NewReplacer("\n<bash_metadata>\n", "", "\n</bash_metadata>", "").Replace(text)
+	}
 	bar := draw.Paint(i.look.Theme.User, "┃") + " "
 	out := []string{""}
 	if text != "" {
