@@ -74,7 +74,8 @@ var notInIdent = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
 // Write writes a plugin into dir, which must not exist or be empty, and returns the names of the written files except those of the sdk.
 // Errors: ErrExists, sdk.ErrManifest for a bad name, those of the file system.
-func Write(dir string, o Options) ([]string, error) {
+// After an error, it leaves no files.
+func Write(dir string, o Options) (written []string, err error) {
 	m := sdk.Manifest{Name: o.Name, Carrier: sdk.CarrierBuiltin}
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -92,6 +93,14 @@ func Write(dir string, o Options) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			entries, _ := os.ReadDir(dir)
+			for _, e := range entries {
+				_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+			}
+		}
+	}()
 	w := &writer{dir: dir, fill: fill}
 	for _, folder := range k.folders {
 		if err := w.folder(folder); err != nil {

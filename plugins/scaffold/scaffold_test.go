@@ -3,12 +3,14 @@ package scaffold_test
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -220,15 +222,22 @@ func TestRefuses(t *testing.T) {
 		is   error
 		says string
 	}{
-		"a bad name":          {t.TempDir(), scaffold.Options{Name: "Bad Name", Carrier: "wasm"}, sdk.ErrManifest, "a-z"},
-		"a folder with files": {full, scaffold.Options{Name: "x", Carrier: "wasm"}, scaffold.ErrExists, full},
-		"an unknown language": {t.TempDir(), scaffold.Options{Name: "x", Carrier: "wasm", Lang: "cobol"}, nil, "wasm go"},
-		"an unknown carrier":  {t.TempDir(), scaffold.Options{Name: "x", Carrier: "pigeon"}, nil, "process go"},
+		"a bad name":                 {t.TempDir(), scaffold.Options{Name: "Bad Name", Carrier: "wasm"}, sdk.ErrManifest, "a-z"},
+		"a folder with files":        {full, scaffold.Options{Name: "x", Carrier: "wasm"}, scaffold.ErrExists, full},
+		"an unknown language":        {t.TempDir(), scaffold.Options{Name: "x", Carrier: "wasm", Lang: "cobol"}, nil, "wasm go"},
+		"a file that is not written": {t.TempDir(), scaffold.Options{Name: "x", Carrier: "wasm", SDK: fstest.MapFS{}}, fs.ErrNotExist, "hookpoint"},
+		"an unknown carrier":         {t.TempDir(), scaffold.Options{Name: "x", Carrier: "pigeon"}, nil, "process go"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.opts.SDK = tenon.SDKSource
+			if c.opts.SDK == nil {
+				c.opts.SDK = tenon.SDKSource
+			}
+			before, _ := os.ReadDir(c.dir)
 			_, err := scaffold.Write(c.dir, c.opts)
+			if after, _ := os.ReadDir(c.dir); len(after) != len(before) {
+				t.Errorf("the folder has %d files, had %d", len(after), len(before))
+			}
 			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("Write = %v", err)
 			}
