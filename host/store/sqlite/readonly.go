@@ -31,11 +31,14 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	if err != nil && empty {
 		err = s.readAt(ctx, database.URI(s.path)+"&immutable=1")
 	}
+	if errors.Is(err, errNotCurrent) {
+		return cause // empty, or of an older version
+	}
 	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrCorrupt) || database.Corrupt(err) {
 		return s.explain(err)
 	}
 	if err != nil {
-		return cause // of an older version, or it cannot be read either
+		return cause // it cannot be read either
 	}
 	return nil
 }

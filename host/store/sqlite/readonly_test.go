@@ -75,6 +75,13 @@ func TestOpenReadOnly(t *testing.T) {
 			t.Errorf("Create in %s directory = %v, want ErrReadOnly", name, err)
 		}
 	}
+
+	// The first start without room leaves an empty file. It is not damaged.
+	s = &Store{path: filepath.Join(t.TempDir(), "tenon.db"), steps: schema()}
+	must(t, os.WriteFile(s.path, nil, 0o600))
+	if err := s.openReadOnly(t.Context(), store.ErrFull); err != store.ErrFull {
+		t.Errorf("opening an empty file = %v, want the reason why it cannot be written", err)
+	}
 }
 
 func filesIn(t *testing.T, dir string) []string {
