@@ -70,13 +70,17 @@ func (g *group) scope(w *cli.Workspace) (projectID, directory string, err error)
 }
 
 func (g *group) list(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) (err error) {
-	q := store.Query{Limit: g.limit, Archived: g.archived}
+	q := store.Query{Limit: g.limit + 1, Archived: g.archived}
 	if q.ProjectID, q.Directory, err = g.scope(w); err != nil {
 		return err
 	}
 	list, err := s.Sessions(ctx, q)
 	if err = g.WithoutDamage(err); err != nil {
 		return err
+	}
+	if len(list) > g.limit {
+		list = list[:g.limit]
+		defer g.Say("older sessions are not listed; --limit N lists more")
 	}
 	now := time.Now()
 	head := []string{"id", "updated", "cost", "model", "title"}
