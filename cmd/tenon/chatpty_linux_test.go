@@ -158,7 +158,7 @@ func TestChatTerminated(t *testing.T) {
 	x.expect("The beginning")
 	must(t, x.cmd.Process.Signal(syscall.SIGTERM))
 	x.expect("error: interrupted")
-	x.expect("fix:   resume this session with: tenon chat -s ses_")
+	x.expect("fix:   continue this session with: tenon chat -s ses_")
 	if code := x.code(); code != 130 {
 		t.Errorf("exit code %d in a turn, want 130", code)
 	}

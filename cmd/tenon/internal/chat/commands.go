@@ -90,7 +90,11 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		c.turn(ctx, &host.PromptInput{Text: strings.TrimSpace("/" + name + " " + args)})
 		return
 	}
-	c.problem(cli.UsageError(nearest.Remedy(name, c.commandNames(ctx))+`; /help lists the commands; to send it as a prompt, put a space before the "/"`, "unknown command %q", "/"+name))
+	fix := `/help lists the commands; to send it as a prompt, put a space before the "/"`
+	if near := nearest.Name(name, c.commandNames(ctx)); near != "" {
+		fix = "did you mean /" + near + "? " + fix
+	}
+	c.problem(cli.UsageError(fix, "unknown command %q", "/"+name))
 }
 
 // builtIn runs a command of the chat.

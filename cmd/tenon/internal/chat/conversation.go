@@ -273,7 +273,7 @@ func (c *conversation) resume() string {
 	if c.commands {
 		command = "chat"
 	}
-	return "resume this session with: tenon " + command + " -s " + c.session.ID
+	return "continue this session with: tenon " + command + " -s " + c.session.ID
 }
 
 // messages returns the messages of the session, without reverted ones.
