@@ -245,7 +245,7 @@ func TestTUISessions(t *testing.T) {
 	s := fakellm.New(t, fakellm.Call("write", `{"filePath": "a.txt", "content": "one\n"}`), fakellm.Text("First answer."), fakellm.Text("Other answer."))
 	p := newProcess(t, s.URL())
 	x := p.onScreen(t, 80, 24, "--title", "x", "--auto")
-	x.shows("Ask anything")
+	x.shows("build · auto · fake-model")
 	x.enter("first prompt\r")
 	x.shows("First answer.")
 	x.idle()

@@ -42,6 +42,7 @@ type options struct {
 	title                         string
 	prompt                        host.PromptInput // text and files from the command line
 	agent, model, effort          string
+	auto                          bool              // actions that no rule denies are allowed without a question
 	settings                      settings.Settings // at the start
 	settingsFile                  string
 	past                          *past.History
@@ -189,7 +190,7 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 	o := options{
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
 		temporary: temporary, editor: s.a.Editor(), prompt: *s.in, title: s.f.Title,
-		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
+		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, auto: s.f.Auto, settings: chosen, past: earlier,
 		settingsFile: file, clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string { return s.a.Mask.Clean(explained(err)) },
 		remedy:  func(err error) string { return cli.InChat().Remedy(err).Fix },

@@ -124,6 +124,9 @@ func (m *model) canvas(height int) dialog.Canvas {
 // modeLook returns the look of the mode.
 func (m *model) modeLook() string {
 	k := m.look.Theme
+	if m.o.auto {
+		return k.Warn
+	}
 	return [...]string{modeAsk: k.Faint, modeEdits: k.Warn, modePlan: k.Accent}[m.mode]
 }
 
@@ -282,6 +285,9 @@ func (m *model) footer() string {
 	label := m.agentName()
 	if m.mode == modeEdits {
 		label += " · accept edits"
+	}
+	if m.o.auto {
+		label += " · auto"
 	}
 	left := " " + draw.Paint(m.modeLook(), terminal.OneLine(label)) + draw.Paint(k.Faint, " · "+strings.TrimSpace(terminal.OneLine(name+" "+effort)))
 	if m.leader {

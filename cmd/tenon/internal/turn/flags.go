@@ -32,7 +32,7 @@ type Flags struct {
 	Session, Command, Title, Schema string
 	files, plugins                  []string
 	Resume, Fork                    bool
-	auto, Quiet, Watch, Raw         bool
+	Auto, Quiet, Watch, Raw         bool
 	Chat                            bool          // set by "tenon chat": lines of stdin are prompts
 	Wait                            time.Duration // for MCP servers that were never started before
 }
@@ -49,7 +49,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	flags.BoolVar(&f.Fork, "fork", false, "with -c or -s: continue in a copy of the session, leaving the original unchanged")
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "attach a `file` or directory; may be repeated")
 	flags.StringVar(&f.Title, "title", "", "`title` of the new session")
-	flags.BoolVar(&f.auto, "auto", false, "allow everything that is not denied by a rule, without asking")
+	flags.BoolVar(&f.Auto, "auto", false, "allow everything that is not denied by a rule, without asking")
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "also load the plugin at this `path`: a package, a .wasm module or an executable; may be repeated")
 	flags.BoolVar(&f.Raw, "raw", false, "on a terminal: print Markdown unrendered and leave out tool output")
 	flags.BoolVar(&f.Quiet, "quiet", false, "print only the answer and errors")
@@ -93,7 +93,7 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interacti
 		return nil, nil, err
 	}
 	m, err := w.Open(ctx, cli.HostOptions{
-		Interactive: interactive, Auto: f.auto, Plugins: paths, Watch: f.Watch, Wait: f.Wait,
+		Interactive: interactive, Auto: f.Auto, Plugins: paths, Watch: f.Watch, Wait: f.Wait,
 		Waiting: func(servers []string, limit time.Duration) {
 			if !f.Quiet {
 				a.Say("waiting up to %s for MCP servers that are new: %s (--no-wait runs without them)", limit, terminal.OneLine(strings.Join(servers, ", ")))
