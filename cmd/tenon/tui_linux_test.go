@@ -427,6 +427,8 @@ func TestTUIResize(t *testing.T) {
 	x.shows("Ask anything")
 	x.enter("go\r")
 	x.shows("日本語")
+	x.resized(20, 3)
+	x.shows("enlarge the window")
 	for _, size := range [][2]int{{40, 10}, {33, 12}, {120, 40}, {61, 20}} {
 		x.resized(size[0], size[1])
 		x.until("the rule", func(screen string) bool { return strings.Contains(screen, "\n"+strings.Repeat("─", size[0])+"\n") })

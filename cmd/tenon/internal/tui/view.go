@@ -32,6 +32,7 @@ func (m *model) View() tea.View {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.width < 4 || m.height < 4 {
+		v.Content = terminal.Fit("enlarge the window", m.width)
 		return v
 	}
 	lines, at := m.screen()
