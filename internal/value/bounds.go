@@ -83,3 +83,22 @@ func (r *reread) spend(n int) error {
 	}
 	return nil
 }
+
+// Crowded reports whether a JSON document has more than limit values: decoded, an empty object of 3 bytes takes up to 200.
+func Crowded(data []byte, limit int) bool { return len(data) > limit && Count(data) > limit }
+
+// Count returns the approximate number of values in a JSON document: the number of commas and brackets outside strings.
+func Count(data []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == ',' || c == '{' || c == '['):
+			n++
+		}
+	}
+	return n
+}

@@ -26,6 +26,7 @@ func (c *Conn) receive(ctx context.Context, r *outgoing, raw []byte) error {
 		return err
 	}
 	c.received.Add(int64(len(messages)))
+	expected := true
 	for i := range messages {
 		m := &messages[i]
 		if m.Method != "" {
@@ -35,9 +36,10 @@ func (c *Conn) receive(ctx context.Context, r *outgoing, raw []byte) error {
 		if r != nil && m.Error != nil && (m.hasNoID() || m.key() == "") {
 			m.ID = r.ID
 		}
-		if !c.take(m) {
-			c.dialer.Log.Print("unexpected answer", raw)
-		}
+		expected = c.take(m) && expected
+	}
+	if !expected {
+		c.dialer.Log.Print("unexpected answer", raw)
 	}
 	return nil
 }

@@ -10,13 +10,21 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/value"
+
 )
 
-// maxMessageBytes is the maximum size of one message of a server, enough for a resource of 10 MiB in base64.
-const maxMessageBytes = 16 << 20
+const (
+	// maxMessageBytes is the maximum size of one message of a server, enough for a resource of 10 MiB in base64.
+	maxMessageBytes = 16 << 20
+	// maxMessageValues is the maximum number of JSON values in a message: an empty object of 3 bytes takes up to 200 in memory, and a schema
+	// compares each.
+	maxMessageValues = 1 << 19
+)
 
 // errTooLong is returned if a message of a server is too large.
-var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", maxMessageBytes>>20)
+var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB or %d values; request less of it", maxMessageBytes>>20, maxMessageValues)
 
 // outgoing is a message to the server: a request; without an ID, a notification; without a method, the answer to a request.
 type outgoing struct {
@@ -59,6 +67,9 @@ func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "nul
 
 // decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
 func decodeMessages(raw []byte) ([]message, error) {
+	if value.Crowded(raw, maxMessageValues) {
+		return nil, errTooLong
+	}
 	messages := make([]message, 1)
 	into := any(&messages[0])
 	if bytes.HasPrefix(raw, []byte("[")) {

@@ -121,12 +121,13 @@ func (t *stdio) start(context.Context) error {
 // read handles the server's messages until its output ends. A server that closed its output cannot answer, so it is ended.
 func (t *stdio) read(out io.ReadCloser) {
 	lines := sse.Lines(out, maxMessageBytes)
-	for lines.Scan() {
+	var err error
+	for !errors.Is(err, errTooLong) && lines.Scan() {
 		if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 {
-			_ = t.conn.receive(t.conn.running.Life(), nil, text) // other output is logged
+			err = t.conn.receive(t.conn.running.Life(), nil, text) // other output is logged
 		}
 	}
-	if errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause
+	if errors.Is(err, errTooLong) || errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause
 		t.conn.fail(fmt.Errorf("%w: %w", errLost, errTooLong))
 		_ = child.Kill(t.cmd)
 	}

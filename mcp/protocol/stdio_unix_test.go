@@ -5,6 +5,7 @@ package protocol
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -80,6 +81,21 @@ while [ $i -gt 0 ]; do i=$((i-1)); read -r answer; done
 echo '{"jsonrpc":"2.0","id":2,"result":{"done":true}}'
 cat >/dev/null`)
 	wantDone(t, c)
+}
+
+// A message of many values ends the connection: decoded, they take a multiple of their text.
+func TestManyValues(t *testing.T) {
+	t.Parallel()
+	c := dialScript(t, `read -r request
+printf '['
+yes '{},' | head -n 500000 | tr -d '\n'
+echo '{}]'
+cat >/dev/null`)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := c.Request(ctx, "m", nil); !errors.Is(err, errTooLong) {
+		t.Errorf("error = %v, want %v", err, errTooLong)
+	}
 }
 
 // A server that closed its output is ended, because it cannot answer.

@@ -1,6 +1,9 @@
 package protocol
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -51,6 +54,21 @@ func TestUnusualAnswers(t *testing.T) {
 		default:
 			t.Errorf("%s: no answer, %v", raw, err)
 		}
+	}
+}
+
+// A batch of unexpected answers is one line of the log.
+func TestUnexpectedAnswers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	log := NewLog(path, nil)
+	defer log.Close()
+	c := newConn(t.Context(), &Dialer{Log: log})
+	if err := c.receive(t.Context(), nil, []byte(`[{"id":7},{"id":8},{"id":9}]`)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); strings.Count(string(text), "\n") != 1 {
+		t.Errorf("log = %q, %v", text, err)
 	}
 }
 

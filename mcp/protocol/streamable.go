@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/pause"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
@@ -137,7 +138,7 @@ func (e *answerError) Unwrap() error { return e.error }
 func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
-	isError := json.Unmarshal(body, &m) == nil && m.Error != nil
+	isError := !value.Crowded(body, maxMessageValues) && json.Unmarshal(body, &m) == nil && m.Error != nil
 	text := strings.TrimSpace(visible.Bound(string(body), maxErrorBody))
 	switch {
 	case s.forgotten(resp.StatusCode, body) && !(isError && m.key() == string(r.ID)):

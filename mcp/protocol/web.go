@@ -110,7 +110,9 @@ func (w *web) drain(ctx context.Context, r *outgoing, events *sse.Reader) error 
 		case err != nil:
 			return err
 		case kind == "message": // others, such as pings, are ignored, as by the official SDKs
-			_ = w.conn.receive(ctx, r, data) // other output is logged
+			if err := w.conn.receive(ctx, r, data); errors.Is(err, errTooLong) { // other output is logged
+				return err
+			}
 		}
 	}
 	return nil

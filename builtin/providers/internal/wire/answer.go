@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -120,7 +121,7 @@ func (a *Answer) Keep(bytes int) {
 
 // KeepJSON decodes data that is kept until its block ends. It counts the values too: decoded, small ones take a multiple of their text.
 func (a *Answer) KeepJSON(raw []byte, into any) {
-	if a.Keep(len(raw) + valueSize*values(raw)); a.err == nil {
+	if a.Keep(len(raw) + valueSize*value.Count(raw)); a.err == nil {
 		a.Decode(raw, into)
 	}
 }

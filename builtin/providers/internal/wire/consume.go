@@ -104,29 +104,10 @@ func readDocument(in io.Reader, maxValues int) ([]byte, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrCut, err)
-	case tooMany(data, maxValues):
+	case value.Crowded(data, maxValues):
 		return nil, errElements
 	}
 	return data, nil
-}
-
-// tooMany reports whether a JSON document has more than max values.
-func tooMany(data []byte, max int) bool { return len(data) > max && values(data) > max }
-
-// values returns the approximate number of values in a JSON document: the number of commas and brackets outside strings.
-func values(data []byte) (n int) {
-	quoted := false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case !quoted && (c == ',' || c == '{' || c == '['):
-			n++
-		}
-	}
-	return n
 }
 
 // Frames returns the kind and the data of the next event of a stream, and io.EOF at the end. The data is valid until the next call.
@@ -165,7 +146,7 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		if data = bytes.TrimSpace(data); len(data) == 0 {
 			continue
 		}
-		if tooMany(data, maxElements) {
+		if value.Crowded(data, maxElements) {
 			return errElements
 		}
 		if kind == "error" { // in every format, and its data may be only a text
