@@ -76,6 +76,7 @@ func TestBadCallsGoBackToTheModel(t *testing.T) {
 		"null":              {toolCall{tool: "pick", args: `null`}, "want an object"},
 		"a name twice":      {toolCall{tool: "pick", args: `{"n":1,"n":2}`}, `are refused: duplicate name "n"`},
 		"nested too deep":   {toolCall{tool: "pick", args: `{"n":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`}, "nested deeper than 256 levels"},
+		"too many values":   {toolCall{tool: "pick", args: `{"n":[` + strings.Repeat("0,", 200_000) + `0]}`}, "more than 131072 values"},
 		"schema: missing":   {toolCall{tool: "pick", args: `{}`}, "do not meet its schema"},
 		"schema: type":      {toolCall{tool: "pick", args: `{"n":"one"}`}, "do not meet its schema"},
 		"schema: unknown":   {toolCall{tool: "pick", args: `{"n":1,"m":2}`}, "do not meet its schema"},

@@ -8,8 +8,11 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
+// maxArgumentValues is the maximum number of values in the arguments of a tool call, more than the tokens that a model writes in an answer.
+const maxArgumentValues = 1 << 17
+
 // CheckArguments returns an error if the arguments of a tool call are not a JSON object, are nested deeper than MaxAnswerDepth, which ends
-// plugins whose decoders have a limit, or if an object in them has a name twice: decoders differ in the value that they take then, so a gate
+// plugins whose decoders have a limit, have more than maxArgumentValues, or if an object in them has a name twice: decoders differ in the value that they take then, so a gate
 // could judge another call than the tool runs.
 func CheckArguments(raw []byte) error {
 	var object *struct{} // checked, not copied
@@ -18,6 +21,9 @@ func CheckArguments(raw []byte) error {
 	}
 	if object == nil {
 		return errors.New("want an object")
+	}
+	if Crowded(raw, maxArgumentValues) {
+		return fmt.Errorf("more than %d values", maxArgumentValues)
 	}
 	if jsontext.Deeper(raw, MaxAnswerDepth) {
 		return fmt.Errorf("nested deeper than %d levels", MaxAnswerDepth)
