@@ -29,13 +29,16 @@ func (p *Plugin) save(pin *Pin) {
 	p.stamp = p.pins().Stamp(p.server)
 }
 
+// maxDeclined is the number of questions about a server that the user can decline in a run; then tenon stops asking.
+const maxDeclined = 3
+
 // askApproval asks the user, once for each definition, to approve the items that a running server offers now. The user sees the differences,
 // and only those are approved. Without a user, or after another answer, the items stay withheld.
 func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	asker, ok := p.host.(sdk.UserQuestioner)
 	sum := def.Sum()
 	p.mu.Lock()
-	session, pin, again := p.session, p.pin, p.asked == sum
+	session, pin, again := p.session, p.pin, p.asked == sum || p.declined >= maxDeclined
 	p.asked = sum
 	p.mu.Unlock()
 	if !ok || pin == nil || session == "" || again {
@@ -47,21 +50,21 @@ func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	}
 	text := fmt.Sprintf("MCP server %s now offers something that you have not approved:\n", visible.Strip(p.server.Name))
 	for _, d := range differences {
-		text += d.String()
-	}
-	if len(text) > maxShown {
-		return
+		if text += d.String(); len(text) > maxShown {
+			return
+		}
 	}
 	const approve = "Approve"
 	answers, err := asker.AskUser(ctx, session, []sdk.Question{{
 		Question: text, Header: "MCP server", Custom: new(bool),
 		Options: []sdk.QuestionOption{{Label: approve, Description: "the model may use them from the next step on"}, {Label: "Not now", Description: "they stay withheld"}},
 	}})
-	if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{approve}) {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{approve}) {
+		p.declined++
+		return
+	}
 	p.save(newPin(withApproved(def, &p.pin.Definition)))
 	p.rebuild(p.offer.current)
 }

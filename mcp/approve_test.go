@@ -1,8 +1,10 @@
 package mcp_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tenonhq/tenon/mcp"
@@ -70,6 +72,33 @@ func TestApprovalInSession(t *testing.T) {
 	}
 	if len(asked) > 0 {
 		t.Errorf("another question: %v", <-asked)
+	}
+}
+
+// A server that changes its tools after each refusal does not keep the user busy.
+func TestRepeatedApproval(t *testing.T) {
+	t.Parallel()
+	tools := filepath.Join(t.TempDir(), "tools.json")
+	list := strings.ReplaceAll(twoTools, `"two"`, `"change"`)
+	write(t, tools, list)
+	h := newTestHost(t)
+	var asked atomic.Int32
+	h.ask = func(string, []sdk.Question) ([][]string, error) {
+		asked.Add(1)
+		return [][]string{{"Not now"}}, nil
+	}
+	p := begin(t, h, fake(t, "plain", "TOOLS="+tools), mcp.Options{Dir: t.TempDir()})
+	for i := range 6 {
+		description := fmt.Sprint("worse ", i)
+		write(t, tools, strings.Replace(list, "first", description, 1))
+		mustRun(t, p, "fake_change", "{}")
+		eventually(t, description, func() bool { // the question about the one before was asked
+			w := p.Status().Withheld
+			return len(w) == 1 && strings.Contains(w[0].Diff, description)
+		})
+	}
+	if n := asked.Load(); n != 3 {
+		t.Errorf("%d questions", n)
 	}
 }
 

@@ -26,6 +26,7 @@ type fakeServer struct {
 	mu      sync.Mutex
 	pending map[string]chan json.RawMessage // answers to its own requests
 	next    int
+	lists   int // of tools that were requested
 	child   int // a process of its own
 }
 
@@ -178,7 +179,13 @@ func (s *fakeServer) handle(m fakeMessage) {
 			<-time.After(300 * time.Millisecond) // until the notification is handled
 			appendLine(os.Getenv("COUNT"), "list")
 		}
-		s.reply(m.ID, map[string]any{"tools": s.tools()})
+		list := s.tools()
+		if s.lists++; s.mode == "storm" {
+			for i := range 5 {
+				list = append(list, tool(fmt.Sprintf("new %d %d", s.lists, i), anyObject))
+			}
+		}
+		s.reply(m.ID, map[string]any{"tools": list})
 		if s.mode == "storm" {
 			appendLine(os.Getenv("COUNT"), "list")
 			s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)

@@ -145,7 +145,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// A server that announces a change with each list gets a few requests a second, and its errors do not fill the log.
+// A server that announces a change with each list gets a few requests a second, and neither its errors nor its new tools fill the log.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	count := filepath.Join(t.TempDir(), "count")
@@ -166,6 +166,11 @@ func TestStorm(t *testing.T) {
 	eventually(t, "the hint", func() bool { return strings.Contains(h.log.String(), hint) })
 	if n := strings.Count(h.log.String(), "alas"); n != 9 {
 		t.Errorf("%d errors were logged", n)
+	}
+	const more = `fix="tenon mcp trust 'my fake'"`
+	eventually(t, "many tools", func() bool { return strings.Contains(h.log.String(), more) })
+	if n := strings.Count(h.log.String(), "withheld an item"); n != 20 {
+		t.Errorf("%d items were logged", n)
 	}
 }
 

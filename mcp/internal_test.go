@@ -68,6 +68,14 @@ func TestAttempts(t *testing.T) {
 	})
 }
 
+// A server that keeps changing its lists is asked less often.
+func TestPause(t *testing.T) {
+	t.Parallel()
+	if first, late := pauseAfter(1), pauseAfter(1000); first > time.Second || late < 10*first {
+		t.Errorf("pauses of %s and %s", first, late)
+	}
+}
+
 // An event names its session in its properties.
 func TestSessionOfHook(t *testing.T) {
 	t.Parallel()

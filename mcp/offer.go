@@ -121,13 +121,20 @@ func (p *Plugin) remedy() string {
 	return `"tenon mcp trust ` + visible.Word(p.server.Name) + `"`
 }
 
+// maxNamed is the number of withheld items in tenon's log: a server may announce new ones without end.
+const maxNamed = 20
+
 // logWithheld logs the items that are not offered, and why, each once. p.mu must be held.
 func (p *Plugin) logWithheld() {
 	for _, w := range p.offer.withheld {
-		if p.named[w] {
+		if p.named[w] || len(p.named) > maxNamed {
 			continue
 		}
 		p.named[w] = true
+		if len(p.named) > maxNamed {
+			p.logger.Warn("further items of an MCP server are withheld", "server", p.server.Name, "fix", "tenon mcp trust "+visible.Word(p.server.Name))
+			return
+		}
 		args := []any{"server", p.server.Name, "what", w.item()}
 		if w.Diff == "" {
 			args = append(args, "reason", w.Reason)

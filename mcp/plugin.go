@@ -68,6 +68,8 @@ type Plugin struct {
 	asked   string            // the definition that the user was last asked about
 	named   map[Withheld]bool // those that were logged
 	offer   *offer
+
+	declined int // questions about a definition
 }
 
 var (
@@ -195,12 +197,17 @@ func (p *Plugin) connected(ctx context.Context, c *connection) {
 	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
 }
 
-// refreshGap is the time between two requests of changed lists: some servers announce a change with each item, or with each list.
-const refreshGap = 200 * time.Millisecond
+// pauseAfter returns the time after n requests of changed lists: some servers announce a change with each item, or with each list.
+func pauseAfter(n int) time.Duration {
+	if n < 50 {
+		return 200 * time.Millisecond
+	}
+	return 10 * time.Second
+}
 
 // follow requests the server's lists again when they have changed.
 func (p *Plugin) follow(ctx context.Context) {
-	for pause.For(ctx, refreshGap) == nil {
+	for n := 0; pause.For(ctx, pauseAfter(n)) == nil; n++ {
 		select {
 		case <-ctx.Done():
 			return

@@ -12,7 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/value"
-
 )
 
 const (
