@@ -8,6 +8,31 @@ import (
 	"testing"
 )
 
+// TestEnding: messages without end take no memory.
+func TestEnding(t *testing.T) {
+	t.Parallel()
+	var e ending
+	for range 100 {
+		_, _ = e.Write([]byte(strings.Repeat("one of many messages\n", 1000)))
+	}
+	_, _ = e.Write([]byte("the cause"))
+	if cap(e) > 64<<10 || !strings.HasSuffix(string(e), "\nthe cause") || len(e) < maxComplaint {
+		t.Errorf("%d bytes, capacity %d", len(e), cap(e))
+	}
+}
+
+// TestVersionsWithoutEnd: a registry that lists more versions than a package has is refused before they are compared.
+func TestVersionsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	data := `{"versions":{"1.0.0":{}` + strings.Repeat(`,"1.0.0":{}`, 200_000) + `}}`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(data)) }))
+	t.Cleanup(server.Close)
+	f := &Fetcher{Cache: t.TempDir(), Registry: server.URL}
+	if err := f.resolveNPM(t.Context(), Ref{Kind: NPM, URL: "p", Version: "1.0.0"}, &Fetched{}); err == nil {
+		t.Error("no error")
+	}
+}
+
 // TestMismatchHidesPassword: a registry's address, which the error about other content names, may contain a password.
 func TestMismatchHidesPassword(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ import (
 	"deps.dev/util/semver"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -32,6 +33,7 @@ const (
 	// packumentType is the short form of a package's description.
 	packumentType = "application/vnd.npm.install-v1+json"
 	maxPackument  = 32 << 20 // bytes; packages with thousands of versions have over 10 MiB
+	maxVersions   = 100_000  // of a package; each is decoded and compared
 )
 
 // packument is the description of a package, see https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md.
@@ -118,6 +120,11 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 	data, err := f.describeNPM(ctx, strings.ReplaceAll(r.URL, "/", "%2f"), packumentType)
 	if err != nil {
 		return err
+	}
+	versions := 0
+	jsontext.EachField(jsontext.Field(data, "versions"), func(_, _ []byte) bool { versions++; return versions <= maxVersions })
+	if versions > maxVersions {
+		return fmt.Errorf("unexpected answer of the npm registry: more than %d versions of a package", maxVersions)
 	}
 	var p packument
 	if err := json.Unmarshal(data, &p); err != nil {

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
@@ -403,6 +404,26 @@ func TestOCILayoutHostile(t *testing.T) {
 		if out, have, err := fetch(t, fetcher(t), l.path, nil); err == nil || len(have) > 0 {
 			t.Errorf("%s: %+v, %v", name, out, have)
 		}
+	}
+}
+
+// TestEndlessReferrers: the pages of a list of signatures end.
+func TestEndlessReferrers(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
+		w.Header().Set("Link", `<`+r.URL.Path+`>; rel="next"`)
+		_, _ = io.WriteString(w, `{"manifests":[]}`)
+	}))
+	t.Cleanup(server.Close)
+	repo, err := oci.Open(strings.TrimPrefix(server.URL, "http://")+"/o/p", server.Client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := repo.Bundles(ctx, oci.Blob{Digest: "sha256:" + strings.Repeat("0", 64)}, 1<<20); err == nil || ctx.Err() != nil {
+		t.Errorf("Bundles() = %v, %v", err, ctx.Err())
 	}
 }
 

@@ -59,7 +59,8 @@ func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func()
 	if errors.Is(cmd.Err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("%w; install it", cmd.Err)
 	}
-	var out, complaints bytes.Buffer
+	var out bytes.Buffer
+	var complaints ending
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	leave, err := child.Start(cmd, policy)
 	if err == nil {
@@ -69,10 +70,21 @@ func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func()
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		end := visible.Clean(visible.Tail(strings.TrimSpace(complaints.String()), maxComplaint), maxComplaint)
-		return nil, fmt.Errorf("%s %s: %w: %s", cmd.Args[0], subcommand, err, end)
+		end := visible.Tail(strings.TrimSpace(string(complaints)), maxComplaint)
+		return nil, fmt.Errorf("%s %s: %w: %s", cmd.Args[0], subcommand, err, visible.Clean(end, maxComplaint))
 	}
 	return out.Bytes(), nil
+}
+
+// ending keeps the end of what is written to it: git prints the messages of a server, which may be without end.
+type ending []byte
+
+// Write keeps more than an error contains.
+func (e *ending) Write(p []byte) (int, error) {
+	const most = 2 * maxComplaint
+	*e = append(*e, p[max(0, len(p)-most):]...)
+	*e = append((*e)[:0], (*e)[max(0, len(*e)-most):]...)
+	return len(p), nil
 }
 
 // policy returns the files that the program can access.

@@ -71,7 +71,7 @@ func Open(name string, client *http.Client) (*Repository, error) {
 		repo.PlainHTTP = true
 		c.BlockedRealmPrefixes = []netip.Prefix{}
 	}
-	repo.Client = c
+	repo.Client, repo.ReferrerListMaxPages = c, maxPages
 	return &Repository{server{repo}}, nil
 }
 
@@ -241,8 +241,11 @@ func (r *Repository) Push(ctx context.Context, tag string, config, archive []byt
 // https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md.
 const bundleType = "application/vnd.dev.sigstore.bundle"
 
-// maxBundles limits the bundles that a registry lists for one manifest.
-const maxBundles = 20
+// maxBundles limits the bundles that a registry lists for one manifest, maxPages the pages of the list.
+const (
+	maxBundles = 20
+	maxPages   = 100
+)
 
 // Bundles returns the Sigstore bundles that refer to a manifest, each of at most maxBytes.
 func (r *Repository) Bundles(ctx context.Context, of Blob, maxBytes int64) ([][]byte, error) {
