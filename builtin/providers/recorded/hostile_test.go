@@ -125,6 +125,7 @@ func TestHostileStreams(t *testing.T) {
 			t.Run("beyond bounds", func(t *testing.T) { t.Parallel(); f.bounds(t) })
 			t.Run("drip", func(t *testing.T) { t.Parallel(); f.drip(t) })
 			t.Run("broken", func(t *testing.T) { t.Parallel(); f.broken(t) })
+			t.Run("cut", func(t *testing.T) { t.Parallel(); f.cut(t) })
 		})
 	}
 }
@@ -204,6 +205,24 @@ func dripping(w http.ResponseWriter, r *http.Request, first, then string) {
 			return
 		case <-tick.C:
 			_, _ = io.WriteString(w, then)
+		}
+	}
+}
+
+// cut has an answer that ends at each of its bytes. It is an error, or nothing is missing.
+func (f *hostile) cut(t *testing.T) {
+	whole := f.start + f.text("hello") + f.call(0) + f.call(1)
+	if f.sealed != nil {
+		whole += f.sealed("signed")
+	}
+	whole += f.end
+	all, err := f.decode(t, whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range whole {
+		if events, err := f.decode(t, whole[:i]); err == nil && len(events) != len(all) {
+			t.Errorf("cut after %q: %d events of %d", whole[max(0, i-100):i], len(events), len(all))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	"github.com/tenonhq/tenon/internal/value"
@@ -66,9 +67,10 @@ func (a *Answer) Fail(err error) {
 	}
 }
 
-// Decode decodes a part of the answer, or fails.
+// Decode decodes a part of the answer, or fails and sets the zero value: decoders go on, and must not read the half of an event.
 func (a *Answer) Decode(data []byte, into any) {
 	if err := Unmarshal(data, into); err != nil {
+		reflect.ValueOf(into).Elem().SetZero()
 		a.Fail(err)
 	}
 }
