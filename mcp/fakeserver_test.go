@@ -336,6 +336,11 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		if string(args) != "{}" {
 			params = string(args)
 		}
+		var more struct{ Times int }
+		_ = json.Unmarshal(args, &more)
+		for range more.Times {
+			s.request("sampling/createMessage", params)
+		}
 		s.reply(id, text(s.request("sampling/createMessage", params)))
 	case "roots":
 		s.reply(id, text(s.request("roots/list", "{}")))

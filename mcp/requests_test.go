@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +47,24 @@ func TestSampling(t *testing.T) {
 	}
 	if got := mustRun(t, p, "fake_sample", "{}").Output; !strings.Contains(got, "not now") {
 		t.Errorf("the server got %s, want the refusal", got)
+	}
+}
+
+// A server that asks again and again during a call gets an error.
+func TestEndlessRequests(t *testing.T) {
+	t.Parallel()
+	h := newTestHost(t)
+	var asked atomic.Int32
+	h.sample = func(sdk.SampleRequest) (*sdk.SampleResult, error) {
+		asked.Add(1)
+		return &sdk.SampleResult{Text: "hi"}, nil
+	}
+	p := ready(t, h, fake(t, "plain"))
+	for range 2 { // the next call may ask again
+		got := mustRun(t, p, "fake_sample", `{"times":150,"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10}`).Output
+		if n := asked.Swap(0); n != 100 || !strings.Contains(got, "more than 100 requests") {
+			t.Errorf("asked %d times, then the server got %s", n, got)
+		}
 	}
 }
 

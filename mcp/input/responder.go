@@ -111,7 +111,11 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitatio
 	if on == nil {
 		return nil, errNoCall
 	}
-	defer on.Pause()()
+	resume, err := on.Pause()
+	if err != nil {
+		return nil, err
+	}
+	defer resume()
 	content, err := f.fill(func(questions []sdk.Question) ([][]string, error) { return r.question(ctx, on, questions) }, message, link)
 	result := &mcp.ElicitationResult{}
 	switch {

@@ -26,7 +26,11 @@ func (r *Responder) createMessage(ctx context.Context, on *protocol.Call, p *sam
 	if on == nil || on.Session == "" {
 		return nil, errNoCall
 	}
-	defer on.Pause()()
+	resume, err := on.Pause()
+	if err != nil {
+		return nil, err
+	}
+	defer resume()
 	sample, err := sampleRequest(p, on.Session)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type Call struct {
 	timer  *time.Timer
 	limit  time.Duration
 	paused int // number of the server's requests in progress
+	asked  int // number of the server's requests so far
 }
 
 type callKey struct{}
@@ -97,10 +98,16 @@ func (c *Call) touch() {
 	}
 }
 
-// Pause stops the call's time while the server waits for an answer; the returned function resumes it.
-func (c *Call) Pause() (resume func()) {
+// maxAsked is the maximum number of a server's requests to the user and the model in one call: each interrupts the user, or costs money.
+const maxAsked = 100
+
+// Pause stops the call's time while the server waits for an answer; the returned function resumes it. Errors: more than maxAsked.
+func (c *Call) Pause() (resume func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.asked++; c.asked > maxAsked {
+		return nil, fmt.Errorf("more than %d requests to the user or the model in one call", maxAsked)
+	}
 	c.paused++
 	c.timer.Stop()
 	return func() {
@@ -109,7 +116,7 @@ func (c *Call) Pause() (resume func()) {
 		if c.paused--; c.paused == 0 {
 			c.timer.Reset(c.limit)
 		}
-	}
+	}, nil
 }
 
 // maxSilent is the number of consecutive timeouts without any message of the server after which it counts as stuck. The same number of
