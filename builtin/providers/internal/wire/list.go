@@ -15,7 +15,7 @@ import (
 // Bounds of a list of models; the longest known is 3 MiB and lists 500 models of 60 values each.
 const (
 	maxModelList   = 8 << 20 // bytes
-	maxModelValues = 1 << 18
+	maxModelValues = 1 << 17
 )
 
 // List requests the server's models and keeps their order. The list is a field of the answer. model describes an entry: entries without an ID are
