@@ -113,10 +113,11 @@ func statusError(resp *http.Response) error {
 		text, _ = p.text(resp.Request.Context(), "text")
 	}
 	text = visible.Cut(strings.Join(strings.Fields(text), " "), excerpt, " …")
+	status := visible.Cut(resp.Status, 100, "…")
 	if text == "" {
-		return fmt.Errorf("status %s", resp.Status)
+		return fmt.Errorf("status %s", status)
 	}
-	return fmt.Errorf("status %s: %s", resp.Status, text)
+	return fmt.Errorf("status %s: %s", status, text)
 }
 
 // isText reports whether the body can be shown as text: by its media type, or because it is valid UTF-8 without NUL.

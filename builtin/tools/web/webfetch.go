@@ -22,6 +22,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/media"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -181,7 +182,7 @@ func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.Tool
 			Metadata: sdk.Object{"redirect": p.moved.String()},
 		}, nil
 	}
-	title := fmt.Sprintf("%s (%s)", p.url, p.kind())
+	title := visible.Cut(fmt.Sprintf("%s (%s)", p.url, p.kind()), 500, "…")
 	metadata := sdk.Object{"url": p.url.String(), "contentType": p.contentType, "bytes": float64(len(p.body))}
 	if mime := p.kind(); isImage(mime) {
 		_, name := path.Split(p.url.Path)

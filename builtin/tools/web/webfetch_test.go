@@ -434,3 +434,30 @@ func endlessHeader(w http.ResponseWriter, _ *http.Request) {
 		}
 	}
 }
+
+// TestLongHeaders: a title, which the terminal shows, has no header of a server in full, and neither has an error.
+func TestLongHeaders(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100<<10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/status" {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				_, err = fmt.Fprintf(conn, "HTTP/1.1 500 %s\r\nConnection: close\r\n\r\n", long)
+			}
+			if err = errors.Join(err, conn.Close()); err != nil {
+				t.Error(err)
+			}
+			return
+		}
+		serve("text/"+long, "hi")(w, r)
+	}))
+	t.Cleanup(server.Close)
+	result, err := tool(t).Execute(t.Context(), call(t, map[string]any{"url": server.URL}))
+	if err != nil || len(result.Title) > 1000 {
+		t.Errorf("a title of %d bytes, %v", len(result.Title), err)
+	}
+	if _, err = tool(t).Execute(t.Context(), call(t, map[string]any{"url": server.URL + "/status"})); err == nil || len(err.Error()) > 1000 {
+		t.Errorf("an error of %d bytes", len(fmt.Sprint(err)))
+	}
+}
