@@ -246,6 +246,7 @@ func TestRefusedOverHTTP(t *testing.T) {
 		"hangs":         {hanging(), nil, "did not"},
 		"drips":         {dripping(), nil, "did not"},
 		"endless":       {endless("application/json"), nil, "16 MiB"},
+		"long header":   {challenging(1 << 20), nil, "headers exceeded"},
 		"endless event": {endless("text/event-stream"), nil, ""},
 	}
 	for name, test := range tests {
@@ -274,6 +275,14 @@ func hanging() http.Handler {
 	return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
+	})
+}
+
+// challenging requires sign-in with a header of a length, which takes time to read.
+func challenging(length int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", strings.Repeat("A ,", length/3))
+		w.WriteHeader(http.StatusUnauthorized)
 	})
 }
 
