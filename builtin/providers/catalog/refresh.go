@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,6 +22,8 @@ const (
 	defaultURL = "https://models.dev/api.json"
 	// maxList is the maximum size of the list in bytes; it has 5 MB in 2026.
 	maxList = 64 << 20
+	// maxListValues is the maximum number of JSON values in the list; it has about 300,000. A model takes over a KiB in memory.
+	maxListValues = 1 << 20
 	// refreshInterval is the time between two attempts, successful or not. Prices change on few days, and the list has 0.4 MB compressed.
 	refreshInterval = 24 * time.Hour
 	// refreshTimeout limits one attempt.
@@ -92,6 +95,9 @@ func (p *Plugin) fetch() ([]byte, error) {
 // repack returns the archive of a list: only providers of the snapshot, only models that decodeModels accepts, and of these neither addresses
 // nor packages, headers and fields of requests.
 func repack(list []byte) ([]byte, error) {
+	if value.Crowded(list, maxListValues) {
+		return nil, fmt.Errorf("more than %d values", maxListValues)
+	}
 	all, err := ReadAPI(list, func(id string) bool {
 		old, err := member(archive, id)
 		return old != nil && err == nil

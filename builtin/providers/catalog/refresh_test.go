@@ -126,6 +126,9 @@ func TestRefresh(t *testing.T) {
 func TestRefreshFails(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
+		"too many values": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(strings.TrimSuffix(list, "}") + `,"more":[0` + strings.Repeat(",0", 2<<20) + `]}`))
+		},
 		"status":      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, list, http.StatusBadGateway) },
 		"page":        func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
 		"cut":         func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(list[:200])) },
