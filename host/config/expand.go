@@ -11,9 +11,16 @@ import (
 // reference matches a reference to a variable or a file.
 var reference = lazyregexp.New(`\{(?:env|file):[^}]*\}`)
 
+// maxInserted is the maximum number of bytes that the references in one source insert. A prompt in a file has some kilobytes; a repository's
+// file could name a large one a thousand times.
+const maxInserted = 4 << 20
+
 // expand replaces {env:X} and {file:p} in the decoded string text. Inserted text is not expanded again.
 func (c *checker) expand(p place, text string) string {
 	return reference().ReplaceAllStringFunc(text, func(found string) string {
+		if c.inserted > maxInserted {
+			return "" // reported
+		}
 		kind, name, _ := strings.Cut(found[1:len(found)-1], ":")
 		read, secrets := c.expandEnv, &c.secrets
 		if kind == "file" {
@@ -26,6 +33,10 @@ func (c *checker) expand(p place, text string) string {
 			c.borrowed[p.Key] = kind == "file" || found != text // an address that is all of a variable is the user's choice
 		}
 		value := read(p, name)
+		if c.inserted += len(value); c.inserted > maxInserted {
+			c.Bad(p, fmt.Sprintf("the references up to here insert more than %d bytes", maxInserted), "insert less")
+			return ""
+		}
 		if holdsSecrets(p.Schema) {
 			for _, s := range append(secret.InURL(value), value) {
 				c.addSecret(secrets, s)

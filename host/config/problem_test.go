@@ -164,6 +164,13 @@ func TestUnreadableSources(t *testing.T) {
 			},
 			"TENON_CONFIG_CONTENT:1:80: nested deeper than 64 levels",
 		},
+		"too large with its references": {
+			func(p *place) {
+				p.write(nearestFile, `{"agent": {"a": {"prompt": "{file:big}{file:big}{file:big}{file:big}{file:big}{file:big}"}}}`)
+				p.write(filepath.Dir(nearestFile)+"/big", strings.Repeat("x", 1<<20))
+			},
+			"tenon.json:1:18: agent.a.prompt: the references up to here insert more than 4194304 bytes; insert less",
+		},
 		"named but missing": {
 			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG=none.json"} },
 			"none.json: cannot be read: no such file or directory; correct or omit --config or TENON_CONFIG",
