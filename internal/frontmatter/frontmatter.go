@@ -143,9 +143,18 @@ func decode(meta string) (json.RawMessage, error) {
 }
 
 // check refuses anchors and aliases, which can expand a few lines without bound, and what is slow to parse: many documents, deeply nested flow
-// collections and lists in one line.
+// collections, lists in one line and many empty lines.
 func check(meta string) error {
-	const maxDepth = 32
+	const maxDepth, maxEmpty = 32, 200
+	empty := 0
+	for line := range strings.SplitSeq(strings.TrimSuffix(meta, "\n"), "\n") {
+		if empty++; strings.TrimSpace(line) != "" {
+			empty = 0
+		}
+		if empty > maxEmpty {
+			return fmt.Errorf("%w: more than %d empty lines in a row; remove some", ErrFrontMatter, maxEmpty)
+		}
+	}
 	depth, line, dashes := 0, 0, 0
 	for _, t := range lexer.Tokenize(meta) {
 		if t.Position.Line != line {
