@@ -24,6 +24,9 @@ const (
 	maxName    = 255  // bytes in one path segment: the limit of common file systems
 	maxPath    = 2048 // bytes in a path: half of the limit of Linux, for the directory that it is in
 	maxTarget  = 4096 // bytes in the target of a link
+	// maxFollowed limits the work to follow all links: the bytes of each path on the way, and perStep for each. It takes about a second.
+	maxFollowed = 64 << 20
+	perStep     = 64
 )
 
 // Kind is the kind of an entry.
@@ -85,9 +88,10 @@ func inGit(name string) bool {
 
 // checker collects the entries of one archive.
 type checker struct {
-	bytes int64
-	found []Entry
-	seen  map[string]place // by folded name
+	bytes    int64
+	followed int // counts to maxFollowed
+	found    []Entry
+	seen     map[string]place // by folded name
 }
 
 // place is what is at a name: an entry, or a directory that others are below and that is not listed itself.
@@ -204,7 +208,7 @@ func (c *checker) Write(content []byte) (int, error) {
 }
 
 // content returns the entries as they are to be written. With cut, one folder around everything is left out.
-func (c *checker) content(cut bool) *Content {
+func (c *checker) content(cut bool) (*Content, error) {
 	out := &Content{entries: c.found, omit: map[string]bool{}}
 	if cut {
 		out.prefix = c.folder()
@@ -218,7 +222,10 @@ func (c *checker) content(cut bool) *Content {
 			out.LeftOut = append(out.LeftOut, e.Name+": git's own files")
 		}
 	}
-	return out
+	if c.followed > maxFollowed {
+		return nil, fmt.Errorf("%w: its links take too long to follow; shorten their targets", ErrUnsafe)
+	}
+	return out, nil
 }
 
 // folder returns the one folder around everything, with a slash. Most archives have one: package/, name-1.0/.
@@ -252,7 +259,8 @@ func (c *checker) inside(e Entry, prefix string) bool {
 				return false // what .. means behind a link depends on the file system
 			}
 			at = path.Join(at, segment)
-			if at == ".." || strings.HasPrefix(at, "../") || !strings.HasPrefix(at+"/", prefix) {
+			c.followed += len(at) + perStep
+			if c.followed > maxFollowed || at == ".." || strings.HasPrefix(at, "../") || !strings.HasPrefix(at+"/", prefix) {
 				return false
 			}
 		}

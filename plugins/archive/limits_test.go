@@ -16,13 +16,18 @@ import (
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	var many, unlisted []member
+	links := []member{{name: "d/"}}
 	for i := range 20_001 {
 		many = append(many, member{name: strconv.Itoa(i)})
 	}
 	for i := range 400 {
 		unlisted = append(unlisted, member{name: strings.Repeat(strconv.Itoa(i)+"/", 60) + "a"})
 	}
+	for i := range 100 {
+		links = append(links, member{name: strconv.Itoa(i), link: strings.Repeat("d/../", 800) + strconv.Itoa(i+1)})
+	}
 	for name, members := range map[string][]member{
+		"links": links,
 		"entries": many, "directories": unlisted, "depth": {{name: strings.Repeat("a/", 64) + "b"}}, "length": {{name: strings.Repeat(strings.Repeat("a", 200)+"/", 11) + "b"}},
 	} {
 		for format, data := range map[archive.Format][]byte{archive.TarGzip: targz(t, members...), archive.Zip: zipBytes(t, members...)} {

@@ -75,7 +75,7 @@ func check(ctx context.Context, s source, cut bool) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.content(cut), nil
+	return c.content(cut)
 }
 
 // write writes the checked entries, links last: nothing is written through a link.
