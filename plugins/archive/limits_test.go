@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 		links = append(links, member{name: strconv.Itoa(i), link: strings.Repeat("d/../", 800) + strconv.Itoa(i+1)})
 	}
 	for name, members := range map[string][]member{
-		"links": links,
+		"links":   links,
 		"entries": many, "directories": unlisted, "depth": {{name: strings.Repeat("a/", 64) + "b"}}, "length": {{name: strings.Repeat(strings.Repeat("a", 200)+"/", 11) + "b"}},
 	} {
 		for format, data := range map[archive.Format][]byte{archive.TarGzip: targz(t, members...), archive.Zip: zipBytes(t, members...)} {
