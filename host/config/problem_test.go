@@ -158,6 +158,10 @@ func TestUnreadableSources(t *testing.T) {
 			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG_CONTENT=" + deep[:1_000_000]} },
 			"TENON_CONFIG_CONTENT:1:1: 1000000 brackets, more than 20000",
 		},
+		"too many values": {
+			func(p *place) { p.write(nearestFile, `{"instructions": [`+strings.Repeat(`"a",`, 20_000)+`]}`) },
+			"tenon.json:1:1: 20003 values and names, more than 20000",
+		},
 		"too deep to make sense": {
 			func(p *place) {
 				p.opts.Environ = []string{`TENON_CONFIG_CONTENT={"hooks": {"a": ` + deep[:10_000] + strings.Repeat("]", 10_000) + "}}"}

@@ -18,6 +18,9 @@ const (
 	MaxBytes = 1 << 20
 	// maxOpeners is the maximum number of opening brackets, which bounds the recursion of the parser.
 	maxOpeners = 20_000
+	// maxValues is the maximum number of values and names. Large configurations have hundreds. Some uses take quadratic time: the column of each
+	// value in a text of one line, the longest key before each name.
+	maxValues = 20_000
 	// maxDepth is the maximum nesting of values.
 	maxDepth = 64
 )
@@ -79,6 +82,14 @@ func (s *Source) parse(r *Report) *Node {
 	}
 	if err != nil {
 		r.Add(s.syntax(err))
+		return nil
+	}
+	values := 0
+	for range root.All() {
+		values++
+	}
+	if values > maxValues {
+		r.Add(s.problem(0, "", fmt.Sprintf("%d values and names, more than %d", values, maxValues), ""))
 		return nil
 	}
 	tooDeep := 0

@@ -173,12 +173,12 @@ func TestReferencesToSettings(t *testing.T) {
 func TestManyKeys(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	for i := range 20_000 {
+	for i := range 9_000 {
 		fmt.Fprintf(&text, "\"unknown%d\": 1,\n", i)
 	}
 	begin := time.Now()
 	r := translate(t, "{"+text.String()+"}")
-	if took := time.Since(begin); took > 10*time.Second || len(r.Notes) != 20_001 {
+	if took := time.Since(begin); took > 10*time.Second || len(r.Notes) != 9_001 {
 		t.Errorf("%d notes in %v", len(r.Notes), took)
 	}
 }
