@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -129,12 +130,11 @@ func first[P sdk.Part](parts sdk.Parts) (P, bool) {
 func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	dir := project(t)
-	huge := filepath.Join(dir, "huge.png")
-	if err := os.WriteFile(huge, []byte(pngHeader), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(huge, 21<<20); err != nil {
-		t.Fatal(err)
+	for name, size := range map[string]int64{"huge.png": 21 << 20, "large.png": 19 << 20} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte(pngHeader), 0o644), os.Truncate(path, size)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cases := map[string]struct {
 		in   host.PromptInput
@@ -143,6 +143,7 @@ func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 		"binary":            {host.PromptInput{Text: "@program"}, []string{"program", "binary"}},
 		"no image":          {host.PromptInput{Text: "@zeros.png"}, []string{"zeros.png", "binary"}},
 		"too large":         {host.PromptInput{Text: "@huge.png"}, []string{"huge.png", "exceed"}},
+		"too many":          {host.PromptInput{Text: strings.Repeat("@large.png ", 5) + "@./large.png @sub/../large.png @././large.png @zeros.png"}, []string{"zeros.png", "exceed"}},
 		"no such file":      {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{URL: "file:///no/such/file"}}}, []string{"/no/such/file", "no such file"}},
 		"on another host":   {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{URL: "file://server/x"}}}, []string{"not the URL of a file on this machine"}},
 		"broken data":       {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{Mime: "text/plain", Filename: "x", URL: "data:text/plain;base64,%%%"}}}, []string{`attach "x"`}},

@@ -24,6 +24,8 @@ import (
 const (
 	attachLines   = 2000 // of an attached text file; the figure of the read tool
 	attachEntries = 200  // in the listing of an attached directory
+	// maxAttached is the maximum size of the files of one prompt, as text and base64, in bytes: no provider takes a request of this size.
+	maxAttached = 100 << 20
 )
 
 // ErrAttach is wrapped by the errors of files that cannot be attached; they name the file and the reason.
@@ -77,6 +79,9 @@ func (r *Resolver) dataText(p *sdk.FilePart) sdk.Parts {
 // file reads an attached file: text goes into the prompt, images and documents become data, a directory becomes a listing. The file part
 // itself shows clients the attachment.
 func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
+	if r.attached > maxAttached {
+		return r.inlined(nil, at.path, "", "", fmt.Errorf("the files before it exceed the limit of %d bytes for one prompt", maxAttached))
+	}
 	part := &sdk.FilePart{Filename: filepath.Base(at.path), URL: FileURL(at.path), Source: source}
 	f, info, err := at.open(r.files())
 	if errors.Is(err, projectfs.ErrDirectory) {
@@ -98,6 +103,7 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	if part.URL, err = data(f, part.Mime, info.Size()); err != nil {
 		return r.inlined(nil, at.path, "", "", err)
 	}
+	r.attached += len(part.URL)
 	return sdk.Parts{part}
 }
 
@@ -110,6 +116,7 @@ func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err e
 		r.fail(fmt.Errorf("%w %q: %w", ErrAttach, path, err))
 		return nil
 	}
+	r.attached += len(text)
 	return sdk.Parts{part, &sdk.TextPart{
 		Synthetic: true, Metadata: sdk.Object{"path": path},
 		Text: fmt.Sprintf("<%s path=%q>\n%s\n</%s>", element, path, strings.TrimSuffix(text, "\n"), element),

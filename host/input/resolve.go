@@ -37,6 +37,7 @@ type Resolver struct {
 	Shell func(ctx context.Context, c *Command) (func(ctx context.Context, line string) (*sdk.ToolResult, error), error)
 
 	err        error // the first attachment that cannot be used
+	attached   int   // counts to maxAttached
 	references references
 	subagents  []sdk.Agent // asked for at the first mention that names no file: a pasted text may be full of them
 }
@@ -92,7 +93,7 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 		return nil
 	}
 	parts := sdk.Parts{&sdk.TextPart{Text: text}}
-	seen := map[string]bool{}
+	seen := map[string]bool{} // by name, whether something was found
 	for start, end := nextMention(text, 0); end > 0; start, end = nextMention(text, end) {
 		name, found := r.find(ctx, text, start, end, foreign, seen)
 		if found == nil && quoted(text[start:end]) {
@@ -101,7 +102,7 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 		if !seen[name] {
 			parts = append(parts, found...)
 		}
-		seen[name] = true
+		seen[name] = seen[name] || found != nil
 	}
 	return parts
 }
@@ -115,7 +116,8 @@ func nextMention(text string, from int) (start, end int) {
 	return from + m[4], from + m[5]
 }
 
-// find resolves the mention text[start:end] to a file, an agent, or a name that plugins know. Plugins are not asked again for a name in seen.
+// find resolves the mention text[start:end] to a file, an agent, or a name that plugins know. Files are not read again, and plugins not asked
+// again, for a name in seen.
 func (r *Resolver) find(ctx context.Context, text string, start, end int, foreign spans, seen map[string]bool) (name string, found sdk.Parts) {
 	if among(foreign.closed, start-1, end) {
 		return "", nil
@@ -124,13 +126,13 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 	if quoted(text[start:end]) {
 		quotes = 1
 	}
-	name, found = r.local(text, start, end, among(foreign.confined, start+quotes, end-quotes))
+	name, found = r.local(text, start, end, among(foreign.confined, start+quotes, end-quotes), seen)
 	if found != nil {
 		return name, found
 	}
 	if quotes == 0 {
 		name = referenceName(text, start, end)
-		if name == "" || seen[name] {
+		if _, asked := seen[name]; name == "" || asked {
 			return "", nil
 		}
 		found = r.references.find(ctx, r.Generation, name)
@@ -143,12 +145,15 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 
 // local resolves the mention text[start:end], with or without the punctuation after it, to a file or an agent. It returns the name without
 // quotes.
-func (r *Resolver) local(text string, start, end int, confined bool) (name string, found sdk.Parts) {
+func (r *Resolver) local(text string, start, end int, confined bool, seen map[string]bool) (name string, found sdk.Parts) {
 	written := text[start:end]
 	for _, candidate := range slices.Compact([]string{written, strings.TrimRight(written, ".:!?")}) {
 		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
 		if name = candidate; quoted(name) {
 			name = name[1 : len(name)-1]
+		}
+		if seen[name] {
+			return name, sdk.Parts{}
 		}
 		if found := r.mentioned(name, source, confined); found != nil {
 			return name, found
