@@ -169,8 +169,10 @@ func code(text string) string {
 // block returns text as a block of code. Its fence is longer than any in the text.
 func block(language, text string) string {
 	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		if len(run) >= len(fence) {
+			fence = run + "`"
+		}
 	}
 	return fence + language + "\n" + strings.TrimRight(terminal.Prose(text), "\n") + "\n" + fence
 }
