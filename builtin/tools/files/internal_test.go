@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -271,5 +272,28 @@ func TestDiffOfLongFile(t *testing.T) {
 			t.Errorf("%s: created = %d+ %d- %.100q … %q, want %d+ %d- %.100q … %q", name,
 				got.additions, got.deletions, got.text, got.text[len(got.text)-40:], want.additions, want.deletions, want.text, want.text[len(want.text)-40:])
 		}
+	}
+}
+
+// The forms of a file's lines are made once, not for each hunk. Not parallel: it reads what the process allocates.
+func TestManyHunks(t *testing.T) {
+	const n = 1000
+	var content, patch strings.Builder
+	for i := range n {
+		fmt.Fprintf(&content, "%d \n\n\n\n\n", i)
+		fmt.Fprintf(&patch, "@@\n-%d\n+x\n", i)
+	}
+	ops, err := parsePatch("*** Begin Patch\n*** Update File: f\n" + patch.String() + "*** End Patch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := patched("f", []byte(content.String()), ops[0].hunks); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if made := after.TotalAlloc - before.TotalAlloc; made > 20<<20 {
+		t.Errorf("%d bytes were allocated", made)
 	}
 }

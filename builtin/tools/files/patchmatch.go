@@ -31,8 +31,9 @@ func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
 // patchFile is a file in which hunks are searched from top to bottom.
 type patchFile struct {
 	textLines
-	name string
-	next int // the line after the last hunk
+	name   string
+	next   int         // the line after the last hunk
+	formed [4][]string // the lines in each of forms, once needed
 }
 
 // find returns the line at which hunk number n applies.
@@ -93,12 +94,15 @@ func (f *patchFile) replace(at int, h hunk) []replacement {
 }
 
 // forms are the forms in which lines are compared, strict ones first.
-var forms = []func(string) string{nil, func(s string) string { return strings.TrimRight(s, " \t\r") }, strings.TrimSpace, plain}
+var forms = [4]func(string) string{nil, func(s string) string { return strings.TrimRight(s, " \t\r") }, strings.TrimSpace, plain}
 
 // seek returns the first line at or after from where the lines match, compared less and less strictly, or -1.
 func (f *patchFile) seek(want []string, from int) int {
-	for _, form := range forms {
-		for at := range blocks(inForm(f.lines, form), inForm(want, form), from) {
+	for i, form := range forms {
+		if f.formed[i] == nil {
+			f.formed[i] = inForm(f.lines, form)
+		}
+		for at := range blocks(f.formed[i], inForm(want, form), from) {
 			return at
 		}
 	}
