@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -26,6 +27,9 @@ const (
 	npmShrinkwrap = "npm-shrinkwrap.json"
 	npmModules    = "node_modules"
 )
+
+// maxNPMFile is the maximum size of one of these files in bytes. The largest have about 1 MB; decoding one takes many times its size.
+const maxNPMFile = 4 << 20
 
 // ErrDependencies is returned for npm packages whose dependencies cannot be installed.
 var ErrDependencies = errors.New("unusable dependencies")
@@ -42,7 +46,7 @@ type npmNeeds struct {
 
 // needs reads the dependencies of the package in dir that are not in it. Errors wrap ErrDependencies: other sources than the registry.
 func needs(dir string) (npmNeeds, error) {
-	data, err := os.ReadFile(filepath.Join(dir, npmManifest))
+	data, err := projectfs.ReadRegular(filepath.Join(dir, npmManifest), maxNPMFile)
 	if err != nil {
 		return npmNeeds{}, fmt.Errorf("not an npm package: %w", err)
 	}
@@ -134,7 +138,7 @@ func (g *npmGate) write(name string, data []byte) error {
 
 // resolve chooses the versions of the dependencies: those of the package's shrinkwrap, else the newest that fit.
 func (g *npmGate) resolve(ctx context.Context, n npmNeeds, dir string) (*packageLock, error) {
-	data, err := os.ReadFile(filepath.Join(dir, npmShrinkwrap))
+	data, err := projectfs.ReadRegular(filepath.Join(dir, npmShrinkwrap), maxNPMFile)
 	if err == nil {
 		var lock *packageLock
 		if lock, err = readNPMLock(data, g.f.RegistryURL()+"/"); err == nil {

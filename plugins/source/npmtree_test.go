@@ -121,6 +121,13 @@ func TestNPMRefused(t *testing.T) {
 			}
 		})
 	}
+	registry := sourcetest.NewNPM(t)
+	registry.Add(t, map[string]string{"package.json": `{"name":"large","version":"1.0.0"}` + strings.Repeat(" ", 4<<20)})
+	f := fetcher(t)
+	f.Registry = registry.URL
+	if _, _, err := fetch(t, f, "npm:large", nil); err == nil {
+		t.Error("a package.json of 4 MiB was read")
+	}
 }
 
 // TestNPMGate: an npm that ignores settings reaches nothing but the registry, and only reads there.
