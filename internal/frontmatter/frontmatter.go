@@ -143,20 +143,15 @@ func decode(meta string) (json.RawMessage, error) {
 }
 
 // check refuses anchors and aliases, which can expand a few lines without bound, and what is slow to parse: many documents, deeply nested flow
-// collections, lists in one line and many empty lines.
+// collections, lists in one line, many lines and tokens.
 func check(meta string) error {
-	const maxDepth, maxEmpty = 32, 200
-	empty := 0
-	for line := range strings.SplitSeq(strings.TrimSuffix(meta, "\n"), "\n") {
-		if empty++; strings.TrimSpace(line) != "" {
-			empty = 0
-		}
-		if empty > maxEmpty {
-			return fmt.Errorf("%w: more than %d empty lines in a row; remove some", ErrFrontMatter, maxEmpty)
-		}
+	const maxDepth, maxLines, maxTokens = 32, 500, 4000 // a repository can have hundreds of files
+	if lines := strings.Count(meta, "\n"); lines > maxLines {
+		return fmt.Errorf("%w: %d lines, want at most %d", ErrFrontMatter, lines, maxLines)
 	}
 	depth, line, dashes := 0, 0, 0
-	for _, t := range lexer.Tokenize(meta) {
+	tokens := lexer.Tokenize(meta)
+	for _, t := range tokens {
 		if t.Position.Line != line {
 			line, dashes = t.Position.Line, 0
 		}
@@ -173,6 +168,9 @@ func check(meta string) error {
 		if max(depth, dashes) > maxDepth {
 			return fmt.Errorf("%w: line %d: nested too deep", ErrFrontMatter, t.Position.Line+1)
 		}
+	}
+	if len(tokens) > maxTokens {
+		return fmt.Errorf("%w: %d words and signs, want at most %d", ErrFrontMatter, len(tokens), maxTokens)
 	}
 	return nil
 }
