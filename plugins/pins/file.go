@@ -28,6 +28,8 @@ const (
 	version  = 1
 	maxBytes = 4 << 20
 	maxPins  = 1000
+	// maxObjects limits the memory: a pin takes 700 bytes of it, and three in the file. An npm package has a few for each of its dependencies.
+	maxObjects = 100_000
 )
 
 // Plugin is an installed plugin.
@@ -69,6 +71,9 @@ func Read(path string) (*File, error) {
 
 // Decode reads the content of a lock file.
 func Decode(data []byte) (*File, error) {
+	if n := bytes.Count(data, []byte("{")); n > maxObjects {
+		return nil, fmt.Errorf("%d objects; at most %d", n, maxObjects)
+	}
 	c := &File{}
 	err := jsontext.DecodeStrict(data, c)
 	switch {

@@ -77,6 +77,10 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
+	// Refused before it is decoded, which takes 700 bytes for each two of the file.
+	if _, err := pins.Decode([]byte(`{"version":1,"plugins":[` + strings.Repeat("{},", 100_000) + `{}]}`)); err == nil || !strings.Contains(err.Error(), "100002 objects") {
+		t.Errorf("many objects: %v", err)
+	}
 	if f, err := pins.Decode([]byte(`{"version":1,"plugins":[` + good + `]}`)); err != nil || len(f.Plugins) != 1 {
 		t.Errorf("a good file: %v", err)
 	}
