@@ -87,8 +87,8 @@ func (s *Store) current(ctx context.Context, c *database.Conn) error {
 		return x.Err()
 	case empty:
 		return errNotCurrent
-	case owner != application:
-		return fmt.Errorf("%w: %s belongs to another program: choose another file", store.ErrCorrupt, s.path)
+	case owner != application || version < 0: // the latter: a damaged header
+		return fmt.Errorf("%w: %s belongs to another program, or its header is damaged: choose another file", store.ErrCorrupt, s.path)
 	case version < int64(len(s.steps)):
 		return errNotCurrent
 	}

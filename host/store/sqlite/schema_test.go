@@ -104,6 +104,7 @@ func TestForeignDatabase(t *testing.T) {
 		"tables":         "CREATE TABLE session(id TEXT)",
 		"version":        "PRAGMA user_version=1",
 		"application id": "PRAGMA application_id=7",
+		"below zero":     fmt.Sprintf("PRAGMA application_id=%d; PRAGMA user_version=-1", application),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
