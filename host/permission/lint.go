@@ -12,16 +12,18 @@ type Shadow struct {
 	Rule, By sdk.PermissionRule
 }
 
-// Shadowed returns the rules of a list that can never decide, except the defaults, which are meant to be replaced. home is as in Compile.
-func Shadowed(home string, list sdk.PermissionRules) []Shadow {
-	rules := Compile(home, list).lists[0].rules
+// Shadowed returns the rules of a list that can never decide, except the defaults, which are meant to be replaced. home and worktree are as in
+// Policy.
+func Shadowed(home, worktree string, list sdk.PermissionRules) []Shadow {
+	rules := Compile(home, list).inProject(worktree).lists[0].rules
 	var out []Shadow
 	for i, a := range rules {
 		if a.Origin == defaultOrigin {
 			continue
 		}
 		for _, b := range rules[i+1:] {
-			if namesSource(a.Permission) == namesSource(b.Permission) && covers(&b.permission, a.Permission) && covers(&b.pattern, expandHome(a.Pattern, home)) {
+			fits := func(text string) bool { return b.fits(a.permission.pattern, a.request(text)) }
+			if namesSource(a.Permission) == namesSource(b.Permission) && covers(a.Permission, b.permission.match) && covers(expandHome(a.Pattern, home), fits) {
 				out = append(out, Shadow{a.PermissionRule, b.PermissionRule})
 				break
 			}
@@ -30,14 +32,23 @@ func Shadowed(home string, list sdk.PermissionRules) []Shadow {
 	return out
 }
 
-// covers reports whether w matches everything that the pattern does, tested with examples: wildcards are replaced by several texts.
-func covers(w *wildcard, pattern string) bool {
+// request returns the pattern of requests that the rule is about for an example of its own pattern: that of a file of the project is relative.
+func (r *rule) request(example string) string {
+	rest, inside := strings.CutPrefix(example, r.worktree+"/")
+	if inside && slices.Contains(fileKeys, r.permission.pattern) {
+		return rest
+	}
+	return example
+}
+
+// covers reports whether match is true for everything that the pattern matches, tested with examples: wildcards are replaced by several texts.
+func covers(pattern string, match func(string) bool) bool {
 	examples := []string{pattern}
-	for _, filling := range [][2]string{{"", "x"}, {"a", "é"}, {"long text/with *", "\n"}} {
+	for _, filling := range [][2]string{{"", "x"}, {"a", "é"}, {"long text/with *", "\n"}, {"/", "x"}} {
 		examples = append(examples, strings.ReplaceAll(strings.ReplaceAll(pattern, "*", filling[0]), "?", filling[1]))
 	}
 	if short, ok := strings.CutSuffix(pattern, " *"); ok {
 		examples = append(examples, strings.ReplaceAll(short, "*", "a"))
 	}
-	return !slices.ContainsFunc(examples, func(e string) bool { return !w.match(normal(e)) })
+	return !slices.ContainsFunc(examples, func(e string) bool { return !match(normal(e)) })
 }

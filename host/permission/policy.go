@@ -64,13 +64,17 @@ func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	if denials := p.denials(slices.Concat(s.General, s.Named)); denials != nil {
 		rules = Child(Compile(p.Home, denials), rules)
 	}
-	all := rules.Within(managed)
-	for _, l := range all.lists {
+	return rules.Within(managed).inProject(p.Worktree)
+}
+
+// inProject has absolute patterns of the rules apply to the files of a project, too.
+func (r *Rules) inProject(worktree string) *Rules {
+	for _, l := range r.lists {
 		for _, one := range l.rules {
-			one.worktree = normal(p.Worktree)
+			one.worktree = normal(worktree)
 		}
 	}
-	return all
+	return r
 }
 
 // everything returns a rule that allows everything, for a list that only restricts another.

@@ -29,9 +29,12 @@ type rule struct {
 	worktree   string // of the project; empty: absolute patterns do not apply to its files
 }
 
+// fileKeys are the permissions whose patterns are paths.
+var fileKeys = []string{"read", "edit", "list"}
+
 // fits reports whether the rule is about a pattern. An absolute one is about files of the project, too, whose patterns are relative.
 func (r *rule) fits(permission, pattern string) bool {
-	return r.pattern.match(pattern) || r.worktree != "" && slices.Contains([]string{"read", "edit", "list"}, permission) &&
+	return r.pattern.match(pattern) || r.worktree != "" && slices.Contains(fileKeys, permission) &&
 		filepath.IsAbs(r.pattern.pattern) && filepath.IsLocal(pattern) && r.pattern.match(path.Join(r.worktree, pattern))
 }
 

@@ -138,9 +138,9 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 // lintPermissions prints the rules of the configuration that never apply.
 func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string) error {
 	c := w.Loaded.Config
-	shadows := permission.Shadowed(w.Project.Home, c.Permission)
+	shadows := permission.Shadowed(w.Project.Home, w.Project.Worktree, c.Permission)
 	for _, agent := range c.Agent {
-		shadows = append(shadows, permission.Shadowed(w.Project.Home, agent.Permission)...)
+		shadows = append(shadows, permission.Shadowed(w.Project.Home, w.Project.Worktree, agent.Permission)...)
 	}
 	var lines []string
 	for _, warning := range w.Loaded.Warnings {
