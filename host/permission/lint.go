@@ -15,7 +15,7 @@ type Shadow struct {
 // Shadowed returns the rules of a list that can never decide, except the defaults, which are meant to be replaced. home and worktree are as in
 // Policy.
 func Shadowed(home, worktree string, list sdk.PermissionRules) []Shadow {
-	rules := Compile(home, list).inProject(worktree).lists[0].rules
+	rules := Compile(home, list).inProject(home, worktree).lists[0].rules
 	var out []Shadow
 	for i, a := range rules {
 		if a.Origin == defaultOrigin {
@@ -34,9 +34,10 @@ func Shadowed(home, worktree string, list sdk.PermissionRules) []Shadow {
 
 // request returns the pattern of requests that the rule is about for an example of its own pattern: that of a file of the project is relative.
 func (r *rule) request(example string) string {
-	rest, inside := strings.CutPrefix(example, r.worktree+"/")
-	if inside && slices.Contains(fileKeys, r.permission.pattern) {
-		return rest
+	for _, root := range r.roots {
+		if rest, inside := strings.CutPrefix(example, root+"/"); inside && slices.Contains(fileKeys, r.permission.pattern) {
+			return rest
+		}
 	}
 	return example
 }

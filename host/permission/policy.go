@@ -1,8 +1,10 @@
 package permission
 
 import (
+	"path/filepath"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -64,14 +66,19 @@ func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	if denials := p.denials(slices.Concat(s.General, s.Named)); denials != nil {
 		rules = Child(Compile(p.Home, denials), rules)
 	}
-	return rules.Within(managed).inProject(p.Worktree)
+	return rules.Within(managed).inProject(p.Home, p.Worktree)
 }
 
-// inProject has absolute patterns of the rules apply to the files of a project, too.
-func (r *Rules) inProject(worktree string) *Rules {
+// inProject has absolute patterns of the rules apply to the files of a project, too. The path of worktree is real; that of home, with which
+// patterns begin, may contain links.
+func (r *Rules) inProject(home, worktree string) *Rules {
+	roots := []string{normal(worktree)}
+	if rest, err := filepath.Rel(projectfs.Real(home), worktree); err == nil && filepath.IsLocal(rest) {
+		roots = slices.Compact(append(roots, normal(filepath.Join(home, rest))))
+	}
 	for _, l := range r.lists {
 		for _, one := range l.rules {
-			one.worktree = normal(worktree)
+			one.roots = roots
 		}
 	}
 	return r

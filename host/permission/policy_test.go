@@ -4,11 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -124,6 +126,15 @@ func TestAbsolutePatterns(t *testing.T) {
 	}
 	if !of.DeniesByName("read", "keys/a") || of.DeniesByName("read", "main.go") {
 		t.Error("DeniesByName knows no absolute pattern, or too many")
+	}
+	dir := projectfs.Real(t.TempDir())
+	if err := os.Symlink(dir, filepath.Join(dir, "home")); err != nil {
+		t.Skip(err)
+	}
+	p = permission.Policy{Home: filepath.Join(dir, "home"), Worktree: filepath.Join(dir, "app")}
+	of = p.Rules(permission.Sources{General: rules("read", "~/app/keys/*", "deny")}, false)
+	if d := of.Decide("read", "keys/a"); d.Action != deny {
+		t.Errorf("with a link as home directory: %s, want %s", d.Action, deny)
 	}
 }
 

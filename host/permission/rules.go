@@ -26,7 +26,7 @@ type rule struct {
 	sdk.PermissionRule
 	permission wildcard
 	pattern    wildcard
-	worktree   string // of the project; empty: absolute patterns do not apply to its files
+	roots      []string // names of the project's directory; none: absolute patterns do not apply to its files
 }
 
 // fileKeys are the permissions whose patterns are paths.
@@ -34,8 +34,8 @@ var fileKeys = []string{"read", "edit", "list"}
 
 // fits reports whether the rule is about a pattern. An absolute one is about files of the project, too, whose patterns are relative.
 func (r *rule) fits(permission, pattern string) bool {
-	return r.pattern.match(pattern) || r.worktree != "" && slices.Contains(fileKeys, permission) &&
-		filepath.IsAbs(r.pattern.pattern) && filepath.IsLocal(pattern) && r.pattern.match(path.Join(r.worktree, pattern))
+	return r.pattern.match(pattern) || slices.Contains(fileKeys, permission) && filepath.IsAbs(r.pattern.pattern) && filepath.IsLocal(pattern) &&
+		slices.ContainsFunc(r.roots, func(root string) bool { return r.pattern.match(path.Join(root, pattern)) })
 }
 
 // Compile joins rule sets in their order: later ones win. home replaces ~ and $HOME at the start of a pattern, unless it is empty.
