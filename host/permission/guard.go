@@ -67,8 +67,10 @@ func guard(d Decision, permission, file string) Decision {
 		return d
 	}
 	name := guarded(file)
-	named := strings.Contains(strings.ToLower(normal(d.Rule.Pattern)), strings.ToLower(strings.Trim(name, "*")))
-	if name == "" || named && d.Action == sdk.ActionAllow {
+	named := func() bool { // in the project, if the rule is about its files
+		return strings.Contains(strings.ToLower(d.by.request(permission, d.by.pattern.pattern)), strings.ToLower(strings.Trim(name, "*")))
+	}
+	if name == "" || d.Action == sdk.ActionAllow && named() {
 		return d
 	}
 	d.Action, d.Final, d.Guarded = sdk.ActionAsk, true, name

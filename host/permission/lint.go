@@ -22,7 +22,7 @@ func Shadowed(home, worktree string, list sdk.PermissionRules) []Shadow {
 			continue
 		}
 		for _, b := range rules[i+1:] {
-			fits := func(text string) bool { return b.fits(a.permission.pattern, a.request(text)) }
+			fits := func(text string) bool { return b.fits(a.permission.pattern, a.request(a.permission.pattern, text)) }
 			if namesSource(a.Permission) == namesSource(b.Permission) && covers(a.Permission, b.permission.match) && covers(expandHome(a.Pattern, home), fits) {
 				out = append(out, Shadow{a.PermissionRule, b.PermissionRule})
 				break
@@ -30,16 +30,6 @@ func Shadowed(home, worktree string, list sdk.PermissionRules) []Shadow {
 		}
 	}
 	return out
-}
-
-// request returns the pattern of requests that the rule is about for an example of its own pattern: that of a file of the project is relative.
-func (r *rule) request(example string) string {
-	for _, root := range r.roots {
-		if rest, inside := strings.CutPrefix(example, root+"/"); inside && slices.Contains(fileKeys, r.permission.pattern) {
-			return rest
-		}
-	}
-	return example
 }
 
 // covers reports whether match is true for everything that the pattern matches, tested with examples: wildcards are replaced by several texts.

@@ -127,6 +127,13 @@ func TestAbsolutePatterns(t *testing.T) {
 	if !of.DeniesByName("read", "keys/a") || of.DeniesByName("read", "main.go") {
 		t.Error("DeniesByName knows no absolute pattern, or too many")
 	}
+	p = permission.Policy{Home: "/home/u", Worktree: "/home/u/.claude/app"}
+	of = p.Rules(permission.Sources{General: rules("*", "~/.claude/app/*", "allow")}, false)
+	for pattern, want := range map[string]sdk.Action{"main.go": allow, ".claude/settings.json": ask} {
+		if d := of.Decide("edit", pattern); d.Action != want {
+			t.Errorf("Decide(edit, %s) in a project below a guarded directory = %s, want %s", pattern, d.Action, want)
+		}
+	}
 	dir := projectfs.Real(t.TempDir())
 	if err := os.Symlink(dir, filepath.Join(dir, "home")); err != nil {
 		t.Skip(err)

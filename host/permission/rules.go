@@ -38,6 +38,17 @@ func (r *rule) fits(permission, pattern string) bool {
 		slices.ContainsFunc(r.roots, func(root string) bool { return r.pattern.match(path.Join(root, pattern)) })
 }
 
+// request returns the pattern of requests for the permission that the rule's pattern, or an example of it, is about: that of a file of the
+// project is relative.
+func (r *rule) request(permission, pattern string) string {
+	for _, root := range r.roots {
+		if rest, inside := strings.CutPrefix(pattern, root+"/"); inside && slices.Contains(fileKeys, permission) {
+			return rest
+		}
+	}
+	return pattern
+}
+
 // Compile joins rule sets in their order: later ones win. home replaces ~ and $HOME at the start of a pattern, unless it is empty.
 func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
 	var own list
