@@ -236,7 +236,11 @@ class Server {
     }
     if (error instanceof Refusal) data = { refused: true, halt: error.halt };
     if (error instanceof ProviderError) data = error.fields;
-    this.send({ id: call.id, error: { code: error?.rpc ?? 1, message, data } });
+    try {
+      this.send({ id: call.id, error: { code: error?.rpc ?? 1, message, data } });
+    } catch (late) { // the fields of a ProviderError are too long, or no JSON
+      this.send({ id: call.id, error: { code: 1, message: late.message } });
+    }
   }
 
   run(method, params, call) {

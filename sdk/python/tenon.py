@@ -385,7 +385,11 @@ class _Server:
             self.last += 1
             id = self.last
             self.waiting[id] = None
-        self.write({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        try:
+            self.write({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        except BaseException:
+            self.waiting.pop(id)
+            raise
         with self.changed:
             while self.waiting[id] is None:
                 self.changed.wait()
@@ -401,7 +405,10 @@ class _Server:
         except BaseException as e:
             if not isinstance(e, (Refusal, HostError, ProviderError, _MethodNotFound)):
                 call.log("error in the code", level=-4, type=type(e).__name__, at=_place(e))
-            self.write({"jsonrpc": "2.0", "id": id, "error": _problem(e)})
+            try:
+                self.write({"jsonrpc": "2.0", "id": id, "error": _problem(e)})
+            except (TypeError, ValueError) as late:  # the fields of a ProviderError are too long, or no JSON
+                self.write({"jsonrpc": "2.0", "id": id, "error": _problem(late)})
         finally:
             self.running.pop(id, None)
 

@@ -817,7 +817,12 @@ impl Server {
 
     #[cfg(not(target_arch = "wasm32"))]
     fn notify(&self, method: &str, params: Value) {
-        self.write(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\",\"params\":{}}}", method, params));
+        let line = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\",\"params\":{}}}", method, params);
+        if line.len() > MAX_MESSAGE {
+            let message = too_long(method, line.len());
+            return self.notify("log", Value::object([("level", 4i64.into()), ("message", message.into())]));
+        }
+        self.write(line);
     }
 
     #[cfg(not(target_arch = "wasm32"))]

@@ -1,7 +1,7 @@
 // A plugin in JavaScript for the tests of this package.
 import { spawnSync } from "node:child_process";
 
-import { deny, halt, plugin } from "../../../sdk/node/tenon.mjs";
+import { deny, halt, plugin, ProviderError } from "../../../sdk/node/tenon.mjs";
 
 plugin({
   name: "guest-plain",
@@ -28,7 +28,14 @@ plugin({
   ],
   tools: {
     echo: { description: "", run: (args) => ({ title: "echo", output: JSON.stringify(args) }) },
-    big: { description: "", run(args, call) { call.log("x".repeat(17 << 20)); return call.kv.set("k", "x".repeat(17 << 20)); } },
+    big: {
+      description: "",
+      async run(args, call) {
+        call.log("x".repeat(17 << 20));
+        const { message } = await call.kv.set("k", "x".repeat(17 << 20)).catch((e) => e);
+        throw new ProviderError({ message, body: "x".repeat(17 << 20) });
+      },
+    },
     throw: { description: "", run() { throw new Error("boom"); } },
     refuse: { description: "", run: () => halt("not on a Sunday") },
     crash: { description: "", run: () => new Promise(() => setTimeout(() => { throw new Error("too late"); })) },

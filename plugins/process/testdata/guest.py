@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../sdk/python"))
-from tenon import Plugin, Refusal
+from tenon import Plugin, ProviderError, Refusal
 
 
 class Options:
@@ -75,7 +75,11 @@ def echo(args, call):
 @plugin.tool("big", "")
 def big(args, call):
     call.log("x" * (17 << 20))
-    call.set("k", "x" * (17 << 20))
+    try:
+        call.set("k", "x" * (17 << 20))
+    except ValueError as e:
+        assert not call._server.waiting
+        raise ProviderError(message=str(e), body="x" * (17 << 20))
 
 
 @plugin.tool("throw", "")

@@ -51,6 +51,7 @@ fn main() {
         .tool(tool("echo"), |args, _| Ok(Value::object([("title", "echo".into()), ("output", args.to_string().into())])))
         .tool(tool("big"), |_, call| {
             call.log(0, &"x".repeat(17 << 20));
+            call.progress(&"x".repeat(17 << 20), Value::Null);
             output(&kv(call, "k", &"x".repeat(17 << 20))?)
         })
         .tool(tool("throw"), |_, _| panic!("boom"))
