@@ -34,7 +34,7 @@ func Resolve(text json.RawMessage) (*schemacost.Schema, error) {
 	return schemacost.Resolve(known)
 }
 
-// CheckTypes returns an error for a type that JSON does not have, such as "str": model servers refuse every request with it.
+// CheckTypes returns an error for a type that JSON does not have, such as "str": most model servers refuse every request with it.
 func CheckTypes(text json.RawMessage) error {
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
