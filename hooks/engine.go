@@ -190,8 +190,9 @@ func (h *pluginHook) error(err error) *Error {
 	return &Error{Plugin: h.plugin.Name, Hook: h.label(), Err: err}
 }
 
-// ErrNotCalled is wrapped by the error of a hook that cannot be called for a reason that is not its plugin's fault, such as a module that
-// is still being compiled, or a conversation that is too large to be sent. The hook's OnError applies as for any failure, but the failure does not count towards quarantine.
+// ErrNotCalled is wrapped by the error of a hook that cannot be called for a reason that is not its plugin's fault: its module is still being
+// compiled, or the conversation is too large to be sent. The hook's OnError applies as for any failure, but the failure does not count towards
+// quarantine.
 var ErrNotCalled = errors.New("not called")
 
 // RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
