@@ -292,7 +292,8 @@ func TestMarks(t *testing.T) {
 		// Markers below many quotes or lists are text.
 		strings.Repeat(">", 22) + " a": strings.Repeat("│ ", 20) + ">> a",
 		strings.Repeat("- ", 11) + "a": strings.Repeat("• ", 10) + "- a",
-		"a ~~~b~~~ ~c~ `d\ne`":         "a ~~~b~~~ ~~c~~ `d e`",
+		"> " + strings.Repeat("- ", 10) + "a\n> " + strings.Repeat("  ", 9) + "- b\n\n---\n- c": "│ " + strings.Repeat("• ", 10) + "a\n│ " + strings.Repeat("  ", 9) + "• b\n\n" + strings.Repeat("─", 60) + "\n• c",
+		"a ~~~b~~~ ~c~ `d\ne`": "a ~~~b~~~ ~~c~~ `d e`",
 	} {
 		if diff := cmp.Diff(want, strings.Join(markdown.Render(source, 60, markdown.Style{}), "\n")); diff != "" {
 			t.Errorf("%q (-want +have):\n%s", source, diff)

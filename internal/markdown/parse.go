@@ -40,7 +40,8 @@ func (p shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 	for n := parent; n.Parent() != nil; n = n.Parent() {
 		depth++
 	}
-	if depth >= maxDepth {
+	// The parser of an open list must see each of its items, or it takes the next list for one.
+	if depth >= maxDepth && parent.Kind() != ast.KindList {
 		return nil, parser.NoChildren
 	}
 	return p.BlockParser.Open(parent, reader, pc)
