@@ -12,6 +12,7 @@
 package files
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/media"
@@ -100,6 +102,22 @@ func (t target) permissions(call *sdk.ToolCall, key, metaKey string) []sdk.Permi
 	return append(externals(call, t), sdk.PermissionRequest{
 		Permission: key, Patterns: paths.Patterns(call, t.abs), Always: []string{"*"}, Metadata: sdk.Object{metaKey: t.abs},
 	})
+}
+
+// Requests returns the permission requests of a call with this file. The permission key is that of the tool: read, list or edit.
+func Requests(ctx context.Context, call *sdk.ToolCall, key, file string) ([]sdk.PermissionRequest, error) {
+	if key == "read" && strings.HasPrefix(file, OutputPrefix) {
+		return nil, nil
+	}
+	t, err := newTarget(call, file)
+	if err != nil {
+		return nil, err
+	}
+	requests := t.permissions(call, key, metaPath)
+	if key == permissionEdit {
+		requests[len(requests)-1].Patterns = gitkeep.EditPatterns(ctx, call, t.abs)
+	}
+	return requests, nil
 }
 
 // sniffBytes is the number of bytes that determine the type of a file.

@@ -164,29 +164,26 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 // judged returns the permission requests for a subject; for a shell command or a path, those of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
 	key = permission.Key(key)
-	p, argument := files.New(), "filePath" // of read; the other tools for files judge paths in the same way
+	call := &sdk.ToolCall{Tool: key, Directory: w.Project.Directory, Worktree: w.Project.Worktree}
 	switch {
-	case key == "bash" && text != "":
-		p, argument = shell.New(), "command"
-	case text == "" || !slices.Contains([]string{"read", "list", "edit", sdk.PermissionExternalDirectory}, key):
+	case text != "" && slices.Contains([]string{"read", "list", "edit", sdk.PermissionExternalDirectory}, key):
+		requests, err = files.Requests(ctx, call, key, text)
+		if last := len(requests) - 1; key == sdk.PermissionExternalDirectory && last > 0 {
+			requests = requests[:last]
+		}
+		return requests, err
+	case text == "" || key != "bash":
 		return []sdk.PermissionRequest{{Permission: key, Patterns: []string{cmp.Or(text, "*")}}}, nil
 	}
+	p := shell.New()
 	if err := sdktest.New(p, sdktest.Options{Project: w.Project, Config: w.Loaded.Config}).Start(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close(context.WithoutCancel(ctx))) }()
-	args, err := json.Marshal(map[string]string{argument: text})
-	if err != nil {
+	if call.Args, err = json.Marshal(map[string]string{"command": text}); err != nil {
 		return nil, err
 	}
-	call := &sdk.ToolCall{Tool: key, Args: args, Directory: w.Project.Directory, Worktree: w.Project.Worktree}
-	requests, err = p.(sdk.ToolSource).Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
-	if last := len(requests) - 1; key == sdk.PermissionExternalDirectory && last > 0 {
-		requests = requests[:last]
-	} else if key != "bash" && last >= 0 {
-		requests[last].Permission = key // instead of read
-	}
-	return requests, err
+	return p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
 }
 
 // ruleForm matches PERMISSION PATTERN ACTION; the pattern may be quoted.
