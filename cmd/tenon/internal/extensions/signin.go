@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,7 +72,7 @@ func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) error 
 	}
 	for range maxSignIns {
 		if err := a.SignIn(ctx, visit); err != nil {
-			return errors.Join(err, context.Cause(ctx))
+			return fmt.Errorf("MCP server %q: %w", c.Server.Name, errors.Join(err, context.Cause(ctx)))
 		}
 		c.offered, err = mcp.Probe(ctx, *c.Server, s.opts.Project, options)
 		if !errors.As(err, new(*auth.SignInError)) {

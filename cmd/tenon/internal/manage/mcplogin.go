@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -27,7 +26,7 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	case errors.Is(err, oauth.ErrDenied):
 		return cli.Fail(cli.ExitRefused, err, "run tenon mcp login "+c.Argument()+" again and allow the access")
 	case err != nil:
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Argument()+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Argument()+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
 	}
 	offer, err := s.Compare(ctx, c)
 	if err == nil && !offer.Pinned && !c.Project {
