@@ -70,7 +70,11 @@ func (m *model) statusScreen() dialog.Dialog {
 		row("model", terminal.OneLine(name))
 		row("effort", terminal.OneLine(effort))
 		row("agent", terminal.OneLine(m.agentName()))
-		row("mode", m.mode.String())
+		mode := m.mode.String()
+		if m.o.auto {
+			mode = strings.TrimPrefix(mode+" · auto", modeAsk.String()+" · ")
+		}
+		row("mode", mode)
 		used, limit := m.context()
 		if limit > 0 {
 			row("context", fmt.Sprintf("%s of %s tokens (%d%%); /compact frees some", view.Count(used), view.Count(limit), used*100/limit))
