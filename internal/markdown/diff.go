@@ -43,11 +43,11 @@ func (d *DiffReader) Line(line string) Kind {
 		return KindOther
 	}
 	*d = DiffReader{}
-	if m := hunkHead().FindStringSubmatch(line); m != nil {
-		d.removed, d.added = count(m[1]), count(m[2])
-	}
 	switch {
 	case strings.HasPrefix(line, "@@"):
+		if m := hunkHead().FindStringSubmatch(line); m != nil {
+			d.removed, d.added = count(m[1]), count(m[2])
+		}
 		return KindHunk
 	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "diff "):
 		return KindFile
