@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,12 +62,14 @@ func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	}})
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{approve}) {
+	switch {
+	case errors.Is(err, context.Canceled), err != nil && !errors.As(err, new(*sdk.Refusal)): // the turn ended, or none runs
+	case err != nil, len(answers) != 1, !slices.Equal(answers[0], []string{approve}):
 		p.declined++
-		return
+	default:
+		p.save(newPin(withApproved(def, &p.pin.Definition)))
+		p.rebuild(p.offer.current)
 	}
-	p.save(newPin(withApproved(def, &p.pin.Definition)))
-	p.rebuild(p.offer.current)
 }
 
 // maxShown is the maximum size of the differences in a question, in bytes. Larger ones must be approved with tenon mcp trust.

@@ -1,6 +1,8 @@
 package mcp_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -75,7 +77,7 @@ func TestApprovalInSession(t *testing.T) {
 	}
 }
 
-// A server that changes its tools after each refusal does not keep the user busy.
+// A server that changes its tools after each refusal does not keep the user busy. A question that was not answered does not count.
 func TestRepeatedApproval(t *testing.T) {
 	t.Parallel()
 	tools := filepath.Join(t.TempDir(), "tools.json")
@@ -84,11 +86,18 @@ func TestRepeatedApproval(t *testing.T) {
 	h := newTestHost(t)
 	var asked atomic.Int32
 	h.ask = func(string, []sdk.Question) ([][]string, error) {
-		asked.Add(1)
+		switch n := asked.Add(1); {
+		case n <= 2:
+			return nil, errors.New("no turn runs")
+		case n == 3:
+			return nil, errors.Join(context.Canceled, &sdk.Refusal{}) // the turn ended
+		case n == 4: // the user dismissed it
+			return nil, &sdk.Refusal{}
+		}
 		return [][]string{{"Not now"}}, nil
 	}
 	p := begin(t, h, fake(t, "plain", "TOOLS="+tools), mcp.Options{Dir: t.TempDir()})
-	for i := range 6 {
+	for i := range 8 {
 		description := fmt.Sprint("worse ", i)
 		write(t, tools, strings.Replace(list, "first", description, 1))
 		mustRun(t, p, "fake_change", "{}")
@@ -97,7 +106,7 @@ func TestRepeatedApproval(t *testing.T) {
 			return len(w) == 1 && strings.Contains(w[0].Diff, description)
 		})
 	}
-	if n := asked.Load(); n != 3 {
+	if n := asked.Load(); n != 3+3 {
 		t.Errorf("%d questions", n)
 	}
 }
