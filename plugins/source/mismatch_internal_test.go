@@ -24,12 +24,14 @@ func TestEnding(t *testing.T) {
 // TestVersionsWithoutEnd: a registry that lists more versions than a package has is refused before they are compared.
 func TestVersionsWithoutEnd(t *testing.T) {
 	t.Parallel()
-	data := `{"versions":{"1.0.0":{}` + strings.Repeat(`,"1.0.0":{}`, 200_000) + `}}`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(data)) }))
-	t.Cleanup(server.Close)
-	f := &Fetcher{Cache: t.TempDir(), Registry: server.URL}
-	if err := f.resolveNPM(t.Context(), Ref{Kind: NPM, URL: "p", Version: "1.0.0"}, &Fetched{}); err == nil {
-		t.Error("no error")
+	many := `:{"1.0.0":{}` + strings.Repeat(`,"1.0.0":{}`, 200_000) + `}`
+	for _, data := range []string{`{"versions"` + many + `}`, `{"Versions"` + many + `}`, `{"versions"` + many + `,"versions":{}}`} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(data)) }))
+		t.Cleanup(server.Close)
+		f := &Fetcher{Cache: t.TempDir(), Registry: server.URL}
+		if err := f.resolveNPM(t.Context(), Ref{Kind: NPM, URL: "p", Version: "1.0.0"}, &Fetched{}); err == nil {
+			t.Errorf("no error for %.20s", data)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ const (
 	// packumentType is the short form of a package's description.
 	packumentType = "application/vnd.npm.install-v1+json"
 	maxPackument  = 32 << 20 // bytes; packages with thousands of versions have over 10 MiB
-	maxVersions   = 100_000  // of a package; each is decoded and compared
+	maxVersions   = 100_000  // of a package, with its tags; each is decoded and compared
 )
 
 // packument is the description of a package, see https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md.
@@ -122,7 +122,10 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 		return err
 	}
 	versions := 0
-	jsontext.EachField(jsontext.Field(data, "versions"), func(_, _ []byte) bool { versions++; return versions <= maxVersions })
+	jsontext.EachField(data, func(_, value []byte) bool { // json.Unmarshal also reads "Versions", and a field twice
+		jsontext.EachField(value, func(_, _ []byte) bool { versions++; return versions <= maxVersions })
+		return versions <= maxVersions
+	})
 	if versions > maxVersions {
 		return fmt.Errorf("unexpected answer of the npm registry: more than %d versions of a package", maxVersions)
 	}
