@@ -246,7 +246,7 @@ func TestRefusedOverHTTP(t *testing.T) {
 		"hangs":         {hanging(), nil, "did not"},
 		"drips":         {dripping(), nil, "did not"},
 		"endless":       {endless("application/json"), nil, "16 MiB"},
-		"long header":   {challenging(1 << 20), nil, "headers exceeded"},
+		"long header":   {challenging(100 << 10), nil, "headers exceeded"},
 		"endless event": {endless("text/event-stream"), nil, ""},
 	}
 	for name, test := range tests {
