@@ -69,7 +69,7 @@ type Plugin struct {
 	named   map[Withheld]bool // those that were logged
 	offer   *offer
 
-	declined int // questions about a definition
+	declined int // number of questions about a definition that the user declined
 }
 
 var (

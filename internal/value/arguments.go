@@ -11,9 +11,9 @@ import (
 // maxArgumentValues is the maximum number of values in the arguments of a tool call, more than the tokens that a model writes in an answer.
 const maxArgumentValues = 1 << 17
 
-// CheckArguments returns an error if the arguments of a tool call are not a JSON object, are nested deeper than MaxAnswerDepth, which ends
-// plugins whose decoders have a limit, have more than maxArgumentValues, or if an object in them has a name twice: decoders differ in the value that they take then, so a gate
-// could judge another call than the tool runs.
+// CheckArguments returns an error if the arguments of a tool call are not a JSON object, have more than maxArgumentValues, are nested deeper
+// than MaxAnswerDepth, which ends plugins whose decoders have a limit, or if an object in them has a name twice: decoders differ in the value
+// that they take then, so a gate could judge another call than the tool runs.
 func CheckArguments(raw []byte) error {
 	var object *struct{} // checked, not copied
 	if err := json.Unmarshal(raw, &object); err != nil {
