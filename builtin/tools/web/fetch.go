@@ -20,6 +20,9 @@ import (
 // errTooLarge means that the body is larger than MaxBytes.
 var errTooLarge = fmt.Errorf("the answer is larger than %d bytes", MaxBytes)
 
+// maxAddress is the maximum length of a redirect's target in bytes: the user is asked about it. Common servers accept 8 KiB.
+const maxAddress = 16 << 10
+
 // page is the answer of a server.
 type page struct {
 	url         *url.URL // the last one, after redirects
@@ -68,6 +71,9 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	}
 	defer resp.Body.Close()
 	if location, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
+		if n := len(location.String()); n > maxAddress {
+			return nil, fmt.Errorf("it redirects to an address of %d bytes, more than %d", n, maxAddress)
+		}
 		return &page{moved: location}, nil
 	}
 	if resp.StatusCode >= 300 {

@@ -203,11 +203,14 @@ func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.Tool
 	return &sdk.ToolResult{Title: title, Output: text, Metadata: metadata}, nil
 }
 
+// maxKind is the maximum length of a media type, see RFC 6838, section 4.2.
+const maxKind = 255
+
 // kind returns the media type without parameters. It detects the type from the content if the header has no useful one, and that of an image:
 // providers refuse a conversation that contains another file as an image.
 func (p *page) kind() string {
 	kind, _, err := mime.ParseMediaType(p.contentType)
-	if err != nil || kind == "application/octet-stream" || kind == "binary/octet-stream" || isImage(kind) {
+	if err != nil || len(kind) > maxKind || kind == "application/octet-stream" || kind == "binary/octet-stream" || isImage(kind) {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(p.body))
 	}
 	return kind

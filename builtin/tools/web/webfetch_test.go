@@ -450,14 +450,20 @@ func TestLongHeaders(t *testing.T) {
 			}
 			return
 		}
-		serve("text/"+long, "hi")(w, r)
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "http://127.0.0.1/"+long, http.StatusFound)
+			return
+		}
+		serve("application/"+long, strings.TrimPrefix(r.URL.Path, "/"))(w, r)
 	}))
 	t.Cleanup(server.Close)
 	result, err := tool(t).Execute(t.Context(), call(t, map[string]any{"url": server.URL}))
 	if err != nil || len(result.Title) > 1000 {
 		t.Errorf("a title of %d bytes, %v", len(result.Title), err)
 	}
-	if _, err = tool(t).Execute(t.Context(), call(t, map[string]any{"url": server.URL + "/status"})); err == nil || len(err.Error()) > 1000 {
-		t.Errorf("an error of %d bytes", len(fmt.Sprint(err)))
+	for _, path := range []string{"/status", "/moved", "/%00binary"} {
+		if _, err = tool(t).Execute(t.Context(), call(t, map[string]any{"url": server.URL + path})); err == nil || len(err.Error()) > 1000 {
+			t.Errorf("%s: an error of %d bytes", path, len(fmt.Sprint(err)))
+		}
 	}
 }
