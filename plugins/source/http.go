@@ -23,6 +23,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
@@ -333,7 +334,7 @@ func ask(ctx context.Context, client *http.Client, address string, header map[st
 	if said != "" {
 		said = ": " + said
 	}
-	err = fmt.Errorf("%s: HTTP status %s%s", req.URL.Redacted(), strings.TrimSpace(resp.Status), said)
+	err = fmt.Errorf("%s: HTTP status %s%s", req.URL.Redacted(), visible.Clean(resp.Status, 100), said)
 	if resp.StatusCode == http.StatusNotFound {
 		err = fmt.Errorf("%w: %w", ErrNotFound, err)
 	}

@@ -83,7 +83,7 @@ func (p *Plugin) fetch() ([]byte, error) {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("status %s", res.Status)
+		return nil, fmt.Errorf("status %d", res.StatusCode)
 	}
 	data, err := httpx.ReadAll(res.Body, maxList)
 	if err != nil {
