@@ -27,8 +27,12 @@ import (
 // ErrFrontMatter is wrapped by every error about front matter.
 var ErrFrontMatter = errors.New("bad front matter")
 
-// maxBytes is the maximum size of the front matter. The largest known are a few kilobytes.
-const maxBytes = 64 << 10
+const (
+	// maxBytes is the maximum size of the front matter. The largest known are a few kilobytes.
+	maxBytes = 64 << 10
+	// maxLines is its maximum number of lines: the parser takes quadratic time for some.
+	maxLines = 500
+)
 
 // unclosed matches a text that begins with a line of dashes and a key. A horizontal rule is not followed by a key.
 var unclosed = regexp.MustCompile(`^---[ \t]*\n[A-Za-z_][A-Za-z0-9_-]*[ \t]*:(?:[ \t\n]|$)`)
@@ -49,6 +53,9 @@ func Parse(data []byte) (*Document, error) {
 	}
 	if len(meta) > maxBytes {
 		return nil, fmt.Errorf("%w: %d bytes, want at most %d", ErrFrontMatter, len(meta), maxBytes)
+	}
+	if lines := strings.Count(meta, "\n"); lines > maxLines {
+		return nil, fmt.Errorf("%w: %d lines, want at most %d", ErrFrontMatter, lines, maxLines)
 	}
 	object, err := decode(meta)
 	if err != nil {
@@ -143,12 +150,9 @@ func decode(meta string) (json.RawMessage, error) {
 }
 
 // check refuses anchors and aliases, which can expand a few lines without bound, and what is slow to parse: many documents, deeply nested flow
-// collections, lists in one line, many lines and tokens.
+// collections, lists in one line and many tokens.
 func check(meta string) error {
-	const maxDepth, maxLines, maxTokens = 32, 500, 4000 // a repository can have hundreds of files
-	if lines := strings.Count(meta, "\n"); lines > maxLines {
-		return fmt.Errorf("%w: %d lines, want at most %d", ErrFrontMatter, lines, maxLines)
-	}
+	const maxDepth, maxTokens = 32, 4000 // a repository can have hundreds of files
 	depth, line, dashes := 0, 0, 0
 	tokens := lexer.Tokenize(meta)
 	for _, t := range tokens {
