@@ -2,6 +2,7 @@ package checked
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,8 +19,8 @@ const (
 	MaxBytes = 1 << 20
 	// maxOpeners is the maximum number of opening brackets, which bounds the recursion of the parser.
 	maxOpeners = 20_000
-	// maxValues is the maximum number of values and names. Large configurations have hundreds. Some uses take quadratic time: the column of each
-	// value in a text of one line, the longest key before each name.
+	// maxValues is the default maximum number of values and names. Large configurations have hundreds. Some uses take quadratic time: the column
+	// of each value in a text of one line, the origin of each MCP server.
 	maxValues = 20_000
 	// maxDepth is the maximum nesting of values.
 	maxDepth = 64
@@ -31,6 +32,8 @@ type Source struct {
 	// Comments permits comments, trailing commas, a byte order mark, and a text without a value, which is an empty object.
 	Comments bool
 	NoLines  bool // the user does not see its lines; positions are 0
+	// MaxValues is the maximum number of values and names; default 20,000.
+	MaxValues int
 
 	text  []byte
 	lines []int // offsets at which the lines start
@@ -88,8 +91,8 @@ func (s *Source) parse(r *Report) *Node {
 	for range root.All() {
 		values++
 	}
-	if values > maxValues {
-		r.Add(s.problem(0, "", fmt.Sprintf("%d values and names, more than %d", values, maxValues), ""))
+	if most := cmp.Or(s.MaxValues, maxValues); values > most {
+		r.Add(s.problem(0, "", fmt.Sprintf("%d values and names, more than %d", values, most), ""))
 		return nil
 	}
 	tooDeep := 0

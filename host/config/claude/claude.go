@@ -38,7 +38,7 @@ type translator struct {
 
 // Translate translates the text of a settings.json, or the MCP servers in the text of a .claude.json. Errors wrap ErrSyntax.
 func Translate(text []byte) (*config.Translation, error) {
-	t := &translator{source: checked.Source{Comments: true}}
+	t := &translator{source: checked.Source{Comments: true, MaxValues: checked.MaxBytes}} // the history of prompts may have thousands
 	t.out.MCP = map[string]sdk.MCPConfig{}
 	if standard, err := hujson.Standardize(bytes.TrimPrefix(slices.Clone(text), []byte("\ufeff"))); err == nil {
 		text = standard // comments become spaces, so that parts of it are JSON

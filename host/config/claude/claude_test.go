@@ -168,7 +168,7 @@ func TestByteOrderMark(t *testing.T) {
 
 func TestState(t *testing.T) {
 	t.Parallel()
-	r, err := claude.Translate([]byte(`{"numStartups": 3, "projects": {"/x": {}}, "mcpServers": {"a": {"command": "b"}}}`))
+	r, err := claude.Translate([]byte(`{"numStartups": 3, "projects": {"/x": {"history": [` + strings.Repeat(`"fix it",`, 50_000) + `]}}, "mcpServers": {"a": {"command": "b"}}}`))
 	if err != nil || len(r.Notes) != 0 || !strings.Contains(string(r.Config), `"local"`) {
 		t.Errorf("Translate = %+v, %v", r, err)
 	}
