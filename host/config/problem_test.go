@@ -162,6 +162,12 @@ func TestUnreadableSources(t *testing.T) {
 			func(p *place) { p.write(nearestFile, `{"instructions": [`+strings.Repeat(`"a",`, 20_000)+`]}`) },
 			"tenon.json:1:1: 20003 values and names, more than 20000",
 		},
+		"keys too long": {
+			func(p *place) {
+				p.write(nearestFile, `{"command": {"`+strings.Repeat("a", 100_000)+`": {"env": {`+strings.Repeat(`"a":1,`, 1000)+`}}}}`)
+			},
+			"tenon.json:1:1: the keys of all values have 100215030 bytes, more than 67108864; shorten long names",
+		},
 		"too deep to make sense": {
 			func(p *place) {
 				p.opts.Environ = []string{`TENON_CONFIG_CONTENT={"hooks": {"a": ` + deep[:10_000] + strings.Repeat("]", 10_000) + "}}"}

@@ -76,6 +76,19 @@ func (n *Node) find(at, key string) int {
 	return best
 }
 
+// keyBytes returns the size of the keys of the values in the node, whose own key has a size.
+func (n *Node) keyBytes(key int) int {
+	size := 0
+	for i := range n.Members {
+		below := key + 1 + len(n.Members[i].Name)
+		size += below + n.Members[i].Value.keyBytes(below)
+	}
+	for i := range n.Items {
+		size += key + n.Items[i].keyBytes(key)
+	}
+	return size
+}
+
 // newNode converts the result of the parser. It also returns the offset of a value that is nested too deep, or -1.
 func newNode(v *hujson.Value, text []byte, depth int) (n Node, tooDeep int) {
 	if depth > maxDepth {

@@ -22,6 +22,8 @@ const (
 	// maxValues is the default maximum number of values and names. Large configurations have hundreds. Some uses take quadratic time: the column
 	// of each value in a text of one line, the origin of each MCP server.
 	maxValues = 20_000
+	// maxKeys is the maximum size of the keys of all values together, in bytes: users keep them, and each repeats the names around its value.
+	maxKeys = 64 << 20
 	// maxDepth is the maximum nesting of values.
 	maxDepth = 64
 )
@@ -98,6 +100,10 @@ func (s *Source) parse(r *Report) *Node {
 	tooDeep := 0
 	if s.root, tooDeep = newNode(&root, s.text, 0); tooDeep >= 0 {
 		r.Add(s.problem(tooDeep, "", fmt.Sprintf("nested deeper than %d levels", maxDepth), ""))
+		return nil
+	}
+	if size := s.root.keyBytes(0); size > maxKeys {
+		r.Add(s.problem(0, "", fmt.Sprintf("the keys of all values have %d bytes, more than %d", size, maxKeys), "shorten long names"))
 		return nil
 	}
 	return &s.root
