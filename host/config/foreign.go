@@ -15,7 +15,7 @@ import (
 // foreign returns the providers whose address a file of the project set, each with the place. A cloned repository must not cause the user's keys
 // to be sent to its address: a key from another layer, or one that the file takes from the environment or another file, is a problem.
 func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]string {
-	found := map[string]string{}
+	found, keys := map[string]string{}, slices.Sorted(maps.Keys(origins))
 	for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
 		key := checked.Join("provider", id)
 		at, address := projectAddress(cfg.Provider[id], key, origins)
@@ -23,8 +23,8 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 			continue
 		}
 		found[id] = at.String()
-		for _, k := range slices.Sorted(maps.Keys(origins)) {
-			if l.mayNotLeave(k, key, origins[k]) {
+		for _, k := range keys {
+			if under(k, key) && l.mayNotLeave(k, key, origins[k]) {
 				l.bad(k, origins, "would be sent to "+hostOf(address)+", an address that a file of the project chose ("+at.String()+")",
 					"put the provider into your own configuration, in "+l.opts.ConfigDir)
 			}
@@ -52,12 +52,10 @@ func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin)
 	return Origin{}, ""
 }
 
-// mayNotLeave reports whether the value at k, of the provider at key, belongs to the user.
+// mayNotLeave reports whether the value at k, under the provider at key, belongs to the user.
 func (l *loader) mayNotLeave(k, key string, from Origin) bool {
 	more, borrowed := l.borrowed[k]
 	switch {
-	case !under(k, key):
-		return false
 	case k == key+".options.baseURL" || under(k, key+".models") && strings.HasSuffix(k, ".provider.api"):
 		return more
 	case k == key+".options.apiKey" || under(k, key+".options.headers"):

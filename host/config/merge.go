@@ -92,10 +92,14 @@ func mergeEntries(before, more []any) []any {
 		}
 		return v
 	}
-	sum := slices.Clone(before)
+	sum, at := slices.Clone(before), map[any]int{}
+	for i, v := range before {
+		at[identity(v)] = i
+	}
 	for _, v := range more {
-		i := slices.IndexFunc(sum, func(b any) bool { return identity(b) == identity(v) })
-		if i < 0 {
+		i, ok := at[identity(v)]
+		if !ok {
+			at[identity(v)] = len(sum)
 			sum = append(sum, v)
 			continue
 		}
