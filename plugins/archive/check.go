@@ -24,9 +24,11 @@ const (
 	maxName    = 255  // bytes in one path segment: the limit of common file systems
 	maxPath    = 2048 // bytes in a path: half of the limit of Linux, for the directory that it is in
 	maxTarget  = 4096 // bytes in the target of a link
-	// maxFollowed limits the work to follow all links: the bytes of each path on the way, and perStep for each. It takes about a second.
+	// maxFollowed limits the work to follow all links: the bytes of each path on the way, perStep for each, and perWide for each byte of a character
+	// after its first, as other letters than ASCII are slow to normalize. It takes about a second.
 	maxFollowed = 64 << 20
 	perStep     = 64
+	perWide     = 20
 )
 
 // Kind is the kind of an entry.
@@ -223,7 +225,7 @@ func (c *checker) content(cut bool) (*Content, error) {
 		}
 	}
 	if c.followed > maxFollowed {
-		return nil, fmt.Errorf("%w: its links take too long to follow; shorten their targets", ErrUnsafe)
+		return nil, fmt.Errorf("%w: its links take too long to follow; use fewer, with shorter targets", ErrUnsafe)
 	}
 	return out, nil
 }
@@ -259,7 +261,7 @@ func (c *checker) inside(e Entry, prefix string) bool {
 				return false // what .. means behind a link depends on the file system
 			}
 			at = path.Join(at, segment)
-			c.followed += len(at) + perStep
+			c.followed += len(at) + perStep + perWide*(len(at)-utf8.RuneCountInString(at))
 			if c.followed > maxFollowed || at == ".." || strings.HasPrefix(at, "../") || !strings.HasPrefix(at+"/", prefix) {
 				return false
 			}

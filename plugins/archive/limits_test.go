@@ -16,7 +16,7 @@ import (
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	var many, unlisted []member
-	links := []member{{name: "d/"}}
+	links, wide := []member{{name: "d/"}}, []member{{name: "d/"}}
 	for i := range 20_001 {
 		many = append(many, member{name: strconv.Itoa(i)})
 	}
@@ -26,8 +26,11 @@ func TestLimits(t *testing.T) {
 	for i := range 100 {
 		links = append(links, member{name: strconv.Itoa(i), link: strings.Repeat("d/../", 800) + strconv.Itoa(i+1)})
 	}
+	for i := range 2000 {
+		wide = append(wide, member{name: strconv.Itoa(i), link: strings.Repeat(strings.Repeat("é", 127)+"/../", 15) + "d"})
+	}
 	for name, members := range map[string][]member{
-		"links":   links,
+		"links": links, "links of other letters": wide,
 		"entries": many, "directories": unlisted, "depth": {{name: strings.Repeat("a/", 64) + "b"}}, "length": {{name: strings.Repeat(strings.Repeat("a", 200)+"/", 11) + "b"}},
 	} {
 		for format, data := range map[archive.Format][]byte{archive.TarGzip: targz(t, members...), archive.Zip: zipBytes(t, members...)} {
