@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -269,13 +270,15 @@ func TestTemplatesOfOthers(t *testing.T) {
 		trust   permission.Trust
 		subtask *bool
 		want    map[string]bool // by content: it is attached
+		text    string          // of the user; empty: @c.txt
 	}{
-		"user":                  {sdk.CarrierBuiltin, permission.Trust{}, nil, map[string]bool{"in the project": true, "hunter2": true, "outside": true, "typed": true}},
-		"repository":            {sdk.CarrierBuiltin, permission.Trust{Repository: true}, nil, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}},
-		"repository's subtask":  {sdk.CarrierBuiltin, permission.Trust{Repository: true}, &yes, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}},
-		"plugin":                {sdk.CarrierProcess, permission.Trust{}, nil, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}},
-		"a plugin's subtask":    {sdk.CarrierMCP, permission.Trust{}, &yes, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}},
-		"approved repository's": {sdk.CarrierBuiltin, permission.Trust{Repository: true, Approved: true}, nil, map[string]bool{"outside": false}},
+		"user":                  {sdk.CarrierBuiltin, permission.Trust{}, nil, map[string]bool{"in the project": true, "hunter2": true, "outside": true, "typed": true}, ""},
+		"repository":            {sdk.CarrierBuiltin, permission.Trust{Repository: true}, nil, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}, ""},
+		"repository's subtask":  {sdk.CarrierBuiltin, permission.Trust{Repository: true}, &yes, map[string]bool{"in the project": true, "hunter2": false, "outside": false, "typed": true}, ""},
+		"plugin":                {sdk.CarrierProcess, permission.Trust{}, nil, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}, ""},
+		"a plugin's subtask":    {sdk.CarrierMCP, permission.Trust{}, &yes, map[string]bool{"in the project": false, "hunter2": false, "outside": false, "typed": true}, ""},
+		"approved repository's": {sdk.CarrierBuiltin, permission.Trust{Repository: true, Approved: true}, nil, map[string]bool{"outside": false}, ""},
+		"typed, too":            {sdk.CarrierBuiltin, permission.Trust{Repository: true}, nil, map[string]bool{"hunter2": true, "outside": false}, "@.env"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -295,7 +298,7 @@ func TestTemplatesOfOthers(t *testing.T) {
 			write(t, k.dir, ".env", "hunter2")
 			write(t, k.dir, "c.txt", "typed")
 			write(t, outside, "b.txt", "outside")
-			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: "do", Text: "@c.txt"}); err != nil {
+			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: "do", Text: cmp.Or(c.text, "@c.txt")}); err != nil {
 				t.Fatal(err)
 			}
 			all := whole(m.last(sdk.PurposeTurn))
