@@ -27,9 +27,9 @@ type place = checked.Place
 type checker struct {
 	checked.Checker
 	*loader
-	src      *source
-	origins  map[string]Origin
-	inserted int // bytes that references inserted
+	src     *source
+	origins map[string]Origin
+	read    int // bytes of references
 }
 
 // layer returns the values of a source, and their origins.

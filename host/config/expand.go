@@ -11,14 +11,14 @@ import (
 // reference matches a reference to a variable or a file.
 var reference = lazyregexp.New(`\{(?:env|file):[^}]*\}`)
 
-// maxInserted is the maximum number of bytes that the references in one source insert. A prompt in a file has some kilobytes; a repository's
-// file could name a large one a thousand times.
-const maxInserted = 4 << 20
+// maxRead is the maximum number of bytes that the references in one source read. A prompt in a file has some kilobytes; a repository's file could
+// name a large one a thousand times.
+const maxRead = 4 << 20
 
 // expand replaces {env:X} and {file:p} in the decoded string text. Inserted text is not expanded again.
 func (c *checker) expand(p place, text string) string {
 	return reference().ReplaceAllStringFunc(text, func(found string) string {
-		if c.inserted > maxInserted {
+		if c.read > maxRead {
 			return "" // reported
 		}
 		kind, name, _ := strings.Cut(found[1:len(found)-1], ":")
@@ -33,9 +33,12 @@ func (c *checker) expand(p place, text string) string {
 			c.borrowed[p.Key] = kind == "file" || found != text // an address that is all of a variable is the user's choice
 		}
 		value := read(p, name)
-		if c.inserted += len(value); c.inserted > maxInserted {
-			c.Bad(p, fmt.Sprintf("the references up to here insert more than %d bytes", maxInserted), "insert less")
+		if c.read += len(value); c.read > maxRead {
+			c.Bad(p, fmt.Sprintf("the references up to here read more than %d bytes", maxRead), "insert less")
 			return ""
+		}
+		if kind == "file" {
+			value = strings.TrimSpace(value)
 		}
 		if holdsSecrets(p.Schema) {
 			for _, s := range append(secret.InURL(value), value) {
@@ -74,5 +77,5 @@ func (c *checker) expandFile(p place, name string) string {
 	if c.src.layer == LayerProject { // an approval of the referring file covers the text
 		c.projectFiles[c.src.origin] = digest(append([]byte(c.projectFiles[c.src.origin]), text...))
 	}
-	return strings.TrimSpace(string(text))
+	return string(text)
 }

@@ -177,9 +177,9 @@ func TestUnreadableSources(t *testing.T) {
 		"too large with its references": {
 			func(p *place) {
 				p.write(nearestFile, `{"agent": {"a": {"prompt": "{file:big}{file:big}{file:big}{file:big}{file:big}{file:big}"}}}`)
-				p.write(filepath.Dir(nearestFile)+"/big", strings.Repeat("x", 1<<20))
+				p.write(filepath.Dir(nearestFile)+"/big", "x"+strings.Repeat(" ", 1<<20-1))
 			},
-			"tenon.json:1:18: agent.a.prompt: the references up to here insert more than 4194304 bytes; insert less",
+			"tenon.json:1:18: agent.a.prompt: the references up to here read more than 4194304 bytes; insert less",
 		},
 		"named but missing": {
 			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG=none.json"} },
