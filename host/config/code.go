@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -43,14 +41,20 @@ func pluginPath(entry any) string {
 	return path
 }
 
-// firstUnder returns the origin of the first value at or below key.
+// firstUnder returns the origin of the first value at or below key; of a value that a file of the project set, if there is one.
 func firstUnder(origins map[string]Origin, key string) Origin {
-	for _, k := range slices.Sorted(maps.Keys(origins)) {
+	var keys []string
+	for k := range origins {
 		if under(k, key) {
-			return origins[k]
+			keys = append(keys, k)
 		}
 	}
-	return Origin{}
+	if len(keys) == 0 {
+		return Origin{}
+	}
+	slices.Sort(keys)
+	first := slices.IndexFunc(keys, func(k string) bool { return origins[k].Layer == LayerProject })
+	return origins[keys[max(first, 0)]]
 }
 
 // PluginOrigin returns the origin of the entry of the plugin with this path. An entry from a file of the project must not run before the user
@@ -64,8 +68,5 @@ func (l *Loaded) HookBlocks() []HookBlock { return slices.Clone(l.hooks) }
 // ServerOrigin returns the origin of an MCP server: a file of the project if it set any value, because that could be the command of a server that
 // the user trusts.
 func (l *Loaded) ServerOrigin(name string) Origin {
-	key := checked.Join("mcp", name)
-	ofProject := maps.Clone(l.Origins)
-	maps.DeleteFunc(ofProject, func(_ string, o Origin) bool { return o.Layer != LayerProject })
-	return cmp.Or(firstUnder(ofProject, key), firstUnder(l.Origins, key))
+	return firstUnder(l.Origins, checked.Join("mcp", name))
 }

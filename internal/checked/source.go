@@ -20,7 +20,7 @@ const (
 	// maxOpeners is the maximum number of opening brackets, which bounds the recursion of the parser.
 	maxOpeners = 20_000
 	// maxValues is the default maximum number of values and names. Large configurations have hundreds. Some uses take quadratic time: the column
-	// of each value in a text of one line, the origin of each MCP server.
+	// of each value in a text of one line, the origins of MCP servers.
 	maxValues = 20_000
 	// maxKeys is the maximum size of the keys of all values together, in bytes: users keep them, and each repeats the names around its value.
 	maxKeys = 64 << 20
