@@ -53,10 +53,10 @@ type stamp = projectfs.Stamp
 
 func stampOf(path string) stamp { return projectfs.StampOf(os.Lstat(path)) }
 
-// fresh reports whether all files are unchanged.
+// fresh reports whether all files are unchanged. Where files have no inodes, the identity of a new file is that of none.
 func (s *state) fresh() bool {
 	for path, was := range s.stamps {
-		if now := stampOf(path); now != was && (was != was.Identity() || now.Identity() != was) {
+		if now := stampOf(path); now != was && (was == stamp{} || was != was.Identity() || now.Identity() != was) {
 			return false
 		}
 	}
