@@ -50,7 +50,7 @@ func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, err
 	}
 	if err != nil {
 		if set != nil {
-			err = errors.Join(err, set.Discard(context.WithoutCancel(ctx)))
+			err = errors.Join(err, set.Discard(ctx))
 		}
 		if s != nil {
 			err = errors.Join(err, s.Close())

@@ -168,7 +168,7 @@ func (s *Set) Reuse(ctx context.Context, earlier *Set) (err error) {
 	for c := range s.opened() {
 		for old := range earlier.opened() {
 			if !c.reused && old.key == c.key {
-				err = errors.Join(err, c.plugin.Close(ctx))
+				err = errors.Join(err, c.plugin.Close(context.WithoutCancel(ctx)))
 				c.plugin, c.reused = old.plugin, true
 			}
 		}
@@ -176,11 +176,11 @@ func (s *Set) Reuse(ctx context.Context, earlier *Set) (err error) {
 	return err
 }
 
-// Discard closes the plugins, except those of an earlier set.
+// Discard closes the plugins, except those of an earlier set, also after the end of ctx.
 func (s *Set) Discard(ctx context.Context) (err error) {
 	for c := range s.opened() {
 		if !c.reused {
-			err = errors.Join(err, c.plugin.Close(ctx))
+			err = errors.Join(err, c.plugin.Close(context.WithoutCancel(ctx)))
 		}
 	}
 	return err
