@@ -260,6 +260,24 @@ func TestInterruptsEndBlockedRun(t *testing.T) {
 	}
 }
 
+// A run goes on if stderr is closed, also during its start.
+func TestRunWithoutReaderOfStderr(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	must(t, os.WriteFile(filepath.Join(p.work, ".mcp.json"), []byte(`{"mcpServers": {"x": {"command": "true"}}}`), 0o600)) // the start warns of it
+	gone, closed, err := os.Pipe()
+	must(t, err)
+	must(t, gone.Close())
+	cmd := p.command("run", "--format", "json", "--title", "x", "tell me")
+	cmd.Stderr = closed
+	out, err := cmd.Output()
+	must(t, closed.Close())
+	if err != nil || !strings.Contains(string(out), `"type":"done"`) {
+		t.Errorf("output %q, %v", out, err)
+	}
+}
+
 func TestKilledRunGoesOn(t *testing.T) {
 	t.Parallel()
 	s := stalling(t)

@@ -39,17 +39,19 @@ func (a *App) Interruptible(ctx context.Context) context.Context {
 	return ctx
 }
 
+// KeepWriting lets writes to a closed pipe return errors from now on, instead of killing the process: a turn ends properly if its output is closed,
+// and goes on if only stderr is.
+func KeepWriting() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+
 // takeTime is how long a signal waits for the caller of TakeSignals, who usually receives it immediately, before the next one ends the process.
 const takeTime = 250 * time.Millisecond
 
 // TakeSignals returns the signals that ask the process to end. Until stop is called, they have no other effect, unless the caller does not receive
-// one, such as while its output blocks: then the next one ends the process. Writes to a closed pipe return errors instead of killing the process, so
-// that the turn ends properly.
+// one, such as while its output blocks: then the next one ends the process.
 func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
-	c, taken, broken, done := make(chan os.Signal, 1), make(chan os.Signal), make(chan os.Signal, 1), make(chan struct{})
+	c, taken, done := make(chan os.Signal, 1), make(chan os.Signal), make(chan struct{})
 	a.signals = c
 	catch(c)
-	signal.Notify(broken, syscall.SIGPIPE)
 	var passing sync.WaitGroup
 	passing.Go(func() { // ends with stop, which waits
 		for {
@@ -76,7 +78,6 @@ func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 		close(done)
 		passing.Wait()
 		signal.Stop(c)
-		signal.Stop(broken)
 	}
 }
 

@@ -78,6 +78,7 @@ func (g *group) fork(ctx context.Context, m *cli.Machine, s *sdk.Session) error 
 }
 
 func (g *group) compact(ctx context.Context, w *cli.Workspace, args []string) error {
+	cli.KeepWriting()
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		return err

@@ -77,6 +77,7 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interacti
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
+	cli.KeepWriting()
 	w, err := a.Configured(ctx)
 	if err != nil {
 		return nil, nil, err
