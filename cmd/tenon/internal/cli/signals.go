@@ -13,9 +13,8 @@ import (
 // endings are the signals that ask a process to end.
 var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// catch delivers endings to c alone. Signals ignored at the start of the process, as with nohup, stay ignored.
+// catch delivers endings to c. Signals ignored at the start of the process, as with nohup, stay ignored.
 func catch(c chan os.Signal) {
-	signal.Reset(endings...)
 	for _, s := range endings {
 		if !signal.Ignored(s) {
 			signal.Notify(c, s)
@@ -50,8 +49,9 @@ const takeTime = 250 * time.Millisecond
 // one, such as while its output blocks: then the next one ends the process.
 func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 	c, taken, done := make(chan os.Signal, 1), make(chan os.Signal), make(chan struct{})
-	a.signals = c
 	catch(c)
+	signal.Stop(a.signals) // only now, so that no signal ends the process in between
+	a.signals = c
 	var passing sync.WaitGroup
 	passing.Go(func() { // ends with stop, which waits
 		for {
