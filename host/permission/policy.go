@@ -78,7 +78,9 @@ func (r *Rules) inProject(home, worktree string) *Rules {
 	}
 	for _, l := range r.lists {
 		for _, one := range l.rules {
-			one.roots = roots
+			if filepath.IsAbs(one.pattern.pattern) {
+				one.roots = roots
+			}
 		}
 	}
 	return r

@@ -26,7 +26,7 @@ type rule struct {
 	sdk.PermissionRule
 	permission wildcard
 	pattern    wildcard
-	roots      []string // names of the project's directory; none: absolute patterns do not apply to its files
+	roots      []string // names of the project's directory, to whose files the absolute pattern applies; nil for other patterns
 }
 
 // fileKeys are the permissions whose patterns are paths.
@@ -34,7 +34,7 @@ var fileKeys = []string{"read", "edit", "list"}
 
 // fits reports whether the rule is about a pattern. An absolute one is about files of the project, too, whose patterns are relative.
 func (r *rule) fits(permission, pattern string) bool {
-	return r.pattern.match(pattern) || slices.Contains(fileKeys, permission) && filepath.IsAbs(r.pattern.pattern) && filepath.IsLocal(pattern) &&
+	return r.pattern.match(pattern) || r.roots != nil && slices.Contains(fileKeys, permission) && filepath.IsLocal(pattern) &&
 		slices.ContainsFunc(r.roots, func(root string) bool { return r.pattern.match(path.Join(root, pattern)) })
 }
 
