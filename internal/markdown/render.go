@@ -180,7 +180,10 @@ type coder struct {
 
 func (c *coder) line(text string, width int) []string {
 	text = detab(text)
-	kind := c.reader.Line(text)
+	kind := KindOther
+	if c.diff {
+		kind = c.reader.Line(text) // an empty line counts, too
+	}
 	if strings.TrimSpace(text) == "" {
 		return []string{""}
 	}
