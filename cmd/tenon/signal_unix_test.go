@@ -260,7 +260,7 @@ func TestInterruptsEndBlockedRun(t *testing.T) {
 	}
 }
 
-// A run goes on if stderr is closed, also during its start.
+// A run continues if stderr is closed, also during its start.
 func TestRunWithoutReaderOfStderr(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "")

@@ -67,7 +67,7 @@ func (a *Answer) Fail(err error) {
 	}
 }
 
-// Decode decodes a part of the answer, or fails and sets the zero value: decoders go on, and must not read the half of an event.
+// Decode decodes a part of the answer, or fails and sets the zero value: decoders continue, and must not read the half of an event.
 func (a *Answer) Decode(data []byte, into any) {
 	if err := Unmarshal(data, into); err != nil {
 		reflect.ValueOf(into).Elem().SetZero()

@@ -39,7 +39,7 @@ func (a *App) Interruptible(ctx context.Context) context.Context {
 }
 
 // KeepWriting lets writes to a closed pipe return errors from now on, instead of killing the process: a turn ends properly if its output is closed,
-// and goes on if only stderr is.
+// and continues if only stderr is.
 func KeepWriting() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // takeTime is how long a signal waits for the caller of TakeSignals, who usually receives it immediately, before the next one ends the process.
