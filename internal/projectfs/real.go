@@ -29,7 +29,7 @@ func Real(path string) string {
 			current = filepath.Dir(current)
 			continue
 		}
-		next := filepath.Join(current, name)
+		next := strings.TrimSuffix(current, sep) + sep + name // filepath.Join would clean the path again
 		target, err := os.Readlink(next)
 		if err != nil || target == "" || links == maxLinks { // usually not a link
 			current = next
