@@ -33,7 +33,8 @@ func fake(t testing.TB, mode string, env ...string) mcp.Server {
 		t.Fatal(err)
 	}
 	s := mcp.Server{
-		Name: "fake", Transport: mcp.TransportStdio, Command: self, Own: true, Env: map[string]string{"TENON_MCP_FAKE": mode},
+		Name: "fake", Transport: mcp.TransportStdio, Command: self, Own: true,
+		Env:     map[string]string{"TENON_MCP_FAKE": mode, "GORACE": "atexit_sleep_ms=0"}, // the race detector waits a second at the end
 		Timeout: 10 * time.Second,
 	}
 	for _, e := range env {

@@ -208,7 +208,7 @@ func TestEnvironment(t *testing.T) {
 	})
 	got := strings.Split(mustRun(t, p, "fake_env", "{}").Output, "\n")
 	slices.Sort(got)
-	want := []string{"GIVEN=yes", "HOME=/home/x", "LANG=C", "PATH=/bin", "TENON_MCP_FAKE=plain"}
+	want := []string{"GIVEN=yes", "GORACE=atexit_sleep_ms=0", "HOME=/home/x", "LANG=C", "PATH=/bin", "TENON_MCP_FAKE=plain"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the server's environment is %q, want %q", got, want)
 	}

@@ -167,7 +167,7 @@ func guestSpec(tb testing.TB, kind string) remote.Unit {
 	return remote.Unit{
 		Broker:      ability.New(ability.Options{Plugin: kind, DataDir: data, Grants: []sdk.Capability{{Name: sdk.CapabilityKV}, {Name: sdk.CapabilityAsk}}}),
 		Description: description(kind), Command: []string{exe, "-test.run=^$"}, Root: tb.TempDir(),
-		DataDir: data, Env: map[string]string{guestKind: kind},
+		DataDir: data, Env: map[string]string{guestKind: kind, "GORACE": "atexit_sleep_ms=0"}, // the race detector waits a second at the end
 		Grants: []sdk.Capability{{Name: sdk.CapabilitySecret, Scope: []string{"ACME_KEY"}}},
 	}
 }
