@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
@@ -128,10 +126,7 @@ func (h *History) Add(text string) (store func() error) {
 			return err
 		}
 		_, err = f.Write(record{time.Now().UnixMilli(), text}.line())
-		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("%s: %w", h.path, cli.Cause(err))
-		}
-		return nil
+		return errors.Join(err, f.Close())
 	}
 }
 
