@@ -61,6 +61,15 @@ func Passing(err error) bool {
 	return ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
+// silence is the error of a server that did not answer within this time. As a net.Error that is a timeout, it is passing.
+type silence time.Duration
+
+func (s silence) Error() string {
+	return "the authorization server did not answer within " + time.Duration(s).String()
+}
+func (silence) Timeout() bool   { return true }
+func (silence) Temporary() bool { return true }
+
 // Token is the answer of a token endpoint.
 type Token struct {
 	Access, Refresh, ID string
@@ -140,7 +149,7 @@ func Post(ctx context.Context, client Doer, address string, body any) (Answer, e
 }
 
 func post(ctx context.Context, client Doer, address string, header http.Header, body any, timeout time.Duration) (Answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the authorization server did not answer within %s", timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, silence(timeout))
 	defer cancel()
 	form, isForm := body.(url.Values)
 	sent, kind := []byte(form.Encode()), "application/x-www-form-urlencoded"
