@@ -133,6 +133,17 @@ func TestRefusedSignIn(t *testing.T) {
 		"of another issuer":   {func(s *authtest.Service) { s.Iss = "https://evil.example" }, "does not match"},
 		"not announced":       {func(s *authtest.Service) { s.Iss, s.Silent = "https://evil.example", true }, "does not match"},
 		"the code is refused": {func(s *authtest.Service) { s.Forget = true }, "invalid_grant"},
+		"a long page": {func(s *authtest.Service) {
+			service := s.Config.Handler
+			s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+				if req.URL.Path != "/register" {
+					service.ServeHTTP(w, req)
+					return
+				}
+				w.WriteHeader(http.StatusBadGateway)
+				fmt.Fprint(w, strings.Repeat("<p>down\x1b[31m</p>", 1<<14))
+			})
+		}, "502 Bad Gateway: <p>down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -140,8 +151,8 @@ func TestRefusedSignIn(t *testing.T) {
 			c.setUp(s)
 			o := auth.Options{URL: s.Address(), Store: kept}
 			_, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t))
-			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\x1b") {
-				t.Errorf("error = %v, want %q", err, c.want)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > 2<<10 {
+				t.Errorf("error = %.2000v, want %q", err, c.want)
 			}
 			if all, err := kept.All(); len(all) > 0 || err != nil {
 				t.Errorf("stored %v, %v, want nothing", all, err)

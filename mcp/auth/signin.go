@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // SignIn signs the user in and stores the token. It answers the last challenge of the server; without one, it follows
@@ -36,7 +37,7 @@ func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	}
 	issued, err := a.authorize(ctx, visit, req, challenge, old)
 	if err != nil {
-		return fmt.Errorf("sign-in: %w", err)
+		return &flowError{err}
 	}
 	if err := a.o.Store.Put(ctx, issued.Client.Name(), issued, name); err != nil {
 		return err
@@ -46,6 +47,15 @@ func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	a.fresh, a.challenge = false, nil
 	return nil
 }
+
+// flowError is the error of a sign-in. The texts of go-sdk's errors contain whole answers, such as the page of a server that is down.
+type flowError struct{ err error }
+
+// Error returns a bounded text.
+func (e *flowError) Error() string { return "sign-in: " + visible.Bound(e.err.Error(), 1<<10) }
+
+// Unwrap returns the error of the flow.
+func (e *flowError) Unwrap() error { return e.err }
 
 // authorize runs the flow with the user and returns the token. old is the token to replace; nil if the user has none.
 func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, req *http.Request, challenge *http.Response, old *credentials.Credential) (*credentials.Credential, error) {
