@@ -1,0 +1,40 @@
+//go:build unix
+
+package signature_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/signature"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// The error for a program that fails contains its messages. A child that keeps its output open does not delay the error.
+func TestBrokenVerifier(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"echo library missing >&2; exit 127": "tenon-verify: exit status 127: library missing",
+		"sleep 5 & echo '{}'":                "tenon-verify: exec: WaitDelay expired",
+	} {
+		path := filepath.Join(t.TempDir(), signature.Program)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		signer := sdk.PluginSigner{Sources: []string{"*"}, Identity: "me@example.com", Issuer: "https://accounts.example.com"}
+		p, err := signature.New(sdk.PluginPolicy{Signers: []sdk.PluginSigner{signer}}, signature.Sigstore{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &source.Artifact{Ref: ref(t, "https://example.com/a.wasm"), Digest: "sha256:00", Signatures: func(context.Context, string) ([][]byte, error) {
+			return [][]byte{[]byte("{}")}, nil
+		}}
+		if _, err := p.Verify(t.Context(), a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: Verify() = %v, want %q", script, err, want)
+		}
+	}
+}
