@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // File is the usual name of the file of a Store, in the user's data directory.
@@ -222,7 +223,8 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 		if err != nil {
 			return err
 		}
-		if err := atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
+		// The target of a link is replaced, not the link: the secrets stay where the user keeps them, such as on an encrypted disk.
+		if err := atomicfile.Write(projectfs.Real(s.path), append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
 			return err
 		}
 		for name := range c.leftovers {

@@ -35,6 +35,26 @@ func open(t *testing.T) *credentials.Store {
 	return credentials.Open(filepath.Join(t.TempDir(), "data", credentials.File))
 }
 
+// TestLink: a link in place of the file stays, and its target is written; if the target's directory is missing, nothing is.
+func TestLink(t *testing.T) {
+	t.Parallel()
+	kept, dir := filepath.Join(t.TempDir(), "kept"), t.TempDir()
+	path := filepath.Join(dir, credentials.File)
+	if err := os.Symlink(filepath.Join(kept, "secrets.json"), path); err != nil {
+		t.Fatal(err)
+	}
+	s := credentials.Open(path)
+	if err := s.Put(t.Context(), "provider/a", key("k")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Put() without the directory = %v, want %v", err, os.ErrNotExist)
+	}
+	if err := errors.Join(os.Mkdir(kept, 0o700), s.Put(t.Context(), "provider/a", key("k"))); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := credentials.Open(filepath.Join(kept, "secrets.json")).Get("provider/a"); err != nil || c.Key != "k" {
+		t.Errorf("the target of the link has %v, %v, want the key", c, err)
+	}
+}
+
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s := open(t)
