@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,8 +44,8 @@ func (c *chatgpt) browser(ctx context.Context, options sdk.Object, user sdk.Auth
 	ctx, cancel := context.WithTimeout(ctx, loginTime)
 	defer cancel()
 	redirect, err := oauth.Listen(ctx, c.redirect)
-	if err != nil {
-		return nil, err
+	if err != nil { // the port is fixed
+		return nil, fmt.Errorf("%w; end the other sign-in that uses the port, or choose the method with a code", err)
 	}
 	defer redirect.Close(ctx)
 	tokens, verifier := c.endpoint(options, user), rand.Text()+rand.Text() // 52 characters of the 43 to 128 of RFC 7636, section 4.1

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -270,6 +271,20 @@ func TestChatGPT(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) { testChatGPT(t, true) })
 	})
+}
+
+// Codex and another tenon listen at the same port. The error names another way.
+func TestChatGPTPortInUse(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := newChatGPT(nil, "https://p.example", "http://"+l.Addr().String()+"/auth/callback", "https://api.example")
+	if _, err := c.browser(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "choose the method with a code") {
+		t.Errorf("browser() = %v, want a remedy", err)
+	}
 }
 
 func testChatGPT(t *testing.T, device bool) {
