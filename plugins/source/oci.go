@@ -182,12 +182,9 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 	return path, err
 }
 
-// Push stores a plugin in a registry under the tag of the reference, and returns the reference with its digest. config describes it, content
+// Push stores a plugin in a registry under the tag of the reference, which must have one, and returns the reference with its digest. config describes it, content
 // are its files as .tar.gz.
 func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annotations map[string]string) (Ref, error) {
-	if r.Kind != OCI || r.Version == "" {
-		return r, fmt.Errorf("%w %q: expected oci://registry/repository:tag", ErrRef, r)
-	}
 	repo, release, err := f.registry(r)
 	if err != nil {
 		return r, err

@@ -129,8 +129,11 @@ func (g *group) pack(cmd *cobra.Command, args []string) error {
 
 func (g *group) push(cmd *cobra.Command, args []string) error {
 	r, err := source.Parse(args[0], "/", "/")
+	if err == nil && (r.Kind != source.OCI || r.Version == "") {
+		err = source.Invalid(args[0], errors.New("not a tag in an OCI registry"))
+	}
 	if err != nil {
-		return remedied(err)
+		return cli.UsageError("write oci://REGISTRY/REPOSITORY:TAG, then the directory", "%w", err)
 	}
 	p, content, err := packed(cmd.Context(), args[1:])
 	if err != nil {
