@@ -99,7 +99,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	switch {
 	case t.failed > 0:
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, tenon plugin test --update saves it")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, save it: tenon plugin sync-manifest updates plugin.json, tenon plugin test --update the turns")
 	case t.passed == 0:
 		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root, "tests"))
 	}
