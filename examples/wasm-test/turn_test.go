@@ -3,6 +3,7 @@
 package wasmtest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/builtin/agents"
@@ -106,15 +108,29 @@ func described(t *testing.T, runtime *wasm.Runtime, p *manifest.Package) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Name != p.Description.Name || d.Version != p.Description.Version || len(d.Hooks) != len(p.Description.Hooks) || len(d.Tools) != len(p.Description.Tools) {
-		t.Errorf("plugin.json says %+v, the module %+v", p.Description, d)
-	}
-	for i, hook := range d.Hooks {
-		said := p.Description.Hooks[i]
-		if hook.Point != said.Point || hook.OnError != said.OnError || hook.Priority != said.Priority || len(said.Reads) > 0 && !slices.Equal(hook.Reads, said.Reads) {
-			t.Errorf("plugin.json says %+v, the module %+v", said, hook)
+	said := p.Description
+	said.Runtime, said.Build = nil, nil
+	for _, hooks := range [][]sdk.HookDescription{said.Hooks, d.Hooks} {
+		for i := range hooks {
+			hooks[i].Name = cmp.Or(hooks[i].Name, hooks[i].Point)
 		}
 	}
+	if diff := gocmp.Diff(value(t, said), value(t, d)); diff != "" {
+		t.Errorf("plugin.json (-) says something else than the module (+):\n%s", diff)
+	}
+}
+
+// value returns a description as JSON has it.
+func value(t *testing.T, d sdk.Description) (v map[string]any) {
+	t.Helper()
+	raw, err := json.Marshal(d)
+	if err == nil {
+		err = json.Unmarshal(raw, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 // witness is a plugin that keeps what the model gets to see and has tools to call.

@@ -94,10 +94,14 @@ func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, 
 	}, nil
 }
 
-// Describe returns the description of a hook.
+// Describe returns the description of a hook. Hooks at points without a value have no fields.
 func Describe(h *sdk.Hook) sdk.HookDescription {
-	return sdk.HookDescription{
+	d := sdk.HookDescription{
 		Point: string(h.Point), Name: h.Name, Reads: h.Reads, Writes: h.Writes, Priority: h.Priority,
 		Before: h.Before, After: h.After, OnError: h.OnError, TimeoutMS: h.Timeout.Milliseconds(),
 	}
+	if info, ok := Of(d.Point); ok && info.NewValue == nil {
+		d.Reads, d.Writes = nil, nil
+	}
+	return d
 }

@@ -120,6 +120,9 @@ func TestDescribe(t *testing.T) {
 	if want := (sdk.HookDescription{Point: "tool.execute.before", Name: "wrap", Reads: []string{"/args"}, Writes: []string{""}, TimeoutMS: 3000}); cmp.Diff(want, d.Hooks[1]) != "" {
 		t.Errorf("hook: %s", cmp.Diff(want, d.Hooks[1]))
 	}
+	if gate := d.Hooks[2]; gate.Reads != nil || gate.Writes != nil {
+		t.Errorf("a gate reads %q and writes %q, want no fields: it has no value", gate.Reads, gate.Writes)
+	}
 	if d.Tools[0].Prepares || !d.Tools[1].Prepares || d.Tools[1].Permission != "edit" || d.Tools[1].TimeoutMS != 1000 {
 		t.Errorf("tools = %+v", d.Tools)
 	}
