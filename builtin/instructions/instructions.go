@@ -1,4 +1,4 @@
-// Package instructions is the plugin that adds AGENTS.md files, and the files listed under "instructions" in the
+// Package instructions is the plugin that adds AGENTS.md files, those of Claude Code, and the files listed under "instructions" in the
 // configuration, to the system prompt. They are text for the model; nothing in them is run.
 package instructions
 

@@ -2,7 +2,7 @@
 // sdk.Config, merges the layers and remembers where each value came from.
 //
 //	defaults ← user directory ← project files, outer first ← $TENON_CONFIG ← $TENON_CONFIG_CONTENT
-//	         ← other TENON_ variables ← flags
+//	         ← other TENON_ variables ← flags ← the administrator's file
 //
 // Layers merge deeply: an object merges key by key, anything else of a later layer replaces what an earlier one
 // said. Three things add up instead: instructions (each once), plugins (each path once; the last entry's

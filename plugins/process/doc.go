@@ -11,9 +11,8 @@
 // are not repeated. The next call restarts it, with growing delays and a limit.
 //
 // This package starts and stops the process (go-plugin waits for it without a limit), manages its process group, checks the handshake line
-// and logs its output. go-plugin attaches to a process that speaks gRPC, as to one that it did not start, and handles the connection. Its
-// broker is not used: it allows five seconds to connect, so every start would pay for a second TLS handshake, and every other language
-// would have to reimplement it. Instead, the plugin calls the host over a stream of the same connection.
+// and logs its output. go-plugin attaches to a process that speaks gRPC, as to one that it did not start, and handles the connection. The
+// plugin calls the host over a stream of the same connection.
 //
 // On Linux the process is confined to its grants; elsewhere it has all rights of the user. It receives neither the host's environment
 // nor its abilities.

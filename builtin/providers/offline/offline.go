@@ -5,7 +5,7 @@
 // Each answer depends only on the request: the same conversation gets the same answer in every
 // process.
 //
-//	Stream ── purpose ──► title.go       a title
+//	Stream ── purpose ──► offline.go     a title
 //	                 ├──► script.go      the reply for this position of the conversation
 //	                 └──► literal.go     the calls in the prompt, then their results
 package offline
