@@ -158,7 +158,11 @@ func (m *wired) reload(ctx context.Context) error {
 	for _, c := range append(set.In(plugins.StateRejected), set.In(plugins.StatePending)...) {
 		if err == nil && c.Item != nil && slices.Contains(m.Options.Plugins, c.From) {
 			if err = c.Err; err == nil {
-				err = fmt.Errorf("%s requests more than you approved: tenon plugin trust %s", c.Name, c.Argument())
+				problem := "requests more than you approved"
+				if c.Item.Decision.Previous == nil {
+					problem = "is not approved"
+				}
+				err = fmt.Errorf("%s %s: tenon plugin trust %s", c.Name, problem, c.Argument())
 			}
 		}
 	}

@@ -55,6 +55,21 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchUnapproved: the reload of a plugin that was never approved names this as the problem.
+func TestWatchUnapproved(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	p.output(t, 0, "plugin", "new", "w", "--carrier", "mcp", "--lang", "node")
+	c := converse(t, p.command("run", "--plugin", "./w", "--watch"))
+	defer c.end()
+	c.want("watching")
+	c.ask("hello")
+	c.want("continue: ")
+	must(t, os.WriteFile(filepath.Join(p.work, "w", "server.mjs"), []byte("// changed"), 0o644))
+	c.want("the old plugins stay loaded: w is not approved: tenon plugin trust ")
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
