@@ -120,6 +120,9 @@ func (c *code) compile(ctx context.Context, wasm []byte) error {
 	return nil
 }
 
+// commandHint is the remedy for a module that runs main and ends.
+const commandHint = "; it was built as a command, build it as a library (-buildmode=c-shared, -mexec-model=reactor)"
+
 // checkExports checks the exports that the ABI requires.
 func checkExports(m wazero.CompiledModule) error {
 	if m.ExportedMemories()[exportMemory] == nil {
@@ -142,7 +145,7 @@ func checkExports(m wazero.CompiledModule) error {
 		case f == nil:
 			hint := ""
 			if functions[exportStart] != nil {
-				hint = "; it was built as a command, build it as a library (-buildmode=c-shared, -mexec-model=reactor)"
+				hint = commandHint
 			}
 			return fmt.Errorf("%w: it does not export the function %s%s", ErrModule, want.name, hint)
 		case !slices.Equal(f.ParamTypes(), want.params) || !slices.Equal(f.ResultTypes(), want.results):

@@ -92,7 +92,11 @@ func (p *plugin) instantiate(ctx context.Context, code *code, session string) (i
 func (i *instance) checkABI(c *call) error {
 	result, err := i.module.ExportedFunction(exportABI).Call(c)
 	if err := c.failure(err); err != nil {
-		return fmt.Errorf("%s: %w", exportABI, err)
+		hint := ""
+		if i.module.ExportedFunction(exportStart) != nil { // Go exports all functions from a command, too
+			hint = commandHint
+		}
+		return fmt.Errorf("%s: %w%s", exportABI, err, hint)
 	}
 	if version := uint32(result[0]); version>>16 != abiMajor {
 		return fmt.Errorf("%w: it speaks version %d.%d of the ABI, this host %d", ErrModule, version>>16, version&0xffff, abiMajor)

@@ -34,6 +34,7 @@ func TestBadModules(t *testing.T) {
 		"wrongcall":      {wasm.ErrModule, "function tenon_call does not match the ABI"},
 		"noabi":          {wasm.ErrModule, "function tenon_abi"},
 		"command":        {wasm.ErrModule, "built as a command"},
+		"commandabi":     {wasm.ErrTrap, "; it was built as a command"},
 		"initialize":     {wasm.ErrModule, "function _initialize does not match"},
 		"abi2":           {wasm.ErrModule, "version 2.0 of the ABI"},
 		"import2":        {wasm.ErrModule, `"tenon_v2", which is version "2"`},
