@@ -441,14 +441,18 @@ func typed(in *host.PromptInput) string {
 	return in.Text
 }
 
-// nextMode switches to the next mode: ask, accept edits, plan.
+// nextMode switches to the next mode: ask, accept edits, plan. A session whose agent is that of plan mode counts as in this mode.
 func (m *model) nextMode() {
+	if m.agent == planAgent || m.agent == "" && m.main().Info.Agent == planAgent && !m.left {
+		m.mode = modePlan
+	}
 	m.mode = (m.mode + 1) % 3
 	if m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
 		m.mode = modeAsk
 	}
-	if m.mode != modePlan && m.main().Info.Agent == planAgent {
-		if m.left = true; m.agent == planAgent {
+	if m.mode != modePlan {
+		m.left = m.left || m.main().Info.Agent == planAgent
+		if m.agent == planAgent {
 			m.agent = ""
 		}
 	}

@@ -320,3 +320,22 @@ func TestEmptyShellLine(t *testing.T) {
 		t.Errorf("calls %v, files %v:\n%s", h.list, files, screen)
 	}
 }
+
+// The mode after the agent plan is to ask, also if the agent is that of a resumed session or the user's choice: never to accept edits.
+func TestModeAfterTheAgentPlan(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(m *model){
+		"session": func(m *model) { m.main().Info.Agent = planAgent },
+		"chosen":  func(m *model) { m.agent = planAgent },
+	} {
+		m, _ := testModel(t, 80, 24)
+		set(m)
+		m.nextMode()
+		if m.mode != modeAsk || m.agentName() != sdk.AgentBuild {
+			t.Errorf("%s: mode %v, agent %q", name, m.mode, m.agentName())
+		}
+		if m.nextMode(); m.mode != modeEdits {
+			t.Errorf("%s: then mode %v", name, m.mode)
+		}
+	}
+}
