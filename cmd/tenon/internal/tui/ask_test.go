@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,21 @@ func (m *model) request(r *sdk.PermissionRequest) {
 func (m *model) plain() string {
 	lines, _ := m.screen()
 	return terminal.StripSGR(strings.Join(lines, "\n"))
+}
+
+// The change looks the same while the user writes why not.
+func TestChangeWhileExplaining(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "edit", Patterns: []string{"a.go"}, Metadata: sdk.Object{"diff": "--- a.go\n+++ a.go\n@@ -1 +1 @@\n-\told\n+\tnew\n"}})
+	added := func() string {
+		lines, _ := m.screen()
+		return lines[slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "new") })]
+	}
+	before := added()
+	if m.press('m', "m"); !strings.Contains(m.plain(), "instead?") || added() != before {
+		t.Errorf("line %q, before %q:\n%s", added(), before, m.plain())
+	}
 }
 
 func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {

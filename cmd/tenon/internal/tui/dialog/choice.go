@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Ch
 	var q *Choice
 	explain := func() {
 		q.why = &Line{
-			Title: asked.Question, Lines: []string{strings.TrimRight(cmp.Or(asked.Diff, asked.Body), "\n")}, Label: "What should the model do instead?", Hint: "enter send · esc back",
+			Title: asked.Question, Label: "What should the model do instead?", Hint: "enter send · esc back",
 			Done: func(reason string) { send(Decision{Reply: sdk.ReplyReject, Message: reason}) },
 		}
 	}
@@ -147,6 +146,7 @@ func (q *Choice) Paste(text string) {
 // View implements Dialog.
 func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
 	if q.Explains() {
+		q.why.Lines = q.body(c.Theme, c.Width-4, false)
 		return q.why.View(c)
 	}
 	out, cut := q.head(c)
