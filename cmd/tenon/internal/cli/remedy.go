@@ -146,7 +146,8 @@ func (w *wording) turnRemedy(err error) *Failure {
 	case sdk.ErrorAborted:
 		return Fail(ExitInterrupted, errors.New("interrupted"), w.goOn+" where this stopped")
 	case sdk.ErrorProviderAuth:
-		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its environment variable, or provider.%s.options.apiKey in tenon.json; tenon models shows its source", te.Named.Data.ProviderID, te.Named.Data.ProviderID))
+		id := te.Named.Data.ProviderID
+		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its environment variable, provider.%s.options.apiKey in tenon.json, or the stored one, which tenon auth login %s replaces; tenon models shows its source", id, id, id))
 	case sdk.ErrorContextOverflow:
 		return Fail(ExitTurn, err, w.fresh+", or "+w.model+" with a larger context")
 	case sdk.ErrorStructuredOutput:
