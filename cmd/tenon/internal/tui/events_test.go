@@ -181,3 +181,26 @@ func TestUnknownSize(t *testing.T) {
 		t.Errorf("the screen has %d columns, %d lines", m.width, m.height)
 	}
 }
+
+// After a summary, the size of the conversation is unknown until the next answer.
+func TestContextAfterASummary(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	answer := func(id string, summary bool, completed sdk.Millis) {
+		m.Update(eventsMsg{{Properties: &sdk.MessageInfo{SessionID: "ses_1", Info: &sdk.AssistantMessage{
+			MessageHead: sdk.MessageHead{ID: id, SessionID: "ses_1"}, Summary: summary, Tokens: sdk.Tokens{Input: 4321}, Time: sdk.MessageTime{Completed: completed},
+		}}}})
+	}
+	shown := func() bool { return strings.Contains(m.plain(), "4.3k") }
+	answer("msg_1", false, 1)
+	answer("msg_2", true, 0)
+	if !shown() {
+		t.Error("no size during the summary")
+	}
+	if answer("msg_2", true, 2); shown() {
+		t.Error("the size before the summary is shown after it")
+	}
+	if answer("msg_3", false, 3); !shown() {
+		t.Error("no size after the next answer")
+	}
+}

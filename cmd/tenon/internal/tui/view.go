@@ -267,10 +267,10 @@ func (m *model) waitingLines() []string {
 	return out
 }
 
-// context returns the number of context tokens that the latest step used, and the model's limit; 0 if unknown.
+// context returns the number of context tokens that the latest step used, and the model's limit; 0 if unknown, as after a summary.
 func (m *model) context() (used, limit int64) {
 	last := m.main().Last
-	if last == nil {
+	if last == nil || m.main().Shrunk {
 		return 0, 0
 	}
 	return last.Tokens.Sum(), m.modelNamed(last.ProviderID + "/" + last.ModelID).Limit.Context

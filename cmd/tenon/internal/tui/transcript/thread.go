@@ -25,6 +25,7 @@ type Thread struct {
 	Begun  time.Time // start of the turn
 	Todos  []sdk.Todo
 	Last   *sdk.AssistantMessage // latest message with tokens
+	Shrunk bool                  // a summary has replaced the conversation since Last
 
 	look   *Look
 	byPart map[string]*item  // by item ID: the ID of the part, or for prompts of the message
@@ -83,7 +84,7 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 		t.Todos = h.Todos
 	}
 	if t.Last == before.Last {
-		t.Last = stored.Last
+		t.Last, t.Shrunk = stored.Last, stored.Shrunk
 	}
 	if t.answer == before.answer {
 		t.answer = stored.answer
@@ -169,8 +170,11 @@ func (t *Thread) Message(info sdk.Message) {
 		return
 	}
 	t.answer, t.answers[a.ID] = a.ID, a
-	if a.Tokens.Sum() > 0 && !a.Summary {
-		t.Last = a
+	switch {
+	case a.Summary:
+		t.Shrunk = t.Shrunk || a.Time.Completed > 0 && a.Error == nil
+	case a.Tokens.Sum() > 0:
+		t.Last, t.Shrunk = a, false
 	}
 }
 
