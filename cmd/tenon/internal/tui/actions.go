@@ -114,8 +114,14 @@ func (m *model) loadCommands() {
 	})
 }
 
+// loadFiles reloads the names of files, which any program may create or delete at any time.
 func (m *model) loadFiles() {
-	fetch(m, m.host.Files, func(list []string) { m.files = list })
+	fetch(m, m.host.Files, func(list []string) {
+		changed := !slices.Equal(m.files, list)
+		if m.files = list; changed && strings.Contains(m.input.Before(), "@") {
+			m.menu.update(m)
+		}
+	})
 }
 
 // waiting returns the waiting prompts of a busy session. In an idle one, the turn of the first prompt is about to begin.

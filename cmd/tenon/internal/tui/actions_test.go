@@ -466,7 +466,7 @@ func (a *answers) Agents() []sdk.Agent                             { return nil 
 func (a *answers) Models(context.Context) []host.ModelInfo         { return nil }
 func (a *answers) CommandInfos(context.Context) []host.CommandInfo { return nil }
 func (a *answers) Refresh(context.Context) ([]string, error)       { return a.approved, nil }
-func (a *answers) Files(context.Context) ([]string, error)         { return nil, nil }
+func (a *answers) Files(context.Context) ([]string, error)         { return a.files, nil }
 
 func (a *answers) Submit(_ context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
 	a.list = append(a.list, fmt.Sprintf("by %s: %s to %s with effort %s", in.Agent, in.Text, in.SessionID, in.Variant))

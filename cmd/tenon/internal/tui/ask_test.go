@@ -33,6 +33,7 @@ type answers struct {
 	approved []string
 	reload   func() error
 	try      func()
+	files    []string
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {

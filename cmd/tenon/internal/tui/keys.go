@@ -188,8 +188,11 @@ func (m *model) write(name, text string) {
 	}
 	m.history.Edited()
 	m.menu.update(m)
-	if m.input.Before() == "/" {
+	switch before := m.input.Before(); {
+	case before == "/":
 		m.loadCommands()
+	case text != "" && strings.HasSuffix(before, "@"):
+		m.loadFiles()
 	}
 }
 

@@ -280,6 +280,21 @@ func TestMenuQuotesNames(t *testing.T) {
 	}
 }
 
+// The menu after @ has the files that were created since the last turn.
+func TestMenuHasNewFiles(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.files, h.files = []string{"old.go"}, []string{"new.go", "old.go"}
+	load := m.startedBy(func() { m.write("@", "@") })
+	m.write("n", "n")
+	for _, msg := range messages(load) {
+		m.Update(msg)
+	}
+	if screen := m.plain(); !strings.Contains(screen, "new.go") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
 // A command of the program hides those of the same name, also those with the name of an alias: it is the one that runs.
 func TestHiddenCommandsAreNotListed(t *testing.T) {
 	t.Parallel()

@@ -199,6 +199,7 @@ func (m *model) update(msg tea.Msg) {
 	case tea.FocusMsg:
 		m.blurred = false
 		m.start(m.refresh())
+		m.loadBranch()
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
