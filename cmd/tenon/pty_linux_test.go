@@ -233,6 +233,24 @@ func TestTerminalStreamsAndAsks(t *testing.T) {
 	}
 }
 
+// tenon permission explain says that a stored approval answers, as it does in a run.
+func TestExplainNamesApprovals(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "touch one", "description": "make"}`), fakellm.Text("Done."))
+	p := newProcess(t, s.URL())
+	x := p.onTerminal(t, "run", "--title", "x", "make files")
+	x.expect("and say why: ")
+	x.enter("a\n")
+	x.expect("Done.")
+	x.code()
+	const answered = "together: ask; permanent approvals answer"
+	for command, want := range map[string]bool{"touch two": true, "touch two && rm two": false, "touch $X": false} {
+		if out, _ := p.output(t, 0, "permission", "explain", "bash "+command); strings.Contains(out, answered) != want {
+			t.Errorf("%s: %s", command, out)
+		}
+	}
+}
+
 func TestTerminalRejectEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	s := fakellm.New(t, fakellm.Call("bash", `{"command": "touch one", "description": "make"}`))

@@ -79,11 +79,18 @@ func (g *group) explainPermission(ctx context.Context, m *cli.Machine, args []st
 	}
 	approved := permission.Compile("", permission.ApprovedRules(approvals))
 	var b strings.Builder
+	together, answered := decided(rules, requests), true
 	for i := range requests {
-		explainRequest(&b, rules, approved, &requests[i])
+		r := &requests[i]
+		explainRequest(&b, rules, approved, r)
+		d := rules.DecideRequest(permission.RequestOf(r))
+		answered = answered && (d.Action == sdk.ActionAllow || !d.Final && !d.Implied && r.Verbatim == "" && approved.Approve(r))
 	}
-	fmt.Fprintf(&b, "together: %s\n", decided(rules, requests))
-	return g.Print(b.String())
+	fmt.Fprintf(&b, "together: %s", together)
+	if together == sdk.ActionAsk && answered {
+		b.WriteString("; permanent approvals answer, so tenon does not ask")
+	}
+	return g.Print(b.String() + "\n")
 }
 
 // explainRequest prints the matching rules for each pattern of a request.
