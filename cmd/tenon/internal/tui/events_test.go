@@ -204,3 +204,21 @@ func TestContextAfterASummary(t *testing.T) {
 		t.Error("no size after the next answer")
 	}
 }
+
+// The error of a turn that a refused call ended is on the card of the call only.
+func TestRefusalIsShownOnce(t *testing.T) {
+	t.Parallel()
+	const reason = "permission was rejected"
+	m, _ := testModel(t, 80, 24)
+	for _, p := range []any{
+		&sdk.MessageInfo{SessionID: "ses_1", Info: &sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: "msg_1", SessionID: "ses_1"}}},
+		&sdk.PartInfo{SessionID: "ses_1", Part: &sdk.ToolPart{PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1"}, Tool: "bash", State: sdk.ToolState{Status: sdk.ToolError, Error: reason}}},
+		&sdk.SessionErrorInfo{SessionID: "ses_1", Error: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: reason}}},
+		&sdk.SessionErrorInfo{SessionID: "ses_1", Error: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: "another"}}},
+	} {
+		m.Update(eventsMsg{{Properties: p}})
+	}
+	if screen := m.plain(); strings.Count(screen, reason) != 1 || !strings.Contains(screen, "error: another") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}

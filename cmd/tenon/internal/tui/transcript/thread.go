@@ -143,8 +143,14 @@ func entry[C content](t *Thread, id, message string, empty C) (*item, C) {
 	return i, have
 }
 
-// Failed shows the error of the latest answer, once.
+// Failed shows the error of the latest answer, once, unless the card of a call shows it.
 func (t *Thread) Failed(e *sdk.NamedError) {
+	if slices.ContainsFunc(t.List.Items, func(i *item) bool {
+		c, ok := i.content.(*call)
+		return ok && i.message == t.answer && c.part.State.Error == e.Error()
+	}) {
+		return
+	}
 	id := ""
 	if t.answer != "" {
 		id = t.answer + " error"
