@@ -43,7 +43,10 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 		return a.PrintJSON(r)
 	}
 	text := fmt.Sprintf("%s: %s %s", r.SessionID, view.Plural(len(r.Files), "file"), what)
-	if r.Messages > 0 {
+	switch {
+	case r.Messages == 0 && len(r.Files) == 0: // redo does not count the messages
+		text = fmt.Sprintf("%s: the messages %s", r.SessionID, what)
+	case r.Messages > 0:
 		text = fmt.Sprintf("%s: %s and %s %s", r.SessionID, view.Plural(r.Messages, "message"), view.Plural(len(r.Files), "file"), what)
 	}
 	if hint != "" {
