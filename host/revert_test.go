@@ -454,6 +454,26 @@ func TestUndoLimitsAreTold(t *testing.T) {
 	}
 }
 
+// If old states cannot be removed, changes can still be undone, and the log does not claim otherwise.
+func TestOldStatesCannotBeRemoved(t *testing.T) {
+	t.Parallel()
+	log := &records{}
+	k := newWork(t, func(o *host.Options) { o.Logger = log.logger() })
+	k.turn(k.session(), k.bash, func() {})
+	marks, err := filepath.Glob(filepath.Join(k.kit.dir, "snapshots", "*", "collected"))
+	if err != nil || len(marks) != 1 {
+		t.Fatalf("marks = %q, %v, want one", marks, err)
+	}
+	old := time.Now().Add(-48 * time.Hour)
+	if err := errors.Join(os.Remove(marks[0]), os.Mkdir(marks[0], 0o700), os.Chtimes(marks[0], old, old)); err != nil {
+		t.Fatal(err)
+	}
+	k.turn(k.session(), k.bash, func() {})
+	if !log.has("old file states cannot be removed") || log.has("cannot be undone") {
+		t.Errorf("the log = %q", log.all())
+	}
+}
+
 // A revert whose process died while this host ran is finished before anything else happens to the session.
 func TestRevertFinishedLate(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/filelock"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 )
 
 // Collect removes states older than Limits.KeepFor, at most once a day, and all but the latest when the store is larger than Limits.MaxBytes after
-// that. It reports whether it was time to.
+// that. It reports whether it was time to; if another process has the lock, it is time at the next call.
 func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	mark := filepath.Join(r.dir, collectMark)
 	info, err := os.Stat(mark)
@@ -26,7 +28,10 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	case errors.Is(err, os.ErrNotExist): // of a store that is new there is nothing to remove
 		return false, ignoreMissing(os.WriteFile(mark, nil, 0o600))
 	}
-	return true, r.exclusive(ctx, func() error { return r.collect(ctx, mark) })
+	if err = r.exclusive(ctx, func() error { return r.collect(ctx, mark) }); errors.Is(err, filelock.ErrLocked) {
+		return false, nil
+	}
+	return true, err
 }
 
 func (r *Repo) collect(ctx context.Context, mark string) error {

@@ -76,10 +76,11 @@ type Repo struct {
 	slow    atomic.Bool // Take takes too long here
 	packers sync.Pool   // of *zlib.Writer
 
-	mu    sync.Mutex // held while a state is taken
-	last  *node      // the latest state that is known; nil: none
-	saved time.Time  // when it was last written to the disk
-	since int        // files that were looked at since then
+	mu     sync.Mutex // held while a state is taken
+	locked bool       // another process had the lock for too long
+	last   *node      // the latest state that is known; nil: none
+	saved  time.Time  // when it was last written to the disk
+	since  int        // files that were looked at since then
 }
 
 // Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff.
@@ -165,18 +166,28 @@ func (r *Repo) run(ctx context.Context, in []byte, args ...string) ([]byte, erro
 	return out.Bytes(), nil
 }
 
-// lockWait is how long a call waits for another process that works on the store: as long as that may take a snapshot. Removing old states can
-// take longer.
-const lockWait = MaxTime
+const (
+	// lockWait is how long a call waits for another process that works on the store: as long as that may take a snapshot. Removing old states
+	// can take longer.
+	lockWait = MaxTime
+	// lockRetry is the same for the calls after one that waited in vain.
+	lockRetry = time.Second
+)
 
 // exclusive runs f while no other goroutine or process works on the store. Errors: filelock.ErrLocked.
 func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return filelock.Do(ctx, filepath.Join(r.dir, "lock"), lockWait, func() error {
+	wait := lockWait
+	if r.locked {
+		wait = lockRetry
+	}
+	err := filelock.Do(ctx, filepath.Join(r.dir, "lock"), wait, func() error {
 		if err := r.prepare(ctx); err != nil {
 			return err
 		}
 		return f()
 	})
+	r.locked = errors.Is(err, filelock.ErrLocked)
+	return err
 }

@@ -289,16 +289,30 @@ func TestLimits(t *testing.T) {
 		t.Parallel()
 		p := newProject(t)
 		p.take()
+		p.due()
+		p.age()
 		synctest.Test(t, func(t *testing.T) {
 			err := filelock.Do(t.Context(), filepath.Join(p.store(), "lock"), time.Hour, func() error {
-				_, err := p.Take(t.Context())
+				begun := time.Now()
+				for range 3 {
+					if _, err := p.Take(t.Context()); !errors.Is(err, filelock.ErrLocked) || errors.Is(err, snapshot.ErrOff) {
+						t.Errorf("Take() during a longer one = %v, want ErrLocked", err)
+					}
+				}
+				if waited := time.Since(begun); waited != 22*time.Second {
+					t.Errorf("three calls of Take() waited %s, want one long wait", waited)
+				}
+				_, err := p.Collect(t.Context())
 				return err
 			})
-			if !errors.Is(err, filelock.ErrLocked) || errors.Is(err, snapshot.ErrOff) {
-				t.Errorf("Take() during a longer one = %v, want ErrLocked", err)
+			if err != nil {
+				t.Errorf("Collect() while another process has the lock = %v", err)
 			}
 		})
 		p.take()
+		if due, err := p.Collect(t.Context()); !due || err != nil {
+			t.Errorf("Collect() after that = %t, %v, want that it is still due", due, err)
+		}
 	})
 	t.Run("size of all", func(t *testing.T) {
 		t.Parallel()

@@ -182,8 +182,10 @@ func (k *Session) store(ctx context.Context, w *window) error {
 		}
 		k.Conversation.AddPart(p)
 	}
-	_, err = repo.Collect(ctx)
-	return err
+	if _, err := repo.Collect(ctx); err != nil {
+		k.Files.warn("old file states cannot be removed", "err", err)
+	}
+	return nil
 }
 
 // changes returns the changes of a window, and the state after it if there is one before it.
