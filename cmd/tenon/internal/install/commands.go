@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -242,6 +243,9 @@ func (j *job) install(ctx context.Context, refs []string) (err error) {
 	var staged []*plugins.Installed
 	for _, ref := range refs {
 		s, err := j.installer.Stage(ctx, t, ref, nil)
+		if errors.Is(err, fs.ErrNotExist) && !source.IsRef(ref) {
+			return cli.UsageError("check the path; without a leading / it is relative to the current directory", "%w", err)
+		}
 		if err != nil {
 			return err
 		}
