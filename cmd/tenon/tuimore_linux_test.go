@@ -281,6 +281,18 @@ func TestTUISignals(t *testing.T) {
 	}
 }
 
+// SIGQUIT ends the terminal UI too: the terminal does not stay raw with the program's goroutines on it.
+func TestTUIQuitSignal(t *testing.T) {
+	t.Parallel()
+	x := newProcess(t, "http://127.0.0.1:1/v1").onTerminal(t, "tui")
+	x.expect("Ask anything")
+	must(t, x.cmd.Process.Signal(syscall.SIGQUIT))
+	x.expect("error: interrupted")
+	if code := x.code(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+}
+
 // Files of the command line are part of its prompt, or wait in the input for one.
 func TestTUIFilesOfTheCommandLine(t *testing.T) {
 	t.Parallel()

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -148,8 +150,12 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 		_, err := program.Run()
 		ended <- err
 	}()
+	dump := make(chan os.Signal, 1) // by default the process would end with its goroutines on a terminal that stays raw
+	signal.Notify(dump, syscall.SIGQUIT)
+	defer signal.Stop(dump)
 	over, quits := make(chan struct{}), false
 	for {
+		var sig os.Signal
 		select {
 		case err := <-ended:
 			if err == nil && quits {
@@ -158,19 +164,20 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 			return err
 		case <-over:
 			return cli.ErrHard
-		case sig := <-s.signals:
-			switch {
-			case sig == os.Interrupt: // ctrl+c is a key here; the signal is for the user's editor
-			case quits:
-				return cli.ErrHard
-			default:
-				quits = true
-				go func() { // ends with the editor and the program
-					m.editors.Wait()
-					time.AfterFunc(patience, func() { close(over) })
-					program.Send(then(m.quit))
-				}()
-			}
+		case sig = <-s.signals:
+		case sig = <-dump:
+		}
+		switch {
+		case sig == os.Interrupt: // ctrl+c is a key here; the signal is for the user's editor
+		case quits:
+			return cli.ErrHard
+		default:
+			quits = true
+			go func() { // ends with the editor and the program
+				m.editors.Wait()
+				time.AfterFunc(patience, func() { close(over) })
+				program.Send(then(m.quit))
+			}()
 		}
 	}
 }
