@@ -68,6 +68,9 @@ func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Con
 		out <- reverted
 		return stateDone, err
 	})
+	if te, ok := errors.AsType[*TurnError](err); ok && !errors.Is(err, errAborted) {
+		err = te.Err // no turn failed
+	}
 	select {
 	case reverted := <-out:
 		return reverted, err

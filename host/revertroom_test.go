@@ -62,6 +62,9 @@ func TestRevertDirectoryInTheWay(t *testing.T) {
 		if !errors.Is(err, snapshot.ErrChanged) || !strings.Contains(err.Error(), "f/mine/x, f/mine/y") {
 			t.Errorf("Revert() with force %t = %v, want ErrChanged and both files", force, err)
 		}
+		if errors.As(err, new(*host.TurnError)) { // its remedy is to continue the turn
+			t.Errorf("Revert() with force %t = %T, which is the error of a turn", force, err)
+		}
 		k.is("after the refusal", before)
 	}
 }
