@@ -434,7 +434,7 @@ func TestUndoLimitsAreTold(t *testing.T) {
 	log := &records{}
 	k := newWork(t, func(o *host.Options) { o.Logger = log.logger() })
 	k.write("large.bin", strings.Repeat("x", snapshot.MaxFile+1))
-	k.turn(k.session(), k.bash, func() {})
+	k.turn(k.session(), k.bash, func() { k.remove("large.bin") })
 	if !log.has("too large, too many or not readable") {
 		t.Errorf("the log says nothing of a large file: %q", log.all())
 	}

@@ -169,9 +169,11 @@ func (k *Session) store(ctx context.Context, w *window) error {
 		return err
 	}
 	if after != nil {
-		if len(after.LeftOut) > 0 {
+		leftOut := slices.Concat(w.tree.LeftOut, after.LeftOut) // the calls may have removed some
+		slices.Sort(leftOut)
+		if leftOut = slices.Compact(leftOut); len(leftOut) > 0 {
 			k.Files.warn("some files are too large, too many or not readable for snapshots; changes that commands make to them cannot be undone",
-				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
+				"files", len(leftOut), "first", leftOut[0].String())
 		}
 		live.ReplacePart(k.Conversation, w.message, func(p *sdk.StepFinishPart) bool { p.Snapshot = after.Hash; return true })
 	}
