@@ -254,7 +254,12 @@ func tempName(name string) string {
 	return filepath.Join(filepath.Dir(name), tempPrefix+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
 }
 
-// replaceFile writes a file so that after a crash it is the old one or the new one.
+// replaceFile writes a file so that after a crash it is the old one or the new one. Only one process at a time may write it: the temporary file of one
+// that was killed is removed.
 func replaceFile(name string, content []byte) error {
-	return atomicfile.Write(name, content, atomicfile.Options{Sync: true, MakeDirs: 0o700})
+	temp := name + ".new"
+	if err := ignoreMissing(os.Remove(temp)); err != nil {
+		return err
+	}
+	return atomicfile.Write(name, content, atomicfile.Options{Sync: true, MakeDirs: 0o700, Temp: filepath.Base(temp)})
 }

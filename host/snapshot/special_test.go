@@ -427,6 +427,36 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
+// The temporary file of a killed process is removed when the same file of the store is written next.
+func TestUnfinishedFilesOfTheStore(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.take()
+	pending := &snapshot.Pending{ID: "ses_1"}
+	if err := errors.Join(p.Begin(pending), p.End(pending.ID), os.Remove(filepath.Join(p.store(), "state"))); err != nil {
+		t.Fatal(err)
+	}
+	left := []string{filepath.Join(p.store(), "state.new"), filepath.Join(p.store(), "pending", "ses_1.json.new")}
+	for _, name := range left {
+		if err := os.WriteFile(name, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.open()
+	if list, err := p.Pending(); err != nil || len(list) != 0 {
+		t.Errorf("Pending() = %v, %v, want none", list, err)
+	}
+	p.take()
+	if err := p.Begin(pending); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range left {
+		if _, err := os.Lstat(name); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", filepath.Base(name), err)
+		}
+	}
+}
+
 // A project that took too long once is left alone for a day, except for single files.
 func TestSlowProject(t *testing.T) {
 	t.Parallel()
