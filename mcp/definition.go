@@ -98,8 +98,9 @@ func (t *Tool) usable() error {
 	if err != nil {
 		return err
 	}
-	if _, err = toolschema.Resolve(parameters); err == nil {
-		err = toolschema.CheckTypes(parameters)
+	schema, err := toolschema.Resolve(parameters)
+	if err == nil {
+		err = toolschema.CheckTypes(schema)
 	}
 	if err != nil {
 		return fmt.Errorf("its inputSchema is not valid: %w", err)

@@ -58,7 +58,11 @@ func TestCheckTypes(t *testing.T) {
 		`{"type":"str"}`: false, `{"properties":{"a":{"type":["string","any"]}}}`: false, `{"$defs":{"a":{"items":[{"type":"int"}]}}}`: false,
 		`{"anyOf":[{"type":"string"},{"not":{"type":"dict"}}]}`: false, `{"additionalProperties":{"type":"float"}}`: false,
 	} {
-		if err := toolschema.CheckTypes(json.RawMessage(text)); (err == nil) != good {
+		r, err := toolschema.Resolve(json.RawMessage(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := toolschema.CheckTypes(r); (err == nil) != good {
 			t.Errorf("%s: %v, want an error: %v", text, err, !good)
 		}
 	}
