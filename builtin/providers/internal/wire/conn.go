@@ -75,13 +75,7 @@ func Open(s Setup) (*Conn, error) {
 	if s.Frames == nil {
 		s.Frames = newEvents
 	}
-	all := map[string]string{}
-	for _, set := range []map[string]string{s.Headers, s.Info.Headers} {
-		for _, name := range slices.Sorted(maps.Keys(set)) { // of several spellings, the same one always holds
-			all[http.CanonicalHeaderKey(name)] = set[name]
-		}
-	}
-	s.Headers = all
+	s.Headers = headers(s.Headers, s.Info.Headers)
 	c := &Conn{
 		Setup: s, timeouts: s.Options.timeouts(), base: base, secrets: secretsOf(s.Info, base),
 		http: &http.Client{Transport: httpx.Proxied{Transport: s.Transport}, CheckRedirect: httpx.CheckRedirect(maxRedirects, "options.baseURL")},
@@ -234,12 +228,22 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 	if m := r.model; m != nil {
 		sets = append(sets, m.Model.Headers, copilotHeaders(&c.Info, m), m.Headers)
 	}
-	for _, set := range append(sets, r.Headers) { // each replaces headers of the ones before it
-		for _, name := range slices.Sorted(maps.Keys(set)) {
-			req.Header.Set(name, set[name])
-		}
+	for name, value := range headers(append(sets, r.Headers)...) {
+		req.Header.Set(name, value)
 	}
 	return req, nil
+}
+
+// headers joins sets of headers, of which each replaces headers of the ones before it. Of several spellings of a name in a set, the same one
+// always holds.
+func headers(sets ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, set := range sets {
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			all[http.CanonicalHeaderKey(name)] = set[name]
+		}
+	}
+	return all
 }
 
 // url returns the address of a path with an optional query, in addition to the query of the base URL.
