@@ -29,12 +29,14 @@ type rule struct {
 	roots      []string // names of the project's directory, to whose files the absolute pattern applies; nil for other patterns
 }
 
-// fileKeys are the permissions whose patterns are paths.
-var fileKeys = []string{"read", "edit", "list"}
+// NamesFiles reports whether the patterns of requests for the permission are paths, those of the project's files relative.
+func NamesFiles(permission string) bool {
+	return permission == "read" || permission == editKey || permission == "list"
+}
 
 // fits reports whether the rule is about a pattern. An absolute one is about files of the project, too, whose patterns are relative.
 func (r *rule) fits(permission, pattern string) bool {
-	return r.pattern.match(pattern) || r.roots != nil && slices.Contains(fileKeys, permission) && filepath.IsLocal(pattern) &&
+	return r.pattern.match(pattern) || r.roots != nil && NamesFiles(permission) && filepath.IsLocal(pattern) &&
 		slices.ContainsFunc(r.roots, func(root string) bool { return r.pattern.match(path.Join(root, pattern)) })
 }
 
@@ -42,7 +44,7 @@ func (r *rule) fits(permission, pattern string) bool {
 // project is relative.
 func (r *rule) request(permission, pattern string) string {
 	for _, root := range r.roots {
-		if rest, inside := strings.CutPrefix(pattern, root+"/"); inside && slices.Contains(fileKeys, permission) {
+		if rest, inside := strings.CutPrefix(pattern, root+"/"); inside && NamesFiles(permission) {
 			return rest
 		}
 	}

@@ -173,7 +173,7 @@ func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests [
 	key = permission.Key(key)
 	call := &sdk.ToolCall{Tool: key, Directory: w.Project.Directory, Worktree: w.Project.Worktree}
 	switch {
-	case text != "" && slices.Contains([]string{"read", "list", "edit", sdk.PermissionExternalDirectory}, key):
+	case text != "" && (permission.NamesFiles(key) || key == sdk.PermissionExternalDirectory):
 		requests, err = files.Requests(ctx, call, key, text)
 		if last := len(requests) - 1; key == sdk.PermissionExternalDirectory && last > 0 {
 			requests = requests[:last]
