@@ -135,6 +135,7 @@ func TestReadPlaces(t *testing.T) {
 		"deep":             {strings.Repeat(`{"children": [`, 20) + strings.Repeat("]}", 20), "children nest deeper than"},
 		"deeper":           {strings.Repeat(`{"children": [`, 10_000), "depth"},
 		"brackets":         {`{"future": ` + strings.Repeat("[", 1_000_000), "depth"},
+		"many values":      {`{"info": {"x": [` + strings.Repeat(`{"a":1},`, 1<<20) + `0]}}`, "more than 2097152 JSON values"},
 		"list for session": {"[]", "the file: unexpected array"},
 		"list for child":   {`{"children": [[]]}`, "children[0]: unexpected array"},
 		"text for list":    {`{"messages": "x"}`, "messages: unexpected string"},

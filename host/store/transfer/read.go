@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,6 +21,9 @@ func Read(r io.Reader) (*File, error) {
 	}
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("%w: larger than %d MB", ErrFile, MaxBytes>>20)
+	}
+	if value.Crowded(data, maxValues) {
+		return nil, fmt.Errorf("%w: more than %d JSON values; export the sessions of its subagents separately, or remove metadata of tool calls", ErrFile, maxValues)
 	}
 	var f *File
 	if err = syntax(data); err == nil {

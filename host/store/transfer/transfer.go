@@ -23,6 +23,9 @@ var ErrFile = errors.New("not an exported session")
 // MaxBytes is the maximum size of a file. Reading one takes a few times as much memory.
 const MaxBytes = 512 << 20
 
+// maxValues is the maximum number of JSON values in a file, those of about 100,000 parts: an empty object of 3 bytes takes up to 200 in memory.
+const maxValues = 1 << 21
+
 // maxDepth is the maximum nesting of the sessions of subagents.
 const maxDepth = 16
 
