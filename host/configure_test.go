@@ -44,14 +44,16 @@ func TestCommandErrors(t *testing.T) {
 	b := base(newModel(t))
 	b.commands = []sdk.Command{
 		{Name: "one", Template: "x"}, {Name: "lost", Template: "x", Agent: "missing"}, {Name: "odd", Template: "x", Model: "no/model"},
+		{Name: "much", Template: strings.Repeat("$1", 100)},
 	}
 	k := start(t, nil, b)
 	for name, pieces := range map[string][]string{
-		"two":  {`command "two"`, "one, lost, odd"},
+		"two":  {`command "two"`, "one, lost, odd, much"},
 		"lost": {`agent "missing"`, "build"},
 		"odd":  {`unknown provider "no"`, "test"},
+		"much": {"100 placeholders", "more than 32 MiB"},
 	} {
-		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: name})
+		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: name, Text: strings.Repeat("x", 400<<10)})
 		for _, piece := range pieces {
 			if err == nil || !strings.Contains(err.Error(), piece) {
 				t.Errorf("command %s: Prompt = %v, want %q in it", name, err, piece)

@@ -47,6 +47,9 @@ func (c *Command) shells() (out []*piece) {
 	return out
 }
 
+// maxFilled is the maximum size in bytes that the repeated arguments of a command may have in its prompt, more than any model reads.
+const maxFilled = 32 << 20
+
 // Expand finds a command by its name and fills its template. Without a name, the arguments are the prompt or, with shell, a shell command. The
 // templates of a plugin that renders its commands itself are only for display; Resolver.Parts calls it later.
 func Expand(ctx context.Context, set *generation.Set, name, arguments string, shell bool) (*Command, error) {
@@ -70,6 +73,10 @@ func Expand(ctx context.Context, set *generation.Set, name, arguments string, sh
 	c := Command{Command: list[i]}
 	if _, c.rendered = c.Owner.Value.(sdk.CommandRenderer); c.rendered {
 		return &c, nil
+	}
+	if n := len(placeholder().FindAllStringIndex(c.Template, -1)); n > 1 && n*len(arguments) > maxFilled {
+		return nil, fmt.Errorf("command %s: its template has %d placeholders, so arguments of %d bytes can make a prompt of more than %d MiB; pass shorter arguments, such as the name of a file",
+			c.Label(), n, len(arguments), maxFilled>>20)
 	}
 	c.pieces = fillTemplate(c.Template, arguments, c.Owner.Builtin())
 	return &c, nil
