@@ -26,6 +26,9 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 	if err != nil {
 		return err
 	}
+	if n := len(f.spans); n > 1 && len(doc.raw)+n*(len(in.NewString)-len(in.OldString)) > maxHashed {
+		return fmt.Errorf("replacing %d places makes %q larger than %d MB; use a program such as sed", n, c.name, maxHashed>>20)
+	}
 	replacements := make([]replacement, len(f.spans))
 	for i, s := range f.spans {
 		replacements[i] = replacement{s, in.NewString}
