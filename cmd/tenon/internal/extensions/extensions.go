@@ -73,6 +73,7 @@ type Candidate struct {
 	// decision is empty for what the user wrote: it needs no approval.
 	decision trust.Decision
 
+	named  string     // see pluginName
 	plugin sdk.Plugin // nil if nothing of it is run
 	key    string     // plugins with the same key are interchangeable
 	reused bool       // plugin is of an earlier set

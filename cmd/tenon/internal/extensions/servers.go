@@ -85,9 +85,9 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) {
 
 // server adds a server, unless an earlier one has its name, or one whose plugin would have the same name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
+	plugin := server.PluginName()
 	taken := func(c *Candidate) bool {
-		similar := !server.Disabled && (&mcp.Server{Name: c.Name}).PluginName() == server.PluginName()
-		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || similar)
+		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || !server.Disabled && c.pluginName() == plugin)
 	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
 		why := " has a server with the same name"
@@ -116,6 +116,14 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
 	if s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights}) {
 		s.addServer(c)
 	}
+}
+
+// pluginName returns the name of a server's plugin. It is kept, because each server is compared with all before it.
+func (c *Candidate) pluginName() string {
+	if c.named == "" {
+		c.named = (&mcp.Server{Name: c.Name}).PluginName()
+	}
+	return c.named
 }
 
 // serverFiles returns the files of the project that a server is started with, whether its command line names them as words of their
