@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -191,12 +192,16 @@ func (c *Conn) Cancel(id uint64) {
 	go func() { _ = c.Notify("cancel", map[string]uint64{"id": id}) }() // ends when it is written, or with Close
 }
 
-// Notify sends a notification.
+// Notify sends a notification. It returns ErrTooLong for one with more than 16 MiB, for which the other end would end the connection.
 func (c *Conn) Notify(method string, params any) error {
 	body, err := jsontext.Marshal(params)
-	if err == nil {
-		_, err = c.write(nil, &Message{Method: method, Params: body})
+	switch {
+	case err != nil:
+		return err
+	case len(body) > maxNotice:
+		return fmt.Errorf("%w: %s of %d bytes, at most %d MiB are passed on", ErrTooLong, method, len(body), maxNotice>>20)
 	}
+	_, err = c.write(nil, &Message{Method: method, Params: body})
 	return err
 }
 

@@ -21,7 +21,10 @@ const (
 )
 
 // MaxLine is the maximum size of a message, in bytes, without its newline: a body of 16 MiB, and room for what surrounds it.
-const MaxLine = 16<<20 + 64<<10
+const MaxLine = maxNotice + 64<<10
+
+// maxNotice is the maximum size of the parameters of a notification.
+const maxNotice = 16 << 20
 
 // shownBytes is how much of a bad message its error shows.
 const shownBytes = 80

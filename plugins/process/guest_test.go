@@ -195,6 +195,9 @@ func tools(host *sdk.Host) []sdk.Tool {
 			return "", ctx.Err()
 		}),
 		tool("steps", func(_ context.Context, call *sdk.ToolCall) (string, error) {
+			if strings.Contains(string(call.Args), "huge") {
+				call.Host.Progress("huge", sdk.Object{"x": strings.Repeat("x", sdkprocess.MaxMessage)})
+			}
 			for i := range 3 {
 				call.Host.Progress(fmt.Sprintf("step %d", i), sdk.Object{"n": i})
 			}

@@ -56,6 +56,8 @@ func (a *acme) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.
 				return err
 			}
 		}
+	case "huge":
+		return say(strings.Repeat("x", 16<<20))
 	case "endless":
 		for {
 			if err := say(strings.Repeat("more", 1000)); err != nil {

@@ -220,6 +220,12 @@ func testHugeMessages(t *testing.T, w wire) {
 	if !errors.Is(err, hooks.ErrNotCalled) || !strings.Contains(err.Error(), "at most 16 MiB are passed on") {
 		t.Errorf("error %.200v, want %v, which does not count against the plugin", err, hooks.ErrNotCalled)
 	}
+	if _, err := callTool(t, p, "steps", `{"huge":true}`, nil); err != nil && !strings.Contains(err.Error(), "larger than the 16 MiB") { // over gRPC, it is an error
+		t.Errorf("a huge progress: %.200v", err)
+	}
+	if _, _, err := ask(t.Context(), clientOf(t, p, "acme", "k"), "huge"); err == nil || strings.Contains(err.Error(), "ended") {
+		t.Errorf("a huge event of a model: %.200v, want an error of the call", err)
+	}
 	if _, err := callHook(t, p, "warm"); err != nil {
 		t.Error(err)
 	}
