@@ -164,6 +164,21 @@ func (f *hostile) bounds(t *testing.T) {
 	}
 }
 
+// TestManyEvents has answers of events that say nothing.
+func TestManyEvents(t *testing.T) {
+	t.Parallel()
+	f := hostileFormats()["chat"]
+	f.open = formats()["chat"]
+	for name, answer := range map[string]string{
+		"empty": strings.Repeat("data:\n\n", 1<<20),
+		"small": strings.Repeat("data: {}\n\n", 1<<21+1),
+	} {
+		if _, err := f.decode(t, f.text("a")+answer+f.end); !errors.Is(err, sdk.ErrAnswerLimit) {
+			t.Errorf("%s: error %.200v, want %v", name, err, sdk.ErrAnswerLimit)
+		}
+	}
+}
+
 // drip has servers that never end an event, and never fall silent.
 func (f *hostile) drip(t *testing.T) {
 	for name, c := range map[string]struct{ first, then string }{

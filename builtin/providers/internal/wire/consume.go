@@ -142,9 +142,11 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		case err != nil:
 			return fmt.Errorf("%w: %w", ErrCut, err)
 		}
-		ex.event()
 		if data = bytes.TrimSpace(data); len(data) == 0 {
-			continue
+			continue // like a comment
+		}
+		if ex.event(); ex.events > maxEvents {
+			return errEvents
 		}
 		if value.Crowded(data, maxElements) {
 			return errElements

@@ -25,6 +25,8 @@ const (
 	// maxElements is the maximum number of JSON values in one event: an empty object of 3 bytes takes up to 200 in memory. The tools that
 	// a server repeats have some thousand.
 	maxElements = 1 << 16
+	// maxEvents is the maximum number of events, several for each token of the longest answers.
+	maxEvents = 1 << 21
 )
 
 // eventFactor times the idle timeout is the maximum time until the next event: bytes that complete no event, such as comments,
@@ -38,6 +40,7 @@ const lingerTimeout = 2 * time.Second
 var (
 	errTooLong     = fmt.Errorf("%w: the server sent more than %d MiB", sdk.ErrAnswerLimit, maxAnswer>>20)
 	errEventTooBig = fmt.Errorf("%w: an event, or an answer that is not a stream, is too large", sdk.ErrAnswerLimit)
+	errEvents      = fmt.Errorf("%w: the server sent more than %d events", sdk.ErrAnswerLimit, maxEvents)
 	errElements    = fmt.Errorf("%w: an event, or an answer that is not a stream, has too many values", sdk.ErrAnswerLimit)
 )
 
@@ -70,6 +73,7 @@ type exchange struct {
 	latest   time.Time      // of the events; before the first, of begin
 	res      *http.Response // nil until begin
 	received int64
+	events   int
 	open     int64 // bytes since the latest event
 	maxOpen  int64
 	secrets  []string // must not appear in errors: the connection's, and the values of headers sent
@@ -89,7 +93,10 @@ func (ex *exchange) begin(res *http.Response, idle time.Duration) {
 }
 
 // event records a complete event.
-func (ex *exchange) event() { ex.open, ex.latest = 0, time.Now() }
+func (ex *exchange) event() {
+	ex.events++
+	ex.open, ex.latest = 0, time.Now()
+}
 
 // limit sets the maximum time without data from now on; 0 means no limit.
 func (ex *exchange) limit(idle time.Duration) {
