@@ -127,7 +127,7 @@ func (e *Engine) blame(h *pluginHook, err error, mute bool) {
 		reason = h.countFailure(err)
 	}
 	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)
-	if !mute {
+	if !mute && !(errors.Is(err, ErrInputSize) && h.oversized.Swap(true)) {
 		e.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: h.policyText(err)})
 	}
 	if reason == "" {

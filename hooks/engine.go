@@ -63,7 +63,8 @@ type pluginHook struct {
 	info   hookpoint.Info
 	plugin *pluginState
 
-	failures atomic.Int32 // in a row
+	failures  atomic.Int32 // in a row
+	oversized atomic.Bool  // the latest input was too large, and the user got a notice
 }
 
 // HookInfo describes a hook and its place in the order.
@@ -194,6 +195,10 @@ func (h *pluginHook) error(err error) *Error {
 // compiled, or the conversation is too large to be sent. The hook's OnError applies as for any failure, but the failure does not count towards
 // quarantine.
 var ErrNotCalled = errors.New("not called")
+
+// ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice until the hook can be called again: a
+// conversation stays large for many steps.
+var ErrInputSize = fmt.Errorf("%w", ErrNotCalled)
 
 // RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
 type RemoteReadier interface {

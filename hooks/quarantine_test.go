@@ -174,6 +174,27 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 	}
 }
 
+// A hook whose input is too large is reported once, and again after it was called.
+func TestInputTooLarge(t *testing.T) {
+	t.Parallel()
+	var small atomic.Bool
+	e, told := engine(t, plugin("reader", system(func(context.Context, *sdk.ChatSystemValue) error {
+		if small.Load() {
+			return nil
+		}
+		return fmt.Errorf("%w: 17 MiB", hooks.ErrInputSize)
+	})))
+	for i, size := range []bool{false, false, false, false, true, false, false} {
+		small.Store(size)
+		if _, err := fire(t, e, &hooks.Ledger{}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	if list := told.all(); len(list) != 2 || !strings.Contains(list[0].Message, "skipped: not called: 17 MiB") {
+		t.Errorf("notices %+v, want 2", list)
+	}
+}
+
 // A gate that is not ready yet denies, as one that fails.
 func TestNotReadyDenies(t *testing.T) {
 	t.Parallel()

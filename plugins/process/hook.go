@@ -25,7 +25,7 @@ const sendQueue = 64
 func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
 	request := hookRequest(call)
 	if err := guest.CheckSize("input of the hook", request); err != nil { // the process could not receive it, and would end
-		return nil, fmt.Errorf("%w: %w; let it read fewer fields", hooks.ErrNotCalled, err)
+		return nil, fmt.Errorf("%w: %w; let it read fewer fields", hooks.ErrInputSize, err)
 	}
 	in, err := s.instance(ctx)
 	if err != nil {
