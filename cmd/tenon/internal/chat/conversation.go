@@ -227,7 +227,7 @@ func (c *conversation) shell(ctx context.Context, line string) {
 		return
 	}
 	if m := c.turn(ctx, &host.PromptInput{Text: line, Shell: true, NoReply: true}); m != nil {
-		_, output, _ := strings.Cut(view.TypedText(m.Parts), "\n") // after the line with the command
+		_, output, _ := strings.Cut(view.PromptText(m.Parts), "\n") // after the line with the command
 		c.a.Say("%s", cmp.Or(strings.TrimRight(output, "\n"), "(no output)"))
 	}
 }

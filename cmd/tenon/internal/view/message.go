@@ -34,6 +34,17 @@ func Draft(parts sdk.Parts) string {
 	return TypedText(parts)
 }
 
+// PromptText is TypedText without the tags that mark the notes after the output of a shell command for the model.
+func PromptText(parts sdk.Parts) string {
+	text := TypedText(parts)
+	rest, noted := strings.CutSuffix(text, "\n</bash_metadata>")
+	i := strings.LastIndex(rest, "\n<bash_metadata>\n")
+	if !noted || i < 0 || Draft(parts) == text {
+		return text
+	}
+	return strings.TrimSuffix(rest[:i], "\n") + rest[i:][len("\n<bash_metadata>"):]
+}
+
 // ShowMessage writes a stored message. Paths below directory are shown relative to it. On a terminal, answers are rendered from Markdown.
 // If outputs is set, the output of a call follows it.
 func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string, outputs bool) {

@@ -22,3 +22,20 @@ func TestDraft(t *testing.T) {
 		}
 	}
 }
+
+// TestPromptText: only the tags after the output of a shell command are for the model; the output can have the same.
+func TestPromptText(t *testing.T) {
+	t.Parallel()
+	const tags = "\n<bash_metadata>\nexit status 3\n</bash_metadata>"
+	for text, want := range map[string]string{
+		"$ ls\na\n" + tags:       "$ ls\na\nexit status 3",
+		"$ ls\na" + tags:         "$ ls\na\nexit status 3",
+		"$ ls\n" + tags:          "$ ls\nexit status 3",
+		"$ ls\nx" + tags + "\ny": "$ ls\nx" + tags + "\ny",
+		"ls" + tags:              "ls" + tags,
+	} {
+		if got := PromptText(sdk.Parts{&sdk.TextPart{Text: text, Metadata: sdk.Object{"shell": "ls"}}}); got != want {
+			t.Errorf("PromptText(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

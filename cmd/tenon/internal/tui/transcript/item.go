@@ -95,16 +95,13 @@ func (p *prompt) shown() (text string, notes, files []string) {
 			notes = append(notes, "subtask for "+terminal.OneLine(p.Agent)+": "+view.Clip(terminal.OneLine(p.Prompt), 300))
 		}
 	}
-	return view.TypedText(p.parts), notes, files
+	return view.PromptText(p.parts), notes, files
 }
 
 func (p *prompt) render(i *item, width int) []string {
 	text, notes, _ := p.shown()
 	if text == "" && len(notes) == 0 {
 		return nil
-	}
-	if view.Draft(p.parts) != text { // a shell command and its output, with tags for the model
-		text = strings.NewReplacer("\n<bash_metadata>\n", "", "\n</bash_metadata>", "").Replace(text)
 	}
 	bar := draw.Paint(i.look.Theme.User, "┃") + " "
 	out := []string{""}
