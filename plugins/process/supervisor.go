@@ -34,7 +34,6 @@ type launch struct {
 	started chan struct{}           // closed when the start has ended
 	in      *instance               // read this and err after started
 	err     error
-	blamed  bool // a hook ran out of time meanwhile; guarded by supervisor.mu
 }
 
 var (
