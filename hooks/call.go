@@ -18,14 +18,13 @@ type task struct {
 	hook    *pluginHook
 	local   sdk.HookCall
 	remote  *sdk.RemoteCall // for a hook outside of the process, instead of local
-	before  int64           // failures of the plugin when the call began
 	dropped []string        // changes that a remote hook answered with outside of its fields
 }
 
 // newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
 // v is nil where the kind has none. The encoded input is kept for the next remote hook.
 func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
-	t := &task{hook: h, before: h.plugin.counted.Load()}
+	t := &task{hook: h}
 	if h.Handler != nil {
 		t.local = sdk.HookCall{Point: h.Point, Input: in}
 		if v != nil {
@@ -122,10 +121,10 @@ func (h *pluginHook) timeoutError(err error) error {
 }
 
 // blame counts a failure of the plugin, unless it could not be called, and notifies the user of the consequence, unless mute is set.
-func (e *Engine) blame(t *task, err error, mute bool) {
-	h, reason := t.hook, ""
+func (e *Engine) blame(h *pluginHook, err error, mute bool) {
+	reason := ""
 	if !errors.Is(err, ErrNotCalled) {
-		reason = h.countFailure(err, t.before)
+		reason = h.countFailure(err)
 	}
 	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)
 	if !mute && !(errors.Is(err, ErrInputSize) && h.oversized.Swap(true)) {

@@ -14,7 +14,6 @@ type pluginState struct {
 
 	hooks    []*pluginHook
 	failures atomic.Int32           // in a row, of all hooks
-	counted  atomic.Int64           // all failures
 	reason   atomic.Pointer[string] // why it is quarantined; nil when it is not
 }
 
@@ -39,13 +38,8 @@ func (h *pluginHook) clearFailures() {
 }
 
 // countFailure counts a failure for the hook, because another hook that works must not save one that always hangs, and for the plugin,
-// because each of its hooks may be called only once. Calls that ran next to one that failed do not count again: a process that is slow to start,
-// or crashes, fails all of them. before is the number of failures when the call began. If this failure quarantines the plugin, it returns the
-// reason.
-func (h *pluginHook) countFailure(err error, before int64) string {
-	if !h.plugin.counted.CompareAndSwap(before, before+1) {
-		return ""
-	}
+// because each of its hooks may be called only once. If this failure quarantines the plugin, it returns the reason.
+func (h *pluginHook) countFailure(err error) string {
 	n := max(h.failures.Add(1), h.plugin.failures.Add(1))
 	if n < maxFailures {
 		return ""

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -75,35 +74,6 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 	broken.Store(false)
 	if got, err := fire(t, e, nil); err != nil || len(got) != 1 {
 		t.Errorf("quarantined: %v, %v, want that the hook is not called, even if it would work", got, err)
-	}
-}
-
-// Calls that fail together are one failure.
-func TestParallelFailures(t *testing.T) {
-	t.Parallel()
-	var inside sync.WaitGroup
-	e, told := engine(t, plugin("slow", system(func(context.Context, *sdk.ChatSystemValue) error {
-		inside.Done()
-		inside.Wait() // until all calls of this round have begun
-		return errors.New("no luck")
-	})))
-	for round, calls := range []int{4, 2, 3} {
-		if got := e.Quarantined(); len(got) > 0 {
-			t.Fatalf("quarantined before round %d: %v", round, got)
-		}
-		inside.Add(calls)
-		var running sync.WaitGroup
-		for range calls {
-			running.Go(func() {
-				if _, err := fire(t, e, nil); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		running.Wait()
-	}
-	if len(e.Quarantined()) != 1 || len(told.all()) != 4+2+3+1 {
-		t.Errorf("quarantined %v, told %+v; want a notice of each failure and a quarantine after three", e.Quarantined(), told.all())
 	}
 }
 

@@ -39,7 +39,7 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 		took += time.Since(start)
 	}
 	if err != nil {
-		return w.fail(ctx, t, err, took)
+		return w.fail(ctx, h, err, took)
 	}
 	if len(entry.Changes) > 0 {
 		entry.Outcome = OutcomeChanged

@@ -73,7 +73,7 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 		return w.transform(ctx, h, t, &answer, took)
 	}
 	if err != nil {
-		return w.fail(ctx, t, err, took)
+		return w.fail(ctx, h, err, took)
 	}
 	h.clearFailures()
 	w.result.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.Name)
@@ -89,16 +89,16 @@ func (w *walk) abort(h *pluginHook, err error) bool {
 }
 
 // fail blames the plugin and applies the failure policy. It reports whether the walk continues.
-func (w *walk) fail(ctx context.Context, t *task, err error, took time.Duration) bool {
+func (w *walk) fail(ctx context.Context, h *pluginHook, err error, took time.Duration) bool {
 	if canceled := ctx.Err(); canceled != nil {
-		return w.abort(t.hook, canceled)
+		return w.abort(h, canceled)
 	}
-	w.engine.blame(t, err, false)
+	w.engine.blame(h, err, false)
 	outcome := OutcomeError
 	if errors.Is(err, ErrTimeout) {
 		outcome = OutcomeTimeout
 	}
-	return w.applyPolicy(t.hook, outcome, err, took)
+	return w.applyPolicy(h, outcome, err, took)
 }
 
 // applyPolicy applies the failure policy of the hook. It reports whether the walk continues.
