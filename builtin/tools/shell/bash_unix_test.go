@@ -73,8 +73,8 @@ func TestExecuteNeedsTheHost(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "")
-	result := f.run(t, map[string]any{"command": "echo before; sleep 1000; echo after", "timeout": 200})
-	if !strings.HasPrefix(result.Output, "before\n") || strings.Contains(result.Output, "after") || !strings.Contains(result.Output, "timeout of 200 ms") {
+	result := f.run(t, map[string]any{"command": "echo before; sleep 1000; echo after", "timeout": 2000})
+	if !strings.HasPrefix(result.Output, "before\n") || strings.Contains(result.Output, "after") || !strings.Contains(result.Output, "timeout of 2000 ms") {
 		t.Errorf("output %q", result.Output)
 	}
 }
