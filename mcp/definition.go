@@ -98,9 +98,8 @@ func (t *Tool) usable() error {
 	if err != nil {
 		return err
 	}
-	schema, err := toolschema.Resolve(parameters)
-	if err == nil {
-		err = toolschema.CheckTypes(schema)
+	if _, err = toolschema.Resolve(parameters); err == nil {
+		err = toolschema.CheckTypes(parameters)
 	}
 	if err != nil {
 		return fmt.Errorf("its inputSchema is not valid: %w", err)

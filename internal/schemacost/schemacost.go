@@ -51,9 +51,6 @@ type Schema struct {
 	root any // the schema as a value
 }
 
-// Value returns the schema as encoding/json decodes it. It must not be changed.
-func (s *Schema) Value() any { return s.root }
-
 // CheckSize returns ErrSize if the text of a schema should not be decoded.
 func CheckSize(text []byte) error {
 	if len(text) > maxBytes || jsontext.Deeper(text, maxNesting) {

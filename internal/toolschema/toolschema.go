@@ -35,7 +35,13 @@ func Resolve(text json.RawMessage) (*schemacost.Schema, error) {
 }
 
 // CheckTypes returns an error for a type that JSON does not have, such as "str": most model servers refuse every request with it.
-func CheckTypes(r *schemacost.Schema) error { return types(r.Value()) }
+func CheckTypes(text json.RawMessage) error {
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return err
+	}
+	return types(value)
+}
 
 // inside are the keywords whose value is a schema, or a list of schemas.
 var inside = []string{
