@@ -15,7 +15,7 @@ const maxLinks = 40
 // directory that the link leads to.
 func Real(path string) string {
 	sep := string(filepath.Separator)
-	volume := filepath.VolumeName(path)
+	volume := filepath.FromSlash(filepath.VolumeName(path)) // as in a cleaned path
 	current := volume + sep
 	todo := strings.Split(filepath.FromSlash(path[len(volume):]), sep)
 	links := 0
@@ -37,7 +37,7 @@ func Real(path string) string {
 		}
 		links++
 		if filepath.IsAbs(target) {
-			volume = filepath.VolumeName(target)
+			volume = filepath.FromSlash(filepath.VolumeName(target))
 			current, target = volume+sep, target[len(volume):]
 		}
 		todo = append(strings.Split(filepath.FromSlash(target), sep), todo...)
