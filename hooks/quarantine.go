@@ -25,7 +25,8 @@ func (m *pluginState) quarantined() string {
 	return ""
 }
 
-// clearFailures ends a row of failures, and of inputs that were too large. It writes only if there were any, so that concurrent calls of a healthy plugin share no written memory.
+// clearFailures ends a row of failures, and of inputs that were too large. It writes only if there were any, so that concurrent calls of a
+// healthy plugin share no written memory.
 func (h *pluginHook) clearFailures() {
 	for _, failures := range []*atomic.Int32{&h.failures, &h.plugin.failures} {
 		if failures.Load() != 0 {
