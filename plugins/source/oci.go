@@ -182,8 +182,8 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 	return path, err
 }
 
-// Push stores a plugin in a registry under the tag of the reference, which must have one, and returns the reference with its digest. config describes it, content
-// are its files as .tar.gz.
+// Push stores a plugin in a registry under the tag of the reference, which must have one, and returns the reference with its digest. config
+// describes it, content are its files as .tar.gz.
 func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annotations map[string]string) (Ref, error) {
 	repo, release, err := f.registry(r)
 	if err != nil {
