@@ -454,7 +454,7 @@ func TestUndoLimitsAreTold(t *testing.T) {
 	}
 }
 
-// If old states cannot be removed, changes can still be undone, and the log does not claim otherwise.
+// If old states cannot be removed, changes can still be undone, and the log does not claim otherwise. Later warnings are still logged.
 func TestOldStatesCannotBeRemoved(t *testing.T) {
 	t.Parallel()
 	log := &records{}
@@ -471,6 +471,11 @@ func TestOldStatesCannotBeRemoved(t *testing.T) {
 	k.turn(k.session(), k.bash, func() {})
 	if !log.has("old file states cannot be removed") || log.has("cannot be undone") {
 		t.Errorf("the log = %q", log.all())
+	}
+	k.write("large.bin", strings.Repeat("x", snapshot.MaxFile+1))
+	k.turn(k.session(), k.bash, func() {})
+	if !log.has("too large, too many or not readable") {
+		t.Errorf("after that warning, the log says nothing of a large file: %q", log.all())
 	}
 }
 

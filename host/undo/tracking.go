@@ -29,7 +29,7 @@ type Files struct {
 	once   sync.Once
 	repo   *snapshot.Repo
 	err    error
-	warned sync.Once
+	warned sync.Map // the messages that were logged
 }
 
 // open returns the store of the project's file states. Errors: snapshot.ErrOff.
@@ -56,9 +56,11 @@ func (f *Files) On() bool {
 	return err == nil
 }
 
-// warn logs, once, that something cannot be undone.
+// warn logs each message once.
 func (f *Files) warn(message string, args ...any) {
-	f.warned.Do(func() { f.Log.Warn(message, args...) })
+	if _, again := f.warned.LoadOrStore(message, true); !again {
+		f.Log.Warn(message, args...)
+	}
 }
 
 // Session records the changes that tool calls of a claimed session make to files, and reverts them. Calls that run at the same time share a
