@@ -145,14 +145,16 @@ const patience = 3 * time.Second
 // untilSignal runs the program until the user exits or a signal ends it. At the second signal, or if the terminal accepts no output (a broken
 // connection), it returns cli.ErrHard without waiting for the program. It waits for the user's editor, which may hold unsaved text.
 func (s *session) untilSignal(program *tea.Program, m *model) error {
+	dump := make(chan os.Signal, 1) // by default the process would end with its goroutines on a terminal that stays raw
+	if !signal.Ignored(syscall.SIGQUIT) {
+		signal.Notify(dump, syscall.SIGQUIT)
+	}
+	defer signal.Stop(dump)
 	ended := make(chan error, 1)
 	go func() { // ends with the program, or with the process
 		_, err := program.Run()
 		ended <- err
 	}()
-	dump := make(chan os.Signal, 1) // by default the process would end with its goroutines on a terminal that stays raw
-	signal.Notify(dump, syscall.SIGQUIT)
-	defer signal.Stop(dump)
 	over, quits := make(chan struct{}), false
 	for {
 		var sig os.Signal
