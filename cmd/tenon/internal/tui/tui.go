@@ -170,7 +170,7 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 		case sig = <-dump:
 		}
 		switch {
-		case sig == os.Interrupt: // ctrl+c is a key here; the signal is for the user's editor
+		case sig == os.Interrupt, sig == syscall.SIGQUIT && quits: // ctrl+c is a key here; the signals are for the user's editor
 		case quits:
 			return cli.ErrHard
 		default:
