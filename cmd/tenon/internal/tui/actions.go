@@ -180,15 +180,20 @@ func (m *model) agentName() string {
 	if m.mode == modePlan {
 		return planAgent
 	}
-	used := m.main().Info.Agent
+	used, standard := m.main().Info.Agent, m.host.Config().DefaultAgent
 	if m.leftPlan() {
 		used = ""
 	}
-	return cmp.Or(m.agent, used, m.host.Config().DefaultAgent, sdk.AgentBuild)
+	if m.left && standard == planAgent {
+		standard = ""
+	}
+	return cmp.Or(m.agent, used, standard, sdk.AgentBuild)
 }
 
-// leftPlan reports whether the user left plan mode while the session's agent is still the one of that mode.
-func (m *model) leftPlan() bool { return m.left && m.main().Info.Agent == planAgent }
+// leftPlan reports whether the user left plan mode while the session's agent, or the default one of a new session, is still the one of that mode.
+func (m *model) leftPlan() bool {
+	return m.left && cmp.Or(m.main().Info.Agent, m.host.Config().DefaultAgent) == planAgent
+}
 
 // planAgent is the agent of plan mode.
 const planAgent = "plan"
@@ -447,20 +452,15 @@ func typed(in *host.PromptInput) string {
 	return in.Text
 }
 
-// nextMode switches to the next mode: ask, accept edits, plan. A session whose agent is that of plan mode counts as in this mode.
+// nextMode switches to the next mode: ask, accept edits, plan. The agent of plan mode counts as this mode, whatever chose it.
 func (m *model) nextMode() {
-	if m.agent == planAgent || m.agent == "" && m.main().Info.Agent == planAgent && !m.left {
-		m.mode = modePlan
-	}
-	m.mode = (m.mode + 1) % 3
-	if m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
-		m.mode = modeAsk
-	}
-	if m.mode != modePlan {
-		m.left = m.left || m.main().Info.Agent == planAgent
+	if m.agentName() == planAgent {
+		m.mode, m.left = modeAsk, true
 		if m.agent == planAgent {
 			m.agent = ""
 		}
+	} else if m.mode++; m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
+		m.mode = modeAsk
 	}
 	m.acceptEdits()
 }

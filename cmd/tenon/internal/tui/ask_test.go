@@ -34,6 +34,7 @@ type answers struct {
 	reload   func() error
 	try      func()
 	files    []string
+	config   sdk.Config
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {
@@ -65,7 +66,7 @@ func (a *answers) SetTitle(_ context.Context, _, title string) error {
 	return nil
 }
 
-func (a *answers) Config() *sdk.Config { return &sdk.Config{} }
+func (a *answers) Config() *sdk.Config { return &a.config }
 
 // testModel returns a model with a session.
 func testModel(t *testing.T, width, height int) (*model, *answers) {

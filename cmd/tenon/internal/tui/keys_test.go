@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -336,18 +337,23 @@ func TestEmptyShellLine(t *testing.T) {
 	}
 }
 
-// The mode after the agent plan is to ask, also if the agent is that of a resumed session or the user's choice: never to accept edits.
+// The mode after the agent plan is to ask, also if the agent is that of a resumed session, the user's choice or the default one: never to accept edits.
 func TestModeAfterTheAgentPlan(t *testing.T) {
 	t.Parallel()
-	for name, set := range map[string]func(m *model){
-		"session": func(m *model) { m.main().Info.Agent = planAgent },
-		"chosen":  func(m *model) { m.agent = planAgent },
+	for name, set := range map[string]func(m *model, h *answers){
+		"session": func(m *model, _ *answers) { m.main().Info.Agent = planAgent },
+		"chosen":  func(m *model, _ *answers) { m.agent = planAgent },
+		"default": func(_ *model, h *answers) { h.config.DefaultAgent = planAgent },
+		"chosen again": func(m *model, _ *answers) {
+			m.main().Info.Agent, m.agent, m.left = planAgent, planAgent, true
+		},
 	} {
-		m, _ := testModel(t, 80, 24)
-		set(m)
+		m, h := testModel(t, 80, 24)
+		set(m, h)
 		m.nextMode()
-		if m.mode != modeAsk || m.agentName() != sdk.AgentBuild {
-			t.Errorf("%s: mode %v, agent %q", name, m.mode, m.agentName())
+		sent := cmp.Or(m.promptInput("", nil).Agent, m.main().Info.Agent, h.config.DefaultAgent, sdk.AgentBuild)
+		if m.mode != modeAsk || m.agentName() != sdk.AgentBuild || sent != sdk.AgentBuild {
+			t.Errorf("%s: mode %v, agent %q, the prompt goes to %q", name, m.mode, m.agentName(), sent)
 		}
 		if m.nextMode(); m.mode != modeEdits {
 			t.Errorf("%s: then mode %v", name, m.mode)
