@@ -114,12 +114,12 @@ func (m *model) loadCommands() {
 	})
 }
 
-// loadFiles reloads the names of files, which any program may create or delete at any time.
+// loadFiles reloads the names of files, which any program may create or delete at any time. A menu in which the user has moved stays as it is.
 func (m *model) loadFiles() {
 	fetch(m, m.host.Files, func(list []string) {
-		changed := !slices.Equal(m.files, list)
-		if m.files = list; changed && strings.Contains(m.input.Before(), "@") {
-			m.menu.update(m)
+		changed, n := !slices.Equal(m.files, list), &m.menu
+		if m.files = list; changed && n.at == 0 && n.before == m.input.Before() && strings.Contains(n.before, "@") {
+			n.update(m)
 		}
 	})
 }

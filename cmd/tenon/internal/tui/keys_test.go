@@ -296,6 +296,33 @@ func TestMenuHasNewFiles(t *testing.T) {
 	}
 }
 
+// New files neither move the user's choice in the menu nor open it for a prompt from the history.
+func TestNewFilesKeepTheMenu(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meanwhile func(m *model)
+		chosen    string
+	}{
+		"moved":    {func(m *model) { m.menuKey("down") }, "two.go"},
+		"recalled": {func(m *model) { m.input.Set("see @one.go") }, ""},
+	} {
+		m, h := testModel(t, 80, 24)
+		m.files, h.files = []string{"one.go", "two.go"}, []string{"new.go", "one.go", "two.go"}
+		load := m.startedBy(func() { m.write("@", "@") })
+		c.meanwhile(m)
+		for _, msg := range messages(load) {
+			m.Update(msg)
+		}
+		chosen := ""
+		if m.menu.open(m) {
+			chosen = m.menu.rows[m.menu.at].label
+		}
+		if chosen != c.chosen || !slices.Equal(m.files, h.files) {
+			t.Errorf("%s: the menu chooses %q, want %q; files %q", name, chosen, c.chosen, m.files)
+		}
+	}
+}
+
 // A command of the program hides those of the same name, also those with the name of an alias: it is the one that runs.
 func TestHiddenCommandsAreNotListed(t *testing.T) {
 	t.Parallel()
