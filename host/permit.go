@@ -43,7 +43,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if d.Action == sdk.ActionAllow {
 		return nil
 	}
-	alwaysAsk := d.Final || d.Implied || r.Verbatim != "" // stored approvals do not count
+	alwaysAsk := d.AlwaysAsks(&r)
 	if alwaysAsk {
 		r.Always = []string{}
 	} else if granted, err := h.approvals.Cover(ctx, &r); granted || err != nil {

@@ -105,6 +105,11 @@ type Decision struct {
 	by *rule // that decided, in its list; nil if none matched
 }
 
+// AlwaysAsks reports whether stored approvals do not answer the request that the decision is about, if it is to ask.
+func (d Decision) AlwaysAsks(r *sdk.PermissionRequest) bool {
+	return d.Final || d.Implied || r.Verbatim != ""
+}
+
 // Decide returns the decision about one pattern: a path, a command, a URL.
 func (r *Rules) Decide(permission, pattern string) Decision {
 	permission, pattern = normal(permission), normal(pattern)

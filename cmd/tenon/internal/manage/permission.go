@@ -84,7 +84,7 @@ func (g *group) explainPermission(ctx context.Context, m *cli.Machine, args []st
 		r := &requests[i]
 		explainRequest(&b, rules, approved, r)
 		d := rules.DecideRequest(permission.RequestOf(r))
-		answered = answered && (d.Action == sdk.ActionAllow || !d.Final && !d.Implied && r.Verbatim == "" && approved.Approve(r))
+		answered = answered && (d.Action == sdk.ActionAllow || !d.AlwaysAsks(r) && approved.Approve(r))
 	}
 	fmt.Fprintf(&b, "together: %s", together)
 	if together == sdk.ActionAsk && answered {
