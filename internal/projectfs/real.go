@@ -15,9 +15,10 @@ const maxLinks = 40
 // directory that the link leads to.
 func Real(path string) string {
 	sep := string(filepath.Separator)
-	volume := filepath.FromSlash(filepath.VolumeName(path)) // as in a cleaned path
+	path = filepath.FromSlash(path)
+	volume := filepath.VolumeName(path)
 	current := volume + sep
-	todo := strings.Split(filepath.FromSlash(path[len(volume):]), sep)
+	todo := strings.Split(path[len(volume):], sep)
 	links := 0
 	for len(todo) > 0 {
 		name := todo[0]
@@ -36,11 +37,12 @@ func Real(path string) string {
 			continue
 		}
 		links++
+		target = filepath.FromSlash(target)
 		if filepath.IsAbs(target) {
-			volume = filepath.FromSlash(filepath.VolumeName(target))
+			volume = filepath.VolumeName(target)
 			current, target = volume+sep, target[len(volume):]
 		}
-		todo = append(strings.Split(filepath.FromSlash(target), sep), todo...)
+		todo = append(strings.Split(target, sep), todo...)
 	}
 	return current
 }
