@@ -75,12 +75,13 @@ var programs = sync.OnceValue(func() map[string]program {
 	return out
 })
 
-var versioned = lazyregexp.New(`^(python3|pip3)\.\d+$`)
+// versioned matches names with a version, and those of the dynamic loader, which runs any program.
+var versioned = lazyregexp.New(`^(?:(python3|pip3)\.\d+|(ld)-(?:linux|musl)[\w.-]*)$`)
 
 // programOf returns what the table says about a command, and how many words name it; nil for a program that is not in the table. The error
 // says that nothing about it is harmless.
 func programOf(name string, words []word) (program, int, error) {
-	name = versioned().ReplaceAllString(name, "$1")
+	name = versioned().ReplaceAllString(name, "$1$2")
 	if programs()[name].has("builtin") {
 		return nil, 0, fmt.Errorf("the shell's own command %s", name)
 	}
