@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -210,7 +213,14 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 // update changes the file under its lock, and then removes the entries in the keyring that it no longer names. After an error of f the
 // file is unchanged.
 func (s *Store) update(ctx context.Context, f func(*content) error) error {
-	return filelock.Do(ctx, s.path+".lock", lockTimeout, func() error {
+	// The target of a link is locked and replaced, not the link: the secrets stay where the user keeps them, such as on an encrypted disk.
+	target := projectfs.Real(s.path)
+	if info, err := os.Lstat(s.path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if _, err := os.Stat(filepath.Dir(target)); err != nil { // of a disk that is not there now
+			return err
+		}
+	}
+	return filelock.Do(ctx, target+".lock", lockTimeout, func() error {
 		c, err := readFile(s.path)
 		if err != nil {
 			return err
@@ -223,8 +233,7 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 		if err != nil {
 			return err
 		}
-		// The target of a link is replaced, not the link: the secrets stay where the user keeps them, such as on an encrypted disk.
-		if err := atomicfile.Write(projectfs.Real(s.path), append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
+		if err := atomicfile.Write(target, append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
 			return err
 		}
 		for name := range c.leftovers {
@@ -251,7 +260,7 @@ func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(conte
 		return c, err
 	}
 	sum := sha256.Sum256([]byte(name))
-	err = filelock.Do(ctx, s.path+"."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
+	err = filelock.Do(ctx, projectfs.Real(s.path)+"."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
 		c, err = s.Get(name) // another process may have refreshed it
 		if err != nil || s.usable(c, rejected) {
 			return err

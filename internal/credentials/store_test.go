@@ -53,6 +53,20 @@ func TestLink(t *testing.T) {
 	if c, err := credentials.Open(filepath.Join(kept, "secrets.json")).Get("provider/a"); err != nil || c.Key != "k" {
 		t.Errorf("the target of the link has %v, %v, want the key", c, err)
 	}
+	other := credentials.Open(filepath.Join(t.TempDir(), credentials.File))
+	if err := os.Symlink(filepath.Join(kept, "secrets.json"), other.Path()); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Change(t.Context(), "provider/a", func(*credentials.Credential) { // holds the lock
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := other.Put(ctx, "provider/b", key("b")); !errors.Is(err, credentials.ErrLocked) {
+			t.Errorf("Put() through another link during a change = %v, want ErrLocked", err)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestStore(t *testing.T) {
