@@ -8,6 +8,7 @@ package sandbox
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,9 @@ type Path struct {
 	Access Access
 	Origin string
 }
+
+// skills is the directory of the user's skills in the configuration directory. Commands may read it.
+const skills = "skills"
 
 // Own is the origin of tenon's directories.
 const Own = "files of tenon"
@@ -64,7 +68,7 @@ func Find(o Options) ([]Path, error) {
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
-	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
+	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, skills)}, o.Skills...)...)
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
 		if o.Project.Home != "" && projectfs.Inside(dir, o.Project.Home) {
@@ -138,7 +142,7 @@ func (f *finder) lookup(name string) string {
 	return value
 }
 
-// own returns tenon's directories and files.
+// own returns tenon's directories and files, and where links in these directories lead.
 func (f *finder) own() []string {
 	var out []string
 	for _, path := range []string{f.Project.ConfigDir, f.Project.DataDir, f.Project.CacheDir, f.lookup("TENON_CONFIG"), f.lookup("TENON_DATA_DIR")} {
@@ -149,6 +153,14 @@ func (f *finder) own() []string {
 	for _, dir := range []string{".config", ".local/share", ".cache"} { // used without these variables
 		if f.Project.Home != "" {
 			out = append(out, filepath.Join(f.Project.Home, dir, "tenon"))
+		}
+	}
+	for _, dir := range slices.Clone(out) {
+		entries, _ := os.ReadDir(dir) // fails for a file and for a missing directory
+		for _, e := range entries {
+			if e.Type()&fs.ModeSymlink != 0 && e.Name() != skills {
+				out = append(out, projectfs.Real(filepath.Join(dir, e.Name())))
+			}
 		}
 	}
 	return out

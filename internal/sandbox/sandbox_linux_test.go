@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -35,19 +36,24 @@ func has(list []sandbox.Path, access sandbox.Access, path string) bool {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	home := newHome(t, "backup/.ssh/id", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a", "conf/deep/old/.netrc", "store/deep/app/.netrc")
+	for name, target := range map[string]string{"data/credentials.json": "../vault/keys", ".config/tenon/tenon.json": "../../dotfiles/tenon.json", ".config/tenon/skills": "../../skills"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700), os.Symlink(target, filepath.Join(home, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data", CacheDir: home + "/cache"}, Environ: []string{"XDG_CONFIG_HOME=" + home + "/conf/deep", "XDG_DATA_HOME=" + home + "/store/deep", "TENON_CONFIG=" + home + "/own.json"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
 		".ssh", ".aws", ".netrc", "backup/.ssh", ".config/old/.netrc", ".config/gh", "conf/deep/gh", "conf/deep/old/.netrc", "store/deep/keyrings", "store/deep/app/.netrc", ".local/share/keyrings", ".cargo/credentials.toml", ".bash_history",
-		"data", "cache", "own.json", ".config/tenon",
+		"data", "cache", "own.json", ".config/tenon", "vault/keys", "dotfiles/tenon.json",
 	} {
 		if !has(list, sandbox.Hide, filepath.Join(home, path)) {
 			t.Errorf("%s is not hidden", path)
 		}
 	}
-	for _, path := range []string{"notes", "src", ".config", ".config/old", "src/project/.npmrc"} {
+	for _, path := range []string{"notes", "src", ".config", ".config/old", "src/project/.npmrc", "skills"} {
 		if has(list, sandbox.Hide, filepath.Join(home, path)) {
 			t.Errorf("%s is hidden", path)
 		}
