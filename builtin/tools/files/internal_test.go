@@ -73,6 +73,19 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
+// TestOccurrencesTakeTheirSpace: replaceAll may have millions of places, and a slice that grows takes five times their space.
+func TestOccurrencesTakeTheirSpace(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, old string
+		want      int
+	}{{strings.Repeat("ab", 10_000), "b", 10_000}, {"aaa", "aa", 1}, {"b", "a", 0}} {
+		if got := occurrences(c.text, c.old); len(got) != c.want || cap(got) != c.want {
+			t.Errorf("%d places of %q in space for %d, want %d", len(got), c.old, cap(got), c.want)
+		}
+	}
+}
+
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

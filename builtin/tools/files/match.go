@@ -113,7 +113,7 @@ func (m *matching) blocks(at []int) (spans []span) {
 func exactly(m *matching) []span { return occurrences(m.text, m.old) }
 
 func occurrences(text, old string) []span {
-	var spans []span
+	spans := make([]span, 0, strings.Count(text, old)) // may be millions
 	for at := 0; ; {
 		i := strings.Index(text[at:], old)
 		if i < 0 {
