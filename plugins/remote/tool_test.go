@@ -3,30 +3,36 @@ package remote_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// mute answers every call with nothing, as a WASM guest may.
-type mute struct{ runner }
+// says answers every call with a text, or with nothing, as a WASM guest may.
+type says struct {
+	runner
+	text string
+}
 
-func (mute) Call(context.Context, *remote.Call) ([]byte, error) { return nil, nil }
+func (s says) Call(context.Context, *remote.Call) ([]byte, error) { return []byte(s.text), nil }
 
-// A tool that lists its permissions and answers nothing must not run without permission.
-func TestToolWithoutAnswer(t *testing.T) {
+// A tool that lists its permissions and answers nothing must not run without permission. Millions of values would take gigabytes.
+func TestBadAnswersOfTools(t *testing.T) {
 	t.Parallel()
 	d := sdk.Description{Name: "p", Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "do"}, Prepares: true}}}
-	b, err := remote.NewBase(&remote.Unit{Description: d}, sdk.CarrierWASM, mute{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tool := b.Tools()[0]
-	if requests, err := tool.(sdk.ToolPreparer).Prepare(t.Context(), &sdk.ToolCall{}); !errors.Is(err, sdk.ErrWire) {
-		t.Errorf("Prepare() = %v, %v, want an error", requests, err)
-	}
-	if result, err := tool.Execute(t.Context(), &sdk.ToolCall{}); !errors.Is(err, sdk.ErrWire) {
-		t.Errorf("Execute() = %v, %v, want an error", result, err)
+	for _, text := range []string{"", `{"metadata":{"a":[` + strings.Repeat("{},", 1<<20) + `{}]}}`} {
+		b, err := remote.NewBase(&remote.Unit{Description: d}, sdk.CarrierWASM, says{text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool := b.Tools()[0]
+		if requests, err := tool.(sdk.ToolPreparer).Prepare(t.Context(), &sdk.ToolCall{}); !errors.Is(err, sdk.ErrWire) {
+			t.Errorf("%.30q: Prepare() = %v, %v, want an error", text, requests, err)
+		}
+		if result, err := tool.Execute(t.Context(), &sdk.ToolCall{}); !errors.Is(err, sdk.ErrWire) {
+			t.Errorf("%.30q: Execute() = %.100v, %v, want an error", text, result, err)
+		}
 	}
 }
