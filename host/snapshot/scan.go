@@ -159,8 +159,9 @@ func (v *visit) files() error {
 		case err != nil:
 			return err
 		}
+		gone := e.Hash != "" && is != stamp{} && is.kind() == 0 // a pipe or a socket is in its place
 		e = v.file(e, is)
-		if e.Hash == "" && e.Stamp.kind() != 0 {
+		if gone || e.Hash == "" && e.Stamp.kind() != 0 {
 			v.leave(v.path + e.Name)
 		}
 		v.set(i, e)
