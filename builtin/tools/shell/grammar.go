@@ -39,7 +39,8 @@ var (
 	part     = lazyregexp.New(`^(?:([\w+.,:/@%^=!#\[\]*?{}~-]+)|\\([ -~])|'([^']*)'|"((?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?)")`)
 	escaped  = lazyregexp.New("\\\\([\"\\\\$`])") // within double quotes
 	tilde    = lazyregexp.New(`(?:^|[=:])~`)
-	bracket  = lazyregexp.New(`\x00[^/]*`) // a [ and the text after it, which counts as matching any text
+	joined   = lazyregexp.New(`[^\x00-\x7f]\\`) // in locales such as zh_CN.GBK, the last byte and the backslash may be one character
+	bracket  = lazyregexp.New(`\x00[^/]*`)      // a [ and the text after it, which counts as matching any text
 )
 
 // maxWords is the maximum number of words in a text. The time for judging them grows with its square.
@@ -49,6 +50,9 @@ const maxWords = 1000
 func parse(text string) (list []simple, err error) {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
 		return nil, fmt.Errorf("a control character or invalid UTF-8")
+	}
+	if joined().MatchString(text) {
+		return nil, fmt.Errorf("a backslash after a character other than ASCII")
 	}
 	var now simple
 	words := 0
