@@ -289,6 +289,9 @@ func TestMarks(t *testing.T) {
 		// A backslash before a bar is part of the table, not of code elsewhere.
 		"| a | b |\n|---|---|\n| `p\\|q` | **`r\\|s`** |": "a     │ b\n──────┼──────────\n`p|q` │ **`r|s`**",
 		"- grep `p\\|q`": "• grep `p\\|q`",
+		// The line below a table's head aligns the columns.
+		"left|right|middle|none\n:-|-:|:-:|-\na|1|m|z": "left │ right │ middle │ none\n─────┼───────┼────────┼─────\na    │     1 │   m    │ z",
+		"a|right\n-|-:\nb|日":                           "a │ right\n──┼──────\nb │    日",
 		// Markers below many quotes or lists are text.
 		strings.Repeat(">", 22) + " a": strings.Repeat("│ ", 20) + ">> a",
 		strings.Repeat("- ", 11) + "a": strings.Repeat("• ", 10) + "- a",

@@ -79,8 +79,11 @@ func (strikeParser) OnMatch(int) ast.Node { return &strike{} }
 // table is a table. Its children are the cells, row by row.
 type table struct {
 	ast.BaseBlock
-	columns int
+	columns []alignment
 }
+
+// alignment is the share of a cell's padding on its left, in halves: 0 for columns on the left, 1 for centered ones, 2 for those on the right.
+type alignment int
 
 var kindTable = ast.NewNodeKind("Table")
 
@@ -106,12 +109,12 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 	for i := 1; i < lines.Len(); i++ {
 		delimiters, head := lines.At(i), lines.At(i-1)
 		columns := delimited(delimiters.Value(source))
-		if columns == 0 || len(cells(head, source)) != columns {
+		if columns == nil || len(cells(head, source)) != len(columns) {
 			continue
 		}
 		// A table with more cells than bytes, or with rows that are far shorter than the names before each of their cells, would fill the memory.
 		rows, size := lines.Len()-i, lines.At(lines.Len()-1).Stop-head.Start
-		if rows*columns > size || rows*head.Len() > maxNames*size {
+		if rows*len(columns) > size || rows*head.Len() > maxNames*size {
 			break
 		}
 		t := &table{columns: columns}
@@ -172,18 +175,27 @@ func cells(line text.Segment, source []byte) []text.Segment {
 	return out
 }
 
-// delimited returns the number of columns that the line below the head of a table delimits, such as |:--|--:|; 0 for other lines.
-func delimited(line []byte) int {
+// delimited returns the columns that the line below the head of a table delimits, such as |:--|--:|; nil for other lines.
+func delimited(line []byte) []alignment {
 	line = bytes.TrimSpace(line)
 	if !bytes.ContainsAny(line, "|") && !bytes.HasPrefix(line, []byte(":")) && !bytes.HasSuffix(line, []byte(":")) {
-		return 0 // a heading's underline
+		return nil // a heading's underline
 	}
-	cells := bytes.Split(bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("|")), []byte("|")), []byte("|"))
-	for _, cell := range cells {
-		dashes := bytes.TrimSuffix(bytes.TrimPrefix(bytes.TrimSpace(cell), []byte(":")), []byte(":"))
+	var columns []alignment
+	for cell := range bytes.SplitSeq(bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("|")), []byte("|")), []byte("|")) {
+		cell, left := bytes.CutPrefix(bytes.TrimSpace(cell), []byte(":"))
+		dashes, right := bytes.CutSuffix(cell, []byte(":"))
 		if len(dashes) == 0 || len(bytes.Trim(dashes, "-")) > 0 {
-			return 0
+			return nil
 		}
+		var align alignment
+		if right {
+			align = 2
+			if left {
+				align = 1
+			}
+		}
+		columns = append(columns, align)
 	}
-	return len(cells)
+	return columns
 }

@@ -14,7 +14,7 @@ const (
 
 // table renders a table.
 func (r *renderer) table(t *table, width int) []string {
-	columns := t.columns
+	columns := len(t.columns)
 	var cells [][]span
 	natural := slices.Repeat([]int{1}, columns)
 	for c := t.FirstChild(); c != nil; c = c.NextSibling() {
@@ -32,14 +32,14 @@ func (r *renderer) table(t *table, width int) []string {
 	if widths == nil {
 		return r.records(cells, columns, width)
 	}
-	rows := r.tableRow(cells[:columns], widths)
+	rows := r.tableRow(cells[:columns], widths, t.columns)
 	var rules []string
 	for _, w := range widths {
 		rules = append(rules, strings.Repeat("─", w))
 	}
 	rows = append(rows, paint(r.style.Faint, strings.Join(rules, "─┼─")))
 	for row := range slices.Chunk(cells[columns:], columns) {
-		rows = append(rows, r.tableRow(row, widths)...)
+		rows = append(rows, r.tableRow(row, widths, t.columns)...)
 	}
 	return rows
 }
@@ -67,7 +67,7 @@ func shrunk(natural []int, width int) []int {
 }
 
 // tableRow renders a row of a table, whose cells may take several lines.
-func (r *renderer) tableRow(cells [][]span, widths []int) []string {
+func (r *renderer) tableRow(cells [][]span, widths []int, columns []alignment) []string {
 	var rows []string
 	bar, height := paint(r.style.Faint, " │ "), 1
 	wrapped := make([][]string, len(cells))
@@ -78,11 +78,15 @@ func (r *renderer) tableRow(cells [][]span, widths []int) []string {
 	for y := range height {
 		line := make([]string, len(cells))
 		for i, lines := range wrapped {
-			if y < len(lines) {
-				line[i] = lines[y]
+			padding := widths[i]
+			if y < len(lines) && lines[y] != "" {
+				padding -= columnsOf(lines[y])
+				left := max(0, padding) * int(columns[i]) / 2
+				line[i] = strings.Repeat(" ", left) + lines[y]
+				padding -= left
 			}
 			if i < len(cells)-1 {
-				line[i] += strings.Repeat(" ", max(0, widths[i]-columnsOf(line[i])))
+				line[i] += strings.Repeat(" ", max(0, padding))
 			}
 		}
 		rows = append(rows, strings.Join(line, bar))
