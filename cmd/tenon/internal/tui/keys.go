@@ -191,7 +191,7 @@ func (m *model) write(name, text string) {
 	switch before := m.input.Before(); {
 	case before == "/":
 		m.loadCommands()
-	case text != "" && strings.HasSuffix(before, "@"):
+	case text != "" && lastWord(before) == "@":
 		m.loadFiles()
 	}
 }

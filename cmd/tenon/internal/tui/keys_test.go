@@ -296,6 +296,26 @@ func TestMenuHasNewFiles(t *testing.T) {
 	}
 }
 
+// An @ inside a word, as in an address of e-mail, names no file.
+func TestOnlyMentionsReadTheFiles(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	h.files = []string{"new.go"}
+	for _, c := range []struct {
+		before string
+		reads  bool
+	}{{"", true}, {"see ", true}, {"me\n", true}, {"me", false}, {`"`, false}} {
+		m.files = nil
+		m.input.Set(c.before)
+		for _, msg := range messages(m.startedBy(func() { m.write("@", "@") })) {
+			m.Update(msg)
+		}
+		if (m.files != nil) != c.reads {
+			t.Errorf("%q, then @: the files are read: %v", c.before, !c.reads)
+		}
+	}
+}
+
 // New files neither move the user's choice in the menu nor open it for a prompt from the history.
 func TestNewFilesKeepTheMenu(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func (n *menu) update(m *model) {
 		return
 	}
 	*n = menu{before: before}
-	word := before[strings.LastIndexAny(before, " \t\n")+1:]
+	word := lastWord(before)
 	if i := strings.LastIndex(before, `@"`); i >= 0 && !strings.ContainsAny(before[i+2:], "\"\n") {
 		word = before[i:]
 	}
@@ -47,6 +47,9 @@ func (n *menu) update(m *model) {
 		n.rows, n.length = m.mentionRows(strings.TrimPrefix(word[1:], `"`)), len(word)
 	}
 }
+
+// lastWord returns the text behind the last blank.
+func lastWord(text string) string { return text[strings.LastIndexAny(text, " \t\n")+1:] }
 
 func (m *model) commandRows(pattern string) []menuRow {
 	list := m.commandList()
@@ -77,7 +80,7 @@ func (n *menu) offer(m *model, before string, words []string) {
 		return
 	}
 	rows := mapped(words, func(word *string) menuRow { return menuRow{insert: *word + " ", label: *word} })
-	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1, rows: rows}
+	*n = menu{before: before, length: len(lastWord(before)), rows: rows}
 	switch len(n.rows) {
 	case 0:
 		m.say("no suggestions")
