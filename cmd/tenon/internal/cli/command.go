@@ -148,13 +148,17 @@ func Group(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		return UnknownCommand(cmd, args[0])
+		err := UnknownCommand(cmd, args[0])
+		if cmd.Parent() == nil {
+			err.Fix += fmt.Sprintf("; to run it as a prompt: tenon run %q", args[0])
+		}
+		return err
 	}
 	cmd.SuggestionsMinimumDistance = 2
 }
 
 // UnknownCommand returns the error for a missing command below cmd, with a suggestion.
-func UnknownCommand(cmd *cobra.Command, name string) error {
+func UnknownCommand(cmd *cobra.Command, name string) *Failure {
 	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
 	near := within(cmd, name)
 	if len(near) == 0 && name != "" {
@@ -163,10 +167,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	if len(near) > 0 {
 		fix = fmt.Sprintf("did you mean %s? %s", strings.Join(near, " or "), fix)
 	}
-	if cmd.Parent() == nil {
-		fix += fmt.Sprintf("; to run it as a prompt: tenon run %q", name)
-	}
-	return UsageError(fix, "unknown command %q for %s", name, cmd.CommandPath())
+	return Fail(ExitUsage, fmt.Errorf("unknown command %q for %s", name, cmd.CommandPath()), fix)
 }
 
 // within returns the paths of the commands with this name in the groups of cmd.
