@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/chat"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -18,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // run runs the command line, prints its error, and returns the exit code. managed is the path of the administrator's configuration,
@@ -90,7 +92,15 @@ func rootCommand(a *cli.App) (*cobra.Command, error) {
 			return own
 		}
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // without details for programmers
-		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%s", problem)
+		fix := fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())
+		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			if near := nearest.Name(unknown.GetSpecifiedName(), names); near != "" {
+				fix = fmt.Sprintf("did you mean --%s? %s", near, fix)
+			}
+		}
+		return cli.UsageError(fix, "%s", problem)
 	})
 	err := a.AddCommands(root, manual, ownCommands(a), sessions.Commands(a), inspect.Commands(a), manage.Commands(a), install.Commands(a))
 	root.SetHelpCommand(helpCommand())

@@ -71,6 +71,7 @@ func libraries() map[string][]string {
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
 		"github.com/pelletier/go-toml/v2":                   {"plugins/manifest"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
+		"github.com/spf13/pflag":                            {"cmd/tenon"},
 		"charm.land/bubbletea/v2":                           {"cmd/tenon/internal/tui"},
 		"charm.land/log/v2":                                 {"cmd/tenon"},
 		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
