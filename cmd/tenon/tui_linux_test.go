@@ -294,15 +294,16 @@ func TestTUISessions(t *testing.T) {
 	x.leave()
 }
 
-// The session of a subagent can be entered.
+// The session of a subagent can be entered. Its tokens and cost count for the turn and the conversation.
 func TestTUISubagent(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
+	used := fakellm.Usage{Input: 1000, Output: 500}
 	s := fakellm.New(t,
-		fakellm.Call("task", `{"description": "look", "prompt": "look around", "subagent_type": "general"}`),
-		fakellm.Text("Deep answer.").Wait(hold), fakellm.Text("Top answer."))
+		fakellm.Call("task", `{"description": "look", "prompt": "look around", "subagent_type": "general"}`).Usage(used),
+		fakellm.Text("Deep answer.").Wait(hold).Usage(used), fakellm.Text("Top answer.").Usage(used))
 	p := newProcess(t, s.URL())
-	x := p.onScreen(t, 80, 24, "--title", "x")
+	x := p.onScreen(t, 100, 24, "--title", "x")
 	x.shows("Ask anything")
 	x.enter("go\r")
 	x.shows("ctrl+x ↓ opens its session") // also while it works
@@ -313,11 +314,21 @@ func TestTUISubagent(t *testing.T) {
 	close(hold)
 	x.shows("Top answer.")
 	x.idle()
+	x.shows("3.0k in, 1.5k out · $0.0060")
+	x.shows("(1%) · $0.0060")
 	x.enter("\x18\x1b[B") // ctrl+x down
 	x.shows("Deep answer.")
 	x.shows("subagent's session")
 	x.enter("\x18\x1b[A")
 	x.shows("Top answer.")
+	x.leave()
+	x = p.onScreen(t, 100, 24, "-c")
+	x.shows("(1%) · $0.0060")
+	x.enter("/status\r")
+	x.shows("3.0k in")
+	x.shows("with 1 subagent")
+	x.enter("q")
+	x.hides("with 1 subagent")
 	x.leave()
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -104,32 +103,18 @@ func (c *conversation) chooseAgent(_ context.Context, args string) error {
 func (c *conversation) cost(ctx context.Context, _ string) error {
 	var u inspect.Usage
 	u.Add(0, c.session.Tokens, c.session.Cost)
-	count, err := c.subagents(ctx, c.session.ID, &u)
+	list, err := frontend.Subagents(ctx, c.m, c.session.ID)
 	if err != nil {
 		return err
 	}
-	text := view.Usage(u.Tokens, u.Cost)
-	if count > 0 {
-		text += " (with " + view.Plural(count, "subagent") + ")"
-	}
-	return c.a.Print(text + "\n")
-}
-
-// subagents adds the usage of the sessions below a session, and returns their number.
-func (c *conversation) subagents(ctx context.Context, id string, u *inspect.Usage) (n int, err error) {
-	list, err := c.m.Store.Sessions(ctx, store.Query{ParentID: id, Archived: true, Limit: cli.MaxSessions})
-	if err = c.a.WithoutDamage(err); err != nil {
-		return 0, err
-	}
 	for i := range list {
 		u.Add(0, list[i].Tokens, list[i].Cost)
-		below, err := c.subagents(ctx, list[i].ID, u)
-		if err != nil {
-			return 0, err
-		}
-		n += 1 + below
 	}
-	return n, nil
+	text := view.Usage(u.Tokens, u.Cost)
+	if len(list) > 0 {
+		text += " (with " + view.Plural(len(list), "subagent") + ")"
+	}
+	return c.a.Print(text + "\n")
 }
 
 // hooks shows the hook calls of the last turn.

@@ -75,9 +75,10 @@ type Host interface {
 
 // History is the stored state of a session.
 type History struct {
-	Session  *sdk.Session
-	Messages []sdk.MessageWithParts
-	Todos    []sdk.Todo
+	Session   *sdk.Session
+	Messages  []sdk.MessageWithParts
+	Todos     []sdk.Todo
+	Subagents []sdk.Session
 }
 
 // Local is a Host in this process.
@@ -114,8 +115,25 @@ func (l Local) History(ctx context.Context, session string) (*History, error) {
 	if err = l.Workspace.App.WithoutDamage(err); err != nil {
 		return nil, err
 	}
-	h.Todos, err = l.Store.Todos(ctx, session)
+	if h.Todos, err = l.Store.Todos(ctx, session); err != nil {
+		return nil, err
+	}
+	h.Subagents, err = Subagents(ctx, l.Machine, session)
 	return h, err
+}
+
+// Subagents returns the sessions of the subagents below a session.
+func Subagents(ctx context.Context, m *cli.Machine, session string) (all []sdk.Session, err error) {
+	for i := 0; ; i++ {
+		list, err := m.Store.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: cli.MaxSessions})
+		if err = m.Workspace.App.WithoutDamage(err); err != nil {
+			return nil, err
+		}
+		if all = append(all, list...); i == len(all) {
+			return all, nil
+		}
+		session = all[i].ID
+	}
 }
 
 // Reload implements Host.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
@@ -80,6 +81,9 @@ func (m *model) status(p *sdk.SessionStatusInfo) {
 	t.Status = p.Status
 	switch {
 	case !was && t.Busy():
+		if t.Info.ID == m.root {
+			m.spent() // by turns that ended while another session was shown
+		}
 		if t.Begin(m.now()); !m.ticking {
 			m.tick()
 		}
@@ -91,7 +95,8 @@ func (m *model) status(p *sdk.SessionStatusInfo) {
 // turnEnded shows the figures of a turn, and announces the end of a long one.
 func (m *model) turnEnded(t *transcript.Thread) {
 	took := m.now().Sub(t.Begun)
-	t.End(took)
+	tokens, cost := m.spent()
+	t.End(took, tokens, cost)
 	m.loadBranch()
 	m.loadFiles()
 	if m.blurred || took >= longTurn {
@@ -187,14 +192,51 @@ func (m *model) asker() string {
 	if len(m.dialogs) > 0 || len(m.asks) == 0 {
 		return ""
 	}
-	t := m.threads[m.asks[0].session]
-	for t != nil && t.Info.ParentID != "" {
-		t = m.threads[t.Info.ParentID]
-	}
+	t := m.rootOf(m.asks[0].session)
 	if t == nil || t.Info.ID == m.root {
 		return ""
 	}
 	return terminal.OneLine(t.Info.Title)
+}
+
+// rootOf returns the session above all subagents, or nil if it is unknown.
+func (m *model) rootOf(session string) *transcript.Thread {
+	t := m.threads[session]
+	for t != nil && t.Info.ParentID != "" {
+		t = m.threads[t.Info.ParentID]
+	}
+	return t
+}
+
+// spent returns the tokens and cost of the conversation since its last call, with those of subagents.
+func (m *model) spent() (tokens sdk.Tokens, cost sdk.USD) {
+	for id, t := range m.threads {
+		if m.rootOf(id) == m.main() {
+			used, price := t.Spent()
+			tokens, cost = tokens.Add(used), cost+price
+		}
+	}
+	return tokens, cost
+}
+
+// usage returns the usage of the conversation since its beginning, with that of its subagents, and their number.
+func (m *model) usage() (u inspect.Usage, subagents int) {
+	u.Add(0, m.main().Info.Tokens, m.main().Info.Cost)
+	add := func(s *sdk.Session) {
+		u.Add(0, s.Tokens, s.Cost)
+		subagents++
+	}
+	for id, t := range m.threads {
+		if t != m.main() && m.rootOf(id) == m.main() {
+			add(&t.Info)
+		}
+	}
+	for i := range m.main().Subagents {
+		if s := &m.main().Subagents[i]; m.threads[s.ID] == nil {
+			add(s)
+		}
+	}
+	return u, subagents
 }
 
 func (m *model) answered(id string) {

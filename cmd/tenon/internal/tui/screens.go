@@ -82,11 +82,10 @@ func (m *model) statusScreen() dialog.Dialog {
 			row("context", view.Count(used)+" tokens")
 		}
 		out = append(out, "")
-		row("tokens", view.Usage(t.Info.Tokens, t.Info.Cost))
-		for _, id := range t.Children() {
-			if child := m.threads[id]; child != nil { // nil: not read yet
-				row("subagent", view.Usage(child.Info.Tokens, child.Info.Cost))
-			}
+		u, subagents := m.usage()
+		row("tokens", view.Usage(u.Tokens, u.Cost))
+		if subagents > 0 {
+			row("", "with "+view.Plural(subagents, "subagent"))
 		}
 		return out
 	}}

@@ -300,8 +300,8 @@ func (m *model) footer() string {
 	} else if used > 0 {
 		right = append(right, view.Count(used))
 	}
-	if cost := m.main().Info.Cost; cost > 0 {
-		right = append(right, view.Money(cost))
+	if u, _ := m.usage(); u.Cost > 0 {
+		right = append(right, view.Money(u.Cost))
 	}
 	if m.branch != "" {
 		right = append(right, m.branch)

@@ -27,13 +27,15 @@ type Thread struct {
 	Last   *sdk.AssistantMessage // latest message with tokens
 	Shrunk bool                  // a summary has replaced the conversation since Last
 
+	Subagents []sdk.Session // below the session when it was read
+
 	look   *Look
 	byPart map[string]*item  // by item ID: the ID of the part, or for prompts of the message
 	roles  map[string]string // by message ID
 	answer string            // ID of the model's message after the latest prompt
 	reads  int               // number of reads of the stored session
 
-	answers map[string]*sdk.AssistantMessage // the model's messages since Begun
+	answers map[string]*sdk.AssistantMessage // the model's messages since the last call of Spent
 
 	open bool // details are shown
 }
@@ -80,6 +82,7 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	if t.Info.Time.Updated <= h.Session.Time.Updated {
 		t.Info = *h.Session
 	}
+	t.Subagents = h.Subagents
 	if slices.Equal(t.Todos, before.Todos) {
 		t.Todos = h.Todos
 	}
@@ -252,24 +255,25 @@ func (t *Thread) RemoveMessage(id string) {
 	})
 }
 
-// End shows the figures of the finished turn.
-func (t *Thread) End(took time.Duration) {
-	var tokens sdk.Tokens
-	var cost sdk.USD
+// Spent returns the tokens and cost of the model's messages since its last call.
+func (t *Thread) Spent() (tokens sdk.Tokens, cost sdk.USD) {
 	for _, a := range t.answers {
 		tokens = tokens.Add(a.Tokens)
 		cost += a.Cost
 	}
+	clear(t.answers)
+	return tokens, cost
+}
+
+// End shows the figures of the finished turn.
+func (t *Thread) End(took time.Duration, tokens sdk.Tokens, cost sdk.USD) {
 	if tokens.Sum() > 0 && t.Last != nil {
 		entry(t, "", "", figures(terminal.OneLine(t.Last.Agent), terminal.OneLine(t.Last.ModelID), took, tokens, cost))
 	}
 }
 
 // Begin records the start of a turn.
-func (t *Thread) Begin(now time.Time) {
-	t.Begun, t.answer = now, ""
-	clear(t.answers)
-}
+func (t *Thread) Begin(now time.Time) { t.Begun, t.answer = now, "" }
 
 // calls returns the session's tool calls.
 func (t *Thread) calls() []*call {
