@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,22 +59,26 @@ func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Con
 	if r := h.runner(session); r != nil && r.inTurn() {
 		return nil, busy
 	}
-	out := make(chan *Reverted, 1) // the caller may have left
+	type outcome struct {
+		*Reverted
+		err error
+	}
+	out := make(chan outcome, 1) // the caller may have left
 	err := h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil {
 			return stateDone, busy
 		}
 		t.undo.WaitStored()
 		reverted, err := f(ctx, t)
-		out <- reverted
-		return stateDone, err
+		out <- outcome{reverted, err}
+		return stateDone, nil // no turn failed, so no event reports it
 	})
 	if te, ok := errors.AsType[*TurnError](err); ok && !errors.Is(err, errAborted) {
-		err = te.Err // no turn failed
+		err = te.Err
 	}
 	select {
-	case reverted := <-out:
-		return reverted, err
+	case done := <-out:
+		return done.Reverted, cmp.Or(err, done.err)
 	default:
 		return nil, err
 	}

@@ -51,8 +51,15 @@ func TestRevert(t *testing.T) {
 		}
 		k.is("after redo", want)
 	}
+	sub := k.Subscribe(64, false)
+	defer sub.Close()
 	if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id, Redo: true}); !errors.Is(err, host.ErrNothing) {
 		t.Errorf("third redo = %v, want ErrNothing", err)
+	}
+	for _, e := range untilIdle(t, sub) {
+		if e.Type == sdk.EventSessionError {
+			t.Errorf("an event reports a failed turn: %v", e.Properties)
+		}
 	}
 	k.revert(host.RevertOptions{SessionID: id})
 	k.revert(host.RevertOptions{SessionID: id})
