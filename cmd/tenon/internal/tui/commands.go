@@ -226,7 +226,11 @@ func (m *model) compact() {
 		m.say("the conversation is summarized after this step")
 	}
 	m.do(func(ctx context.Context) (then, error) {
-		return func() { m.load(session) }, m.host.Compact(ctx, session, name)
+		err := m.host.Compact(ctx, session, name)
+		if errors.As(err, new(*host.TurnError)) { // an event has shown the error
+			return m.note(m.o.remedy(err)), nil
+		}
+		return func() { m.load(session) }, err
 	})
 }
 

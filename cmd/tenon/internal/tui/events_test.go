@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -219,6 +221,23 @@ func TestRefusalIsShownOnce(t *testing.T) {
 		m.Update(eventsMsg{{Properties: p}})
 	}
 	if screen := m.plain(); strings.Count(screen, reason) != 1 || !strings.Contains(screen, "error: another") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
+func (a *answers) Compact(context.Context, string, string) error {
+	return &host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown}, Err: errors.New("the server refused")}
+}
+
+// An event shows the error of a failed summary in the session, so it is not repeated above the input.
+func TestFailedSummaryIsShownOnce(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.o.explain, m.o.remedy = error.Error, func(error) string { return "choose another model" }
+	for _, msg := range messages(m.startedBy(m.compact)) {
+		m.Update(msg)
+	}
+	if screen := m.plain(); strings.Contains(screen, "the server refused") || !strings.Contains(screen, "choose another model") {
 		t.Errorf("screen:\n%s", screen)
 	}
 }
