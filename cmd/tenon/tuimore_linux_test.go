@@ -89,13 +89,13 @@ func TestTUINotification(t *testing.T) {
 func TestTUIDetails(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
-	s := fakellm.New(t, fakellm.Reply{}.Reasoning("reasoning_content", "I **count**.").Wait(hold).Call("bash", `{"command": "seq 1 30; until [ -e go ]; do sleep 0.1; done", "description": "count"}`),
+	s := fakellm.New(t, fakellm.Reply{}.Reasoning("reasoning_content", strings.Repeat("I know. ", 20)+"I **count**.").Wait(hold).Call("bash", `{"command": "seq 1 30; until [ -e go ]; do sleep 0.1; done", "description": "count"}`),
 		fakellm.Text("Counted."))
 	p := newProcess(t, s.URL())
 	x := p.onScreen(t, 80, 50, "--title", "x", "--auto")
 	x.shows("Ask anything")
 	x.enter("go\r")
-	x.shows("thinking: I **count**.")
+	x.shows("I know. I **count**.") // the latest
 	close(hold)
 	x.shows("● bash")
 	if screen := x.shows("│ 30"); strings.Contains(screen, "│ 24") || !strings.Contains(screen, "│ 25") {

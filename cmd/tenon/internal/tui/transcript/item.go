@@ -206,15 +206,15 @@ func (t *text) render(i *item, width int) []string {
 	return append(t.blocks, placed(t.stream.Open())...) // overwrites the previous open block
 }
 
-// folded shows reasoning as one line.
+// folded shows reasoning as one line: its end while it streams, then its beginning. No column takes less than a byte.
 func (t *text) folded(k *draw.Theme, width int) []string {
-	text := terminal.OneLine(visible.Tail(t.source.String(), 400))
-	head := "thinking"
+	head := "thinking: "
+	text := terminal.OneLine(visible.Tail(t.source.String(), width-2*len(margin)-len(head)))
 	if t.ended {
-		head, text = "thought for "+view.Duration(t.took), terminal.OneLine(visible.Cut(t.source.String(), 400, ""))
+		head, text = "thought for "+view.Duration(t.took)+": ", terminal.OneLine(visible.Cut(t.source.String(), 400, ""))
 	}
 	if text == "" {
 		return nil
 	}
-	return []string{"", terminal.Fit(margin+draw.Paint(k.Faint, head+": "+text), width-len(margin))}
+	return []string{"", terminal.Fit(margin+draw.Paint(k.Faint, head+text), width-len(margin))}
 }
