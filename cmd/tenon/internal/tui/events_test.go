@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
@@ -199,8 +200,14 @@ func TestContextAfterASummary(t *testing.T) {
 	if !shown() {
 		t.Error("no size during the summary")
 	}
+	thread := m.main()
+	fill := thread.Read()
+	stored := &frontend.History{Session: &thread.Info, Messages: []sdk.MessageWithParts{{Info: thread.Last}}}
 	if answer("msg_2", true, 2); shown() {
 		t.Error("the size before the summary is shown after it")
+	}
+	if fill(stored); shown() {
+		t.Error("the size before the summary is shown after a read that began before the end of the summary")
 	}
 	if answer("msg_3", false, 3); !shown() {
 		t.Error("no size after the next answer")

@@ -86,7 +86,7 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	if slices.Equal(t.Todos, before.Todos) {
 		t.Todos = h.Todos
 	}
-	if t.Last == before.Last {
+	if t.Last == before.Last && t.Shrunk == before.Shrunk {
 		t.Last, t.Shrunk = stored.Last, stored.Shrunk
 	}
 	if t.answer == before.answer {
