@@ -86,7 +86,9 @@ func inventories() []*inventory {
 }
 
 func agents(ctx context.Context, m *cli.Machine) (list []item) {
+	configured := m.Config().Agent
 	for _, l := range m.AgentInfos(ctx) {
+		l.Permission = slices.Concat(l.Permission, configured[l.Name].Permission) // in the order in which they count
 		i := item{value: l, name: l.Name, column: l.Mode, from: sourceOf(l.Plugin, l.Origin), description: l.Description, text: l.Prompt}
 		if l.Configured && l.Plugin != "" {
 			i.from += ", changed by the configuration"
