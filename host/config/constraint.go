@@ -15,7 +15,7 @@ import (
 
 // Constrain checks the rules that the type of a value does not express, and returns the value in the form in which it is stored. An empty
 // message means that it is valid.
-func (*checker) Constrain(p place, value any) (kept any, message, remedy string) {
+func (c *checker) Constrain(p place, value any) (kept any, message, remedy string) {
 	schema := p.Schema
 	switch schema {
 	case "model", "small_model", "agent.*.model", "command.*.model":
@@ -38,6 +38,9 @@ func (*checker) Constrain(p place, value any) (kept any, message, remedy string)
 	}
 	if n, ok := value.(json.Number); ok && n[0] == '-' && message == "" && !mayBeNegative(schema) {
 		message = "want 0 or more, have " + visible.Cut(string(n), 40, "…")
+	}
+	if last := len(c.Report.Warnings) - 1; message != "" && last >= 0 && c.Report.Warnings[last].Key == p.Key {
+		message = c.Report.Warnings[last].Message + "; " + message // an unset variable
 	}
 	return value, message, remedy
 }

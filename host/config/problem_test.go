@@ -38,6 +38,7 @@ func TestProblems(t *testing.T) {
 		"huge number":              {`{"agent": {"a": {"temperature": 1e999}}}`, `1:18: agent.a.temperature: number out of range: 1e999`},
 		"negative price":           {`{"provider": {"p": {"models": {"m": {"cost": {"input": -2}}}}}}`, `1:47: provider.p.models.m.cost.input: want 0 or more, have -2`},
 		"model":                    {`{"model": "gpt"}`, `1:2: model: want provider/model, have "gpt"; write the provider's name first, such as "openai/gpt-5"`},
+		"model of no variable":     {`{"model": "{env:NO_SUCH}"}`, `1:2: model: environment variable "NO_SUCH" is not set, read as empty; want provider/model, have ""; write the provider's name first, such as "openai/gpt-5"`},
 		"model of agent":           {`{"agent": {"a": {"model": "/m"}}}`, `1:18: agent.a.model: want provider/model, have "/m"; write the provider's name first, such as "openai/gpt-5"`},
 		"log level":                {`{"logLevel": "wran"}`, `1:2: logLevel: want one of debug, info, warn, error, have "wran"; did you mean "warn"?`},
 		"mode":                     {`{"agent": {"a": {"mode": "main"}}}`, `1:18: agent.a.mode: want one of primary, subagent, all, have "main"`},

@@ -181,7 +181,7 @@ func stringSchema(key string) schema {
 	if known := choices(key); known != nil {
 		s["enum"] = known
 	}
-	if _, message, _ := (*checker)(nil).Constrain(place{Schema: key}, "x"); message != "" && s["enum"] == nil {
+	if _, message, _ := (&checker{Checker: checked.Checker{Report: &checked.Report{}}}).Constrain(place{Schema: key}, "x"); message != "" && s["enum"] == nil {
 		s["pattern"] = "^(.+/.+|\\{(env|file):.+\\})$"
 	}
 	return s
