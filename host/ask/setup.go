@@ -60,7 +60,11 @@ func OpenModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name stri
 	name = cmp.Or(name, fallback)
 	m, err := set.Models.Open(ctx, name, byRepository)
 	if err != nil && byAgent {
-		return nil, fmt.Errorf("agent %q (%s) names its model: %w", a.Name, cmp.Or(a.Origin, "of a plugin"), err)
+		origin := cmp.Or(a.Origin, "of a plugin")
+		if set.Config.Agent[a.Name].Model != "" {
+			origin = sdk.OriginConfiguration
+		}
+		return nil, fmt.Errorf("agent %q (%s) names its model: %w", a.Name, origin, err)
 	}
 	return m, err
 }
