@@ -109,6 +109,9 @@ func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sd
 		fmt.Fprintf(b, "  shown in full, because it contains %s%s\n", terminal.OneLine(r.Verbatim), why)
 	}
 	for _, i := range r.Implied {
+		if i.Permission == r.Permission && slices.Contains(r.Patterns, i.Pattern) {
+			continue // shown above
+		}
 		if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionDeny || d.Action == sdk.ActionAsk && (d.Rule.Pattern != "*" && !i.Maybe || d.Guarded != "")) {
 			b.WriteString(map[bool]string{false: "included: ", true: "possibly included, so tenon asks: "}[i.Maybe])
 			explainPattern(b, rules, approved, i.Permission, i.Pattern)
