@@ -164,11 +164,15 @@ func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newModel(t, say("ok"))
-			k := start(t, func(o *host.Options) { o.Project.Directory = dir }, base(m))
+			logs := &records{}
+			k := start(t, func(o *host.Options) { o.Project.Directory, o.Logger = dir, logs.logger() }, base(m))
 			c.in.SessionID = k.session()
 			_, err := k.Prompt(t.Context(), c.in)
 			if err == nil {
 				t.Fatal("the prompt was taken")
+			}
+			if logs.has("not found") {
+				t.Errorf("a file that is there was not found: %q", logs.all())
 			}
 			for _, piece := range c.want {
 				if !strings.Contains(err.Error(), piece) {

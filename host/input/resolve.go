@@ -176,7 +176,8 @@ func Mention(path string) string {
 	return ""
 }
 
-// mentioned returns the parts of one mention; nil if it names neither a file nor an agent.
+// mentioned returns the parts of one mention; nil if it names neither a file nor an agent, or a file that its author may not attach. The parts of
+// a file that cannot be attached are empty.
 func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
 	path := projectfs.Join(r.Project.Directory, projectfs.FromHome(r.Project.Home, name))
 	if _, err := r.files().Stat(path); err == nil {
@@ -188,7 +189,7 @@ func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 				return nil
 			}
 		}
-		return r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})
+		return append(sdk.Parts{}, r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})...)
 	}
 	if r.subagents == nil {
 		r.subagents = r.Generation.Subagents()
