@@ -63,8 +63,9 @@ func (c *checker) ruleList(p place, list *checked.Node) sdk.PermissionRules {
 	return rules
 }
 
-// permissions lists the permissions of tenon and its tools; tools of plugins and MCP servers have others. See docs/permissions.md.
-const permissions = "read glob grep list skill task todowrite todoread question tool_search edit bash webfetch sampling " +
+// permissions lists the permissions of tenon, of its tools, and of opencode's with similar names; tools of plugins and MCP servers have others.
+// See docs/permissions.md.
+const permissions = "read glob grep list skill task todowrite todoread question tool_search edit bash webfetch websearch sampling " +
 	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop + " " + sdk.PermissionUnconfined
 
 // warnPermission warns of rules for tools that change files, whose permission is edit, and of names that are probably misspelled. These are
