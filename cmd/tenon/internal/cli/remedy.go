@@ -94,7 +94,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 		{store.ErrFull, ExitStore, "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"},
 		{store.ErrReadOnly, ExitStore, "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"},
 		{store.ErrCorrupt, ExitStore, corrupt},
-		{store.ErrUnavailable, ExitStore, "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"},
+		{store.ErrUnavailable, ExitStore, "try again; if the store is locked, stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"},
 		{store.ErrNewer, ExitStore, "update tenon, or choose another data directory with --data-dir DIR"},
 		{trust.ErrLockFile, ExitStore, "correct the file as the error says, or move tenon.lock away and approve everything again"},
 		{store.ErrFenced, ExitStore, "another process has continued this session: work there, or " + w.fresh},

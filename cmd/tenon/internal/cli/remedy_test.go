@@ -58,7 +58,7 @@ func TestRemedyWording(t *testing.T) {
 		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "tenon session repair saves what can be read; or move the database away", "tenon session repair"},
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
 		"older":           {fmt.Errorf("%w: x: %w", store.ErrOlder, &store.OwnedError{PID: 7}), "wait for that process or stop it", "wait for that process or stop it"},
-		"locked":          {fmt.Errorf("x: %w", store.ErrUnavailable), "stop the process that holds the lock", "stop the process that holds the lock"},
+		"locked, removed": {fmt.Errorf("x: %w", store.ErrUnavailable), "try again; if the store is locked, stop the process", "try again; if the store is locked, stop the process"},
 		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, `tenon run -c "continue" continues; answer [m]`, `send "continue" to continue; answer [m]`},
 	} {
 		t.Run(name, func(t *testing.T) {
