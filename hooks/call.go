@@ -120,6 +120,13 @@ func (h *pluginHook) timeoutError(err error) error {
 	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
 }
 
+// RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
+type RemoteReadier interface {
+	// Ready returns an error while calls cannot be answered yet, else nil. The error wraps ErrNotCalled if that is not the plugin's fault.
+	// It is called when a call ran out of time, from any goroutine, and must return immediately.
+	Ready() error
+}
+
 // blame counts a failure of the plugin, unless it could not be called, and notifies the user of the consequence, unless mute is set.
 func (e *Engine) blame(h *pluginHook, err error, mute bool) {
 	reason := ""

@@ -47,7 +47,7 @@ func withDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 	})
 	runtime.Gosched()
 	select {
-	case r := <-done: // as most calls, which need no timer
+	case r := <-done: // usually: no timer is needed
 		return r.value, r.err
 	default:
 	}

@@ -104,7 +104,7 @@ func New(o Options) (*Engine, error) {
 				names[i] = h.plugin.Name
 			}
 			first := waiting[0]
-			problem := fmt.Errorf("before and after contradict each other, of some of %s", strings.Join(names, ", "))
+			problem := fmt.Errorf("contradictory before and after among the plugins %s", strings.Join(names, ", "))
 			if slices.ContainsFunc(waiting, func(h *pluginHook) bool { return h.plugin.Required }) {
 				problems = append(problems, first.error(problem))
 				return
@@ -116,7 +116,7 @@ func New(o Options) (*Engine, error) {
 	}
 	for name := range o.Overrides {
 		if e.plugins[name] == nil {
-			e.o.Logger.Warn("hook override names no plugin", "plugin", name)
+			e.o.Logger.Warn("hook override for an unknown plugin", "plugin", name)
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -133,14 +133,14 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 		return []error{errors.New("plugin without a name")}
 	}
 	if e.plugins[p.Name] != nil {
-		return []error{fmt.Errorf("plugin %q: listed twice", p.Name)}
+		return []error{fmt.Errorf("duplicate plugin %q", p.Name)}
 	}
-	m := &pluginState{Plugin: p}
+	state := &pluginState{Plugin: p}
 	if quarantined := e.o.Quarantined[p.Name]; quarantined != "" {
-		m.reason.Store(&quarantined)
+		state.reason.Store(&quarantined)
 	}
-	e.plugins[p.Name] = m
-	hooks, problems := bind(m, p.Hooks, override, e.o.Failures[p.Name])
+	e.plugins[p.Name] = state
+	hooks, problems := bind(state, p.Hooks, override, e.o.Failures[p.Name])
 	if override.Disable {
 		return problems
 	}
@@ -189,20 +189,4 @@ func (h *pluginHook) label() string { return hookpoint.Label(h.Point, h.Name) }
 
 func (h *pluginHook) error(err error) *Error {
 	return &Error{Plugin: h.plugin.Name, Hook: h.label(), Err: err}
-}
-
-// ErrNotCalled is wrapped by the error of a hook that cannot be called for a reason that is not its plugin's fault: its module is still being
-// compiled, or the conversation is too large to be sent. The hook's OnError applies as for any failure, but the failure does not count towards
-// quarantine.
-var ErrNotCalled = errors.New("not called")
-
-// ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice until the hook can be called again: a
-// conversation stays large for many steps.
-var ErrInputSize = fmt.Errorf("%w", ErrNotCalled)
-
-// RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
-type RemoteReadier interface {
-	// Ready returns an error while calls cannot be answered yet, else nil. The error wraps ErrNotCalled if that is not the plugin's fault.
-	// It is called when a call ran out of time, from any goroutine, and must return immediately.
-	Ready() error
 }

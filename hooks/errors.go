@@ -17,6 +17,15 @@ var (
 	ErrQuarantined = errors.New("quarantined")
 )
 
+// ErrNotCalled is wrapped by the error of a hook that cannot be called for a reason that is not its plugin's fault: its module is still being
+// compiled, or the conversation is too large to be sent. The hook's OnError applies as for any failure, but the failure does not count towards
+// quarantine.
+var ErrNotCalled = errors.New("not called")
+
+// ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice until the hook can be called again: a
+// conversation stays large for many steps.
+var ErrInputSize = fmt.Errorf("%w", ErrNotCalled)
+
 // Error is an error of a hook.
 type Error struct {
 	Plugin string

@@ -72,11 +72,29 @@ type Ledger struct {
 	entries []Entry
 }
 
+// Add appends an entry.
+func (l *Ledger) Add(e *Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = append(l.entries, *e)
+}
+
 // Entries returns a copy of the entries in the order the calls ended.
 func (l *Ledger) Entries() []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.entries)
+}
+
+// firing returns the number of the next firing; 0 for a nil ledger.
+func (l *Ledger) firing() int {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.firings++
+	return l.firings
 }
 
 // Conflicts finds the values that several plugins changed in one firing: at the same pointer, or one under
@@ -127,23 +145,6 @@ func outermost(changed map[string]bool, pointer string) string {
 		}
 	}
 	return pointer
-}
-
-func (l *Ledger) firing() int {
-	if l == nil {
-		return 0
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.firings++
-	return l.firings
-}
-
-// Add appends an entry.
-func (l *Ledger) Add(e *Entry) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.entries = append(l.entries, *e)
 }
 
 // Hash returns the hash of a JSON text in the ledger, or "" for nil.

@@ -18,7 +18,7 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 		if o.Point == p && o.push(in) {
 			e.o.Notice(sdk.PluginNotice{
 				Plugin: o.plugin.Name, Hook: o.label(),
-				Message: fmt.Sprintf("too slow: %d events wait, newer ones are dropped", maxQueue),
+				Message: fmt.Sprintf("too slow: %d events are waiting; newer ones are dropped", maxQueue),
 			})
 		}
 	}
@@ -112,5 +112,5 @@ func (o *observer) close(ctx context.Context) error {
 	if o.done == nil {
 		return nil
 	}
-	return o.error(fmt.Errorf("left behind with %d events unhandled: %w", 1+len(o.queue), ctx.Err()))
+	return o.error(fmt.Errorf("%d events were not handled: %w", 1+len(o.queue), ctx.Err()))
 }

@@ -13,18 +13,18 @@ import (
 )
 
 // bind checks the hooks of a plugin and applies the user's override and the defaults.
-func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride, failures map[string]int) ([]*pluginHook, []error) {
+func bind(p *pluginState, list []sdk.Hook, override sdk.HookOverride, failures map[string]int) ([]*pluginHook, []error) {
 	var hooks []*pluginHook
-	problems := []error{checkOverride(m.Name, list, override)}
+	problems := []error{checkOverride(p.Name, list, override)}
 	names := map[string]bool{}
 	for i, hook := range list {
-		h, err := bindHook(m, hook, override)
+		h, err := bindHook(p, hook, override)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("plugin %q: hook %d: %w", m.Name, i+1, err))
+			problems = append(problems, fmt.Errorf("plugin %q: hook %d: %w", p.Name, i+1, err))
 			continue
 		}
 		if names[h.label()] {
-			problems = append(problems, fmt.Errorf("plugin %q: two hooks named %s; give each a Name", m.Name, h.label()))
+			problems = append(problems, fmt.Errorf("plugin %q: two hooks named %s; give each a Name", p.Name, h.label()))
 			continue
 		}
 		names[h.label()] = true
@@ -34,22 +34,22 @@ func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride, failures m
 	return hooks, problems
 }
 
-func bindHook(m *pluginState, hook sdk.Hook, override sdk.HookOverride) (*pluginHook, error) {
+func bindHook(p *pluginState, hook sdk.Hook, override sdk.HookOverride) (*pluginHook, error) {
 	info, ok := hookpoint.Of(string(hook.Point))
 	if !ok {
 		return nil, fmt.Errorf("unknown point %q", hook.Point)
 	}
 	hook.Point = info.Point
 	hook.Name = cmp.Or(hook.Name, string(info.Point))
-	h := &pluginHook{Hook: hook, info: info, plugin: m}
+	h := &pluginHook{Hook: hook, info: info, plugin: p}
 	if err := h.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", h.label(), err)
 	}
-	if slices.Contains(hook.Before, m.Name) || slices.Contains(hook.After, m.Name) {
+	if slices.Contains(hook.Before, p.Name) || slices.Contains(hook.After, p.Name) {
 		return nil, fmt.Errorf("%s: before or after names its own plugin", h.label())
 	}
 	h.override(override)
-	m.hooks = append(m.hooks, h)
+	p.hooks = append(p.hooks, h)
 	return h, nil
 }
 
@@ -109,9 +109,9 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
 	return fmt.Errorf("hook override of plugin %q: %s", plugin, problem)
 }
 
-// sortHooks brings the hooks of one point, given in configuration order, into the order they are called
-// in: by priority; within one priority as Before and After demand; else as they are configured. It repeatedly takes the first hook that no other
-// hook has to precede. If there is none, it takes the first, and calls warn with the hooks whose demands contradict each other, or wait for those.
+// sortHooks returns the hooks of one point in the order they are called: by priority, then as Before and After demand, then as configured. It
+// repeatedly takes the first hook that no other one has to precede. If there is none, it takes the first one and calls warn with the hooks that
+// contradict each other, or wait for those that do.
 func sortHooks(hooks []*pluginHook, warn func(waiting []*pluginHook)) []*pluginHook {
 	waiting := slices.Clone(hooks)
 	slices.SortStableFunc(waiting, func(a, b *pluginHook) int { return cmp.Compare(a.Priority, b.Priority) })

@@ -127,7 +127,7 @@ func TestCycle(t *testing.T) {
 			var first []string
 			for _, n := range told.all() {
 				first = append(first, n.Plugin)
-				if !strings.Contains(n.Message, "contradict each other") {
+				if !strings.Contains(n.Message, "contradictory before and after") {
 					t.Errorf("notice %q does not say what is wrong", n.Message)
 				}
 			}
@@ -162,7 +162,7 @@ func TestNewRefuses(t *testing.T) {
 		want      []string
 	}{
 		"no name":               {[]hooks.Plugin{plugin("")}, nil, []string{"without a name"}},
-		"listed twice":          {[]hooks.Plugin{plugin("p"), plugin("p")}, nil, []string{`"p": listed twice`}},
+		"listed twice":          {[]hooks.Plugin{plugin("p"), plugin("p")}, nil, []string{`duplicate plugin "p"`}},
 		"unknown point":         {with(func(h *sdk.Hook) { h.Point = "chat.nonsense" }), nil, []string{`"p": hook 1`, `unknown point "chat.nonsense"`}},
 		"no handler":            {with(func(h *sdk.Hook) { h.Handler = nil }), nil, []string{"chat.system.transform", "exactly one of Handler and Remote"}},
 		"two handlers":          {with(func(h *sdk.Hook) { h.Remote = remoteFunc(nil) }), nil, []string{"exactly one of Handler and Remote"}},
@@ -174,11 +174,11 @@ func TestNewRefuses(t *testing.T) {
 		"bad field":             {with(func(h *sdk.Hook) { h.Writes = []string{"system"} }), nil, []string{`"system" is not a JSON pointer`}},
 		"two of one name":       {[]hooks.Plugin{plugin("p", appends("a"), appends("b"))}, nil, []string{"two hooks named chat.system.transform"}},
 		"itself":                {with(func(h *sdk.Hook) { h.Before = []string{"p"} }), nil, []string{"its own plugin"}},
-		"cycle of what must be": {[]hooks.Plugin{required(cycle("a", "b")), required(cycle("b", "a"))}, nil, []string{"plugin a", "contradict each other, of some of a, b"}},
+		"cycle of what must be": {[]hooks.Plugin{required(cycle("a", "b")), required(cycle("b", "a"))}, nil, []string{"plugin a", "contradictory before and after among the plugins a, b"}},
 		"override's timeout":    {with(func(*sdk.Hook) {}), map[string]sdk.HookOverride{"p": {Timeout: 90000}}, []string{`plugin "p": timeout 90000`}},
 		"override's policy":     {with(func(*sdk.Hook) {}), map[string]sdk.HookOverride{"p": {OnError: "x"}}, []string{`unknown onError "x"`}},
 		"override fits nothing": {with(func(*sdk.Hook) {}), map[string]sdk.HookOverride{"p": {OnError: sdk.OnErrorDeny}}, []string{"does not fit any of its hooks"}},
-		"all at once":           {[]hooks.Plugin{plugin("p", sdk.Hook{Point: "a"}, sdk.Hook{Point: "b"}), plugin("p")}, nil, []string{`"a"`, `"b"`, "listed twice"}},
+		"all at once":           {[]hooks.Plugin{plugin("p", sdk.Hook{Point: "a"}, sdk.Hook{Point: "b"}), plugin("p")}, nil, []string{`"a"`, `"b"`, "duplicate plugin"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -18,8 +18,8 @@ type pluginState struct {
 }
 
 // quarantined returns why the plugin is not called, or "".
-func (m *pluginState) quarantined() string {
-	if reason := m.reason.Load(); reason != nil {
+func (p *pluginState) quarantined() string {
+	if reason := p.reason.Load(); reason != nil {
 		return *reason
 	}
 	return ""
@@ -56,11 +56,11 @@ func (h *pluginHook) countFailure(err error) string {
 // out.
 func (e *Engine) Failures() map[string]map[string]int {
 	out := map[string]map[string]int{}
-	for name, m := range e.plugins {
-		if m.quarantined() != "" {
+	for name, p := range e.plugins {
+		if p.quarantined() != "" {
 			continue
 		}
-		for _, h := range m.hooks {
+		for _, h := range p.hooks {
 			if n := h.failures.Load(); n > 0 {
 				if out[name] == nil {
 					out[name] = map[string]int{}
@@ -75,8 +75,8 @@ func (e *Engine) Failures() map[string]map[string]int {
 // Quarantined returns the plugins that are not called and why, by name.
 func (e *Engine) Quarantined() map[string]string {
 	out := map[string]string{}
-	for name, m := range e.plugins {
-		if reason := m.quarantined(); reason != "" {
+	for name, p := range e.plugins {
+		if reason := p.quarantined(); reason != "" {
 			out[name] = reason
 		}
 	}

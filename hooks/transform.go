@@ -16,9 +16,9 @@ import (
 // left it, and its changes are applied to the value, a pointer, before the next hook is
 // called. Values that it refers to are replaced, not changed, so that they may be shared.
 //
-// in and value must have the types of the point, and the caller leaves the value alone until Transform
+// in and value must have the types of the point, and the caller must not use the value until Transform
 // returns. in is shared by all hooks of this process. Neither they nor the caller may change it, even later: an abandoned hook may still
-// read it. Without hooks nothing is done.
+// read it. Without hooks, Transform does nothing.
 //
 // Errors: an *Error from a hook whose failure stops the turn; the error of ctx, immediately when it ends.
 // The value then holds the changes of the hooks that succeeded before.
@@ -102,18 +102,18 @@ func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err er
 		return nil, err
 	}
 	places := placesOf(pointers)
-	old, err := value.LookupAll(v, places)
+	before, err := value.LookupAll(v, places)
 	if err != nil {
 		return nil, err
 	}
-	is, err := value.LookupAll(changed.Interface(), places)
+	after, err := value.LookupAll(changed.Interface(), places)
 	if err != nil {
 		return nil, err
 	}
 	reflect.ValueOf(v).Elem().Set(changed.Elem())
 	for i, place := range places {
-		if !bytes.Equal(old[i], is[i]) {
-			made = append(made, EntryChange{place, Hash(old[i]), Hash(is[i])})
+		if !bytes.Equal(before[i], after[i]) {
+			made = append(made, EntryChange{place, Hash(before[i]), Hash(after[i])})
 		}
 	}
 	return made, nil
