@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -195,7 +196,7 @@ func fill(b *testing.B, k *kit, id string, n int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	ids := &sdk.IDs{}
+	ids := &live.IDs{}
 	for i := range n {
 		user := &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: ids.New(sdk.PrefixMessage), SessionID: id}, Agent: "build", Time: sdk.MessageTime{Created: 1}}
 		step := &sdk.AssistantMessage{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -260,7 +261,7 @@ func crashed(t *testing.T, k *kit) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := &sdk.IDs{}
+	ids := &live.IDs{}
 	user := &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: ids.New(sdk.PrefixMessage), SessionID: s.ID}, Agent: "build", Time: sdk.MessageTime{Created: 1}}
 	step := &sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: ids.New(sdk.PrefixMessage), SessionID: s.ID}, ParentID: user.ID, Agent: "build", ModelID: "m", ProviderID: "test", Time: sdk.MessageTime{Created: 2}}
 	part := func(m sdk.Message) sdk.PartHead {

@@ -46,7 +46,7 @@ type Host struct {
 
 	opts      Options
 	log       *slog.Logger
-	ids       *sdk.IDs
+	ids       *live.IDs
 	bus       *live.Bus
 	approvals *permission.Approvals
 
@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	o.Policy.Home, o.Policy.Worktree = o.Project.Home, o.Project.Worktree
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{},
+		opts: o, log: o.Logger, ids: &live.IDs{}, bus: &live.Bus{},
 		runners: map[string]*runner{},
 		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}

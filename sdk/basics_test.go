@@ -2,12 +2,7 @@ package sdk_test
 
 import (
 	"encoding/json"
-	"regexp"
-	"slices"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -19,61 +14,6 @@ func encode(t testing.TB, v any) string {
 		t.Fatalf("encode %T: %v", v, err)
 	}
 	return string(raw)
-}
-
-func TestIDFormat(t *testing.T) {
-	t.Parallel()
-	var ids sdk.IDs
-	for _, prefix := range []string{sdk.PrefixSession, sdk.PrefixMessage, sdk.PrefixToolOutput} {
-		want := regexp.MustCompile("^" + prefix + "_[0-9a-f]{12}[0-9A-Za-z]{14}$")
-		if id := ids.New(prefix); !want.MatchString(id) {
-			t.Errorf("New(%q) = %q, want %s", prefix, id, want)
-		}
-	}
-}
-
-func TestIDOrder(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var ids sdk.IDs
-		var messages, sessions []string
-		for i := range 5000 { // more than a millisecond's counter holds
-			messages = append(messages, ids.New(sdk.PrefixMessage))
-			sessions = append(sessions, ids.New(sdk.PrefixSession))
-			if i%1000 == 0 {
-				time.Sleep(time.Millisecond)
-			}
-		}
-		if !slices.IsSorted(messages) {
-			t.Error("messages do not ascend")
-		}
-		slices.Reverse(sessions)
-		if !slices.IsSorted(sessions) {
-			t.Error("sessions do not descend")
-		}
-	})
-}
-
-func TestIDsAreUnique(t *testing.T) {
-	t.Parallel()
-	var ids sdk.IDs
-	var mu sync.Mutex
-	seen := map[string]bool{}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 500 {
-				id := ids.New(sdk.PrefixPart)[:len("prt_")+12] // time and counter alone
-				mu.Lock()
-				if seen[id] {
-					t.Errorf("%s was made twice", id)
-				}
-				seen[id] = true
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestUSD(t *testing.T) {

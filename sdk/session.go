@@ -6,6 +6,16 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
+// Prefixes of identifiers. An identifier is a prefix, an underscore, and 26 digits and letters.
+const (
+	PrefixSession    = "ses"
+	PrefixMessage    = "msg"
+	PrefixPart       = "prt"
+	PrefixPermission = "per"
+	PrefixQuestion   = "que"
+	PrefixEvent      = "evt"
+)
+
 // Millis is a time in Unix milliseconds. Zero means not set.
 type Millis = int64
 

@@ -18,7 +18,7 @@ const loadPage = 200
 // Conversation is a claimed session in memory: the messages that a request may need, and the journal that makes each change durable. The
 // runner's goroutine changes it. The lock is for tools, which report progress and read on their own goroutines.
 type Conversation struct {
-	IDs     *sdk.IDs
+	IDs     *IDs
 	Journal *journal
 
 	updates  sync.Mutex // held while a change of the session is made and recorded, so that the last row has all changes
@@ -32,7 +32,7 @@ func Now() sdk.Millis { return time.Now().UnixMilli() }
 
 // Open reads a claimed session and closes everything that an earlier process, or a turn that could not be stored, left open. It returns the
 // damaged rows that are left out. The caller closes the journal.
-func Open(ctx context.Context, s store.Store, token store.Token, ids *sdk.IDs, publish func(sdk.Event)) (*Conversation, []store.Damage, error) {
+func Open(ctx context.Context, s store.Store, token store.Token, ids *IDs, publish func(sdk.Event)) (*Conversation, []store.Damage, error) {
 	session, _, err := s.Session(ctx, token.Session)
 	if err != nil {
 		return nil, nil, err

@@ -27,7 +27,7 @@ type New struct {
 // Keeper creates, finds and recovers sessions. Set the exported fields. Safe for use from many goroutines.
 type Keeper struct {
 	Store   store.Store
-	IDs     *sdk.IDs
+	IDs     *live.IDs
 	Project sdk.Project
 	Version string // of tenon, for session rows
 	Log     *slog.Logger

@@ -198,7 +198,6 @@ func bannedNames() []string {
 // panics returns the functions that may panic, as folder.function, with the reason why that is right.
 func panics() map[string]string {
 	return map[string]string{
-		"sdk.New":                             "the random source of the system is documented never to fail",
 		"builtin/agents.builtins":             "its list is part of the program, and a test decodes it",
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",
 		"internal/fakellm.encode":             "what tests script always encodes",

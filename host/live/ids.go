@@ -1,4 +1,4 @@
-package sdk
+package live
 
 import (
 	"crypto/rand"
@@ -7,23 +7,14 @@ import (
 	"strings"
 	"sync"
 	"time"
-)
 
-// Prefixes of identifiers.
-const (
-	PrefixSession    = "ses"
-	PrefixMessage    = "msg"
-	PrefixPart       = "prt"
-	PrefixPermission = "per"
-	PrefixQuestion   = "que"
-	PrefixEvent      = "evt"
-	PrefixToolOutput = "tool"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // IDs makes identifiers in opencode's format: prefix, underscore, 12 hex digits of time and counter, 14 random base-62 digits. Identifiers of
-// one IDs value sort in the order of their creation (sessions: in reverse order), even if the clock steps back. The zero value is ready
+// one IDs sort in the order of their creation (sessions: in reverse order), even if the clock steps back. The zero value is ready
 // to use. It may be used concurrently.
 type IDs struct {
 	mu   sync.Mutex
@@ -33,7 +24,7 @@ type IDs struct {
 // New returns a new identifier. Identifiers of sessions descend, so that a listing by identifier shows the newest first; all others ascend.
 func (g *IDs) New(prefix string) string {
 	n := g.next(uint64(time.Now().UnixMilli()))
-	if prefix == PrefixSession {
+	if prefix == sdk.PrefixSession {
 		n = ^n
 	}
 	var stamp [6]byte
@@ -41,9 +32,7 @@ func (g *IDs) New(prefix string) string {
 		stamp[i] = byte(n >> (8 * (5 - i)))
 	}
 	var random [14]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		panic(err) // documented never to happen
-	}
+	_, _ = rand.Read(random[:]) // documented never to fail
 	out := make([]byte, 0, len(prefix)+27)
 	out = append(out, prefix...)
 	out = append(out, '_')
@@ -54,8 +43,8 @@ func (g *IDs) New(prefix string) string {
 	return string(out)
 }
 
-// Follow makes later identifiers sort after id, which may come from a process whose clock was ahead. It ignores texts of another form.
-// Times wrap around every 795 days: a time up to half of that behind now is past.
+// Follow makes later identifiers sort after id, which may come from a process whose clock was ahead. It ignores
+// identifiers in another format. Times wrap around every 795 days: a time up to half of that behind now is past.
 func (g *IDs) Follow(id string) {
 	const digits, bits = 12, 48
 	_, text, _ := strings.Cut(id, "_")
