@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Imports holds the direction of imports between the trees of this module.
+// Imports checks the direction of imports between the trees of this module.
 func Imports(m *Module) []Violation {
 	var out []Violation
 	for _, f := range m.Files {
@@ -88,7 +88,7 @@ func libraryProblem(f *File, path, module string) string {
 	if forTests {
 		return path + " is for tests"
 	}
-	return path + " is a library nobody decided about; give it a heading in RATIONALE.md and a line in libraries, " + policyFile
+	return path + " is a library without a decision; give it a heading in RATIONALE.md and a line in libraries, " + policyFile
 }
 
 // isSuite reports whether the file belongs to a package of tests for others to run, such as plugintest.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// PackageDocs wants a comment on every package that says what it is for.
+// PackageDocs requires a comment on every package.
 func PackageDocs(m *Module) []Violation {
 	var out []Violation
 	names, files := m.folders()
@@ -19,7 +19,7 @@ func PackageDocs(m *Module) []Violation {
 	return out
 }
 
-// LeakChecks wants goleak in the tests of every package that starts goroutines.
+// LeakChecks requires goleak in the tests of every package that starts goroutines.
 func LeakChecks(m *Module) []Violation {
 	var out []Violation
 	names, files := m.folders()
@@ -67,7 +67,7 @@ func startsGoroutine(files []*File) (in *File, at token.Pos) {
 	return nil, token.NoPos
 }
 
-// Docs wants a comment on every exported name that plugin authors see.
+// Docs requires a comment on every exported name that plugin authors see.
 func Docs(m *Module) []Violation {
 	var out []Violation
 	for _, f := range m.Files {
@@ -89,8 +89,7 @@ func Docs(m *Module) []Violation {
 	return out
 }
 
-// funcGroup follows the functions of a file. Methods of one name that stand line below line share the comment of the
-// first, as those of a closed set of types do.
+// funcGroup follows the functions of a file. Methods with the same name on consecutive lines share the comment of the first.
 type funcGroup struct {
 	m    *Module
 	name string
@@ -108,7 +107,7 @@ func (g *funcGroup) documents(fn *ast.FuncDecl) bool {
 	return true
 }
 
-// exportedReceiver reports whether fn is no method, or one of an exported type.
+// exportedReceiver reports whether fn is a function, or a method of an exported type.
 func exportedReceiver(fn *ast.FuncDecl) bool {
 	if fn.Recv == nil {
 		return true

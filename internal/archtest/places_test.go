@@ -17,9 +17,10 @@ type place struct {
 	folders   []string
 	importing string
 
-	// The exceptions: commands, the folder home with those below it, and other folders for a reason.
+	// The exceptions: commands, the folder home with those below it, folders that import the helper, and other folders for a reason.
 	mains   bool
 	home    string
+	helper  string
 	reasons map[string]string
 }
 
@@ -29,7 +30,7 @@ func Places(m *Module) []Violation {
 	for _, p := range places() {
 		needed := map[string]bool{}
 		for _, f := range m.Files {
-			if !p.checks(f) {
+			if !p.checks(f) || p.helper != "" && m.imports(f.Dir, m.Path+"/"+p.helper) {
 				continue
 			}
 			for _, sel := range p.uses(f) {
@@ -78,6 +79,11 @@ func (p *place) uses(f *File) (out []*ast.SelectorExpr) {
 		return true
 	})
 	return out
+}
+
+// imports reports whether a file of the folder imports the package.
+func (m *Module) imports(folder, pkg string) bool {
+	return slices.ContainsFunc(m.Files, func(f *File) bool { return f.Dir == folder && !f.Test && f.localName(pkg) != "" })
 }
 
 func (m *Module) has(folder string) bool {

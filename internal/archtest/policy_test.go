@@ -1,15 +1,15 @@
 package archtest
 
-// policyFile is where messages send those who want a rule to allow more.
+// policyFile is the file of the exceptions, for messages.
 const policyFile = "internal/archtest/policy_test.go"
 
-// anywhere in a list of folders stands for all of them.
+// anywhere stands for all folders.
 const anywhere = "*"
 
-// trees returns for each top folder, or for one package, the folders of this module whose packages it may import, its own among them. The arrows go
-// one way: cmd → host → hooks → sdk, and what extends the host sees the sdk alone. A whole path stands for one package: what starts
-// processes does it through internal/child, what confines them through internal/confine, what takes schemas from strangers checks them with internal/schemacost or internal/toolschema, what shows their
-// words cleans them with internal/visible. Tests may import more.
+// trees returns the folders of this module that each top folder, or one package, may import, itself included. The arrows go one way:
+// cmd → host → hooks → sdk, and extensions of the host import only sdk. A whole path is one package: processes are started with internal/child
+// and confined with internal/confine, foreign schemas are checked with internal/schemacost or internal/toolschema, and foreign text is cleaned
+// with internal/visible. Tests may import more.
 func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
@@ -40,9 +40,9 @@ func layers() map[string][]string {
 	}
 }
 
-// libraries returns for each outside library the folders behind which it lives. A library in two places is two
-// places to change when it changes: wrap it in one instead. A path within a library allows that part of it alone: openai-go as a
-// whole, and the clients and servers of mcp-go, cost every start time and memory for what we do ourselves.
+// libraries returns the folders that may import each outside library. Wrap a library in one folder, so that its changes concern one place.
+// A path within a library allows only that part: all of openai-go, or the clients and servers of mcp-go, would cost each start time and
+// memory.
 func libraries() map[string][]string {
 	return map[string][]string{
 		"github.com/tetratelabs/wazero":                     {"plugins/wasm"},
@@ -103,8 +103,7 @@ func testLibraries() []string {
 	}
 }
 
-// maxLines is the length at which a file is to be split. Generated files are excepted, and tables of data
-// that say so with the comment //arch:table.
+// maxLines is the maximum length of a file, except generated files and tables of data, which have the comment //arch:table.
 const maxLines = 600
 
 // places returns the operations that one package offers to all others.
@@ -146,9 +145,29 @@ func places() []place {
 			"builtin/providers/internal/vertex": "stays with one origin",
 		},
 	}, {
-		home: "internal/httpx", pkg: "io", names: []string{"LimitReader"}, importing: "net/http",
-		remedy:  "read bodies with internal/httpx",
-		reasons: map[string]string{"examples/process-provider": "is a plugin", "host/input": "reads attached files"},
+		home: "internal/httpx", pkg: "io", names: []string{"LimitReader", "ReadAll"}, importing: "net/http",
+		remedy: "read bodies with internal/httpx",
+		reasons: map[string]string{
+			"builtin/providers/internal/wire":     "limits the whole exchange",
+			"builtin/providers/internal/wiretest": "reads requests in tests",
+			"builtin/tools/web":                   "decodes a body that was read",
+			"examples/process-provider":           "is a plugin",
+			"host/input":                          "reads attached files",
+			"internal/fakellm":                    "reads requests in tests",
+		},
+	}, {
+		home: "internal/child", helper: "internal/child", pkg: "os/exec", names: []string{"Command", "CommandContext"},
+		remedy: "start processes with internal/child",
+		reasons: map[string]string{
+			"cmd/tenon/internal/inspect":    "runs the user's editor, and git --version",
+			"cmd/tenon/internal/tui":        "runs the user's editor and clipboard programs",
+			"host/snapshot":                 "runs git without the project's settings",
+			"internal/perf/bareclient":      "measures",
+			"internal/perf/launch":          "measures",
+			"internal/testdeps":             "runs npm for tests",
+			"plugins/scaffold/scaffoldtest": "runs compilers for tests",
+			"plugins/source/sourcetest":     "runs go for tests",
+		},
 	}, {
 		home: "internal/checked", pkg: "encoding/json", names: []string{"Delim"}, remedy: "check JSON that people write with internal/checked",
 	}, {
@@ -181,8 +200,8 @@ func places() []place {
 	}}
 }
 
-// projectFiles are the folders whose packages read and write files of the project: a file that was judged by its name may be another
-// file when it is opened.
+// projectFiles returns the folders whose packages read and write files of the project: a file may be replaced between the check of its name
+// and the time it is opened.
 func projectFiles() []string {
 	return []string{
 		"builtin/internal/paths", "builtin/internal/sources", "builtin/tools/files", "builtin/tools/search", "builtin/tools/search/ignore",
@@ -190,24 +209,24 @@ func projectFiles() []string {
 	}
 }
 
-// bannedNames are names of packages that say nothing about what is in them.
+// bannedNames returns names of packages that do not describe their content.
 func bannedNames() []string {
 	return []string{"util", "utils", "common", "helper", "helpers", "types", "models", "misc", "shared"}
 }
 
-// panics returns the functions that may panic, as folder.function, with the reason why that is right.
+// panics returns the functions that may panic, as folder.function, with the reason.
 func panics() map[string]string {
 	return map[string]string{
 		"builtin/agents.builtins":             "its list is part of the program, and a test decodes it",
 		"builtin/providers/catalog.Providers": "its table is part of the program, and a test decodes it",
-		"internal/fakellm.encode":             "what tests script always encodes",
+		"internal/fakellm.encode":             "scripts of tests always encode",
 	}
 }
 
-// leakExempt returns the packages that start goroutines and whose tests need not look for leaks, with the reason.
+// leakExempt returns the packages that start goroutines without a check for leaks in their tests, with the reason.
 func leakExempt() map[string]string {
 	return map[string]string{"internal/perf/bareclient": "a program that waits for its goroutines and ends"}
 }
 
-// documented are the trees in which every exported name needs a comment: the ones that plugin authors read.
+// documented returns the trees in which every exported name needs a comment, because plugin authors read them.
 func documented() []string { return []string{"sdk", "hooks"} }

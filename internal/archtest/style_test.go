@@ -24,7 +24,7 @@ func isTable(tree *ast.File) bool {
 	})
 }
 
-// Init forbids init functions: what is registered is a value that somebody passes on.
+// Init forbids init functions: registered things are values that are passed on.
 func Init(m *Module) []Violation {
 	var out []Violation
 	for _, f := range m.Files {
@@ -86,7 +86,7 @@ func (f *File) bubbles() []*ast.CallExpr {
 	return out
 }
 
-// PackageNames forbids names that say nothing.
+// PackageNames forbids the banned names.
 func PackageNames(m *Module) []Violation {
 	var out []Violation
 	for _, f := range m.Files {
@@ -98,7 +98,7 @@ func PackageNames(m *Module) []Violation {
 	return out
 }
 
-// Panics forbids panics outside of tests, but for those that policy.go gives a reason for.
+// Panics forbids panics outside of tests, except those with a reason in panics.
 func Panics(m *Module) []Violation {
 	var out []Violation
 	used := map[string]bool{}
@@ -136,7 +136,7 @@ func eachPanic(d ast.Node, each func(pos token.Pos)) {
 	})
 }
 
-// unused returns the exceptions nobody needs any more in folders that are there.
+// unused returns the exceptions that are no longer needed, in folders that exist.
 func unused(exceptions map[string]string, used, folders map[string]bool) []Violation {
 	var out []Violation
 	for name := range exceptions {
