@@ -1,120 +1,98 @@
 package process
 
 import (
-	"cmp"
-	"context"
-	"encoding/json"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"log/slog"
-	"os"
-	"path/filepath"
-	"time"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
 
-	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// Kinds of failures of a plugin's process. Errors of calls wrap one of them, or come from the plugin.
-var (
-	ErrStart  = errors.New("the process did not start")
-	ErrEnded  = errors.New("the process ended")
-	ErrDown   = errors.New("the process is no longer restarted")
-	ErrDigest = errors.New("the file is not the one that was approved")
-	ErrClosed = errors.New("the plugin was closed")
-)
-
-// Defaults of Options.
-const (
-	DefaultStartTimeout = 5 * time.Second
-	DefaultStopTimeout  = 2 * time.Second
-	DefaultRestarts     = 5
-	DefaultMemoryMB     = 4096
-)
-
-// Options configure an Opener. The zero value is ready for use.
-type Options struct {
-	// Environ returns the environment of the host, in the form of os.Environ; called at each start of a process. PATH, HOME and similar
-	// variables are passed to it. Default os.Environ.
-	Environ func() []string
-	// Host is the host's name and version, for the log of a plugin.
-	Host string
-	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default DefaultStartTimeout.
-	StartTimeout time.Duration
-	// StopTimeout limits the shutdown of a plugin; a quarter of it applies if an abandoned hook is still unanswered. Default
-	// DefaultStopTimeout.
-	StopTimeout time.Duration
-	// Restarts is the maximum number of restarts within ten minutes of a process that ended unexpectedly. Default DefaultRestarts;
-	// negative: none.
-	Restarts int
-	// RestartDelay is the delay of the second restart. The first has none; each later one doubles the delay, up to 30 s.
-	// Default 500 ms; negative: no delays.
-	RestartDelay time.Duration
-	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, and if the
-	// system can confine processes (see confine.Supported), they can access only the system, their interpreter, package, data and grants.
-	Unconfined func(plugin string) bool
-	// MemoryMB is the maximum data size of a process, in MiB; only on Linux. Default DefaultMemoryMB; negative: no limit.
-	MemoryMB int
-
-	linesOnStdio bool // lines use the standard streams, as on Windows; for tests
+// Carrier returns the carrier of processes.
+func Carrier() remote.Carrier {
+	return remote.Carrier{Name: sdk.CarrierProcess, How: how, Check: check, New: newOpener}
 }
 
-// Opener opens plugins that run as processes. Safe for use from many goroutines.
-type Opener struct{ opts Options }
+func newOpener(e remote.Environment) remote.Opener {
+	return New(Options{Environ: e.Environ, Host: e.Host, Unconfined: e.Unconfined})
+}
 
-// New returns an opener.
-func New(o Options) *Opener {
-	if o.Environ == nil {
-		o.Environ = os.Environ
+func how(rt *sdk.Runtime, unconfined error) string {
+	how := "a confined process: it can access only its package, its data, what is listed here, and the network"
+	if unconfined != nil {
+		how = "a process with your rights, NOT confined (" + unconfined.Error() + "): it can read and change everything that you can"
 	}
-	o.Host = cmp.Or(o.Host, "tenon")
-	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
-	o.StopTimeout = cmp.Or(o.StopTimeout, DefaultStopTimeout)
-	o.Restarts = cmp.Or(o.Restarts, DefaultRestarts)
-	o.RestartDelay = cmp.Or(o.RestartDelay, 500*time.Millisecond)
-	o.MemoryMB = cmp.Or(o.MemoryMB, DefaultMemoryMB)
-	return &Opener{o}
+	if len(rt.Command) > 0 {
+		how += "; starts " + strings.Join(rt.Command, " ")
+	}
+	return how
 }
 
-// Open returns the plugin. The first call starts its process. Errors wrap sdk.ErrManifest and name the field.
-func (c *Opener) Open(u remote.Unit) (sdk.Plugin, error) {
-	complete(&u)
-	return newPlugin(c.opts, &u)
+// check replaces the command by the one for this platform.
+func check(c remote.Checker, where string, rt *sdk.Runtime) {
+	if rt.Module != "" {
+		c.Problem(checked.Join(where, "module"), "remove it", "a process plugin has a command and no module")
+	}
+	if rt.MemoryMB != 0 || rt.State != "" {
+		c.Problem(where, "remove memory and state", "memory and state are for wasm plugins")
+	}
+	platforms, here := checked.Join(where, "platforms"), runtime.GOOS+"/"+runtime.GOARCH
+	for _, platform := range slices.Sorted(maps.Keys(rt.Platforms)) {
+		field := checked.Join(platforms, platform)
+		if goos, goarch, _ := strings.Cut(platform, "/"); !isWord(goos) || !isWord(goarch) {
+			c.Problem(field, `write GOOS/GOARCH, such as "linux/amd64"`, "invalid platform %.80q", platform)
+		}
+		c.Command(field, rt.Platforms[platform])
+	}
+	own, field := rt.Platforms[here], checked.Join(platforms, here)
+	if own == nil {
+		own, field = rt.Command, checked.Join(where, "command")
+	}
+	switch {
+	case len(rt.Command) == 0 && len(rt.Platforms) == 0:
+		c.Problem(checked.Join(where, "command"), `write the program and its arguments, such as ["./bin/plugin"]`, "is missing")
+		return
+	case len(own) == 0:
+		c.Problem(platforms, "get a version of the plugin for it", "the plugin does not run on %s", here)
+		return
+	}
+	if c.Command(field, own) && strings.HasPrefix(own[0], "./") {
+		c.File(checked.Index(field, 0), own[0], true)
+	}
+	rt.Command = own
 }
 
-// Describe starts the process, asks for its contributions and ends it. u.Description needs no fields; its name is used in messages.
-func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
-	u.Description.Name = cmp.Or(u.Description.Name, filepath.Base(u.Command[0]))
-	complete(&u)
-	var d sdk.Description
-	in, err := begin(ctx, c.opts, &u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
-		description, err := in.api.call(ctx, &request{Request: guest.Request{Method: "describe"}}, nil)
-		if err != nil {
-			return in.explain(err)
-		}
-		if err := json.Unmarshal(description, &d); err != nil {
-			return fmt.Errorf("%w: its description: %w", sdk.ErrManifest, err)
-		}
+// isWord reports whether s has letters and digits only.
+func isWord(s string) bool {
+	return s != "" && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789") == ""
+}
+
+// checkProgram compares the file to start with the approved checksum, if there is one. The file belongs to the sealed copy of the plugin,
+// which confined processes cannot write, so it does not change before it runs.
+func checkProgram(u *remote.Unit) error {
+	if u.Checksum == "" {
 		return nil
-	})
-	if err != nil {
-		return sdk.Description{}, err
 	}
-	in.close(context.WithoutCancel(ctx))
-	return d, nil
-}
-
-// confined reports whether processes of the plugin run confined on this system.
-func (o *Options) confined(u *remote.Unit) bool {
-	_, err := confine.Supported()
-	return err == nil && (o.Unconfined == nil || !o.Unconfined(u.Description.Name))
-}
-
-// complete sets the defaults of a unit.
-func complete(u *remote.Unit) {
-	u.Program = cmp.Or(u.Program, u.Command[0])
-	u.Root = cmp.Or(u.Root, filepath.Dir(u.Program))
-	u.Logger = cmp.Or(u.Logger, slog.New(slog.DiscardHandler))
+	f, _, err := projectfs.OpenRegular(u.Program)
+	if err != nil {
+		return fmt.Errorf("program %s: %w", u.Program, err)
+	}
+	defer func() { _ = f.Close() }()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read %s: %w", u.Program, err)
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != strings.ToLower(u.Checksum) {
+		return fmt.Errorf("%w: %s has the digest sha256:%s, approved is sha256:%s; review the change, then approve the plugin again",
+			ErrDigest, u.Program, got, u.Checksum)
+	}
+	return nil
 }
