@@ -5,8 +5,8 @@ import "context"
 // Token is a sign-in to a provider.
 type Token struct {
 	Access  string `json:"access"`
-	Refresh string `json:"refresh,omitempty"` // empty: the user has to sign in again when Access ends
-	Expires int64  `json:"expires,omitempty"` // end of Access in milliseconds since 1970; 0: never, or unknown
+	Refresh string `json:"refresh,omitempty"` // empty: the user has to sign in again when Access expires
+	Expires int64  `json:"expires,omitempty"` // expiry of Access in milliseconds since 1970; 0: never, or unknown
 	// Metadata are further values that requests need, such as the number of an account.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }

@@ -204,21 +204,21 @@ type PluginConfig struct {
 	Required bool `json:"required,omitempty"`
 }
 
-// PluginPolicy limits the sources of plugins and requires signatures. A source is written as tenon plugin install takes it, without version;
-// "*" is for any characters, and a pattern includes everything below it. A project's file must not contain it.
+// PluginPolicy limits the sources of plugins and requires signatures. A source is written as for tenon plugin install, without a version;
+// "*" matches any characters, and a pattern includes everything below it. A project's file must not contain it.
 type PluginPolicy struct {
 	Allow   []string       `json:"allow,omitzero"`    // the only permitted sources; an empty list permits none; default: all
 	Deny    []string       `json:"deny,omitempty"`    // sources that are refused, even if allowed
-	Signers []PluginSigner `json:"signers,omitempty"` // required signers; if several have a source, one of them is enough
+	Signers []PluginSigner `json:"signers,omitempty"` // required signers; if several match a source, one of them is enough
 	// absolute path of a trusted_root.json that replaces the one of Sigstore's public instance
 	TrustedRoot string `json:"trusted_root,omitempty"`
 }
 
-// PluginSigner requires a signature: of a key of minisign, or of an identity that an issuer confirmed to Sigstore.
+// PluginSigner requires a signature: with a minisign key, or of an identity that an issuer confirmed to Sigstore.
 type PluginSigner struct {
 	Sources  []string `json:"sources"`            // patterns
-	Key      string   `json:"key,omitempty"`      // public key of minisign, which begins with RW
-	Identity string   `json:"identity,omitempty"` // address of mail, or of a workflow with its ref; "*" is for any characters
+	Key      string   `json:"key,omitempty"`      // minisign public key, which begins with RW
+	Identity string   `json:"identity,omitempty"` // email address, or address of a workflow with its ref; "*" matches any characters
 	Issuer   string   `json:"issuer,omitempty"`   // such as https://token.actions.githubusercontent.com
 }
 

@@ -61,13 +61,13 @@ func validName(name string) error {
 		return bad("must have 1 to 64 characters")
 	}
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
-		return bad("may hold only a-z, 0-9, - and .")
+		return bad("may contain only a-z, 0-9, - and .")
 	}
 	if strings.ContainsAny(name[:1]+name[len(name)-1:], "-.") {
 		return bad("must start and end with a letter or a digit")
 	}
 	if strings.Contains(name, "--") || strings.Contains(name, "..") {
-		return bad("must not hold -- or ..")
+		return bad("must not contain -- or ..")
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ type ReasoningOption struct {
 	Max    int64     `json:"max,omitempty"`    // of budget_tokens
 }
 
-// Sampling are parameters of a model's sampling. Nil leaves them to the server.
+// Sampling holds sampling parameters of a model. If one is nil, the server decides.
 type Sampling struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	TopP        *float64 `json:"topP,omitempty"`

@@ -33,8 +33,8 @@ func OnChatSystem(f func(ctx context.Context, in *ChatInput, v *ChatSystemValue)
 	return newHook(PointChatSystem, transform[ChatInput, ChatSystemValue](f))
 }
 
-// AddToPrompt makes a hook at chat.system.transform that adds a text to the system prompt; an empty text adds nothing. The hook reads
-// nothing, and may change nothing that others added.
+// AddToPrompt makes a hook at chat.system.transform that adds a text to the system prompt, unless it is empty. The hook reads nothing
+// and cannot change texts of other hooks.
 func AddToPrompt(f func(in *ChatInput) string) Hook {
 	return OnChatSystem(func(_ context.Context, in *ChatInput, v *ChatSystemValue) error {
 		if text := f(in); text != "" {

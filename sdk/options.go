@@ -12,7 +12,7 @@ import (
 )
 
 // OptionsSchema returns the JSON schema of a plugin's options, given a pointer to a struct that holds their defaults. Fields have the names of
-// encoding/json; a tag doc describes one. Supported are texts, booleans, numbers, slices, maps with text keys, and structs of these.
+// encoding/json; a tag doc describes one. Supported types are strings, booleans, numbers, slices, maps with string keys, and structs of these.
 func OptionsSchema(options any) (json.RawMessage, error) {
 	v := reflect.ValueOf(options)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -42,7 +42,7 @@ func schemaOf(t reflect.Type, v reflect.Value) (map[string]any, error) {
 	case reflect.Map:
 		values, err := schemaOf(t.Elem(), reflect.Value{})
 		if err == nil && t.Key().Kind() != reflect.String {
-			err = fmt.Errorf("%s: keys must be text", t)
+			err = fmt.Errorf("%s: map keys must be strings", t)
 		}
 		return map[string]any{"type": "object", "additionalProperties": values}, err
 	case reflect.Struct:

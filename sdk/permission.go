@@ -175,12 +175,12 @@ type Question struct {
 	Multiple bool             `json:"multiple,omitempty"` // several options may be chosen
 	Custom   *bool            `json:"custom,omitempty"`   // free text is allowed; default true
 	Optional bool             `json:"optional,omitempty"` // may be left without an answer
-	Default  []string         `json:"default,omitempty"`  // what no answer means, in the form of an answer
+	Default  []string         `json:"default,omitempty"`  // the answer that is assumed without one
 	Form     *FormField       `json:"form,omitempty"`     // set if the question is a field of a form
 }
 
-// FormField has the parts of a form's question for user interfaces that show them apart; Question says the same as one text. In answers to a
-// form, an empty text means that the field stays empty although it has a default, and no answers at all ([]) decline the form.
+// FormField has the parts of a form's question, for user interfaces that show them separately; Question has them as one text. In answers to a
+// form, an empty text leaves the field empty even if it has a default, and an empty list of answers declines the form.
 type FormField struct {
 	Message string   `json:"message"`           // of the form; the same in all fields
 	Label   string   `json:"label,omitempty"`   // name of the field

@@ -38,9 +38,9 @@ type ModelCatalog interface {
 	// CompleteModel sets missing variants, options and sampling parameters. It is called for each model that is used, before the
 	// user's configuration of the model is applied.
 	CompleteModel(provider *ProviderInfo, m *Model)
-	// SmallModel returns the ID of the provider's model for titles in sessions with the model of; empty without one. It is called for providers without
-	// ProviderInfo.Small, and must not change its arguments.
-	SmallModel(provider *ProviderInfo, of *Model, models map[string]Model) string
+	// SmallModel returns the ID of the provider's model for titles in sessions with this model; empty without one. It is called for providers
+	// without ProviderInfo.Small, and must not change its arguments.
+	SmallModel(provider *ProviderInfo, session *Model, models map[string]Model) string
 }
 
 // ProviderError is a failed model request.

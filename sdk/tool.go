@@ -128,7 +128,7 @@ type ToolResult struct {
 	Title       string      `json:"title"`
 	Output      string      `json:"output"`
 	Metadata    Object      `json:"metadata,omitempty"`
-	Attachments []*FilePart `json:"attachments,omitempty"` // images, PDFs and other media for the model; text belongs into Output
+	Attachments []*FilePart `json:"attachments,omitempty"` // images, PDFs and other media for the model; put text in Output
 	// KeepTail keeps the end of an output that is too large, not its beginning.
 	KeepTail bool `json:"keepTail,omitempty"`
 }
