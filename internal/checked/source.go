@@ -93,8 +93,8 @@ func (s *Source) parse(r *Report) *Node {
 	for range root.All() {
 		values++
 	}
-	if most := cmp.Or(s.MaxValues, maxValues); values > most {
-		r.Add(s.problem(0, "", fmt.Sprintf("%d values and names, more than %d", values, most), ""))
+	if limit := cmp.Or(s.MaxValues, maxValues); values > limit {
+		r.Add(s.problem(0, "", fmt.Sprintf("%d values and names, more than %d", values, limit), ""))
 		return nil
 	}
 	tooDeep := 0

@@ -84,8 +84,8 @@ func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, 
 	default:
 		return sdk.Hook{}, fmt.Errorf("%w: %s.onError: unknown policy %q; want skip, deny or stop", sdk.ErrManifest, where, d.OnError)
 	}
-	if most := sdk.MaxHookTimeout.Milliseconds(); d.TimeoutMS < 0 || d.TimeoutMS > most {
-		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d; want 0 to %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, most)
+	if limit := sdk.MaxHookTimeout.Milliseconds(); d.TimeoutMS < 0 || d.TimeoutMS > limit {
+		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d; want 0 to %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, limit)
 	}
 	name := cmp.Or(d.Name, string(info.Point))
 	return sdk.Hook{

@@ -191,7 +191,7 @@ func (f folder) resolve(rel string) (string, error) {
 }
 
 // read returns the content of a regular file of the package. It does not wait for one that is a pipe.
-func (f folder) read(rel string, most int64) ([]byte, error) {
+func (f folder) read(rel string, limit int64) ([]byte, error) {
 	if !strings.Contains(rel, "/") && !f.has(rel) {
 		return nil, fs.ErrNotExist
 	}
@@ -199,5 +199,5 @@ func (f folder) read(rel string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return projectfs.ReadRegular(path, most)
+	return projectfs.ReadRegular(path, limit)
 }

@@ -124,11 +124,11 @@ func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 
 // document reads a Markdown file, or a command of Gemini CLI, by its path from the root, and its front matter into meta.
 func (r *reader) document(rel string, meta any) (*frontmatter.Document, error) {
-	parse, most := frontmatter.Parse, int64(maxSkillBytes)
+	parse, limit := frontmatter.Parse, int64(maxSkillBytes)
 	if strings.EqualFold(path.Ext(rel), ".toml") {
-		parse, most = tomlCommand, maxTOML
+		parse, limit = tomlCommand, maxTOML
 	}
-	data, err := r.folder.read(rel, most)
+	data, err := r.folder.read(rel, limit)
 	if err != nil {
 		return nil, err
 	}

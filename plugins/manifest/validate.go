@@ -175,8 +175,8 @@ func (v *validator) tools(tools []sdk.ToolDescription) {
 }
 
 // timeout checks the timeout of a hook or tool.
-func (v *validator) timeout(where string, have int64, most time.Duration) {
-	limit := most.Milliseconds()
+func (v *validator) timeout(where string, have int64, longest time.Duration) {
+	limit := longest.Milliseconds()
 	v.need(have >= 0 && have <= limit, checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", have, limit)
 }
 
@@ -294,7 +294,7 @@ func (v *validator) capability(where string, c sdk.Capability) {
 		case entry == "" || len(entry) > 256:
 			problem = "want 1 to 256 characters"
 		case strings.ContainsFunc(entry, hidden):
-			problem = "holds characters that cannot be seen"
+			problem = "contains invisible characters"
 		default:
 			problem = known.problem(entry)
 		}

@@ -39,22 +39,22 @@ func Lateness() func() time.Duration {
 	}
 }
 
-// InTime checks that the duration that try measures and returns is at least least, and at most most plus the measured delay of the machine.
+// InTime checks that the duration that try measures and returns is from lowest to highest, plus the measured delay of the machine.
 // A machine may stall, so try runs up to four times, and one run in time is enough.
-func InTime(t testing.TB, least, most time.Duration, try func() time.Duration) {
+func InTime(t testing.TB, lowest, highest time.Duration, try func() time.Duration) {
 	t.Helper()
 	var took, late time.Duration
 	for range tries {
 		lateness := Lateness()
 		took = try()
 		late = 2 * lateness()
-		if took < least || t.Failed() {
+		if took < lowest || t.Failed() {
 			break
 		}
-		if took <= most+late {
-			t.Logf("took %s, %s to %s were due", took, least, most)
+		if took <= highest+late {
+			t.Logf("took %s, %s to %s were due", took, lowest, highest)
 			return
 		}
 	}
-	t.Errorf("it took %s, want %s to %s, and on this machine %s more", took, least, most, late)
+	t.Errorf("it took %s, want %s to %s, and on this machine %s more", took, lowest, highest, late)
 }

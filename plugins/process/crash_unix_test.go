@@ -52,10 +52,10 @@ func TestKilledBetweenCalls(t *testing.T) {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	median, most := took[len(took)/2], 2*time.Second+2*lateness()
+	median, limit := took[len(took)/2], 2*time.Second+2*lateness()
 	t.Logf("back after %s (median), %s (longest)", median, took[len(took)-1])
-	if median > most {
-		t.Errorf("back after %s (median), want %s at most", median, most)
+	if median > limit {
+		t.Errorf("back after %s (median), want %s at most", median, limit)
 	}
 }
 
@@ -171,13 +171,13 @@ func TestRestartTooLate(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	before, rest, found := strings.Cut(err.Error(), "exit status 7; it is started again in ")
+	before, rest, found := strings.Cut(err.Error(), "exit status 7; next start in ")
 	if !found {
 		t.Fatalf("error %v, want the restart's time after %q", err, before)
 	}
 	// The time that is left runs while the call is made. A call that waited for the restart would find none left.
 	if left, err := time.ParseDuration(rest); err != nil || left > 30*time.Second || left <= 0 {
-		t.Errorf("it is started again in %q: %v, %v; want what is left of 30s", rest, left, err)
+		t.Errorf("next start in %q: %v, %v; want what is left of 30s", rest, left, err)
 	}
 }
 

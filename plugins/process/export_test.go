@@ -41,8 +41,8 @@ func PrintLog(ctx context.Context, log *slog.Logger, levels ...int32) {
 type Restarts struct{ r restarts }
 
 // NewRestarts returns the policy with a bound and a first delay.
-func NewRestarts(most int, delay time.Duration) *Restarts {
-	return &Restarts{restarts{most: most, delay: delay}}
+func NewRestarts(limit int, delay time.Duration) *Restarts {
+	return &Restarts{restarts{limit: limit, delay: delay}}
 }
 
 // Ended notes an end, and Wait asks how long to wait.

@@ -47,7 +47,7 @@ var (
 )
 
 func newPlugin(o Options, u *remote.Unit) (sdk.Plugin, error) {
-	s := &supervisor{opts: o, restarts: restarts{most: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{})}
+	s := &supervisor{opts: o, restarts: restarts{limit: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{})}
 	var err error
 	if s.Base, err = remote.NewBase(u, sdk.CarrierProcess, s); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
+		return fmt.Errorf("%w: plugin %q: %w; next start in %s", ErrEnded, s.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
 	}
 	select {
 	case <-time.After(wait):
@@ -233,7 +233,7 @@ const (
 
 // restarts decides when a process that ended unexpectedly may be restarted.
 type restarts struct {
-	most  int           // within restartWindow; negative: none at all
+	limit int           // within restartWindow; negative: none at all
 	delay time.Duration // of the second
 	ends  []time.Time   // within the window
 	after time.Time     // no start before
@@ -245,7 +245,7 @@ type restarts struct {
 func (r *restarts) ended(now time.Time, how error) {
 	r.ends = append(slices.DeleteFunc(r.ends, func(t time.Time) bool { return now.Sub(t) >= restartWindow }), now)
 	r.last = how
-	r.down = r.down || len(r.ends) > max(r.most, 0)
+	r.down = r.down || len(r.ends) > max(r.limit, 0)
 	r.after = now.Add(backoff(r.delay, len(r.ends)))
 }
 

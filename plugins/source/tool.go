@@ -81,9 +81,9 @@ type ending []byte
 
 // Write keeps more than an error contains.
 func (e *ending) Write(p []byte) (int, error) {
-	const most = 2 * maxComplaint
-	*e = append(*e, p[max(0, len(p)-most):]...)
-	*e = append((*e)[:0], (*e)[max(0, len(*e)-most):]...)
+	const limit = 2 * maxComplaint
+	*e = append(*e, p[max(0, len(p)-limit):]...)
+	*e = append((*e)[:0], (*e)[max(0, len(*e)-limit):]...)
 	return len(p), nil
 }
 

@@ -25,8 +25,8 @@ var _ experimental.LinearMemory = (*guestMemory)(nil)
 // withMemory returns a context for creating an instance, and the memory that the instance will use.
 func withMemory(ctx context.Context) (context.Context, *guestMemory) {
 	m := &guestMemory{}
-	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, most uint64) experimental.LinearMemory {
-		reserved, err := unix.Mmap(-1, 0, int(max(most, 1)), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, maxBytes uint64) experimental.LinearMemory {
+		reserved, err := unix.Mmap(-1, 0, int(max(maxBytes, 1)), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 		if err == nil {
 			m.reserved = reserved
 		}

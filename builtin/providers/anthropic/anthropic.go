@@ -1,4 +1,4 @@
-// Package anthropic is the wire format Messages ("anthropic-messages") of Anthropic and compatible servers: at Anthropic, on
+// Package anthropic implements the wire format Messages ("anthropic-messages") of Anthropic and compatible servers: at Anthropic, on
 // Vertex AI, and at other addresses with the same events.
 package anthropic
 

@@ -134,15 +134,15 @@ func setThinking(options sdk.Object, name string) bool {
 // refusesSampling reports whether the model refuses temperature, top_p and top_k: Claude from 4.7 on.
 func refusesSampling(name string) bool { return wire.ClaudeVersion(name) >= 407 }
 
-// maxTokens returns the output limit. The budget of reasoning is added, up to what the model can write.
+// maxTokens returns the output limit. The budget of reasoning is added, up to the output limit of the model.
 func maxTokens(req *sdk.ModelRequest, options sdk.Object) int64 {
-	limit, most := max(req.Params.MaxOutputTokens, 0), cmp.Or(max(req.Model.Limit.Output, 0), math.MaxInt64)
+	limit, highest := max(req.Params.MaxOutputTokens, 0), cmp.Or(max(req.Model.Limit.Output, 0), math.MaxInt64)
 	if limit == 0 {
-		limit = min(defaultMaxTokens, most)
+		limit = min(defaultMaxTokens, highest)
 	}
 	thinking, _ := wire.AsObject(options["thinking"])
 	if budget, ok := wire.NumberOf(thinking["budget_tokens"]); ok && budget > 0 && budget < 1e9 {
-		limit = min(limit+int64(budget), most)
+		limit = min(limit+int64(budget), highest)
 	}
 	return limit
 }

@@ -90,7 +90,7 @@ func (d *decoder) begin(index int, b *contentBlock) {
 	if b == nil {
 		return
 	}
-	d.EndBlock(index) // a server that numbers every block 0
+	d.EndBlock(index) // some servers number every block 0
 	open := d.Block(index)
 	switch b.Type {
 	case "text":

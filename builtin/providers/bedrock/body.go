@@ -213,8 +213,8 @@ func (e *encoder) inference() sdk.Object {
 	out := sdk.Object{}
 	if limit := p.MaxOutputTokens; limit > 0 {
 		limit += budget
-		if most := e.req.Model.Limit.Output; most > 0 {
-			limit = min(limit, most)
+		if highest := e.req.Model.Limit.Output; highest > 0 {
+			limit = min(limit, highest)
 		}
 		out["maxTokens"] = limit
 	}

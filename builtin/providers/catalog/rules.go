@@ -179,7 +179,7 @@ func (r *rule) variants() map[string]sdk.Object {
 const bedrock = "@ai-sdk/amazon-bedrock"
 
 // budgets returns the variants high and max of a model whose reasoning has a budget; 0 means no bound.
-func (r *rule) budgets(least, most int64) map[string]sdk.Object {
+func (r *rule) budgets(lowest, highest int64) map[string]sdk.Object {
 	if r.google() {
 		top := int64(24_576)
 		if r.has("pro") {
@@ -194,14 +194,14 @@ func (r *rule) budgets(least, most int64) map[string]sdk.Object {
 	if output := r.model.Limit.Output; output > 0 {
 		top = min(top, output-1)
 	}
-	if most > 0 {
-		top = min(top, most)
+	if highest > 0 {
+		top = min(top, highest)
 	}
 	high := int64(16_000)
 	if output := r.model.Limit.Output; output > 0 {
 		high = min(high, output/2-1)
 	}
-	return map[string]sdk.Object{"high": r.budget(max(least, min(high, top))), "max": r.budget(top)}
+	return map[string]sdk.Object{"high": r.budget(max(lowest, min(high, top))), "max": r.budget(top)}
 }
 
 // budget returns the options for a budget of tokens.

@@ -166,16 +166,16 @@ func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
 
 // head draws the question and its notes, each in at most a third of the height; cut reports whether some of them are missing.
 func (q *Choice) head(c Canvas) (lines []string, cut bool) {
-	most := max(2, c.Height/3)
+	maxLines := max(2, c.Height/3)
 	question := draw.Wrap(q.asked.Question, c.Width-2)
-	if cut = len(question) > most; cut {
-		question = append(question[:most-1:most-1], "… (all of it below)")
+	if cut = len(question) > maxLines; cut {
+		question = append(question[:maxLines-1:maxLines-1], "… (all of it below)")
 	}
 	var notes []string
 	for _, note := range q.asked.Notes {
 		notes = append(notes, draw.Wrap(note, c.Width-2)...)
 	}
-	if room := max(0, min(most, c.Height-len(question)-3)); len(notes) > room {
+	if room := max(0, min(maxLines, c.Height-len(question)-3)); len(notes) > room {
 		cut, notes = true, notes[:room]
 	}
 	question = draw.PaintAll(c.Theme.Warn, draw.PaintAll("1", question))
