@@ -153,7 +153,7 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 		"ok":         {run: func(context.Context) (*sdk.ToolResult, error) { return &sdk.ToolResult{Output: "fine"}, nil }, want: "ok fine"},
 		"error":      {run: func(context.Context) (*sdk.ToolResult, error) { return nil, errors.New("broken") }, want: "error broken"},
 		"panic":      {run: func(context.Context) (*sdk.ToolResult, error) { panic("oh no") }, want: "error tool act: panicked: oh no"},
-		"bad schema": {args: `{"n":"x"}`, want: "error the arguments of act do not meet its schema"},
+		"bad schema": {args: `{"n":"x"}`, want: "error the arguments of act do not match its schema"},
 		"denied":     {hooks: deny(sdk.Deny), want: "denied not today (refused by plugin first)"},
 		"halted":     {hooks: deny(sdk.Halt), want: "denied not today (refused by plugin first)", halted: true},
 		"refused by the tool itself": {run: func(context.Context) (*sdk.ToolResult, error) {

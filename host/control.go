@@ -41,7 +41,7 @@ func (h *Host) SessionChanges(ctx context.Context, session string) ([]FileChange
 
 // Revert returns a session to its state before a message: it reverts the file changes of the session and its subagents since, and the model no
 // longer gets the messages. The next prompt removes them; until then Unrevert restores everything, and Revert with Redo the first undone
-// prompt. A revert is all or nothing: if the process dies meanwhile, the next host of the project completes it.
+// prompt. A revert is all or nothing: if the process dies during it, the next host of the project completes it.
 //
 // Errors: ErrNotFound, ErrNothing, ErrBusy, ErrElsewhere, *ConflictError, snapshot.ErrOff, snapshot.ErrGone, *store.OwnedError.
 func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {

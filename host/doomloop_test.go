@@ -21,9 +21,9 @@ func TestDoomLoop(t *testing.T) {
 		ran    int // calls before the first refusal
 		period string
 	}{
-		"the same call":          {same, false, 2, "the same call came 3 times"},
-		"two by turns":           {pair, false, 5, "the same cycle of 2 calls came 3 times"},
-		"auto does not allow it": {same, true, 2, "the same call came 3 times"},
+		"the same call":          {same, false, 2, "the same call was made 3 times"},
+		"two by turns":           {pair, false, 5, "the same cycle of 2 calls was made 3 times"},
+		"auto does not allow it": {same, true, 2, "the same call was made 3 times"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestDoomLoopOfFailures(t *testing.T) {
 	}{
 		"unknown tool":      {call("nothing", `{"n":1}`), "tool \"nothing\" not found"},
 		"arguments cut off": {call("strict", `{"n":`), "not valid JSON"},
-		"against schema":    {call("strict", `{"m":1}`), "do not meet its schema"},
+		"against schema":    {call("strict", `{"m":1}`), "do not match its schema"},
 		"denied by a hook":  {call("strict", `{"n":1}`), "not today"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,13 +84,13 @@ func TestDoomLoopOfFailures(t *testing.T) {
 			}, b)
 			id := k.session()
 			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
-			if err == nil || !strings.Contains(err.Error(), "the same call came 3 times") {
+			if err == nil || !strings.Contains(err.Error(), "the same call was made 3 times") {
 				t.Errorf("Prompt = %v, want that it ends by the loop", err)
 			}
 			for i, p := range k.toolParts(id) {
 				want := c.says
 				if i >= 2 {
-					want = "came 3 times in a row"
+					want = "was made 3 times in a row"
 				}
 				if !strings.Contains(p.State.Error, want) {
 					t.Errorf("call %d: %q, want %q", i, p.State.Error, want)

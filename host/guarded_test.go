@@ -27,7 +27,7 @@ func guardedEdit(file string, implied bool) *plugin {
 	return b
 }
 
-// Nothing but a rule that names it or the user's answer lets a tool edit what programs run by themselves: not a rule for everything,
+// Nothing but a rule that names it or the user's answer lets a tool edit files that programs execute automatically: not a rule for everything,
 // --auto, a plugin that allows, or an approval of everything.
 func TestGuardedFiles(t *testing.T) {
 	t.Parallel()
@@ -46,8 +46,8 @@ func TestGuardedFiles(t *testing.T) {
 		"another file":               {"src/a", false, everything, "edited"},
 		"a hook of git":              {".git/hooks/pre-commit", false, everything, `{"permission": {"edit": {".git/hooks/pre-commit": "allow"}}}`},
 		"implied by a command":       {".envrc", true, everything, `{"permission": {"edit": {".envrc": "allow"}}}`},
-		"without a rule":             {"AGENTS.md", false, nil, "steers agents"},
-		"by a command, without rule": {"AGENTS.md", true, nil, "steers agents"},
+		"without a rule":             {"AGENTS.md", false, nil, "controls agents"},
+		"by a command, without rule": {"AGENTS.md", true, nil, "controls agents"},
 		"named":                      {".git/hooks/pre-commit", false, append(everything[:1:1], sdk.PermissionRule{Permission: "edit", Pattern: ".git/hooks/*", Action: sdk.ActionAllow}), "edited"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -103,7 +103,7 @@ func TestUserAnswers(t *testing.T) {
 		},
 		"a rejection ends the turn": {
 			[]answer{calls(path("a"), path("b"))}, []sdk.Reply{sdk.ReplyReject}, "", false,
-			[]string{`permission "touch" was rejected (refused by user)`, "not run: the turn was stopped (refused by an earlier call)"}, true,
+			[]string{`permission "touch" was rejected (refused by user)`, "the turn was stopped; tool call skipped (refused by an earlier call)"}, true,
 		},
 		"a rejection with a message goes to the model": {
 			[]answer{calls(path("a")), say("done")}, []sdk.Reply{sdk.ReplyReject}, "use b", false,

@@ -196,8 +196,8 @@ func TestPluginCallsInCircles(t *testing.T) {
 		deep    int
 		want    string
 	}{
-		"in this process":                  {func(_ *testing.T, ctx context.Context) context.Context { return ctx }, 8, "may nest 8 deep"},
-		"over a wire that has no contexts": {func(t *testing.T, _ context.Context) context.Context { return t.Context() }, 65, "more than 64 requests of plugins"},
+		"in this process":                  {func(_ *testing.T, ctx context.Context) context.Context { return ctx }, 8, "nested more than 8 deep"},
+		"over a wire that has no contexts": {func(t *testing.T, _ context.Context) context.Context { return t.Context() }, 65, "more than 64 plugin requests"},
 	}
 	for name, c := range cases {
 		for _, place := range []string{"tool", "hook"} {
@@ -264,7 +264,7 @@ func TestPluginCallIsRefused(t *testing.T) {
 			return sdk.Decision{Verdict: sdk.VerdictDeny, Reason: "never"}, nil
 		})}, by: "plugin first", want: "never"},
 		"by the user":   {change: asking, by: "user", want: "was rejected", rejects: true},
-		"bad arguments": {args: `{"n":"x"}`, want: "do not meet its schema"},
+		"bad arguments": {args: `{"n":"x"}`, want: "do not match its schema"},
 		"no arguments":  {args: `nonsense`, want: "not valid JSON"},
 		"unknown tool":  {tool: "nothing", want: `tool "nothing" not found; the tools are: act, outer`},
 		"removed by a rule": {change: func(o *host.Options) {

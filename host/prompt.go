@@ -83,7 +83,7 @@ func (t *turn) answered() bool {
 		(len(t.calls) == 0 || len(t.last.Structured) > 0)
 }
 
-// commitPrompt makes what a prompt or job recorded durable and removes a prompt that was refused from the store's queue.
+// commitPrompt makes the changes of a prompt or job durable, and removes a refused prompt from the store's queue.
 func (t *turn) commitPrompt(ctx context.Context, q *queued) error {
 	t.conv.Journal.Put(q.take())
 	err := t.conv.Journal.Flush(context.WithoutCancel(ctx))
@@ -156,7 +156,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	return t.firstState(ctx, in.NoReply)
 }
 
-// openPrompt makes the setup and the user message for a prompt. It drops the messages that were undone.
+// openPrompt begins a prompt: it makes the setup, removes the messages that were undone, and returns the user message.
 func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, command *input.Command) (*sdk.UserMessage, error) {
 	if err := t.chooseSetup(ctx, in, command); err != nil {
 		return nil, err

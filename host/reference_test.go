@@ -73,8 +73,8 @@ func TestMentionsOfPlugins(t *testing.T) {
 		"an agent":                 {"@helper do it", nil, []string{"Use the task tool"}, ""},
 		"too long":                 {"@big:x://y", []string{"big:x://y"}, []string{"aaa"}, ""},
 		"an image":                 {"@image", []string{"image"}, []string{"data:image/png;base64,AAAA"}, ""},
-		"a file to read":           {"@thief", []string{"thief"}, nil, "a file part must hold its data"},
-		"another part":             {"@odd", []string{"odd"}, nil, "text and files can be given"},
+		"a file to read":           {"@thief", []string{"thief"}, nil, "a file part must contain its data"},
+		"another part":             {"@odd", []string{"odd"}, nil, "want text or a file"},
 		"many":                     {strings.Repeat("@a1 ", 3) + manyMentions(40), append([]string{"a1"}, manyNames(31)...), nil, ""},
 	}
 	for name, c := range cases {

@@ -15,6 +15,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// ErrWaits is wrapped by the error of a prompt that is still in the store's queue.
+var ErrWaits = errors.New("the prompt is stored and will be answered before the next one")
+
+// errAborted is the cause of a turn that the user ended.
+var errAborted = errors.New("aborted")
+
 // runner answers the prompts of one session. It exists while prompts wait or are answered: its goroutine claims the session, runs turns
 // until no prompt waits, and releases the session.
 type runner struct {
@@ -51,12 +57,6 @@ type promptResult struct {
 	err     error
 }
 
-// errAborted is the cause of a turn that the user ended.
-var errAborted = errors.New("aborted")
-
-// ErrWaits is part of the error of a prompt that is still in the store's queue.
-var ErrWaits = errors.New("the prompt is stored and is answered before the next one")
-
 // Prompt gives the session a prompt and waits for its answer: the last assistant message of the turn. A
 // prompt for a busy session is stored and answered when the model is next asked. When ctx ends, Prompt
 // returns but the turn continues; Abort ends it.
@@ -72,8 +72,8 @@ func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithPart
 	return q.wait(ctx)
 }
 
-// Submit is Prompt in two steps: it returns once the prompt is queued, and Waiting lists it if the session is busy. wait waits for the
-// answer.
+// Submit is Prompt in two steps: it returns once the prompt is queued; wait then waits for the answer. While the session is busy, Waiting lists
+// the prompt.
 func (h *Host) Submit(ctx context.Context, in PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error) {
 	q, err := h.submit(ctx, in, nil)
 	return q.wait, err
@@ -360,7 +360,7 @@ func (r *runner) inBackground(f func()) {
 	r.startBackground(f)
 }
 
-// startBackground does so for callers that hold mu. f may wait for mu, or for the journal.
+// startBackground is inBackground for callers that hold mu. f may wait for mu, or for the journal.
 func (r *runner) startBackground(f func()) {
 	r.background++
 	go func() { // ends with f; waitIdle waits for it

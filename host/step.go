@@ -22,6 +22,9 @@ import (
 const wrapUp = "This is the last step of this turn: tools can no longer be called. " +
 	"Answer now with what was done, what is left to do and what you would do next."
 
+// defaultCorrections is the default number of reminders for a model that answers in plain text instead of structured output.
+const defaultCorrections = 2
+
 // ask asks the model for the next step and stores its answer while it streams. The answer need not be durable here: a tool call that may
 // change something waits until its start record is, and with it everything before.
 func (t *turn) ask(ctx context.Context) (state, error) {
@@ -132,23 +135,20 @@ func (t *turn) startTitle() {
 	})
 }
 
-// defaultCorrections is the number of reminders for a model that answers without structure.
-const defaultCorrections = 2
-
 // wantsStructured reports whether the prompt requests an answer that meets a schema.
 func (t *turn) wantsStructured() bool {
 	return t.user != nil && t.user.Format != nil && t.user.Format.Type == sdk.FormatJSONSchema
 }
 
-// remindStructured reminds a model that answered in plain text of the schema. Too many reminders are an error.
+// remindStructured reminds a model that answered in plain text to use the tool for structured output. After the last reminder it returns an error.
 func (t *turn) remindStructured() (state, error) {
 	if t.corrections >= *cmp.Or(t.user.Format.RetryCount, new(defaultCorrections)) {
 		named := &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{
-			Message: fmt.Sprintf("the model did not give structured output, though reminded %d times", t.corrections), Retries: t.corrections,
+			Message: fmt.Sprintf("no structured output from the model after %d reminders", t.corrections), Retries: t.corrections,
 		}}
 		return stateDone, named
 	}
 	t.corrections++
-	t.addSynthetic("The answer has to be given through the tool "+tools.Structured+". Call it now.", nil)
+	t.addSynthetic("Give the answer through the tool "+tools.Structured+". Call it now.", nil)
 	return stateAsk, nil
 }

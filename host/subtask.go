@@ -76,7 +76,7 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 	}
 	limit := *cmp.Or(t.gen.Config.SubagentDepth, new(defaultSubagentDepth))
 	if depth := strings.Count(t.AgentPath, "/"); depth >= limit {
-		return nil, fmt.Errorf("subagents may nest %d deep (subagent_depth in tenon.json): do this work here", limit)
+		return nil, fmt.Errorf("subagents can be nested at most %d deep (subagent_depth in tenon.json): do this work here", limit)
 	}
 	return t.host.CreateSession(ctx, NewSession{
 		Title: fmt.Sprintf("%s (@%s subagent)", s.Description, agent.Name), ParentID: t.runner.session, Agent: agent.Name,
@@ -84,7 +84,7 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 	})
 }
 
-// promptChild prompts the session and, when ctx ends first, aborts its turn and waits for that.
+// promptChild prompts the session and waits for the answer. If ctx ends first, it aborts the turn and waits for its end.
 func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
 	q, err := t.host.submit(context.WithoutCancel(ctx), in, t.gen)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestSubagentDepth(t *testing.T) {
 		k := start(t, func(o *host.Options) { o.Config.SubagentDepth = limit }, b)
 		id, _ := k.prompt("go")
 		part := k.toolParts(k.children(id)[0].ID)[0]
-		if refused := strings.Contains(part.State.Error, "may nest 1 deep"); refused != wantError {
+		if refused := strings.Contains(part.State.Error, "nested at most 1 deep"); refused != wantError {
 			t.Errorf("limit %v: the nested task is %s %q, want refused: %v", limit, part.State.Status, part.State.Error, wantError)
 		}
 		k.close()

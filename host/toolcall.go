@@ -108,10 +108,10 @@ func (t *turn) find(c *call) error {
 // prepareCall runs the hooks at tool.execute.before, checks the schema, and requests the permissions.
 func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if t.halted.reason() != nil {
-		return &sdk.Refusal{Reason: "not run: the turn was stopped", By: "an earlier call"}
+		return &sdk.Refusal{Reason: "the turn was stopped; tool call skipped", By: "an earlier call"}
 	}
 	if t.atLimit() && c.byPlugin == nil {
-		return errors.New("not run: the step limit is reached, tools can no longer be called")
+		return errors.New("step limit reached; tool call skipped")
 	}
 	if err := t.watchDoom(ctx, c, c.args); err != nil {
 		return err
@@ -124,7 +124,7 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	err := t.host.schemas.Check(&c.tool.Def, c.args)
 	c.freeLongArgs()
 	if err != nil {
-		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
+		return fmt.Errorf("the arguments of %s do not match its schema: %w; correct them and call it again", c.part.Tool, err)
 	}
 	requests, prepared, err := c.tool.Requests(ctx, t.host.log, c.toolCall())
 	c.freeLongArgs()

@@ -77,13 +77,13 @@ func TestBadCallsGoBackToTheModel(t *testing.T) {
 		"a name twice":      {toolCall{tool: "pick", args: `{"n":1,"n":2}`}, `are refused: duplicate name "n"`},
 		"nested too deep":   {toolCall{tool: "pick", args: `{"n":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`}, "nested deeper than 256 levels"},
 		"too many values":   {toolCall{tool: "pick", args: `{"n":[` + strings.Repeat("0,", 200_000) + `0]}`}, "more than 131072 values"},
-		"schema: missing":   {toolCall{tool: "pick", args: `{}`}, "do not meet its schema"},
-		"schema: type":      {toolCall{tool: "pick", args: `{"n":"one"}`}, "do not meet its schema"},
-		"schema: unknown":   {toolCall{tool: "pick", args: `{"n":1,"m":2}`}, "do not meet its schema"},
+		"schema: missing":   {toolCall{tool: "pick", args: `{}`}, "do not match its schema"},
+		"schema: type":      {toolCall{tool: "pick", args: `{"n":"one"}`}, "do not match its schema"},
+		"schema: unknown":   {toolCall{tool: "pick", args: `{"n":1,"m":2}`}, "do not match its schema"},
 		"the tool fails":    {toolCall{tool: "pick", args: `{"n":13}`}, "unlucky"},
 		"the tool panics":   {toolCall{tool: "pick", args: `{"n":666}`}, "panicked: number of the beast"},
 		"no result at all":  {toolCall{tool: "pick", args: `{"n":0}`}, "returned nothing"},
-		"arguments missing": {toolCall{tool: "pick", args: ``}, "do not meet its schema"},
+		"arguments missing": {toolCall{tool: "pick", args: ``}, "do not match its schema"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

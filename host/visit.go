@@ -17,6 +17,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// PointPluginCall marks tool calls in the ledger that the model did not make. No hook is called there.
+const PointPluginCall sdk.Point = "tool.call"
+
 // maxVisits bounds the concurrent requests of plugins on behalf of one session. It ends endless recursion of a plugin through its own calls,
 // over a wire that does not carry contexts.
 const maxVisits = 64
@@ -51,7 +54,7 @@ func (r *runner) beginVisit() (view *turn, turnCtx context.Context, err error) {
 	defer r.mu.Unlock()
 	switch view = r.view; {
 	case r.visits >= maxVisits:
-		return nil, nil, fmt.Errorf("session %q: more than %d requests of plugins run in parallel", r.session, maxVisits)
+		return nil, nil, fmt.Errorf("session %q: more than %d plugin requests in parallel", r.session, maxVisits)
 	case view == nil || !r.host.plugins.Retain(view.gen):
 		return nil, nil, fmt.Errorf("session %q: %w", r.session, generation.ErrNoTurn)
 	}
@@ -132,15 +135,12 @@ func (v *visit) Question(ctx context.Context, req sdk.QuestionRequest) ([][]stri
 // CallTool calls a tool for a plugin.
 func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error) {
 	if depth := tools.CallDepth(ctx); depth >= tools.MaxCallDepth {
-		return nil, fmt.Errorf("call %s: tool calls may nest %d deep: this one is called from inside itself, or nearly", req.Tool, tools.MaxCallDepth)
+		return nil, fmt.Errorf("call %s: tool calls are nested more than %d deep: a tool probably calls itself", req.Tool, tools.MaxCallDepth)
 	}
 	t := v.turn
 	t.tools = tools.All(ctx, t.toolScope())
 	return t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.currentMessage(), "")
 }
-
-// PointPluginCall is the point of a tool call in the ledger that the model did not make; no hook is called there.
-const PointPluginCall sdk.Point = "tool.call"
 
 // callFor runs a call that the model did not make through callTool, and notes it in the ledger with the reason. The error has the text that hooks
 // gave it.

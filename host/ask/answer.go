@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxToolCalls bounds the tool calls of one answer: a model that asks for more has lost its way.
+// maxToolCalls bounds the tool calls of one answer; a model that exceeds it is repeating itself.
 const maxToolCalls = 128
 
 // Answer turns the events of one answer into parts. Only the turn's goroutine uses it.

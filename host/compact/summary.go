@@ -170,7 +170,7 @@ func (s *Summary) keep(b *ask.Answer) error {
 	}
 	parts := s.Conversation.Parts(s.Msg.ID)
 	if strings.TrimSpace(live.AnswerText(parts)) == "" {
-		return errors.New("the model gave an empty summary of the conversation")
+		return errors.New("the model returned an empty summary of the conversation")
 	}
 	first, last := s.Plan.Covered[0], s.Plan.Covered[len(s.Plan.Covered)-1]
 	covers := map[string]any{"from": first.Info.Head().ID, "to": last.Info.Head().ID, "messages": float64(len(s.Plan.Covered))}

@@ -100,7 +100,7 @@ func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 		switch bad := func(message, remedy string) { l.bad(checked.Join("mcp", name), origins, message, remedy) }; {
 		case server.Type == "" && len(server.Command) == 0 && server.URL == "":
 			if server.Enabled == nil || *server.Enabled {
-				bad("has neither command nor url", "say how to start or reach the server")
+				bad("has neither command nor url", "add one of them")
 			}
 		case server.Type == "" && server.URL != "":
 			bad("has no type", `add "type": "remote"`)

@@ -53,7 +53,7 @@ func (c *checker) expand(p place, text string) string {
 // or is sent only to the user's addresses, see foreign.
 func (c *checker) expandEnv(p place, name string) string {
 	if c.src.layer == LayerProject && !holdsSecrets(p.Schema) && secret.Named(name) {
-		c.Bad(p, fmt.Sprintf("{env:%s} is a secret by its name, which a file of the project may not put here", name), "put the value into your own configuration")
+		c.Bad(p, fmt.Sprintf("{env:%s} has the name of a secret; a project's file must not use it here", name), "put the value into your own configuration")
 		return ""
 	}
 	value, ok := c.env[envName(name)]
@@ -66,7 +66,7 @@ func (c *checker) expandEnv(p place, name string) string {
 // expandFile returns the content of a file. A project's file may use only files of the project.
 func (c *checker) expandFile(p place, name string) string {
 	if c.src.layer == LayerProject && !c.inProject(name, c.src.dir) {
-		c.Bad(p, fmt.Sprintf("file %q is outside of the project, where a file of the project may not read", name), "put the value into your own configuration")
+		c.Bad(p, fmt.Sprintf("file %q is outside the project; a project's file must not read it", name), "put the value into your own configuration")
 		return ""
 	}
 	text, err := c.readFile(c.src.layer, c.absolute(name, c.src.dir))

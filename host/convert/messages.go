@@ -105,11 +105,11 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 		found = typeOf(data)
 	}
 	if typ := cmp.Or(found, p.Mime); !model.TakesInput(m, kindOf(typ)) {
-		return leftOut(typ, fmt.Sprintf("the model %s does not take it", m.Ref()))
+		return leftOut(typ, fmt.Sprintf("the model %s does not accept it", m.Ref()))
 	}
 	switch scheme, _, _ := strings.Cut(p.URL, ":"); {
 	case found == "":
-		return leftOut(p.Mime, "its content is not a file that models read")
+		return leftOut(p.Mime, "models cannot read its content")
 	case scheme != "http" && scheme != "https" && !(scheme == "data" && encoded):
 		return leftOut(p.Mime, "its address cannot be sent to the model")
 	}
@@ -232,7 +232,7 @@ func textFile(f *sdk.FilePart) string {
 	_, data, _ := strings.Cut(f.URL, ";base64,")
 	text, err := base64.StdEncoding.DecodeString(data)
 	if err != nil || len(text) == 0 || !strings.HasPrefix(f.URL, "data:") {
-		return fmt.Sprintf("[%s of type %s left out: its content is not part of it]", f.Filename, f.Mime)
+		return fmt.Sprintf("[%s of type %s left out: the message does not contain its content]", f.Filename, f.Mime)
 	}
 	return fmt.Sprintf("<file name=%q>\n%s\n</file>", f.Filename, strings.ToValidUTF8(string(text), "\uFFFD"))
 }

@@ -28,7 +28,7 @@ func ForeignParts(parts sdk.Parts) (sdk.Parts, error) {
 			out = append(out, &c)
 		case *sdk.FilePart:
 			if !strings.HasPrefix(p.URL, "data:") {
-				return nil, fmt.Errorf("a file part must hold its data as a data: URL, not %.80q", p.URL)
+				return nil, fmt.Errorf("a file part must contain its data as a data: URL, not %.80q", p.URL)
 			}
 			if len(p.URL) > MaxMediaBytes*4/3 {
 				return nil, fmt.Errorf("a file of %d bytes exceeds the limit of %d for files sent to a model", len(p.URL)*3/4, MaxMediaBytes)
@@ -42,7 +42,7 @@ func ForeignParts(parts sdk.Parts) (sdk.Parts, error) {
 		case nil:
 			return nil, errors.New("an empty part")
 		default:
-			return nil, fmt.Errorf("a part of type %T: text and files can be given", p)
+			return nil, fmt.Errorf("a part of type %T: want text or a file", p)
 		}
 	}
 	return out, nil

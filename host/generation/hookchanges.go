@@ -52,7 +52,7 @@ func guardConfig(before, after any) error {
 // guardMessage protects the rules of a prompt: the rules of its agent, and the tools that it removes.
 func guardMessage(before, after *sdk.UserMessage) error {
 	if after.Agent != before.Agent {
-		return fmt.Errorf("a plugin must not change the agent of a message: the rules of %q hold", before.Agent)
+		return fmt.Errorf("a plugin must not change the agent of a message: the rules of %q apply", before.Agent)
 	}
 	for name, on := range before.Tools {
 		if now, listed := after.Tools[name]; !on && (now || !listed) {

@@ -102,7 +102,7 @@ func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string
 		parts, err = generation.ForeignParts(parts)
 	}
 	if err == nil && len(parts) == 0 {
-		err = errors.New("it gave an empty prompt")
+		err = errors.New("it returned an empty prompt")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w %q: plugin %s: %w", ErrCommand, c.Name, c.Owner.Manifest.Name, err)

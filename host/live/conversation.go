@@ -28,6 +28,7 @@ type Conversation struct {
 	streamed map[string][]byte      // by part: the long arguments of open calls as the store has them already
 }
 
+// Now returns the current time.
 func Now() sdk.Millis { return time.Now().UnixMilli() }
 
 // Open reads a claimed session and closes everything that an earlier process, or a turn that could not be stored, left open. It returns the

@@ -81,7 +81,7 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	})
 	defer timer.Stop()
 	count.answer, count.timer = answer, time.AfterFunc(answer, func() {
-		cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", answer))
+		cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent no part of an answer for %s, although the connection is open; options.answerTimeout of the provider (milliseconds) sets the limit", answer))
 	})
 	defer count.timer.Stop()
 	err = m.client.Stream(limited, req, count.take)

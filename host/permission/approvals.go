@@ -22,8 +22,7 @@ const noProject = "global"
 // OfProject begins the permissions under which approvals of files of a project are stored. Answers to requests are never stored under them.
 const OfProject = "project "
 
-// ApprovalProject returns the name under which approvals of a project are kept: the project's, where there is a
-// repository with a commit, else its directory.
+// ApprovalProject returns the key of a project's approvals: the project's ID for a repository with a commit, else its directory.
 func ApprovalProject(p sdk.Project) string {
 	if p.Git && p.ID != "" && p.ID != noProject {
 		return p.ID
@@ -43,7 +42,7 @@ type Approvals struct {
 	sessions map[string]sdk.PermissionRules // by root session
 }
 
-// allow allows a permission for patterns in a session and its subagents until the process ends; revoke takes it back.
+// allow allows a permission for patterns in a session and its subagents until the process ends or revoke is called.
 func (a *Approvals) allow(session, permission string, patterns ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,7 +89,7 @@ func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules,
 		})
 	}
 	if err := a.Store.Approve(ctx, list); err != nil {
-		return nil, fmt.Errorf("keep the approval: %w", err)
+		return nil, fmt.Errorf("store the approval: %w", err)
 	}
 	return a.rules(ctx)
 }
@@ -104,7 +103,7 @@ func (a *Approvals) rules(ctx context.Context) (*Rules, error) {
 	return Compile("", ApprovedRules(list)), nil
 }
 
-// ApprovedRules returns approvals as rules. Characters that mean something in a pattern mean it here, too.
+// ApprovedRules returns approvals as rules. Their texts are patterns: * and ? have their meaning.
 func ApprovedRules(list []store.Approval) sdk.PermissionRules {
 	rules := make(sdk.PermissionRules, 0, len(list))
 	for _, a := range list {

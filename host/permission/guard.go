@@ -11,9 +11,9 @@ import (
 // editKey is the permission of all tools that change files.
 const editKey = "edit"
 
-// guardedDirs are directories, as they end a path, whose files run or steer an agent without the user doing more than opening the
-// folder, a shell or a session, or using git: hooks and configuration of git, tasks and settings of editors, instructions and
-// configuration of agents, the user's own start-up files.
+// guardedDirs lists directories, by the end of their paths, whose files are executed, or control an agent, when the user only opens the folder,
+// a shell or a session, or uses git: hooks and configuration of git, tasks and settings of editors, instructions and configuration of agents,
+// the user's own start-up files.
 var guardedDirs = []string{
 	".git", ".husky", ".githooks", ".hg", ".jj", ".sl",
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
@@ -21,7 +21,7 @@ var guardedDirs = []string{
 	".ssh", ".direnv", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
 }
 
-// guardedFiles are files of the same kinds, by name; the part before a * is a prefix, the part behind it a suffix.
+// guardedFiles lists files of the same kinds, by name; the part before a * is a prefix, the part after it a suffix.
 var guardedFiles = []string{
 	".git", ".gitconfig", ".envrc", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".dir-locals.el", "*.code-workspace", ".devcontainer.json",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
@@ -30,11 +30,11 @@ var guardedFiles = []string{
 	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json",
 }
 
-// plans are directories in guarded ones that hold plans, which nothing reads by itself.
+// plans lists directories of plans in guarded directories. No program reads plans automatically.
 var plans = []string{"/.tenon/plans/", "/.opencode/plans/"}
 
-// guarded returns the name in a path, with slashes, that makes a change of the file ask although everything may be edited; "" if
-// none does. Case does not matter, as it does not on some systems.
+// guarded returns the name in a path, with slashes, for which a change of the file asks even if all files may be edited; "" if there is none. It
+// ignores case, as some systems do.
 func guarded(file string) string {
 	file = strings.ToLower(path.Clean(file))
 	whole := "/" + file + "/"

@@ -7,7 +7,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Editing a file that programs run by themselves asks, and only a rule that names it allows it.
+// Editing a file that programs execute automatically asks, and only a rule that names it allows it.
 func TestGuardedFiles(t *testing.T) {
 	t.Parallel()
 	allow := func(pattern string) sdk.PermissionRules {

@@ -43,11 +43,11 @@ type Sources struct {
 // Rules returns the permission rules of an agent in a session, of which the last that matches decides: the defaults, the agent's
 // own, the user's, the user's for this agent, the session's.
 //
-// forTemplate is set for the template of a command of the repository: nothing that its files allow counts, approved or not.
+// forTemplate is set for the template of a command of the repository: allow rules in its files do not count, approved or not.
 //
-// The user's rules for all agents do not lift what the agent's own rules deny or ask for: an agent that is made to read does not write
-// because agents in general may. The user's rules for this agent do lift them. Rules of the agent that allow count before the user's. Those of
-// an agent from a third-party plugin do not count: permission does not come from a publisher.
+// The user's rules for all agents do not override the agent's own deny and ask rules: an agent made for reading does not write because agents
+// in general may. The user's rules for this agent override them. The agent's allow rules come before the user's; those of an agent from a
+// third-party plugin do not count, because its publisher cannot grant permissions.
 func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	agents, general, named := p.hold(s.Agent, forTemplate), p.hold(s.General, forTemplate), p.hold(s.Named, forTemplate)
 	managed := Compile(p.Home, p.Managed)
@@ -69,7 +69,7 @@ func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	return rules.Within(managed).inProject(p.Home, p.Worktree)
 }
 
-// inProject has absolute patterns of the rules apply to the files of a project, too. The path of worktree is real; that of home, with which
+// inProject makes absolute patterns of the rules apply to the files of a project, too. The path of worktree is real; that of home, with which
 // patterns begin, may contain links.
 func (r *Rules) inProject(home, worktree string) *Rules {
 	roots := []string{normal(worktree)}

@@ -99,7 +99,7 @@ type Decision struct {
 	// Final reports that an administrator's rule decided, or that Guarded is set: only the user's answer overrides it.
 	Final bool
 	// Guarded is the reason why editing a file asks in spite of rules that allow it: the name in its path that means that programs run it or
-	// that it steers agents. Empty for other files and permissions.
+	// that it controls agents. Empty for other files and permissions.
 	Guarded string
 
 	by *rule // that decided, in its list; nil if none matched

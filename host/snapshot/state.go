@@ -19,7 +19,7 @@ const stateVersion = "tenon state 5\n"
 
 func (r *Repo) version() string { return stateVersion + strings.Join(r.exclude, "\x00") + "\n" }
 
-var errState = errors.New("no state that can be read")
+var errState = errors.New("unreadable state")
 
 // load returns the state on the disk; nil if there is none or it cannot be read.
 func (r *Repo) load() *node {

@@ -76,7 +76,7 @@ func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(con
 	}
 	w.refused++
 	return &sdk.Refusal{
-		Reason: fmt.Sprintf("%s came %d times in a row; it was not run again, do something else: %s", what, doomRepeats, refusal.Reason),
+		Reason: fmt.Sprintf("%s was made %d times in a row and was not run again; try something else: %s", what, doomRepeats, refusal.Reason),
 		By:     refusal.By, Halt: refusal.Halt || w.refused > 1,
 	}
 }

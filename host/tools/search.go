@@ -113,11 +113,11 @@ func originName(o sdk.Origin) string {
 }
 
 const (
-	searchDescription = "Finds further tools, which are not listed with their definitions to save room. Search with words for what is to be done, " +
-		"or with the names of tools. The tools found can be called in the next step. The tools are:"
+	searchDescription = "Finds more tools, whose definitions are not listed to save space. Search for words that describe the task, " +
+		"or for the names of tools. The tools found can be called from the next step on. The tools are:"
 	searchParameters = `{"type":"object","properties":{` +
-		`"query":{"type":"string","description":"words for what is to be done, or names of tools"},` +
-		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"how many tools to show at most, 5 when left out; all that the query names are shown"}` +
+		`"query":{"type":"string","description":"words that describe the task, or names of tools"},` +
+		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"maximum number of tools to show, default 5; tools that the query names are always shown"}` +
 		`},"required":["query"],"additionalProperties":false}`
 )
 
@@ -127,7 +127,7 @@ func listing(hidden []*Tool) string {
 	var last sdk.Origin
 	for i, one := range hidden {
 		if out.Len() > maxListing {
-			fmt.Fprintf(&out, " and %d more, which a search finds too", len(hidden)-i)
+			fmt.Fprintf(&out, " and %d more, which a search also finds", len(hidden)-i)
 			break
 		}
 		if one.Origin == last {
@@ -169,17 +169,17 @@ func (s *Set) search(ctx context.Context, hidden []*Tool, call *sdk.ToolCall) (*
 }
 
 // find returns the tools that a query names; if it names none, those that match it, the best first.
-func find(hidden []*Tool, query string, most int) []*Tool {
+func find(hidden []*Tool, query string, limit int) []*Tool {
 	names := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:\"'`()", r) })
 	named := slices.DeleteFunc(slices.Clone(hidden), func(one *Tool) bool { return !slices.Contains(names, one.Def.ID) })
 	if len(named) > 0 {
 		return named
 	}
-	if most <= 0 {
-		most = defaultFound
+	if limit <= 0 {
+		limit = defaultFound
 	}
 	found := rank(hidden, query)
-	return found[:min(len(found), most, maxFound)]
+	return found[:min(len(found), limit, maxFound)]
 }
 
 // rank returns the tools that contain words of the query, the best first. A word counts more in a name, and if it is in few tools.

@@ -68,7 +68,7 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 		return k.Unrevert(ctx, o.Force)
 	}
 	if damagedSince(list[:from], damaged) {
-		return nil, fmt.Errorf("the files that were changed are not all known: %w", readErr)
+		return nil, fmt.Errorf("not all changed files are known: %w", readErr)
 	}
 	net, err := k.Files.netChanges(ctx, k.Conversation.ID(), list[from:])
 	if err != nil {
@@ -358,11 +358,11 @@ func (f *Files) FinishReverts(ctx context.Context) {
 	}
 	pending, err := repo.Pending()
 	if err != nil {
-		f.Log.Error("a revert that was cut off cannot be read", "err", err)
+		f.Log.Error("interrupted revert cannot be read", "err", err)
 	}
 	for _, j := range pending {
 		if err := f.finishRevert(ctx, repo, j); err != nil && !errors.As(err, new(*store.OwnedError)) && !errors.Is(err, store.ErrReadOnly) {
-			f.Log.Error("a revert that was cut off cannot be finished", "session", j.ID, "err", err)
+			f.Log.Error("interrupted revert cannot be completed", "session", j.ID, "err", err)
 		}
 	}
 }
@@ -408,14 +408,14 @@ func (k *Session) finishOwn(ctx context.Context) error {
 func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.Pending, setRevert func(mark *sdk.Revert) error) error {
 	var n note
 	if err := json.Unmarshal(j.Note, &n); err != nil {
-		return fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)
+		return fmt.Errorf("interrupted revert of session %s: %w", j.ID, err)
 	}
 	left, err := repo.Resume(ctx, j.Steps)
 	if err != nil {
 		return err
 	}
 	for _, p := range left {
-		f.Log.Warn("a revert that was cut off leaves a file that was changed meanwhile", "session", j.ID, "file", p.String())
+		f.Log.Warn("interrupted revert: a file was modified since and is left unchanged", "session", j.ID, "file", p.String())
 	}
 	if err := setRevert(n.Revert); err != nil {
 		return err
