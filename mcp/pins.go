@@ -52,7 +52,7 @@ func (dir FilePins) Save(s Server, p *Pin) error {
 		return err
 	}
 	if err := atomicfile.Write(dir.path(s), content, atomicfile.Options{MakeDirs: 0o700}); err != nil {
-		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
+		return fmt.Errorf("store the approval of MCP server %q: %w", s.Name, err)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	}
 	if !sources.Users(p.Project, doc.Path) {
 		if names := requestfield.Restrict(config.Options); len(names) > 0 {
-			p.Log.Warn("options are left out: an agent of the project may only set how an answer is generated; put the agent into your own configuration",
+			p.Log.Warn("options are left out: an agent of the project may set only how an answer is generated; put the agent in your own configuration",
 				"file", doc.Path, "options", strings.Join(names, ", "))
 		}
 	}
@@ -103,7 +103,7 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	return nil
 }
 
-// check returns an error for unknown keys and invalid values. Settings of generation, which opencode reads beside its keys, become options.
+// check returns an error for unknown keys and invalid values. Settings of generation, which opencode reads in addition to its keys, become options.
 func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	unknown, known := doc.Keys(config)
 	var values sdk.Object

@@ -178,7 +178,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 			e.timeout = p.seconds(at, n, limit)
 		case "asyncRewake":
 			if !off(n) {
-				p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
+				p.warn(at.Key, "is not supported: the turn waits for the command and uses its answer like any other")
 			}
 		default:
 			if name != "shell" || string(n.Raw) != `"bash"` {

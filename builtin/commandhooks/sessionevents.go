@@ -52,7 +52,7 @@ func (p *Plugin) addStart(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.
 	s.isChild(ctx)
 	said, err := s.take(ctx)
 	if err != nil {
-		return fmt.Errorf("%s: the commands at the start of the session have not finished: %w", p.source.Where, err)
+		return fmt.Errorf("%s: the commands for the start of the session are still running: %w", p.source.Where, err)
 	}
 	for _, text := range said {
 		v.Parts = append(v.Parts, p.note(in, text))
@@ -70,7 +70,7 @@ func (e *entry) prompt(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.Cha
 		return err
 	}
 	if r.verdict >= block {
-		v.Parts = sdk.Parts{e.plugin.note(in, "The user's prompt was withheld by a hook, and you do not get to see it. Do nothing but tell the user so, with this reason: "+r.because(e))}
+		v.Parts = sdk.Parts{e.plugin.note(in, "A hook withheld the user's prompt from you. Only tell the user that, with this reason: "+r.because(e))}
 		return nil
 	}
 	if r.context != "" {

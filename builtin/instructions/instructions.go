@@ -66,7 +66,7 @@ func (p *Plugin) load(w *sources.Watch) string {
 		seen[path] = true
 		text, err := read(w, path)
 		if err == nil && out.Len()+len(text) > maxTotal {
-			err = fmt.Errorf("too many: all instructions have at most %d bytes", maxTotal)
+			err = fmt.Errorf("too large: all instructions together may have at most %d bytes", maxTotal)
 		}
 		if err != nil {
 			if leftOut++; leftOut <= maxWarnings {

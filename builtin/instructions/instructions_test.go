@@ -95,7 +95,7 @@ func TestImports(t *testing.T) {
 		"other files":         {"@.env @package.json", "", ""},
 		"outside":             {"@~/notes.md @../notes.md", "", "outside the project"},
 		"a link outside":      {"@docs/link.md", "", "leads out of the project"},
-		"a link to secrets":   {"@docs/env.md", "", "can hold secrets"},
+		"a link to secrets":   {"@docs/env.md", "", "can contain secrets"},
 		"a link to Markdown":  {"@docs/readme.md", "README", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestBounds(t *testing.T) {
 	if !strings.Contains(got, "[cut after 65536 bytes") || len(got) > 257<<10 || !strings.Contains(got, "\uFFFD ok") {
 		t.Errorf("added %d bytes", len(got))
 	}
-	for _, want := range []string{"too many", "not fetched from URLs"} {
+	for _, want := range []string{"too large", "not fetched from URLs"} {
 		if !strings.Contains(h.Log.String(), want) {
 			t.Errorf("log misses %q: %s", want, h.Log.String())
 		}
@@ -235,7 +235,7 @@ func TestFewWarnings(t *testing.T) {
 	}
 	added(t, start(t, h), sdk.PurposeTurn)
 	log := h.Log.String()
-	if n := strings.Count(log, "too many"); n != 5 || !strings.Contains(log, "04.md") || strings.Contains(log, "10.md") || !strings.Contains(log, "further instructions left out") {
+	if n := strings.Count(log, "too large: all instructions"); n != 5 || !strings.Contains(log, "04.md") || strings.Contains(log, "10.md") || !strings.Contains(log, "further instructions left out") {
 		t.Errorf("%d warnings: %s", n, log)
 	}
 }

@@ -74,7 +74,7 @@ func check(in io.Reader) (answer, error) {
 	case err != nil || len(digest) != map[string]int{"sha256": sha256.Size, "sha512": sha512.Size}[algorithm] || len(digest) == 0:
 		return answer{}, errors.New("request: digest must be sha256: or sha512: and hexadecimal digits")
 	case r.Identity == "" || r.Issuer == "":
-		return answer{}, errors.New("request: identity and issuer are required; a signature by anybody proves nothing")
+		return answer{}, errors.New("request: identity and issuer are required; a valid signature alone does not show who signed")
 	}
 	trusted, err := trustedRoot(r.TrustedRoot)
 	if err != nil {

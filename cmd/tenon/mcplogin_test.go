@@ -162,7 +162,7 @@ func TestMCPTrustThatFails(t *testing.T) {
 	dir := filepath.Join(p.dataDir(), "mcp")
 	must(t, os.RemoveAll(dir))
 	must(t, os.Symlink("nowhere", dir))
-	expectOutput(t, p, 1, "keep what was approved", "mcp", "trust", "docs", "--yes")
+	expectOutput(t, p, 1, "store the approval of MCP server", "mcp", "trust", "docs", "--yes")
 	must(t, os.Remove(dir))
 	expectOutput(t, p, 0, "approve it with tenon plugin trust docs", "mcp", "list")
 	expectOutput(t, p, 0, "approved docs", "mcp", "trust", "docs", "--yes")

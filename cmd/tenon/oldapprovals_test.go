@@ -17,7 +17,7 @@ import (
 
 // Approvals that an earlier version wrote (testdata/approvals.db.gz: a project's tenon.json by tenon permission approve, and "always"
 // for edit *) count as far as their meaning did not change: for its rules and for files in general, not for the addresses in the same
-// tenon.json, nor for files that programs run by themselves.
+// tenon.json, nor for files that programs execute automatically.
 func TestOldApprovals(t *testing.T) {
 	t.Parallel()
 	const oldProject = "/tmp/tenon-fixture/p"

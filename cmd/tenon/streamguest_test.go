@@ -87,8 +87,8 @@ func TestWASMProvider(t *testing.T) {
 		want string
 	}{ // those that end by a time limit get a short one
 		"slow":    {0, "word word"},
-		"stall":   {1, "sent nothing of an answer"},
-		"silent":  {1, "sent nothing of an answer"},
+		"stall":   {1, "sent no part of an answer"},
+		"silent":  {1, "sent no part of an answer"},
 		"cut":     {1, "unexpected EOF"},
 		"short":   {1, "unexpected EOF"},
 		"flood":   {1, "longer than 16 MiB"},

@@ -26,12 +26,12 @@ func plugin() *sdk.Bundle {
 	}
 }
 
-// judge sees what is about to run, after all hooks that could change it. It leaves all other calls to the rules.
+// judge denies forced pushes, edits outside of the editable directories, and paths outside of the project. It sees the final arguments.
 func (g *gate) judge(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
 	switch in.Permission {
 	case "bash":
 		if i := slices.IndexFunc(in.Patterns, forcesPush); i >= 0 {
-			return deny("a forced push overwrites what others pushed: " + in.Patterns[i]), nil
+			return deny("a forced push overwrites the commits of others: " + in.Patterns[i]), nil
 		}
 	case "edit":
 		if i := slices.IndexFunc(in.Patterns, g.outside); i >= 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// prompt holds the plugin's options, which are those of plugin.json, and what it needs of the host.
+// prompt holds the plugin's options, as in plugin.json, and its abilities of the host.
 type prompt struct {
 	Rules []string `json:"rules"`
 	Date  bool     `json:"date"`

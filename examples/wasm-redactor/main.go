@@ -1,4 +1,4 @@
-// Command wasm-redactor is a tenon plugin, a WASM module: it takes secrets out of what the model gets to see.
+// Command wasm-redactor is a tenon plugin, a WASM module: it removes secrets from the text that models see.
 package main
 
 import "github.com/tenonhq/tenon/sdk/wasm"

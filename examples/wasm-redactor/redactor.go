@@ -42,7 +42,7 @@ func plugin() *sdk.Bundle {
 	}
 	return &sdk.Bundle{
 		Info: sdk.Manifest{
-			Name: "wasm-redactor", Version: "1.0.0", Description: "Takes secrets out of what the model gets to see", Carrier: sdk.CarrierWASM,
+			Name: "wasm-redactor", Version: "1.0.0", Description: "Removes secrets from the text that models see", Carrier: sdk.CarrierWASM,
 		},
 		HookList: []sdk.Hook{messages, output},
 		Options:  r,
@@ -63,7 +63,7 @@ func (r *redactor) start(context.Context, sdk.Host) error {
 	return nil
 }
 
-// messages works on a model request: what the user wrote, what the model said, what tools were given and gave.
+// messages redacts a model request: texts of the user and the model, and inputs and outputs of tools.
 func (r *redactor) messages(_ context.Context, _ *sdk.ChatInput, v *sdk.ChatMessagesValue) error {
 	for _, m := range v.Messages {
 		for _, part := range m.Parts {
@@ -92,7 +92,7 @@ func (r *redactor) state(s *sdk.ToolState) error {
 	return nil
 }
 
-// output works on what a tool gives before it is stored.
+// output redacts the result of a tool before it is stored.
 func (r *redactor) output(_ context.Context, _ *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
 	v.Title, v.Output = r.text(v.Title), r.text(v.Output)
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrLocked is wrapped by the error if another process holds the lock for too long, or the context ends first.
-var ErrLocked = errors.New("locked by another tenon")
+var ErrLocked = errors.New("locked by another tenon process")
 
 // retry is the time between attempts to take a lock. No system call waits for both a lock and a context.
 const retry = 10 * time.Millisecond

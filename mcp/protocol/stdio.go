@@ -159,7 +159,7 @@ func (t *stdio) wait(pipes *child.Pipes) {
 	t.conn.running.Close() // no answer can reach it, so none keeps read from its last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
-		_, _ = fmt.Fprintln(t.conn.dialer.Log, "tenon: temporary files of the server stay:", err)
+		_, _ = fmt.Fprintln(t.conn.dialer.Log, "tenon: temporary files of the server were not removed:", err)
 	}
 	// Its last answers and its last words may still be in the pipes, which a process that left the group may hold open.
 	late := time.AfterFunc(drainGrace, pipes.Close)

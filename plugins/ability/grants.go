@@ -167,7 +167,7 @@ func parseGrant(entry string) (origin, error) {
 // parseURL reads the URL of a request.
 func parseURL(text string) (*url.URL, origin, error) {
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }) {
-		return nil, origin{}, errors.New("the URL holds a space, a backslash or a character that is not ASCII; escape it, and write a host in its ASCII form (xn--…)")
+		return nil, origin{}, errors.New("the URL contains a space, a backslash or a character that is not ASCII; escape it, and write a host in its ASCII form (xn--…)")
 	}
 	u, err := url.Parse(text)
 	if err != nil {
@@ -189,7 +189,7 @@ func originOf(u *url.URL) (origin, error) {
 	case usualPort(u.Scheme) == 0:
 		return origin{}, fmt.Errorf("scheme %q: only http and https are supported", u.Scheme)
 	case u.User != nil:
-		return origin{}, errors.New("the URL holds a user name or password; send an Authorization header instead")
+		return origin{}, errors.New("the URL contains a user name or password; send an Authorization header instead")
 	case u.Opaque != "" || u.Host == "":
 		return origin{}, errors.New("the URL has no host")
 	}

@@ -114,13 +114,13 @@ func requestHeader(given map[string]string) (http.Header, error) {
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			return nil, fmt.Errorf("header %q: the name holds characters that are not allowed", name)
+			return nil, fmt.Errorf("header %q: the name contains characters that are not allowed", name)
 		case isReserved(canonical):
 			return nil, fmt.Errorf("header %q is set by tenon; omit it", name)
 		case header[canonical] != nil:
 			return nil, fmt.Errorf("duplicate header %q; names are case-insensitive", name)
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-			return nil, fmt.Errorf("header %q: the value holds a line break or another control character", name)
+			return nil, fmt.Errorf("header %q: the value contains a line break or another control character", name)
 		}
 		size += len(name) + len(value)
 		header[canonical] = []string{value}

@@ -170,7 +170,7 @@ func clean(name string) (string, error) {
 	case !utf8.ValidString(name):
 		return "", unsafe(name, "the name is not UTF-8; rename it")
 	case visible.Text(name) != name || strings.ContainsAny(name, "\n\t"):
-		return "", unsafe(name, "the name has characters that cannot be shown; rename it")
+		return "", unsafe(name, "the name contains characters that cannot be shown; rename it")
 	case strings.ContainsAny(name, `\:`):
 		return "", unsafe(name, `the name has a backslash or a colon; rename it`)
 	case strings.HasPrefix(name, "/"):

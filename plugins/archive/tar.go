@@ -104,7 +104,7 @@ func tarEntry(h *tar.Header) (e Entry, err error) {
 	case tar.TypeSymlink:
 		e.Kind, e.Target = KindLink, h.Linkname
 	default:
-		return e, unsafe(h.Name, "neither a file nor a directory nor a symbolic link (type %q)", h.Typeflag)
+		return e, unsafe(h.Name, "not a file, directory or symbolic link (type %q)", h.Typeflag)
 	}
 	if h.Size != 0 {
 		return e, unsafe(h.Name, "a directory or link with content")

@@ -95,7 +95,7 @@ func zipEntry(file *zip.File, visit visitor) error {
 		e.Kind, e.Target = KindLink, string(target)
 		err = visit(e, nil)
 	default:
-		return unsafe(e.Name, "neither a file nor a directory nor a symbolic link (%s)", kind)
+		return unsafe(e.Name, "not a file, directory or symbolic link (%s)", kind)
 	}
 	return broken(err)
 }
@@ -212,5 +212,5 @@ func (f zipFile) after(data int64, file *zip.File) (int64, error) {
 			return at + int64(len(want)), nil
 		}
 	}
-	return 0, unsafe(file.Name, "its size after the data is another one")
+	return 0, unsafe(file.Name, "the size after its data differs")
 }

@@ -53,7 +53,7 @@ func (c checker) Command(where string, command []string) bool {
 // noNUL checks the arguments of a program.
 func (r *report) noNUL(where string, args []string) bool {
 	at := slices.IndexFunc(args, func(arg string) bool { return strings.ContainsRune(arg, 0) })
-	return r.need(at < 0, checked.Index(where, at), "remove it", "holds a NUL character")
+	return r.need(at < 0, checked.Index(where, at), "remove it", "contains a NUL character")
 }
 
 // tokenProblem returns the problem with the name of a program, which must be a bare name or a path that begins with ./.
@@ -62,7 +62,7 @@ func tokenProblem(token string) string {
 	case token == "":
 		return "is empty"
 	case strings.ContainsFunc(token, hidden):
-		return "holds characters that cannot be seen"
+		return "contains invisible characters"
 	case strings.HasPrefix(token, "./"):
 		return pathProblem(token)
 	case strings.ContainsAny(token, `/\`) || filepath.VolumeName(token) != "" || token == "." || token == "..":
@@ -80,9 +80,9 @@ func pathProblem(p string) string {
 	case !ok:
 		return `does not begin with "./"`
 	case strings.ContainsFunc(p, hidden):
-		return "holds characters that cannot be seen"
+		return "contains invisible characters"
 	case strings.Contains(p, `\`):
-		return `holds a backslash; write "/"`
+		return `contains a backslash; write "/"`
 	case rest == "" || path.IsAbs(rest) || path.Clean(rest) == ".." || strings.HasPrefix(path.Clean(rest), "../"):
 		return "leads out of the package; keep it inside"
 	}

@@ -220,9 +220,9 @@ func urlProblem(text string) string {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Hostname() == "":
 		return "is not an absolute URL; write https://…"
 	case u.User != nil:
-		return "holds a user name or password; remove them"
+		return "contains a user name or password; remove them"
 	case u.Fragment != "" || strings.Contains(text, "#"):
-		return "holds a fragment; remove it"
+		return "contains a fragment; remove it"
 	case u.Scheme == "http" && !httpx.Loopback(u.Hostname()):
 		return "is not encrypted; write https://…, http is for this machine alone"
 	}

@@ -79,7 +79,7 @@ func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 	for _, r := range roots {
 		extended, ok := files.(sysfs.FSConfig)
 		if !ok {
-			return nil, errors.New("this version of wazero takes no file systems")
+			return nil, errors.New("this version of wazero does not accept file systems")
 		}
 		files = extended.WithSysFSMount(&rootFS{root: r.dir, path: r.path, write: r.write, guard: g}, guestPath(r.path))
 	}

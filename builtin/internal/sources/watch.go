@@ -72,7 +72,7 @@ func (w *Watch) open(path string) (*os.File, error) {
 	}
 	real, err := w.files.Resolve(path)
 	if err == nil && paths.HoldsSecrets(real) {
-		err = fmt.Errorf("%s can hold secrets; only the tool read reads it, after a question", real)
+		err = fmt.Errorf("%s can contain secrets; only the read tool reads it, after asking the user", real)
 	}
 	if err != nil {
 		return nil, err

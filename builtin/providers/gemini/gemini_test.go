@@ -157,7 +157,7 @@ func TestSchemas(t *testing.T) {
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	const answer = `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`
-	if _, err := decode(t, answer); err == nil || !strings.Contains(err.Error(), "a document in place of a stream") || !strings.Contains(err.Error(), "candidates") {
+	if _, err := decode(t, answer); err == nil || !strings.Contains(err.Error(), "a document instead of a stream") || !strings.Contains(err.Error(), "candidates") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -69,7 +69,7 @@ func (j *judge) simple(c *simple) error {
 func (j *judge) cd(c *simple) error {
 	alone := len(j.commands) == 0 && !c.piped && len(c.reads)+len(c.writes) == 0 && (c.join == "" || c.join == ";")
 	if !alone || len(c.words) != 2 || c.words[1].glob != "" || strings.HasPrefix(c.words[1].text, "-") {
-		return fmt.Errorf("cd to something other than a directory, or behind another command")
+		return fmt.Errorf("cd to something other than a directory, or after another command")
 	}
 	dir := from(j.base, c.words[1].text)
 	info, err := os.Stat(dir + "/.") // which fails if cd does
@@ -176,7 +176,7 @@ func (j *judge) path(text string) (err error) {
 		case !possible:
 			continue
 		case j.linked && i == 0 && text[0] != '-':
-			err = fmt.Errorf("a path that a command before it may have changed")
+			err = fmt.Errorf("a path that an earlier command may have changed")
 		case tooDeep(p):
 			err = fmt.Errorf("a path of more than %d bytes", maxPath)
 		}
@@ -223,7 +223,7 @@ func (j *judge) expand(w word) ([]string, error) {
 	}
 	for i := range matches {
 		if matches[i] = strings.TrimPrefix(matches[i], prefix); strings.HasPrefix(matches[i], "-") {
-			return nil, fmt.Errorf("a pattern that matches the file %q, which reads as an option", matches[i])
+			return nil, fmt.Errorf("a pattern that matches the file %q, which looks like an option", matches[i])
 		}
 	}
 	return append(matches, w.text), nil

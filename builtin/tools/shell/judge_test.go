@@ -113,7 +113,7 @@ func TestJudged(t *testing.T) {
 		"cat 'two\nlines/a'":            {Bash: "cat 'two\nlines/a'", Always: "cat *", Outside: "TMP/other/*"},
 		"cat " + long + "link/a":        {Bash: "cat " + long + "link/a", Always: "cat *", Outside: "TMP/other/*"},
 		"cat " + long + "../../other/a": {Bash: "cat " + long + "../../other/a", Always: "cat *", Outside: "TMP/other/*"},
-		"mv x y && cat link/a":          {Bash: "mv x y && cat link/a", Verbatim: "a command before it", Outside: "TMP/other/*"},
+		"mv x y && cat link/a":          {Bash: "mv x y && cat link/a", Verbatim: "an earlier command", Outside: "TMP/other/*"},
 		deep:                            {Bash: deep, Verbatim: "braces", Outside: "TMP/other/*"},
 		many:                            {Bash: many, Verbatim: "too many parts", Outside: "/*"},
 		cleaned:                         {Bash: cleaned, Always: "node *", Outside: "TMP/other/*"},

@@ -16,17 +16,17 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// The table lists what is harmless of programs that can run programs, or write, through their arguments. A line is
+// The table lists the harmless uses of programs that can run programs, or write files, through their arguments. A line is
 //
 //	names ; forms of operands and options
 //
-// with one name or more words of a command in each name. An option may have a value behind = or in the next word, and most need no mark for
-// it, because every word of a command is judged as a path. One-letter options may share a word with each other and with a number. The marks:
+// where a name is one or more words of a command. The value of an option may follow = or be the next word. Most options need no mark for it,
+// because every word of a command is judged as a path. One-letter options may share a word with each other and with a number. The marks:
 // = the next word is the value and no operand, > the value is a file that is written, < a value in the same word is a file that is read,
 // ! the operands are written in place, ? no operand is written. The forms:
 //
 //	any      no word is an option                re: 1re:  all operands, the first one match
-//	stop     operands end the options            dash      long options have one -                rest:  what is behind -- matches
+//	stop     operands end the options            dash      long options have one -                rest:  all words after -- match
 //	cmd:-    after one operand for each -, a command     run       a command that needs no rule itself    not:   the first operand is none of these
 //	module   run, and in the table               local     run, and installed in the project      script the first is a file of the project
 //	out:     all, or that of this number, are files that are written                              writes by its name: rules for edit hold
@@ -34,8 +34,8 @@ import (
 //	exact    "always" holds the whole command    never     nothing is harmless
 //	deep     reads directories with their .env   builtin   runs in the shell itself               message what follows -m is not a path
 //
-// Nothing is harmless of what runs or writes what its arguments, its input or a file says, or hands work to a process that was there before,
-// out of reach of the confinement.
+// A use is not harmless if it runs or writes what its arguments, its input or a file names, or passes work to a running process, which is not
+// confined.
 //
 //go:embed programs.txt
 var table string
@@ -78,7 +78,7 @@ var programs = sync.OnceValue(func() map[string]program {
 // versioned matches names with a version, and those of the dynamic loader, which runs any program.
 var versioned = lazyregexp.New(`^(?:(python3|pip3)\.\d+|(ld)-(?:linux|musl)[\w.-]*)$`)
 
-// programOf returns what the table says about a command, and how many words name it; nil for a program that is not in the table. The error
+// programOf returns the entry of a command in the table, and the number of words that name it; nil for a program that is not in the table. The error
 // says that nothing about it is harmless.
 func programOf(name string, words []word) (program, int, error) {
 	name = versioned().ReplaceAllString(name, "$1$2")

@@ -72,7 +72,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	defer resp.Body.Close()
 	if location, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
 		if n := len(location.String()); n > maxAddress {
-			return nil, fmt.Errorf("it redirects to an address of %d bytes, more than %d", n, maxAddress)
+			return nil, fmt.Errorf("redirect to an address of %d bytes; the limit is %d", n, maxAddress)
 		}
 		return &page{moved: location}, nil
 	}

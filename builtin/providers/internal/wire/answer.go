@@ -81,7 +81,7 @@ func (a *Answer) Whole(data []byte) {
 		a.Fail(&Refusal{Body: data})
 		return
 	}
-	a.Fail(fmt.Errorf("%w: %q: a document in place of a stream", ErrMalformed, visible.Cut(string(data), 200, "…")))
+	a.Fail(fmt.Errorf("%w: %q: a document instead of a stream", ErrMalformed, visible.Cut(string(data), 200, "…")))
 }
 
 // Words passes on a delta of text or reasoning. A block ends when the other kind, or a tool call,

@@ -28,7 +28,7 @@ func OversizedImage(name, data string, limit int) string {
 	}
 	c, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
 	if err == nil && max(c.Width, c.Height) > maxSide {
-		return Notice("%s cannot be shown: it has %d × %d pixels, and the model takes at most %d on a side. Tell the user.", name, c.Width, c.Height, maxSide)
+		return Notice("%s cannot be shown: it has %d × %d pixels, and the model accepts at most %d per side. Tell the user.", name, c.Width, c.Height, maxSide)
 	}
 	return ""
 }

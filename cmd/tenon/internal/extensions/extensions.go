@@ -35,9 +35,9 @@ type Options struct {
 	Hide    func(secrets []string) // masks the tokens of MCP servers; see auth.Options
 }
 
-// Set is what was found. The host closes its plugins; Discard closes those that no host got.
+// Set is the result of Open. The host closes its plugins; Discard closes plugins that no host received.
 type Set struct {
-	// Candidates is everything that was found, in the order of their hooks: plugins as configured, MCP servers, command hooks.
+	// Candidates lists everything that Open found, in the order of the hooks: plugins as configured, MCP servers, command hooks.
 	Candidates []*Candidate
 	Skills     []sdk.PackagedSkill // of approved packages
 	Loader     *plugins.Loader
@@ -56,7 +56,7 @@ type Candidate struct {
 	Version string
 	Carrier sdk.Carrier
 	From    string // origin, human-readable
-	Project bool   // it came with the project
+	Project bool   // it is part of the project
 	State   plugins.State
 	Err     error            // why it is rejected
 	Reason  string           // why it is disabled or in quarantine
@@ -66,11 +66,11 @@ type Candidate struct {
 	Item    *plugins.Item   // of a plugin
 	Server  *mcp.Server     // of a server
 	Lines   []string        // what servers and command hooks start or call
-	pack    string          // name of the package that servers and command hooks came with; empty: none
+	pack    string          // name of the package of servers and command hooks; empty: none
 	trusted trust.Item      // of servers and command hooks
 	files   []string        // of the project, which count with those of a project
-	offered *mcp.Definition // what the server offered when it was asked; nil before
-	// decision is empty for what the user wrote: it needs no approval.
+	offered *mcp.Definition // the server's answer to the last request for its definition; nil before
+	// decision is empty for items of the user, which need no approval.
 	decision trust.Decision
 
 	named  string     // see pluginName
@@ -79,8 +79,8 @@ type Candidate struct {
 	reused bool       // plugin is of an earlier set
 }
 
-// Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
-// tenon.lock, or of ctx.
+// Open finds all candidates and opens those that may run. A problem of one candidate does not affect the others; the error is about
+// tenon.lock, or from ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{opts: o, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
 	var err error

@@ -195,7 +195,7 @@ func remedied(err error) error {
 		{marketplace.ErrTaken, cli.ExitTurn, "remove the other marketplace first: tenon plugin marketplace remove NAME"},
 		{marketplace.ErrReserved, cli.ExitRefused, "do not use it; if the catalogue is yours, rename it: the field name of its marketplace.json"},
 		{manifest.ErrNotBuilt, cli.ExitTurn, "nothing was installed; if this is source, run tenon plugin build DIRECTORY in a copy that you trust, and install the directory"},
-		{manifest.ErrNoEquivalent, cli.ExitTurn, "nothing was installed; it is for another program alone"},
+		{manifest.ErrNoEquivalent, cli.ExitTurn, "nothing was installed; it is only for another program"},
 		{marketplace.ErrConflict, cli.ExitTurn, unsafe},
 		{sdk.ErrManifest, cli.ExitTurn, unsafe},
 		{archive.ErrUnsafe, cli.ExitTurn, unsafe},

@@ -311,7 +311,7 @@ func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
 		err = json.Unmarshal(raw, &servers)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", path, cli.Cause(err)), "correct the file, whose mcpServers must hold one object per server, or delete it; tenon did not change it")
+		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", path, cli.Cause(err)), "correct the file, whose mcpServers must contain one object per server, or delete it; tenon did not change it")
 	}
 	if servers == nil {
 		if text, err = config.Set(text, "mcpServers", json.RawMessage("{}")); err != nil {

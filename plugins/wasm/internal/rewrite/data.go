@@ -112,7 +112,7 @@ func (w *writer) segment(r *reader, s *segment) {
 func (w *writer) countedSegments(r *reader, n int) {
 	if c := w.part[sectionDataCount]; c != nil {
 		if announced := (&reader{data: c.data}).u32(); int64(announced) != int64(n) {
-			r.fail("%d data segments, %d were announced", n, announced)
+			r.fail("%d data segments, %d were declared", n, announced)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (r *reader) byte() byte {
 // take returns the next n bytes.
 func (r *reader) take(n uint32) []byte {
 	if r.err != nil || uint64(n) > uint64(len(r.data)-r.pos) {
-		r.fail("unexpected end, %d bytes are wanted", n)
+		r.fail("unexpected end: want %d bytes", n)
 		return nil
 	}
 	b := r.data[r.pos : r.pos+int(n)]

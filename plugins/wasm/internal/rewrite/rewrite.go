@@ -104,9 +104,9 @@ func split(wasm []byte) (*sections, error) {
 	if head := r.take(uint32(min(len(header), len(wasm)))); string(head) != header {
 		hint := ""
 		if len(head) >= 8 && string(head[:4]) == header[:4] && head[6] == 1 {
-			hint = "; it is a component, a core module is wanted"
+			hint = "; it is a component, not a core module"
 		}
-		return nil, fmt.Errorf("%w: it does not begin as a WebAssembly module of version 1 does%s", ErrMalformed, hint)
+		return nil, fmt.Errorf("%w: it does not begin like a WebAssembly module of version 1%s", ErrMalformed, hint)
 	}
 	s := &sections{}
 	next := 0
@@ -125,7 +125,7 @@ func split(wasm []byte) (*sections, error) {
 		default:
 			at := bytes.IndexByte(order[next:], id)
 			if at < 0 {
-				r.fail("section %d is not where it belongs", id)
+				r.fail("section %d is out of order", id)
 				break
 			}
 			next += at + 1
