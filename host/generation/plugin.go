@@ -78,8 +78,10 @@ func same(a, b sdk.Plugin) bool {
 	return ta == tb && ta != nil && ta.Comparable() && a == b
 }
 
+// Builtin reports whether the plugin is compiled in.
 func (l *Plugin) Builtin() bool { return l.Manifest.Carrier == sdk.CarrierBuiltin }
 
+// Origin returns the origin of the plugin's contributions and requests.
 func (l *Plugin) Origin() sdk.Origin { return OriginOf(l.Manifest) }
 
 // OriginOf returns the origin of a plugin's contributions and requests.

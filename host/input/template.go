@@ -142,6 +142,7 @@ func (f *filler) shell(command string) string {
 // Author is the author of a template.
 type Author int
 
+// The authors of templates.
 const (
 	AuthorUser       Author = iota
 	AuthorRepository        // its mentions reach no further than the project

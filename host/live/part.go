@@ -40,10 +40,12 @@ var (
 		Pending: "interrupted before it ran",
 		Running: "outcome unknown: the turn was cut off while the call ran; it was not run again",
 	}
+	// InterruptedByAbort is for turns that the user ended.
 	InterruptedByAbort = Interruption{
 		Pending: "tool execution aborted before it ran",
 		Running: "tool execution aborted",
 	}
+	// InterruptedByFailure is for turns that ended with an error.
 	InterruptedByFailure = Interruption{
 		Pending: "the turn failed before the call ran",
 		Running: "the turn failed while the call ran",

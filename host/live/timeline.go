@@ -25,6 +25,7 @@ func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail s
 	return -1, -1, ""
 }
 
+// CompactionPart returns the part that requests a summary; nil if there is none.
 func CompactionPart(parts sdk.Parts) *sdk.CompactionPart {
 	for _, p := range parts {
 		if c, ok := p.(*sdk.CompactionPart); ok {
@@ -82,6 +83,7 @@ func withoutCompactions(messages []sdk.MessageWithParts) []sdk.MessageWithParts 
 	})
 }
 
+// HasResults reports whether the parts contain a completed tool call.
 func HasResults(parts sdk.Parts) bool {
 	return slices.ContainsFunc(parts, func(p sdk.Part) bool {
 		tool, ok := p.(*sdk.ToolPart)

@@ -422,6 +422,7 @@ func (m *Models) Environ(more map[string]string) []string {
 	return env
 }
 
+// ProviderRef returns the reference of a provider.
 func ProviderRef(p *sdk.ProviderInfo) sdk.ProviderRef {
 	return sdk.ProviderRef{ID: p.ID, Name: p.Name, Protocol: p.Protocol}
 }

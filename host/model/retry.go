@@ -18,7 +18,7 @@ import (
 
 const (
 	defaultRetries    = 5
-	DefaultRetryDelay = 2 * time.Second
+	DefaultRetryDelay = 2 * time.Second  // before the first retry
 	maxRetryDelay     = 30 * time.Second // of our own choice
 	maxRetryAfter     = 10 * time.Minute // that a server may request; if it requests more, the turn fails
 	// silentRetries bounds the retries if a server sent nothing for the whole idle time: each try takes minutes.

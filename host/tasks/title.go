@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	// TitleTimeout bounds the request for a title.
 	TitleTimeout = 30 * time.Second
 	// titleRunes is the maximum length of a title; opencode's figure. A longer title is cut and ends in "...".
 	titleRunes = 100

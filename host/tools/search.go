@@ -96,7 +96,10 @@ func Hidden(tool string) error {
 // HookError is returned if a hook at tool.definition that must not fail did. The host then ends the turn.
 type HookError struct{ err error }
 
+// Error returns the text of the cause.
 func (e *HookError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
 func (e *HookError) Unwrap() error { return e.err }
 
 // present returns the definition of a tool as text, after the hooks at tool.definition.

@@ -67,7 +67,7 @@ func startsGoroutine(files []*File) (in *File, at token.Pos) {
 	return nil, token.NoPos
 }
 
-// Docs requires a comment on every exported name that plugin authors see.
+// Docs requires a comment on every exported name of the documented trees.
 func Docs(m *Module) []Violation {
 	var out []Violation
 	for _, f := range m.Files {

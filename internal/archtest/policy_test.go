@@ -228,5 +228,7 @@ func leakExempt() map[string]string {
 	return map[string]string{"internal/perf/bareclient": "a program that waits for its goroutines and ends"}
 }
 
-// documented returns the trees in which every exported name needs a comment, because plugin authors read them.
-func documented() []string { return []string{"sdk", "hooks"} }
+// documented returns the trees in which every exported name needs a comment.
+func documented() []string {
+	return []string{"sdk", "hooks", "host", "builtin", "plugins", "mcp", "internal", "cmd"}
+}

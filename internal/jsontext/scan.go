@@ -288,6 +288,7 @@ func (d *Scanner) Next(c byte) bool {
 
 func (d *Scanner) at(c byte) bool { return d.i < len(d.data) && d.data[d.i] == c }
 
+// AtEnd reports whether only white space remains.
 func (d *Scanner) AtEnd() bool {
 	d.Peek()
 	return d.i == len(d.data)

@@ -29,6 +29,7 @@ type Refusal struct {
 	Body   []byte
 }
 
+// Error returns the status.
 func (r *Refusal) Error() string { return fmt.Sprintf("refused with status %d", r.Status) }
 
 // sinkError is an error of the receiver of events, not of the provider.

@@ -85,7 +85,10 @@ func (c *Conn) Exec(ctx context.Context, sql string, args ...any) (int64, error)
 // Row is a row of a result, valid until the next one. A column of another type reads as zero.
 type Row []driver.Value
 
-func (r Row) Int(i int) int64   { n, _ := r[i].(int64); return n }
+// Int returns an integer column.
+func (r Row) Int(i int) int64 { n, _ := r[i].(int64); return n }
+
+// Text returns a text column.
 func (r Row) Text(i int) string { s, _ := r[i].(string); return s }
 
 // Bytes returns a column that was cast to a blob; the caller owns the result.
