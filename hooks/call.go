@@ -127,14 +127,20 @@ type RemoteReadier interface {
 	Ready() error
 }
 
-// blame counts a failure of the plugin, unless it could not be called, and notifies the user of the consequence, unless mute is set.
-func (e *Engine) blame(h *pluginHook, err error, mute bool) {
+// blame counts a failure of the plugin, unless it could not be called, and notifies the user of the consequence, unless mute is set. input is
+// that of the call, if it was encoded.
+func (e *Engine) blame(h *pluginHook, input []byte, err error, mute bool) {
 	reason := ""
 	if !errors.Is(err, ErrNotCalled) {
 		reason = h.countFailure(err)
 	}
 	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)
-	if !mute && !(errors.Is(err, ErrInputSize) && h.oversized.Swap(true)) {
+	if errors.Is(err, ErrInputSize) {
+		session := hookpoint.SessionOf(input)
+		known := h.oversized.Swap(&session)
+		mute = mute || known != nil && *known == session
+	}
+	if !mute {
 		e.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: h.policyText(err)})
 	}
 	if reason == "" {

@@ -63,8 +63,8 @@ type pluginHook struct {
 	info   hookpoint.Info
 	plugin *pluginState
 
-	failures  atomic.Int32 // in a row
-	oversized atomic.Bool  // the latest input was too large, and the user got a notice
+	failures  atomic.Int32           // in a row
+	oversized atomic.Pointer[string] // session of the latest input if that was too large, of which the user got a notice; else nil
 }
 
 // HookInfo describes a hook and its place in the order.

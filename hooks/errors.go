@@ -22,8 +22,8 @@ var (
 // quarantine.
 var ErrNotCalled = errors.New("not called")
 
-// ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice until the hook can be called again: a
-// conversation stays large for many steps.
+// ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice for a session until the hook can be called
+// again: a conversation stays large for many steps.
 var ErrInputSize = fmt.Errorf("%w", ErrNotCalled)
 
 // Error is an error of a hook.

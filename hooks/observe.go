@@ -91,7 +91,7 @@ func (o *observer) handle(in any) {
 		o.clearFailures()
 	case o.engine.life.Err() == nil:
 		event, ok := in.(*sdk.Event)
-		o.engine.blame(o.pluginHook, err, ok && event.Type == sdk.EventPluginNotice) // it would fail to handle that notice too
+		o.engine.blame(o.pluginHook, inputJSON, err, ok && event.Type == sdk.EventPluginNotice) // it would fail to handle that notice too
 	}
 }
 

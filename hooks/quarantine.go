@@ -33,8 +33,8 @@ func (h *pluginHook) clearFailures() {
 			failures.Store(0)
 		}
 	}
-	if h.oversized.Load() {
-		h.oversized.Store(false)
+	if h.oversized.Load() != nil {
+		h.oversized.Store(nil)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -174,24 +175,31 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 	}
 }
 
-// A hook whose input is too large is reported once, and again after it was called.
+// narrow is a remote hook that cannot receive the input of sessions whose ID begins with "large".
+type narrow struct{}
+
+func (narrow) HandleRemote(_ context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
+	if strings.HasPrefix(jsontext.StringField(call.Input, "sessionID"), "large") {
+		return sdk.Answer{}, fmt.Errorf("%w: 17 MiB", hooks.ErrInputSize)
+	}
+	return sdk.Answer{}, nil
+}
+
+// A hook whose input is too large is reported once for each session, and again after it was called.
 func TestInputTooLarge(t *testing.T) {
 	t.Parallel()
-	var small atomic.Bool
-	e, told := engine(t, plugin("reader", system(func(context.Context, *sdk.ChatSystemValue) error {
-		if small.Load() {
-			return nil
-		}
-		return fmt.Errorf("%w: 17 MiB", hooks.ErrInputSize)
-	})))
-	for i, size := range []bool{false, false, false, false, true, false, false} {
-		small.Store(size)
-		if _, err := fire(t, e, &hooks.Ledger{}); err != nil {
+	e, told := engine(t, plugin("reader", sdk.Hook{Point: sdk.PointChatSystem, Reads: []string{""}, Remote: narrow{}}))
+	for i, step := range []struct {
+		session string
+		notices int // so far
+	}{{"large1", 1}, {"large1", 1}, {"large2", 2}, {"large2", 2}, {"small", 2}, {"large2", 3}, {"large2", 3}} {
+		_, err := e.Transform(t.Context(), sdk.PointChatSystem, hooks.Scope{}, &sdk.ChatInput{SessionID: step.session}, &sdk.ChatSystemValue{})
+		if err != nil {
 			t.Fatal(i, err)
 		}
-	}
-	if list := told.all(); len(list) != 2 || !strings.Contains(list[0].Message, "skipped: not called: 17 MiB") {
-		t.Errorf("notices %+v, want 2", list)
+		if list := told.all(); len(list) != step.notices || !strings.Contains(list[0].Message, "skipped: not called: 17 MiB") {
+			t.Errorf("after step %d: notices %+v, want %d", i, list, step.notices)
+		}
 	}
 }
 

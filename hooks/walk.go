@@ -93,7 +93,7 @@ func (w *walk) fail(ctx context.Context, h *pluginHook, err error, took time.Dur
 	if canceled := ctx.Err(); canceled != nil {
 		return w.abort(h, canceled)
 	}
-	w.engine.blame(h, err, false)
+	w.engine.blame(h, w.inputJSON, err, false)
 	outcome := OutcomeError
 	if errors.Is(err, ErrTimeout) {
 		outcome = OutcomeTimeout

@@ -39,9 +39,9 @@ There are three kinds of points:
 - **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`" + `*` + "`" + ` matches any one member. A plugin outside the host
   receives only these fields. tenon drops and reports changes to other fields.
 - **Size of an input**: a process receives at most 16 MiB at once. A larger input, such as messages with many images, is not sent. The
-  hook's ` + "`onError`" + ` policy applies, with one notice until the hook is called again, but the plugin is not quarantined for it. A WASM module
-  receives at most 64 MiB; a larger input, or one that its memory does not hold, is a failure of the hook. Let a hook read only the fields
-  that it needs.
+  hook's ` + "`onError`" + ` policy applies, with one notice in each session until the hook is called again, but the plugin is not quarantined for it. A
+  WASM module receives at most 64 MiB; a larger input, or one that its memory does not hold, is a failure of the hook. Let a hook read only
+  the fields that it needs.
 - **Size of an answer**: over every carrier, the answer of a hook outside the host has at most 16 MiB (8 MiB in WASM), 4,096 changes (also after tenon
   splits an object into its declared members), 64 segments and 4 KiB per pointer, 256 levels per value, and 256 KiB of reason or message.
   Changes inside fields without a Go type may make the host parse at most 64 MiB of JSON again. A larger answer is a failure of the hook.
