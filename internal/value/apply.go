@@ -161,7 +161,7 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 		decode = decodeExact
 	}
 	if err := decode(raw, fresh.Interface()); err != nil {
-		return err
+		return jsontext.Mismatch(err)
 	}
 	if p.lacksHead(fresh.Elem()) {
 		return errNullHead

@@ -236,7 +236,7 @@ func TestBadAnswers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ hook, tool string }{
 		"rawtruncated": {"answer of the hook: unexpected end of JSON", "ended without a result"},
-		"rawtypes":     {"answer of the hook: json: cannot unmarshal number", `of type sdk.ToolResult: "[]"`},
+		"rawtypes":     {"answer of the hook: changes: want a list, have number", `want an object, have array: "[]"`},
 		"rawclose":     {"the stream of hooks ended: EOF", ""},
 		"rawstranger":  {"deadline exceeded", "ended without a result"},
 		"rawdeaf":      {"deadline exceeded", "ended without a result"},

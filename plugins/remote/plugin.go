@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
@@ -154,7 +155,7 @@ func Decode(what string, data []byte, v any) error {
 	if len(data) > shownBytes {
 		data, more = data[:shownBytes], "…"
 	}
-	return fmt.Errorf("%w: %s: %w: %q%s", sdk.ErrWire, what, err, data, more)
+	return fmt.Errorf("%w: %s: %w: %q%s", sdk.ErrWire, what, jsontext.Mismatch(err), data, more)
 }
 
 // tool is tool n of a plugin.
