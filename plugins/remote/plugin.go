@@ -217,7 +217,7 @@ func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, what
 	data, err := t.runner.Call(ctx, &Call{
 		Request: guest.Request{Method: method, Tool: t.n, Body: body}, By: ability.Caller{SessionID: call.SessionID, Tool: call.Host},
 	})
-	if err == nil && len(data) == 0 { // a call must not run without permission either
+	if err == nil && (len(data) == 0 || jsontext.IsNull(data)) { // a call must not run without permission either
 		err = fmt.Errorf("%w: the tool %s returned no %s", sdk.ErrWire, t.ID, what)
 	}
 	if err != nil {
