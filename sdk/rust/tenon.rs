@@ -37,7 +37,8 @@ pub enum Value {
 
 static NULL: Value = Value::Null;
 
-/// Returns the value of JSON in the program's source; it panics if the text is not JSON.
+/// Returns the value of JSON in the program's source; if the text is not JSON, it panics at the caller.
+#[track_caller]
 pub fn json(text: &str) -> Value {
     Value::parse(text).expect("JSON in the source")
 }
@@ -1220,6 +1221,16 @@ mod tests {
         for bad in ["", "{", "[1,]", "{\"a\"}", "\"", "\"\\x\"", "nul", "1 2", "--1", "\"\\u12\"", &"[".repeat(5000)] {
             assert!(Value::parse(bad).is_err(), "{}", bad);
         }
+    }
+
+    #[test]
+    fn bad_json_names_its_caller() {
+        let (send, receive) = std::sync::mpsc::sync_channel(9);
+        std::panic::set_hook(Box::new(move |info| send.send(info.location().unwrap().line()).unwrap()));
+        let line = line!() + 1;
+        assert!(std::panic::catch_unwind(|| json("{")).is_err());
+        let _ = std::panic::take_hook();
+        assert_eq!(receive.try_iter().last(), Some(line));
     }
 
     #[test]
