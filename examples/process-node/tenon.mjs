@@ -11,6 +11,10 @@ const maxLogged = 1024 * 1024; // characters of a message in the log, as in Go's
 const methodNotFound = -32601;
 const statuses = { 1: "failed", 2: "denied", 3: "unknown", 4: "limited" };
 
+// stdout is for the description or the handshake. Until then, what the plugin prints goes to stderr, and so to the log.
+const write = process.stdout.write.bind(process.stdout);
+if (process.env.TENON_PLUGIN || process.argv.includes("--describe")) process.stdout.write = process.stderr.write.bind(process.stderr);
+
 /** Thrown by a handler, it refuses the call: a tool call, or at a point that may deny. With halt the turn ends. */
 export class Refusal extends Error {
   constructor(reason, halt = false) {
@@ -50,7 +54,7 @@ export class ProviderError extends Error {
 export function plugin(definition) {
   const description = describe(definition);
   if (process.argv.includes("--describe")) {
-    console.log(JSON.stringify(description, null, 2));
+    write(JSON.stringify(description, null, 2) + "\n");
     return;
   }
   if (process.env.TENON_PLUGIN !== "tenon.v1.Plugin") {
@@ -122,8 +126,7 @@ class Server {
       process.exit(1);
     });
     this.connect();
-    const stdout = this.stdout ?? process.stdout;
-    stdout.write(`1|${version}|stdio||jsonrpc|\n`);
+    write(`1|${version}|stdio||jsonrpc|\n`);
     this.input.on("close", () => this.end());
     this.input.on("error", () => this.end());
   }
@@ -131,14 +134,13 @@ class Server {
   /** Opens the connection: file descriptor 3, or the standard streams, on which then nothing else may be printed. */
   connect() {
     if (process.env.TENON_LINES === "stdio") {
-      const write = process.stdout.write.bind(process.stdout);
-      process.stdout.write = process.stderr.write.bind(process.stderr);
-      this.stdout = this.output = { write };
+      this.output = { write };
       this.input = process.stdin.on("data", (chunk) => this.read(chunk, chunk.length));
       return;
     }
     const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: (size, buffer) => this.read(buffer, size) }; // costs less than events
     this.input = this.output = new Socket({ fd: 3, readable: true, writable: true, onread });
+    process.stdout.write = write;
     process.stdin.on("close", () => this.end()).on("error", () => this.end()).resume(); // ends with the host
   }
 

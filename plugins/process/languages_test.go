@@ -129,7 +129,7 @@ func TestChildrenInheritNoConnection(t *testing.T) {
 	}
 }
 
-// Text that a plugin in JavaScript or Python prints is in the host's log while it runs.
+// Text that a plugin in JavaScript or Python prints, also before the handshake, is in the host's log while it runs.
 func TestPrintedByLanguages(t *testing.T) {
 	t.Parallel()
 	for _, language := range []string{"node", "python"} {
@@ -138,6 +138,7 @@ func TestPrintedByLanguages(t *testing.T) {
 		if _, err := callHook(t, p, "print"); err != nil {
 			t.Fatal(err)
 		}
+		log.wait(t, `line="while it is imported"`)
 		log.wait(t, `stream=stdout line="on stdout"`)
 	}
 }

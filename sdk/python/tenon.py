@@ -32,6 +32,11 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 _decode = json.JSONDecoder().raw_decode  # json.loads would find out the encoding first
 STATUSES = {1: "failed", 2: "denied", 3: "unknown", 4: "limited"}
 
+_STDOUT = 1  # for the description or the handshake; until then, what the plugin prints goes to stderr, and so to the log
+if "--describe" in sys.argv[1:] or os.environ.get("TENON_PLUGIN"):
+    _STDOUT = os.dup(1)
+    os.dup2(2, 1)
+
 
 class Refusal(Exception):
     """Refuses the call: a tool call, or at a point that may deny. With halt the turn ends."""
@@ -179,7 +184,8 @@ class Plugin:
     def run(self):
         """Runs the plugin. With the argument --describe the program prints its description and ends."""
         if "--describe" in sys.argv[1:]:
-            print(json.dumps(self.describe(), indent=2, ensure_ascii=False))
+            with os.fdopen(_STDOUT, "w", encoding="utf-8", closefd=False) as stdout:
+                stdout.write(json.dumps(self.describe(), indent=2, ensure_ascii=False) + "\n")
             return
         if os.environ.get("TENON_PLUGIN") != "tenon.v1.Plugin":
             sys.exit('%s is a plugin of tenon, and tenon starts it. Try: tenon run --plugin . "a prompt"\n--describe prints its contributions.' % self.name)
@@ -291,24 +297,23 @@ class _Server:
 
     def serve(self):
         self.connect()
-        self.greet()
         if isinstance(sys.stdout, io.TextIOWrapper):  # a plugin may have replaced it
             sys.stdout.reconfigure(line_buffering=True)  # after the handshake: this writes what is printed so far
         self.read()
         threading.Event().wait()  # another thread reads, and ends the process
 
     def connect(self):
-        """Opens the connection: file descriptor 3, or the standard streams, on which then nothing else may be printed."""
+        """Opens the connection: file descriptor 3, or the standard streams, on which then nothing else may be printed. Then it prints the
+        handshake."""
         greeting = b"1|%d|stdio||jsonrpc|\n" % VERSION
         if os.environ.get("TENON_LINES") == "stdio":
-            self.out = os.dup(1)
-            os.dup2(2, 1)
-            self.input = os.fdopen(0, "rb", 1 << 16)
-            self.greet = lambda: os.write(self.out, greeting)
+            self.out, self.input = _STDOUT, os.fdopen(0, "rb", 1 << 16)
+            os.write(self.out, greeting)
             return
         os.set_inheritable(3, False)
         self.out, self.input = 3, os.fdopen(3, "rb", 1 << 16)
-        self.greet = lambda: os.write(1, greeting)
+        os.dup2(_STDOUT, 1)
+        os.write(1, greeting)
 
     def hand_over(self):
         """Lets another thread read while this one waits."""

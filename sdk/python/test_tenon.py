@@ -75,7 +75,7 @@ class Declarations(unittest.TestCase):
             raise Read
 
         server = tenon._Server(tenon.Plugin("p", "1.0.0"))
-        server.connect = server.greet = lambda: None
+        server.connect = lambda: None
         server.read = read
         with contextlib.redirect_stdout(io.StringIO()), self.assertRaises(Read):
             server.serve()

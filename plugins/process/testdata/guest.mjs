@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 
 import { deny, halt, plugin, ProviderError } from "../../../sdk/node/tenon.mjs";
 
+console.log("while it is imported");
 plugin({
   name: "guest-plain",
   version: "1.2.3",

@@ -6,6 +6,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../sdk/python"))
 from tenon import Plugin, ProviderError, Refusal
 
+print("while it is imported", flush=True)
+
 
 class Options:
     add: float = 0.5
