@@ -114,6 +114,13 @@ def _typed(cls, values):
     return out
 
 
+def _check(run):
+    """Refuses a coroutine function, which would return without running."""
+    code = getattr(run, "__code__", None)
+    if code and code.co_flags & 0x80:  # inspect.CO_COROUTINE
+        raise TypeError("%s: write def instead of async def; a hook or a tool may wait" % run.__name__)
+
+
 class Plugin:
     """A plugin. Its description, and so its plugin.json, follows from it: tenon plugin sync-manifest writes it."""
 
@@ -127,6 +134,7 @@ class Plugin:
         """Declares a hook: name, reads, writes, priority, before, after, onError, timeout as in plugin.json."""
 
         def add(run):
+            _check(run)
             self.hooks.append(({"point": point, **declared}, run))
             return run
 
@@ -136,6 +144,7 @@ class Plugin:
         """Declares a tool. parameters is a JSON schema, or a class with annotations, of which the arguments are then an object."""
 
         def add(run):
+            _check(run)
             self.tools[id] = ({"id": id, "description": description, "parameters": schema_of(parameters) or {"type": "object"}, **declared}, run, prepare, parameters)
             return run
 
@@ -461,12 +470,10 @@ class _Server:
                 return answer  # the hook found them itself
             changes = []
             diff(before, value, "", changes)
+            if answer and not changes and not (isinstance(answer, dict) and answer.keys() & {"verdict", "reason", "message"}):
+                raise TypeError("a hook changes its value in place and returns nothing or a verdict; it returned %.80r" % (answer,))
             answer = _verdict(answer)
-            if changes:
-                return {"changes": changes, **(answer or {})}
-            if answer and not answer.keys() & {"verdict", "reason", "message"}:
-                raise TypeError("a hook changes its value in place and returns nothing or a verdict; it returned %.80s" % _encode(answer))
-            return answer
+            return {"changes": changes, **(answer or {})} if changes else answer
         except Refusal as e:
             return {"verdict": "halt" if e.halt else "deny", "reason": str(e)}
 

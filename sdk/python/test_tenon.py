@@ -94,6 +94,28 @@ class Declarations(unittest.TestCase):
             },
         )
 
+    def test_coroutine_functions(self):
+        async def later(*_):
+            pass
+
+        plugin = tenon.Plugin("p")
+        for declare in (plugin.hook("chat.params"), plugin.tool("t", "T.")):
+            with self.assertRaisesRegex(TypeError, "later: write def"):
+                declare(later)
+
+    def test_returned_by_hooks(self):
+        def answer(returned, change):
+            server = tenon._Server(tenon.Plugin("p"))
+            server.hooks = [(lambda input, value, call: (change and value.append(1), returned)[1], [])]
+            return server.do_hook({"hook": 0, "request": {"input": {}, "value": []}}, None)
+
+        for returned in ([1], "deny", True, {"temperature": 2}):
+            with self.assertRaisesRegex(TypeError, "returns nothing or a verdict; it returned"):
+                answer(returned, False)
+        self.assertEqual(answer([1], True), {"changes": [{"pointer": "/-", "value": 1}]})
+        self.assertEqual(answer({"verdict": "deny"}, False), {"verdict": "deny"})
+        self.assertIsNone(answer(None, False))
+
     def test_host_error(self):
         for code, message, text in [("failed", "kv.get: too long", "kv.get: too long"), ("denied", "no", "kv.get: not granted: no")]:
             self.assertEqual(str(tenon.HostError(code, "kv.get", message)), text)
