@@ -55,6 +55,9 @@ func (r *Runtime) Describe(ctx context.Context, u remote.Unit) (sdk.Description,
 	if err != nil {
 		return d, fmt.Errorf("%s: describe: %w", u.Program, err)
 	}
+	if len(answer) == 0 {
+		return d, fmt.Errorf("%s: the module has no description", u.Program)
+	}
 	return d, remote.Decode(u.Program+": description", answer, &d)
 }
 

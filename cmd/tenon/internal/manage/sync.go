@@ -38,6 +38,9 @@ const describeTime = 20 * time.Second
 // errNoDescription is returned for a plugin that does not describe itself.
 var errNoDescription = errors.New("the plugin does not describe itself")
 
+// fixCode is the remedy for a description that is not valid.
+const fixCode = "fix the code of the plugin"
+
 // newPlugin holds the flags of "tenon plugin new".
 type newPlugin struct {
 	*cli.App
@@ -107,7 +110,7 @@ func hasManifest(dir string) bool {
 func syncManifest(ctx context.Context, a *cli.App, dir string) error {
 	_, synced, err := compareManifest(ctx, a, dir)
 	if errors.Is(err, errNoDescription) {
-		return cli.UsageError(remedyFor(err, "fix the error above; without a library of tenon, write plugin.json by hand"), "%s: %w", dir, err)
+		return cli.UsageError(remedyFor(err, "fix the error above; with --describe, a plugin prints its description and nothing else; without a library of tenon, write plugin.json by hand"), "%s: %w", dir, err)
 	}
 	if err != nil || synced == nil {
 		return err
@@ -178,7 +181,10 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 		}
 		u := remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))}
 		d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, u)
-		if err != nil {
+		switch {
+		case errors.Is(err, sdk.ErrWire):
+			return nil, cli.UsageError(fixCode, "the plugin's description of itself: %w", err)
+		case err != nil:
 			return nil, fmt.Errorf("%w: %w", errNoDescription, err)
 		}
 		return json.Marshal(d)
@@ -228,7 +234,7 @@ func mergeDescription(text, said []byte) ([]byte, error) {
 	}
 	// A manifest that is not valid cannot be read, so neither a build nor this command could replace it.
 	if _, err := manifest.Describe(whole); err != nil {
-		return nil, cli.UsageError("fix the code of the plugin", "%w", err)
+		return nil, cli.UsageError(fixCode, "%w", err)
 	}
 	if description["hooks"], err = shortHooks(description["hooks"]); err != nil {
 		return nil, err
