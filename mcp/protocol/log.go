@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,8 +19,8 @@ const (
 	maxLogBytes = 1 << 20
 	// maxLogLine is the maximum length of a log line in bytes.
 	maxLogLine = 4 << 10
-	// tailBytes is the size of a server's last output that is included in an error.
-	tailBytes = 512
+	// tailBytes is the size of a server's last output that is included in an error. Node prints the cause before the stack, of 1 KiB and more.
+	tailBytes = 2 << 10
 )
 
 // Log is the log of a server, of limited size: its standard error, and the invalid lines of its output. It is rotated: the previous part
@@ -109,7 +110,10 @@ func (l *Log) LastWords() string {
 	if len(l.line) > 0 {
 		l.endLine()
 	}
-	text := strings.TrimSpace(visible.Strip(string(l.tail)))
+	lines := slices.DeleteFunc(strings.Split(visible.Strip(string(l.tail)), "\n"), func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "at ") // of a stack
+	})
+	text := strings.TrimSpace(strings.Join(lines, "\n"))
 	l.tail = nil
 	if text == "" {
 		return ""

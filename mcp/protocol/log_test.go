@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,5 +29,22 @@ func TestUnfinishedLine(t *testing.T) {
 	}
 	if want := "started|last words|started again"; strings.Join(got, "|") != want {
 		t.Errorf("lines %q, want %s", got, want)
+	}
+}
+
+// The end of a server's output has the cause that Node prints before a stack.
+func TestLastWordsOfNode(t *testing.T) {
+	t.Parallel()
+	command := exec.Command("node", "--input-type=module", "-e", `import "no-such-package"`)
+	command.Dir = t.TempDir()
+	output, err := command.CombinedOutput()
+	if err == nil {
+		t.Fatalf("node succeeded: %s", output)
+	}
+	log := NewLog(filepath.Join(t.TempDir(), "server.log"), nil)
+	defer log.Close()
+	_, _ = log.Write(output)
+	if words := log.LastWords(); !strings.Contains(words, "Cannot find package 'no-such-package'") || strings.Contains(words, "    at ") {
+		t.Errorf("last words %q of %q, want the cause without the stack", words, output)
 	}
 }
