@@ -155,6 +155,9 @@ func (t *pluginTest) approve(ctx context.Context) error {
 		for range maxRounds + 1 {
 			pending := set.In(plugins.StatePending)
 			if len(pending) == 0 {
+				for _, w := range set.Warnings {
+					t.Log.Warn(w)
+				}
 				return pinAll(ctx, set)
 			}
 			for _, c := range pending {
@@ -174,7 +177,9 @@ func (t *pluginTest) approve(ctx context.Context) error {
 func pinAll(ctx context.Context, set *extensions.Set) (err error) {
 	for _, c := range set.Candidates {
 		if err == nil && c.Server != nil {
-			err = set.Pin(ctx, c)
+			if err = set.Pin(ctx, c); err != nil {
+				err = cli.Fail(cli.ExitTurn, err, "fix the server that the plugin starts")
+			}
 		}
 	}
 	return err
