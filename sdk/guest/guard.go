@@ -19,7 +19,7 @@ func Guard[T any](log *slog.Logger, run func() (T, error)) (result T, err error)
 		err = errExited
 		defer func() {
 			if p := recover(); p != nil {
-				log.Error("panic", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
+				log.Debug("panic", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
 				err = fmt.Errorf("panic: %v", p)
 			}
 		}()

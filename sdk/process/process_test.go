@@ -190,7 +190,7 @@ func testHooks(ctx context.Context, t *testing.T, plugin tenonv1.PluginClient, h
 	if diff := cmp.Diff(want, got); diff != "" || got[7] == "" {
 		t.Errorf("answers (-want +got):\n%s", diff)
 	}
-	if req, err := host.Recv(); err != nil || req.GetLog().GetMessage() != "panic" || req.GetLog().GetLevel() != int32(slog.LevelError) {
+	if req, err := host.Recv(); err != nil || req.GetLog().GetMessage() != "panic" || req.GetLog().GetLevel() != int32(slog.LevelDebug) {
 		t.Errorf("log of the panic: %v, %v", req, err)
 	}
 }
