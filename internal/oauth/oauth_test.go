@@ -100,6 +100,19 @@ func TestCanceledAnswer(t *testing.T) {
 	}
 }
 
+// A server cannot fill the user's terminal with its address.
+func TestLongAddress(t *testing.T) {
+	t.Parallel()
+	var none *oauth.Redirect
+	_, err := none.Answer(t.Context(), "https://a.example/?state=x&pad="+strings.Repeat("a", 1<<20), func(context.Context, string) (string, error) {
+		t.Error("the address is shown")
+		return "", errors.New("closed")
+	})
+	if err == nil || len(err.Error()) > 200 {
+		t.Errorf("Answer() = %.300v, want a short error", err)
+	}
+}
+
 func TestEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -86,10 +86,16 @@ func (r *Redirect) Close(ctx context.Context) error {
 // and otherwise waits until ctx ends.
 type Visit func(ctx context.Context, address string) (redirect string, err error)
 
+// maxAddress is the maximum size of an authorization address in bytes. It is shown to the user, and a part of it comes from the server.
+const maxAddress = 16 << 10
+
 // Answer asks the user to open the authorization address and returns the parameters of the answer: from the browser, or entered by the
 // user. If r is nil, only the user can enter the answer. Answers to other sign-ins are ignored. Errors: ErrDenied, errors of visit.
 func (r *Redirect) Answer(ctx context.Context, authorization string, visit Visit) (url.Values, error) {
 	u, err := url.Parse(authorization)
+	if err == nil && len(authorization) > maxAddress {
+		err = fmt.Errorf("it has %d bytes, want at most %d", len(authorization), maxAddress)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("authorization address: %w", err)
 	}

@@ -56,16 +56,25 @@ func (a *account) device(ctx context.Context, options sdk.Object, user sdk.AuthU
 		return nil, err
 	}
 	code, address := answer.Text("user_code"), cmp.Or(answer.Text("verification_uri_complete"), answer.Text("verification_uri"))
-	if code == "" || address == "" {
-		return nil, errors.New("the answer of " + a.issuer + a.codes + " has no code")
+	if err := show(user, address, code); err != nil {
+		return nil, err
 	}
-	user.Code(address, code)
 	issued, err := poll(ctx, answer, func(ctx context.Context) (*oauth.Token, error) {
 		return tokens.Request(ctx, url.Values{
 			"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {answer.Text("device_code")},
 		})
 	})
 	return a.token(issued, err, &sdk.Token{})
+}
+
+// show shows a server's code and the address where the user enters it.
+func show(user sdk.AuthUser, address, code string) error {
+	const maxCode, maxAddress = 100, 2 << 10 // bytes; users read and type them
+	if code == "" || address == "" || len(code) > maxCode || len(address) > maxAddress {
+		return errors.New("the answer of the authorization server has no code, or one that is too long")
+	}
+	user.Code(address, code)
+	return nil
 }
 
 // poll waits for the user to confirm a code. The defaults come from RFC 8628, section 3.2, and from GitHub.

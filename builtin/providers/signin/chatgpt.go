@@ -78,10 +78,12 @@ func (c *chatgpt) code(ctx context.Context, options sdk.Object, user sdk.AuthUse
 		return nil, err
 	}
 	code, id := answer.Text("user_code"), answer.Text("device_auth_id")
-	if code == "" || id == "" {
+	if id == "" {
 		return nil, errors.New("the answer of OpenAI has no code")
 	}
-	user.Code(c.issuer+"/codex/device", code)
+	if err := show(user, c.issuer+"/codex/device", code); err != nil {
+		return nil, err
+	}
 	issued, err := poll(ctx, answer, func(ctx context.Context) (*oauth.Token, error) {
 		confirmed, err := oauth.Post(ctx, c.http, c.issuer+"/api/accounts/deviceauth/token", map[string]string{"device_auth_id": id, "user_code": code})
 		if refused, ok := errors.AsType[*oauth.Error](err); ok && (refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound) {

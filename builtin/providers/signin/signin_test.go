@@ -245,6 +245,24 @@ func testXAI(t *testing.T) {
 	}
 }
 
+// A server cannot fill the user's terminal with its code or address.
+func TestLongCode(t *testing.T) {
+	t.Parallel()
+	for _, long := range []string{"user_code", "verification_uri"} {
+		answer := map[string]any{"device_code": "dc", "user_code": "AB-CD", "verification_uri": "https://x.example/d", "interval": 5}
+		answer[long] = strings.Repeat("a", 100_000)
+		p := &provider{ServeMux: http.NewServeMux()}
+		p.HandleFunc("POST /oauth2/device/code", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, answer) })
+		p.HandleFunc("POST /oauth2/token", func(w http.ResponseWriter, _ *http.Request) { reply(w, 400, map[string]any{"error": "access_denied"}) })
+		synctest.Test(t, func(t *testing.T) {
+			u := &user{}
+			if _, err := newXAI(p, "https://p.example", "").device(t.Context(), sdk.Object{}, u); err == nil || u.code != "" {
+				t.Errorf("%s: device() = %v; %d bytes are shown", long, err, len(u.code))
+			}
+		})
+	}
+}
+
 func TestOwnClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
