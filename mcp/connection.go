@@ -115,10 +115,12 @@ func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	}
 	var err error
 	if hello.Capabilities.Tools != nil {
-		def.Tools, err = readList[Tool](c.List(ctx, "tools"))
+		def.Tools, def.More, err = readList[Tool](c.List(ctx, "tools"))
 	}
 	if err == nil && hello.Capabilities.Prompts != nil {
-		def.Prompts, err = readList[Prompt](c.List(ctx, "prompts"))
+		var more bool
+		def.Prompts, more, err = readList[Prompt](c.List(ctx, "prompts"))
+		def.More = def.More || more
 	}
 	if err != nil {
 		return nil, err
@@ -133,13 +135,16 @@ func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	_, extension := hello.Capabilities.Extensions[interceptorExtension]
 	_, experimental := hello.Capabilities.Experimental[interceptorExtension] // of libraries without extensions
 	if extension || experimental {
-		elements, err := c.List(ctx, "interceptors")
+		elements, more, err := c.List(ctx, "interceptors")
+		if err == nil && more { // a hook that is left out may be the one that protects the user
+			err = errors.New("list its interceptors: too many")
+		}
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range elements {
 			spec, err := interceptor.Decode(e)
-			if err != nil { // a hook that is left out may be the one that protects the user
+			if err != nil {
 				return nil, fmt.Errorf("list its interceptors: %w", err)
 			}
 			def.Interceptors = append(def.Interceptors, spec)
@@ -150,7 +155,7 @@ func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 }
 
 // readList decodes the elements of a list. It omits invalid ones, so that they do not hide the others.
-func readList[T any](elements []json.RawMessage, err error) ([]T, error) {
+func readList[T any](elements []json.RawMessage, more bool, err error) ([]T, bool, error) {
 	var out []T
 	for _, e := range elements {
 		var one T
@@ -158,7 +163,7 @@ func readList[T any](elements []json.RawMessage, err error) ([]T, error) {
 			out = append(out, one)
 		}
 	}
-	return out, err
+	return out, more, err
 }
 
 // firstOfEach omits elements without a name, and all but the first of a name: approvals are compared by name.

@@ -27,6 +27,7 @@ type Definition struct {
 	Prompts      []Prompt           `json:"prompts,omitempty"`
 	Resources    bool               `json:"resources,omitempty"`
 	Interceptors []interceptor.Spec `json:"interceptors,omitempty"`
+	More         bool               `json:"-"` // the server has more tools or prompts than tenon reads
 }
 
 // Tool is a tool as the server describes it.

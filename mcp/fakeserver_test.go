@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -150,6 +151,23 @@ func text(t string) map[string]any {
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": t}}}
 }
 
+// page answers with one of PAGES pages of 50 tools.
+func (s *fakeServer) page(m fakeMessage) {
+	var p struct{ Cursor string }
+	_ = json.Unmarshal(m.Params, &p)
+	n, _ := strconv.Atoi(p.Cursor)
+	appendLine(os.Getenv("COUNT"), "list")
+	var list []any
+	for i := range 50 {
+		list = append(list, tool(fmt.Sprintf("tool %d %d", n, i), anyObject))
+	}
+	result := map[string]any{"tools": list}
+	if last, _ := strconv.Atoi(os.Getenv("PAGES")); n+1 < last {
+		result["nextCursor"] = strconv.Itoa(n + 1)
+	}
+	s.reply(m.ID, result)
+}
+
 func (s *fakeServer) handle(m fakeMessage) {
 	switch m.Method {
 	case "initialize":
@@ -174,6 +192,10 @@ func (s *fakeServer) handle(m fakeMessage) {
 			"instructions": instructions,
 		})
 	case "tools/list":
+		if s.mode == "pages" {
+			s.page(m)
+			return
+		}
 		if s.mode == "growing" {
 			s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			<-time.After(300 * time.Millisecond) // until the notification is handled

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +63,25 @@ func TestUselessServers(t *testing.T) {
 				t.Errorf("reason = %q, want %q in it, for users", reason, test.want)
 			}
 		})
+	}
+}
+
+// Each page of a list is requested once, and tools that are left out are named.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for pages, want := range map[int]struct {
+		tools, requests int
+		more            bool
+	}{1: {50, 1, false}, 3: {150, 3, false}, 40: {2000, 40, false}, 60: {2000, 41, true}} {
+		count := filepath.Join(t.TempDir(), "count")
+		definition, err := mcp.Probe(t.Context(), fake(t, "pages", "COUNT="+count, fmt.Sprintf("PAGES=%d", pages)), newTestHost(t).project, mcp.Options{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, withheld := (*mcp.Pin)(nil).Offer(definition)
+		if n := len(linesWith(t, count, "list")); len(definition.Tools) != want.tools || n != want.requests || (len(withheld) > 0) != want.more {
+			t.Errorf("%d pages: %d tools in %d requests, withheld %v, want %+v", pages, len(definition.Tools), n, withheld, want)
+		}
 	}
 }
 

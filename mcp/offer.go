@@ -97,6 +97,9 @@ func (p *Pin) Offer(from *Definition) (Definition, []Withheld) {
 			out.Tools = append(out.Tools, t)
 		}
 	}
+	if from.More {
+		rest = append(rest, Withheld{Kind: "tool", Name: "*", Reason: "the server has more tools or prompts than tenon reads; the others are left out"})
+	}
 	return out, rest
 }
 

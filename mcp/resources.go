@@ -38,13 +38,14 @@ type listed struct {
 
 func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var resources, templates []listed
+	var more, moreTemplates bool
 	_, err := p.ask(ctx, true, func(c *connection) (_ json.RawMessage, err error) {
 		ctx, cancel := context.WithTimeout(ctx, p.server.Limit())
 		defer cancel()
-		if resources, err = readList[listed](c.List(ctx, "resources")); err != nil {
+		if resources, more, err = readList[listed](c.List(ctx, "resources")); err != nil {
 			return nil, err
 		}
-		templates, err = readList[listed](c.ListOf(ctx, "resources/templates/list", "resourceTemplates"))
+		templates, moreTemplates, err = readList[listed](c.ListOf(ctx, "resources/templates/list", "resourceTemplates"))
 		if err != nil && !protocol.Broken(err) && ctx.Err() == nil {
 			err = nil // the server has no such list
 		}
@@ -59,6 +60,9 @@ func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolR
 	}
 	if b.empty() {
 		b.text("The server has no resources.")
+	}
+	if more || moreTemplates {
+		b.text("[the server has more; the others are left out]")
 	}
 	return &sdk.ToolResult{Title: fmt.Sprintf("%d resources", len(resources)), Output: strings.ReplaceAll(b.String(), "\n\n", "\n")}, nil
 }

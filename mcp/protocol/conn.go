@@ -73,14 +73,13 @@ func (c *Conn) Close() {
 	})
 }
 
-// List reads all pages of a list ("tools" for tools/list), at most maxEntries elements.
-func (c *Conn) List(ctx context.Context, what string) ([]json.RawMessage, error) {
+// List reads the pages of a list ("tools" for tools/list), at most maxEntries elements. It reports whether the server has more.
+func (c *Conn) List(ctx context.Context, what string) (elements []json.RawMessage, more bool, err error) {
 	return c.ListOf(ctx, what+"/list", what)
 }
 
 // ListOf is List for a method whose answer has the list under another name.
-func (c *Conn) ListOf(ctx context.Context, method, field string) ([]json.RawMessage, error) {
-	var out []json.RawMessage
+func (c *Conn) ListOf(ctx context.Context, method, field string) (out []json.RawMessage, more bool, err error) {
 	cursor, size := "", 0
 	for range maxPages {
 		params := map[string]any{}
@@ -89,28 +88,31 @@ func (c *Conn) ListOf(ctx context.Context, method, field string) ([]json.RawMess
 		}
 		raw, err := c.Request(ctx, method, params)
 		if err != nil {
-			return nil, fmt.Errorf("list its %s: %w", field, err)
+			return nil, false, fmt.Errorf("list its %s: %w", field, err)
 		}
 		var page map[string]json.RawMessage
 		var elements []json.RawMessage
 		if json.Unmarshal(raw, &page) != nil || json.Unmarshal(page[field], &elements) != nil {
-			return nil, fmt.Errorf("list its %s: missing list %q in the answer", field, field)
+			return nil, false, fmt.Errorf("list its %s: missing list %q in the answer", field, field)
 		}
 		for _, e := range elements {
 			if size += len(e); size > maxListBytes || jsontext.Deeper(e, maxNesting) {
-				return nil, fmt.Errorf("list its %s: more than %d MiB, or an entry nested deeper than %d levels", field, maxListBytes>>20, maxNesting)
+				return nil, false, fmt.Errorf("list its %s: more than %d MiB, or an entry nested deeper than %d levels", field, maxListBytes>>20, maxNesting)
 			}
-			if len(out) < maxEntries && (method != string(mcp.MethodToolsList) || c.repeats(e)) {
+			if len(out) == maxEntries {
+				return out, true, nil
+			}
+			if method != string(mcp.MethodToolsList) || c.repeats(e) {
 				out = append(out, e)
 			}
 		}
 		next := ""
-		if page["nextCursor"] != nil && json.Unmarshal(page["nextCursor"], &next) != nil || next == cursor || len(out) == maxEntries {
-			break
+		if json.Unmarshal(page["nextCursor"], &next) != nil || next == "" || next == cursor {
+			return out, false, nil
 		}
 		cursor = next
 	}
-	return out, nil
+	return out, true, nil
 }
 
 // repeats takes note of the arguments of a tool that are repeated in headers. It reports false for a tool that cannot be called:
