@@ -42,7 +42,6 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) {
 			continue
 		}
 		server.Origin = origin.Source
-		server.Timeout = cmp.Or(server.Timeout, time.Duration(s.opts.Config.Config.Experimental.MCPTimeout)*time.Millisecond)
 		s.server(ctx, server, project)
 	}
 	s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false)
@@ -139,6 +138,7 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 }
 
 func (s *Set) addServer(c *Candidate) {
+	c.Server.Timeout = cmp.Or(c.Server.Timeout, time.Duration(s.opts.Config.Config.Experimental.MCPTimeout)*time.Millisecond)
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
 		c.plugin, c.key = mcp.New(*c.Server, s.serverOptions(c)), c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c))
