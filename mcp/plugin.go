@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -157,7 +159,7 @@ func (p *Plugin) startsIn() time.Duration {
 // report logs, once, that the server does not work. signIn means that it requires sign-in.
 func (p *Plugin) report(err error, signIn bool) {
 	p.reported.Do(func() {
-		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", visible.Bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(signIn))
+		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", visible.Bound(p.server.Mask(err.Error()), 1<<10), "fix", p.server.Remedy(signIn, p.options.Authorizer))
 	})
 }
 
@@ -175,21 +177,25 @@ func (p *Plugin) reportUnstarted() {
 	}
 }
 
-// fix returns the remedy for a server that does not work.
-func (p *Plugin) fix(signIn bool) string {
+// Remedy returns the remedy for a server that does not work: signIn means that it requires sign-in, and a is nil if tenon cannot sign in to it.
+func (s *Server) Remedy(signIn bool, a protocol.Authorizer) string {
 	switch {
-	case signIn && p.options.Authorizer == nil:
+	case signIn && a == nil:
 		return "put a token into its headers"
 	case signIn:
-		return "run tenon mcp login " + visible.Word(p.server.Name)
-	case p.server.Transport == TransportStdio:
-		return "tenon mcp logs " + visible.Word(p.server.Name) + " shows its output"
+		return "run tenon mcp login " + visible.Word(s.Name)
+	case s.Transport == TransportStdio:
+		return "tenon mcp logs " + visible.Word(s.Name) + " shows its output"
 	}
 	return "check its address; tenon mcp list --check tries again"
 }
 
-// needsSignIn reports whether a server refused to work without sign-in.
-func needsSignIn(err error) bool { return errors.As(err, new(*protocol.AuthError)) }
+// needsSignIn reports whether a server refused to work without sign-in, which would help: not if the server refused access without naming
+// scopes, or the authorization server did not answer.
+func needsSignIn(err error) bool {
+	refused, ok := errors.AsType[*protocol.AuthError](err)
+	return ok && (refused.Status != http.StatusForbidden || refused.Err != nil) && !oauth.Passing(err)
+}
 
 // connected updates the offer after a new connection.
 func (p *Plugin) connected(ctx context.Context, c *connection) {

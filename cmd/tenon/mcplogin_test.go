@@ -105,6 +105,37 @@ func TestMCPLoginOfProject(t *testing.T) {
 	expectOutput(t, p, 0, "hello from the docs", "mcp", "call", "docs", "greet")
 }
 
+// tenon names the sign-in as the remedy where it helps, and only there.
+func TestMCPLoginAsRemedy(t *testing.T) {
+	t.Parallel()
+	s, p := docsServer(t)
+	const login, signIn = "run tenon mcp login docs", `"signIn": true`
+	expectOutput(t, p, 1, login, "mcp", "tools", "docs")
+	expectOutput(t, p, 0, login, "mcp", "list")
+	expectOutput(t, p, 3, login, "doctor")
+	expectOutput(t, p, 1, "run tenon mcp login other", "mcp", "add", "other", s.Address())
+	expectOutput(t, p, 0, "removed other", "mcp", "remove", "other")
+	expectOutput(t, p, 0, signIn, "mcp", "list", "--format", "json")
+	expectOutput(t, p, 0, "signed in to docs", "mcp", "login", "docs")
+
+	works := s.MCP
+	for name, fail := range map[string]func(){
+		"no token, because the authorization server is down": func() { s.Down = true },
+		"no access for anybody": func() {
+			s.MCP = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+		},
+	} {
+		s.Change(fail)
+		s.Revoke()
+		out, errs := p.output(t, 1, "mcp", "list", "--check", "--format", "json")
+		if strings.Contains(out+errs, "mcp login") || strings.Contains(out, signIn) {
+			t.Errorf("%s: %s%s", name, out, errs)
+		}
+		s.Change(func() { s.Down, s.MCP = false, works })
+	}
+	expectOutput(t, p, 0, "hello from the docs", "run", "--auto", "docs_greet {}")
+}
+
 // Removing a server removes its token, which no command would find afterwards, unless the server is not removed or another one uses it.
 func TestMCPRemoveSignsOut(t *testing.T) {
 	t.Parallel()

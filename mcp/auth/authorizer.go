@@ -24,12 +24,14 @@ type SignInError struct {
 	Err    error    // failed refresh; nil without a token
 }
 
-// Error returns the reason and the command to run.
+// Error returns the reason and, if it helps, the command to run.
 func (e *SignInError) Error() string {
 	text := "not signed in"
 	switch {
 	case len(e.Scopes) > 0:
 		text = "the server requires more rights (" + strings.Join(e.Scopes, " ") + ")"
+	case oauth.Passing(e.Err): // the next request tries again
+		return "the token could not be refreshed: " + e.Err.Error()
 	case e.Err != nil:
 		text = "the token could not be refreshed: " + e.Err.Error()
 	}

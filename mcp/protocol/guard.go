@@ -129,7 +129,13 @@ func challenge(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 }
 
+// errRefusedAgain is the cause if the server refused a token that is new.
+var errRefusedAgain = errors.New("it refused a new token, too")
+
 func (w *web) denied(resp *http.Response, cause error) error {
+	if cause == nil && resp.StatusCode == http.StatusUnauthorized && w.remote.Authorizer != nil {
+		cause = errRefusedAgain
+	}
 	_, token := w.remote.Headers["Authorization"]
 	return &AuthError{resp.StatusCode, token, excerpt(resp), cause}
 }

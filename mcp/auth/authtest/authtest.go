@@ -32,6 +32,7 @@ type Service struct {
 	Silent   bool              // the metadata does not announce Iss
 	Deny     bool              // the user refuses
 	Forget   bool              // codes are forgotten
+	Down     bool              // the token endpoint answers with 503
 	Withheld string            // scope that is never granted
 	Clients  map[string]string // secret by ID
 	Methods  []string          // how clients may authenticate, in the metadata
@@ -108,7 +109,10 @@ func (s *Service) Count(what string) int {
 
 func (s *Service) mcp(w http.ResponseWriter, r *http.Request) {
 	if s.admit(w, r) {
-		s.MCP.ServeHTTP(w, r)
+		s.mu.Lock()
+		server := s.MCP
+		s.mu.Unlock()
+		server.ServeHTTP(w, r)
 	}
 }
 
@@ -180,6 +184,10 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) {
 		s.t.Error(err)
 	}
 	defer s.note(r.Form.Get("grant_type"))()
+	if s.Down {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	client, secret := r.Form.Get("client_id"), r.Form.Get("client_secret")
 	method := "client_secret_post"
 	if user, password, ok := r.BasicAuth(); ok { // both are encoded as in a form, see RFC 6749, section 2.3.1

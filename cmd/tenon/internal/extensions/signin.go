@@ -56,6 +56,12 @@ func (s *Set) tokens(c *Candidate, fresh bool) *auth.Authorizer {
 	})
 }
 
+// Remedy returns the remedy for a server that did not work when it was last started.
+func (s *Set) Remedy(c *Candidate) string {
+	last := s.LastCheck(c)
+	return c.Server.Remedy(last != nil && last.SignIn, s.serverOptions(c).Authorizer)
+}
+
 // Login signs the user in to a server, even if a token is stored, and asks what the server offers. Errors: ErrNoSignIn.
 func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) error {
 	a := s.authorizer(c, true)

@@ -352,7 +352,7 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *
 		case last == nil:
 			c.note("mcp", "%s: never started", one.Name)
 		case last.Error != "":
-			c.bad("mcp", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %s", one.Name, last.Error), "tenon mcp logs "+one.Argument()+" shows its output; tenon mcp disable "+one.Argument()+" disables it"))
+			c.bad("mcp", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %s", one.Name, last.Error), s.Remedy(one)+"; tenon mcp disable "+one.Argument()+" disables it"))
 		default:
 			c.ok("mcp", "%s: %s, %s", one.Name, last.Title, view.Plural(last.Tools, "tool"))
 		}

@@ -98,7 +98,7 @@ func (g *group) listServers(ctx context.Context, s *extensions.Set, _ []string) 
 		},
 	})
 	if err == nil && g.check && len(broken) > 0 {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("not every MCP server works: %s", strings.Join(broken, ", ")), "tenon mcp get NAME shows the error, tenon mcp logs NAME its output")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("not every MCP server works: %s", strings.Join(broken, ", ")), "tenon mcp get NAME shows the error and the remedy")
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func standing(s *extensions.Set, c *extensions.Candidate) (state plugins.State, 
 		last = s.LastCheck(c)
 	}
 	if c.State == plugins.StateReady && last != nil && last.Error != "" {
-		return stateFailed, "tenon mcp logs " + c.Argument() + " shows its output", last
+		return stateFailed, s.Remedy(c), last
 	}
 	return c.State, why(c), last
 }
@@ -200,7 +200,7 @@ func (g *group) pinServers(ctx context.Context, s *extensions.Set, _ []string) e
 func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
 	offer, err := s.Compare(ctx, c)
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Argument()+" shows its output")
+		return cli.Fail(cli.ExitTurn, err, s.Remedy(c))
 	}
 	if g.JSON {
 		return g.PrintJSON(offer.Definition)

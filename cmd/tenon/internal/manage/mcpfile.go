@@ -118,7 +118,7 @@ func (g *group) addServer(ctx context.Context, w *cli.Workspace, args []string) 
 			return err
 		}
 		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", c.Argument(), path, c.Argument()))
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: %s; or edit %s, or remove it with tenon mcp remove %s", s.Remedy(c), path, c.Argument()))
 		}
 		return g.printTools(ctx, s, c, nil)
 	})

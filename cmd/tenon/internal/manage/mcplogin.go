@@ -26,7 +26,7 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	case errors.Is(err, oauth.ErrDenied):
 		return cli.Fail(cli.ExitRefused, err, "run tenon mcp login "+c.Argument()+" again and allow the access")
 	case err != nil:
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Argument()+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
+		return cli.Fail(cli.ExitTurn, err, "if a server is down, try again later; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
 	}
 	offer, err := s.Compare(ctx, c)
 	if err == nil && !offer.Pinned && !c.Project {

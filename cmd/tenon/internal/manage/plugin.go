@@ -181,7 +181,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	if c.Server != nil && c.State == plugins.StateReady {
 		offer, err := s.Compare(ctx, c)
 		if err != nil {
-			return nil, cli.Fail(cli.ExitTurn, err, "tenon mcp logs "+c.Argument()+" shows its output")
+			return nil, cli.Fail(cli.ExitTurn, err, s.Remedy(c))
 		}
 		if offer.Pinned && !offer.Differs {
 			a.Say("%s is already approved, and its tools are unchanged", c.Name)
