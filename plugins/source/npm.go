@@ -251,7 +251,7 @@ func (g *npmGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 	at, ok := strings.CutPrefix("http://"+r.Host+r.URL.EscapedPath(), g.base)
 	switch {
-	case r.Method == http.MethodConnect || r.URL.Host != "" || !ok:
+	case r.Method == http.MethodConnect || !ok:
 		return fmt.Errorf("%s is not the registry; dependencies must come from the registry", visible.Clean(r.Host, 100))
 	case r.Method != http.MethodGet:
 		return fmt.Errorf("npm sent a %s request, which is refused", visible.Clean(r.Method, 20))

@@ -186,11 +186,9 @@ func (g *npmGate) install(ctx context.Context, n npmNeeds, packages []byte, dir 
 const npmSettings = `registry=%[1]s
 proxy=%[1]s
 https-proxy=%[1]s
-noproxy=127.0.0.1
 git=%[2]s/there-is-no-git
 ignore-scripts=true
 allow-git=none
-allow-remote=none
 allow-file=none
 allow-directory=none
 replace-registry-host=never

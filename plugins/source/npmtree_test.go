@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -88,6 +89,25 @@ func TestNPMRuns(t *testing.T) {
 	}
 }
 
+// TestNPMBundles installs a dependency that contains its own dependencies.
+func TestNPMBundles(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	registry.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0","dependencies":{"two":"^1.0.0"}}`})
+	registry.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.0.0","dependencies":{"three":"*"},"bundleDependencies":["three"]}`,
+		"node_modules/three/package.json": `{"name":"three","version":"1.0.0"}`})
+	f := fetcher(t)
+	f.Registry = registry.URL
+	out, files, err := fetch(t, f, "npm:one", nil)
+	const bundled = "node_modules/two/node_modules/three/package.json"
+	if err != nil || files[bundled] == "" {
+		t.Fatalf("%v, %v", files, err)
+	}
+	if _, files, err = fetch(t, f, "npm:one", &out.Pin); err != nil || files[bundled] == "" {
+		t.Errorf("from the pin: %v, %v", files, err)
+	}
+}
+
 // TestNPMCache: npm's cache, which may be large, is next to the plugin and not in the system's temporary directory.
 func TestNPMCache(t *testing.T) {
 	t.Parallel()
@@ -103,8 +123,10 @@ func TestNPMCache(t *testing.T) {
 // TestNPMRefused: dependencies come from the registry alone, at every depth, and nothing of them runs.
 func TestNPMRefused(t *testing.T) {
 	t.Parallel()
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("npm asked another server for %s", r.URL) }))
+	t.Cleanup(other.Close)
 	for name, spec := range map[string]string{
-		"git": "git+https://127.0.0.1:1/a.git", "github": "owner/repo", "http": "http://127.0.0.1:1/a.tgz", "https": "https://127.0.0.1:1/a.tgz",
+		"git": "git+https://127.0.0.1:1/a.git", "github": "owner/repo", "http": other.URL + "/a.tgz", "https": "https://127.0.0.1:1/a.tgz",
 		"file": "file:../other", "path": "../other", "workspace": "workspace:*", "link": "link:../x",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,16 +161,16 @@ func TestNPMGate(t *testing.T) {
 	f.Registry = registry.URL
 	for line, want := range map[string]int{
 		"GET /secret/one": http.StatusOK, "GET /secret/two": http.StatusNotFound, "PUT /secret/one": http.StatusForbidden, "GET /one": http.StatusForbidden,
-		"GET /secret/-t-/two/-/1.0.0.tgz": http.StatusForbidden, "GET http://gate/secret/one": http.StatusForbidden, "CONNECT gate:80": http.StatusForbidden,
+		"GET /secret/-t-/two/-/1.0.0.tgz": http.StatusForbidden, "GET http://gate/secret/one": http.StatusOK, "GET http://other/secret/one": http.StatusForbidden, "CONNECT gate:80": http.StatusForbidden,
 	} {
 		method, target, _ := strings.Cut(line, " ")
 		r, w := httptest.NewRequestWithContext(t.Context(), method, target, nil), httptest.NewRecorder()
-		r.Host = "gate"
+		r.Host = cmp.Or(r.URL.Host, "gate")
 		if f.Gate().ServeHTTP(w, r); w.Code != want {
 			t.Errorf("%s: status %d, want %d", line, w.Code, want)
 		}
 	}
-	if asked := registry.Asked(); len(asked) != 3 {
+	if asked := registry.Asked(); len(asked) != 4 {
 		t.Errorf("the registry was asked for %q", asked)
 	}
 	// Tarballs come through the gate, and nothing else: npm 10 installs dependencies with the address of the gate, and writes it to the lock.
