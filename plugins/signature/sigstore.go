@@ -97,24 +97,19 @@ func (s Sigstore) ask(ctx context.Context, r verifyRequest) (*verifyAnswer, erro
 	if err != nil {
 		return nil, fmt.Errorf("the bundle is not JSON: %w", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, verifyTimeout, fmt.Errorf("no answer within %s", verifyTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, verifyTimeout, fmt.Errorf("%s: no answer within %s", Program, verifyTimeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.Path)
 	child.Prepare(cmd)
 	cmd.Env = []string{}
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.WaitDelay = time.Second // for children of a wrapper that keep its output open
-	out, err := cmd.Output()
+	out, err := source.Output(ctx, cmd, Program, nil)
+	if err != nil {
+		return nil, err
+	}
 	var answer verifyAnswer
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		err = fmt.Errorf("%w: %s", err, visible.Clean(string(exit.Stderr), maxText))
-	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err == nil {
-		err = json.Unmarshal(out, &answer)
-	}
+	err = json.Unmarshal(out, &answer)
 	if err == nil && answer.Error == "" && (answer.Identity == "" || answer.Issuer != r.Issuer) {
 		err = errors.New("unexpected answer")
 	}

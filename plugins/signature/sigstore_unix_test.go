@@ -20,6 +20,7 @@ func TestBrokenVerifier(t *testing.T) {
 	for script, want := range map[string]string{
 		"echo library missing >&2; exit 127": "tenon-verify: exit status 127: library missing",
 		"sleep 5 & echo '{}'":                "tenon-verify: exec: WaitDelay expired",
+		"head -c 20000000 /dev/zero":         "tenon-verify: more than 16 MiB of output",
 	} {
 		path := filepath.Join(t.TempDir(), signature.Program)
 		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {

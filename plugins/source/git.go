@@ -225,5 +225,5 @@ func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *
 
 // runGit runs git and returns its output.
 func (f *Fetcher) runGit(ctx context.Context, repo string, args ...string) ([]byte, error) {
-	return output(ctx, f.gitCommand(ctx, repo, args...), args[0], nil)
+	return Output(ctx, f.gitCommand(ctx, repo, args...), "git "+args[0], nil)
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -17,8 +16,10 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// maxComplaint limits the messages of programs in errors, in bytes.
-const maxComplaint = 500
+const (
+	maxComplaint = 500      // bytes of the messages of programs in errors
+	maxOutput    = 16 << 20 // bytes of the output of a program
+)
 
 // command returns a command that runs a program of the user. Programs in the project are not run: the model's commands can create them.
 func (f *Fetcher) command(ctx context.Context, name string, args ...string) *exec.Cmd {
@@ -51,15 +52,16 @@ func (t tool) run(ctx context.Context, f *Fetcher) ([]byte, error) {
 	if _, unsupported := confine.Supported(); t.write == nil || unsupported != nil {
 		policy = nil
 	}
-	return output(ctx, cmd, t.args[0], policy)
+	return Output(ctx, cmd, t.name+" "+t.args[0], policy)
 }
 
-// output runs a command, confined if policy is not nil, and returns its output. The error contains its subcommand and the end of its messages.
-func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func() (confine.Policy, error)) ([]byte, error) {
+// Output runs a command, confined if policy is not nil, and returns its output, at most 16 MiB. The error contains the name for the command
+// and the end of its messages.
+func Output(ctx context.Context, cmd *exec.Cmd, name string, policy func() (confine.Policy, error)) ([]byte, error) {
 	if errors.Is(cmd.Err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("%w; install it", cmd.Err)
 	}
-	var out bytes.Buffer
+	var out beginning
 	var complaints ending
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	leave, err := child.Start(cmd, policy)
@@ -71,9 +73,19 @@ func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func()
 		return nil, context.Cause(ctx)
 	case err != nil:
 		end := visible.Tail(strings.TrimSpace(string(complaints)), maxComplaint)
-		return nil, fmt.Errorf("%s %s: %w: %s", cmd.Args[0], subcommand, err, visible.Clean(end, maxComplaint))
+		return nil, fmt.Errorf("%s: %w: %s", name, err, visible.Clean(end, maxComplaint))
+	case len(out) > maxOutput:
+		return nil, fmt.Errorf("%s: more than %d MiB of output", name, maxOutput>>20)
 	}
-	return out.Bytes(), nil
+	return out, nil
+}
+
+// beginning keeps the beginning of what is written to it, one byte more than maxOutput.
+type beginning []byte
+
+func (b *beginning) Write(p []byte) (int, error) {
+	*b = append(*b, p[:min(len(p), maxOutput+1-len(*b))]...)
+	return len(p), nil
 }
 
 // ending keeps the end of what is written to it: git prints the messages of a server, which may be without end.
