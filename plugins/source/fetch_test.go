@@ -28,6 +28,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/source/sourcetest"
 )
 
 func targz(t testing.TB, files map[string]string) []byte {
@@ -508,11 +509,49 @@ func TestGit(t *testing.T) {
 	}
 }
 
+// TestOfServer: answers of servers are told from errors of this machine.
+func TestOfServer(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	registry.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0"}`})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/cut.zip") {
+			w.Header().Set("Content-Length", "1")
+			return
+		}
+		http.Error(w, "no", map[bool]int{true: http.StatusNotFound, false: http.StatusForbidden}[strings.Contains(r.URL.Path, "absent")])
+	}))
+	t.Cleanup(server.Close)
+	oci := "oci://" + strings.TrimPrefix(server.URL, "http://")
+	for ref, want := range map[string]bool{
+		server.URL + "/absent.zip": true, server.URL + "/a.zip": true, server.URL + "/cut.zip": true, "npm:one@2": true, "npm:absent": true,
+		oci + "/absent:1": true, oci + "/a:1": true, "git+" + server.URL + "/a": true, "/absent.zip": false,
+	} {
+		f := fetcher(t)
+		f.Registry = registry.URL
+		if _, _, err := fetch(t, f, ref, nil); err == nil || source.OfServer(err) != want {
+			t.Errorf("%s: OfServer(%v) = %t", ref, err, !want)
+		}
+	}
+}
+
+// TestStalledTransfer: a server that sends nothing any more ends the transfer, and the error says so once.
+func TestStalledTransfer(t *testing.T) {
+	t.Parallel()
+	f := fetcher(t)
+	f.Transport = stalled{http.StatusOK}
+	synctest.Test(t, func(t *testing.T) {
+		if _, _, err := fetch(t, f, "https://example.com/a.tar.gz", nil); err == nil || strings.Count(err.Error(), "sent nothing") != 1 {
+			t.Errorf("Fetch() = %.1000v", err)
+		}
+	})
+}
+
 // TestStalledError: an error whose page never ends is reported without it, and a long status is cut.
 func TestStalledError(t *testing.T) {
 	t.Parallel()
 	f := fetcher(t)
-	f.Transport = stalled{}
+	f.Transport = stalled{http.StatusInternalServerError}
 	synctest.Test(t, func(t *testing.T) {
 		if _, _, err := fetch(t, f, "https://example.com/a.tar.gz", nil); err == nil || !strings.HasSuffix(err.Error(), ": some") || len(err.Error()) > 1000 {
 			t.Errorf("Fetch() = %.1000v", err)
@@ -520,11 +559,12 @@ func TestStalledError(t *testing.T) {
 	})
 }
 
-// stalled is the way to a server that has an error, and sends the beginning of its page.
-type stalled struct{}
+// stalled is the way to a server that answers with a status, and sends only the beginning of the content.
+type stalled struct{ status int }
 
-func (stalled) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s stalled) RoundTrip(r *http.Request) (*http.Response, error) {
 	page, w := io.Pipe()
 	go func() { _, _ = io.WriteString(w, "some") }()
-	return &http.Response{Status: "500 " + strings.Repeat("x", 1<<20), StatusCode: http.StatusInternalServerError, Body: page, Request: r}, nil
+	context.AfterFunc(r.Context(), func() { _ = page.CloseWithError(context.Cause(r.Context())) })
+	return &http.Response{Status: "500 " + strings.Repeat("x", 1<<20), StatusCode: s.status, ContentLength: -1, Body: page, Request: r}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
 const (
@@ -246,9 +248,9 @@ func (f *Fetcher) transfer(ctx context.Context, part string, open opener) error 
 		err = os.WriteFile(part+".tag", []byte(body.tag), 0o600)
 	}
 	if err == nil {
-		err = f.copy(file, body, cancel)
+		err = f.copy(ctx, file, body, cancel)
 	}
-	return errors.Join(err, context.Cause(ctx), file.Close())
+	return errors.Join(err, file.Close())
 }
 
 // open requests a file from a server.
@@ -282,7 +284,7 @@ func open(ctx context.Context, client *http.Client, address, authorization strin
 
 // copy appends a stream to a file that has the bytes before it. If the server sends nothing for stallTimeout, it calls cancel, which ends the
 // stream.
-func (f *Fetcher) copy(file io.Writer, body *stream, cancel context.CancelCauseFunc) error {
+func (f *Fetcher) copy(ctx context.Context, file io.Writer, body *stream, cancel context.CancelCauseFunc) error {
 	limit := cmp.Or(f.MaxTransfer, maxTransfer)
 	tooLarge := fmt.Errorf("%w: more than %d MiB", ErrTooLarge, limit>>20)
 	if body.size > limit {
@@ -305,13 +307,20 @@ func (f *Fetcher) copy(file io.Writer, body *stream, cancel context.CancelCauseF
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w after %d bytes: %w", errCut, have, err)
+			return fmt.Errorf("%w after %d bytes: %w", errCut, have, cmp.Or(context.Cause(ctx), err))
 		}
 	}
 }
 
 // ErrNotFound is returned when the server does not have a package or file.
 var ErrNotFound = errors.New("not found")
+
+// OfServer reports whether an error is an answer of a server, or of the way to it. The programs that a fetch runs ask servers too.
+func OfServer(err error) bool {
+	_, network := errors.AsType[*url.Error](err)
+	_, program := errors.AsType[*exec.ExitError](err) // git, npm or go
+	return network || program || errors.Is(err, ErrNotFound) || errors.Is(err, errCut) || oci.OfServer(err)
+}
 
 // ask sends a request, and returns an answer with one of the accepted statuses.
 func ask(ctx context.Context, client *http.Client, address string, header map[string]string, accepted ...int) (*http.Response, error) {
@@ -334,7 +343,7 @@ func ask(ctx context.Context, client *http.Client, address string, header map[st
 	if said != "" {
 		said = ": " + said
 	}
-	err = fmt.Errorf("%s: HTTP status %s%s", req.URL.Redacted(), visible.Clean(resp.Status, 100), said)
+	err = &url.Error{Op: "Get", URL: req.URL.Redacted(), Err: fmt.Errorf("HTTP status %s%s", visible.Clean(resp.Status, 100), said)}
 	if resp.StatusCode == http.StatusNotFound {
 		err = fmt.Errorf("%w: %w", ErrNotFound, err)
 	}

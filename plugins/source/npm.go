@@ -162,7 +162,7 @@ func (p *packument) choose(text string) (string, error) {
 		}
 	}
 	if len(fits) == 0 {
-		return "", fmt.Errorf("no version matches %q among %d", text, len(p.Versions))
+		return "", fmt.Errorf("%w: no version matches %q among %d", ErrNotFound, text, len(p.Versions))
 	}
 	// The registry's latest wins when it fits: later versions may be for testing.
 	if latest := p.Tags["latest"]; slices.Contains(fits, latest) {

@@ -17,10 +17,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	specs "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
+	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -36,6 +38,12 @@ const (
 
 // ErrArtifact is returned for artifacts that are not plugins.
 var ErrArtifact = errors.New("not a plugin")
+
+// OfServer reports whether an error is an answer of a registry.
+func OfServer(err error) bool {
+	_, answer := errors.AsType[*errcode.ErrorResponse](err)
+	return answer || errors.Is(err, errdef.ErrNotFound)
+}
 
 // maxManifest limits a manifest, in bytes: registries accept 4 MiB,
 // see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests.

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -203,10 +201,7 @@ func remedied(err error) error {
 		{oci.ErrArtifact, cli.ExitTurn, "check that the reference leads to one plugin for this platform; tenon plugin push stores plugins"},
 		{source.ErrOffline, cli.ExitTurn, "run it again without --offline"},
 	}.Remedied(err)
-	_, fixed := errors.AsType[*cli.Failure](err)
-	_, network := errors.AsType[*url.Error](err)
-	_, program := errors.AsType[*exec.ExitError](err) // git, npm or go
-	if !fixed && (network || program || errors.Is(err, source.ErrNotFound)) {
+	if _, fixed := errors.AsType[*cli.Failure](err); !fixed && source.OfServer(err) {
 		return cli.Fail(cli.ExitTurn, err, "check the reference, your access to it, and the network")
 	}
 	return err
