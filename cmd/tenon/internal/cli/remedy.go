@@ -48,6 +48,9 @@ func InChat() *wording {
 	}
 }
 
+// CheckPath is the remedy for a path that does not exist.
+const CheckPath = "check the path; without a leading / it is relative to the current directory"
+
 // Remedy returns an error with its exit code and its remedy on the command line. Only this file knows the remedies of other packages'
 // errors.
 func Remedy(err error) *Failure { return OnCommandLine().Remedy(err) }
@@ -62,7 +65,7 @@ func (w *wording) Remedy(err error) *Failure {
 		}
 	}
 	if f := (Remedies{
-		{fs.ErrNotExist, ExitTurn, "check the path; without a leading / it is relative to the current directory"},
+		{fs.ErrNotExist, ExitTurn, CheckPath},
 		{projectfs.ErrOutside, ExitTurn, "replace the link with the file it points to"},
 		{syscall.EROFS, ExitTurn, "make the file and its directory writable, then run it again"},
 		{syscall.ENOSPC, ExitTurn, "free disk space, then run it again"},

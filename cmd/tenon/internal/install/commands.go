@@ -239,7 +239,7 @@ func (j *job) install(ctx context.Context, refs []string) (err error) {
 	for _, ref := range refs {
 		s, err := j.installer.Stage(ctx, t, ref, nil)
 		if errors.Is(err, fs.ErrNotExist) && !source.IsRef(ref) {
-			return cli.UsageError("check the path; without a leading / it is relative to the current directory", "%w", err)
+			return cli.UsageError(cli.CheckPath, "%w", err)
 		}
 		if err != nil {
 			return err

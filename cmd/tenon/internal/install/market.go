@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ func (j *job) addMarket(ctx context.Context, args []string) error {
 		return err
 	}
 	m, err := j.installer.Markets.Add(ctx, args[0], dir)
+	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(path, fs.ErrNotExist) {
+		return cli.UsageError(cli.CheckPath, "%w", path)
+	}
 	if err != nil {
 		return err
 	}

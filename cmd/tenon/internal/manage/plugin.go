@@ -114,6 +114,8 @@ func asPaths(arg string) []string {
 func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	found := s.Find(name)
 	switch {
+	case len(found) > 0 && asPaths(name) != nil && errors.Is(found[0].Err, plugins.ErrMissing):
+		return nil, cli.UsageError(cli.CheckPath, "%w: %s", plugins.ErrMissing, terminal.Visible(found[0].From))
 	case len(found) > 0:
 		return found, nil
 	case source.IsRef(name):
