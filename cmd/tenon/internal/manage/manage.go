@@ -46,7 +46,7 @@ func Commands(a *cli.App) cli.Commands {
 		"plugin list":          {Run: g.OnExtensions(g.listPlugins)},
 		"plugin info":          {Run: g.onPlugins(g.showPlugins)},
 		"plugin trust":         {Run: g.onPlugins(g.trustPlugin), Flags: cli.Flags{"yes": &g.yes, "without": &g.without}},
-		"plugin untrust":       {Run: g.OnExtensions(g.untrust)},
+		"plugin untrust":       {Run: g.onPlugins(g.untrust)},
 		"plugin enable":        {Run: g.onPlugins(g.switchPlugin(true))},
 		"plugin disable":       {Run: g.onPlugins(g.switchPlugin(false))},
 		"plugin new":           {Run: g.created.write, Flags: cli.Flags{"carrier": &g.created.carrier, "lang": &g.created.lang}},

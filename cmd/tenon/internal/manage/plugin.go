@@ -41,7 +41,7 @@ func (g *group) switchPlugin(enabled bool) func(context.Context, *extensions.Set
 
 // setEnabled enables or disables everything with a name or path.
 func (g *group) setEnabled(ctx context.Context, s *extensions.Set, name string, enabled bool) error {
-	return g.reportDecision(s.SetEnabled(ctx, name, enabled), name, switched(enabled))
+	return g.reportDecision(s.SetEnabled(ctx, name, enabled), s, name, switched(enabled))
 }
 
 func switched(enabled bool) string {
@@ -225,8 +225,8 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	return again, nil
 }
 
-func (g *group) untrust(ctx context.Context, s *extensions.Set, args []string) error {
-	what := args[0]
+func (g *group) untrust(ctx context.Context, s *extensions.Set, name string) error {
+	what := name
 	for _, path := range asPaths(what) {
 		what = path
 		if resolved, err := filepath.EvalSymlinks(path); err == nil { // if it was removed, its old path identifies it
@@ -234,20 +234,23 @@ func (g *group) untrust(ctx context.Context, s *extensions.Set, args []string) e
 		}
 	}
 	for _, c := range s.Find(what) {
-		if c.Item != nil && source.IsRef(args[0]) {
+		if c.Item != nil && source.IsRef(name) {
 			what = c.Item.Trusted().Source
 		}
 	}
-	return g.reportDecision(s.Untrust(ctx, what), args[0], "approval revoked")
+	return g.reportDecision(s.Untrust(ctx, what), s, name, "approval revoked")
 }
 
-// reportDecision prints the result of a decision.
-func (g *group) reportDecision(err error, name, done string) error {
+// reportDecision prints the result of a decision about what has a name or path.
+func (g *group) reportDecision(err error, s *extensions.Set, name, done string) error {
 	if errors.Is(err, trust.ErrNotFound) {
 		return cli.UsageError("tenon plugin list shows the approved ones; tenon mcp enable and tenon mcp disable are for servers of your own configuration", "%q was not approved", name)
 	}
 	if err != nil {
 		return err
+	}
+	if found := s.Find(name); len(found) > 0 {
+		name = found[0].Name
 	}
 	g.Say("%s: %s", name, done)
 	return nil
