@@ -63,7 +63,7 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	}
 	file, err := newModuleFile(u)
 	if err != nil {
-		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
+		return nil, err
 	}
 	p.system = newSystem(u)
 	p.program = newProgram(r, file, memoryMB, log)
