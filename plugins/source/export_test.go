@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"time"
 )
 
 // GoProxy returns the GOPROXY with which modules are fetched.
@@ -14,6 +15,16 @@ func (f *Fetcher) GoProxy(ctx context.Context, work string) (string, error) {
 		return "", err
 	}
 	return g.env["GOPROXY"], nil
+}
+
+// GoGet asks for the newest version of a module as a fetch does, within a limit.
+func (f *Fetcher) GoGet(ctx context.Context, work, module string, limit time.Duration) error {
+	g, err := f.goTool(ctx, work)
+	if err != nil {
+		return err
+	}
+	g.limit = limit
+	return g.resolve(ctx, Ref{URL: module})
 }
 
 // TransferCommit fetches from an address that mayAsk would refuse, as those of tests are.

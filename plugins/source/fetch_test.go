@@ -509,7 +509,7 @@ func TestGit(t *testing.T) {
 	}
 }
 
-// TestOfServer: answers of servers are told from errors of this machine.
+// TestOfServer: it separates answers of servers from errors of this machine.
 func TestOfServer(t *testing.T) {
 	t.Parallel()
 	registry := sourcetest.NewNPM(t)

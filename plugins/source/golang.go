@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
@@ -121,13 +122,14 @@ type goTool struct {
 	cache  string // of modules
 	builds string // of compiled packages
 	env    map[string]string
+	limit  time.Duration // of a run that may ask servers: the go command waits for a silent one without end
 }
 
 // goSettings are the user's settings that decide where modules come from.
 var goSettings = []string{"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOVCS", "GOAUTH", "GOROOT"}
 
 func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
-	g := &goTool{f: f, work: work, cache: filepath.Join(f.Cache, "go"), env: map[string]string{"GOTOOLCHAIN": "local"}}
+	g := &goTool{f: f, work: work, cache: filepath.Join(f.Cache, "go"), env: map[string]string{"GOTOOLCHAIN": "local"}, limit: 30 * time.Minute}
 	g.builds = cmp.Or(f.Builds, filepath.Join(g.cache, "build"))
 	if err := errors.Join(os.MkdirAll(g.cache, 0o700), os.MkdirAll(g.builds, 0o700)); err != nil {
 		return nil, err
@@ -174,8 +176,13 @@ func fileProxy(dir string) string {
 	return strings.ReplaceAll(u.String(), ",", "%2C")
 }
 
-// run runs the go command. With write, it is confined to these directories.
+// run runs the go command. With write, it is confined to these directories; else it may ask servers.
 func (g *goTool) run(ctx context.Context, write []string, args ...string) ([]byte, error) {
+	if write == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, g.limit, fmt.Errorf("%w: go %s did not end within %s", errCut, args[0], g.limit))
+		defer cancel()
+	}
 	t := tool{name: "go", args: args, dir: g.work, env: g.env, write: write}
 	if root := g.env["GOROOT"]; root != "" {
 		t.helps = []string{filepath.Join(root, "bin", "go")}

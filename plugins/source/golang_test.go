@@ -2,6 +2,8 @@ package source_test
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/source/sourcetest"
@@ -70,6 +73,18 @@ func TestGo(t *testing.T) {
 	}
 	if runtime.GOOS == "windows" && filepath.Ext(out.Path) != ".exe" {
 		t.Error(out.Path)
+	}
+}
+
+// TestGoSilent: a proxy that never answers does not keep the fetch for ever.
+func TestGoSilent(t *testing.T) {
+	t.Parallel()
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(silent.Close)
+	f := fetcher(t)
+	f.Environ = append(sourcetest.GoEnviron(t.TempDir()), "GOPROXY="+silent.URL)
+	if err := f.GoGet(t.Context(), t.TempDir(), "example.com/m", 100*time.Millisecond); !source.OfServer(err) {
+		t.Errorf("GoGet() = %v", err)
 	}
 }
 
