@@ -82,7 +82,7 @@ func read(dir, name string, built bool) (*Package, error) {
 	case errors.Is(err, fs.ErrNotExist) && r.isForeign(name != ""), err == nil && !bytes.Contains(data, []byte(`"$schema"`)) && r.isForeign(false):
 		err = r.foreign(name)
 	case errors.Is(err, fs.ErrNotExist):
-		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory, or a manifest of %s", sdk.ErrManifest, path, hostNames())
+		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory, or a manifest of %s", ErrNone, path, hostNames())
 	case err != nil:
 		err = fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)
 	default:

@@ -8,6 +8,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// ErrNone is returned for a directory without a manifest. It wraps sdk.ErrManifest.
+var ErrNone = fmt.Errorf("%w: no manifest of a plugin", sdk.ErrManifest)
+
 // ErrNotBuilt is returned for a package without the files of its runtime: it may be source. It wraps sdk.ErrManifest.
 var ErrNotBuilt = fmt.Errorf("%w: not built", sdk.ErrManifest)
 

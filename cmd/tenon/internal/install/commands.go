@@ -192,6 +192,7 @@ func remedied(err error) error {
 		{marketplace.ErrStale, cli.ExitTurn, "run: tenon plugin marketplace update"},
 		{marketplace.ErrTaken, cli.ExitTurn, "remove the other marketplace first: tenon plugin marketplace remove NAME"},
 		{marketplace.ErrReserved, cli.ExitRefused, "do not use it; if the catalogue is yours, rename it: the field name of its marketplace.json"},
+		{manifest.ErrNone, cli.ExitTurn, "nothing was installed; check that the reference leads to a plugin; for an MCP server in an npm package: tenon mcp add NAME -- npx -y PACKAGE"},
 		{manifest.ErrNotBuilt, cli.ExitTurn, "nothing was installed; if this is source, run tenon plugin build DIRECTORY in a copy that you trust, and install the directory"},
 		{manifest.ErrNoEquivalent, cli.ExitTurn, "nothing was installed; it is only for another program"},
 		{marketplace.ErrConflict, cli.ExitTurn, unsafe},
