@@ -130,6 +130,7 @@ func (j *job) changes(ctx context.Context, f *pins.File, names []string) ([]chan
 
 func (j *job) update(ctx context.Context, names []string) error {
 	changed := false
+	names = j.asPinned(names)
 	err := j.both(names, func(f *pins.File) error {
 		list, failed := j.changes(ctx, f, names)
 		for _, c := range list {
@@ -227,6 +228,7 @@ func (j *job) remove(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+	names = j.asPinned(names)
 	for _, name := range names {
 		if f.Find(name) == nil {
 			return cli.UsageError("tenon plugin list shows the installed plugins; the project's need --project", "%q is not in %s", name, j.target.Path)
@@ -302,6 +304,7 @@ func (j *job) verify(ctx context.Context, _ []string) error {
 }
 
 func (j *job) why(ctx context.Context, names []string) error {
+	names = j.asPinned(names)
 	return j.both(names, func(f *pins.File) error {
 		p := f.Find(names[0])
 		if p == nil {

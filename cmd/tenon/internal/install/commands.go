@@ -162,6 +162,27 @@ func (j *job) both(names []string, f func(pinned *pins.File) error) error {
 	return cli.UsageError("tenon plugin list shows the installed plugins", "%q is not installed", names[at])
 }
 
+// asPinned returns the names in lock files of plugins with these names: a module's file names it there, its description in lists.
+func (j *job) asPinned(names []string) []string {
+	out := slices.Clone(names)
+	for n, name := range names {
+		for _, c := range j.set.Candidates {
+			if c.Item == nil {
+				continue
+			}
+			pin, ok := c.Item.Pin()
+			if ok && c.Name == name {
+				out[n] = pin.Name
+			}
+			if ok && pin.Name == name {
+				out[n] = name
+				break
+			}
+		}
+	}
+	return out
+}
+
 // pinned reads the lock file.
 func (j *job) pinned() (*pins.File, error) { return j.loader.History().Read(j.target.Path) }
 
