@@ -60,7 +60,7 @@ func TestProblems(t *testing.T) {
 		"fraction":         {`{"count": 1.5}`, `f:1:2: count: want a whole number, have 1.5`},
 		"range":            {`{"share": 1e999}`, `f:1:2: share: number out of range: 1e999`},
 		"null":             {`{"name": null}`, `f:1:2: name: want a string, have null`},
-		"own decoder":      {`{"rules": "maybe"}`, `f:1:2: rules: malformed wire data: want allow, ask or deny, have "maybe"`},
+		"own decoder":      {`{"rules": "maybe"}`, `f:1:2: rules: invalid data: want allow, ask or deny, have "maybe"`},
 		"duplicate":        {"{\"on\": true,\n\"on\": true}", `f:2:1: on: duplicate key, first on line 1; remove one`},
 		"duplicate in raw": {`{"raw": [{"a": 1, "a": 1}]}`, `f:1:19: raw[0].a: duplicate key, first on line 1; remove one`},
 		"comment":          {"{ // no\n}", `f:1:3: not valid JSON: invalid character '/' looking for beginning of object key string`},

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrWire is wrapped by errors about JSON that does not match its type.
-var ErrWire = errors.New("malformed wire data")
+var ErrWire = errors.New("invalid data")
 
 // Extra holds the fields of an object that a type does not declare, by name.
 type Extra = map[string]json.RawMessage

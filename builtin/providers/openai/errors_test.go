@@ -44,7 +44,7 @@ func TestMisbehavingServers(t *testing.T) {
 			"html":                 {reply: fakellm.Status(200, "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n").Header("Content-Type", "text/html"), status: 200, message: "baseURL"},
 			"empty":                {reply: fakellm.Status(200, "").Header("Content-Type", "text/event-stream"), status: 200, cut: true, message: "empty"},
 			"garbage":              {reply: fakellm.Raw("\x00\x01\xff\xfe\r\rnot: an\x00event\n\n\x7f\n"), status: 200, cut: true, message: "broke off"},
-			"garbage json":         {reply: fakellm.Raw("data: {\"choices\":[{\"delta\":{\"con\n\ndata: }}}\n\n"), status: 200, cut: true, message: "malformed"},
+			"garbage json":         {reply: fakellm.Raw("data: {\"choices\":[{\"delta\":{\"con\n\ndata: }}}\n\n"), status: 200, cut: true, message: `con": unexpected end of JSON input`},
 			"cut":                  {reply: begun(protocol, "a", "b").Cut(), status: 200, cut: true, message: "broke off", events: 2},
 			"cut within an event":  {reply: begun(protocol, "a").Raw("data: {\"cho").Cut(), status: 200, cut: true, message: "broke off", events: 1},
 			"end without finish":   {reply: begun(protocol, "a").Finish(fakellm.NoFinish), status: 200, cut: true, message: "broke off", events: 1},
