@@ -36,8 +36,8 @@ func TestMisbehavingServers(t *testing.T) {
 		}{
 			"429":                  {reply: fakellm.Error(429, "rate_limit_exceeded", "Rate limit reached").Header("Retry-After", "3"), status: 429, message: "Rate limit reached"},
 			"500 plain":            {reply: fakellm.Status(500, "upstream fell over"), status: 500, message: "upstream fell over"},
-			"502 page":             {reply: fakellm.Status(502, "<html>Bad Gateway</html>"), status: 502, message: "bad gateway"},
-			"529 page":             {reply: fakellm.Status(529, "<html>Overloaded</html>"), status: 529, message: "the server gave no reason"},
+			"502 page":             {reply: fakellm.Status(502, "<html>Bad Gateway</html>"), status: 502, message: "bad gateway; the answer is a web page"},
+			"529 page":             {reply: fakellm.Status(529, "<html>Overloaded</html>"), status: 529, message: "the server gave no reason; the answer is a web page"},
 			"401 empty":            {reply: fakellm.Status(401, ""), status: 401, message: "unauthorized"},
 			"404":                  {reply: fakellm.Error(404, "model_not_found", "no such model"), status: 404, message: "no such model"},
 			"redirect to nowhere":  {reply: fakellm.Status(304, ""), status: 304, message: "not modified"},
