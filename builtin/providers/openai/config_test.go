@@ -110,6 +110,7 @@ func TestModelListings(t *testing.T) {
 		"together":   {`[{"id":"a","type":"chat"},{"id":"i","type":"image"}]`, "a:0/0", false},
 		"mistyped":   {`{"data":[{"id":"a","context_length":"long"},{"id":"b","context_length":5}]}`, "a:0/0 b:5/0", false},
 		"none":       {`{"data":[]}`, "", false},
+		"null":       {`{"object":"list","data":null}`, "", false}, // Ollama without a model
 		"no data":    {`{"models":[]}`, "malformed", true},
 		"page":       {"<html>", "web page", true},
 		"garbage":    {"{", "malformed", true},

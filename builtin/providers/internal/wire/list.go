@@ -52,7 +52,7 @@ func decodeList[T any](data []byte, field string) (list []T, err error) {
 		object = nil
 		err = json.Unmarshal(data, &object)
 	}
-	if err == nil && !Present(object[field]) {
+	if err == nil && object[field] == nil { // Ollama sends null in place of an empty list
 		err = fmt.Errorf("missing field %q", field)
 	}
 	if err == nil {
