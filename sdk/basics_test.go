@@ -16,6 +16,16 @@ func encode(t testing.TB, v any) string {
 	return string(raw)
 }
 
+// The status of a response that began well says nothing about an error within it.
+func TestProviderErrorStatus(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{200: "provider p: broke", 503: "provider p: broke (status 503)", 0: "provider p: broke"} {
+		if got := (&sdk.ProviderError{ProviderID: "p", StatusCode: status, Message: "broke"}).Error(); got != want {
+			t.Errorf("status %d: %q, want %q", status, got, want)
+		}
+	}
+}
+
 func TestUSD(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

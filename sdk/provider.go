@@ -55,13 +55,13 @@ type ProviderError struct {
 	Err        error             // the cause, if it is not a response of the server
 }
 
-// Error returns the provider, the message and, for a response of the server, its status.
+// Error returns the provider, the message and, if the server refused the request, its status.
 func (e *ProviderError) Error() string {
 	msg := e.Message
 	if msg == "" && e.Err != nil {
 		msg = e.Err.Error()
 	}
-	if e.StatusCode != 0 && e.Err == nil {
+	if e.StatusCode >= 300 && e.Err == nil {
 		return fmt.Sprintf("provider %s: %s (status %d)", e.ProviderID, msg, e.StatusCode)
 	}
 	return fmt.Sprintf("provider %s: %s", e.ProviderID, msg)
