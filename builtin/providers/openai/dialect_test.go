@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
+	"github.com/tenonhq/tenon/builtin/providers/openai"
 	"github.com/tenonhq/tenon/builtin/providers/openai/responses"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -354,6 +355,24 @@ func TestForced(t *testing.T) {
 }
 
 // blankTexts tests that a request has no text of white space alone: models write such texts, tools return them, and servers refuse all later
+// Models of OpenAI refuse the same parameters behind other addresses, even if no catalog describes them, and their reasoning is sent back there, too.
+func TestOpenAIModelsBehindGateways(t *testing.T) {
+	t.Parallel()
+	for protocol, open := range map[string]wiretest.Open{openai.ProtocolChat: chat.Open, openai.ProtocolResponses: responses.Open} {
+		for model, refuses := range map[string]bool{"gpt-5": true, "openai/gpt-6.1-sol": true, "gpt-oss-120b": false} {
+			req := hello()
+			req.Model.ID, req.Params.Temperature = model, new(0.5)
+			_, body := wiretest.Sent(t, open, wiretest.Info(), req)
+			if strings.Contains(body, "temperature") == refuses {
+				t.Errorf("%s, %s refuses a temperature: %v; body %s", protocol, model, refuses, body)
+			}
+			if protocol == openai.ProtocolResponses && strings.Contains(body, "reasoning.encrypted_content") != refuses {
+				t.Errorf("%s requests encrypted reasoning, want %v: %s", model, refuses, body)
+			}
+		}
+	}
+}
+
 // requests with them.
 func blankTexts(t *testing.T, open wiretest.Open, model string) {
 	t.Helper()

@@ -74,7 +74,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	}
 	c.SetParams(&b, req, "max_output_tokens")
 	b.Set("store", false)
-	if req.Model.Reasoning {
+	if req.Model.Reasoning || api.Reasons(&req.Model) {
 		b.Set("include", []string{"reasoning.encrypted_content"})
 	}
 	b.Set("stream", true)

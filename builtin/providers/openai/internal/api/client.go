@@ -139,7 +139,7 @@ func (c *Client) SetParams(b *wire.Body, req *sdk.ModelRequest, maxTokens string
 	if len(req.Tools) > 0 && (forced || req.ToolChoice == sdk.ToolChoiceNone) {
 		b.Set("tool_choice", req.ToolChoice)
 	}
-	if !c.OpenAI || !Reasons(&req.Model) || p.Options["reasoningEffort"] == "none" { // OpenAI's models that reason refuse both
+	if !Reasons(&req.Model) || p.Options["reasoningEffort"] == "none" { // OpenAI's models that reason refuse both, even behind gateways
 		b.Merge(wire.Sampling(p, "top_p", ""))
 	}
 	if p.TopK != nil && !c.OpenAI && c.Info.NPM != "" && !slices.Contains(noTopK(), c.Info.NPM) {
