@@ -3,6 +3,7 @@ package model_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 
@@ -148,7 +149,7 @@ func TestTest(t *testing.T) {
 			if n != c.models || (err != nil) != c.fails || (client.asked != nil) != c.asks {
 				t.Errorf("Test() = %d, %v, asked %v", n, err, client.asked)
 			}
-			if c.asks && (client.asked.Model.ID != "small" || client.asked.Params.MaxOutputTokens != 16) {
+			if c.asks && (client.asked.Model.ID != "small" || client.asked.Params.MaxOutputTokens != 16 || len(client.asked.System) == 0) {
 				t.Errorf("asked %+v, want a short request to the small model", client.asked)
 			}
 		})
@@ -173,5 +174,36 @@ func TestAddressOfALocalServer(t *testing.T) {
 	picked, err := models.Choose(t.Context())
 	if want := "a model server answers at http://127.0.0.1:1/v1"; err != nil || picked.Reason != want {
 		t.Errorf("Choose() = %q, %v, want %q", picked.Reason, err, want)
+	}
+}
+
+// TestPlan: a sign-in decides which of the catalog's models there are, their prices and limits; the configuration overrides it.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	models := model.New(model.Options{
+		Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Models: map[string]sdk.ModelConfig{
+			"mine": {}, "priced": {Cost: &sdk.ModelCost{Input: 7}},
+		}}}},
+		Engine: &hooks.Engine{}, Environ: []string{}, Protocols: map[string]sdk.Protocol{},
+		Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", Models: map[string]sdk.Model{
+			"a": {Cost: sdk.ModelCost{Input: 1}}, "priced": {Cost: sdk.ModelCost{Input: 1}}, "excluded": {}, "mine": {Cost: sdk.ModelCost{Input: 1}},
+		}}},
+		SignIn: func(r *model.SignInRequest) string {
+			r.Info.Plan = func(m *sdk.Model) bool {
+				m.Cost, m.Limit.Context = sdk.ModelCost{}, 5
+				return m.APIID == "a" || m.APIID == "priced"
+			}
+			return "test"
+		},
+	})
+	list, err := models.List(t.Context(), model.ListOptions{})
+	got := map[string]sdk.Price{}
+	for _, info := range list {
+		if got[info.Model.ID] = info.Model.Cost.Input; info.Model.Limit.Context != 5 {
+			t.Errorf("limit %+v of %s, want the plan's", info.Model.Limit, info.Model.ID)
+		}
+	}
+	if want := map[string]sdk.Price{"a": 0, "priced": 7, "mine": 0}; !maps.Equal(got, want) || err != nil {
+		t.Errorf("List() = %v, %v, want %v", got, err, want)
 	}
 }

@@ -62,7 +62,13 @@ func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[s
 		if c.NPM != "" || c.Protocol != "" {
 			model.NPM, model.Protocol = "", ""
 		}
-		out[id] = configureModel(m.ruled(info, configureServer(model, c.Models[id])), c.Models[id])
+		own, configured := c.Models[id]
+		model = m.ruled(info, configureServer(model, own))
+		if info.Plan != nil && !info.Plan(&model) && !configured {
+			delete(out, id)
+			continue
+		}
+		out[id] = configureModel(model, own)
 	}
 	return out
 }

@@ -36,7 +36,7 @@ func (m *Models) testRequest(ctx context.Context, id string) error {
 	}
 	ask := sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{{Type: sdk.ContentText, Text: "Reply with OK."}}}
 	req := &sdk.ModelRequest{
-		Model: model.Model, SessionID: "test", Purpose: sdk.PurposeTitle, Messages: []sdk.ModelMessage{ask},
+		Model: model.Model, SessionID: "test", Purpose: sdk.PurposeTitle, System: []string{"Answer in one word."}, Messages: []sdk.ModelMessage{ask},
 		Params: sdk.ChatParams{MaxOutputTokens: testTokens, Options: sdk.Object{}},
 	}
 	return model.Stream(ctx, req, func(sdk.StreamEvent) error { return nil })

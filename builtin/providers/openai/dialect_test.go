@@ -3,6 +3,7 @@ package openai_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -15,8 +16,8 @@ import (
 	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
-	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
 	"github.com/tenonhq/tenon/builtin/providers/openai"
+	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
 	"github.com/tenonhq/tenon/builtin/providers/openai/responses"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -354,7 +355,6 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// blankTexts tests that a request has no text of white space alone: models write such texts, tools return them, and servers refuse all later
 // Models of OpenAI refuse the same parameters behind other addresses, even if no catalog describes them, and their reasoning is sent back there, too.
 func TestOpenAIModelsBehindGateways(t *testing.T) {
 	t.Parallel()
@@ -373,6 +373,7 @@ func TestOpenAIModelsBehindGateways(t *testing.T) {
 	}
 }
 
+// blankTexts tests that a request has no text of white space alone: models write such texts, tools return them, and servers refuse all later
 // requests with them.
 func blankTexts(t *testing.T, open wiretest.Open, model string) {
 	t.Helper()
@@ -410,4 +411,18 @@ func keyed() sdk.ProviderInfo {
 	info := wiretest.Info()
 	info.Key = "secret-key"
 	return info
+}
+
+// The server for users of ChatGPT refuses an output limit, needs the session in a header to find its cache, and lists models only for Codex.
+func TestChatGPT(t *testing.T) {
+	t.Parallel()
+	info, req := wiretest.Info(), hello()
+	info.BaseURL, req.SessionID, req.Params.MaxOutputTokens = "https://chatgpt.com/backend-api/codex", "ses_1", 1000
+	sent, body := wiretest.Sent(t, responses.Open, info, req)
+	if sent.Header.Get("Session-Id") != "ses_1" || strings.Contains(body, "max_output_tokens") {
+		t.Errorf("headers %v, body %s", sent.Header, body)
+	}
+	if _, err := open(t, openai.ProtocolResponses, info).(sdk.ModelLister).ListModels(t.Context()); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("ListModels() = %v, want ErrUnsupported", err)
+	}
 }

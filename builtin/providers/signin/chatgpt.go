@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -112,16 +114,24 @@ func accountOf(jwt string) string {
 	if id == "" && len(claims.Organizations) > 0 {
 		id = claims.Organizations[0].ID
 	}
-	if strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return "" // it becomes a header
-	}
-	return id
+	return headerText(id)
 }
 
-// apply selects the server of ChatGPT, which limits answers itself.
+// apply selects the server of ChatGPT and its models.
 func (c *chatgpt) apply(info *sdk.ProviderInfo, _ *sdk.Token) {
-	info.BaseURL = c.api
-	setOption(info, "outputLimit", false)
+	info.BaseURL, info.Plan = c.api, chatgptPlan
+}
+
+var gpt = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
+
+// chatgptPlan sets the price and the limits of a model for users of ChatGPT. They have those from GPT 5.4 on, except pro; see opencode's
+// packages/opencode/src/plugin/openai.
+func chatgptPlan(m *sdk.Model) bool {
+	m.Cost = sdk.ModelCost{}
+	if strings.Contains(m.APIID, "gpt-5.5") {
+		m.Limit = sdk.ModelLimit{Context: 400_000, Input: 272_000, Output: 128_000}
+	}
+	return wire.Version(m.APIID, gpt()) >= 504 && !strings.Contains(m.APIID, "-pro")
 }
 
 func (*chatgpt) headers(_ context.Context, t *sdk.Token) (map[string]string, error) {
@@ -129,7 +139,19 @@ func (*chatgpt) headers(_ context.Context, t *sdk.Token) (map[string]string, err
 	if id := t.Metadata[charged]; id != "" {
 		headers["ChatGPT-Account-Id"] = id
 	}
+	auth := claimsOf(t.Access).Auth
+	if region := headerText(cmp.Or(auth.Data, auth.Compute)); region != "" && region != "no_constraint" {
+		headers["x-openai-internal-codex-residency"] = region
+	}
 	return headers, nil
+}
+
+// headerText returns a text that may be the value of a header; "" for another one.
+func headerText(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return ""
+	}
+	return s
 }
 
 // claims are those that sign-ins read of a JWT.
@@ -138,6 +160,8 @@ type claims struct {
 	Account string  `json:"chatgpt_account_id"` // this and the following: of ChatGPT
 	Auth    struct {
 		Account string `json:"chatgpt_account_id"`
+		Data    string `json:"chatgpt_data_residency"` // region in which the workspace's data must stay
+		Compute string `json:"chatgpt_compute_residency"`
 	} `json:"https://api.openai.com/auth"`
 	Organizations []struct {
 		ID string `json:"id"`

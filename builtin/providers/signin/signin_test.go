@@ -229,6 +229,9 @@ func testXAI(t *testing.T) {
 	if x.apply(info, token); info.BaseURL != "https://api.example/v1" {
 		t.Errorf("address %s, want that of xAI", info.BaseURL)
 	}
+	if m := (&sdk.Model{Cost: sdk.ModelCost{Input: 1}}); !info.Plan(m) || m.Cost.Input != 0 {
+		t.Errorf("Plan() set %+v, want every model without a price", m)
+	}
 	second, err := x.refresh(t.Context(), sdk.Object{}, token)
 	if err != nil || second.Access != "at2" || second.Refresh != "rt2" {
 		t.Fatalf("refresh() = %+v, %v", second, err)
@@ -344,8 +347,14 @@ func testChatGPT(t *testing.T, device bool) {
 		t.Errorf("headers (-want +got): %v\n%s", err, diff)
 	}
 	info := &sdk.ProviderInfo{BaseURL: "https://api.openai.com/v1"}
-	if c.apply(info, token); info.BaseURL != "https://api.example" || info.Options["outputLimit"] != false {
+	if c.apply(info, token); info.BaseURL != "https://api.example" {
 		t.Errorf("provider %+v", info)
+	}
+	for id, want := range map[string]bool{"gpt-5.4": true, "gpt-5.5": true, "gpt-6-luna": true, "gpt-5.4-pro": false, "gpt-5.3-codex": false, "gpt-4o": false, "o3": false} {
+		m := &sdk.Model{APIID: id, Cost: sdk.ModelCost{Input: 1}}
+		if got := info.Plan(m); got != want || m.Cost.Input != 0 || (m.Limit.Context == 400_000) != (id == "gpt-5.5") {
+			t.Errorf("Plan(%s) = %v, %+v, want %v", id, got, m, want)
+		}
 	}
 	second, err := c.refresh(t.Context(), sdk.Object{}, token)
 	if err != nil || second.Access != "at2" || second.Refresh != "rt2" || second.Metadata[charged] != "acc" {
@@ -354,6 +363,21 @@ func testChatGPT(t *testing.T, device bool) {
 	var refused *oauth.Error
 	if _, err := c.refresh(t.Context(), sdk.Object{}, token); !errors.As(err, &refused) || refused.Code != oauth.CodeInvalidGrant {
 		t.Errorf("a refresh token that was used = %v, want invalid_grant", err)
+	}
+}
+
+// A workspace whose data must stay in a region refuses requests that do not name it.
+func TestResidency(t *testing.T) {
+	t.Parallel()
+	for claims, want := range map[string]string{
+		`{"chatgpt_compute_residency": "us"}`: "us", `{"chatgpt_data_residency": "eu", "chatgpt_compute_residency": "us"}`: "eu",
+		`{"chatgpt_data_residency": "no_constraint"}`: "", `{"chatgpt_data_residency": "a\nb"}`: "", `{}`: "",
+	} {
+		jwt := "x." + base64.RawURLEncoding.EncodeToString([]byte(`{"https://api.openai.com/auth": `+claims+`}`)) + ".y"
+		headers, err := (*chatgpt)(nil).headers(t.Context(), &sdk.Token{Access: jwt})
+		if got := headers["x-openai-internal-codex-residency"]; got != want || err != nil {
+			t.Errorf("%s: residency %q, %v, want %q", claims, got, err, want)
+		}
 	}
 }
 

@@ -35,5 +35,10 @@ func endEarly(t *sdk.Token, _ *oauth.Token, _ *sdk.Token) {
 	}
 }
 
-// apply selects xAI's own server: the token is not for others.
-func (x *xai) apply(info *sdk.ProviderInfo, _ *sdk.Token) { info.BaseURL = x.api }
+// apply selects xAI's own server: the token is not for others. The plan pays.
+func (x *xai) apply(info *sdk.ProviderInfo, _ *sdk.Token) {
+	info.BaseURL, info.Plan = x.api, func(m *sdk.Model) bool {
+		m.Cost = sdk.ModelCost{}
+		return true
+	}
+}

@@ -27,6 +27,7 @@ type Client struct {
 	ReasoningField string
 	OpenAI         bool // OpenAI's own servers, or Azure's
 	OutputLimit    bool // send the maximum number of tokens of an answer
+	chatGPT        bool // the server for users of ChatGPT
 	azure          azure
 }
 
@@ -67,7 +68,7 @@ func noTopK() []string {
 
 // Open checks the options of a provider and returns its client. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*Client, error) {
-	c := &Client{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, OutputLimit: true}
+	c := &Client{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto}
 	r := wire.NewOptions(&info)
 	err := c.azure.setup(&info, r)
 	if err != nil {
@@ -75,7 +76,9 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 	}
 	if base, err := url.Parse(info.BaseURL); err == nil {
 		c.OpenAI = base.Hostname() == "api.openai.com" || strings.HasSuffix(base.Hostname(), ".openai.azure.com")
+		c.chatGPT = base.Hostname() == "chatgpt.com"
 	}
+	c.OutputLimit = !c.chatGPT // it refuses one
 	c.CacheKey = c.OpenAI || slices.Contains(cacheKeys(), info.NPM)
 	wire.Read(r, "setCacheKey", wire.Bool, &c.CacheKey)
 	wire.Read(r, "includeUsage", wire.Bool, &c.IncludeUsage)
@@ -117,7 +120,11 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 
 // Ask sends a request to the path of a format and passes on the answer.
 func (c *Client) Ask(ctx context.Context, path string, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), decoder func(*wire.Answer) wire.Decoder, sink func(sdk.StreamEvent) error) error {
-	return c.Conn.Ask(ctx, req, encode, &wire.Request{Path: c.Path(path, &req.Model), Decoder: decoder}, sink)
+	r := &wire.Request{Path: c.Path(path, &req.Model), Decoder: decoder}
+	if c.chatGPT {
+		r.Headers = map[string]string{"session-id": req.SessionID} // selects the replica that has the session in its cache
+	}
+	return c.Conn.Ask(ctx, req, encode, r, sink)
 }
 
 // introduction returns the headers that name tenon to gateways, which list the programs that use them.

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -27,8 +28,11 @@ type listedModel struct {
 }
 
 // ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
-// for chat. Limits are zero if the listing has none.
+// for chat. Limits are zero if the listing has none. Errors: errors.ErrUnsupported at ChatGPT, whose list is for versions of Codex.
 func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
+	if c.chatGPT {
+		return nil, errors.ErrUnsupported
+	}
 	return wire.List(ctx, c.Conn, "models", "data", (*listedModel).model)
 }
 
