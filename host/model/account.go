@@ -130,7 +130,11 @@ func (m *Models) list(ctx context.Context, id string) ([]sdk.Model, error) {
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
-	return lister.ListModels(ctx)
+	models, err := lister.ListModels(ctx)
+	if refused, ok := errors.AsType[*sdk.ProviderError](err); ok {
+		err = m.providers[id].explained(refused)
+	}
+	return models, err
 }
 
 // noList reports whether an error of list means that the server has none.

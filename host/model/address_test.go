@@ -71,6 +71,9 @@ func TestAddressOfTheEnvironment(t *testing.T) {
 			if strings.Contains(err.Error(), "P_BASE_URL") != named {
 				t.Errorf("Stream() = %v, want P_BASE_URL in it: %v", err, named)
 			}
+			if _, err = models.Test(t.Context(), "p"); strings.Contains(err.Error(), "P_BASE_URL") != named {
+				t.Errorf("Test() = %v, want P_BASE_URL in it: %v", err, named)
+			}
 		})
 	}
 }
@@ -80,6 +83,10 @@ type failing struct{}
 
 func (failing) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent) error) error {
 	return &sdk.ProviderError{ProviderID: "p", StatusCode: 404, Message: "no such path"}
+}
+
+func (failing) ListModels(context.Context) ([]sdk.Model, error) {
+	return nil, &sdk.ProviderError{ProviderID: "p", StatusCode: 401, Message: "bad key"}
 }
 
 // TestErrorsControlNoTerminal: texts of servers and plugins in errors are cleaned, and the chain stays.
@@ -96,8 +103,11 @@ func TestErrorsControlNoTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = m.Stream(t.Context(), &sdk.ModelRequest{Model: m.Model}, func(sdk.StreamEvent) error { return nil })
-		if strings.ContainsAny(err.Error(), "\x1b\a") || len(err.Error()) > 8<<10 || !errors.Is(err, cause) {
-			t.Errorf("Stream() = %q, want it cleaned, bounded, and with its cause", err)
+		_, listErr := models.Test(t.Context(), "p")
+		for _, err := range []error{err, listErr} {
+			if strings.ContainsAny(err.Error(), "\x1b\a") || len(err.Error()) > 8<<10 || !errors.Is(err, cause) {
+				t.Errorf("error %q, want it cleaned, bounded, and with its cause", err)
+			}
 		}
 	}
 }
@@ -108,6 +118,8 @@ type broken struct{ err error }
 func (b broken) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent) error) error {
 	return b.err
 }
+
+func (b broken) ListModels(context.Context) ([]sdk.Model, error) { return nil, b.err }
 
 // lister cannot list its models if status is set, and answers requests if the key is right.
 type lister struct {
@@ -156,7 +168,7 @@ func TestTest(t *testing.T) {
 	}
 	none := model.New(model.Options{
 		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", NoKey: true}},
-		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return failing{}, nil }}},
+		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return &lister{status: 404}, nil }}},
 	})
 	if _, err := none.Test(t.Context(), "p"); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Test() without a known model = %v, want ErrUnsupported", err)

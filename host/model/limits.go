@@ -93,20 +93,20 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 		return bound
 	}
 	if errors.As(err, &bound) {
-		return m.explained(bound)
+		return m.provider.explained(bound)
 	}
 	return err
 }
 
 // explained returns an error of a provider with the notes that help the user. Texts of the server or a plugin control no terminal.
-func (m *Model) explained(e *sdk.ProviderError) *sdk.ProviderError {
+func (p *provider) explained(e *sdk.ProviderError) *sdk.ProviderError {
 	out := *e
 	out.Message = visible.Text(e.Message)
 	if e.Err != nil {
 		out.Err = &shownError{e.Err}
 	}
 	if out.Message != "" && slices.Contains(addressStatus, e.StatusCode) {
-		out.Message += m.provider.addressNote()
+		out.Message += p.addressNote()
 	}
 	return &out
 }
