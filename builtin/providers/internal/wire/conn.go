@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -101,6 +102,9 @@ func checkHeaders(info sdk.ProviderInfo) error {
 	return nil
 }
 
+// errProxyLogin is the error of a proxy that refuses a request without a user and a password, or with others.
+var errProxyLogin = errors.New("the proxy requires another user and password in its address")
+
 // maxRedirects is the limit of net/http.
 const maxRedirects = 10
 
@@ -120,6 +124,12 @@ func NewTransport() *http.Transport {
 		// Otherwise a connection that died without a word, such as while the machine slept, would be used until the request's timeout, and by the
 		// next attempt again.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second},
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
+			if res.StatusCode == http.StatusProxyAuthRequired {
+				return errProxyLogin
+			}
+			return nil
+		},
 
 		MaxResponseHeaderBytes: 256 << 10,
 	}

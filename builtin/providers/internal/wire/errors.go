@@ -86,6 +86,9 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	default:
 		out.Err = httpx.WithoutURL(err)
 		out.Message = ex.scrub(connectionTrouble(out.Err, c.Info.BaseURL))
+		if errors.Is(err, errProxyLogin) {
+			out.StatusCode = http.StatusProxyAuthRequired
+		}
 	}
 	return out
 }
@@ -192,13 +195,16 @@ func connectionTrouble(err error, baseURL string) string {
 	var dial *net.OpError
 	var cert *tls.CertificateVerificationError
 	var proxy *httpx.ProxyError
+	if errors.As(err, &proxy) {
+		host += " through the proxy " + proxy.Proxy
+	}
 	switch {
-	case errors.As(err, &proxy):
-		return fmt.Sprintf("no answer from %s through the proxy %s: %s: check HTTPS_PROXY and NO_PROXY, and the network", host, proxy.Proxy, proxy.Err)
-	case errors.As(err, &dns):
-		return fmt.Sprintf("host %q not found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
+	case proxy != nil:
+		return fmt.Sprintf("no answer from %s: %s: check HTTPS_PROXY and NO_PROXY, and the network", host, proxy.Err)
+	case errors.As(err, &dns):
+		return fmt.Sprintf("host %q not found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
 	case httpx.NoTLS(err):
 		return fmt.Sprintf("%s does not support TLS (does options.baseURL need http:// instead of https://?)", host)
 	case errors.As(err, &dial) && dial.Op == "dial":

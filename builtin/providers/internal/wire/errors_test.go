@@ -1,13 +1,53 @@
 package wire
 
 import (
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/sdk"
 )
+
+// A proxy that wants a password is an error with its status, which no retry repairs.
+func TestProxyPassword(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	t.Cleanup(server.Close)
+	address, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := NewTransport()
+	transport.Proxy = http.ProxyURL(address)
+	t.Cleanup(transport.CloseIdleConnections)
+	info := sdk.ProviderInfo{ID: "p", BaseURL: "https://server.invalid/v1"}
+	conn, err := Open(Setup{Info: info, Options: NewOptions(&info), Transport: transport, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = List(t.Context(), conn, "models", "data", func(*struct{}) sdk.Model { return sdk.Model{} })
+	if got, ok := errors.AsType[*sdk.ProviderError](err); !ok || got.StatusCode != http.StatusProxyAuthRequired || !strings.Contains(got.Message, server.URL) {
+		t.Errorf("List() = %v, want the status 407 of the proxy", err)
+	}
+}
+
+// TestCertificateBehindProxy: proxies that inspect TLS have certificates of their own, so the error names both.
+func TestCertificateBehindProxy(t *testing.T) {
+	t.Parallel()
+	cert := &tls.CertificateVerificationError{Err: errors.New("unknown authority")}
+	got := connectionTrouble(&httpx.ProxyError{Proxy: "http://proxy.invalid:3128", Err: cert}, "https://api.example.com/v1")
+	if !strings.Contains(got, "certificate of api.example.com through the proxy http://proxy.invalid:3128") || strings.Contains(got, "NO_PROXY") {
+		t.Errorf("connectionTrouble() = %q, want the certificate and the proxy", got)
+	}
+}
 
 // TestProxyTrouble checks that the reason for a missing response names the proxy, and not the server's setting, if the proxy fails.
 func TestProxyTrouble(t *testing.T) {
