@@ -149,6 +149,9 @@ func (w *wording) turnRemedy(err error) *Failure {
 	case sdk.ErrorAborted:
 		return Fail(ExitInterrupted, errors.New("interrupted"), w.goOn+" where this stopped")
 	case sdk.ErrorProviderAuth:
+		if pe, ok := errors.AsType[*sdk.ProviderError](te.Err); ok && pe.Err != nil { // no credentials to send
+			return Fail(ExitModel, err, "correct the credentials as the error says, or "+w.model)
+		}
 		id := te.Named.Data.ProviderID
 		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its environment variable, provider.%s.options.apiKey in tenon.json, or the stored one, which tenon auth login %s replaces; tenon models shows its source", id, id, id))
 	case sdk.ErrorContextOverflow:
@@ -196,6 +199,8 @@ func (w *wording) apiFix(te *host.TurnError) string {
 		return fmt.Sprintf("check that the server runs and that provider.%s.options.baseURL is correct; tenon doctor tests the connection", pe.ProviderID)
 	case cut:
 		return w.again + "; if it happens again, check the server's log, or " + w.model
+	case !te.Named.Data.IsRetryable:
+		return "correct the cause that the error names, or " + w.model
 	}
 	return w.again + " from where it stopped"
 }

@@ -21,10 +21,14 @@ import (
 func TestRemedyWording(t *testing.T) {
 	t.Parallel()
 	turn := func(name string, status int) error {
-		return &host.TurnError{Named: &sdk.NamedError{Name: name, Data: sdk.ErrorData{Message: "no", StatusCode: status}}, Err: errors.New("no")}
+		return &host.TurnError{Named: &sdk.NamedError{Name: name, Data: sdk.ErrorData{Message: "no", StatusCode: status, IsRetryable: status >= 500}}, Err: errors.New("no")}
 	}
 	answer := func(err error) error {
-		return &host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAPI}, Err: err}
+		data := sdk.ErrorData{}
+		if pe, ok := errors.AsType[*sdk.ProviderError](err); ok {
+			data.StatusCode = pe.StatusCode
+		}
+		return &host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAPI, Data: data}, Err: err}
 	}
 	for name, c := range map[string]struct {
 		err           error
@@ -39,6 +43,9 @@ func TestRemedyWording(t *testing.T) {
 		"quota used up":   {answer(&sdk.ProviderError{StatusCode: 429, Code: "insufficient_quota"}), "add credit", "add credit"},
 		"redirect":        {turn(sdk.ErrorAPI, 307), "options.baseURL is correct", "options.baseURL is correct"},
 		"server":          {turn(sdk.ErrorAPI, 500), `tenon run -c "continue" tries again from`, `send "continue" to try again from`},
+		"another format":  {answer(&sdk.ProviderError{StatusCode: 200}), "correct the cause", "correct the cause"},
+		"refused key":     {turn(sdk.ErrorProviderAuth, 401), "check the key", "check the key"},
+		"no credentials":  {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorProviderAuth}, Err: &sdk.ProviderError{StatusCode: 401, Err: errors.New("run x")}}, "as the error says, or use another model (-m)", "or choose another model (/model)"},
 		"answer too long": {answer(&sdk.ProviderError{Err: sdk.ErrAnswerLimit}), "ask for less at a time, or use another model (-m)", "or choose another model (/model)"},
 		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), `tenon run -c "continue" tries again; if it happens again`, `send "continue" to try again; if it happens again`},
 		"no answer":       {answer(&sdk.ProviderError{}), "check that the server runs", "check that the server runs"},

@@ -311,6 +311,8 @@ func (c *checkup) provider(id, address string, models int, err error, needed boo
 	var answer *sdk.ProviderError
 	refused := errors.As(err, &answer) && answer.StatusCode != 0
 	switch {
+	case refused && answer.StatusCode == http.StatusUnauthorized && answer.Err != nil: // no credentials to send
+		c.bad("key", cli.Fail(cli.ExitModel, err, "correct the credentials as the error says"))
 	case refused && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
 		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, err), "check the key: tenon models shows its source; or run tenon auth login "+id))
 	case errors.Is(err, errors.ErrUnsupported):
