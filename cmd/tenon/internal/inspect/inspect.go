@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -131,7 +132,7 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 		a.Say("%s", a.Mask.Clean("not listed by the server: "+failed.Error()))
 	}
 	err := cli.List(a, list, cli.Listing[listedModel]{
-		Empty: "no model matches; tenon models lists all models",
+		Empty: "no model matches; tenon models --all lists the models of all providers",
 		Head:  []string{"", "model", "context", "output", "$/M in", "$/M out", "from"},
 		Row:   (*listedModel).row,
 	})
@@ -141,7 +142,7 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 	for _, r := range m.Receivers(ctx) {
 		a.Say("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", r.Provider, r.Address)
 	}
-	if chooseErr == nil {
+	if slices.ContainsFunc(list, func(l listedModel) bool { return l.Default }) {
 		a.Say("* is the default: %s", choice.Reason)
 	}
 	return chooseErr
