@@ -277,8 +277,8 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 	} else {
 		c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
 	}
-	for id := range m.Config().Provider { // those without models
-		asked[id] = asked[id] || !broken[id]
+	for id := range m.Config().Provider { // those without models, too; problems of the others are reported above
+		asked[id] = !broken[id]
 	}
 	if !offline {
 		c.providers(ctx, m, asked, choice.Model.ProviderID)
