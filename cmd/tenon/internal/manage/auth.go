@@ -30,8 +30,15 @@ func (f *authLogin) flags() cli.Flags {
 // run signs in with one host, and tests the credentials with another one, which has them from its start.
 func (f *authLogin) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
+	w, err := f.Place(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Credentials().Get(""); errors.Is(err, credentials.ErrFile) {
+		return err // before the user enters a key that cannot be stored
+	}
 	var id, path string
-	err := f.WithMachine(ctx, func(m *cli.Machine) (err error) {
+	err = f.WithMachine(ctx, func(m *cli.Machine) (err error) {
 		if path = m.Workspace.Credentials().Path(); f.keyring {
 			path = "the system's keyring"
 		}
