@@ -410,6 +410,22 @@ func TestCommandSubagentNamedByUser(t *testing.T) {
 	}
 }
 
+// A hidden agent writes texts for tenon: it is not the one of sessions that name none.
+func TestHiddenDefaultAgent(t *testing.T) {
+	t.Parallel()
+	k := start(t, func(o *host.Options) {
+		o.Config.DefaultAgent = "mine"
+		o.Config.Agent = map[string]sdk.AgentConfig{"mine": {Hidden: new(true)}}
+	}, base(newModel(t, say("done"))))
+	id := k.session()
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "hi"}); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("Prompt() = %v, want ErrNotFound", err)
+	}
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "hi", Agent: "mine"}); err != nil {
+		t.Errorf("Prompt() to the agent by its name: %v", err)
+	}
+}
+
 // A shell line or another prompt without a reply, during the turn of a command, does not change who answers the command.
 func TestNoReplyDuringCommand(t *testing.T) {
 	t.Parallel()

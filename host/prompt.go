@@ -194,8 +194,13 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 	if err != nil && name == command.Agent {
 		return fmt.Errorf("command %s names its agent: %w", command.Label(), err)
 	}
-	if err != nil && in.Agent == "" && name == t.gen.Config.DefaultAgent {
-		return fmt.Errorf("default_agent in the configuration: %w", err)
+	if in.Agent == "" && name == t.gen.Config.DefaultAgent {
+		if err == nil && agent.Hidden {
+			err = fmt.Errorf("agent %q: %w; it is hidden from users", name, ErrNotFound)
+		}
+		if err != nil {
+			return fmt.Errorf("default_agent in the configuration: %w", err)
+		}
 	}
 	if err != nil {
 		return err
