@@ -57,7 +57,7 @@ func TestUnknownOptionsAreLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close(t.Context())
-	if _, err := p.Protocols()[0].Open(sdk.ProviderInfo{ID: "x", BaseURL: "http://h/v1", Options: sdk.Object{"tiemout": 1.0, "apiKey": "sk-1"}}); err != nil {
+	if _, err := p.Protocols()[0].Open(sdk.ProviderInfo{ID: "x", BaseURL: "http://h/v1", Options: sdk.Object{"tiemout": 1.0, "apiKey": "sk-1", "clientId": "mine"}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := out.String(); !strings.Contains(got, "tiemout") || strings.Contains(got, "sk-1") || strings.Count(got, "\n") != 1 {

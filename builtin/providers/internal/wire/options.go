@@ -93,7 +93,7 @@ func (r *Options) timeouts() timeouts {
 // close logs the options that were not read and returns the first error.
 func (r *Options) close(log *slog.Logger) error {
 	for _, name := range []string{
-		"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout", // read by the host
+		"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout", "clientId", // read by the host and by sign-ins
 		"setCacheKey", "region", "profile", "endpoint", "resourceName", "apiVersion", "project", "location", // for other models or formats
 	} {
 		r.seen[name] = true
