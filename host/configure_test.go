@@ -112,6 +112,19 @@ func TestHeadersOfTheConfiguration(t *testing.T) {
 	want(t, "headers", map[string]string{"X-SESSION-ID": "own", "X-Session-Affinity": id}, m.last(sdk.PurposeTurn).Headers)
 }
 
+// Clients of models whose servers bill prompts distinguish the first step of a turn from the others.
+func TestStepOfTheRequest(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, call("none", `{}`), say("a"), say("b"))
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("hello")
+	want(t, "step after a call", 2, m.last(sdk.PurposeTurn).Step)
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "step of the next prompt", 1, m.last(sdk.PurposeTurn).Step)
+}
+
 func TestSubagentIsNoMainAgent(t *testing.T) {
 	t.Parallel()
 	k := start(t, nil, base(newModel(t)))

@@ -174,6 +174,8 @@ type ModelRequest struct {
 	ToolChoice string            `json:"toolChoice,omitempty"` // auto (default), required or none
 	Params     ChatParams        `json:"params"`
 	Headers    map[string]string `json:"headers,omitempty"`
+	// Step is the number of the turn's step, from 1; 0 for a separate request. It is never encoded.
+	Step int `json:"-"`
 }
 
 // Values of ModelRequest.ToolChoice.

@@ -113,7 +113,7 @@ func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.
 	if err := s.Generation.Fire(ctx, sdk.PointChatHeaders, l, "", in, hv); err != nil {
 		return err
 	}
-	req.Headers = hv.Headers
+	req.Headers, req.Step = hv.Headers, step
 	return nil
 }
 

@@ -177,6 +177,11 @@ func TestCopilotHeaders(t *testing.T) {
 		t.Errorf("headers %v", h)
 	}
 	req := step("gpt-5-mini")
+	req.Step = 2 // the last message is not the user's
+	if sent, _ := wiretest.Sent(t, chat.Open, info, req); sent.Header.Get("X-Initiator") != "agent" {
+		t.Errorf("headers of a later step %v", sent.Header)
+	}
+	req = step("gpt-5-mini")
 	req.Messages = req.Messages[:3]
 	req.Messages[2].Content[0].Files = []*sdk.FilePart{{Mime: "image/png", URL: "data:image/png;base64,QQ=="}}
 	if sent, _ := wiretest.Sent(t, chat.Open, info, req); sent.Header.Get("X-Initiator") != "agent" || sent.Header.Get("Copilot-Vision-Request") != "true" {

@@ -15,13 +15,13 @@ const Copilot = "@ai-sdk/github-copilot"
 const CopilotVersion = "2026-06-01"
 
 // copilotHeaders returns the headers of a request to GitHub Copilot, and none for other providers. x-initiator decides whether the request is
-// billed: user for the user's own words, agent for everything that follows from them.
+// billed: user for the user's own words, agent for everything that follows from them, such as a reminder to continue after a summary.
 func copilotHeaders(info *sdk.ProviderInfo, req *sdk.ModelRequest) map[string]string {
 	if info.NPM != Copilot {
 		return nil
 	}
 	h := map[string]string{"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": CopilotVersion, "x-initiator": "agent"}
-	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == sdk.RoleUser && req.Purpose == sdk.PurposeTurn {
+	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == sdk.RoleUser && req.Purpose == sdk.PurposeTurn && req.Step <= 1 {
 		h["x-initiator"] = "user"
 	}
 	image := func(c sdk.ModelContent) bool {
