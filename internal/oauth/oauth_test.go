@@ -187,6 +187,18 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
+// A server that is busy does not end a sign-in: the same token can be refreshed later.
+func TestPassing(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[oauth.Error]bool{
+		{Status: 503}: true, {Status: 429}: true, {Status: 429, Code: oauth.CodeSlowDown}: false, {Status: 400, Code: oauth.CodeInvalidGrant}: false,
+	} {
+		if got := oauth.Passing(&err); got != want {
+			t.Errorf("Passing(%+v) = %v, want %v", err, got, want)
+		}
+	}
+}
+
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	pending, slow := &oauth.Error{Code: oauth.CodePending}, &oauth.Error{Code: oauth.CodeSlowDown}

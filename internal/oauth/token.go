@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 // Passing reports whether a request failed because of the network or the server, not because of the code or token in it.
 func Passing(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
-		return refused.Status >= 500
+		return refused.Status >= 500 || refused.Status == http.StatusTooManyRequests && refused.Code != CodeSlowDown
 	}
 	failed, ok := errors.AsType[net.Error](err) // any error of a request, such as a bad certificate
 	return ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
