@@ -187,6 +187,18 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
+// The error of a server that cannot be reached names its host, and passes.
+func TestUnreachableServer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	_, err := oauth.Post(t.Context(), client(t), server.URL+"/some/path", url.Values{})
+	if err == nil || !strings.Contains(err.Error(), host) || strings.Contains(err.Error(), "/some/path") || !oauth.Passing(err) {
+		t.Errorf("Post() = %v, want an error that passes and names %s without the path", err, host)
+	}
+}
+
 // A server that is busy does not end a sign-in: the same token can be refreshed later.
 func TestPassing(t *testing.T) {
 	t.Parallel()

@@ -170,6 +170,9 @@ func post(ctx context.Context, client Doer, address string, header http.Header, 
 	req.Header.Set("User-Agent", "tenon")
 	resp, err := client.Do(req)
 	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			failed.Op, failed.URL = "no answer from", req.URL.Host // instead of the method and the whole address
+		}
 		return nil, err
 	}
 	defer resp.Body.Close()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"strings"
 	"syscall"
 
@@ -76,6 +77,9 @@ func (w *wording) Remedy(err error) *Failure {
 	path, _ := errors.AsType[*fs.PathError](err)
 	if errors.Is(err, fs.ErrPermission) && !errors.As(err, new(*net.OpError)) && (path == nil || path.Op != "fork/exec") {
 		return Fail(ExitTurn, err, "make the file and its directory readable and writable, then run it again")
+	}
+	if request, ok := errors.AsType[*url.Error](err); ok && request.Op != "parse" {
+		return Fail(ExitTurn, err, "check the network, HTTPS_PROXY and NO_PROXY, then run it again")
 	}
 	return Fail(ExitTurn, err, w.details)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,6 +65,7 @@ func TestRemedyWording(t *testing.T) {
 		"read-only":       {fmt.Errorf("x: %w", store.ErrReadOnly), "make the data directory writable, or choose another with --data-dir DIR", "make the data directory writable"},
 		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "tenon session repair saves what can be read; or move the database away", "tenon session repair"},
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
+		"no network":      {fmt.Errorf("x: %w", &url.Error{Op: "Post", URL: "x", Err: syscall.ECONNREFUSED}), "check the network", "check the network"},
 		"older":           {fmt.Errorf("%w: x: %w", store.ErrOlder, &store.OwnedError{PID: 7}), "wait for that process or stop it", "wait for that process or stop it"},
 		"locked, removed": {fmt.Errorf("x: %w", store.ErrUnavailable), "try again; if the store is locked, stop the process", "try again; if the store is locked, stop the process"},
 		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, `tenon run -c "continue" continues; answer [m]`, `send "continue" to continue; answer [m]`},
