@@ -53,6 +53,17 @@ func Overlap(a, b string) bool {
 	return Within(a, b) || Within(b, a)
 }
 
+// Links returns where the links in a directory lead, but not the one called except. It returns none if the directory cannot be read.
+func Links(dir, except string) (out []string) {
+	entries, _ := os.ReadDir(dir) // fails for a file and for a missing directory
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink != 0 && e.Name() != except {
+			out = append(out, Real(filepath.Join(dir, e.Name())))
+		}
+	}
+	return out
+}
+
 // Join returns a path that is relative to dir unless it is absolute.
 func Join(dir, path string) string {
 	if filepath.IsAbs(path) {

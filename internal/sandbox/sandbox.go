@@ -8,7 +8,6 @@ package sandbox
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,9 +34,6 @@ type Path struct {
 	Access Access
 	Origin string
 }
-
-// skills is the directory of the user's skills in the configuration directory. Commands may read it.
-const skills = "skills"
 
 // Own is the origin of tenon's directories.
 const Own = "files of tenon"
@@ -68,7 +64,7 @@ func Find(o Options) ([]Path, error) {
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
-	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, skills)}, o.Skills...)...)
+	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
 		if o.Project.Home != "" && projectfs.Inside(dir, o.Project.Home) {
@@ -156,12 +152,7 @@ func (f *finder) own() []string {
 		}
 	}
 	for _, dir := range slices.Clone(out) {
-		entries, _ := os.ReadDir(dir) // fails for a file and for a missing directory
-		for _, e := range entries {
-			if e.Type()&fs.ModeSymlink != 0 && e.Name() != skills {
-				out = append(out, projectfs.Real(filepath.Join(dir, e.Name())))
-			}
-		}
+		out = append(out, projectfs.Links(dir, "skills")...)
 	}
 	return out
 }

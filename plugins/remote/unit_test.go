@@ -2,6 +2,9 @@ package remote_test
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -29,6 +32,24 @@ func TestOptions(t *testing.T) {
 		}
 		if err != nil || string(req.Options) != c.want {
 			t.Errorf("options %s of the entry, %s of the host: got %s, %v; want %s", c.own, c.host, req.Options, err, c.want)
+		}
+	}
+}
+
+// Grants cover neither tenon's directories nor what links in them lead to.
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	project := sdk.Project{ConfigDir: filepath.Join(root, "config"), DataDir: filepath.Join(root, "data")}
+	for link, target := range map[string]string{"data/credentials.json": "../vault/keys", "config/skills": "../skills"} {
+		link = filepath.Join(root, link)
+		if err := errors.Join(os.Mkdir(filepath.Dir(link), 0o700), os.Symlink(target, link)); err != nil {
+			t.Skip(err) // Windows without the right to make links
+		}
+	}
+	for dir, private := range map[string]bool{"data": true, "data/plugins": true, "vault": true, "": true, "skills": false, "other": false} {
+		if own := remote.Private(filepath.Join(root, dir), project, nil); (own != "") != private {
+			t.Errorf("Private(%q) = %q", dir, own)
 		}
 	}
 }
