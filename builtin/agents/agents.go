@@ -82,6 +82,11 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 		*list = slices.DeleteFunc(*list, named)
 		return nil
 	}
+	for _, r := range config.Permission {
+		if changesFiles(r.Permission) {
+			p.Log.Warn("a rule has no effect: tools that change files are decided under edit", "file", doc.Path, "permission", r.Permission)
+		}
+	}
 	i := slices.IndexFunc(*list, named)
 	if i < 0 {
 		*list = append(*list, sdk.Agent{Name: doc.Name, Mode: mode})
@@ -142,13 +147,17 @@ func toolRules(tools map[string]bool) sdk.PermissionRules {
 		if tools[name] {
 			rule.Action = sdk.ActionAllow
 		}
-		switch name {
-		case "write", "patch", "apply_patch":
+		if changesFiles(name) {
 			rule.Permission = "edit"
 		}
 		out = append(out, rule)
 	}
 	return out
+}
+
+// changesFiles reports whether a name is that of a tool whose permission is edit.
+func changesFiles(tool string) bool {
+	return slices.Contains([]string{"write", "patch", "multiedit", "apply_patch"}, tool)
 }
 
 // Hooks returns the hook that reminds the model of its mode. It only changes the prompt: the cost of a hook

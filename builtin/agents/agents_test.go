@@ -219,6 +219,17 @@ func TestRepositoryDoesNotLiftPlan(t *testing.T) {
 }
 
 // TestModes: opencode's older folders hold primary agents.
+// A rule for a tool that changes files does not count, and does not pass for one that does.
+func TestRuleWithoutEffect(t *testing.T) {
+	t.Parallel()
+	p, h := start(t)
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "careful.md"), "---\ntools: {patch: false}\npermission: {bash: ask, write: deny}\n---\n")
+	p.Agents()
+	if log := h.log.String(); strings.Count(log, "no effect") != 1 || !strings.Contains(log, "permission=write") {
+		t.Errorf("log = %q, want one warning, about write", log)
+	}
+}
+
 func TestModes(t *testing.T) {
 	t.Parallel()
 	p, h := start(t)
