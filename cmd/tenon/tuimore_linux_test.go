@@ -126,6 +126,24 @@ func TestTUIDetails(t *testing.T) {
 	x.leave()
 }
 
+// A slow connection may split a paste inside a character, and its end.
+func TestTUISplitPaste(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, fakellm.New(t).URL())
+	x := p.onScreen(t, 80, 24, "--title", "x", "--auto")
+	x.shows("Ask anything")
+	x.enter("!sleep 0.2; echo later\r\x1b[200~A日\xe6")
+	x.shows("┃ later")
+	x.enter("\x9c\xacB\x1b[20")
+	for range 3 { // takes longer than bubbletea waits
+		p.output(t, 0, "version")
+	}
+	x.enter("1~C")
+	x.shows("› A日本BC")
+	x.leaveMenu()
+	x.leave()
+}
+
 // The whole diff of a permission, in one column and in two, and the changes of the session.
 func TestTUIDiffs(t *testing.T) {
 	t.Parallel()

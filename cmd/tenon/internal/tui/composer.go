@@ -177,7 +177,9 @@ func (m *model) editExternally() {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		edited := tea.ExecProcess(exec.Command(program, append(words[1:], f.Name())...), func(err error) tea.Msg {
+		run := exec.Command(program, append(words[1:], f.Name())...)
+		run.Stdin = m.o.terminal
+		edited := tea.ExecProcess(run, func(err error) tea.Msg {
 			data, readErr := os.ReadFile(f.Name())
 			if err = errors.Join(err, readErr, os.Remove(f.Name())); err != nil {
 				err = fmt.Errorf("edit the prompt: %w", err)

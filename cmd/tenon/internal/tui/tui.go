@@ -39,6 +39,7 @@ type options struct {
 	version                       string
 	directory, shortDir, worktree string
 	temporary                     string       // directory for files that are removed at the end
+	terminal                      *os.File     // input of the user's editor
 	editor                        []string     // words of the user's editor; empty: none is set
 	session                       *sdk.Session // named on the command line; nil: a new one
 	title                         string
@@ -117,7 +118,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	sub := s.m.Subscribe(eventRoom, true)
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
-	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(&wholeInput{File: s.a.In}), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
 	p := &pace.Pace{Program: program, Rested: pages.Release}
 	defer p.Stop()
 	m.changed, m.post = p.Changed, program.Send
@@ -198,7 +199,7 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 	}
 	o := options{
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
-		temporary: temporary, editor: s.a.Editor(), prompt: *s.in, title: s.f.Title,
+		temporary: temporary, terminal: s.a.In, editor: s.a.Editor(), prompt: *s.in, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, auto: s.f.Auto, settings: chosen, past: earlier,
 		settingsFile: file, clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string { return s.a.Mask.Clean(explained(err)) },
