@@ -118,8 +118,7 @@ func (n Inventory) Receivers(ctx context.Context) []model.Receiver {
 	return g.Models.Unapproved(ctx, chosen)
 }
 
-// Models lists the models of the providers that can be reached: configured ones, those whose key is
-// there, local servers that answer, and those that need nothing.
+// Models lists the models of the providers that can be used, see model.Models.List.
 func (n Inventory) Models(ctx context.Context) []model.Info {
 	list, _ := n.ListModels(ctx, model.ListOptions{}) // no server is asked that could fail
 	return list
@@ -176,7 +175,7 @@ func (g *Set) Commands(ctx context.Context) []Command {
 	return out
 }
 
-// replace puts an element in the place of the one that is the same, or appends it.
+// replace replaces the element that is the same, or appends the new one.
 func replace[T any](list []T, one T, same func(T) bool) []T {
 	if i := slices.IndexFunc(list, same); i >= 0 {
 		list[i] = one

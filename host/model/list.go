@@ -37,8 +37,8 @@ const (
 	refreshTimeout = time.Minute
 )
 
-// List lists the models of the providers that can be reached: configured ones, those whose key is
-// there, local servers that answer, and those that need nothing. The errors are from servers that were asked.
+// List lists the models of the providers that can be used: configured ones, those with a key, local servers that answer, and those without a
+// key. The errors are from servers that were asked.
 func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
 	local := m.askLocal(ctx)
 	lists, errs := make([][]Info, len(m.order)), make([]error, len(m.order))

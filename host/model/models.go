@@ -270,7 +270,7 @@ func (p *provider) addressNote() string {
 	return "; its address is from " + p.addressFrom
 }
 
-// known returns the model from the table, or a model of which only the name is known.
+// known returns the model from the table, or a model with nothing but its name.
 func (m *Models) known(providerID, id string) sdk.Model {
 	p := m.providers[providerID]
 	model, ok := p.models()[id]
@@ -371,8 +371,8 @@ type Model struct {
 // Answered reports whether the provider's server ever answered a request of this process.
 func (m *Model) Answered() bool { return m.provider.answered.Load() }
 
-// Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
-// repository asked for it. A server with AccountModels is asked for its list first.
+// Open returns the named model; for an empty name, the default model of sessions. byRepository reports that files of the repository chose the
+// name. A server with AccountModels is asked for its list first.
 func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Model, error) {
 	out, err := m.open(ctx, name, byRepository)
 	if err != nil || !m.providers[out.ProviderID].info.AccountModels {

@@ -19,7 +19,7 @@ type Request struct {
 	Permission string
 	Patterns   []string // all must be allowed
 	Implied    []sdk.ImpliedPermission
-	Verbatim   bool     // the only pattern is a text of which not all is known
+	Verbatim   bool     // the only pattern is a text that is not fully understood
 	Tool       string   // the tool's id
 	Sources    []string // keys of the tool's origin: plugin:NAME, mcp:SERVER
 }
@@ -81,8 +81,8 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 	return all
 }
 
-// AllowsVerbatim reports whether the rules may allow a text of which not all is known: the last rule for the permission whose pattern is *
-// allows, and no rule denies or asks for anything by name, which the text could hide.
+// AllowsVerbatim reports whether the rules may allow a text that is not fully understood: the last rule for the permission with the pattern *
+// allows, and no rule denies or asks for something by name, which the text could hide.
 func (r *Rules) AllowsVerbatim(permission string) bool {
 	return !r.NamesOthers(permission) && !slices.ContainsFunc(r.lists, func(l list) bool {
 		all := l.decide(normal(permission), func(one *rule) bool { return one.pattern.anything() })
@@ -91,7 +91,7 @@ func (r *Rules) AllowsVerbatim(permission string) bool {
 }
 
 // NamesOthers reports whether a rule for the permission denies or asks for something by name, by a pattern other than *, or, for shell
-// commands, denies editing a file by name. A text of which not all is known could hide that.
+// commands, denies editing a file by name. A text that is not fully understood could hide that.
 func (r *Rules) NamesOthers(permission string) bool {
 	return r.names(permission, sdk.ActionDeny) || r.names(permission, sdk.ActionAsk) || permission == "bash" && r.names("edit", sdk.ActionDeny)
 }

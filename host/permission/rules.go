@@ -34,14 +34,14 @@ func NamesFiles(permission string) bool {
 	return permission == "read" || permission == editKey || permission == "list"
 }
 
-// fits reports whether the rule is about a pattern. An absolute one is about files of the project, too, whose patterns are relative.
+// fits reports whether the rule applies to the pattern of a request. An absolute rule also applies to files of the project, whose patterns are
+// relative.
 func (r *rule) fits(permission, pattern string) bool {
 	return r.pattern.match(pattern) || r.roots != nil && NamesFiles(permission) && filepath.IsLocal(pattern) &&
 		slices.ContainsFunc(r.roots, func(root string) bool { return r.pattern.match(path.Join(root, pattern)) })
 }
 
-// request returns the pattern of requests for the permission that the rule's pattern, or an example of it, is about: that of a file of the
-// project is relative.
+// request returns the rule's pattern, or an example of it, in the form of requests for the permission: relative for files of the project.
 func (r *rule) request(permission, pattern string) string {
 	for _, root := range r.roots {
 		if rest, inside := strings.CutPrefix(pattern, root+"/"); inside && NamesFiles(permission) {
@@ -174,7 +174,7 @@ func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 	return all
 }
 
-// DeniesByName reports whether a rule denies something by name: a rule that denies everything does not count, and does not lift one that does.
+// DeniesByName reports whether a rule denies something by name. Rules that deny everything are ignored.
 func (r *Rules) DeniesByName(permission, pattern string) bool {
 	permission, pattern = normal(permission), normal(pattern)
 	return slices.ContainsFunc(r.lists, func(l list) bool {
