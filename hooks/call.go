@@ -60,7 +60,7 @@ func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.A
 	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, t.call)
 	switch took = time.Since(start); {
 	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // it returned too late, or because its context ended
-		err = h.timeoutError(err)
+		err = h.timeoutError(start, err)
 	case err == nil:
 		err = h.checkVerdict(&answer)
 	}
@@ -105,13 +105,16 @@ func (h *pluginHook) checkVerdict(answer *sdk.Answer) error {
 	return nil
 }
 
-// timeoutError returns the error of a call that passed its deadline. err is the error of the handler, if it returned. The result wraps
-// ErrNotCalled if the plugin is not to blame.
-func (h *pluginHook) timeoutError(err error) error {
+// timeoutError returns the error of a call that began at start and passed its deadline. err is the error of the handler, if it returned. The
+// result wraps ErrNotCalled if the plugin is not to blame.
+func (h *pluginHook) timeoutError(start time.Time, err error) error {
 	if !errors.Is(err, ErrNotCalled) {
 		err = nil
 		if r, ok := h.Remote.(RemoteReadier); ok {
 			err = r.Ready()
+		}
+		if err != nil && !h.plugin.blameStart(start) {
+			err = fmt.Errorf("%w: %w", ErrNotCalled, err)
 		}
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package hooks
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 )
 
 // maxFailures is how many failures in a row quarantine a plugin.
@@ -15,6 +16,8 @@ type pluginState struct {
 	hooks    []*pluginHook
 	failures atomic.Int32           // in a row, of all hooks
 	reason   atomic.Pointer[string] // why it is quarantined; nil when it is not
+
+	blamed atomic.Pointer[time.Time] // when a call last ran out of time because the plugin was still starting
 }
 
 // quarantined returns why the plugin is not called, or "".
@@ -50,6 +53,13 @@ func (h *pluginHook) countFailure(err error) string {
 		return ""
 	}
 	return reason
+}
+
+// blameStart reports whether a call that ran out of time while the plugin was still starting is a failure. Calls that wait for a start together
+// are one: on a busy machine, three of them would quarantine a plugin that starts late. began is when the call began.
+func (m *pluginState) blameStart(began time.Time) bool {
+	now, last := time.Now(), m.blamed.Load()
+	return (last == nil || !began.Before(*last)) && m.blamed.CompareAndSwap(last, &now)
 }
 
 // Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left

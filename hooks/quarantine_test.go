@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,6 +114,29 @@ func TestTimeoutDuringStart(t *testing.T) {
 	if len(all) == 0 || !strings.Contains(all[0].Message, "timed out after 1ms: no handshake") || !all[len(all)-1].Quarantined {
 		t.Errorf("told %+v", all)
 	}
+}
+
+// Calls that wait for a start together are one failure.
+func TestTimeoutsDuringOneStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := sdk.Hook{Point: sdk.PointChatSystem, Reads: []string{""}, Timeout: time.Second, Remote: &starting{}}
+		e, told := engine(t, plugin("slow", hangs))
+		for round := 1; round <= 3; round++ {
+			var calls sync.WaitGroup
+			for range 3 {
+				calls.Go(func() {
+					if _, err := fire(t, e, nil); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			calls.Wait()
+			if got := len(e.Quarantined()); got != round/3 {
+				t.Errorf("%d plugins are quarantined after round %d: %+v", got, round, told.all())
+			}
+		}
+	})
 }
 
 // A hook that is not ready yet fails as its policy says, and is called again for as long as that takes; a failure that counts counts.

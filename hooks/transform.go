@@ -78,7 +78,7 @@ func (w *walk) applyRemote(ctx context.Context, h *pluginHook, changes []sdk.Cha
 		return apply(changed, changes, ledger)
 	})
 	if errors.Is(err, ErrAbandoned) {
-		return h.timeoutError(nil)
+		return h.timeoutError(deadline.Add(-h.Timeout), nil)
 	}
 	if err == nil && w.engine.o.CheckChanges != nil {
 		err = w.engine.o.CheckChanges(&h.Hook, w.value, changed)

@@ -35,7 +35,8 @@ There are three kinds of points:
   ` + "`onError: \"stop\"`" + ` the turn ends instead: use it for a redactor. A WASM module that is still compiling for the first time at the deadline
   has not failed; only its ` + "`" + `onError` + "`" + ` policy applies.
 - **Quarantine**: after three failures in a row, also across runs, a plugin is quarantined. tenon no longer calls it: its gates deny, its
-  hooks with ` + "`onError: \"stop\"`" + ` end the turn, and its other hooks are skipped. Each run names the command that ends the quarantine.
+  hooks with ` + "`onError: \"stop\"`" + ` end the turn, and its other hooks are skipped. Each run names the command that ends the quarantine. Hooks
+  that time out together because their process is still starting are one failure.
 - **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`" + `*` + "`" + ` matches any one member. A plugin outside the host
   receives only these fields. tenon drops and reports changes to other fields.
 - **Size of an input**: a process receives at most 16 MiB at once. A larger input, such as messages with many images, is not sent. The
