@@ -118,7 +118,7 @@ def _check(run):
     """Refuses a coroutine function, which would return without running."""
     code = getattr(run, "__code__", None)
     if code and code.co_flags & 0x80:  # inspect.CO_COROUTINE
-        raise TypeError("%s: write def instead of async def; a hook or a tool may wait" % run.__name__)
+        raise TypeError("%s: write def instead of async def" % run.__name__)
 
 
 class Plugin:
