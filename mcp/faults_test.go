@@ -2,9 +2,13 @@ package mcp_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +86,63 @@ func TestPages(t *testing.T) {
 		if n := len(linesWith(t, count, "list")); len(definition.Tools) != want.tools || n != want.requests || (len(withheld) > 0) != want.more {
 			t.Errorf("%d pages: %d tools in %d requests, withheld %v, want %+v", pages, len(definition.Tools), n, withheld, want)
 		}
+	}
+}
+
+// Servers that are not needed yet do not all start at the same time; one that is needed does not wait.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	const servers, atOnce = 5, 2
+	var mu sync.Mutex
+	running, most, asked := 0, 0, map[string]bool{}
+	answer := make(chan struct{})
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		running++
+		most, asked[r.URL.Path] = max(most, running), true
+		mu.Unlock()
+		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is seen
+		select {
+		case <-answer:
+		case <-r.Context().Done():
+		}
+		mu.Lock()
+		running--
+		mu.Unlock()
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	t.Cleanup(far.Close)
+	turns := make(chan struct{}, atOnce)
+	for i := range servers {
+		s := mcp.Server{Name: fmt.Sprint("far ", i), Transport: mcp.TransportHTTP, URL: fmt.Sprint(far.URL, "/", i), Own: true}
+		start(t, newTestHost(t), s, mcp.Options{Dir: t.TempDir(), Turns: turns})
+	}
+	all := func(n int) func() bool {
+		return func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(asked) >= n
+		}
+	}
+	eventually(t, "the first starts", all(atOnce))
+	s, o := fake(t, "plain"), mcp.Options{Dir: t.TempDir(), Turns: turns}
+	h := newTestHost(t)
+	definition, err := mcp.Probe(t.Context(), s, h.project, o)
+	if err == nil {
+		err = mcp.Approve(mcp.FilePins(o.Dir), s, definition)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := mustRun(t, start(t, h, s, o), "fake_echo", `{"text":"a"}`).Output; got != "a" {
+		t.Errorf("echo = %q", got)
+	}
+	close(answer)
+	eventually(t, "the other starts", all(servers))
+	mu.Lock()
+	defer mu.Unlock()
+	if most > atOnce {
+		t.Errorf("%d servers started at the same time, want %d", most, atOnce)
 	}
 }
 

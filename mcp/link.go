@@ -84,11 +84,17 @@ func (l *link) set(now state, c *connection, reason error) {
 // run connects repeatedly until ctx ends: first after a delay, or when the server is needed; a negative delay waits only for the latter.
 func (l *link) run(ctx context.Context, delay time.Duration) {
 	defer l.set(stateClosed, nil, errClosed)
-	for inRow := 0; l.await(ctx, delay); delay = backoff(inRow) {
+	for inRow := 0; ; delay = backoff(inRow) {
+		done, ok := l.await(ctx, delay)
+		if !ok {
+			done()
+			return
+		}
 		if l.now().state == stateIdle {
 			l.set(stateStarting, nil, nil)
 		}
 		c, err := l.plugin.dial(ctx)
+		done()
 		inRow++
 		switch {
 		case err == nil && l.serve(ctx, c):
@@ -115,15 +121,22 @@ func (l *link) serve(ctx context.Context, c *connection) bool {
 	return l.used.Swap(false)
 }
 
-// await waits until the next attempt: after d, or when the server is needed. If d is negative, it waits only until the server is
-// needed. It returns false if ctx ended.
-func (l *link) await(ctx context.Context, d time.Duration) bool {
+// await waits until the next attempt: after d, when it is the server's turn, or when the server is needed. If d is negative, it waits only until
+// the server is needed. done ends the turn. It returns false if ctx ended.
+func (l *link) await(ctx context.Context, d time.Duration) (done func(), ok bool) {
+	done = func() {}
 	var due <-chan time.Time
 	if d >= 0 {
 		due = time.After(d)
 	}
 	select {
 	case <-due:
+		select {
+		case l.plugin.options.Turns <- struct{}{}:
+			done = func() { <-l.plugin.options.Turns }
+		case <-l.wanted:
+		case <-ctx.Done():
+		}
 	case <-l.wanted:
 	case <-ctx.Done():
 	}
@@ -131,7 +144,7 @@ func (l *link) await(ctx context.Context, d time.Duration) bool {
 	case <-l.wanted:
 	default:
 	}
-	return ctx.Err() == nil
+	return done, ctx.Err() == nil
 }
 
 // backoff returns the wait after a number of consecutive failures: none at first, a negative one after too many.

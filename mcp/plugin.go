@@ -39,6 +39,8 @@ type Options struct {
 	Authorizer protocol.Authorizer
 	// MayApprove returns an error for a definition that a question must not approve; nil means that every one may be.
 	MayApprove func(*Definition) error
+	// Turns has room for the servers that start at the same time although they are not needed yet. If nil, a server waits for no other.
+	Turns chan struct{}
 	// Version is tenon's version for the handshake.
 	Version string
 }
@@ -86,6 +88,9 @@ var (
 
 // New returns the plugin of a server. Nothing runs before Start. The caller ensures that the user approved the server.
 func New(s Server, o Options) *Plugin {
+	if o.Turns == nil {
+		o.Turns = make(chan struct{}, 1)
+	}
 	return &Plugin{
 		server: s, options: o, logger: slog.New(slog.DiscardHandler), news: make(chan struct{}, 1), named: map[Withheld]bool{},
 		read: map[string]bool{}, offer: &offer{},
@@ -172,7 +177,7 @@ func (p *Plugin) reportUnstarted() {
 	case now.starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
 		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)), p.last.SignIn)
-	case now.state != stateIdle && pin == nil:
+	case pin == nil:
 		p.report(errors.New("it had not started when the run ended"), false)
 	}
 }

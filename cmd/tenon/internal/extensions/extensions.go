@@ -47,6 +47,7 @@ type Set struct {
 	opts    Options
 	store   *trust.Store
 	entries trust.Entries
+	turns   chan struct{} // see mcp.Options
 }
 
 // Candidate is a third-party plugin, server or block of command hooks, with the user's decision.
@@ -82,7 +83,7 @@ type Candidate struct {
 // Open finds all candidates and opens those that may run. A problem of one candidate does not affect the others; the error is about
 // tenon.lock, or from ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
-	s := &Set{opts: o, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
+	s := &Set{opts: o, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile)), turns: make(chan struct{}, maxProbes)}
 	var err error
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err

@@ -148,7 +148,7 @@ func (s *Set) addServer(c *Candidate) {
 func (s *Set) serverOptions(c *Candidate) mcp.Options {
 	o := mcp.Options{
 		Dir: s.serverDir(), Environ: s.opts.Environ, Version: s.opts.Version, Confine: s.policy(c, c.Server.Root, c.Server.Data),
-		MayApprove: func(d *mcp.Definition) error { return s.checkOffers(c, d) },
+		MayApprove: func(d *mcp.Definition) error { return s.checkOffers(c, d) }, Turns: s.turns,
 	}
 	if o.Confine == nil {
 		o.Environ = s.opts.outside()
@@ -205,7 +205,7 @@ func serverLine(s *mcp.Server) string {
 const (
 	// noticeAfter is the time after which a line names the servers that a run waits for.
 	noticeAfter = time.Second
-	// maxProbes bounds how many servers are started at the same time.
+	// maxProbes bounds how many servers are started at the same time, unless they are needed.
 	maxProbes = 8
 )
 
