@@ -65,15 +65,14 @@ func (m *model) forgot(err error) {
 	}
 }
 
-// run runs a command or a shell line, or sends a prompt to the model.
-func (m *model) run(text string, files []string) {
+// run runs a command or a shell line, or sends a prompt to the model. If it can do neither, it restores the input.
+func (m *model) run(draft edit.Editor, text string, files []string) {
 	line := strings.TrimSpace(text)
 	word, args, _ := strings.Cut(text, " ")
 	name, slash := strings.CutPrefix(word, "/")
 	switch {
 	case line == "!" && text[0] == '!':
-		m.input.Set(text)
-		attach(&m.input, files...)
+		m.input = draft
 		m.problem("write a shell command after the !, as in !git status")
 	case strings.HasPrefix(text, "!"):
 		in := m.promptInput(strings.TrimSpace(text[1:]), nil)
@@ -81,8 +80,7 @@ func (m *model) run(text string, files []string) {
 		m.send(in)
 	case slash && m.runCommand(strings.TrimSpace(name), strings.TrimSpace(args), files):
 	case slash && !isPath(name):
-		m.input.Set(text)
-		attach(&m.input, files...)
+		m.input = draft
 		m.problem("unknown command /" + terminal.OneLine(name) + "; " + m.meant(name) + ` To send it as a prompt, put a space before the "/"`)
 	case line == "exit" || line == "quit" || line == ":q":
 		m.start(tea.Quit)

@@ -215,9 +215,10 @@ func (m *model) enterPrompt() {
 	case m.creating:
 		m.say("the session is being created; press Enter again")
 	default:
+		draft := m.input
 		m.input.Set("")
 		m.start(m.remember(text))
-		m.run(text, files)
+		m.run(draft, text, files)
 	}
 }
 

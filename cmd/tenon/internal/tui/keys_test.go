@@ -47,6 +47,18 @@ func TestBackslashEnterKeepsAPaste(t *testing.T) {
 	}
 }
 
+// A prompt that is not sent stays as it was written.
+func TestUnknownCommandKeepsAPaste(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.input.Insert("/nothing ")
+	m.paste(strings.Repeat("line\n", 20))
+	m.press(tea.KeyEnter, "")
+	if screen := m.plain(); !strings.Contains(screen, "› /nothing [Pasted 20 lines]") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
 // A key for the prompt closes the menu if it changes the text: the choices are those of another text.
 func TestMenuIsOfTheText(t *testing.T) {
 	t.Parallel()
