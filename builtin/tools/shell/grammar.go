@@ -39,8 +39,8 @@ var (
 	part     = lazyregexp.New(`^(?:([\w+.,:/@%^=!#\[\]*?{}~-]+)|\\([ -~])|'([^']*)'|"((?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?)")`)
 	escaped  = lazyregexp.New("\\\\([\"\\\\$`])") // within double quotes
 	tilde    = lazyregexp.New(`(?:^|[=:])~`)
-	joined   = lazyregexp.New(`[^\x00-\x7f]\\`) // in locales such as zh_CN.GBK, the last byte and the backslash may be one character
-	bracket  = lazyregexp.New(`\x00[^/]*`)      // a [ and the text after it, which counts as matching any text
+	joined   = lazyregexp.New("[^\\x00-\\x7f]\\\\[\"\\\\$`]") // an escape that is none for bash in locales such as zh_CN.GBK, where the backslash may belong to the character
+	bracket  = lazyregexp.New(`\x00[^/]*`)                    // a [ and the text after it, which counts as matching any text
 )
 
 // maxWords is the maximum number of words in a text. The time for judging them grows with its square.
@@ -50,9 +50,6 @@ const maxWords = 1000
 func parse(text string) (list []simple, err error) {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
 		return nil, fmt.Errorf("a control character or invalid UTF-8")
-	}
-	if joined().MatchString(text) {
-		return nil, fmt.Errorf("a backslash after a character other than ASCII")
 	}
 	var now simple
 	words := 0
@@ -108,6 +105,9 @@ func readWord(text string) (w word, rest string, err error) {
 	bare, glob := "", "" // bare has one quote in place of each quoted part
 	rest = text
 	for m := part().FindStringSubmatch(rest); m != nil; m = part().FindStringSubmatch(rest) {
+		if joined().MatchString(m[4]) {
+			return w, "", fmt.Errorf("an escape after a non-ASCII character")
+		}
 		quoted := m[2] + m[3] + escaped().ReplaceAllString(m[4], "$1")
 		w.text += m[1] + quoted
 		glob += strings.NewReplacer("[", "\x00", "?", "*").Replace(m[1]) + escapeGlob(quoted) // ? is one byte or one character, as the locale says

@@ -136,6 +136,7 @@ func TestJudged(t *testing.T) {
 		"git log --oneline -5 -- x":     {Bash: "git log --oneline -5 -- x", Always: "git log *"},
 		"git -C sub log":                {Bash: "git -C sub log"},
 		"printf '%s\\n' \"a b\"":        {Bash: "printf '%s\\n' \"a b\"", Always: "printf *"},
+		`printf "é\n" 'ü\"'`:            {Bash: `printf "é\n" 'ü\"'`, Always: "printf *"},
 		"[ -f x ] && test -d sub":       {Bash: "[ -f x ]; test -d sub", Always: "[ *; test *"},
 		"./gradlew test --info":         {Bash: "./gradlew test --info", Always: "./gradlew *"},
 		"curl -sSL https://go.dev/x":    {Bash: "curl -sSL https://go.dev/x", Always: "curl -sSL https://go.dev/x"},
@@ -176,7 +177,7 @@ func TestVerbatim(t *testing.T) {
 	deep := strings.Repeat(name, 40)[1:] + "/" + strings.Repeat("x", 50) // with the directory, longer than what a program can open
 	for _, command := range []string{
 		"echo $HOME", "echo `ls`", "ls &", "ls |& cat", "(ls)", "{ ls; }", "if ls; then ls; fi", "! ls", "A=1 ls", "cat <<E\nx\nE", "cat <<< x", "ls >| y", "ls &> y", "ls > ~/y", "ls 3> y", "cat < /dev/tcp/h/1", "ls > /dev/tty", "ls 2>&1x", "ls >& y",
-		"echo {a,b}", "cat ~/x", "ls \x01", "ls é", `echo "中\"; x #"`, "\\", "'", "ls &&", "# nothing", "", "rm *", "ls ?rf", "cat [-]rf", "cat x[/]../y",
+		"echo {a,b}", "cat ~/x", "ls \x01", "ls é", `echo "中\"; x #"`, `echo "a 中\\"`, "\\", "'", "ls &&", "# nothing", "", "rm *", "ls ?rf", "cat [-]rf", "cat x[/]../y",
 		"eval ls", "exec ls", "source x", ". x", "command ls", "export A=1", "set -e", "time ls", "type ls", "read x", "kill 1", "wait", "printf -v x y", "printf '%n' PATH", "test -v 'a[$(x)]'", "[ -R x ]",
 		"cd", "cd -", "cd ../..", "cd link", "cd inner", "cd nowhere", "cd sub | ls", "ls && cd sub", "cd -P sub",
 		"awk '{print}' x", "xargs rm", "sudo ls", "docker ps", "ssh h", "tmux", "at now", "systemd-run ls", "gdbus call", "vi x", "python3 -c 1", "node -e 1", "sed -i s/a/b/ x", "sed 's/a/b/w y' x", "sed 's,a,b,e' x", "sed -f x y",
