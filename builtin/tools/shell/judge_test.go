@@ -183,7 +183,7 @@ func TestVerbatim(t *testing.T) {
 		"awk '{print}' x", "xargs rm", "sudo ls", "docker ps", "ssh h", "tmux", "at now", "systemd-run ls", "gdbus call", "vi x", "python3 -c 1", "node -e 1", "sed -i s/a/b/ x", "sed 's/a/b/w y' x", "sed 's,a,b,e' x", "sed -f x y",
 		"find . -delete", "find . -exec ls {} +", "sort --compress-program=x y", "sort -T . x", "git -c a=b log", "git log --output=y", "git grep -Ols x", "git rebase --exec ls main", "git status --exec x", "git config core.pager x",
 		"go test -exec x ./...", "go build -toolexec=x", "go run example.com/x@latest", "npm exec x", "npm run x --script-shell=y", "npx nowhere", "make CC=x", "make -f y", "tar xf x", "tar tf h:x", "date -s 1", "curl -o - x", "curl -d @x http://h", "wget x",
-		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "/lib64/ld-linux-x86-64.so.2 /bin/ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "git reflog", "git reflog expire --all", "gzip -rc .", "make -x8", "bun -r8x y", "yq 'load(\"x\")' y", "mv a b && cat c",
+		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "/lib64/ld-linux-x86-64.so.2 /bin/ls", "ld-2.31.so ls", "ld64.so.1 ls", "ld.so ls", "/lib/libc.musl-x86_64.so.1 ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "git reflog", "git reflog expire --all", "gzip -rc .", "make -x8", "bun -r8x y", "yq 'load(\"x\")' y", "mv a b && cat c",
 		"git pull && cat 'two\nlines'", "git pull && git commit -F x", "git add . -m *", "cat " + deep, "cat " + strings.Repeat("*/", 16) + "x",
 	} {
 		if command == "" || command == "tee" {

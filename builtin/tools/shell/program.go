@@ -75,8 +75,8 @@ var programs = sync.OnceValue(func() map[string]program {
 	return out
 })
 
-// versioned matches names with a version, and those of the dynamic loader, which runs any program.
-var versioned = lazyregexp.New(`^(?:(python3|pip3)\.\d+|(ld)-(?:linux|musl)[\w.-]*)$`)
+// versioned matches names with a version, and those of the dynamic loader, which runs any program; musl's is its libc.
+var versioned = lazyregexp.New(`^(?:(python3|pip3)\.\d+|(ld|libc)[\w.-]*\.so[\d.]*)$`)
 
 // programOf returns the entry of a command in the table, and the number of words that name it; nil for a program that is not in the table. The error
 // says that nothing about it is harmless.
