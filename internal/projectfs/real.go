@@ -53,11 +53,11 @@ func Overlap(a, b string) bool {
 	return Within(a, b) || Within(b, a)
 }
 
-// Links returns where the links in a directory lead, but not the one called except. It returns none if the directory cannot be read.
-func Links(dir, except string) (out []string) {
+// Links returns where the links in a directory lead, without those called except. It returns none if the directory cannot be read.
+func Links(dir string, except ...string) (out []string) {
 	entries, _ := os.ReadDir(dir) // fails for a file and for a missing directory
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink != 0 && e.Name() != except {
+		if e.Type()&os.ModeSymlink != 0 && !slices.Contains(except, e.Name()) {
 			out = append(out, Real(filepath.Join(dir, e.Name())))
 		}
 	}

@@ -64,7 +64,7 @@ func Find(o Options) ([]Path, error) {
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
-	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
+	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skill"), filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
 		if o.Project.Home != "" && projectfs.Inside(dir, o.Project.Home) {
@@ -152,7 +152,7 @@ func (f *finder) own() []string {
 		}
 	}
 	for _, dir := range slices.Clone(out) {
-		out = append(out, projectfs.Links(dir, "skills")...)
+		out = append(out, projectfs.Links(dir, "skill", "skills")...)
 	}
 	return out
 }

@@ -36,7 +36,7 @@ func has(list []sandbox.Path, access sandbox.Access, path string) bool {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	home := newHome(t, "backup/.ssh/id", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a", "conf/deep/old/.netrc", "store/deep/app/.netrc")
-	for name, target := range map[string]string{"data/credentials.json": "../vault/keys", ".config/tenon/tenon.json": "../../dotfiles/tenon.json", ".config/tenon/skills": "../../skills"} {
+	for name, target := range map[string]string{"data/credentials.json": "../vault/keys", ".config/tenon/tenon.json": "../../dotfiles/tenon.json", ".config/tenon/skill": "../../skill", ".config/tenon/skills": "../../skills"} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700), os.Symlink(target, filepath.Join(home, name))); err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s is not hidden", path)
 		}
 	}
-	for _, path := range []string{"notes", "src", ".config", ".config/old", "src/project/.npmrc", "skills"} {
+	for _, path := range []string{"notes", "src", ".config", ".config/old", "src/project/.npmrc", "skill", "skills"} {
 		if has(list, sandbox.Hide, filepath.Join(home, path)) {
 			t.Errorf("%s is hidden", path)
 		}

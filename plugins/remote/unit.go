@@ -65,14 +65,14 @@ func Locate(entry string, project sdk.Project, dataDir string) (base, rest strin
 }
 
 // Private returns tenon's directory (configuration, data, cache) or the configuration file that dir contains or is inside of, with links
-// followed; empty if none. So it does with what links in these directories lead to, except the user's skills. Plugins have no access to these,
-// except to their own data.
+// followed; empty if none. The targets of links in these directories count as well, except those of the user's skills. Plugins have no access
+// to any of them, except to their own data.
 func Private(dir string, project sdk.Project, files []string) string {
 	for _, own := range append([]string{project.ConfigDir, project.DataDir, project.CacheDir}, files...) {
 		if own == "" {
 			continue
 		}
-		for _, path := range append([]string{own}, projectfs.Links(own, "skills")...) {
+		for _, path := range append([]string{own}, projectfs.Links(own, "skill", "skills")...) {
 			if projectfs.Overlap(dir, path) {
 				return path
 			}

@@ -41,13 +41,13 @@ func TestPrivate(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	project := sdk.Project{ConfigDir: filepath.Join(root, "config"), DataDir: filepath.Join(root, "data")}
-	for link, target := range map[string]string{"data/credentials.json": "../vault/keys", "config/skills": "../skills"} {
+	for link, target := range map[string]string{"data/credentials.json": "../vault/keys", "config/skill": "../skill", "config/skills": "../skills"} {
 		link = filepath.Join(root, link)
 		if err := errors.Join(os.Mkdir(filepath.Dir(link), 0o700), os.Symlink(target, link)); err != nil {
 			t.Skip(err) // Windows without the right to make links
 		}
 	}
-	for dir, private := range map[string]bool{"data": true, "data/plugins": true, "vault": true, "": true, "skills": false, "other": false} {
+	for dir, private := range map[string]bool{"data": true, "data/plugins": true, "vault": true, "": true, "skill": false, "skills": false, "other": false} {
 		if own := remote.Private(filepath.Join(root, dir), project, nil); (own != "") != private {
 			t.Errorf("Private(%q) = %q", dir, own)
 		}

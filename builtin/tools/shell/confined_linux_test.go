@@ -42,7 +42,7 @@ func newHome(t testing.TB) (home, project string) {
 	home = t.TempDir()
 	for path, text := range map[string]string{
 		".ssh/id": "key", ".config/gh/hosts.yml": "token", ".netrc": "token", "dotfiles/.aws/credentials": "token", "notes": "notes", "work/project/a": "a",
-		".config/tenon/tenon.json": "{}", ".config/tenon/skills/s/SKILL.md": "skill", ".local/share/keyrings/k": "key", "other/file": "other",
+		".config/tenon/tenon.json": "{}", ".config/tenon/skills/s/SKILL.md": "skill", ".config/tenon/skill/s/SKILL.md": "skill", ".local/share/keyrings/k": "key", "other/file": "other",
 		".config/tenon/store/p/scripts/run.sh": "echo script",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
@@ -80,7 +80,7 @@ func TestConfined(t *testing.T) {
 		"the environment of tenon": {"cat /proc/$PPID/environ", false},
 		"another environment":      {"cat /proc/1/environ", false},
 		"a script of a plugin":     {"sh ~/.config/tenon/store/p/scripts/run.sh", true},
-		"a skill of tenon's":       {"cat ~/.config/tenon/skills/s/SKILL.md", true},
+		"skills of tenon's":        {"cat ~/.config/tenon/skills/s/SKILL.md ~/.config/tenon/skill/s/SKILL.md", true},
 		"signal tenon":             {"kill -CONT $PPID", false},
 		"mount":                    {"mount -t tmpfs none .", false},
 		"set the clock":            {"date -s @0", false},
