@@ -39,8 +39,10 @@ func (c *checker) Constrain(p place, value any) (kept any, message, remedy strin
 	if n, ok := value.(json.Number); ok && n[0] == '-' && message == "" && !mayBeNegative(schema) {
 		message = "want 0 or more, have " + visible.Cut(string(n), 40, "…")
 	}
-	if last := len(c.Report.Warnings) - 1; message != "" && last >= 0 && c.Report.Warnings[last].Key == p.Key {
-		message = c.Report.Warnings[last].Message + "; " + message // an unset variable
+	if last := len(c.Report.Warnings) - 1; message != "" && last >= 0 {
+		if w := c.Report.Warnings[last]; w == c.Source.At(p, w.Message, w.Remedy) { // a variable of this value is not set
+			message = w.Message + "; " + message
+		}
 	}
 	return value, message, remedy
 }

@@ -124,6 +124,15 @@ func TestProblemsOfAllSourcesComeTogether(t *testing.T) {
 	}
 }
 
+// TestUnsetVariableOfAnotherFile: a variable that is not set is named only in the problem with its own value.
+func TestUnsetVariableOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{userFile: `{"model": "p/m{env:NO_SUCH}"}`, nearestFile: `{"model": "gpt"}`})
+	if _, err := config.Load(t.Context(), p.opts); !errors.Is(err, config.ErrConfig) || strings.Contains(err.Error(), "NO_SUCH") {
+		t.Errorf("Load = %v, want a problem without the variable", err)
+	}
+}
+
 func TestTooManyProblemsAreCounted(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
