@@ -205,7 +205,7 @@ func TestPermissionRulesConcatenateInOrder(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		userFile: "{\"permission\": \"ask\"}",
 		outerFile: `{
-  "tools": {"write": false, "zeta": true, "bash": false},
+  "tools": {"write": false, "apply_patch": false, "zeta": true, "bash": false},
   "permission": {
     "bash": {
       "*": "ask",
@@ -221,6 +221,7 @@ func TestPermissionRulesConcatenateInOrder(t *testing.T) {
 	outer := p.path(outerFile)
 	want := sdk.PermissionRules{
 		{Permission: "*", Pattern: "*", Action: "ask", Origin: p.path(userFile) + ":1"},
+		{Permission: "edit", Pattern: "*", Action: "deny", Origin: outer + ":2"},
 		{Permission: "edit", Pattern: "*", Action: "deny", Origin: outer + ":2"},
 		{Permission: "zeta", Pattern: "*", Action: "allow", Origin: outer + ":2"},
 		{Permission: "bash", Pattern: "*", Action: "deny", Origin: outer + ":2"},

@@ -24,7 +24,7 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 			} else if enabled == true {
 				action = sdk.ActionAllow
 			}
-			if slices.Contains([]string{"write", "patch", "multiedit"}, tool) {
+			if slices.Contains(fileTools, tool) {
 				tool = "edit"
 			}
 			rules = append(rules, c.rule(at, tool, "*", action))
