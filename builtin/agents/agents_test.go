@@ -218,8 +218,7 @@ func TestRepositoryDoesNotLiftPlan(t *testing.T) {
 	}
 }
 
-// TestModes: opencode's older folders hold primary agents.
-// A rule for a tool that changes files does not count, and does not pass for one that does.
+// TestRuleWithoutEffect: a rule with the name of a tool that changes files is reported; under tools, the older form, it counts as edit.
 func TestRuleWithoutEffect(t *testing.T) {
 	t.Parallel()
 	p, h := start(t)
@@ -230,6 +229,7 @@ func TestRuleWithoutEffect(t *testing.T) {
 	}
 }
 
+// TestModes: opencode's older folders hold primary agents.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	p, h := start(t)
