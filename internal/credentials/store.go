@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -216,14 +214,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 // update changes the file under its lock, and then removes the entries in the keyring that it no longer names. After an error of f the
 // file is unchanged.
 func (s *Store) update(ctx context.Context, f func(*content) error) error {
-	// The target of a link is locked and replaced, not the link: the secrets stay where the user keeps them, such as on an encrypted disk.
-	target := projectfs.Real(s.path)
-	if info, err := os.Lstat(s.path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if _, err := os.Stat(filepath.Dir(target)); err != nil { // of a disk that is not there now
-			return err
-		}
-	}
-	return filelock.Do(ctx, target+".lock", lockTimeout, func() error {
+	return filelock.Do(ctx, s.locked()+".lock", lockTimeout, func() error {
 		c, err := readFile(s.path)
 		if err != nil {
 			return err
@@ -236,7 +227,8 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 		if err != nil {
 			return err
 		}
-		if err := atomicfile.Write(target, append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
+		// The target of a link is replaced, not the link: the secrets stay where the user keeps them, such as on an encrypted disk.
+		if err := atomicfile.Write(projectfs.Real(s.path), append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
 			return err
 		}
 		for name := range c.leftovers {
@@ -246,6 +238,18 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 		}
 		return nil
 	})
+}
+
+// locked returns the path that the names of the locks begin with: the target of a link, so that data directories with one file exclude each
+// other, or the link if no lock can be created there, such as on a disk that is read-only or not mounted.
+func (s *Store) locked() string {
+	target := projectfs.Real(s.path)
+	lock, err := os.OpenFile(target+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return s.path
+	}
+	_ = lock.Close() // nothing was written
+	return target
 }
 
 // Refresh returns the credential with the name, refreshed if it is expired or is the rejected one. rejected is the access token that a
@@ -263,7 +267,7 @@ func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(conte
 		return c, err
 	}
 	sum := sha256.Sum256([]byte(name))
-	err = filelock.Do(ctx, projectfs.Real(s.path)+"."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
+	err = filelock.Do(ctx, s.locked()+"."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
 		c, err = s.Get(name) // another process may have refreshed it
 		if err != nil || s.usable(c, rejected) {
 			return err

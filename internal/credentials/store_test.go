@@ -69,6 +69,22 @@ func TestLink(t *testing.T) {
 	}
 }
 
+// TestNoLockAtTarget: a token is refreshed even if no lock can be created beside the target of a link, such as on a read-only disk.
+func TestNoLockAtTarget(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	target := filepath.Join(t.TempDir(), strings.Repeat("k", 252)) // the name of a lock would be too long
+	if err := errors.Join(s.Put(t.Context(), "provider/a", token("old", 1)), os.Rename(s.Path(), target), os.Symlink(target, s.Path())); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Refresh(t.Context(), "provider/a", "", func(context.Context, *credentials.Credential) (*credentials.Credential, error) {
+		return token("new", 0), nil
+	})
+	if err != nil || c.Access != "new" {
+		t.Errorf("Refresh() = %+v, %v, want the new token", c, err)
+	}
+}
+
 func TestStore(t *testing.T) {
 	t.Parallel()
 	s := open(t)
