@@ -13,7 +13,7 @@ import (
 // Tree is a state of a project's files.
 type Tree struct {
 	Hash    string // git's name of the state, as a tree of all files that are kept
-	LeftOut []Path // files that are too large, too many or not readable, and directories that are not readable
+	LeftOut []Path // files that are too large, too many, not readable, or replaced by a pipe, socket or device; directories that are not readable
 
 	root *node
 }
