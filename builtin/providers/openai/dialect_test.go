@@ -364,15 +364,17 @@ func TestForced(t *testing.T) {
 func TestOpenAIModelsBehindGateways(t *testing.T) {
 	t.Parallel()
 	for protocol, open := range map[string]wiretest.Open{openai.ProtocolChat: chat.Open, openai.ProtocolResponses: responses.Open} {
-		for model, refuses := range map[string]bool{"gpt-5": true, "openai/gpt-6.1-sol": true, "gpt-oss-120b": false} {
+		for model, c := range map[string]struct{ refuses, encrypts bool }{
+			"gpt-5": {true, true}, "openai/gpt-6.1-sol": {true, true}, "gpt-5.3-chat-latest": {true, false}, "gpt-oss-120b": {false, false},
+		} {
 			req := hello()
 			req.Model.ID, req.Params.Temperature = model, new(0.5)
 			_, body := wiretest.Sent(t, open, wiretest.Info(), req)
-			if strings.Contains(body, "temperature") == refuses {
-				t.Errorf("%s, %s refuses a temperature: %v; body %s", protocol, model, refuses, body)
+			if strings.Contains(body, "temperature") == c.refuses {
+				t.Errorf("%s, %s refuses a temperature: %v; body %s", protocol, model, c.refuses, body)
 			}
-			if protocol == openai.ProtocolResponses && strings.Contains(body, "reasoning.encrypted_content") != refuses {
-				t.Errorf("%s requests encrypted reasoning, want %v: %s", model, refuses, body)
+			if protocol == openai.ProtocolResponses && strings.Contains(body, "reasoning.encrypted_content") != c.encrypts {
+				t.Errorf("%s encrypts its reasoning: %v; body %s", model, c.encrypts, body)
 			}
 		}
 	}

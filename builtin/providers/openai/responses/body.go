@@ -74,7 +74,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	}
 	c.SetParams(&b, req, "max_output_tokens")
 	b.Set("store", false)
-	if req.Model.Reasoning || api.Reasons(&req.Model) {
+	if req.Model.Reasoning || api.Reasons(&req.Model) && !strings.Contains(wire.APIName(&req.Model), "-chat") { // those for chats refuse it
 		b.Set("include", []string{"reasoning.encrypted_content"})
 	}
 	b.Set("stream", true)
