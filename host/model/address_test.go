@@ -189,12 +189,12 @@ func TestAddressOfALocalServer(t *testing.T) {
 	}
 }
 
-// TestPlan: a sign-in decides which of the catalog's models there are, their prices and limits; the configuration overrides it.
+// TestPlan: a sign-in decides which of the catalog's models exist, their prices and limits; the configuration overrides it.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	models := model.New(model.Options{
 		Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Models: map[string]sdk.ModelConfig{
-			"mine": {}, "priced": {Cost: &sdk.ModelCost{Input: 7}},
+			"mine": {}, "priced": {Cost: &sdk.ModelCost{Input: 7}}, "limited": {Limit: &sdk.ModelLimit{Context: 9}},
 		}}}},
 		Engine: &hooks.Engine{}, Environ: []string{}, Protocols: map[string]sdk.Protocol{},
 		Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", Models: map[string]sdk.Model{
@@ -209,13 +209,15 @@ func TestPlan(t *testing.T) {
 		},
 	})
 	list, err := models.List(t.Context(), model.ListOptions{})
-	got := map[string]sdk.Price{}
-	for _, info := range list {
-		if got[info.Model.ID] = info.Model.Cost.Input; info.Model.Limit.Context != 5 {
-			t.Errorf("limit %+v of %s, want the plan's", info.Model.Limit, info.Model.ID)
-		}
+	type facts struct {
+		price   sdk.Price
+		context int64
 	}
-	if want := map[string]sdk.Price{"a": 0, "priced": 7, "mine": 0}; !maps.Equal(got, want) || err != nil {
+	got := map[string]facts{}
+	for _, info := range list {
+		got[info.Model.ID] = facts{info.Model.Cost.Input, info.Model.Limit.Context}
+	}
+	if want := map[string]facts{"a": {0, 5}, "priced": {7, 5}, "mine": {0, 5}, "limited": {0, 9}}; !maps.Equal(got, want) || err != nil {
 		t.Errorf("List() = %v, %v, want %v", got, err, want)
 	}
 }

@@ -63,12 +63,12 @@ func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[s
 			model.NPM, model.Protocol = "", ""
 		}
 		own, configured := c.Models[id]
-		model = m.ruled(info, configureServer(model, own))
+		model.APIID = cmp.Or(own.ID, model.APIID)
 		if info.Plan != nil && !info.Plan(&model) && !configured {
 			delete(out, id)
 			continue
 		}
-		out[id] = configureModel(model, own)
+		out[id] = configureModel(m.ruled(info, configureServer(model, own)), own)
 	}
 	return out
 }
@@ -136,9 +136,6 @@ func (m *Models) listed(provider, id string) bool {
 
 // configureServer applies what decides the dialect of a model's server, and with it the rules.
 func configureServer(m sdk.Model, c sdk.ModelConfig) sdk.Model {
-	if c.ID != "" {
-		m.APIID = c.ID
-	}
 	m.Family, m.ReleaseDate = cmp.Or(c.Family, m.Family), cmp.Or(c.ReleaseDate, m.ReleaseDate)
 	setIf(&m.Reasoning, c.Reasoning)
 	setIf(&m.Limit, c.Limit)
