@@ -124,14 +124,15 @@ func (c *chatgpt) apply(info *sdk.ProviderInfo, _ *sdk.Token) {
 
 var gpt = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
 
-// chatgptPlan sets the price and the limits of a model for users of ChatGPT. They have those from GPT 5.4 on, except pro; see opencode's
-// packages/opencode/src/plugin/openai.
+// chatgptPlan sets the price and the limits of a model for users of ChatGPT. They have GPT 5.3 Codex Spark, and all from GPT 5.4 on
+// except pro and nano. Their server has lower limits than OpenAI's. See opencode's packages/core/src/plugin/provider/openai.ts.
 func chatgptPlan(m *sdk.Model) bool {
 	m.Cost = sdk.ModelCost{}
-	if strings.Contains(m.APIID, "gpt-5.5") {
+	if m.Limit.Context > 400_000 {
 		m.Limit = sdk.ModelLimit{Context: 400_000, Input: 272_000, Output: 128_000}
 	}
-	return wire.Version(m.APIID, gpt()) >= 504 && !strings.Contains(m.APIID, "-pro")
+	excluded := strings.Contains(m.APIID, "-pro") || strings.Contains(m.APIID, "-nano")
+	return wire.Version(m.APIID, gpt()) >= 504 && !excluded || m.APIID == "gpt-5.3-codex-spark"
 }
 
 func (*chatgpt) headers(_ context.Context, t *sdk.Token) (map[string]string, error) {

@@ -350,11 +350,17 @@ func testChatGPT(t *testing.T, device bool) {
 	if c.apply(info, token); info.BaseURL != "https://api.example" {
 		t.Errorf("provider %+v", info)
 	}
-	for id, want := range map[string]bool{"gpt-5.4": true, "gpt-5.5": true, "gpt-6-luna": true, "gpt-5.4-pro": false, "gpt-5.3-codex": false, "gpt-4o": false, "o3": false} {
-		m := &sdk.Model{APIID: id, Cost: sdk.ModelCost{Input: 1}}
-		if got := info.Plan(m); got != want || m.Cost.Input != 0 || (m.Limit.Context == 400_000) != (id == "gpt-5.5") {
+	for id, want := range map[string]bool{
+		"gpt-5.4": true, "gpt-5.5": true, "gpt-6-luna": true, "gpt-5.3-codex-spark": true,
+		"gpt-5.4-pro": false, "gpt-5.4-nano": false, "gpt-5.3-codex": false, "gpt-4o": false, "o3": false,
+	} {
+		m := &sdk.Model{APIID: id, Cost: sdk.ModelCost{Input: 1}, Limit: sdk.ModelLimit{Context: 1_050_000, Input: 922_000}}
+		if got := info.Plan(m); got != want || m.Cost.Input != 0 || m.Limit.Context != 400_000 || m.Limit.Input != 272_000 {
 			t.Errorf("Plan(%s) = %v, %+v, want %v", id, got, m, want)
 		}
+	}
+	if small := (&sdk.Model{Limit: sdk.ModelLimit{Context: 128_000}}); info.Plan(small) || small.Limit.Context != 128_000 {
+		t.Errorf("limit %+v, want the model's own", small.Limit)
 	}
 	second, err := c.refresh(t.Context(), sdk.Object{}, token)
 	if err != nil || second.Access != "at2" || second.Refresh != "rt2" || second.Metadata[charged] != "acc" {
