@@ -164,3 +164,16 @@ func TestStoredKeyStaysHome(t *testing.T) {
 		t.Errorf("the project's address got the key %q", s.last())
 	}
 }
+
+// A proxy that requires a password keeps every request from the provider, so doctor does not report that the provider answers.
+func TestDoctorBehindProxy(t *testing.T) {
+	t.Parallel()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
+	t.Cleanup(proxy.Close)
+	s := keyServer{Server: &httptest.Server{URL: "https://mine.invalid/v1"}}
+	p := newProcess(t, "")
+	p.env = append(p.env, s.config(""), "MINE_KEY=good", "HTTPS_PROXY="+proxy.URL)
+	if out, _ := p.output(t, 6, "doctor"); !strings.Contains(out, "BAD   network") || !strings.Contains(out, proxy.URL) {
+		t.Errorf("doctor: %s, want the proxy as a problem of the network", out)
+	}
+}

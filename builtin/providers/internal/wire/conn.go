@@ -102,8 +102,8 @@ func checkHeaders(info sdk.ProviderInfo) error {
 	return nil
 }
 
-// errProxyLogin is the error of a proxy that refuses a request without a user and a password, or with others.
-var errProxyLogin = errors.New("the proxy requires another user and password in its address")
+// errProxyLogin is the error of a proxy that refuses the user and password in its address, or their absence.
+var errProxyLogin = errors.New("the proxy requires a valid user name and password in its address")
 
 // maxRedirects is the limit of net/http.
 const maxRedirects = 10

@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// A proxy that wants a password is an error with its status, which no retry repairs.
+// The error of a proxy that requires a password has its status, so that the request is not repeated.
 func TestProxyPassword(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) }))
@@ -39,7 +39,7 @@ func TestProxyPassword(t *testing.T) {
 	}
 }
 
-// TestCertificateBehindProxy: proxies that inspect TLS have certificates of their own, so the error names both.
+// TestCertificateBehindProxy: proxies that inspect TLS send their own certificates, so the error names both.
 func TestCertificateBehindProxy(t *testing.T) {
 	t.Parallel()
 	cert := &tls.CertificateVerificationError{Err: errors.New("unknown authority")}

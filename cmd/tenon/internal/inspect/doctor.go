@@ -309,7 +309,7 @@ func (c *checkup) providers(ctx context.Context, m *cli.Machine, asked map[strin
 
 func (c *checkup) provider(id, address string, models int, err error, needed bool) {
 	var answer *sdk.ProviderError
-	refused := errors.As(err, &answer) && answer.StatusCode != 0
+	refused := errors.As(err, &answer) && answer.StatusCode != 0 && answer.StatusCode != http.StatusProxyAuthRequired // by the provider, not by a proxy
 	switch {
 	case refused && answer.StatusCode == http.StatusUnauthorized && answer.Err != nil: // no credentials to send
 		c.bad("key", cli.Fail(cli.ExitModel, err, "correct the credentials as the error says"))
