@@ -121,7 +121,7 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	}
 	out.Message = cmp.Or(out.Message, "the server gave no reason")
 	if strings.HasPrefix(strings.TrimSpace(out.Body), "<") {
-		out.Message += "; the answer is a web page, perhaps of a proxy or gateway"
+		out.Message += "; the answer is a web page, perhaps from a proxy or gateway"
 	}
 	return out
 }
