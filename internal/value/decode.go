@@ -120,15 +120,13 @@ func (d *decoder) result(ok bool, p *plan) error {
 		}
 		d.err = fmt.Errorf("at %q: %w", d.at, d.err)
 	}
-	return fmt.Errorf("%w: %s: %w", ErrWire, p.name(), d.err)
-}
-
-// name returns the name of the type in errors.
-func (p *plan) name() string {
-	if p.union != nil {
-		return p.union.String()
+	switch name := p.typ.Name(); {
+	case p.union != nil:
+		d.err = fmt.Errorf("%s: %w", p.union, d.err)
+	case name != "" && name[0] < 'a': // exported; other names mean nothing outside their package
+		d.err = fmt.Errorf("%s: %w", name, d.err)
 	}
-	return p.typ.Name()
+	return fmt.Errorf("%w: %w", ErrWire, d.err)
 }
 
 func (d *decoder) fail(err error) bool {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,9 +43,6 @@ var (
 // Unmarshal decodes a part of an answer. The error quotes it.
 func Unmarshal(data []byte, into any) error {
 	if err := value.Decode(data, into); err != nil {
-		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			err = syntax // without the names of Go types
-		}
 		return fmt.Errorf("%w: %q: %w", ErrMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	return nil
