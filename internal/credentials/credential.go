@@ -42,8 +42,6 @@ type Credential struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Keyring is set if the secrets are in the system's keyring, not in the file.
 	Keyring bool `json:"keyring,omitempty"`
-	// Changed is the last change of the file, for a key in the keyring: a new one leaves no other trace in the file. It is not stored.
-	Changed time.Time `json:"-"`
 	// Source is the place of the credential, for messages. It is not stored.
 	Source string `json:"-"`
 }

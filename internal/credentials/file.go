@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"time"
 )
 
 // ErrFile is wrapped by errors about the content or the permissions of a file of credentials.
@@ -27,7 +26,6 @@ type content struct {
 	Version     int                        `json:"version"`
 	Credentials map[string]json.RawMessage `json:"credentials"`
 
-	changed   time.Time
 	leftovers map[string]bool // credentials whose entries in the keyring are removed after the file is written
 }
 
@@ -55,7 +53,7 @@ func readFile(path string) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Version, c.changed = 0, info.ModTime()
+	c.Version = 0
 	switch err := json.Unmarshal(data, c); {
 	case len(bytes.TrimSpace(data)) == 0:
 		return bad("%s: empty; remove it and sign in again", path)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -14,6 +15,9 @@ var ErrKeyring = errors.New("the system's keyring")
 
 // keyringService is the name of tenon's entries in the keyring.
 const keyringService = "tenon"
+
+// metadataStored is the metadata with the time at which a key was put into the keyring.
+const metadataStored = "stored"
 
 // ring is a keyring, which encrypts secrets with the user's login: Keychain, Credential Manager, or a Secret Service such as GNOME Keyring.
 type ring interface {
@@ -64,6 +68,11 @@ func (s *Store) keep(name string, c *Credential) (*Credential, error) {
 		client := *c.Client
 		k.Client, client.Secret = client.Secret, ""
 		rest.Client = &client
+	}
+	if c.Type == TypeKey { // a new key leaves no other trace in the file
+		rest.Metadata = map[string]string{}
+		maps.Copy(rest.Metadata, c.Metadata)
+		rest.Metadata[metadataStored] = s.now().Format(time.RFC3339Nano)
 	}
 	secret, err := json.Marshal(k)
 	if err == nil {

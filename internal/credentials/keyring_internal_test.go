@@ -94,6 +94,12 @@ func TestKeyring(t *testing.T) {
 		t.Errorf("Put() into a locked keyring = %v; file %s", err, file(t, s))
 	}
 	r.locked = nil
+	key := Credential{Type: TypeKey, Key: "secret7", Keyring: true, Metadata: map[string]string{MetadataResource: "r"}}
+	err = s.Put(ctx, "provider/a", &key)
+	before := file(t, s)
+	if err = errors.Join(err, s.Put(ctx, "provider/a", &key)); err != nil || !strings.Contains(before, MetadataResource) || before == file(t, s) {
+		t.Errorf("Put() of another key = %v; file %s, want a trace of it", err, before)
+	}
 	if err := s.Put(ctx, "provider/a", &Credential{Type: TypeKey, Key: "plain"}); err != nil || len(r.entries) != 0 {
 		t.Errorf("Put() over it = %v, %d entries left in the keyring", err, len(r.entries))
 	}

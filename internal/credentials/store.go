@@ -122,9 +122,6 @@ func (s *Store) credential(c *content, name string) (*Credential, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %s: %w", ErrFile, s.path, name, err)
 	}
-	if found.Keyring && found.Type == TypeKey {
-		found.Changed = c.changed
-	}
 	return found, nil
 }
 

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/model"
@@ -172,10 +171,11 @@ func TestCredentialsChanged(t *testing.T) {
 	stored := func(c *credentials.Credential) func() error {
 		return func() error { return w.Credentials().Put(t.Context(), credentials.ForProvider("p"), c) }
 	}
-	inKeyring := func(changed int64) func() error { // a new key leaves the same text
+	inKeyring := func(stored, access string) func() error {
 		return func() error {
-			const text = `{"version": 1, "credentials": {"provider/k": {"type": "api", "keyring": true}}}`
-			return errors.Join(os.WriteFile(w.Credentials().Path(), []byte(text), 0o600), os.Chtimes(w.Credentials().Path(), time.Time{}, time.Unix(changed, 0)))
+			text := fmt.Sprintf(`{"version": 1, "credentials": {"provider/k": {"type": "api", "keyring": true, "metadata": {"stored": %q}},
+				"provider/t": {"type": "oauth", "method": "m", "access": %q}}}`, stored, access)
+			return os.WriteFile(w.Credentials().Path(), []byte(text), 0o600)
 		}
 	}
 	opencode := filepath.Join(w.Project.Home, ".local", "share", "opencode", "auth.json")
@@ -190,9 +190,9 @@ func TestCredentialsChanged(t *testing.T) {
 		{"a key instead", stored(&credentials.Credential{Type: credentials.TypeKey, Key: "k"}), true},
 		{"another key", stored(&credentials.Credential{Type: credentials.TypeKey, Key: "k2"}), true},
 		{"removed", func() error { return w.Credentials().Delete(t.Context(), credentials.ForProvider("p")) }, true},
-		{"a key in the keyring", inKeyring(1), true},
-		{"nothing in the keyring", func() error { return nil }, false},
-		{"another key in the keyring", inKeyring(2), true},
+		{"a key in the keyring", inKeyring("1", "a"), true},
+		{"a refreshed token next to it", inKeyring("1", "b"), false},
+		{"another key in the keyring", inKeyring("2", "b"), true},
 		{"opencode's", func() error {
 			return errors.Join(os.MkdirAll(filepath.Dir(opencode), 0o700), os.WriteFile(opencode, []byte(`{"o": {"type": "oauth", "access": "a", "refresh": "r", "expires": 99999999999999}}`), 0o600))
 		}, true},
