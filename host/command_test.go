@@ -410,7 +410,7 @@ func TestCommandSubagentNamedByUser(t *testing.T) {
 	}
 }
 
-// A hidden agent writes texts for tenon: it is not the one of sessions that name none.
+// A hidden agent writes texts for tenon: sessions that name no agent do not get it.
 func TestHiddenDefaultAgent(t *testing.T) {
 	t.Parallel()
 	k := start(t, func(o *host.Options) {

@@ -196,7 +196,7 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 	}
 	if in.Agent == "" && name == t.gen.Config.DefaultAgent {
 		if err == nil && agent.Hidden {
-			err = fmt.Errorf("agent %q: %w; it is hidden from users", name, ErrNotFound)
+			err = fmt.Errorf("agent %q: %w among the visible agents; it is hidden", name, ErrNotFound)
 		}
 		if err != nil {
 			return fmt.Errorf("default_agent in the configuration: %w", err)
