@@ -45,8 +45,8 @@ type ProviderInfo struct {
 	Authorize func(ctx context.Context, refused map[string]string) (map[string]string, error) `json:"-"`
 	// Serves is AuthMethod.Serves of the sign-in that Authorize uses. It is never encoded.
 	Serves func(info *ProviderInfo, address string) bool `json:"-"`
-	// Plan sets the price and the limits of a model with the sign-in, and reports whether the account has the model. Nil: all as described. It is never
-	// encoded.
+	// Plan sets the price and the limits of a model for the account that is signed in, and reports whether the account has the model. If nil, the account
+	// has all models as described. It is never encoded.
 	Plan func(m *Model) bool `json:"-"`
 	// SignedInBy is the AuthMethod.Owner of the plugin whose sign-in Authorize uses; empty if the plugin is compiled in. It is never encoded.
 	SignedInBy string `json:"-"`
