@@ -35,7 +35,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // Transport returns a transport that answers every request with the bytes. seen, if not nil, receives the requests.
 func Transport(status int, body []byte, seen func(*http.Request)) *http.Transport {
-	t := &http.Transport{}
+	t := &http.Transport{Protocols: &http.Protocols{}} // without HTTP/2, whose registration for https would fail
 	t.RegisterProtocol("http", transport{status, body, seen})
 	t.RegisterProtocol("https", transport{status, body, seen})
 	return t
