@@ -17,7 +17,7 @@ type place struct {
 	folders   []string
 	importing string
 
-	// The exceptions: commands, the folder home with those below it, folders that import the helper, and other folders for a reason.
+	// The exceptions: commands, the folder home with those below it, files that import the helper, and other folders for a reason.
 	mains   bool
 	home    string
 	helper  string
@@ -30,7 +30,7 @@ func Places(m *Module) []Violation {
 	for _, p := range places() {
 		needed := map[string]bool{}
 		for _, f := range m.Files {
-			if !p.checks(f) || p.helper != "" && m.imports(f.Dir, m.Path+"/"+p.helper) {
+			if !p.checks(f) || p.helper != "" && f.localName(m.Path+"/"+p.helper) != "" {
 				continue
 			}
 			for _, sel := range p.uses(f) {
@@ -79,11 +79,6 @@ func (p *place) uses(f *File) (out []*ast.SelectorExpr) {
 		return true
 	})
 	return out
-}
-
-// imports reports whether a file of the folder imports the package.
-func (m *Module) imports(folder, pkg string) bool {
-	return slices.ContainsFunc(m.Files, func(f *File) bool { return f.Dir == folder && !f.Test && f.localName(pkg) != "" })
 }
 
 func (m *Module) has(folder string) bool {

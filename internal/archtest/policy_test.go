@@ -159,6 +159,9 @@ func places() []place {
 		home: "internal/child", helper: "internal/child", pkg: "os/exec", names: []string{"Command", "CommandContext"},
 		remedy: "start processes with internal/child",
 		reasons: map[string]string{
+			"builtin/commandhooks":          "chooses the shell of a command",
+			"builtin/internal/gitkeep":      "runs git, in an environment from internal/child",
+			"builtin/tools/shell":           "has its own groups of processes",
 			"cmd/tenon/internal/inspect":    "runs the user's editor, and git --version",
 			"cmd/tenon/internal/tui":        "runs the user's editor and clipboard programs",
 			"host/snapshot":                 "runs git without the project's settings",
