@@ -46,8 +46,8 @@ func TestGuardedFiles(t *testing.T) {
 		"another file":               {"src/a", false, everything, "edited"},
 		"a hook of git":              {".git/hooks/pre-commit", false, everything, `{"permission": {"edit": {".git/hooks/pre-commit": "allow"}}}`},
 		"implied by a command":       {".envrc", true, everything, `{"permission": {"edit": {".envrc": "allow"}}}`},
-		"without a rule":             {"AGENTS.md", false, nil, "controls agents"},
-		"by a command, without rule": {"AGENTS.md", true, nil, "controls agents"},
+		"without a rule":             {"AGENTS.md", false, nil, "control agents"},
+		"by a command, without rule": {"AGENTS.md", true, nil, "control agents"},
 		"named":                      {".git/hooks/pre-commit", false, append(everything[:1:1], sdk.PermissionRule{Permission: "edit", Pattern: ".git/hooks/*", Action: sdk.ActionAllow}), "edited"},
 	} {
 		t.Run(name, func(t *testing.T) {

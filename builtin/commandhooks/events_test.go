@@ -326,9 +326,9 @@ func TestUserPromptSubmit(t *testing.T) {
 		"nothing":     {"true", []string{"one", "two"}},
 		"plain text":  {"echo; echo the branch is main; echo", []string{"one", "two", "+the branch is main"}},
 		"context":     {answer(`{"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "c"}}`), []string{"one", "two", "+c"}},
-		"block":       {answer(`{"decision": "block", "reason": "secret"}`), []string{"+A hook withheld the user's prompt from you. Only tell the user that, with this reason: secret"}},
-		"exit code 2": {"echo secret >&2; exit 2", []string{"+A hook withheld the user's prompt from you. Only tell the user that, with this reason: secret"}},
-		"halt":        {answer(`{"continue": false, "stopReason": "enough"}`), []string{"+A hook withheld the user's prompt from you. Only tell the user that, with this reason: enough"}},
+		"block":       {answer(`{"decision": "block", "reason": "secret"}`), []string{"+A hook withheld the user's prompt from you. Tell the user so, with this reason, and do nothing else: secret"}},
+		"exit code 2": {"echo secret >&2; exit 2", []string{"+A hook withheld the user's prompt from you. Tell the user so, with this reason, and do nothing else: secret"}},
+		"halt":        {answer(`{"continue": false, "stopReason": "enough"}`), []string{"+A hook withheld the user's prompt from you. Tell the user so, with this reason, and do nothing else: enough"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -70,7 +70,7 @@ func (e *entry) prompt(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.Cha
 		return err
 	}
 	if r.verdict >= block {
-		v.Parts = sdk.Parts{e.plugin.note(in, "A hook withheld the user's prompt from you. Only tell the user that, with this reason: "+r.because(e))}
+		v.Parts = sdk.Parts{e.plugin.note(in, "A hook withheld the user's prompt from you. Tell the user so, with this reason, and do nothing else: "+r.because(e))}
 		return nil
 	}
 	if r.context != "" {

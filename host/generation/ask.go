@@ -81,7 +81,7 @@ func (l *Plugin) Notify(message string) {
 // not make.
 var (
 	ErrNoAnswer = errors.New("no answer")
-	errHangs    = errors.New("an earlier call still runs")
+	errHangs    = errors.New("an earlier call is still running")
 )
 
 // WithDeadline is hooks.WithDeadline with an error for users.

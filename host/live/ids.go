@@ -14,7 +14,7 @@ import (
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // IDs makes identifiers in opencode's format: prefix, underscore, 12 hex digits of time and counter, 14 random base-62 digits. Identifiers of
-// one IDs sort in the order of their creation (sessions: in reverse order), even if the clock steps back. The zero value is ready
+// one IDs value sort in the order of their creation (sessions: in reverse order), even if the clock steps back. The zero value is ready
 // to use. It may be used concurrently.
 type IDs struct {
 	mu   sync.Mutex

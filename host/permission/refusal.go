@@ -94,7 +94,7 @@ func quoted(text string) string { return string(jsontext.Quote(text)) }
 func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 	if d.Guarded != "" {
 		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-			"permission %q for %q needs your approval, because programs execute %s or it controls agents, and no user can answer; allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
+			"permission %q for %q needs your approval, because %s can run programs or control agents, and no user can answer; allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
 			r.Permission, several(r.Patterns), d.Guarded, quoted(guardedPattern(r, d)))}
 	}
 	remedy := ""

@@ -129,7 +129,7 @@ func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
 	case resultError:
 		return nil, errors.New(clean(c.output))
 	default:
-		return nil, fmt.Errorf("%w: %s returned %d, an unknown number", ErrAnswer, exportCall, result)
+		return nil, fmt.Errorf("%w: %s returned %d; want %d, %d or %d", ErrAnswer, exportCall, result, resultOK, resultError, resultUnchanged)
 	}
 }
 

@@ -141,7 +141,7 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 	}
 	b.WriteString(t.Text(0))
 	if d.Guarded != "" {
-		fmt.Fprintf(b, "  always asks: %s is run by programs or controls agents; only a rule that names it allows it\n", d.Guarded)
+		fmt.Fprintf(b, "  always asks: %s can run programs or control agents; only a rule that names it allows it\n", d.Guarded)
 	}
 }
 

@@ -39,7 +39,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	}
 	note("requested by the plugin %s", of("plugin"))
 	note("requested by %s, not by the model", of("template"))
-	note("always asks: programs execute %s, or it controls agents", of("guarded"))
+	note("always asks: %s can run programs or control agents", of("guarded"))
 	note("%s", of("sandbox"))
 	note("shown in full, because it contains %s", r.Verbatim)
 	var args map[string]json.RawMessage
