@@ -113,7 +113,7 @@ func (h *pluginHook) timeoutError(start time.Time, err error) error {
 		if r, ok := h.Remote.(RemoteReadier); ok {
 			err = r.Ready()
 		}
-		if err != nil && !h.plugin.blameStart(start) {
+		if err != nil && !errors.Is(err, ErrNotCalled) && !h.plugin.blameStart(start) {
 			err = fmt.Errorf("%w: %w", ErrNotCalled, err)
 		}
 	}

@@ -57,9 +57,9 @@ func (h *pluginHook) countFailure(err error) string {
 
 // blameStart reports whether a call that ran out of time while the plugin was still starting is a failure. Calls that wait for a start together
 // are one: on a busy machine, three of them would quarantine a plugin that starts late. began is when the call began.
-func (m *pluginState) blameStart(began time.Time) bool {
-	now, last := time.Now(), m.blamed.Load()
-	return (last == nil || !began.Before(*last)) && m.blamed.CompareAndSwap(last, &now)
+func (p *pluginState) blameStart(began time.Time) bool {
+	now, last := time.Now(), p.blamed.Load()
+	return (last == nil || !began.Before(*last)) && p.blamed.CompareAndSwap(last, &now)
 }
 
 // Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left
