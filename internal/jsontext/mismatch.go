@@ -11,6 +11,7 @@ import (
 // kinds names JSON values by the kinds of Go's types.
 var kinds = map[reflect.Kind]string{
 	reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "a list", reflect.Struct: "an object", reflect.Map: "an object",
+	reflect.Float64: "a number",
 }
 
 // Mismatch returns an error that wraps a *json.UnmarshalTypeError in the words of JSON: authors in other languages do not know Go's types. It
@@ -24,5 +25,5 @@ func Mismatch(err error) error {
 	if wrong.Field != "" {
 		at = wrong.Field + ": "
 	}
-	return fmt.Errorf("%swant %s, have %s", at, cmp.Or(kinds[wrong.Type.Kind()], "a number"), wrong.Value)
+	return fmt.Errorf("%swant %s, have %s", at, cmp.Or(kinds[wrong.Type.Kind()], "a whole number"), wrong.Value)
 }

@@ -98,6 +98,7 @@ func TestApplyRefuses(t *testing.T) {
 		"value and removal":    {sdk.Change{Pointer: "/messages", Value: json.RawMessage(`1`), Remove: true}, "both"},
 		"wrong type":           {change("/messages", `"x"`), "want a list, have string"},
 		"wrong type inside":    {change("/messages/0/parts/0", `{"type":"text","text":5}`), "text: want a string, have number"},
+		"no whole number":      {change("/messages/0/parts/0/time", `{"start":1.5}`), "start: want a whole number, have number 1.5"},
 		"index too large":      {change("/messages/9/info", `{}`), "no element 9"},
 		"gap":                  {change("/messages/5", `{}`), "no element 5"},
 		"removed too far":      {change("/messages/4", ``), "no element 4"},
