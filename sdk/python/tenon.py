@@ -458,8 +458,6 @@ class _Server:
         request = params["request"]
         value = request.get("value")
         try:
-            if value is None:
-                return _verdict(run(request["input"], None, call))
             for pointer in appends:
                 _add_list(value, pointer)
             before = _clone(value)

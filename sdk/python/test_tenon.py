@@ -104,17 +104,18 @@ class Declarations(unittest.TestCase):
                 declare(later)
 
     def test_returned_by_hooks(self):
-        def answer(returned, change):
+        def answer(returned, change=False, **value):
             server = tenon._Server(tenon.Plugin("p"))
             server.hooks = [(lambda input, value, call: (change and value.append(1), returned)[1], [])]
-            return server.do_hook({"hook": 0, "request": {"input": {}, "value": []}}, None)
+            return server.do_hook({"hook": 0, "request": {"input": {}, **value}}, None)
 
-        for returned in ([1], "deny", True, {"temperature": 2}):
-            with self.assertRaisesRegex(TypeError, "returns nothing or a verdict; it returned"):
-                answer(returned, False)
-        self.assertEqual(answer([1], True), {"changes": [{"pointer": "/-", "value": 1}]})
-        self.assertEqual(answer({"verdict": "deny"}, False), {"verdict": "deny"})
-        self.assertIsNone(answer(None, False))
+        for value in ({"value": []}, {}):  # of a transform, and none, as of a gate
+            for returned in ([1], "deny", True, {"temperature": 2}):
+                with self.assertRaisesRegex(TypeError, "returns nothing or a verdict; it returned"):
+                    answer(returned, **value)
+            self.assertEqual(answer({"verdict": "deny"}, **value), {"verdict": "deny"})
+            self.assertIsNone(answer(None, **value))
+        self.assertEqual(answer([1], True, value=[]), {"changes": [{"pointer": "/-", "value": 1}]})
 
     def test_host_error(self):
         for code, message, text in [("failed", "kv.get: too long", "kv.get: too long"), ("denied", "no", "kv.get: not granted: no")]:
