@@ -20,6 +20,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/sdk"
@@ -177,7 +178,7 @@ func (t *pluginTest) approve(ctx context.Context) error {
 func pinAll(ctx context.Context, set *extensions.Set) (err error) {
 	for _, c := range set.Candidates {
 		if err == nil && c.Server != nil {
-			if err = set.Pin(ctx, c); err != nil {
+			if err = set.Pin(ctx, c); err != nil && c.Server.Transport == mcp.TransportStdio {
 				err = cli.Fail(cli.ExitTurn, err, "fix the server that the plugin starts")
 			}
 		}
