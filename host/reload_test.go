@@ -50,6 +50,43 @@ func newCounted() *counted {
 
 func (c *counted) Close(context.Context) error { c.closes.Add(1); return nil }
 
+// slow is a server that ends only after all of its group have been told to.
+type slow struct {
+	*plugin
+	told *sync.WaitGroup
+}
+
+func (s *slow) Close(ctx context.Context) error {
+	s.told.Done()
+	all := make(chan struct{})
+	go func() {
+		s.told.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestServersCloseTogether: the time that servers take to end does not add up.
+func TestServersCloseTogether(t *testing.T) {
+	t.Parallel()
+	var told sync.WaitGroup
+	var servers []sdk.Plugin
+	for _, name := range []string{"one", "two", "three"} {
+		told.Add(1)
+		servers = append(servers, &slow{&plugin{name: name, carrier: sdk.CarrierMCP}, &told})
+	}
+	k := start(t, nil, append(servers, base(newModel(t)))...)
+	if err := k.Host.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	told.Wait()
+}
+
 // TestReloadBetweenTurns swaps a plugin while a turn and its subagent run: they keep the old one to their end, the next turn has
 // the new one, and what stays continues as it was.
 func TestReloadBetweenTurns(t *testing.T) {

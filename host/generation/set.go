@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -231,17 +232,23 @@ func (g *Set) Fire(ctx context.Context, p sdk.Point, l *hooks.Ledger, subject st
 	return err
 }
 
-// closeGeneration ends the engine of a generation, then the plugins that no other generation holds, in reverse order. A plugin that hangs is
-// abandoned when ctx ends.
+// closeGeneration ends the engine of a generation, then the plugins that no other generation holds, in reverse order. MCP servers, whose processes
+// may take a while to end, are closed at the same time. A plugin that hangs is abandoned when ctx ends.
 func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
-	var errs []error
+	errs := make([]error, 1+len(g.held))
 	if g.Engine != nil {
-		errs = append(errs, g.Engine.Close(ctx))
+		errs[0] = g.Engine.Close(ctx)
 	}
-	for _, l := range slices.Backward(g.held) {
-		if l.holders.Add(-1) == 0 {
-			errs = append(errs, l.close(ctx))
+	var servers sync.WaitGroup
+	for i, l := range slices.Backward(g.held) {
+		switch {
+		case l.holders.Add(-1) > 0:
+		case l.Manifest.Carrier == sdk.CarrierMCP:
+			servers.Go(func() { errs[1+i] = l.close(ctx) }) // ends with ctx at the latest
+		default:
+			errs[1+i] = l.close(ctx)
 		}
 	}
+	servers.Wait()
 	return errors.Join(errs...)
 }
