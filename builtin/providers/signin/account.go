@@ -71,7 +71,7 @@ func (a *account) device(ctx context.Context, options sdk.Object, user sdk.AuthU
 func show(user sdk.AuthUser, address, code string) error {
 	const maxCode, maxAddress = 100, 2 << 10 // bytes; users read and type them
 	if code == "" || address == "" || len(code) > maxCode || len(address) > maxAddress {
-		return errors.New("the answer of the authorization server has no code, or one that is too long")
+		return errors.New("the answer of the authorization server has no code or no address, or one that is too long")
 	}
 	user.Code(address, code)
 	return nil
