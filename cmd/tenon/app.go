@@ -76,7 +76,7 @@ func rootCommand(a *cli.App) (*cobra.Command, error) {
 		switch {
 		case *showVersion:
 			return inspect.PrintVersion(a)
-		case len(args) == 0 && a.Screen.Answers && a.Screen.Streams && a.Screen.Live:
+		case len(args) == 0 && a.Screen.Answers && a.Screen.Streams:
 			f.Chat = true
 			return tui.Run(cmd.Context(), a, &f, nil)
 		case continues, len(args) == 0 && cmd.Flags().NFlag() > 0, // the prompt is in stdin

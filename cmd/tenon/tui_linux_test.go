@@ -497,9 +497,11 @@ func TestTUIPlainTerminals(t *testing.T) {
 	}
 	p = newProcess(t, s.URL())
 	p.env = append(p.env, "TERM=dumb")
-	dumb := p.onTerminal(t, "tui")
-	dumb.expect("use tenon chat or tenon run")
-	if code := dumb.code(); code != 2 {
-		t.Errorf("exit code %d, want 2", code)
+	for _, args := range [][]string{{"tui"}, nil, {"-c"}} {
+		dumb := p.onTerminal(t, args...)
+		dumb.expect("use tenon chat or tenon run")
+		if code := dumb.code(); code != 2 {
+			t.Errorf("%q: exit code %d, want 2", args, code)
+		}
 	}
 }
