@@ -110,7 +110,7 @@ func (l *Loader) add(out *Loaded, i *Item) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		i.reject(fmt.Errorf("%w: %s; correct the path in %s", ErrMissing, i.Path, orUnknown(i.From)))
+		i.reject(fmt.Errorf("%w: %s, named in %s", ErrMissing, i.Path, orUnknown(i.From)))
 	case err != nil:
 		i.reject(err)
 	case i.Project && !l.inProject(source):
