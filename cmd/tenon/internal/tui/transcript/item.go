@@ -139,7 +139,7 @@ func Fail(t *draw.Theme) string { return t.Fail }
 
 // figures are those of a finished turn. A narrow window omits the last ones.
 func figures(agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) note {
-	words := []string{agent, model, view.Duration(took.Round(10 * time.Millisecond))}
+	words := []string{agent, model, view.Duration(took)}
 	if tokens.Sum() > 0 {
 		words = append(words, fmt.Sprintf("%s in, %s out", view.Count(tokens.Input+tokens.Cache.Read+tokens.Cache.Write), view.Count(tokens.Output+tokens.Reasoning)))
 	}
