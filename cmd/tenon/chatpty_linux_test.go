@@ -267,6 +267,7 @@ func TestChatOnDumbTerminal(t *testing.T) {
 	}
 	x := p.chat(t)
 	x.enter("one\\\n")
+	x.expect("> ")
 	x.say("two", "Line by line.")
 	x.enter("\x03")
 	x.expect("press Ctrl-C again")

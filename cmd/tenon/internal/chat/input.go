@@ -42,6 +42,7 @@ func (c *conversation) next(ctx context.Context) *promptEntry {
 		if e, more := c.lastEntry(); e != nil || !more {
 			return e
 		}
+		c.showPrompt() // for the next line of an unfinished prompt
 		c.keys.Want()
 		select {
 		case p := <-c.keys.Pieces:
