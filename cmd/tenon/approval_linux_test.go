@@ -3,6 +3,7 @@ package main_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -17,13 +18,14 @@ func TestApproveOnTerminal(t *testing.T) {
 			t.Parallel()
 			p := newProcess(t, "")
 			p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
-			hooks := `{"hooks": {"PostToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "touch hook-ran"}]}]}}`
+			hooks := `{"hooks": {"PostToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "touch hook-ran #` + strings.Repeat(" word", 20) + `"}]}]}}`
 			must(t, os.WriteFile(filepath.Join(p.work, "tenon.json"), []byte(hooks), 0o644))
 			must(t, os.WriteFile(filepath.Join(p.work, "a.txt"), []byte("a"), 0o644))
 
 			term := p.onTerminal(t, "run", `read {"filePath": "a.txt"}`)
 			term.expect("command hooks hooks.project")
 			term.expect("PostToolUse *: touch hook-ran")
+			term.expect("word\r\n    word") // wrapped at a space
 			term.expect("approve it? [y/N]")
 			term.enter(c.answer)
 			term.expect("continue with: ")

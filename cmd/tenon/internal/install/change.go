@@ -164,7 +164,7 @@ func (j *job) showRequests(ctx context.Context, staged ...*plugins.Installed) er
 			return err
 		}
 		if c := find(set, s); c != nil {
-			j.Screen.Line(strings.TrimRight(set.Text(c), "\n"))
+			j.Screen.Line(j.Screen.Wrapped(strings.TrimRight(set.Text(c), "\n")))
 		}
 		if err := set.Discard(ctx); err != nil {
 			return err

@@ -179,7 +179,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	if err := s.Describe(ctx, c); err != nil {
 		return nil, cli.Fail(cli.ExitTurn, err, "fix the plugin, or remove it")
 	}
-	a.Screen.Line(strings.TrimRight(s.Text(c), "\n"))
+	a.Screen.Line(a.Screen.Wrapped(strings.TrimRight(s.Text(c), "\n")))
 	if c.Server != nil && c.State == plugins.StateReady {
 		offer, err := s.Compare(ctx, c)
 		if err != nil {
