@@ -22,7 +22,7 @@ import (
 var templates embed.FS
 
 // ErrExists is returned if the directory for the plugin is not empty.
-var ErrExists = errors.New("is not empty")
+var ErrExists = errors.New("already exists and is not empty")
 
 // kind is one carrier in one language.
 type kind struct {
@@ -87,7 +87,7 @@ func Write(dir string, o Options) (written []string, err error) {
 	}
 	k := kinds()[i]
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
+		return nil, fmt.Errorf("directory %s %w", dir, ErrExists)
 	}
 	fill, err := k.fill(o.Name)
 	if err != nil {
