@@ -33,8 +33,8 @@ func (p *Plugin) save(pin *Pin) {
 // maxDeclined is the number of questions about a server that the user can decline in a run; then tenon stops asking.
 const maxDeclined = 3
 
-// askApproval asks the user, once for each definition, to approve the items that a running server offers now. The user sees the differences,
-// and only those are approved. Without a user, or after another answer, the items stay withheld.
+// askApproval asks the user, until there is an answer about a definition, to approve the items that a running server offers now. The user
+// sees the differences, and only those are approved. Without a user, or after another answer, the items stay withheld.
 func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	asker, ok := p.host.(sdk.UserQuestioner)
 	sum := def.Sum()
@@ -63,7 +63,9 @@ func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case errors.Is(err, sdk.ErrHeadless):
 	case errors.Is(err, context.Canceled), err != nil && !errors.As(err, new(*sdk.Refusal)): // the turn ended, or none runs
+		p.unanswered = true
 	case err != nil, len(answers) != 1, !slices.Equal(answers[0], []string{approve}):
 		p.declined++
 	default:

@@ -111,6 +111,27 @@ func TestRepeatedApproval(t *testing.T) {
 	}
 }
 
+// A question that the end of its turn withdrew comes again in the next turn.
+func TestApprovalInLaterTurn(t *testing.T) {
+	t.Parallel()
+	tools := filepath.Join(t.TempDir(), "tools.json")
+	list := strings.ReplaceAll(twoTools, `"two"`, `"change"`)
+	write(t, tools, list)
+	h := newTestHost(t)
+	var asked atomic.Int32
+	h.ask = func(string, []sdk.Question) ([][]string, error) {
+		if asked.Add(1) == 1 {
+			return nil, errors.Join(context.Canceled, &sdk.Refusal{})
+		}
+		return [][]string{{"Approve"}}, nil
+	}
+	p := begin(t, h, fake(t, "plain", "TOOLS="+tools), mcp.Options{Dir: t.TempDir()})
+	write(t, tools, strings.Replace(list, "first", "better", 1))
+	mustRun(t, p, "fake_change", "{}")
+	eventually(t, "the question", func() bool { return asked.Load() > 0 && len(p.Status().Withheld) == 1 })
+	eventually(t, "the changed tool", func() bool { return len(p.Tools()) > 0 && len(p.Status().Withheld) == 0 })
+}
+
 // The user is not asked about a definition that a lock forbids.
 func TestNoApprovalAgainstLock(t *testing.T) {
 	t.Parallel()

@@ -73,7 +73,8 @@ type Plugin struct {
 	named   map[Withheld]bool // those that were logged
 	offer   *offer
 
-	declined int // number of questions about a definition that the user declined
+	declined   int  // number of questions about a definition that the user declined
+	unanswered bool // the turn ended before the user answered
 }
 
 var (
@@ -262,12 +263,17 @@ func (p *Plugin) Close(ctx context.Context) error {
 // Hooks returns the server's interceptors, the tools configured as hooks, and the hook that adds the server's instructions.
 func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 
-// Tools returns the tools known now.
+// Tools returns the tools known now. A turn that requests them asks again what the user could not answer in an earlier one.
 func (p *Plugin) Tools() []sdk.Tool {
 	p.used.Store(true)
 	p.update(nil)
-	o, _ := p.approved()
-	return o.tools
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unanswered {
+		p.unanswered, p.asked = false, ""
+		p.listsChanged()
+	}
+	return p.offer.tools
 }
 
 // approved returns the current offer, and the approval; nil if nothing is approved.
