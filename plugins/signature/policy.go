@@ -253,6 +253,12 @@ func patterns(texts []string) ([]pattern, error) {
 				other = "oci://docker.io/library/" + rest // an owner, or an official repository
 			}
 		}
+		for _, as := range []string{form, form + "/*"} { // a reference is longer than a host or an owner
+			if r, err := source.Parse(as, "/", "/"); err == nil && r.Kind == source.Git && r.Version+r.Commit == "" {
+				other = strings.TrimSuffix(r.Location(), "/*")
+				break
+			}
+		}
 		flags := "(?i)" // hosts, packages, GitHub and Windows do not distinguish letters
 		if filepath.IsAbs(text) {
 			other = realPath(form)

@@ -62,6 +62,11 @@ func TestAllows(t *testing.T) {
 			[]string{"oci://docker.io/single", "oci://docker.io/library/single", "oci://docker.io/single/x", "oci://registry-1.docker.io/single", "https://x.org//a//b/c.zip",
 				"oci://ghcr.io:443/evil/x", "oci://GHCR.io/evil/x:v1", "oci://ghcr.io./evil/x", "oci://docker.io/evil/x", "oci://registry-1.docker.io/evil/x", "oci://index.docker.io:443/evil/x", "oci://ghcr.io:443/bad"},
 		},
+		"repositories as references": {
+			sdk.PluginPolicy{Deny: []string{"git+ssh://git@a.example", "git+ssh://git@b.example/x", "git+https://c.example/x.git", "git+https://github.com/o", "git+https://github.com/p/*", "github:q/r.git", "github:q/s@v1"}},
+			[]string{"git+ssh://git@b.example/y", "git+ssh://git@aa.example/x", "git+https://c.example/y", "github:oo/x", "github:q/t", "github:q/s"},
+			[]string{"git+ssh://git@a.example/x", "git+ssh://other@a.example/x", "git+ssh://git@b.example/x.git", "git+https://c.example/x", "github:o/x", "git+ssh://git@github.com/p/x", "github:q/r"},
+		},
 		"denied and allowed": {sdk.PluginPolicy{Allow: []string{"npm:*"}, Deny: []string{"npm:x"}}, []string{"npm:y"}, []string{"npm:x"}},
 	} {
 		p := policy(t, c.policy)
