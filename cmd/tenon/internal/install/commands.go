@@ -199,15 +199,15 @@ func remedied(err error) error {
 		{marketplace.ErrAddress, cli.ExitUsage, "write owner/repo, the URL of a repository or of a marketplace.json, or ./directory"},
 		{marketplace.ErrSource, cli.ExitTurn, "nothing was installed; if its marketplace is wrong, report it to its publisher"},
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
-		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, name it on the command line yourself"},
+		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, name it on the command line yourself, without --project"},
 		{install.ErrOutside, cli.ExitTurn, "use a path inside the project, without links; or omit --project to install the plugin for yourself"},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
 		{source.ErrDependencies, cli.ExitTurn, "its publisher can bundle them into one file, or list them in bundleDependencies"},
-		{source.ErrMismatch, cli.ExitTurn, "do not use it; if its publisher replaced the content on purpose: tenon plugin update"},
+		{source.ErrMismatch, cli.ExitTurn, "do not use it; if its publisher replaced the content on purpose: tenon plugin update, or install it with the new digest if the reference contains one"},
 		{signature.ErrNoVerifier, cli.ExitRefused, "install " + signature.Program + " of the same release next to tenon, or into a directory of PATH"},
 		{signature.ErrDenied, cli.ExitRefused, denied},
-		{signature.ErrSignature, cli.ExitRefused, denied},
+		{signature.ErrSignature, cli.ExitRefused, "nothing was installed; the key is that of --key, of the lock file or of plugin_policy, which tenon config show prints"},
 		{marketplace.ErrNotFound, cli.ExitUsage, "tenon plugin search and tenon plugin marketplace list show the known ones; tenon plugin marketplace add ADDRESS adds a marketplace"},
 		{marketplace.ErrCatalogue, cli.ExitTurn, "check the address: a marketplace has a marketplace.json in .claude-plugin, .agents/plugins, or at its root"},
 		{marketplace.ErrStale, cli.ExitTurn, "run: tenon plugin marketplace update"},
@@ -257,6 +257,7 @@ func (j *job) install(ctx context.Context, refs []string) (err error) {
 	if t.Base, err = j.Directory(); err != nil { // paths on the command line start at the working directory
 		return err
 	}
+	j.installer.Fetcher.Guarded = t.Project // sync refuses such addresses
 	var staged []*plugins.Installed
 	for _, ref := range refs {
 		s, err := j.installer.Stage(ctx, t, ref, nil)
