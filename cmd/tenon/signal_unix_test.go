@@ -5,7 +5,10 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -163,6 +166,30 @@ func TestInterruptDuringStart(t *testing.T) {
 	}
 	if n := len(s.Requests()); n > 0 {
 		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// A sign-in names the server that does not answer, and an interrupt ends it.
+func TestSilentSignIn(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(s.Close)
+	p := newProcess(t, "")
+	p.env = append(p.env, fmt.Sprintf(`TENON_CONFIG_CONTENT={"mcp": {"mute": {"type": "remote", "url": %q}}}`, s.URL))
+	r := &running{Cmd: p.command("mcp", "login", "mute"), errs: newLockedBuilder()}
+	r.Stderr = r.errs
+	must(t, r.Start())
+	r.guard(t)
+	r.errs.await(t, "waiting for mute")
+	_ = r.Process.Signal(syscall.SIGINT)
+	if code := r.code(); code != 130 {
+		t.Errorf("exit code %d, want 130\n%s", code, r.errs)
 	}
 }
 

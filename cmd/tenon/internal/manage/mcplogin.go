@@ -19,7 +19,12 @@ func (g *group) signIn(ctx context.Context, s *extensions.Set, c *extensions.Can
 
 // Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
 func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, visit oauth.Visit) error {
-	err := s.Login(ctx, c, visit)
+	notice := time.AfterFunc(time.Second, func() { a.Say("waiting for %s and the servers that it names for sign-in", c.Name) })
+	err := s.Login(ctx, c, func(ctx context.Context, address string) (string, error) {
+		notice.Stop()
+		return visit(ctx, address)
+	})
+	notice.Stop()
 	switch {
 	case errors.Is(err, extensions.ErrNoSignIn):
 		return cli.UsageError("tenon mcp status shows the servers that you can sign in to", "server %q has no sign-in: it is local, its headers contain a token, or oauth is false", c.Name)
