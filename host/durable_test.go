@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -103,5 +104,25 @@ func storeIsFull(t *testing.T, tool string) {
 		noOpenParts(t, k, id)
 		everyCallHasAResult(t, m.last(sdk.PurposeTurn))
 		k.close()
+	}
+}
+
+// A request after a restart begins with the bytes of those before: model servers keep what they computed for them.
+func TestRequestsAfterRestartBeginAlike(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, call("read", "{ \"b\": \"<é>\",\n\"a\" : [1, 2] }"), say("done"), say("again"))
+	b := base(m)
+	b.tools = []sdk.Tool{echo("read")}
+	dir := t.TempDir()
+	k := startIn(t, dir, nil, b)
+	id, _ := k.prompt("go")
+	before := m.last(sdk.PurposeTurn).Messages
+	k.close()
+	k = startIn(t, dir, nil, b)
+	k.again(id, "go on")
+	if after := m.last(sdk.PurposeTurn).Messages; len(after) <= len(before) {
+		t.Fatalf("%d messages after the restart, want more than %d", len(after), len(before))
+	} else if diff := cmp.Diff(before, after[:len(before)]); diff != "" {
+		t.Errorf("messages before and after the restart:\n%s", diff)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/tools"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -83,12 +84,16 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 }
 
 // find reads the arguments and looks up the tool. Hooks are not called for a call that fails here. The model must see its own call: valid
-// arguments are kept, and the error quotes the beginning of others.
+// arguments are kept, without space as in the store so that requests after a restart begin with the same bytes, and the error quotes the
+// beginning of others.
 func (t *turn) find(c *call) error {
 	c.host = &callHost{turn: t, call: c}
 	err := value.CheckArguments(c.raw)
 	if err == nil {
 		c.args = json.RawMessage(c.raw)
+		if len(c.raw) < longArgs { // a copy of more would cost too much memory
+			c.args = jsontext.Compact(c.args)
+		}
 		t.conv.Locked(func() { c.part.State.Input = c.args })
 	}
 	c.tool = t.tools.Find(c.part.Tool)
