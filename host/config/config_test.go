@@ -334,6 +334,18 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// A server that a nearer file disables needs no variables.
+func TestVariablesOfDisabledServers(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{
+		userFile:    `{"mcp": {"off": {"type": "local", "command": ["a", "{env:NONE}"]}, "off2": {"type": "local", "command": ["a", "{env:NONE}"]}}}`,
+		nearestFile: `{"mcp": {"off": {"enabled": false}}}`,
+	})
+	if w := p.load().Warnings; len(w) != 1 || !strings.HasPrefix(w[0].Key, "mcp.off2.") {
+		t.Errorf("warnings = %v, want one about mcp.off2", w)
+	}
+}
+
 func TestPluginPathsAreRelativeToTheirFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{

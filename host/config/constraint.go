@@ -44,6 +44,9 @@ func (c *checker) Constrain(p place, value any) (kept any, message, remedy strin
 			message = w.Message + "; " + message
 		}
 	}
+	if last := len(c.Report.Problems) - 1; last >= 0 && c.Report.Problems[last].Key == p.Key && c.Report.Problems[last].File == c.src.Name {
+		message = "" // a file that cannot be read explains it
+	}
 	return value, message, remedy
 }
 
@@ -95,13 +98,15 @@ const (
 	mcpRemote = "remote"
 )
 
-// verify checks the merged values: MCP servers may be incomplete.
+// verify checks the merged values: MCP servers may be incomplete. It drops warnings about those that are disabled.
 func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
 		server := cfg.MCP[name]
+		disabled := server.Enabled != nil && !*server.Enabled
+		l.report.Warnings = slices.DeleteFunc(l.report.Warnings, func(w Problem) bool { return disabled && under(w.Key, checked.Join("mcp", name)) })
 		switch bad := func(message, remedy string) { l.bad(checked.Join("mcp", name), origins, message, remedy) }; {
 		case server.Type == "" && len(server.Command) == 0 && server.URL == "":
-			if server.Enabled == nil || *server.Enabled {
+			if !disabled {
 				bad("has neither command nor url", "add one of them")
 			}
 		case server.Type == "" && server.URL != "":
