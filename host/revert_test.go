@@ -201,10 +201,17 @@ func TestSnapshotsOff(t *testing.T) {
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := newWork(t, change)
+			logs := &records{}
+			k := newWork(t, func(o *host.Options) {
+				o.Logger = logs.logger()
+				change(o)
+			})
 			id := k.session()
 			k.turn(id, k.bash, func() { k.write("a.txt", "two") })
 			r := k.revert(host.RevertOptions{SessionID: id})
+			if told := logs.has("cannot be undone"); told != (name != "switched off") {
+				t.Errorf("the reason was logged: %v", told)
+			}
 			if len(r.Files) != 0 || r.Messages != 3 {
 				t.Errorf("Revert() = %+v, want no file and 3 messages", r)
 			}

@@ -74,6 +74,8 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, off := k.Files.open()
+	k.complain(off)
 	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
 	if o.Redo {
 		out.Messages = 0 // none was undone
