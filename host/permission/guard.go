@@ -12,13 +12,13 @@ import (
 const editKey = "edit"
 
 // guardedDirs lists directories, by the end of their paths, whose files are executed, or control an agent, when the user only opens the folder,
-// a shell or a session, or uses git: hooks and configuration of git, tasks and settings of editors, instructions and configuration of agents,
-// the user's own start-up files.
+// a shell or a session, uses git, or asks a tool for its version: hooks and configuration of git, tasks and settings of editors, instructions and
+// configuration of agents, the user's own start-up files, files that name the program that a tool runs in its place.
 var guardedDirs = []string{
 	".git", ".husky", ".githooks", ".hg", ".jj", ".sl",
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
 	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini",
-	".ssh", ".direnv", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
+	".ssh", ".direnv", ".mvn", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
 }
 
 // guardedFiles lists files of the same kinds, by name; the part before a * is a prefix, the part after it a suffix.
@@ -27,6 +27,7 @@ var guardedFiles = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 	".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsessionrc",
 	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md",
+	"rust-toolchain", "rust-toolchain.toml", ".yarnrc", ".yarnrc.yml",
 	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json",
 }
 
