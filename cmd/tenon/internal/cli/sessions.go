@@ -20,6 +20,9 @@ const MaxSessions = 1 << 20
 func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
 	if len(args) == 0 {
 		latest, err := LatestSession(ctx, w, s)
+		if latest == nil {
+			return nil, err
+		}
 		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.SessionDirectory() {
 			w.App.Say("note: no session was started in this directory; using the latest of the project, started in %s", latest.Directory)
 		}
