@@ -68,8 +68,8 @@ func (c *checker) Own(p place, n *checked.Node, t reflect.Type) (value any, ok, 
 }
 
 // Text returns a string with its references replaced, and adds its secrets to those that must not be shown.
-func (c *checker) Text(p place, text string) string {
-	text = c.expand(p, text)
+func (c *checker) Text(p place, text string) (string, bool) {
+	text, ok := c.expand(p, text)
 	list := &c.secrets
 	if c.src.layer == LayerProject {
 		list = &c.written
@@ -82,7 +82,7 @@ func (c *checker) Text(p place, text string) string {
 			c.addSecret(list, s)
 		}
 	}
-	return text
+	return text, ok
 }
 
 // Set notes that the source set the value at p. Elements of lists share the origin of the list.

@@ -44,9 +44,6 @@ func (c *checker) Constrain(p place, value any) (kept any, message, remedy strin
 			message = w.Message + "; " + message
 		}
 	}
-	if last := len(c.Report.Problems) - 1; last >= 0 && c.Report.Problems[last].Key == p.Key && c.Report.Problems[last].File == c.src.Name {
-		message = "" // a file that cannot be read explains it
-	}
 	return value, message, remedy
 }
 

@@ -15,9 +15,11 @@ var reference = lazyregexp.New(`\{(?:env|file):[^}]*\}`)
 // name a large one a thousand times.
 const maxRead = 4 << 20
 
-// expand replaces {env:X} and {file:p} in the decoded string text. Inserted text is not expanded again.
-func (c *checker) expand(p place, text string) string {
-	return reference().ReplaceAllStringFunc(text, func(found string) string {
+// expand replaces {env:X} and {file:p} in the decoded string text. Inserted text is not expanded again. It returns false after it reported a
+// reference.
+func (c *checker) expand(p place, text string) (expanded string, ok bool) {
+	problems := len(c.Report.Problems)
+	expanded = reference().ReplaceAllStringFunc(text, func(found string) string {
 		if c.read > maxRead {
 			return "" // reported
 		}
@@ -47,6 +49,7 @@ func (c *checker) expand(p place, text string) string {
 		}
 		return value
 	})
+	return expanded, len(c.Report.Problems) == problems
 }
 
 // expandEnv returns the value of a variable. A project's file may use a variable with the name of a secret only where the value requires approval

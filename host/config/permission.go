@@ -93,7 +93,11 @@ func (c *checker) action(p place, n *checked.Node) (sdk.Action, bool) {
 	if n.Kind != checked.String {
 		return "", c.Mismatch(p, "an action (allow, ask or deny)", n)
 	}
-	return c.actionNamed(p, c.expand(p, n.Text))
+	text, ok := c.expand(p, n.Text)
+	if !ok {
+		return "", false
+	}
+	return c.actionNamed(p, text)
 }
 
 func (c *checker) actionNamed(p place, name string) (sdk.Action, bool) {

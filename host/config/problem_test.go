@@ -68,6 +68,7 @@ func TestProblems(t *testing.T) {
 		"secret value not shown":   {`{"provider": {"p": {"options": {"headers": "sk-secret"}}}}`, `1:33: provider.p.options.headers: want an object, have a string`},
 		"file reference":           {`{"username": "{file:none.txt}"}`, `1:2: username: file "none.txt" cannot be read: no such file or directory; paths are relative to DIR`},
 		"file reference, model":    {`{"model": "{file:none.txt}"}`, `1:2: model: file "none.txt" cannot be read: no such file or directory; paths are relative to DIR`},
+		"file reference, action":   {`{"permission": {"bash": "{file:none.txt}"}}`, `1:17: permission.bash: file "none.txt" cannot be read: no such file or directory; paths are relative to DIR`},
 		"file reference to device": {`{"username": "{file:/dev/zero}"}`, `1:2: username: file "/dev/zero" is outside the project; a project's file must not read it; put the value into your own configuration`},
 		"missing comma":            {"{\n \"model\": \"a/b\"\n \"username\": \"x\"}", `3:2: not valid JSON: invalid character '"' after object value (expecting ',' or '}')`},
 		"bad literal":              {`{"snapshot": True}`, `1:14: not valid JSON: invalid value`},

@@ -44,8 +44,8 @@ type Rules interface {
 	// Member handles a member of a struct, whether or not the struct has a field of the name. It returns false for members that it leaves
 	// to the fields.
 	Member(p Place, name string, isField bool, n *Node, out map[string]any) bool
-	// Text returns the value of a string, with references replaced.
-	Text(p Place, text string) string
+	// Text returns the value of a string, with references replaced. It returns false after it reported one that cannot be replaced.
+	Text(p Place, text string) (string, bool)
 	// Constrain checks a value of a plain type, or raw JSON, and returns it in the form in which it is stored. An empty message means that it is
 	// valid.
 	Constrain(p Place, value any) (kept any, message, remedy string)
@@ -65,7 +65,7 @@ func (NoRules) Own(Place, *Node, reflect.Type) (value any, ok, own bool) { retur
 func (NoRules) Member(Place, string, bool, *Node, map[string]any) bool { return false }
 
 // Text returns the text.
-func (NoRules) Text(_ Place, text string) string { return text }
+func (NoRules) Text(_ Place, text string) (string, bool) { return text, true }
 
 // Constrain accepts the value.
 func (NoRules) Constrain(_ Place, value any) (kept any, message, remedy string) { return value, "", "" }
@@ -134,7 +134,7 @@ func (c *Checker) Leaf(p Place, n *Node, t reflect.Type) (value any, ok bool) {
 		value, ok = c.number(p, n, t)
 	case kind == reflect.String:
 		if ok = c.Want(p, n, String); ok {
-			value = c.Rules.Text(p, n.Text)
+			value, ok = c.Rules.Text(p, n.Text)
 		}
 	case kind == reflect.Bool:
 		value, ok = n.Text == "true", c.Want(p, n, Bool)
@@ -189,7 +189,7 @@ func (c *Checker) Free(p Place, n *Node) (any, bool) {
 	c.Rules.Set(p)
 	switch n.Kind {
 	case String:
-		return c.Rules.Text(p, n.Text), true
+		return c.Rules.Text(p, n.Text)
 	case Number:
 		return json.Number(n.Text), true
 	case Bool:
