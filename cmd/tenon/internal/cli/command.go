@@ -167,7 +167,7 @@ func UnknownCommand(cmd *cobra.Command, name string) *Failure {
 	if len(near) > 0 {
 		fix = fmt.Sprintf("did you mean %s? %s", strings.Join(near, " or "), fix)
 	}
-	return Fail(ExitUsage, fmt.Errorf("unknown command %q for %s", name, cmd.CommandPath()), fix)
+	return UsageError(fix, "unknown command %q for %s", name, cmd.CommandPath())
 }
 
 // within returns the paths of the commands with this name in the groups of cmd.

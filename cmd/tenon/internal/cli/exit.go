@@ -89,7 +89,7 @@ func Shown(err error) error {
 }
 
 // UsageError returns an error about the command line.
-func UsageError(fix, format string, args ...any) error {
+func UsageError(fix, format string, args ...any) *Failure {
 	return Fail(ExitUsage, fmt.Errorf(format, args...), fix)
 }
 
