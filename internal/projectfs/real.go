@@ -53,11 +53,12 @@ func Overlap(a, b string) bool {
 	return Within(a, b) || Within(b, a)
 }
 
-// Links returns where the links in a directory lead, without those called except. It returns none if the directory cannot be read.
-func Links(dir string, except ...string) (out []string) {
+// PrivateLinks returns where the links in a directory of tenon lead, without those of the user's skills, which programs may read. It returns none if
+// the directory cannot be read.
+func PrivateLinks(dir string) (out []string) {
 	entries, _ := os.ReadDir(dir) // fails for a file and for a missing directory
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink != 0 && !slices.Contains(except, e.Name()) {
+		if e.Type()&os.ModeSymlink != 0 && e.Name() != "skill" && e.Name() != "skills" {
 			out = append(out, Real(filepath.Join(dir, e.Name())))
 		}
 	}

@@ -152,7 +152,7 @@ func (f *finder) own() []string {
 		}
 	}
 	for _, dir := range slices.Clone(out) {
-		out = append(out, projectfs.Links(dir, "skill", "skills")...)
+		out = append(out, projectfs.PrivateLinks(dir)...)
 	}
 	return out
 }

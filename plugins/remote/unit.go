@@ -72,7 +72,7 @@ func Private(dir string, project sdk.Project, files []string) string {
 		if own == "" {
 			continue
 		}
-		for _, path := range append([]string{own}, projectfs.Links(own, "skill", "skills")...) {
+		for _, path := range append([]string{own}, projectfs.PrivateLinks(own)...) {
 			if projectfs.Overlap(dir, path) {
 				return path
 			}
