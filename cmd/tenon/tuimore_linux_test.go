@@ -132,6 +132,7 @@ func TestTUISplitPaste(t *testing.T) {
 	p := newProcess(t, fakellm.New(t).URL())
 	x := p.onScreen(t, 80, 24, "--title", "x", "--auto")
 	x.shows("Ask anything")
+	x.until("a program whose questions are answered", func(string) bool { return x.answered.Load() }) // not inside a character
 	x.enter("!sleep 0.2; echo later\r\x1b[200~A日\xe6")
 	x.shows("┃ later")
 	x.enter("\x9c\xacB\x1b[20")

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"flag"
 	"image/color"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +29,8 @@ type tui struct {
 	emulator *vt.Emulator
 	mu       sync.Mutex // of emulator
 	changed  chan struct{}
-	written  int // bytes
+	written  int         // bytes
+	answered atomic.Bool // the last question of bubbletea's, about the background
 }
 
 // onScreen starts the terminal UI in ~/project on a terminal of this size.
@@ -63,7 +66,7 @@ func (p *process) onEmulator(t testing.TB, columns, rows int, args ...string) *t
 	answered := make(chan struct{})
 	go func() { // ends when the emulator is closed
 		defer close(answered)
-		_, _ = io.Copy(x.control, x.emulator)
+		_, _ = io.Copy(answers{x}, x.emulator)
 	}()
 	t.Cleanup(func() {
 		_ = x.cmd.Process.Kill()
@@ -74,11 +77,29 @@ func (p *process) onEmulator(t testing.TB, columns, rows int, args ...string) *t
 	return x
 }
 
+// answers sends the program what the emulator answers to it.
+type answers struct{ *tui }
+
+// Write implements io.Writer.
+func (a answers) Write(p []byte) (int, error) {
+	n, err := a.control.Write(p)
+	if bytes.Contains(p, []byte("\x1b]11;")) {
+		a.answered.Store(true)
+		a.change()
+	}
+	return n, err
+}
+
 func (x *tui) write(p []byte) {
 	x.mu.Lock()
 	_, _ = x.emulator.Write(p)
 	x.written += len(p)
 	x.mu.Unlock()
+	x.change()
+}
+
+// change wakes those who wait for the screen.
+func (x *tui) change() {
 	select {
 	case x.changed <- struct{}{}:
 	default:
