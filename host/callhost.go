@@ -17,7 +17,7 @@ const permissionSkill = "skill"
 
 // callHost is the host as one tool call sees it.
 type callHost struct {
-	turn *turn
+	step *step
 	call *call
 }
 
@@ -36,7 +36,7 @@ var (
 // Progress publishes the state of the call. It is not stored: the result will be.
 func (h *callHost) Progress(title string, metadata sdk.Object) {
 	var p sdk.Part
-	h.turn.conv.Locked(func() {
+	h.step.conv.Locked(func() {
 		s := &h.call.part.State
 		if s.Status != sdk.ToolRunning {
 			return // the call was abandoned
@@ -48,18 +48,18 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 		return
 	}
 	if h.call.byPlugin != nil {
-		h.turn.publishPluginCall(h.call)
+		h.step.publishPluginCall(h.call)
 		return
 	}
-	h.turn.publish(sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
+	h.step.publish(sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
 		SessionID: p.Head().SessionID, Part: p, Time: live.Now(),
 	}})
 }
 
 // Ask requests permission.
 func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
-	r.SessionID = h.turn.runner.session
-	r.Agent = h.turn.Agent.Name
+	r.SessionID = h.step.runner.session
+	r.Agent = h.step.Agent.Name
 	r.Args = h.call.args
 	r.Tool = &sdk.CallRef{MessageID: h.call.part.MessageID, CallID: h.call.part.CallID, ID: h.call.part.Tool}
 	plugin := ""
@@ -68,30 +68,30 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 	}
 	r.Metadata = permission.AskedBy(r.Metadata, h.call.template, plugin)
 	if h.call.tool == nil { // a repeated call of an unknown tool
-		return h.turn.permit(ctx, r, h.call.part.Tool, sdk.Origin{})
+		return h.step.permit(ctx, r, h.call.part.Tool, sdk.Origin{})
 	}
 	r.Tool.ID, r.Tool.Origin = h.call.tool.Def.ID, h.call.tool.Origin
-	return h.turn.permit(ctx, r, h.call.tool.Def.ID, h.call.tool.Origin)
+	return h.step.permit(ctx, r, h.call.tool.Def.ID, h.call.tool.Origin)
 }
 
 // DeniesByName implements sdk.Denier.
 func (h *callHost) DeniesByName(key, pattern string) bool {
-	return h.turn.Rules.DeniesByName(key, pattern)
+	return h.step.Rules.DeniesByName(key, pattern)
 }
 
 // Messages returns the messages of the session since the last compaction.
 func (h *callHost) Messages(context.Context) ([]sdk.MessageWithParts, error) {
-	return h.turn.conv.Snapshot(), nil
+	return h.step.conv.Snapshot(), nil
 }
 
 // Output returns a stored output by the last element of its path.
 func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 	ref = strings.TrimPrefix(ref, store.OutputPrefix)
 	// The output may still be on its way to the store.
-	if err := h.turn.conv.Journal.Flush(ctx); err != nil {
+	if err := h.step.conv.Journal.Flush(ctx); err != nil {
 		return nil, err
 	}
-	content, err := h.turn.host.opts.Store.Blob(ctx, ref)
+	content, err := h.step.host.opts.Store.Blob(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("stored output %q: %w", ref, err)
 	}
@@ -102,17 +102,17 @@ func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 // shell.env.
 func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	v := &sdk.ShellEnvValue{Env: map[string]string{}}
-	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.turn.runner.session, CallID: h.call.part.CallID}
-	if err := h.turn.gen.Fire(ctx, sdk.PointShellEnv, h.turn.ledger, h.call.part.CallID, in, v); err != nil {
-		return nil, h.turn.halt(err)
+	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.step.runner.session, CallID: h.call.part.CallID}
+	if err := h.step.gen.Fire(ctx, sdk.PointShellEnv, h.step.ledger, h.call.part.CallID, in, v); err != nil {
+		return nil, h.step.halt(err)
 	}
-	return h.turn.gen.Models.Environ(v.Env), nil
+	return h.step.gen.Models.Environ(v.Env), nil
 }
 
 // Question asks the user.
 func (h *callHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
-	return h.turn.question(ctx, sdk.QuestionRequest{
-		SessionID: h.turn.runner.session, Questions: questions,
+	return h.step.question(ctx, sdk.QuestionRequest{
+		SessionID: h.step.runner.session, Questions: questions,
 		Tool: &sdk.CallRef{MessageID: h.call.part.MessageID, CallID: h.call.part.CallID},
 	})
 }
@@ -120,25 +120,25 @@ func (h *callHost) Question(ctx context.Context, questions []sdk.Question) ([][]
 // SetTodos replaces the task list of the session.
 func (h *callHost) SetTodos(_ context.Context, todos []sdk.Todo) error {
 	todos = slices.Clone(todos)
-	h.turn.conv.Journal.Put([]store.Op{store.PutTodos{Todos: todos}}, sdk.Event{
-		Type: sdk.EventTodoUpdated, Properties: &sdk.TodoInfo{SessionID: h.turn.runner.session, Todos: todos},
+	h.step.conv.Journal.Put([]store.Op{store.PutTodos{Todos: todos}}, sdk.Event{
+		Type: sdk.EventTodoUpdated, Properties: &sdk.TodoInfo{SessionID: h.step.runner.session, Todos: todos},
 	})
 	return nil
 }
 
 // Subtask runs a subagent.
 func (h *callHost) Subtask(ctx context.Context, s sdk.Subtask) (*sdk.SubtaskResult, error) {
-	return h.turn.subtask(ctx, h, s)
+	return h.step.subtask(ctx, h, s)
 }
 
 // Subagents lists the agents that subtasks can use.
-func (h *callHost) Subagents() []sdk.Agent { return h.turn.gen.Subagents() }
+func (h *callHost) Subagents() []sdk.Agent { return h.step.gen.Subagents() }
 
 // Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
 	list := []sdk.Skill{}
-	for _, s := range h.turn.gen.Skills(ctx) {
-		if h.turn.Rules.Decide(permissionSkill, s.Name).Action != sdk.ActionDeny {
+	for _, s := range h.step.gen.Skills(ctx) {
+		if h.step.Rules.Decide(permissionSkill, s.Name).Action != sdk.ActionDeny {
 			list = append(list, s.Skill)
 		}
 	}

@@ -20,7 +20,20 @@ const maxContinued = 8
 
 // turn answers a prompt and the prompts that arrive meanwhile. It belongs to the runner's goroutine.
 type turn struct {
-	*ask.Setup // of the latest prompt; nil before the first
+	step // the step under way
+
+	answering []*queued // the prompts
+	calls     []*call
+	last      *sdk.AssistantMessage // the message of the latest finished step or summary
+	failure   *TurnError
+	titled    bool          // startTitle was called
+	compacted int           // compactions since the last step that left room for another one
+	converted convert.Cache // of the messages, for the requests of the turn
+}
+
+// step is what a tool call needs from the turn. Calls of a command's template and requests of plugins get a step of their own (apart).
+type step struct {
+	prompt
 
 	host   *Host
 	gen    *generation.Set
@@ -28,37 +41,31 @@ type turn struct {
 	conv   *live.Conversation
 	undo   *undo.Session // notes the files that calls change
 
-	// The prompts being answered.
-	answering []*queued
-	user      *sdk.UserMessage
-	delegate  string // the subagent that gets a command's prompt
-	byOthers  bool   // the user did not write all of the prompt
-	titled    bool   // startTitle was called
-	manual    bool   // the turn is a compaction that the user requested
+	msg    *sdk.AssistantMessage // nil between steps
+	tools  *tools.Set
+	ledger *hooks.Ledger
+	halted *halting
+}
+
+// prompt is the latest prompt of a turn, and what was done for it.
+type prompt struct {
+	*ask.Setup // nil before the first prompt
+
+	user     *sdk.UserMessage
+	delegate string // the subagent that gets a command's prompt
+	byOthers bool   // the user did not write all of it
+	manual   bool   // it is a compaction that the user requested
 	// summaryModel is the model that the user named for a compaction; empty: the default.
 	summaryModel string
 
-	// The step under way.
-	step    int                   // from 1
-	msg     *sdk.AssistantMessage // nil between steps
-	last    *sdk.AssistantMessage // the message of the latest finished step or summary
-	tools   *tools.Set
-	calls   []*call
-	ledger  *hooks.Ledger
-	halted  *halting
-	failure *TurnError
-
-	// Counters of the turn.
-	continued   int
+	steps       int // with the one under way
+	continued   int // by hooks
 	corrections int // reminders to give structured output
-	compacted   int // compactions since the last step that left room for another one
 	doom        tools.Doom
-
-	converted convert.Cache // of the messages, for the requests of the turn
 }
 
-// halting is the first reason to end the turn after this step: a refusal that halts, or a hook that must not fail. Copies of the turn share
-// it. Safe for use from many goroutines.
+// halting is the first reason to end the turn after this step: a refusal that halts, or a hook that must not fail. Safe for use from many
+// goroutines.
 type halting struct{ first atomic.Pointer[error] }
 
 func (h *halting) set(err error) { h.first.CompareAndSwap(nil, &err) }
@@ -197,7 +204,7 @@ func follows(f stepFacts) state {
 }
 
 // atLimit reports whether the step under way is the last the agent may take.
-func (t *turn) atLimit() bool { return t.Agent.Steps > 0 && t.step >= t.Agent.Steps }
+func (s *step) atLimit() bool { return s.Agent.Steps > 0 && s.steps >= s.Agent.Steps }
 
 // mayStop asks the gates at turn.stop.
 func (t *turn) mayStop(ctx context.Context) (state, error) {

@@ -11,22 +11,22 @@ import (
 // permit judges a permission request: the rules, then the gates at permission.ask, then stored approvals, then the user. It returns nil if
 // the request is granted, or a *sdk.Refusal. A deny rule cannot be overridden. tool is the tool that requests permission; empty if a plugin
 // does. o is the origin of the tool or the plugin.
-func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string, o sdk.Origin) error {
-	h := t.host
+func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string, o sdk.Origin) error {
+	h := s.host
 	r.ID = h.ids.New(sdk.PrefixPermission)
 	if r.Always == nil {
 		r.Always = []string{}
 	}
 	q := permission.RequestOf(&r)
 	q.Tool, q.Sources = tool, permission.SourcesOf(o)
-	d := t.Rules.DecideRequest(q)
+	d := s.Rules.DecideRequest(q)
 	if d.Action == sdk.ActionDeny {
 		return &sdk.Refusal{By: "rule", Reason: permission.Denied(&r, d)}
 	}
 	if d.Guarded != "" {
 		r.Metadata["guarded"] = d.Guarded
 	}
-	gate, err := t.gate(ctx, &r)
+	gate, err := s.gate(ctx, &r)
 	if err != nil {
 		return err
 	}
@@ -50,41 +50,41 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return err
 	}
 	// No user watches an automatic run: repeated calls and leaving the sandbox (sdk.Deliberate) are allowed only by a rule.
-	hidden := r.Verbatim != "" && t.Rules.NamesOthers(r.Permission)
+	hidden := r.Verbatim != "" && s.Rules.NamesOthers(r.Permission)
 	if h.opts.AutoApprove && !sdk.Deliberate(r.Permission) && !d.Final && !hidden {
 		return nil
 	}
 	if !h.opts.Interactive {
 		if d.Final {
-			return permission.Unanswered(&r, d, &t.Agent)
+			return permission.Unanswered(&r, d, &s.Agent)
 		}
-		return t.Rules.Headless(&r)
+		return s.Rules.Headless(&r)
 	}
 	permission.Describe(&r, tool, o)
-	return permission.AskPermission(ctx, h.Asks, r, alwaysAsk, !t.gen.Config.Experimental.ContinueLoopOnDeny, t.publish)
+	return permission.AskPermission(ctx, h.Asks, r, alwaysAsk, !s.gen.Config.Experimental.ContinueLoopOnDeny, s.publish)
 }
 
 // gate runs the hooks at permission.ask. Their answer holds for this request only.
-func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result, error) {
-	scope := hooks.Scope{Ledger: t.ledger}
+func (s *step) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result, error) {
+	scope := hooks.Scope{Ledger: s.ledger}
 	if r.Tool != nil {
 		scope.Subject = r.Tool.CallID
 	}
-	result, err := t.gen.Engine.Gate(ctx, sdk.PointPermissionAsk, scope, r)
+	result, err := s.gen.Engine.Gate(ctx, sdk.PointPermissionAsk, scope, r)
 	if err != nil {
-		return result, t.halt(err)
+		return result, s.halt(err)
 	}
 	return result, nil
 }
 
 // publish publishes an event once everything before it is durable.
-func (t *turn) publish(e sdk.Event) { t.conv.Journal.Put(nil, e) }
+func (s *step) publish(e sdk.Event) { s.conv.Journal.Put(nil, e) }
 
 // question asks the user questions.
-func (t *turn) question(ctx context.Context, r sdk.QuestionRequest) ([][]string, error) {
-	if !t.host.opts.Interactive {
+func (s *step) question(ctx context.Context, r sdk.QuestionRequest) ([][]string, error) {
+	if !s.host.opts.Interactive {
 		return nil, sdk.ErrHeadless
 	}
-	r.ID = t.host.ids.New(sdk.PrefixQuestion)
-	return permission.AskQuestions(ctx, t.host.Asks, r, t.publish)
+	r.ID = s.host.ids.New(sdk.PrefixQuestion)
+	return permission.AskQuestions(ctx, s.host.Asks, r, s.publish)
 }

@@ -43,7 +43,7 @@ type PromptInput struct {
 // only its caller gets the error. The turn then continues the earlier one, as it does after a prompt without a reply.
 func (t *turn) prepare(ctx context.Context) (state, error) {
 	q := t.runner.next()
-	running, answered, was := t.user != nil, t.answered(), *t
+	running, answered, was := t.user != nil, t.answered(), t.prompt
 	t.answering = append(t.answering, q)
 	if !running {
 		ask.Status(t.conv, sdk.SessionStatus{Type: sdk.StatusBusy})
@@ -61,12 +61,15 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 	case err == nil && failed == nil && next != stateDone:
 		return next, nil
 	}
-	*t = was // for the earlier prompt, with its agent, model and settings
+	if t.msg != nil { // the step of the prompt's subtasks
+		t.stepOf(t.msg).Close(live.InterruptedByFailure, t.gen.WireError(cmp.Or(err, failed)))
+		t.msg = nil
+	}
+	t.prompt = was // with its agent, model and settings
 	t.show(t.user)
-	if err != nil && failed == nil && ctx.Err() == nil {
+	if err != nil && failed == nil && ctx.Err() == nil { // otherwise it ends with the turn
+		t.answering = t.answering[:len(t.answering)-1]
 		q.reply(nil, err)
-	} else {
-		t.answering = append(t.answering, q) // it ends with the turn
 	}
 	switch {
 	case t.manual: // nothing but the summary was requested
@@ -129,8 +132,8 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 		return stateDone, err
 	}
 	t.user = v.Message
-	t.manual = false                                                   // it is more than a summary
-	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
+	t.manual = false                                                    // it is more than a summary
+	t.steps, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
 	t.show(t.user)
 	for _, p := range v.Parts {
 		*p.Head() = t.conv.NewPart(t.user)

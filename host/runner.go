@@ -32,7 +32,7 @@ type runner struct {
 	cancel context.CancelCauseFunc // ends the current turn; nil between turns
 	// turnCtx is what cancel ends; it lives as long as the turn.
 	turnCtx    context.Context
-	view       *turn // a copy of the current turn for plugins, see show; nil if they cannot visit it
+	view       *step // of the current turn for plugins, see show; nil if they cannot visit it
 	visits     int   // of plugins, under way
 	canceled   bool  // the next turn was aborted before it began
 	background int   // functions that run in addition to the turn and write to the session, and prompts that are being stored
@@ -310,7 +310,7 @@ func (r *runner) runTurns(ctx context.Context, c *live.Conversation) (again bool
 			if c.Journal.Failed() != nil {
 				return true
 			}
-			t := &turn{host: r.host, gen: r.generation(), runner: r, conv: c, undo: files, halted: &halting{}}
+			t := &turn{step: step{host: r.host, gen: r.generation(), runner: r, conv: c, undo: files, halted: &halting{}}}
 			t.run(ctx) // releases the generation
 		}
 		reported := c.Journal.Failed() // by the turn

@@ -57,7 +57,7 @@ func (t *turn) ask(ctx context.Context) (state, error) {
 
 // openStep begins a step with an assistant message, which will hold the answer and the results of its tool calls.
 func (t *turn) openStep() {
-	t.step++
+	t.steps++
 	t.calls = nil
 	t.ledger = &hooks.Ledger{}
 	t.msg = t.stepOf(nil).Message(t.user.ID)
@@ -75,7 +75,7 @@ func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 	}
 	req := t.Setup.Request(t.System(t.user.System), t.user.Model.Variant)
 	req.Tools, req.ToolChoice = t.tools.Definitions, t.toolChoice()
-	if err := t.Transform(ctx, req, t.user, t.step, messages, t.ledger, &t.converted); err != nil {
+	if err := t.Transform(ctx, req, t.user, t.steps, messages, t.ledger, &t.converted); err != nil {
 		return nil, err
 	}
 	if t.atLimit() {
@@ -89,12 +89,12 @@ func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 }
 
 // toolScope returns the input of tools.New for the step.
-func (t *turn) toolScope() *tools.Scope {
-	scope := &tools.Scope{Setup: t.Setup, Listed: t.user.Tools, Schemas: &t.host.schemas, Ledger: t.ledger}
-	if t.wantsStructured() {
-		msg := t.msg
-		scope.Schema = t.user.Format.Schema
-		scope.Accept = func(answer json.RawMessage) { t.conv.Locked(func() { msg.Structured = answer }) }
+func (s *step) toolScope() *tools.Scope {
+	scope := &tools.Scope{Setup: s.Setup, Listed: s.user.Tools, Schemas: &s.host.schemas, Ledger: s.ledger}
+	if s.wantsStructured() {
+		msg := s.msg
+		scope.Schema = s.user.Format.Schema
+		scope.Accept = func(answer json.RawMessage) { s.conv.Locked(func() { msg.Structured = answer }) }
 	}
 	return scope
 }
@@ -136,8 +136,8 @@ func (t *turn) startTitle() {
 }
 
 // wantsStructured reports whether the prompt requests an answer that meets a schema.
-func (t *turn) wantsStructured() bool {
-	return t.user != nil && t.user.Format != nil && t.user.Format.Type == sdk.FormatJSONSchema
+func (s *step) wantsStructured() bool {
+	return s.user != nil && s.user.Format != nil && s.user.Format.Type == sdk.FormatJSONSchema
 }
 
 // remindStructured reminds a model that answered in plain text to use the tool for structured output. After the last reminder it returns an error.

@@ -18,26 +18,26 @@ const defaultSubagentDepth = 1
 
 // subtask runs a subagent in its own session and waits for its answer. When ctx ends, so does the
 // subagent's turn.
-func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk.SubtaskResult, error) {
-	agent, err := t.subagent(host, s.Agent)
+func (s *step) subtask(ctx context.Context, host *callHost, task sdk.Subtask) (*sdk.SubtaskResult, error) {
+	agent, err := s.subagent(host, task.Agent)
 	if err != nil {
 		return nil, err
 	}
-	child, err := t.childSession(ctx, &agent, s)
+	child, err := s.childSession(ctx, &agent, task)
 	if err != nil {
 		return nil, err
 	}
-	host.Progress(s.Description, sdk.Object{"sessionId": child.ID, "agent": agent.Name})
-	in := PromptInput{SessionID: child.ID, Agent: agent.Name, Tools: t.user.Tools}
-	if host.call.byUser && !t.byOthers {
-		in.Text = s.Prompt
+	host.Progress(task.Description, sdk.Object{"sessionId": child.ID, "agent": agent.Name})
+	in := PromptInput{SessionID: child.ID, Agent: agent.Name, Tools: s.user.Tools}
+	if host.call.byUser && !s.byOthers {
+		in.Text = task.Prompt
 	} else { // mentions are not resolved: models read files through tools, which request permission
-		in.Parts = sdk.Parts{&sdk.TextPart{Text: s.Prompt}}
+		in.Parts = sdk.Parts{&sdk.TextPart{Text: task.Prompt}}
 	}
 	if agent.Model == nil {
-		in.Model, in.Variant = t.Model.Ref().String(), t.user.Model.Variant
+		in.Model, in.Variant = s.Model.Ref().String(), s.user.Model.Variant
 	}
-	m, err := t.promptChild(ctx, in)
+	m, err := s.promptChild(ctx, in)
 	if err != nil {
 		if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
 			return nil, refusal // the user stopped the subagent, and with it the turn
@@ -48,9 +48,9 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 }
 
 // subagent finds the agent. The model may use subagents only, a command of the user any agent.
-func (t *turn) subagent(host *callHost, name string) (sdk.Agent, error) {
+func (s *step) subagent(host *callHost, name string) (sdk.Agent, error) {
 	if host.call.byUser {
-		return t.gen.Agent(name)
+		return s.gen.Agent(name)
 	}
 	var names []string
 	for _, a := range host.Subagents() {
@@ -63,34 +63,34 @@ func (t *turn) subagent(host *callHost, name string) (sdk.Agent, error) {
 }
 
 // childSession returns the session the subagent works in: the one to resume, or a new one below this one.
-func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask) (*sdk.Session, error) {
-	if s.Resume != "" {
-		child, err := t.host.Session(ctx, s.Resume)
+func (s *step) childSession(ctx context.Context, agent *sdk.Agent, task sdk.Subtask) (*sdk.Session, error) {
+	if task.Resume != "" {
+		child, err := s.host.Session(ctx, task.Resume)
 		if err != nil {
 			return nil, err
 		}
-		if child.ParentID != t.runner.session {
-			return nil, fmt.Errorf("session %q is not a subtask of this session", s.Resume)
+		if child.ParentID != s.runner.session {
+			return nil, fmt.Errorf("session %q is not a subtask of this session", task.Resume)
 		}
 		return child, nil
 	}
-	limit := *cmp.Or(t.gen.Config.SubagentDepth, new(defaultSubagentDepth))
-	if depth := strings.Count(t.AgentPath, "/"); depth >= limit {
+	limit := *cmp.Or(s.gen.Config.SubagentDepth, new(defaultSubagentDepth))
+	if depth := strings.Count(s.AgentPath, "/"); depth >= limit {
 		return nil, fmt.Errorf("subagents can be nested at most %d deep (subagent_depth in tenon.json): do this work here", limit)
 	}
-	return t.host.CreateSession(ctx, NewSession{
-		Title: fmt.Sprintf("%s (@%s subagent)", s.Description, agent.Name), ParentID: t.runner.session, Agent: agent.Name,
+	return s.host.CreateSession(ctx, NewSession{
+		Title: fmt.Sprintf("%s (@%s subagent)", task.Description, agent.Name), ParentID: s.runner.session, Agent: agent.Name,
 		Permission: tasks.ChildPermission(agent),
 	})
 }
 
 // promptChild prompts the session and waits for the answer. If ctx ends first, it aborts the turn and waits for its end.
-func (t *turn) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
-	q, err := t.host.submit(context.WithoutCancel(ctx), in, t.gen)
+func (s *step) promptChild(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
+	q, err := s.host.submit(context.WithoutCancel(ctx), in, s.gen)
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { t.host.Abort(in.SessionID) })
+	stop := context.AfterFunc(ctx, func() { s.host.Abort(in.SessionID) })
 	defer stop()
 	return q.wait(context.WithoutCancel(ctx)) // the runner always answers
 }

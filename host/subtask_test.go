@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
@@ -294,4 +295,39 @@ func TestSubagentPromptReadsNothing(t *testing.T) {
 	write(t, k.dir, "secret.txt", "hunter2")
 	k.prompt("go")
 	want(t, "the subagent's messages", []string{"user: look at @secret.txt"}, lines(m.last(sdk.PurposeSubtask)))
+}
+
+// TestSubtaskThatCannotStart prompts a turn with a command for a subagent, whose step fails before it asks for anything.
+func TestSubtaskThatCannotStart(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("cannot describe")
+	m := newModel(t, call("wait", "{}"), say("done"))
+	b := delegating(m)
+	b.commands = []sdk.Command{{Name: "review", Template: "Review", Agent: "helper"}}
+	var k *kit
+	var fails atomic.Bool
+	var waits func(context.Context) (*sdk.MessageWithParts, error)
+	b.tools = append(b.tools, &tool{id: "wait", run: func(ctx context.Context, call *sdk.ToolCall) (_ *sdk.ToolResult, err error) {
+		fails.Store(true)
+		waits, err = k.Submit(ctx, host.PromptInput{SessionID: call.SessionID, Command: "review"})
+		return &sdk.ToolResult{Output: "waited"}, err
+	}})
+	describe := sdk.OnToolDefinition(func(context.Context, *sdk.ToolDefinitionInput, *sdk.ToolDefinitionValue) error {
+		if fails.CompareAndSwap(true, false) {
+			return broken
+		}
+		return nil
+	})
+	describe.OnError = sdk.OnErrorStop
+	k = start(t, nil, b, &plugin{name: "describer", hooks: []sdk.Hook{describe}})
+	id := k.session()
+	got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "answer", "done", textOf(got))
+	if _, err := waits(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("the command got %v, want %v", err, broken)
+	}
+	noOpenParts(t, k, id)
 }

@@ -21,8 +21,8 @@ const (
 
 // templateShell returns the function that runs shell commands of a command's template, each as a call of the bash tool (callTool).
 // The conversation contains only the output. The calls are published and in the ledger.
-func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (func(context.Context, string) (*sdk.ToolResult, error), error) {
-	v, err := t.templateTurn(ctx, c, u, ledger)
+func (s *step) templateShell(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (func(context.Context, string) (*sdk.ToolResult, error), error) {
+	v, err := s.templateStep(ctx, c, u, ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +39,10 @@ func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserM
 	}, nil
 }
 
-// templateTurn returns a copy of the turn with the rules and the tools for the calls of a template; u is the message that will hold the prompt.
-func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (*turn, error) {
-	v := *t
-	v.user, v.msg, v.calls, v.ledger, v.halted = u, nil, nil, ledger, &halting{}
+// templateStep returns a step with the rules and the tools for the calls of a template; u is the message that will hold the prompt.
+func (s *step) templateStep(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (*step, error) {
+	v := s.apart(u, nil, ledger)
+	v.halted = &halting{}
 	if err := v.restrictTemplate(ctx, c); err != nil {
 		return nil, err
 	}
@@ -54,23 +54,23 @@ func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMe
 		return nil, fmt.Errorf("%w %s runs shell commands in its template, which agent %q may not do; choose another agent, or allow it the tool %s",
 			input.ErrCommand, c.Label(), v.Agent.Name, shellTool)
 	}
-	return &v, nil
+	return v, nil
 }
 
 // restrictTemplate restricts the rules for a template from the repository: the repository's own allow rules do not count. If the template is
 // not approved, every call asks the user, whatever rules, stored approvals, hooks or flags allow.
-func (t *turn) restrictTemplate(ctx context.Context, c *input.Command) error {
-	trust := t.host.opts.Policy.OfCommand(&c.Command.Command)
+func (s *step) restrictTemplate(ctx context.Context, c *input.Command) error {
+	trust := s.host.opts.Policy.OfCommand(&c.Command.Command)
 	if !trust.Repository {
 		return nil
 	}
-	s := *t.Setup
-	t.Setup = &s
+	setup := *s.Setup
+	s.Setup = &setup
 	var err error
-	if s.Rules, _, err = t.gen.Rules(ctx, t.host.Session, &t.Agent, t.conv.SessionCopy(), true); err != nil || trust.Approved {
+	if setup.Rules, _, err = s.gen.Rules(ctx, s.host.Session, &s.Agent, s.conv.SessionCopy(), true); err != nil || trust.Approved {
 		return err
 	}
-	s.Rules = s.Rules.AskAll(c.Label() + ", which is the repository's and not approved (tenon permission approve)")
+	setup.Rules = setup.Rules.AskAll(c.Label() + ", which is the repository's and not approved (tenon permission approve)")
 	return nil
 }
 

@@ -66,41 +66,41 @@ func (t *turn) runTools(ctx context.Context) (state, error) {
 //	tool.execute.before → schema → permission (permission.ask) → run → tool.execute.after
 //
 // each exactly once. It returns when the call is prepared; the rest is added to running.
-func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
-	if err := t.find(c); err != nil {
-		if doom := t.watchDoom(ctx, c, c.raw); doom != nil {
+func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
+	if err := s.find(c); err != nil {
+		if doom := s.watchDoom(ctx, c, c.raw); doom != nil {
 			err = doom
 		}
-		t.conclude(c, t.refused(ctx, err))
+		s.conclude(c, s.refused(ctx, err))
 		return
 	}
 	ctx = tools.InCall(ctx)
-	if err := t.prepareCall(ctx, c); err != nil {
-		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
+	if err := s.prepareCall(ctx, c); err != nil {
+		s.conclude(c, s.after(ctx, c, s.refused(ctx, err)))
 		return
 	}
 	// Ends with the tool, which is abandoned soon after ctx ends; the caller waits for running.
-	running.Go(func() { t.conclude(c, t.after(ctx, c, t.execute(ctx, c))) })
+	running.Go(func() { s.conclude(c, s.after(ctx, c, s.execute(ctx, c))) })
 }
 
 // find reads the arguments and looks up the tool. Hooks are not called for a call that fails here. The model must see its own call: valid
 // arguments are kept, without space as in the store so that requests after a restart begin with the same bytes, and the error quotes the
 // beginning of others.
-func (t *turn) find(c *call) error {
-	c.host = &callHost{turn: t, call: c}
+func (s *step) find(c *call) error {
+	c.host = &callHost{step: s, call: c}
 	err := value.CheckArguments(c.raw)
 	if err == nil {
 		c.args = json.RawMessage(c.raw)
 		if len(c.raw) < longArgs { // a copy of more would cost too much memory
 			c.args = jsontext.Compact(c.args)
 		}
-		t.conv.Locked(func() { c.part.State.Input = c.args })
+		s.conv.Locked(func() { c.part.State.Input = c.args })
 	}
-	c.tool = t.tools.Find(c.part.Tool)
+	c.tool = s.tools.Find(c.part.Tool)
 	if c.tool == nil {
-		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, t.tools.Names())
+		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, s.tools.Names())
 	}
-	t.conv.Locked(func() { c.part.Tool = c.tool.Def.ID })
+	s.conv.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	switch {
 	case c.tool.Hidden && c.byPlugin == nil:
 		return tools.Hidden(c.part.Tool)
@@ -111,27 +111,27 @@ func (t *turn) find(c *call) error {
 }
 
 // prepareCall runs the hooks at tool.execute.before, checks the schema, and requests the permissions.
-func (t *turn) prepareCall(ctx context.Context, c *call) error {
-	if t.halted.reason() != nil {
+func (s *step) prepareCall(ctx context.Context, c *call) error {
+	if s.halted.reason() != nil {
 		return &sdk.Refusal{Reason: "the turn was stopped; tool call skipped", By: "an earlier call"}
 	}
-	if t.atLimit() && c.byPlugin == nil {
+	if s.atLimit() && c.byPlugin == nil {
 		return errors.New("step limit reached; tool call skipped")
 	}
-	if err := t.watchDoom(ctx, c, c.args); err != nil {
+	if err := s.watchDoom(ctx, c, c.args); err != nil {
 		return err
 	}
-	if err := t.before(ctx, c); err != nil {
+	if err := s.before(ctx, c); err != nil {
 		return err
 	}
-	t.conv.Locked(func() { c.part.State.Input = c.args })
+	s.conv.Locked(func() { c.part.State.Input = c.args })
 	c.freeLongArgs() // copies of the wire format
-	err := t.host.schemas.Check(&c.tool.Def, c.args)
+	err := s.host.schemas.Check(&c.tool.Def, c.args)
 	c.freeLongArgs()
 	if err != nil {
 		return fmt.Errorf("the arguments of %s do not match its schema: %w; correct them and call it again", c.part.Tool, err)
 	}
-	requests, prepared, err := c.tool.Requests(ctx, t.host.log, c.toolCall())
+	requests, prepared, err := c.tool.Requests(ctx, s.host.log, c.toolCall())
 	c.freeLongArgs()
 	if err != nil {
 		return err
@@ -147,16 +147,16 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 
 // watchDoom asks the user whether a call that the model repeats may run again. Calls of plugins are not counted: the model did not make
 // them.
-func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
+func (s *step) watchDoom(ctx context.Context, c *call, args []byte) error {
 	if c.byPlugin != nil {
 		return nil
 	}
-	return t.doom.Watch(ctx, c.part.Tool, args, c.host.Ask)
+	return s.doom.Watch(ctx, c.part.Tool, args, c.host.Ask)
 }
 
 // before runs the hooks at tool.execute.before over the arguments.
-func (t *turn) before(ctx context.Context, c *call) error {
-	if !t.gen.Engine.Has(sdk.PointToolBefore) {
+func (s *step) before(ctx context.Context, c *call) error {
+	if !s.gen.Engine.Has(sdk.PointToolBefore) {
 		return nil
 	}
 	v := &sdk.ToolBeforeValue{}
@@ -164,10 +164,10 @@ func (t *turn) before(ctx context.Context, c *call) error {
 		return err
 	}
 	original := v.Args.Clone()
-	in := c.hookInput(t)
-	result, err := t.gen.Engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
+	in := c.hookInput(s)
+	result, err := s.gen.Engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: s.ledger, Subject: c.part.CallID}, &in, v)
 	if err != nil {
-		return t.halt(err)
+		return s.halt(err)
 	}
 	if result.Verdict == sdk.VerdictDeny || result.Verdict == sdk.VerdictHalt {
 		return &sdk.Refusal{Reason: result.Reason, Halt: result.Verdict == sdk.VerdictHalt, By: "plugin " + result.Plugin}
@@ -180,39 +180,39 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	return err
 }
 
-func (c *call) hookInput(t *turn) sdk.ToolInput {
+func (c *call) hookInput(s *step) sdk.ToolInput {
 	return sdk.ToolInput{
 		Tool: c.part.Tool, Origin: c.tool.Origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
-		CallID: c.part.CallID, Agent: t.Agent.Name, AgentPath: t.AgentPath,
+		CallID: c.part.CallID, Agent: s.Agent.Name, AgentPath: s.AgentPath,
 	}
 }
 
 func (c *call) toolCall() *sdk.ToolCall {
-	p := c.host.turn.host.opts.Project
+	p := c.host.step.host.opts.Project
 	return &sdk.ToolCall{
 		Tool: c.part.Tool, CallID: c.part.CallID, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
-		Agent: c.host.turn.Agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
+		Agent: c.host.step.Agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
 		Prepared: c.prepared,
 	}
 }
 
 // execute runs the call. Its start record is durable before, so that after a crash it is known which calls may have run. Calls that only
 // read files do not wait: it does not matter whether they ran.
-func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
-	t.conv.Locked(func() {
+func (s *step) execute(ctx context.Context, c *call) tools.Outcome {
+	s.conv.Locked(func() {
 		c.part.State.Status = sdk.ToolRunning
 		c.part.State.Time.Start = live.Now()
 	})
-	t.put(c)
-	watched := t.watchFiles(ctx, c)
+	s.put(c)
+	watched := s.watchFiles(ctx, c)
 	var err error
 	if !c.tool.OnlyReads() {
-		err = t.conv.Journal.Flush(ctx)
+		err = s.conv.Journal.Flush(ctx)
 	}
 	end := <-watched
 	defer end()
 	if err != nil {
-		return t.refused(ctx, err)
+		return s.refused(ctx, err)
 	}
 	runCtx := ctx
 	if c.tool.Timeout > 0 {
@@ -233,31 +233,31 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	case <-abandon:
 		o = tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)}
 	}
-	return t.finalOutcome(ctx, runCtx, c, o)
+	return s.finalOutcome(ctx, runCtx, c, o)
 }
 
 // watchFiles notes the state of the files that a call may change, in the background. When it is noted, the channel has the function to call
 // after the call. When a command's template calls a tool, the message to note changes with does not exist yet.
-func (t *turn) watchFiles(ctx context.Context, c *call) <-chan func() {
-	ends, on := make(chan func(), 1), t.gen.Config.Snapshot
-	if on != nil && !*on || c.template != "" || !c.tool.MayWrite() || !t.host.files.On() {
+func (s *step) watchFiles(ctx context.Context, c *call) <-chan func() {
+	ends, on := make(chan func(), 1), s.gen.Config.Snapshot
+	if on != nil && !*on || c.template != "" || !c.tool.MayWrite() || !s.host.files.On() {
 		ends <- func() {}
 		return ends
 	}
-	go func() { ends <- t.undo.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
+	go func() { ends <- s.undo.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
 	return ends
 }
 
 // run calls the tool; a panic is an error of the tool.
 func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
-	result, err := hooks.RecoverPanic(ctx, c.host.turn.host.log, func(ctx context.Context) (*sdk.ToolResult, error) {
+	result, err := hooks.RecoverPanic(ctx, c.host.step.host.log, func(ctx context.Context) (*sdk.ToolResult, error) {
 		return c.tool.Execute(ctx, call)
 	})
 	if errors.Is(err, hooks.ErrPanic) || err == nil && result == nil {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))
 	}
 	if err != nil {
-		o := tools.Failed(c.host.turn.haltIfFinal(err))
+		o := tools.Failed(c.host.step.haltIfFinal(err))
 		o.Result = result
 		return o
 	}
@@ -267,14 +267,14 @@ func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
 var errNoResult = errors.New("returned nothing")
 
 // finalOutcome returns the outcome of a call that ended by itself, was aborted, or ran out of time.
-func (t *turn) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
+func (s *step) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	switch {
 	case ctx.Err() != nil:
 		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
 	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
 		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
 	case o.Kind == sdk.OutcomeDenied:
-		return t.refused(ctx, o.Err)
+		return s.refused(ctx, o.Err)
 	}
 	return o
 }
@@ -287,45 +287,45 @@ func (c *call) freeLongArgs() {
 }
 
 // refused returns the outcome of a call that was refused or could not be prepared. A refusal that halts also halts the turn.
-func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
+func (s *step) refused(ctx context.Context, err error) tools.Outcome {
 	if ctx.Err() != nil {
 		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
 	}
-	return tools.Failed(t.haltIfFinal(err))
+	return tools.Failed(s.haltIfFinal(err))
 }
 
 // haltIfFinal halts the turn if err is a refusal that halts, or from a hook that must not fail. It returns err.
-func (t *turn) haltIfFinal(err error) error {
+func (s *step) haltIfFinal(err error) error {
 	refusal, refused := errors.AsType[*sdk.Refusal](err)
 	if refused && refusal.Halt || errors.As(err, new(*tools.HookError)) {
-		return t.halt(err)
+		return s.halt(err)
 	}
 	return err
 }
 
 // halt ends the turn after this step, unless it is halted already. It returns err.
-func (t *turn) halt(err error) error {
-	t.halted.set(err)
+func (s *step) halt(err error) error {
+	s.halted.set(err)
 	return err
 }
 
 // after runs the hooks at tool.execute.after over any outcome.
-func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcome {
-	if !t.gen.Engine.Has(sdk.PointToolAfter) {
+func (s *step) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcome {
+	if !s.gen.Engine.Has(sdk.PointToolAfter) {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
-	t.conv.Locked(func() { v.Metadata = c.part.State.Metadata }) // from Progress
+	s.conv.Locked(func() { v.Metadata = c.part.State.Metadata }) // from Progress
 	if o.Result != nil && (o.Kind == sdk.OutcomeOK || len(o.Result.Metadata) > 0) {
 		v.Title, v.Output, v.Metadata, v.Attachments = o.Result.Title, o.Result.Output, o.Result.Metadata, o.Result.Attachments
 	}
 	if o.Kind != sdk.OutcomeOK {
 		v.Output = o.Err.Error()
 	}
-	in := &sdk.ToolAfterInput{ToolInput: c.hookInput(t), Args: c.args, Outcome: o.Kind}
+	in := &sdk.ToolAfterInput{ToolInput: c.hookInput(s), Args: c.args, Outcome: o.Kind}
 	// Hooks run for aborted calls, too; their own deadline bounds them.
-	if err := t.gen.Fire(context.WithoutCancel(ctx), sdk.PointToolAfter, t.ledger, c.part.CallID, in, v); err != nil {
-		return tools.Outcome{Kind: sdk.OutcomeError, Err: t.halt(err), Result: &sdk.ToolResult{}, Hooked: true}
+	if err := s.gen.Fire(context.WithoutCancel(ctx), sdk.PointToolAfter, s.ledger, c.part.CallID, in, v); err != nil {
+		return tools.Outcome{Kind: sdk.OutcomeError, Err: s.halt(err), Result: &sdk.ToolResult{}, Hooked: true}
 	}
 	if o.Kind != sdk.OutcomeOK {
 		o.Err = errors.New(v.Output)
@@ -340,35 +340,35 @@ func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcom
 }
 
 // conclude stores the result of the call in its part.
-func (t *turn) conclude(c *call, o tools.Outcome) {
+func (s *step) conclude(c *call, o tools.Outcome) {
 	var blobs [][]byte
 	c.outcome = o
-	t.conv.Locked(func() {
-		s := &c.part.State
-		s.Time.Start = cmp.Or(s.Time.Start, live.Now())
-		cfg := &t.gen.Config.ToolOutput
+	s.conv.Locked(func() {
+		state := &c.part.State
+		state.Time.Start = cmp.Or(state.Time.Start, live.Now())
+		cfg := &s.gen.Config.ToolOutput
 		if c.byPlugin != nil { // the plugin gets all of the result; the conversation does not contain it
 			cfg = nil
 		}
-		*s, blobs = o.State(s, cfg)
-		for _, f := range s.Attachments {
-			f.PartHead = sdk.PartHead{ID: t.conv.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
+		*state, blobs = o.State(state, cfg)
+		for _, f := range state.Attachments {
+			f.PartHead = sdk.PartHead{ID: s.conv.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
 		}
 	})
-	t.put(c, blobs...)
+	s.put(c, blobs...)
 	if c.part.State.Status != sdk.ToolCompleted {
 		return
 	}
 	for _, f := range tools.StringsOf(c.part.State.Metadata["files"]) { // that the call wrote
-		t.publish(sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
+		s.publish(sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
 	}
 }
 
 // put records the state of the call.
-func (t *turn) put(c *call, blobs ...[]byte) {
+func (s *step) put(c *call, blobs ...[]byte) {
 	if c.byPlugin != nil {
-		t.publishPluginCall(c)
+		s.publishPluginCall(c)
 		return
 	}
-	t.conv.PutPart(c.part, blobs...)
+	s.conv.PutPart(c.part, blobs...)
 }

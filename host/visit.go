@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
-	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
@@ -41,15 +40,14 @@ func (h turns) Visit(ctx context.Context, session string, f func(context.Context
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(turnCtx, func() { cancel(context.Cause(turnCtx)) })()
-	t := *view
-	t.ledger = &hooks.Ledger{}
-	err = f(ctx, &visit{&t})
-	ask.StoreLedger(t.conv, t.gen, t.currentMessage(), t.Purpose, t.ledger)
+	s := view.apart(view.user, view.msg, &hooks.Ledger{})
+	err = f(ctx, &visit{s})
+	ask.StoreLedger(s.conv, s.gen, s.currentMessage(), s.Purpose, s.ledger)
 	return err
 }
 
 // beginVisit returns the view of the running turn, and the turn's context. The session and the generation are kept until endVisit.
-func (r *runner) beginVisit() (view *turn, turnCtx context.Context, err error) {
+func (r *runner) beginVisit() (view *step, turnCtx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch view = r.view; {
@@ -63,7 +61,7 @@ func (r *runner) beginVisit() (view *turn, turnCtx context.Context, err error) {
 	return view, r.turnCtx, nil
 }
 
-func (r *runner) endVisit(view *turn) {
+func (r *runner) endVisit(view *step) {
 	r.host.plugins.Release(view.gen)
 	r.mu.Lock()
 	r.visits--
@@ -87,18 +85,24 @@ func (h turns) Messages(ctx context.Context, session string) ([]sdk.MessageWithP
 	return messages, err
 }
 
-// show updates the runner's view of the turn: a copy that does not change, which plugins use at any time from any goroutine. The turn itself
-// belongs to its runner's goroutine. user is the message that the turn answers.
+// show updates the runner's view of the turn. Plugins use it at any time from any goroutine, so it does not change; the turn itself belongs to
+// its runner's goroutine. user is the message that the turn answers.
 func (t *turn) show(user *sdk.UserMessage) {
-	c := *t
-	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, tools.Doom{}, convert.Cache{}
 	t.runner.mu.Lock()
 	defer t.runner.mu.Unlock()
-	t.runner.view = &c
+	t.runner.view = t.apart(user, t.msg, nil)
+}
+
+// apart returns a step for calls and requests that are not the model's, with the setup of s. It belongs to the caller.
+func (s *step) apart(user *sdk.UserMessage, msg *sdk.AssistantMessage, ledger *hooks.Ledger) *step {
+	return &step{
+		prompt: prompt{Setup: s.Setup, user: user}, host: s.host, gen: s.gen, runner: s.runner, conv: s.conv, undo: s.undo,
+		msg: msg, ledger: ledger, halted: s.halted,
+	}
 }
 
 // viewOf returns the view of a session's running turn; nil if none runs.
-func (h *Host) viewOf(session string) *turn {
+func (h *Host) viewOf(session string) *step {
 	r := h.runner(session)
 	if r == nil {
 		return nil
@@ -109,27 +113,27 @@ func (h *Host) viewOf(session string) *turn {
 }
 
 // currentMessage returns the ID of the message whose ledger gets new entries: the step's message, or else the prompt.
-func (t *turn) currentMessage() string {
-	if t.msg != nil && t.msg.ParentID == t.user.ID {
-		return t.msg.ID
+func (s *step) currentMessage() string {
+	if s.msg != nil && s.msg.ParentID == s.user.ID {
+		return s.msg.ID
 	}
-	return t.user.ID
+	return s.user.ID
 }
 
 // visit is one request of a plugin on behalf of a session (generation.Turn).
 type visit struct {
-	turn *turn // a copy for this visit, with its own ledger
+	step *step // its own
 }
 
 // Permit judges a permission request of a plugin.
 func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
-	req.Agent, req.Metadata = v.turn.Agent.Name, permission.AskedBy(req.Metadata, "", by.Name)
-	return v.turn.haltIfFinal(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
+	req.Agent, req.Metadata = v.step.Agent.Name, permission.AskedBy(req.Metadata, "", by.Name)
+	return v.step.haltIfFinal(v.step.permit(ctx, req, "", generation.OriginOf(by)))
 }
 
 // Question asks the user.
 func (v *visit) Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error) {
-	return v.turn.question(ctx, req)
+	return v.step.question(ctx, req)
 }
 
 // CallTool calls a tool for a plugin.
@@ -137,28 +141,28 @@ func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.Too
 	if depth := tools.CallDepth(ctx); depth >= tools.MaxCallDepth {
 		return nil, fmt.Errorf("call %s: tool calls are nested more than %d deep: a tool probably calls itself", req.Tool, tools.MaxCallDepth)
 	}
-	t := v.turn
-	t.tools = tools.All(ctx, t.toolScope())
-	return t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.currentMessage(), "")
+	s := v.step
+	s.tools = tools.All(ctx, s.toolScope())
+	return s.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, s.currentMessage(), "")
 }
 
 // callFor runs a call that the model did not make through callTool, and notes it in the ledger with the reason. The error has the text that hooks
 // gave it.
-func (t *turn) callFor(ctx context.Context, c *call, tool, message, reason string) (*sdk.ToolResult, error) {
+func (s *step) callFor(ctx context.Context, c *call, tool, message, reason string) (*sdk.ToolResult, error) {
 	if len(c.raw) == 0 {
 		c.raw = []byte("{}")
 	}
 	c.part = &sdk.ToolPart{
-		PartHead: sdk.PartHead{SessionID: t.runner.session, MessageID: message}, CallID: t.conv.IDs.New("call"), Tool: tool,
+		PartHead: sdk.PartHead{SessionID: s.runner.session, MessageID: message}, CallID: s.conv.IDs.New("call"), Tool: tool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
 	}
 	begun := time.Now()
 	if c.template != "" { // before it requests permission: clients show which command runs
 		c.part.State.Input = c.raw
-		t.publishPluginCall(c)
+		s.publishPluginCall(c)
 	}
 	var running sync.WaitGroup
-	t.callTool(ctx, c, &running)
+	s.callTool(ctx, c, &running)
 	running.Wait()
 	by := &c.byPlugin.Manifest
 	entry := &hooks.Entry{
@@ -168,7 +172,7 @@ func (t *turn) callFor(ctx context.Context, c *call, tool, message, reason strin
 	if c.outcome.Err != nil {
 		entry.Error = c.outcome.Err.Error()
 	}
-	t.ledger.Add(entry)
+	s.ledger.Add(entry)
 	if err := c.outcome.Failure(ctx); err != nil {
 		return nil, err
 	}
@@ -176,43 +180,43 @@ func (t *turn) callFor(ctx context.Context, c *call, tool, message, reason strin
 }
 
 // publishPluginCall publishes the state of a plugin's call.
-func (t *turn) publishPluginCall(c *call) {
+func (s *step) publishPluginCall(c *call) {
 	var p sdk.ToolPart
-	t.conv.Locked(func() { p = *c.part })
-	t.publish(tools.PluginCallEvent(&p, c.byPlugin.Manifest.Name, c.template))
+	s.conv.Locked(func() { p = *c.part })
+	s.publish(tools.PluginCallEvent(&p, c.byPlugin.Manifest.Name, c.template))
 }
 
 // Sample asks the session's model, or its small one, for an answer, once the user gave permission. It runs no tools.
 func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error) {
-	t := v.turn
-	m := t.Model
+	s := v.step
+	m := s.Model
 	if req.Small {
 		var err error
-		if m, err = t.SmallModel(ctx); err != nil {
+		if m, err = s.SmallModel(ctx); err != nil {
 			return nil, err
 		}
 	}
 	request := sdk.PermissionRequest{
-		SessionID: req.SessionID, Permission: permission.Sampling, Agent: t.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
+		SessionID: req.SessionID, Permission: permission.Sampling, Agent: s.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
 		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": generation.PreviewOf(&req)},
 	}
-	if err := t.haltIfFinal(t.permit(ctx, request, "", generation.OriginOf(by))); err != nil {
+	if err := s.haltIfFinal(s.permit(ctx, request, "", generation.OriginOf(by))); err != nil {
 		return nil, err
 	}
-	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // for this request; the purpose is in the ledger
-	if len(req.Tools) > 0 && !t.Model.ToolCall {
-		return nil, fmt.Errorf("the model %s cannot call tools", t.Model.Ref())
+	s.Setup = s.As(s.Agent, m, sdk.PurposeSampling) // for this request; the purpose is in the ledger
+	if len(req.Tools) > 0 && !s.Model.ToolCall {
+		return nil, fmt.Errorf("the model %s cannot call tools", s.Model.Ref())
 	}
 	var system []string
 	if req.System != "" {
 		system = append(system, req.System)
 	}
-	a, err := t.AskSeparately(ctx, t.conv, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
-		r := t.Setup.Request(system, t.user.Model.Variant)
+	a, err := s.AskSeparately(ctx, s.conv, s.user, req.Messages, s.ledger, func() *sdk.ModelRequest {
+		r := s.Setup.Request(system, s.user.Model.Variant)
 		if req.MaxTokens > 0 && (r.Params.MaxOutputTokens == 0 || req.MaxTokens < r.Params.MaxOutputTokens) {
 			r.Params.MaxOutputTokens = req.MaxTokens
 		}
-		if req.Temperature != nil && t.Model.Temperature {
+		if req.Temperature != nil && s.Model.Temperature {
 			r.Params.Temperature = req.Temperature
 		}
 		r.Tools, r.ToolChoice = req.Tools, req.ToolChoice
@@ -225,5 +229,5 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.SampleResult{Text: a.Text.String(), Model: t.Model.Ref().String(), FinishReason: a.Reason, Calls: calls}, nil
+	return &sdk.SampleResult{Text: a.Text.String(), Model: s.Model.Ref().String(), FinishReason: a.Reason, Calls: calls}, nil
 }
