@@ -137,18 +137,10 @@ func (c *conversation) revert(ctx context.Context, args string, redo bool) (*hos
 		return nil, cli.UsageError(`the only argument is "force", which overwrites files even if they were modified since`, "unknown argument %q", args)
 	}
 	r, err := c.m.Revert(ctx, host.RevertOptions{SessionID: c.session.ID, Redo: redo, Force: args == "force"})
-	if err == nil {
-		return r, c.open(ctx, nil)
+	if err != nil {
+		return nil, err
 	}
-	f := cli.InChat().Remedy(sessions.RevertProblem(err))
-	if errors.As(err, new(*host.ConflictError)) {
-		command := "/undo"
-		if redo {
-			command = "/redo"
-		}
-		f.Fix = "save your changes first; " + command + " force overwrites these files"
-	}
-	return nil, f
+	return r, c.open(ctx, nil)
 }
 
 // undo undoes the last prompt, and shows it, so that the user can copy and change it.
@@ -185,7 +177,7 @@ func (c *conversation) redo(ctx context.Context, args string) error {
 func (c *conversation) diff(ctx context.Context, _ string) error {
 	list, err := c.m.SessionChanges(ctx, c.session.ID)
 	if err != nil {
-		return sessions.RevertProblem(err)
+		return err
 	}
 	return sessions.ShowChanges(c.a, list)
 }

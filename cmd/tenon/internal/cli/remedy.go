@@ -10,9 +10,11 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -29,6 +31,7 @@ type wording struct {
 	fresh   string // starts a new session
 	model   string // chooses another model
 	usable  string // finds a model that can be used, and chooses it
+	force   string // overwrites files that were modified
 	details string // shows more about an error that has no other remedy; empty: nothing does
 }
 
@@ -37,7 +40,7 @@ func OnCommandLine() *wording {
 	return &wording{
 		goOn: `tenon run -c "continue" continues`, again: `tenon run -c "continue" tries again`, fresh: "start a new session (omit -c and -s)",
 		model: "use another model (-m)", usable: "tenon models lists the available models; choose one with -m or under model in tenon.json",
-		details: "run it again with --log-level debug for details",
+		force: ", or pass --force to overwrite these files", details: "run it again with --log-level debug for details",
 	}
 }
 
@@ -46,6 +49,7 @@ func InChat() *wording {
 	return &wording{
 		goOn: `send "continue" to continue`, again: `send "continue" to try again`, fresh: "start a new session with /new",
 		model: "choose another model (/model)", usable: "/model lists the available models, /model NAME chooses one",
+		force: "; /undo force overwrites these files, and so does /redo force",
 	}
 }
 
@@ -211,8 +215,20 @@ func (w *wording) apiFix(te *host.TurnError) string {
 
 // hostRemedy returns the remedy for errors of the host and the stored credentials outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
+	if conflict, ok := errors.AsType[*host.ConflictError](err); ok {
+		text := "nothing was changed: these files were modified since the session wrote them:"
+		for _, file := range conflict.Files {
+			text += "\n" + terminal.FileName(file)
+		}
+		return Fail(ExitTurn, errors.New(text), "save your changes first"+w.force)
+	}
 	f := Remedies{
 		{host.ErrNothing, ExitUsage, "undo and summaries need a prompt in this session; redo needs an undone one, and works until the next prompt"},
+		{host.ErrBusy, ExitStore, "wait for its turn to end, or interrupt it"},
+		{host.ErrElsewhere, ExitTurn, "run it there, or pass --dir with the directory of that project"},
+		{snapshot.ErrGone, ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
+		{snapshot.ErrChanged, ExitTurn, "run it again when no other program changes the file; move away a directory with your files that is in its place"},
+		{snapshot.ErrOff, ExitTurn, "work in a git repository (not a home directory), with git in PATH"},
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},

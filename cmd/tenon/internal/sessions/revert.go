@@ -3,7 +3,6 @@ package sessions
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -13,7 +12,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,7 +22,7 @@ func (g *group) revert(ctx context.Context, m *cli.Machine, s *sdk.Session) erro
 	}
 	r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: g.force})
 	if err != nil {
-		return RevertProblem(err)
+		return err
 	}
 	return ShowReverted(g.App, r, "undone", "tenon session unrevert restores it until the next prompt")
 }
@@ -32,7 +30,7 @@ func (g *group) revert(ctx context.Context, m *cli.Machine, s *sdk.Session) erro
 func (g *group) unrevert(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 	r, err := m.Unrevert(ctx, s.ID, g.force)
 	if err != nil {
-		return RevertProblem(err)
+		return err
 	}
 	return ShowReverted(g.App, r, "restored", "")
 }
@@ -55,41 +53,18 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 	a.Say("%s", text)
 	var b strings.Builder
 	for _, file := range r.Files {
-		fmt.Fprintln(&b, shownFile(file))
+		fmt.Fprintln(&b, terminal.FileName(file))
 	}
 	return a.Print(b.String())
-}
-
-// RevertProblem adds remedies to errors of reverting.
-func RevertProblem(err error) error {
-	conflict, ok := errors.AsType[*host.ConflictError](err)
-	if !ok {
-		return cli.Remedies{
-			{host.ErrBusy, cli.ExitStore, "wait for its turn to end, or interrupt it"},
-			{host.ErrElsewhere, cli.ExitTurn, "run it there, or pass --dir with the directory of that project"},
-			{snapshot.ErrGone, cli.ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
-			{snapshot.ErrChanged, cli.ExitTurn, "run it again when no other program changes the file; move away a directory with your files that is in its place"},
-			{snapshot.ErrOff, cli.ExitTurn, "work in a git repository (not a home directory), with git in PATH"},
-		}.Remedied(err)
-	}
-	lines := make([]string, len(conflict.Files))
-	for i, file := range conflict.Files {
-		lines[i] = shownFile(file)
-	}
-	return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: these files were modified since the session wrote them:\n%s", strings.Join(lines, "\n")),
-		"save your changes first, or pass --force to overwrite these files")
 }
 
 func (g *group) diff(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 	list, err := m.SessionChanges(ctx, s.ID)
 	if err != nil {
-		return RevertProblem(err)
+		return err
 	}
 	return ShowChanges(g.App, list)
 }
-
-// shownFile returns the name of a file on one line, safe to print: a line break in it is written out.
-func shownFile(path string) string { return strings.ReplaceAll(terminal.Visible(path), "\n", `\u{a}`) }
 
 // ShowChanges prints file changes as unified diffs.
 func ShowChanges(a *cli.App, list []host.FileChange) error {
@@ -123,16 +98,16 @@ func Unified(c *host.FileChange) string {
 		after = "/dev/null"
 	}
 	if binary(c.Before) || binary(c.After) {
-		return fmt.Sprintf("Binary files %s and %s differ\n", shownFile(before), shownFile(after))
+		return fmt.Sprintf("Binary files %s and %s differ\n", terminal.FileName(before), terminal.FileName(after))
 	}
 	if bytes.Equal(c.Before, c.After) {
 		what := "changed only in type or permissions"
 		if c.Status != "modified" {
 			what = "is empty and was " + c.Status
 		}
-		return fmt.Sprintf("%s %s\n", shownFile(c.Path), what)
+		return fmt.Sprintf("%s %s\n", terminal.FileName(c.Path), what)
 	}
-	return udiff.Unified(shownFile(before), shownFile(after), string(c.Before), string(c.After))
+	return udiff.Unified(terminal.FileName(before), terminal.FileName(after), string(c.Before), string(c.After))
 }
 
 // binary reports whether content is not text.

@@ -57,6 +57,9 @@ func OneLine(text string) string {
 	return strings.Join(strings.Fields(Visible(text)), " ")
 }
 
+// FileName returns the visible name of a file as a single line: a line break in it is written out.
+func FileName(path string) string { return strings.ReplaceAll(Visible(path), "\n", `\u{a}`) }
+
 var sgr = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
 
 // StripSGR removes color sequences, and others of their form.

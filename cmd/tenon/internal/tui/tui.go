@@ -22,7 +22,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/pace"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
@@ -214,7 +213,7 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 
 // explained returns an error with its remedy.
 func explained(err error) string {
-	f := cli.InChat().Remedy(sessions.RevertProblem(err))
+	f := cli.InChat().Remedy(err)
 	if f.Fix == "" {
 		return f.Err.Error()
 	}
