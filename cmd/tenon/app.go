@@ -19,7 +19,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
-	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // run runs the command line, prints its error, and returns the exit code. managed is the path of the administrator's configuration,
@@ -96,9 +95,7 @@ func rootCommand(a *cli.App) (*cobra.Command, error) {
 		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			if near := nearest.Name(unknown.GetSpecifiedName(), names); near != "" {
-				fix = fmt.Sprintf("did you mean --%s? %s", near, fix)
-			}
+			fix = cli.Suggest(fix, "--%s", unknown.GetSpecifiedName(), names)
 		}
 		return cli.UsageError(fix, "%s", problem)
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -91,10 +90,7 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		return
 	}
 	fix := `/help lists the commands; to send it as a prompt, put a space before the "/"`
-	if near := nearest.Name(name, c.commandNames(ctx)); near != "" {
-		fix = "did you mean /" + near + "? " + fix
-	}
-	c.problem(cli.UsageError(fix, "unknown command %q", "/"+name))
+	c.problem(cli.UsageError(cli.Suggest(fix, "/%s", name, c.commandNames(ctx)), "unknown command %q", "/"+name))
 }
 
 // builtIn runs a command of the chat.

@@ -12,7 +12,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -53,11 +52,7 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	names := c.modelNames(ctx)
 	provider, _, full := strings.Cut(args, "/")
 	if !full || !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }) {
-		fix := "/model lists the available models"
-		if name := nearest.Name(args, names); name != "" {
-			fix = fmt.Sprintf("did you mean %q? %s", name, fix)
-		}
-		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), fix)
+		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), cli.Suggest("/model lists the available models", "%q", args, names))
 	}
 	c.model = args
 	c.notify("using " + c.model + " from now on")

@@ -10,7 +10,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/credentials"
-	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -56,10 +55,7 @@ func (m *Machine) KnownProvider(id string) error {
 		return nil
 	}
 	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
-	if near := nearest.Name(id, ids); near != "" {
-		fix = "did you mean " + near + "? " + fix
-	}
-	return UsageError(fix, "unknown provider %q", id)
+	return UsageError(Suggest(fix, "%s", id, ids), "unknown provider %q", id)
 }
 
 // SignInMethods lists the ways to sign in to a provider: MethodKey and the sign-in methods of plugins. It omits MethodKey if a single method

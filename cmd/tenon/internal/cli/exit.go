@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // The exit codes. tenon help exit-codes describes them.
@@ -91,6 +92,14 @@ func Shown(err error) error {
 // UsageError returns an error about the command line.
 func UsageError(fix, format string, args ...any) *Failure {
 	return Fail(ExitUsage, fmt.Errorf(format, args...), fix)
+}
+
+// Suggest returns the remedy for an unknown name. It begins with the known name that was probably meant, if any, in a form such as "--%s".
+func Suggest(fix, form, name string, known []string) string {
+	if near := nearest.Name(name, known); near != "" {
+		return fmt.Sprintf("did you mean "+form+"? %s", near, fix)
+	}
+	return fix
 }
 
 // ReportIn prints an error and its remedy in the given wording, and returns the exit code. The text of the error may come from a server, a file

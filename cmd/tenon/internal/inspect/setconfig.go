@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -21,7 +20,6 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/filelock"
-	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -132,10 +130,7 @@ func getConfig(_ context.Context, w *cli.Workspace, args []string) error {
 	}
 	value, ok := values[args[0]]
 	if !ok {
-		fix := "tenon config show lists all values"
-		if near := nearest.Name(args[0], slices.Collect(maps.Keys(values))); near != "" {
-			fix = fmt.Sprintf("did you mean %s? %s", near, fix)
-		}
+		fix := cli.Suggest("tenon config show lists all values", "%s", args[0], slices.Collect(maps.Keys(values)))
 		return cli.UsageError(fix, "key %q has no value", args[0])
 	}
 	if text, ok := value.(string); ok {
