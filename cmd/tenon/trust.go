@@ -99,9 +99,7 @@ func approveRules(ctx context.Context, w *cli.Workspace, yes, dryRun bool) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close(context.WithoutCancel(ctx))) }()
-	files := map[string][]string{}
-	m.rules.waitingRules(m.Machine, files)
-	m.rules.waitingCommands(m.CommandInfos(ctx), files)
+	files := m.rules.waiting(ctx, m.Machine)
 	var list []store.Approval
 	for _, key := range slices.Sorted(maps.Keys(files)) {
 		a.Say("not approved: %s\n  %s", key[:strings.LastIndexByte(key, '@')], strings.Join(files[key], "\n  "))
@@ -118,14 +116,8 @@ func approveRules(ctx context.Context, w *cli.Workspace, yes, dryRun bool) (err 
 	if dryRun {
 		return notApproved
 	}
-	if !yes {
-		ok, err := a.Confirm("  approve all of this? [y/N] ")
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return notApproved
-		}
+	if err := a.Consent(yes, "  approve all of this? [y/N] ", notApproved); err != nil {
+		return err
 	}
 	if err := m.Store.Approve(ctx, list); err != nil {
 		return err
@@ -140,27 +132,36 @@ func approval(w *cli.Workspace, name, pattern string) store.Approval {
 	}
 }
 
-// waitFor adds a line to a file, which has an approvalKey, unless its content is approved or unknown.
-func (p *projectRules) waitFor(files map[string][]string, path, digest, line string) {
-	if key := approvalKey(p.w, path, digest); key != "" && !p.approved[key] {
-		files[key] = append(files[key], line)
-	}
-}
-
-// waitingRules adds the unapproved allow rules to the files.
-func (p *projectRules) waitingRules(m *cli.Machine, files map[string][]string) {
-	all := slices.Clone(p.w.Loaded.Config.Permission)
-	for _, agent := range p.w.Loaded.Config.Agent {
-		all = append(all, agent.Permission...)
-	}
-	for _, agent := range m.Agents() {
-		all = append(all, agent.Permission...)
-	}
-	for _, r := range all {
-		if r.Action == sdk.ActionAllow {
-			p.waitFor(files, p.source(r.Origin), r.Digest, view.RuleText(r))
+// waiting returns the unapproved allow rules, and the unapproved shell commands in the templates of the project's commands, as lines by the
+// approvalKey of their file.
+func (p *projectRules) waiting(ctx context.Context, m *cli.Machine) map[string][]string {
+	files := map[string][]string{}
+	add := func(path, digest, line string) {
+		if key := approvalKey(p.w, path, digest); key != "" && !p.approved[key] {
+			files[key] = append(files[key], line)
 		}
 	}
+	rules := slices.Clone(p.w.Loaded.Config.Permission)
+	for _, agent := range p.w.Loaded.Config.Agent {
+		rules = append(rules, agent.Permission...)
+	}
+	for _, agent := range m.Agents() {
+		rules = append(rules, agent.Permission...)
+	}
+	for _, r := range rules {
+		if r.Action == sdk.ActionAllow {
+			add(p.source(r.Origin), r.Digest, view.RuleText(r))
+		}
+	}
+	for _, c := range m.CommandInfos(ctx) {
+		path, _ := p.commandFile(&c.Command)
+		for _, shell := range input.ShellCommands(c.Template) {
+			if cli.IsShipped(c.Plugin) {
+				add(path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(strings.ReplaceAll(shell, "\n", `\n`))))
+			}
+		}
+	}
+	return files
 }
 
 // permissionOptions sets the host's options about trust in permission rules and receivers.
@@ -211,20 +212,6 @@ func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 	}
 	o, known := p.w.Loaded.Origins["command."+c.Name+".template"]
 	return projectFile(p.w, o.Source), known
-}
-
-// waitingCommands adds the unapproved shell commands in the templates of the project's commands.
-func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string][]string) {
-	for i := range list {
-		c := &list[i].Command
-		if !cli.IsShipped(list[i].Plugin) {
-			continue
-		}
-		path, _ := p.commandFile(c)
-		for _, shell := range input.ShellCommands(c.Template) {
-			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(strings.ReplaceAll(shell, "\n", `\n`))))
-		}
-	}
 }
 
 // receiverPermission is the permission under which approved receivers are stored. The pattern is provider, address, @ and digest.

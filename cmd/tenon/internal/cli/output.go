@@ -123,6 +123,18 @@ func (a *App) Confirm(question string) (bool, error) {
 	return err == nil && (line == "y" || line == "yes"), err
 }
 
+// Consent asks the user a question like Confirm, unless yes is set, and returns refused unless the answer is yes.
+func (a *App) Consent(yes bool, question string, refused error) error {
+	if yes {
+		return nil
+	}
+	ok, err := a.Confirm(question)
+	if err == nil && !ok {
+		return refused
+	}
+	return err
+}
+
 // Choice is one of the answers to a question.
 type Choice struct{ Name, Text string }
 

@@ -64,11 +64,7 @@ func (j *job) confirmHosts(missing []pins.Plugin) error {
 		return cli.Fail(cli.ExitRefused, errors.New(text), "if you trust these hosts, pass --yes; with --frozen it approves no plugin")
 	}
 	j.Say("%s", text)
-	ok, err := j.Confirm("  fetch from there? [y/N] ")
-	if err == nil && !ok {
-		err = cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again once you trust these hosts")
-	}
-	return err
+	return j.Consent(false, "  fetch from there? [y/N] ", cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again once you trust these hosts"))
 }
 
 // approvePinned asks about the pinned plugins that were not approved.

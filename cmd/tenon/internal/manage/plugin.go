@@ -202,14 +202,8 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	if err := s.Loader.Grantable(grants); err != nil {
 		return nil, cli.UsageError("tenon plugin trust "+c.Argument()+" --without NAME omits a grant", "%s cannot be approved: %w", terminal.Visible(c.Name), err)
 	}
-	if !yes {
-		ok, err := a.Confirm("  approve it? [y/N] ")
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, cli.Fail(cli.ExitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed")
-		}
+	if err := a.Consent(yes, "  approve it? [y/N] ", cli.Fail(cli.ExitRefused, fmt.Errorf("%s was not approved", c.Name), "nothing was changed")); err != nil {
+		return nil, err
 	}
 	again, warning, err := s.Approve(ctx, c, grants)
 	if errors.Is(err, extensions.ErrLocked) {
