@@ -60,28 +60,40 @@ func commandLine(text string) (name, args string, ok bool) {
 	return rest[:end], strings.TrimSpace(rest[end:]), true
 }
 
-func findChatCommand(name string) (chatCommand, bool) {
-	for _, command := range chatCommands() {
-		if command.name == name || slices.Contains(command.aliases, name) {
-			return command, true
+// findCommand returns the command with a name or alias, or nil.
+func findCommand(list []chatCommand, name string) *chatCommand {
+	i := slices.IndexFunc(list, func(c chatCommand) bool { return c.name == name || slices.Contains(c.aliases, name) })
+	if i < 0 {
+		return nil
+	}
+	return &list[i]
+}
+
+// commandList lists the commands of the chat, and those of the configuration and of plugins, which have no run function. Commands of the chat hide
+// others of the same name.
+func (c *conversation) commandList(ctx context.Context) []chatCommand {
+	out := chatCommands()
+	for _, info := range c.m.CommandInfos(ctx) {
+		if findCommand(out, info.Name) == nil {
+			out = append(out, chatCommand{name: info.Name, short: info.Description})
 		}
 	}
-	return chatCommand{}, false
+	return out
 }
 
 // command runs a command of the chat, or one from configuration or a plugin, and shows errors.
 func (c *conversation) command(ctx context.Context, name, args string) {
 	name = cmp.Or(name, "help")
-	if command, ok := findChatCommand(name); ok {
-		if err := c.builtIn(ctx, &command, name, args); errors.Is(err, cli.ErrOutput) {
+	if command := findCommand(chatCommands(), name); command != nil {
+		if err := c.builtIn(ctx, command, name, args); errors.Is(err, cli.ErrOutput) {
 			c.ended = err
 		} else if err != nil {
 			c.problem(err)
 		}
 		return
 	}
-	configured := c.configuredCommands(ctx)
-	if slices.ContainsFunc(configured, func(info host.CommandInfo) bool { return info.Name == name }) {
+	list := c.commandList(ctx)
+	if findCommand(list, name) != nil {
 		c.turn(ctx, &host.PromptInput{Command: name, Text: args})
 		return
 	}
@@ -89,8 +101,12 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		c.turn(ctx, &host.PromptInput{Text: strings.TrimSpace("/" + name + " " + args)})
 		return
 	}
+	var names []string
+	for _, command := range list {
+		names = append(names, command.name)
+	}
 	fix := `/help lists the commands; to send it as a prompt, put a space before the "/"`
-	c.problem(cli.UsageError(cli.Suggest(fix, "/%s", name, c.commandNames(ctx)), "unknown command %q", "/"+name))
+	c.problem(cli.UsageError(cli.Suggest(fix, "/%s", name, names), "unknown command %q", "/"+name))
 }
 
 // builtIn runs a command of the chat.
@@ -106,25 +122,6 @@ func (c *conversation) builtIn(ctx context.Context, command *chatCommand, name, 
 		}
 	}
 	return command.run(c, ctx, args)
-}
-
-// configuredCommands returns the commands of configuration and plugins, except those with the name of a chat command.
-func (c *conversation) configuredCommands(ctx context.Context) []host.CommandInfo {
-	return slices.DeleteFunc(c.m.CommandInfos(ctx), func(info host.CommandInfo) bool {
-		_, hidden := findChatCommand(info.Name)
-		return hidden
-	})
-}
-
-func (c *conversation) commandNames(ctx context.Context) []string {
-	var names []string
-	for _, command := range chatCommands() {
-		names = append(names, command.name)
-	}
-	for _, info := range c.configuredCommands(ctx) {
-		names = append(names, info.Name)
-	}
-	return names
 }
 
 // revert undoes or redoes a prompt. The only argument is "force".

@@ -16,13 +16,9 @@ import (
 )
 
 func (c *conversation) help(ctx context.Context, _ string) error {
-	configured := c.configuredCommands(ctx)
 	t := &view.Table{}
-	for _, command := range chatCommands() {
+	for _, command := range c.commandList(ctx) {
 		t.Add(strings.TrimSpace("/"+command.name+" "+command.args), command.short)
-	}
-	for i := range configured {
-		t.Add("/"+configured[i].Name, configured[i].Description)
 	}
 	if err := c.a.PrintTable(t); err != nil {
 		return err
@@ -49,7 +45,10 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 		}
 		return nil
 	}
-	names := c.modelNames(ctx)
+	var names []string
+	for _, info := range c.m.Models(ctx) {
+		names = append(names, info.Model.Ref().String())
+	}
 	provider, _, full := strings.Cut(args, "/")
 	if !full || !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }) {
 		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), cli.Suggest("/model lists the available models", "%q", args, names))
@@ -57,14 +56,6 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	c.model = args
 	c.notify("using " + c.model + " from now on")
 	return nil
-}
-
-func (c *conversation) modelNames(ctx context.Context) []string {
-	var out []string
-	for _, info := range c.m.Models(ctx) {
-		out = append(out, info.Model.Ref().String())
-	}
-	return out
 }
 
 // chooseAgent lists the agents that can answer users, or chooses one.
