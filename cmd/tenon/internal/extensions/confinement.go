@@ -56,8 +56,9 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 				return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
 			}
 		}
+		skills := sandbox.SkillDirectories(sdk.SkillsConfig{Paths: s.opts.Config.Config.Skills.Paths, Packaged: s.Skills})
 		list, err := sandbox.Find(sandbox.Options{
-			Project: s.opts.Project, Environ: s.opts.Environ, Config: s.opts.Config.Config.Sandbox, Skills: sandbox.SkillDirectories(sdk.SkillsConfig{Packaged: s.Skills}), Create: true, Origin: s.opts.Config.Origin,
+			Project: s.opts.Project, Environ: s.opts.Environ, Config: s.opts.Config.Config.Sandbox, Skills: skills, Create: true, Origin: s.opts.Config.Origin,
 		})
 		if err != nil {
 			return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
