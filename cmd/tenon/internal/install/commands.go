@@ -91,9 +91,6 @@ func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
 
 func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 	j := &job{group: g, workspace: w, loader: s.Loader, set: s}
-	if err := j.use(g.project); err != nil {
-		return nil, err
-	}
 	data, tree := filepath.Join(w.Project.DataDir, "plugins"), cmp.Or(w.Project.Worktree, w.Project.Directory)
 	executable, err := os.Executable()
 	if err != nil {
@@ -114,12 +111,14 @@ func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 			Policy: policy,
 		},
 	}
-	return j, nil
+	return j, j.use(g.project)
 }
 
-// use selects the lock file of the user or of the project. It returns an error if there is none.
+// use selects the lock file of the user or of the project, whose addresses must not lead into the user's network. It returns an error if there is
+// none.
 func (j *job) use(project bool) error {
 	user, repository := plugins.LockFiles(j.workspace.Project)
+	j.installer.Fetcher.Guarded = project
 	if j.target = (install.Target{Path: user}); project {
 		j.target = install.Target{Path: repository, Project: true}
 	}
@@ -143,7 +142,7 @@ func (j *job) both(names []string, f func(pinned *pins.File) error) error {
 		if j.use(project) != nil {
 			continue
 		}
-		if j.installer.Fetcher.Guarded = project; project {
+		if project {
 			j.installer.Vendor, j.installer.Fetcher.Seed = j.vendorDir(), j.vendorDir()
 		}
 		pinned, err := j.pinned()
@@ -257,7 +256,6 @@ func (j *job) install(ctx context.Context, refs []string) (err error) {
 	if t.Base, err = j.Directory(); err != nil { // paths on the command line start at the working directory
 		return err
 	}
-	j.installer.Fetcher.Guarded = t.Project // sync refuses such addresses
 	var staged []*plugins.Installed
 	for _, ref := range refs {
 		s, err := j.installer.Stage(ctx, t, ref, nil)

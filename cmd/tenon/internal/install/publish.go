@@ -38,7 +38,7 @@ func (j *job) lock(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	j.installer.Fetcher.Platforms, j.installer.Fetcher.Guarded = j.platforms, j.project
+	j.installer.Fetcher.Platforms = j.platforms
 	list := slices.DeleteFunc(slices.Clone(f.Plugins), func(p pins.Plugin) bool { return p.Platforms == nil })
 	if err := j.confirmHosts(list); err != nil {
 		return err
@@ -61,7 +61,6 @@ func (j *job) vendor(ctx context.Context, _ []string) error {
 	if err := j.use(true); err != nil {
 		return err
 	}
-	j.installer.Fetcher.Guarded = true
 	f, err := j.pinned()
 	if err != nil {
 		return err
