@@ -26,24 +26,21 @@ func (g *group) rename(ctx context.Context, _ *cli.Workspace, s store.Store, arg
 	})
 }
 
-func (g *group) archive(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
-	return g.edit(ctx, s, ids, func(s *sdk.Session) string {
-		if s.Time.Archived != 0 {
-			return ""
-		}
-		s.Time.Archived = time.Now().UnixMilli()
-		return "is archived; undo with tenon session unarchive " + s.ID
-	})
-}
-
-func (g *group) unarchive(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
-	return g.edit(ctx, s, ids, func(s *sdk.Session) string {
-		if s.Time.Archived == 0 {
-			return ""
-		}
-		s.Time.Archived = 0
-		return "is no longer archived"
-	})
+// archiving returns the work that archives sessions, or ends that.
+func (g *group) archiving(archived bool) func(context.Context, *cli.Workspace, store.Store, []string) error {
+	return func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
+		return g.edit(ctx, s, ids, func(s *sdk.Session) string {
+			switch {
+			case archived == (s.Time.Archived != 0):
+				return ""
+			case archived:
+				s.Time.Archived = time.Now().UnixMilli()
+				return "is archived; undo with tenon session unarchive " + s.ID
+			}
+			s.Time.Archived = 0
+			return "is no longer archived"
+		})
+	}
 }
 
 // edit changes sessions and prints the text that change returns; an empty text means no change.

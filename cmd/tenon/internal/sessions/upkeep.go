@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 func (g *group) repair(ctx context.Context, w *cli.Workspace, args []string) (err error) {
@@ -63,7 +63,7 @@ func repairAll(ctx context.Context, w *cli.Workspace, s store.Store) error {
 func repairSessions(ctx context.Context, w *cli.Workspace, s store.Store, sessions []string) error {
 	total := 0
 	for _, id := range sessions {
-		file := filepath.Join(w.Project.DataDir, "damaged", plainName(id)+time.Now().UTC().Format("-20060102-150405.000")+".json")
+		file := filepath.Join(w.Project.DataDir, "damaged", unsuitable().ReplaceAllString(id, "_")+time.Now().UTC().Format("-20060102-150405.000")+".json")
 		var kept []store.Aside
 		err := s.Repair(ctx, id, func(rows []store.Aside) error {
 			kept = rows
@@ -92,15 +92,8 @@ func repairSessions(ctx context.Context, w *cli.Workspace, s store.Store, sessio
 	return nil
 }
 
-// plainName returns an ID, which may be damaged, in a form suitable for file names.
-func plainName(id string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, id)
-}
+// unsuitable matches characters of a damaged ID that are not suitable for file names.
+var unsuitable = lazyregexp.New(`[^0-9A-Za-z_-]`)
 
 // rebuild writes a new database. The store must be closed.
 func rebuild(ctx context.Context, w *cli.Workspace) error {
