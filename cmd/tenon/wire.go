@@ -71,10 +71,7 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 	if err != nil {
 		return nil, err
 	}
-	required, _, err := set.Required()
-	if err != nil {
-		return nil, err
-	}
+	required, _, _ := set.Required() // gather returns its error
 	if c := w.Loaded.Config.Sandbox; len(c.Write)+len(c.Read)+len(c.Hide) > 0 {
 		if _, err := w.Sandbox(); err != nil {
 			return nil, err

@@ -106,16 +106,12 @@ func Suggest(fix, form, name string, known []string) string {
 // or a plugin.
 func ReportIn(w io.Writer, words *wording, err error) int {
 	f := words.Remedy(err)
-	fmt.Fprintf(w, "error: %s\n", indentRest(terminal.Visible(f.Err.Error()), "       "))
-	if f.Fix != "" {
-		fmt.Fprintf(w, "fix:   %s\n", indentRest(terminal.Visible(f.Fix), "       "))
+	for _, line := range [][2]string{{"error", f.Err.Error()}, {"fix", f.Fix}} {
+		if text := strings.TrimSpace(terminal.Visible(line[1])); text != "" {
+			fmt.Fprintf(w, "%-6s %s\n", line[0]+":", strings.ReplaceAll(text, "\n", "\n       "))
+		}
 	}
 	return f.Code
-}
-
-// indentRest indents all lines but the first.
-func indentRest(s, indent string) string {
-	return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+indent)
 }
 
 // ErrHard ends the process immediately, without a shutdown.

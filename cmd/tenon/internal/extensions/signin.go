@@ -171,10 +171,8 @@ func (s *Set) Stored(in *plugins.Installed) (what []string, remove func(context.
 		if c.pack != in.Name || c.Server == nil || c.Server.Data != dir {
 			continue // the server of another plugin, which may have the same name in another lock file
 		}
-		if a := s.tokens(c, false); a != nil {
-			if name, _, err := a.Stored(); err == nil {
-				what = append(what, name)
-			}
+		if name, err := s.tokenName(c); err == nil && name != "" {
+			what = append(what, name)
 		}
 	}
 	tokens := what
