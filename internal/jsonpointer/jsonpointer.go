@@ -4,6 +4,7 @@ package jsonpointer
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 )
 
@@ -28,6 +29,23 @@ func Split(pointer string) ([]string, error) {
 }
 
 var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+
+// Find returns the member of a decoded value that the pointer names, or nil.
+func Find(value any, pointer string) any {
+	segments, err := Split(pointer)
+	if err != nil {
+		return nil
+	}
+	for _, name := range segments {
+		object, _ := value.(map[string]any)
+		list, _ := value.([]any)
+		i, err := strconv.Atoi(name)
+		if value = object[name]; err == nil && i >= 0 && i < len(list) {
+			value = list[i]
+		}
+	}
+	return value
+}
 
 // Append appends a slash and the escaped segment.
 func Append(pointer []byte, segment string) []byte {

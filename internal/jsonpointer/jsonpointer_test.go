@@ -45,6 +45,18 @@ func TestCovers(t *testing.T) {
 	}
 }
 
+func TestFind(t *testing.T) {
+	t.Parallel()
+	value := map[string]any{"a/b": []any{"x", map[string]any{"": "y"}}, "0": "z"}
+	for pointer, want := range map[string]any{
+		"/a~1b/0": "x", "/a~1b/1/": "y", "/0": "z", "/a~1b/2": nil, "/a~1b/-1": nil, "/a~1b/x": nil, "/0/0": nil, "/b": nil, "a": nil,
+	} {
+		if got := jsonpointer.Find(value, pointer); got != want {
+			t.Errorf("Find(%q) = %v, want %v", pointer, got, want)
+		}
+	}
+}
+
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{"", "/", "/a/b", "/a~1b/~0", "/~01", "a", "/a//"} {
 		f.Add(seed)

@@ -12,11 +12,11 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
@@ -236,21 +236,5 @@ func (c *counter) target(ref string) any {
 	if err != nil {
 		return nil
 	}
-	value := c.root
-	for _, segment := range strings.Split(pointer, "/")[1:] {
-		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(segment)
-		switch v := value.(type) {
-		case map[string]any:
-			value = v[name]
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil
-			}
-			value = v[i]
-		default:
-			return nil
-		}
-	}
-	return value
+	return jsonpointer.Find(c.root, pointer)
 }

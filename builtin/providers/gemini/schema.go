@@ -1,15 +1,15 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/jsonpointer"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,7 +33,7 @@ var kept = []string{
 // arguments.
 func parameters(t *sdk.ToolDefinition) (any, error) {
 	var root map[string]any
-	if err := decode(wire.ObjectParameters(t), &root); err != nil {
+	if err := jsontext.DecodeExact(wire.ObjectParameters(t), &root); err != nil {
 		return nil, fmt.Errorf("schema of a tool: %w", err)
 	}
 	if properties, _ := root["properties"].(map[string]any); len(properties) == 0 && root["$ref"] == nil {
@@ -41,13 +41,6 @@ func parameters(t *sdk.ToolDefinition) (any, error) {
 	}
 	c := converter{root: root}
 	return c.schema(root, 0), c.err
-}
-
-// decode decodes JSON and keeps its numbers as they are written.
-func decode(data []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	return d.Decode(into)
 }
 
 // converter converts the parts of one schema.
@@ -136,22 +129,9 @@ func (c *converter) typed(v any, depth int) map[string]any {
 // resolve returns the definition that a reference within the schema names. It follows the schema as it is: to encode it for each reference
 // takes seconds if there are many.
 func (c *converter) resolve(ref string) map[string]any {
-	path := strings.Split(ref, "/")
-	var at any
-	if path[0] == "#" {
-		at = c.root
-	}
-	for _, name := range path[1:] {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		i, err := strconv.Atoi(name)
-		object, _ := at.(map[string]any)
-		list, _ := at.([]any)
-		if at = object[name]; err == nil && i >= 0 && i < len(list) {
-			at = list[i]
-		}
-	}
-	target, ok := at.(map[string]any)
-	if !ok {
+	pointer, within := strings.CutPrefix(ref, "#")
+	target, ok := jsonpointer.Find(c.root, pointer).(map[string]any)
+	if !within || !ok {
 		c.fail("reference %q not found", ref)
 	}
 	return target
@@ -188,7 +168,7 @@ func allowed(in map[string]any) []any {
 func restored(t *sdk.ToolDefinition, args []byte) []byte {
 	var c converter
 	var v any
-	if decode(t.Parameters, &c.root) == nil && decode(args, &v) == nil {
+	if jsontext.DecodeExact(t.Parameters, &c.root) == nil && jsontext.DecodeExact(args, &v) == nil {
 		v = c.restore(c.root, v)
 	}
 	if c.restored {
