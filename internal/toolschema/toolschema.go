@@ -37,46 +37,46 @@ func Resolve(text json.RawMessage) (*schemacost.Schema, error) {
 // CheckTypes returns an error for a type that JSON does not have, such as "str": most model servers refuse every request with it.
 func CheckTypes(text json.RawMessage) error {
 	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		return err
-	}
-	return types(value)
+	err := json.Unmarshal(text, &value)
+	Each(value, func(schema map[string]any) {
+		names, _ := schema["type"].([]any)
+		if one, ok := schema["type"].(string); ok {
+			names = []any{one}
+		}
+		for _, name := range names {
+			if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
+				err = fmt.Errorf("the type %.40q is unknown", fmt.Sprint(name))
+			}
+		}
+	})
+	return err
 }
 
-// inside are the keywords whose value is a schema, or a list of schemas.
+// inside are the keywords whose value is a schema, or a list of schemas; see byName for others.
 var inside = []string{
 	"items", "prefixItems", "additionalItems", "additionalProperties", "contains", "propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
 }
 
-func types(value any) error {
-	s, ok := value.(map[string]any)
+// Each calls visit with every schema within a schema or a list of schemas, then with the schema itself.
+func Each(value any, visit func(schema map[string]any)) {
+	list, _ := value.([]any)
+	for _, one := range list {
+		Each(one, visit)
+	}
+	schema, ok := value.(map[string]any)
 	if !ok {
-		return nil
+		return // true or false
 	}
-	names, _ := s["type"].([]any)
-	if one, ok := s["type"].(string); ok {
-		names = []any{one}
-	}
-	for _, name := range names {
-		if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null"}, name) {
-			return fmt.Errorf("the type %.40q is unknown", fmt.Sprint(name))
+	for keyword, value := range schema {
+		if slices.Contains(inside, keyword) {
+			Each(value, visit)
+		} else if members, ok := value.(map[string]any); ok && slices.Contains(byName, keyword) {
+			for _, one := range members {
+				Each(one, visit)
+			}
 		}
 	}
-	var schemas []any
-	for _, key := range inside {
-		many, _ := s[key].([]any)
-		schemas = append(append(schemas, s[key]), many...)
-	}
-	for _, key := range byName {
-		members, _ := s[key].(map[string]any)
-		schemas = slices.AppendSeq(schemas, maps.Values(members))
-	}
-	for _, one := range schemas {
-		if err := types(one); err != nil {
-			return err
-		}
-	}
-	return nil
+	visit(schema)
 }
 
 // Check validates arguments. Optional arguments may be null.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -32,36 +33,12 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 	if json.Unmarshal(raw, &schema) != nil || schema == nil {
 		return raw // the server refuses it with a better message
 	}
-	each(schema, adapt)
+	toolschema.Each(schema, adapt)
 	if schema["properties"] == nil && schema["$ref"] == nil { // OpenAI's models at every gateway, and LM Studio, refuse objects without
 		schema["type"], schema["properties"] = "object", map[string]any{}
 	}
 	out, _ := json.Marshal(schema) // it was JSON
 	return out
-}
-
-// each calls adapt with every schema within a schema, then with the schema itself.
-func each(v any, adapt func(schema map[string]any)) {
-	schema, ok := v.(map[string]any)
-	if !ok {
-		return // true or false
-	}
-	for name, v := range schema {
-		switch name {
-		case "properties", "$defs", "definitions", "patternProperties":
-			inner, _ := v.(map[string]any)
-			for _, one := range inner {
-				each(one, adapt)
-			}
-		case "items", "additionalProperties", "not", "anyOf", "oneOf", "allOf", "prefixItems":
-			each(v, adapt)
-			list, _ := v.([]any)
-			for _, one := range list {
-				each(one, adapt)
-			}
-		}
-	}
-	adapt(schema)
 }
 
 // reduce removes the keywords that OpenAI's servers do not take, as opencode's provider/transform.ts does.
