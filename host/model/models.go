@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -222,7 +223,7 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 	local := m.askLocal(ctx)
 	for _, id := range m.order {
 		if found := local[id]; len(found) > 0 {
-			return Picked{complete(found[0], id, found[0].ID), "a model server answers at " + WithoutSecrets(m.providers[id].info.BaseURL)}, nil
+			return Picked{complete(found[0], id, found[0].ID), "a model server answers at " + secret.WithoutSecrets(m.providers[id].info.BaseURL)}, nil
 		}
 	}
 	for _, id := range slices.Backward(m.order) {

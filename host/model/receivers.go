@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/requestfield"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -142,13 +142,13 @@ func (m *Models) shownAddress(id string) string {
 	info := &m.providers[id].info
 	shown := []string{"the address of protocol " + info.Protocol}
 	if info.BaseURL != "" {
-		shown[0] = WithoutSecrets(info.BaseURL)
+		shown[0] = secret.WithoutSecrets(info.BaseURL)
 	}
 	shown = append(shown, namedAddresses(info)...)
 	var servers []string
 	for _, model := range m.o.Config.Provider[id].Models {
 		if model.Provider != nil && model.Provider.API != "" {
-			servers = append(servers, "models at "+WithoutSecrets(model.Provider.API))
+			servers = append(servers, "models at "+secret.WithoutSecrets(model.Provider.API))
 		}
 	}
 	slices.Sort(servers)
@@ -163,25 +163,12 @@ func namedAddresses(info *sdk.ProviderInfo) []string {
 		switch {
 		case value == "":
 		case name == "endpoint" || name == "enterpriseUrl":
-			out = append(out, name+" "+WithoutSecrets(value))
+			out = append(out, name+" "+secret.WithoutSecrets(value))
 		default:
 			out = append(out, name+" "+value)
 		}
 	}
 	return out
-}
-
-// WithoutSecrets returns an address, which may lack its scheme, for display: without user, password and query.
-func WithoutSecrets(address string) string {
-	if !strings.Contains(address, "://") {
-		address = "https://" + address
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return "an address that is not valid"
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
 }
 
 // providerOf returns the provider in the name of a model.

@@ -106,7 +106,7 @@ func TestShownAddress(t *testing.T) {
 		}},
 		Models: map[string]sdk.ModelConfig{"m": {Provider: &sdk.ModelServer{API: "https://m.example/v1?k=password"}}, "n": {Provider: &sdk.ModelServer{API: "https://m.example/v1"}}, "o": {}},
 	}
-	const want = "https://a.example/v1, endpoint https://e.example, enterpriseUrl https://evil.example, region eu, resourceName r, models at https://m.example/v1"
+	const want = "https://a.example/v1, endpoint https://e.example, enterpriseUrl evil.example, region eu, resourceName r, models at https://m.example/v1"
 	if got := unapproved(t, sdk.ProviderConfig{}, project).Address; got != want {
 		t.Errorf("address %q, want %q", got, want)
 	}

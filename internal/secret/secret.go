@@ -62,6 +62,21 @@ func InURL(text string) []string {
 	return out
 }
 
+// WithoutSecrets returns an address, which may lack its scheme, for display: without user, password and query. It does not show one that is not
+// valid: no part of it is known to be without secrets.
+func WithoutSecrets(address string) string {
+	whole := address
+	if !strings.Contains(address, "://") {
+		whole = "//" + address
+	}
+	u, err := url.Parse(whole)
+	if err != nil {
+		return "an address that is not valid"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return strings.TrimPrefix(u.String(), "//")
+}
+
 // InArgs returns the secrets on a command line: --token=X, --api-key X, TOKEN=X, and those in addresses.
 func InArgs(args []string) []string {
 	var out []string

@@ -38,6 +38,20 @@ func TestInURL(t *testing.T) {
 	}
 }
 
+func TestWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://u:p@h:1/v1?k=x#y": "https://h:1/v1",
+		"u:p@h":                    "h",
+		"localhost:1/v1":           "localhost:1/v1",
+		"https://u:word?more@h/v1": "an address that is not valid",
+	} {
+		if got := secret.WithoutSecrets(address); got != want {
+			t.Errorf("WithoutSecrets(%q) = %q, want %q", address, got, want)
+		}
+	}
+}
+
 func TestInArgs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -68,7 +69,7 @@ func Open(s Setup) (*Conn, error) {
 	}
 	base, err := url.Parse(s.Info.BaseURL)
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
-		return nil, fmt.Errorf("options.baseURL %q is not an http or https URL", redactURL(s.Info.BaseURL))
+		return nil, fmt.Errorf("options.baseURL is not an http or https URL: %s", secret.WithoutSecrets(s.Info.BaseURL))
 	}
 	if err := checkHeaders(s.Info); err != nil {
 		return nil, err

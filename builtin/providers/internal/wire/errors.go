@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -78,7 +79,7 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 			out.StatusCode = http.StatusUnauthorized
 		}
 	case errors.Is(err, errHTML):
-		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.Info.BaseURL))
+		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, secret.WithoutSecrets(c.Info.BaseURL))
 	case errors.As(err, &mismatch) && mismatch.Field != "": // the server's next answer has the same type
 		out.Message = fmt.Sprintf("the server's answer is not in the format of the provider: %s is a JSON %s; check protocol and npm in the configuration", mismatch.Field, mismatch.Value)
 	case ex.res != nil:
@@ -172,17 +173,6 @@ func headerSecrets(header http.Header, secrets ...string) []string {
 		}
 	}
 	return slices.DeleteFunc(secrets, func(s string) bool { return len(s) < 4 })
-}
-
-// redactURL returns the URL without user and query.
-func redactURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		before, _, _ := strings.Cut(raw, "?")
-		return before[strings.LastIndex(before, "@")+1:]
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
 }
 
 // connectionTrouble returns a readable reason for a missing response.

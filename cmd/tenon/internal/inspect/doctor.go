@@ -20,10 +20,10 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -303,7 +303,7 @@ func (c *checkup) providers(ctx context.Context, m *cli.Machine, asked map[strin
 	}
 	waiting.Wait()
 	for i, p := range list {
-		c.provider(p.ID, model.WithoutSecrets(p.BaseURL), answers[i].models, answers[i].err, p.ID == needed)
+		c.provider(p.ID, secret.WithoutSecrets(p.BaseURL), answers[i].models, answers[i].err, p.ID == needed)
 	}
 }
 
