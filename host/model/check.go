@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Problem is a part of the configuration that does not work.
@@ -37,19 +38,13 @@ func (p *Problem) Message() string {
 // Check returns the problems of the configured models and providers: unknown names and protocols, missing addresses and keys. It sends
 // nothing.
 func (m *Models) Check(ctx context.Context) (out []Problem) {
-	named := map[string]string{"model": m.o.Config.Model, "small_model": m.o.Config.SmallModel}
-	for name, a := range m.o.Config.Agent {
-		named[checked.Join("agent", name)+".model"] = a.Model
-	}
-	for name, c := range m.o.Config.Command {
-		named[checked.Join("command", name)+".model"] = c.Model
-	}
-	for _, key := range slices.Sorted(maps.Keys(named)) {
-		if named[key] == "" {
+	models := named(m.o.Config)
+	for _, key := range slices.Sorted(maps.Keys(models)) {
+		if models[key] == "" {
 			continue
 		}
-		_, err := m.open(ctx, named[key], false)
-		if problem := m.Doubt(named[key]); err == nil && problem != nil {
+		_, err := m.open(ctx, models[key], false)
+		if problem := m.Doubt(models[key]); err == nil && problem != nil {
 			out = append(out, Problem{key, problem, true})
 		} else if err != nil {
 			out = append(out, Problem{key, err, errors.Is(err, ErrReceiver)})
@@ -64,6 +59,18 @@ func (m *Models) Check(ctx context.Context) (out []Problem) {
 		}
 	}
 	return out
+}
+
+// named returns the models that settings name, by the key of the setting; empty for none.
+func named(c *sdk.Config) map[string]string {
+	models := map[string]string{"model": c.Model, "small_model": c.SmallModel}
+	for name, a := range c.Agent {
+		models[checked.Join("agent", name)+".model"] = a.Model
+	}
+	for name, c := range c.Command {
+		models[checked.Join("command", name)+".model"] = c.Model
+	}
+	return models
 }
 
 // Doubt returns an error if the name of a model is none of the known models of its provider, with the most similar one. Such a model can be

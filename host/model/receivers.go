@@ -71,19 +71,12 @@ func (r *receivers) check(ctx context.Context, m *Models, id string, byRepositor
 // usedByUser returns the digests of the receivers that the user's own configuration uses.
 func (r *receivers) usedByUser(ctx context.Context) map[string]bool {
 	r.once.Do(func() {
-		c := r.own.o.Config
-		names := []string{c.Model, c.SmallModel}
+		models := named(r.own.o.Config)
 		if choice, err := r.own.Choose(context.WithoutCancel(ctx)); err == nil {
-			names = append(names, choice.Model.Ref().String())
-		}
-		for _, a := range c.Agent {
-			names = append(names, a.Model)
-		}
-		for _, command := range c.Command {
-			names = append(names, command.Model)
+			models["model"] = choice.Model.Ref().String()
 		}
 		r.users = map[string]bool{}
-		for _, name := range names {
+		for _, name := range models {
 			if id, _, ok := strings.Cut(name, "/"); ok && r.own.providers[id] != nil {
 				r.users[r.own.receiver(id, r.own)] = true
 			}
