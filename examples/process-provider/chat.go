@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,10 +56,7 @@ type (
 
 // newChat translates a request.
 func newChat(req *sdk.ModelRequest) *chat {
-	c := &chat{Model: req.Model.ID, Stream: true, Options: map[string]any{}}
-	if req.Model.APIID != "" {
-		c.Model = req.Model.APIID
-	}
+	c := &chat{Model: cmp.Or(req.Model.APIID, req.Model.ID), Stream: true, Options: map[string]any{}}
 	if len(req.System) > 0 {
 		c.Messages = append(c.Messages, message{Role: "system", Content: strings.Join(req.System, "\n\n")})
 	}

@@ -3,10 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -115,12 +115,8 @@ func (c *client) refused(response *http.Response) error {
 	var said struct {
 		Error string `json:"error"`
 	}
-	if json.Unmarshal(body, &said) == nil {
-		e.Message = said.Error
-	}
-	if e.Message == "" {
-		e.Message = fmt.Sprintf("the server answered %s", response.Status)
-	}
+	_ = json.Unmarshal(body, &said) // a proxy's page is no JSON
+	e.Message = cmp.Or(said.Error, "the server answered "+response.Status)
 	return e
 }
 

@@ -7,31 +7,18 @@ import (
 	"github.com/tenonhq/tenon/sdk/lines"
 )
 
-func main() { lines.Serve(provider{plugin()}) }
-
-func plugin() *sdk.Bundle {
-	return &sdk.Bundle{Info: sdk.Manifest{
-		Name: "process-provider", Version: "1.0.0", Description: "Models of an Ollama server, over its own API", Carrier: sdk.CarrierProcess,
-	}}
-}
-
-// provider adds to the bundle what it has no field for.
-type provider struct{ *sdk.Bundle }
-
-var (
-	_ sdk.ProviderSource = provider{}
-	_ sdk.ProtocolSource = provider{}
-)
+func main() { lines.Serve(plugin()) }
 
 // protocol is the name that "protocol" in a provider's configuration refers to.
 const protocol = "ollama-chat"
 
-// Providers returns the server on this machine. Others are added in the configuration, with the same protocol.
-func (provider) Providers() []sdk.ProviderInfo {
-	return []sdk.ProviderInfo{{ID: "ollama-native", Name: "Ollama (native API)", Protocol: protocol, BaseURL: "http://127.0.0.1:11434"}}
-}
-
-// Protocols returns the protocol.
-func (provider) Protocols() []sdk.Protocol {
-	return []sdk.Protocol{{Name: protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) { return newClient(info), nil }}}
+// plugin contributes the protocol and the server on this machine. Others are added in the configuration, with the same protocol.
+func plugin() *sdk.Bundle {
+	return &sdk.Bundle{
+		Info: sdk.Manifest{
+			Name: "process-provider", Version: "1.0.0", Description: "Models of an Ollama server, over its own API", Carrier: sdk.CarrierProcess,
+		},
+		ProviderList: []sdk.ProviderInfo{{ID: "ollama-native", Name: "Ollama (native API)", Protocol: protocol, BaseURL: "http://127.0.0.1:11434"}},
+		ProtocolList: []sdk.Protocol{{Name: protocol, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) { return newClient(info), nil }}},
+	}
 }
