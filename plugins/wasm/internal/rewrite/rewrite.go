@@ -1,8 +1,8 @@
 package rewrite
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Version changes whenever the output for a module changes.
@@ -66,10 +66,27 @@ const (
 	sectionKinds     = 13
 )
 
-// order is the order of sections in a module.
-var order = [...]byte{
-	sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory, sectionGlobal, sectionExport, sectionStart,
-	sectionElement, sectionDataCount, sectionCode, sectionData,
+// section is a section of the rewritten module.
+type section struct {
+	id     byte
+	write  func(*writer, *reader) // its content
+	always bool                   // the rewritten module has it even if the original one does not
+}
+
+// order lists the sections in the order they have in a module.
+var order = [...]section{
+	{sectionType, (*writer).typeSection, true},
+	{sectionImport, (*writer).importSection, true},
+	{sectionFunction, (*writer).functionSection, true},
+	{sectionTable, (*writer).tableSection, false},
+	{sectionMemory, (*writer).memorySection, false},
+	{sectionGlobal, (*writer).globalSection, true},
+	{sectionExport, (*writer).exportSection, false},
+	{sectionStart, func(w *writer, r *reader) { w.buf = w.function(w.buf, r) }, false},
+	{sectionElement, (*writer).elementSection, false},
+	{sectionDataCount, func(_ *writer, r *reader) { r.u32() }, false}, // dataCount writes it
+	{sectionCode, (*writer).codeSection, true},
+	{sectionData, (*writer).dataSection, false},
 }
 
 const header = "\x00asm\x01\x00\x00\x00"
@@ -83,8 +100,8 @@ func Rewrite(wasm []byte, guard func(*Import) Guard) (*Module, error) {
 		return nil, err
 	}
 	w := &writer{sections: s, out: append(make([]byte, 0, len(wasm)+len(wasm)/4), header...), guard: guard}
-	for _, id := range order {
-		if err := w.section(id); err != nil {
+	for _, o := range order {
+		if err := w.section(o); err != nil {
 			return nil, err
 		}
 	}
@@ -123,12 +140,12 @@ func split(wasm []byte) (*sections, error) {
 		case id >= sectionKinds:
 			r.fail("unknown section %d", id)
 		default:
-			at := bytes.IndexByte(order[next:], id)
-			if at < 0 {
+			at := slices.IndexFunc(order[:], func(o section) bool { return o.id == id })
+			if at < next {
 				r.fail("section %d is out of order", id)
 				break
 			}
-			next += at + 1
+			next = at + 1
 			s.part[id] = part
 		}
 	}
@@ -160,58 +177,29 @@ type writer struct {
 	foreignMemory bool // the memory is imported
 }
 
-// section writes a section. It omits a missing one, unless the rewritten module always has it.
-func (w *writer) section(id byte) error {
-	write, always := w.content(id)
-	r := w.part[id]
+// section writes a section. It omits a missing one, unless the rewritten module needs it.
+func (w *writer) section(s section) error {
+	r := w.part[s.id]
 	if r == nil {
-		if !always {
+		// The number of data segments is compared with the declared one.
+		if !s.always && (s.id != sectionData || w.part[sectionDataCount] == nil) {
 			return nil
 		}
 		r = &reader{data: []byte{0}} // an empty vector
 	}
 	w.buf = w.buf[:0]
-	write(r)
-	r.done(fmt.Sprintf("section %d", id))
+	s.write(w, r)
+	r.done(fmt.Sprintf("section %d", s.id))
 	switch {
 	case r.err != nil:
 		return r.err
-	case id == sectionDataCount:
+	case s.id == sectionDataCount:
 		return nil // dataCount writes it if the code needs it
-	case id == sectionCode:
+	case s.id == sectionCode:
 		w.dataCount()
 	}
-	w.out = appendSection(w.out, id, w.buf)
+	w.out = appendSection(w.out, s.id, w.buf)
 	return nil
-}
-
-// content returns the function that writes the content of a section, and whether the rewritten module always has the section.
-func (w *writer) content(id byte) (write func(*reader), always bool) {
-	switch id {
-	case sectionType:
-		return w.typeSection, true
-	case sectionImport:
-		return w.importSection, true
-	case sectionFunction:
-		return w.functionSection, true
-	case sectionTable:
-		return w.tableSection, false
-	case sectionMemory:
-		return w.memorySection, false
-	case sectionGlobal:
-		return w.globalSection, true
-	case sectionExport:
-		return w.exportSection, false
-	case sectionStart:
-		return func(r *reader) { w.buf = w.function(w.buf, r) }, false
-	case sectionElement:
-		return w.elementSection, false
-	case sectionDataCount:
-		return func(r *reader) { r.u32() }, false
-	case sectionCode:
-		return w.codeSection, true
-	}
-	return w.dataSection, w.part[sectionDataCount] != nil // the declared number is compared with it
 }
 
 // dataCount writes the number of data segments if the code refers to segments. Otherwise it is not needed, and segments may be joined.
@@ -235,19 +223,19 @@ func Stub(rewritten *Module) ([]byte, error) {
 		return nil, err
 	}
 	out := []byte(header)
-	for _, id := range order {
-		r := s.part[id]
+	for _, o := range order {
+		r := s.part[o.id]
 		switch {
 		case r == nil:
-		case id == sectionCode:
+		case o.id == sectionCode:
 			n := r.count("functions", maxFunctions+helpers+maxImports)
 			content := appendU32(nil, uint32(n))
 			for range n {
 				content = append(content, 3, 0, opUnreachable, opEnd)
 			}
-			out = appendSection(out, id, content)
+			out = appendSection(out, o.id, content)
 		default:
-			out = appendSection(out, id, r.take(uint32(len(r.data))))
+			out = appendSection(out, o.id, r.take(uint32(len(r.data))))
 		}
 	}
 	if r := s.nameSection; r != nil {

@@ -140,9 +140,6 @@ func (w *writer) importSection(r *reader) {
 	w.buf = appendU32(w.buf, uint32(w.types+typeCheck))
 }
 
-// check returns the index of the imported function that asks the host.
-func (w *writer) check() uint32 { return w.imported }
-
 // moved returns the new index of a function. For an imported function with a guard, that is the index of the guard.
 func (w *writer) moved(index uint32) uint32 {
 	switch {
@@ -238,9 +235,6 @@ func (w *writer) globalSection(r *reader) {
 	w.buf = appendS64(w.buf, budget)
 	w.buf = append(w.buf, opEnd)
 }
-
-// counter returns the index of the global that counts down.
-func (w *writer) counter() uint32 { return w.globals }
 
 func (w *writer) exportSection(r *reader) {
 	n := r.count("exports", maxExports)
