@@ -87,28 +87,22 @@ func (a *App) Show(v any, text func() error) error {
 	return text()
 }
 
-// Listing describes a table.
-type Listing[T any] struct {
-	Empty string   // printed instead of an empty table; empty: nothing
-	Head  []string // names of the columns; nil: none
-	Row   func(*T) []string
-}
-
-// List prints a list as JSON if the user requested it, else as a table.
-func List[T any](a *App, list []T, l Listing[T]) error {
+// List prints a list as JSON if the user requested it, else as a table with the cells that row returns. head has the names of the columns; nil: none.
+// For an empty list it prints empty.
+func List[T any](a *App, list []T, empty string, head []string, row func(*T) []string) error {
 	if a.JSON {
 		return a.PrintJSON(append([]T{}, list...))
 	}
-	if len(list) == 0 && l.Empty != "" {
-		a.Say("%s", l.Empty)
+	if len(list) == 0 {
+		a.Say("%s", empty)
 		return nil
 	}
 	t := &view.Table{}
-	if l.Head != nil {
-		t.Add(l.Head...)
+	if head != nil {
+		t.Add(head...)
 	}
 	for i := range list {
-		t.Add(l.Row(&list[i])...)
+		t.Add(row(&list[i])...)
 	}
 	return a.PrintTable(t)
 }

@@ -131,11 +131,8 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 	if failed != nil {
 		a.Say("%s", a.Mask.Clean("not listed by the server: "+failed.Error()))
 	}
-	err := cli.List(a, list, cli.Listing[listedModel]{
-		Empty: "no model matches; tenon models --all lists the models of all providers",
-		Head:  []string{"", "model", "context", "output", "$/M in", "$/M out", "from"},
-		Row:   (*listedModel).row,
-	})
+	head := []string{"", "model", "context", "output", "$/M in", "$/M out", "from"}
+	err := cli.List(a, list, "no model matches; tenon models --all lists the models of all providers", head, (*listedModel).row)
 	if err != nil || a.JSON {
 		return err
 	}
@@ -167,22 +164,19 @@ func price(p sdk.Price) string {
 }
 
 func (g *group) listHooks(_ context.Context, m *cli.Machine, _ []string) error {
-	return cli.List(g.App, m.Hooks(), cli.Listing[hooks.HookInfo]{
-		Empty: "no plugin has a hook",
-		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
-		Row: func(h *hooks.HookInfo) []string {
-			plugin := h.Plugin
-			if h.Version != "" {
-				plugin += " " + h.Version
-			}
-			if h.Quarantined != "" {
-				plugin += " (quarantined: " + h.Quarantined + ")"
-			}
-			return []string{
-				string(h.Point), fmt.Sprint(h.Position), plugin + " (" + string(h.Carrier) + ")", h.Hook, fmt.Sprint(h.Priority),
-				string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
-			}
-		},
+	head := []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"}
+	return cli.List(g.App, m.Hooks(), "no plugin has a hook", head, func(h *hooks.HookInfo) []string {
+		plugin := h.Plugin
+		if h.Version != "" {
+			plugin += " " + h.Version
+		}
+		if h.Quarantined != "" {
+			plugin += " (quarantined: " + h.Quarantined + ")"
+		}
+		return []string{
+			string(h.Point), fmt.Sprint(h.Position), plugin + " (" + string(h.Carrier) + ")", h.Hook, fmt.Sprint(h.Priority),
+			string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
+		}
 	})
 }
 

@@ -42,9 +42,8 @@ func (v *inventory) list(ctx context.Context, m *cli.Machine, _ []string) error 
 		}
 		return []string{name, column, from, description}
 	}
-	return cli.List(m.Workspace.App, v.all(ctx, m), cli.Listing[item]{
-		Empty: v.empty, Head: cells(v.name, v.column, "from", "description"),
-		Row: func(i *item) []string { return cells(i.name, i.column, i.from, i.description) },
+	return cli.List(m.Workspace.App, v.all(ctx, m), v.empty, cells(v.name, v.column, "from", "description"), func(i *item) []string {
+		return cells(i.name, i.column, i.from, i.description)
 	})
 }
 

@@ -179,9 +179,8 @@ func (j *job) outdated(ctx context.Context, _ []string) error {
 	if err != nil && len(list) == 0 {
 		return err
 	}
-	return errors.Join(err, cli.List(j.App, list, cli.Listing[change]{
-		Empty: "everything is up to date", Head: []string{"name", "installed", "available", "lock file"},
-		Row: func(c *change) []string { return []string{c.Name, c.Installed, c.Available, c.Lock} },
+	return errors.Join(err, cli.List(j.App, list, "everything is up to date", []string{"name", "installed", "available", "lock file"}, func(c *change) []string {
+		return []string{c.Name, c.Installed, c.Available, c.Lock}
 	}))
 }
 

@@ -62,11 +62,8 @@ func (j *job) listMarkets(context.Context, []string) error {
 		}
 		list = append(list, r)
 	}
-	return cli.List(j.App, list, cli.Listing[row]{
-		Empty: noMarkets, Head: []string{"name", "address", "commit", "fetched", "plugins"},
-		Row: func(r *row) []string {
-			return []string{r.Name, r.Address, r.Commit[:min(12, len(r.Commit))], r.Fetched, fmt.Sprint(r.Plugins)}
-		},
+	return cli.List(j.App, list, noMarkets, []string{"name", "address", "commit", "fetched", "plugins"}, func(r *row) []string {
+		return []string{r.Name, r.Address, r.Commit[:min(12, len(r.Commit))], r.Fetched, fmt.Sprint(r.Plugins)}
 	})
 }
 
@@ -126,11 +123,8 @@ func (j *job) searchMarkets(_ context.Context, words []string) error {
 			j.Say("%s: %v; run: tenon plugin marketplace update", m.Name, marketplace.ErrStale)
 		}
 	}
-	return cli.List(j.App, matching(markets, words), cli.Listing[offer]{
-		Empty: empty, Head: []string{"install with tenon plugin install", "version", ""},
-		Row: func(o *offer) []string {
-			return []string{o.Ref, o.Version, view.Clip(terminal.OneLine(o.Description), maxDescription)}
-		},
+	return cli.List(j.App, matching(markets, words), empty, []string{"install with tenon plugin install", "version", ""}, func(o *offer) []string {
+		return []string{o.Ref, o.Version, view.Clip(terminal.OneLine(o.Description), maxDescription)}
 	})
 }
 

@@ -158,10 +158,9 @@ func (g *group) listCredentials(_ context.Context, w *cli.Workspace, _ []string)
 		}
 		list = append(list, one)
 	}
-	return errors.Join(cli.List(g.App, list, cli.Listing[listedCredential]{
-		Empty: "no stored credentials; tenon auth login PROVIDER stores some",
-		Head:  []string{"provider", "type", "from"},
-		Row:   func(l *listedCredential) []string { return []string{l.Provider, l.Type, l.Source} },
+	const empty = "no stored credentials; tenon auth login PROVIDER stores some"
+	return errors.Join(cli.List(g.App, list, empty, []string{"provider", "type", "from"}, func(l *listedCredential) []string {
+		return []string{l.Provider, l.Type, l.Source}
 	}), err)
 }
 

@@ -90,12 +90,9 @@ func (g *group) listServers(ctx context.Context, s *extensions.Set, _ []string) 
 		}
 	}
 	g.warn(s)
-	err := cli.List(g.App, list, cli.Listing[listedServer]{
-		Empty: "no MCP servers; tenon mcp add adds one",
-		Head:  []string{"name", "approved", "works", "runs", "from", ""},
-		Row: func(l *listedServer) []string {
-			return []string{l.Name, l.approved(), l.works(), l.Starts, l.From, l.Why}
-		},
+	head := []string{"name", "approved", "works", "runs", "from", ""}
+	err := cli.List(g.App, list, "no MCP servers; tenon mcp add adds one", head, func(l *listedServer) []string {
+		return []string{l.Name, l.approved(), l.works(), l.Starts, l.From, l.Why}
 	})
 	if err == nil && g.check && len(broken) > 0 {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("not every MCP server works: %s", strings.Join(broken, ", ")), "tenon mcp get NAME shows the error and the remedy")

@@ -93,9 +93,7 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 		}
 		list = append(list, one)
 	}
-	return cli.List(g.App, list, cli.Listing[listedSignIn]{
-		Empty: "no remote MCP servers that you can sign in to",
-		Head:  []string{"name", "status", "issuer"},
-		Row:   func(l *listedSignIn) []string { return []string{l.Name, l.Status, l.Issuer} },
+	return cli.List(g.App, list, "no remote MCP servers that you can sign in to", []string{"name", "status", "issuer"}, func(l *listedSignIn) []string {
+		return []string{l.Name, l.Status, l.Issuer}
 	})
 }

@@ -42,12 +42,9 @@ func (g *group) searchRegistry(ctx context.Context, w *cli.Workspace, words []st
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("registry %s: %w", base, err), "check the network, and mcp_registry in your configuration")
 	}
-	return cli.List(g.App, found, cli.Listing[registered]{
-		Empty: "no server found; the registry searches names, not descriptions",
-		Head:  []string{"name", "version", "", ""},
-		Row: func(r *registered) []string {
-			return []string{r.Name, r.Version, r.source(), view.Clip(terminal.OneLine(r.Description), 100)}
-		},
+	const empty = "no server found; the registry searches names, not descriptions"
+	return cli.List(g.App, found, empty, []string{"name", "version", "", ""}, func(r *registered) []string {
+		return []string{r.Name, r.Version, r.source(), view.Clip(terminal.OneLine(r.Description), 100)}
 	})
 }
 

@@ -30,13 +30,10 @@ func (g *group) listApprovals(ctx context.Context, w *cli.Workspace, s store.Sto
 	if err != nil {
 		return err
 	}
-	return cli.List(g.App, list, cli.Listing[store.Approval]{
-		Empty: `no permanent permissions here; answering "always" to a permission request adds one`,
-		Head:  []string{"id", "permission", "pattern", "since", "session", "from"},
-		Row: func(p *store.Approval) []string {
-			when := time.UnixMilli(p.Created).Format(time.DateOnly)
-			return []string{strconv.FormatInt(p.ID, 10), p.Permission, p.Pattern, when, p.Session, p.Origin}
-		},
+	const empty = `no permanent permissions here; answering "always" to a permission request adds one`
+	return cli.List(g.App, list, empty, []string{"id", "permission", "pattern", "since", "session", "from"}, func(p *store.Approval) []string {
+		when := time.UnixMilli(p.Created).Format(time.DateOnly)
+		return []string{strconv.FormatInt(p.ID, 10), p.Permission, p.Pattern, when, p.Session, p.Origin}
 	})
 }
 

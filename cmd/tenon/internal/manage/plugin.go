@@ -314,11 +314,8 @@ func (g *group) listPlugins(_ context.Context, s *extensions.Set, _ []string) er
 		rows = append(rows, listed(s, c))
 	}
 	g.warn(s)
-	return cli.List(g.App, rows, cli.Listing[listedPlugin]{
-		Empty: "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server",
-		Head:  []string{"name", "version", "carrier", "state", "from", ""},
-		Row: func(p *listedPlugin) []string {
-			return []string{p.Name, p.Version, string(p.Carrier), string(p.State), p.From, p.Why}
-		},
+	const empty = "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server"
+	return cli.List(g.App, rows, empty, []string{"name", "version", "carrier", "state", "from", ""}, func(p *listedPlugin) []string {
+		return []string{p.Name, p.Version, string(p.Carrier), string(p.State), p.From, p.Why}
 	})
 }

@@ -87,24 +87,21 @@ func (g *group) list(ctx context.Context, w *cli.Workspace, s store.Store, _ []s
 	if g.all {
 		head = slices.Insert(head, 4, "directory")
 	}
-	return cli.List(g.App, list, cli.Listing[sdk.Session]{
-		Empty: "no sessions here yet; tenon run starts one, --all includes other projects, --archived includes archived ones", Head: head,
-		Row: func(info *sdk.Session) []string {
-			cost := "-" // unknown price
-			if info.Cost > 0 {
-				cost = view.Money(info.Cost)
-			}
-			model := cmp.Or(info.Model.String(), "-")
-			cells := []string{info.ID, view.Ago(info.Time.Updated, now), cost, model}
-			if g.all {
-				cells = append(cells, info.Directory)
-			}
-			title := info.Title
-			if info.Time.Archived != 0 {
-				title += " (archived)"
-			}
-			return append(cells, title)
-		},
+	const empty = "no sessions here yet; tenon run starts one, --all includes other projects, --archived includes archived ones"
+	return cli.List(g.App, list, empty, head, func(info *sdk.Session) []string {
+		cost := "-" // unknown price
+		if info.Cost > 0 {
+			cost = view.Money(info.Cost)
+		}
+		cells := []string{info.ID, view.Ago(info.Time.Updated, now), cost, cmp.Or(info.Model.String(), "-")}
+		if g.all {
+			cells = append(cells, info.Directory)
+		}
+		title := info.Title
+		if info.Time.Archived != 0 {
+			title += " (archived)"
+		}
+		return append(cells, title)
 	})
 }
 
@@ -205,11 +202,9 @@ func (g *group) search(ctx context.Context, w *cli.Workspace, s store.Store, wor
 	if err = g.WithoutDamage(err); err != nil {
 		return err
 	}
-	return cli.List(g.App, hits, cli.Listing[store.Hit]{
-		Empty: "no session contains these words; --all also searches other projects, --archived archived sessions",
-		Row: func(h *store.Hit) []string {
-			return []string{h.Session.ID, view.Ago(h.Session.Time.Updated, time.Now()), h.Session.Title, excerpt(h, words)}
-		},
+	const empty = "no session contains these words; --all also searches other projects, --archived archived sessions"
+	return cli.List(g.App, hits, empty, nil, func(h *store.Hit) []string {
+		return []string{h.Session.ID, view.Ago(h.Session.Time.Updated, time.Now()), h.Session.Title, excerpt(h, words)}
 	})
 }
 
