@@ -47,7 +47,7 @@ func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	t := &turn.Turn{
 		Machine: m, Signals: signals, Quiet: f.Quiet, Raw: f.Raw, Fresh: f.Session == "" && !f.Resume,
 		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, m, f, in) },
-		Do:    func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
+		Do:    func(ctx context.Context, _ string) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
 	}
 	if interactive {
 		t.Keys = terminal.NewKeyboard(a.In)

@@ -177,8 +177,8 @@ func (c *conversation) diff(ctx context.Context, _ string) error {
 
 func (c *conversation) compact(ctx context.Context, _ string) error {
 	c.drive(ctx, func(context.Context) (*sdk.Session, error) { return c.session, nil },
-		func(ctx context.Context) (*sdk.MessageWithParts, error) {
-			return nil, c.m.Compact(ctx, c.session.ID, c.model)
+		func(ctx context.Context, session string) (*sdk.MessageWithParts, error) {
+			return nil, c.m.Compact(ctx, session, c.model)
 		})
 	return nil
 }

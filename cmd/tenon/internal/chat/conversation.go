@@ -217,7 +217,7 @@ func (c *conversation) turn(ctx context.Context, in *host.PromptInput) *sdk.Mess
 			in.Model = c.fallback
 		}
 		return c.session, nil
-	}, func(ctx context.Context) (*sdk.MessageWithParts, error) { return c.m.Prompt(ctx, *in) })
+	}, func(ctx context.Context, _ string) (*sdk.MessageWithParts, error) { return c.m.Prompt(ctx, *in) })
 }
 
 // shell runs a shell command of the user, if permissions allow it, and shows its output. The model sees both with the next prompt.
@@ -234,7 +234,7 @@ func (c *conversation) shell(ctx context.Context, line string) {
 
 // drive runs a turn: it shows the turn, asks the user its questions, and interrupts it at Ctrl-C. It returns the last message, or nil after an
 // error.
-func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) *sdk.MessageWithParts {
+func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context, string) (*sdk.MessageWithParts, error)) *sdk.MessageWithParts {
 	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Raw: c.f.Raw, InChat: c.commands, Begin: begin, Do: run}
 	if c.m.Options.Interactive {
 		t.Keys = c.keys

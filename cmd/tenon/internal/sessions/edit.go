@@ -82,16 +82,13 @@ func (g *group) compact(ctx context.Context, w *cli.Workspace, args []string) er
 	}
 	signals, stop := g.TakeSignals()
 	defer stop()
-	t := &turn.Turn{Machine: m, Signals: signals}
-	id := ""
-	t.Begin = func(ctx context.Context) (*sdk.Session, error) {
-		s, err := cli.ArgumentSession(ctx, w, m.Store, args)
-		if err == nil {
-			id = s.ID
-		}
-		return s, err
+	t := &turn.Turn{
+		Machine: m, Signals: signals,
+		Begin: func(ctx context.Context) (*sdk.Session, error) { return cli.ArgumentSession(ctx, w, m.Store, args) },
+		Do: func(ctx context.Context, session string) (*sdk.MessageWithParts, error) {
+			return nil, m.Compact(ctx, session, g.model)
+		},
 	}
-	t.Do = func(ctx context.Context) (*sdk.MessageWithParts, error) { return nil, m.Compact(ctx, id, g.model) }
 	return t.RunAndClose(ctx)
 }
 

@@ -276,15 +276,13 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
 	if t := m.threads[r.SessionID]; t.Info.ParentID != "" {
 		asked.Notes = append([]string{"requested in the subagent's session " + terminal.OneLine(t.Info.Title)}, asked.Notes...)
 	}
-	send := func(d dialog.Decision) {
-		m.do(func(context.Context) (then, error) {
-			if d.Session {
-				return nil, m.host.AllowInSession(r.ID)
-			}
-			return nil, m.host.ReplyPermission(r.ID, d.Reply, d.Message)
-		})
+	reply := func(answer sdk.Reply, message string) {
+		m.do(func(context.Context) (then, error) { return nil, m.host.ReplyPermission(r.ID, answer, message) })
 	}
-	return dialog.NewPermission(asked, send, m.open)
+	allowInSession := func() {
+		m.do(func(context.Context) (then, error) { return nil, m.host.AllowInSession(r.ID) })
+	}
+	return dialog.NewPermission(asked, reply, allowInSession, m.open)
 }
 
 // questions shows questions of the model, or the form of an MCP server.

@@ -59,8 +59,8 @@ type Turn struct {
 	Keys    *terminal.Keyboard // source of answers to questions; nil: questions are refused
 	// Begin finds or creates the session.
 	Begin func(context.Context) (*sdk.Session, error)
-	// Do runs the turn.
-	Do func(context.Context) (*sdk.MessageWithParts, error)
+	// Do runs the turn in the session with this ID.
+	Do func(ctx context.Context, session string) (*sdk.MessageWithParts, error)
 
 	session  string          // empty before Begin returned
 	calls    map[string]bool // finished tool calls by ID; true: refused because no user could be asked
@@ -143,7 +143,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	begun := time.Now()
 	ended := make(chan *view.Outcome, 1)
 	go func() { // ends with the turn
-		m, err := t.Do(ctx)
+		m, err := t.Do(ctx, t.session)
 		ended <- &view.Outcome{Message: m, Err: err, Took: time.Since(begun)}
 	}()
 	ticks := time.NewTicker(tickEvery)

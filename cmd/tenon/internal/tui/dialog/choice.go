@@ -33,39 +33,32 @@ type Option struct {
 	stores bool // the answer stores the rule in its label
 }
 
-// Decision is the user's answer to a permission request.
-type Decision struct {
-	Reply   sdk.Reply
-	Session bool   // allow it for the rest of the session; Reply is empty
-	Message string // message to the model, with sdk.ReplyReject
-}
-
 // NewChoice asks a question. cancel is called when the user closes it without an answer; show opens another dialog.
 func NewChoice(asked view.Asked, options []Option, cancel func(), show func(Dialog)) *Choice {
 	return &Choice{asked: asked, all: options, options: options, cancel: cancel, show: show}
 }
 
-// NewPermission asks whether a call may run. send passes the decision to the host.
-func NewPermission(asked view.Asked, send func(Decision), show func(Dialog)) *Choice {
-	reply := func(d Decision) func() { return func() { send(d) } }
-	reject := reply(Decision{Reply: sdk.ReplyReject})
+// NewPermission asks whether a call may run. reply passes the answer to the host, with a message to the model if it is sdk.ReplyReject;
+// allowInSession allows the call for the rest of the session.
+func NewPermission(asked view.Asked, reply func(answer sdk.Reply, message string), allowInSession func(), show func(Dialog)) *Choice {
+	answer := func(r sdk.Reply) func() { return func() { reply(r, "") } }
 	var q *Choice
 	explain := func() {
 		q.why = &Line{
 			Title: asked.Question, Label: "What should the model do instead?", Hint: "enter send · esc back",
-			Done: func(reason string) { send(Decision{Reply: sdk.ReplyReject, Message: reason}) },
+			Done: func(reason string) { reply(sdk.ReplyReject, reason) },
 		}
 	}
-	options := []Option{{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})}}
+	options := []Option{{Key: "y", Label: "Yes, once", Run: answer(sdk.ReplyOnce)}}
 	if rule := terminal.OneLine(asked.Always); rule != "" {
 		options = append(options,
-			Option{Key: "s", Label: "Yes, in this session: " + rule, Run: reply(Decision{Session: true}), stores: true},
-			Option{Key: "a", Label: "Always in this project: " + rule, Run: reply(Decision{Reply: sdk.ReplyAlways}), stores: true})
+			Option{Key: "s", Label: "Yes, in this session: " + rule, Run: allowInSession, stores: true},
+			Option{Key: "a", Label: "Always in this project: " + rule, Run: answer(sdk.ReplyAlways), stores: true})
 	}
 	options = append(options,
-		Option{Key: "n", Label: "No", Run: reject},
+		Option{Key: "n", Label: "No", Run: answer(sdk.ReplyReject)},
 		Option{Key: "m", Label: "No, and say why", Run: explain})
-	q = NewChoice(asked, options, reject, show)
+	q = NewChoice(asked, options, answer(sdk.ReplyReject), show)
 	return q
 }
 

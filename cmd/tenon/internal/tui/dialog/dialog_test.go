@@ -55,7 +55,7 @@ func (r source) dialog(show func(dialog.Dialog)) dialog.Dialog {
 		return &dialog.Pager{Title: terminal.OneLine(r.text(9)), Diff: "--- a\n+++ b\n@@ -1 +1 @@\n+" + r.text(60)}
 	case 1:
 		asked := view.Asked{Question: terminal.OneLine(r.text(60)), Notes: []string{terminal.OneLine(r.text(30))}, Body: r.text(99), Always: r.text(9)}
-		return dialog.NewPermission(asked, func(dialog.Decision) {}, show)
+		return dialog.NewPermission(asked, func(sdk.Reply, string) {}, func() {}, show)
 	case 2:
 		return r.questions()
 	case 3:
