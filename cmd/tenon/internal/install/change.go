@@ -45,7 +45,6 @@ func (j *job) sync(ctx context.Context, _ []string) error {
 		if len(f.Plugins) > 0 {
 			j.Say("%s: %s as pinned", j.target.Path, view.Plural(len(f.Plugins), "plugin"))
 		}
-		j.loader.Save()
 		return nil
 	})
 }
@@ -152,21 +151,16 @@ func (j *job) update(ctx context.Context, names []string) error {
 	return err
 }
 
-// showRequests shows how the requests of new contents differ from the approved ones.
-func (j *job) showRequests(ctx context.Context, staged ...*plugins.Installed) error {
-	for _, s := range staged {
-		set, err := j.workspace.Staged(ctx, []plugins.Installed{*s})
-		if err != nil {
-			return err
-		}
-		if c := find(set, s); c != nil {
-			j.Screen.Line(j.Screen.Wrapped(strings.TrimRight(set.Text(c), "\n")))
-		}
-		if err := set.Discard(ctx); err != nil {
-			return err
-		}
+// showRequests shows how the requests of new content differ from the approved ones.
+func (j *job) showRequests(ctx context.Context, s *plugins.Installed) error {
+	set, err := j.workspace.Staged(ctx, []plugins.Installed{*s})
+	if err != nil {
+		return err
 	}
-	return nil
+	if c := find(set, s); c != nil {
+		j.Screen.Line(j.Screen.Wrapped(strings.TrimRight(set.Text(c), "\n")))
+	}
+	return set.Discard(ctx)
 }
 
 func (j *job) outdated(ctx context.Context, _ []string) error {

@@ -82,6 +82,7 @@ func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
 			j, err := g.job(w, s)
 			if err == nil {
 				err = f(j, cmd.Context(), args)
+				j.loader.Save()
 				g.Screen.BottomLines(nil)
 			}
 			return remedied(err)
@@ -267,28 +268,30 @@ func (j *job) install(ctx context.Context, refs []string) (err error) {
 		}
 		staged = append(staged, s)
 	}
-	return j.adopt(ctx, staged...)
+	for _, s := range staged {
+		if err := j.adopt(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// adopt shows staged plugins, asks about each, and pins those that were approved.
-func (j *job) adopt(ctx context.Context, staged ...*plugins.Installed) error {
-	for _, s := range staged {
-		f, err := j.pinned()
-		if err != nil {
-			return err
-		}
-		if old := f.Find(s.Name); old != nil && old.Ref != s.Ref {
-			j.Say("this replaces the installed plugin %s from %s (%s)", old.Name, old.Ref, install.Describe(*old))
-		}
-		if err := j.approve(ctx, s); err != nil {
-			return err
-		}
-		if err := j.pin(ctx, s.Plugin); err != nil {
-			return err
-		}
-		j.Say("installed %s (%s)", s.Name, install.Describe(s.Plugin))
+// adopt shows a staged plugin, asks about it, and pins it if it was approved.
+func (j *job) adopt(ctx context.Context, s *plugins.Installed) error {
+	f, err := j.pinned()
+	if err != nil {
+		return err
 	}
-	j.loader.Save()
+	if old := f.Find(s.Name); old != nil && old.Ref != s.Ref {
+		j.Say("this replaces the installed plugin %s from %s (%s)", old.Name, old.Ref, install.Describe(*old))
+	}
+	if err := j.approve(ctx, s); err != nil {
+		return err
+	}
+	if err := j.pin(ctx, s.Plugin); err != nil {
+		return err
+	}
+	j.Say("installed %s (%s)", s.Name, install.Describe(s.Plugin))
 	return nil
 }
 

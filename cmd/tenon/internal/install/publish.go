@@ -53,7 +53,6 @@ func (j *job) lock(ctx context.Context, _ []string) error {
 		}
 	}
 	j.Say("%s with variants, %s for all platforms", view.Plural(len(list), "plugin"), view.Plural(len(f.Plugins)-len(list), "plugin"))
-	j.loader.Save()
 	return nil
 }
 
