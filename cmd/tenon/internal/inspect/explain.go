@@ -125,17 +125,13 @@ func ExplainRequests(c *terminal.Screen, b *strings.Builder, list []Explained) {
 			}
 			fmt.Fprintf(b, "%s %s\n", c.Paint(terminal.Bold, head), c.Paint(terminal.Dim, fmt.Sprintf("· %s · %s", e.Purpose, e.MessageID)))
 		}
-		explainRequest(c, b, e)
-	}
-}
-
-func explainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
-	for i := range e.Entries {
-		explainEntry(c, b, &e.Entries[i], e.values)
-	}
-	for _, conflict := range e.Conflicts {
-		fmt.Fprintf(b, "  %s\n", c.Paint(terminal.Yellow, fmt.Sprintf(
-			"conflict: %s: %s was changed by %s; %s won", conflict.Point, pointerText(conflict.Pointer), terminal.Visible(strings.Join(conflict.Plugins, ", ")), terminal.Visible(conflict.Winner))))
+		for i := range e.Entries {
+			explainEntry(c, b, &e.Entries[i], e.values)
+		}
+		for _, conflict := range e.Conflicts {
+			fmt.Fprintf(b, "  %s\n", c.Paint(terminal.Yellow, fmt.Sprintf(
+				"conflict: %s: %s was changed by %s; %s won", conflict.Point, pointerText(conflict.Pointer), terminal.Visible(strings.Join(conflict.Plugins, ", ")), terminal.Visible(conflict.Winner))))
+		}
 	}
 }
 

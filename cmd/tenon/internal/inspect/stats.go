@@ -341,7 +341,7 @@ func showStats(a *cli.App, c *census, days int) error {
 	if err := a.Print(head); err != nil {
 		return err
 	}
-	byDay, models, calls := &view.Table{}, &view.Table{}, &view.Table{}
+	byDay, models, tools, plugins := &view.Table{}, &view.Table{}, &view.Table{}, &view.Table{}
 	byDay.Add(usageHead("day", "tools", "hooks")...)
 	for _, name := range slices.Sorted(maps.Keys(c.days)) {
 		byDay.Add(c.days[name].row(name)...)
@@ -351,23 +351,19 @@ func showStats(a *cli.App, c *census, days int) error {
 	for _, m := range c.total.Models.sorted() {
 		models.Add(m.cells(m.Model)...)
 	}
-	tools, plugins := c.total.Tools.sorted(), c.total.Plugins.sorted()
-	if len(tools) > 0 {
-		calls.Add("tool", "calls", "failed")
+	for i, t := range c.total.Tools.sorted() {
+		if i == 0 {
+			tools.Add("tool", "calls", "failed")
+		}
+		tools.Add(t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
 	}
-	for _, t := range tools {
-		calls.Add(t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
+	for i, p := range c.total.Plugins.sorted() {
+		if i == 0 {
+			plugins.Add("plugin", "calls", "failed", "time per call")
+		}
+		plugins.Add(p.Plugin, fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
 	}
-	if len(tools) > 0 && len(plugins) > 0 {
-		calls.Add("")
-	}
-	if len(plugins) > 0 {
-		calls.Add("plugin", "calls", "failed", "time per call")
-	}
-	for _, p := range plugins {
-		calls.Add(p.Plugin, fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
-	}
-	return a.PrintTable(byDay, models, calls)
+	return a.PrintTable(byDay, models, tools, plugins)
 }
 
 // usageHead returns the head of a table of cells. The most important columns come first, because a narrow terminal cuts off the rest.
