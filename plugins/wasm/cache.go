@@ -45,10 +45,6 @@ type cache struct {
 	stale sync.Once // removes directories left by killed processes
 }
 
-func newCache(dir string, limit int64, log *slog.Logger) *cache {
-	return &cache{dir: dir, limit: limit, log: log}
-}
-
 const (
 	entryFormat = 4
 	entrySuffix = ".native"

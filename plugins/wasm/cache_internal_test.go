@@ -12,7 +12,7 @@ import (
 
 func testCache(t testing.TB) *cache {
 	t.Helper()
-	c := newCache(filepath.Join(t.TempDir(), "cache"), 1<<20, slog.New(slog.DiscardHandler))
+	c := &cache{dir: filepath.Join(t.TempDir(), "cache"), limit: 1 << 20, log: slog.New(slog.DiscardHandler)}
 	if err := c.open(); err != nil {
 		t.Fatal(err)
 	}

@@ -53,18 +53,13 @@ func callOf(ctx context.Context) *call {
 
 // check returns an error if the guest must stop. It reads the clock, because timers may be late when guests occupy all processors.
 func (c *call) check() error {
-	if c.fault != nil {
-		return c.fault
-	}
-	if !c.deadline.IsZero() && !time.Now().Before(c.deadline) {
+	switch {
+	case c.fault != nil:
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
 		c.fault = fmt.Errorf("stopped at its deadline: %w", context.DeadlineExceeded)
-		return c.fault
-	}
-	if err := c.Context.Err(); err != nil {
-		c.fault = fmt.Errorf("stopped: %w", err)
-		return c.fault
-	}
-	if c.plugin.active.Life().Err() != nil {
+	case c.Err() != nil:
+		c.fault = fmt.Errorf("stopped: %w", c.Err())
+	case c.plugin.active.Life().Err() != nil:
 		c.fault = fmt.Errorf("stopped: plugin %w", ErrClosed)
 	}
 	return c.fault

@@ -1,7 +1,6 @@
 package wasm
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,17 +37,4 @@ type Options struct {
 	// IdleTimeout is the time after which an idle instance is dropped. Default 5 minutes.
 	IdleTimeout time.Duration
 	Logger      *slog.Logger // nil: nothing is logged
-}
-
-const (
-	cacheBytes            = 512 << 20 // of all entries of the cache
-	defaultCompileTimeout = 60 * time.Second
-	defaultIdleTimeout    = 5 * time.Minute
-)
-
-func (o Options) withDefaults() Options {
-	o.CompileTimeout = cmp.Or(o.CompileTimeout, defaultCompileTimeout)
-	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return o
 }

@@ -23,7 +23,6 @@ const (
 // plugin is a plugin that is a module. The module is compiled and instantiated at the first call.
 type plugin struct {
 	*remote.Base
-	runtime *Runtime
 	program *program
 	pool    *pool
 	system  *system
@@ -47,7 +46,7 @@ var (
 
 func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
-	p := &plugin{runtime: r, active: ongoing.New(guest.Detached())}
+	p := &plugin{active: ongoing.New(guest.Detached())}
 	var err error
 	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
 		return nil, err
@@ -81,8 +80,8 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	if p.Broker != nil {
 		p.Broker.Bind(h)
 	}
-	p.system.setProject(h.Project())
 	project := h.Project()
+	p.system.project = project
 	// A guest can access only granted files and need not know the user's directories.
 	project.Home, project.ConfigDir, project.DataDir, project.CacheDir = "", "", "", ""
 	data, err := p.StartRequest(h, project)

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
@@ -139,17 +139,9 @@ func (f *moduleFile) approved() bool { return f.digest != [sha256.Size]byte{} }
 
 // read returns the content, after comparing its SHA-256 with the approved one.
 func (f *moduleFile) read() ([]byte, error) {
-	file, err := os.Open(f.path)
+	wasm, err := projectfs.ReadRegular(f.path, maxModuleBytes)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
-	}
-	defer file.Close()
-	wasm, err := io.ReadAll(io.LimitReader(file, maxModuleBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrModule, err)
-	}
-	if len(wasm) > maxModuleBytes {
-		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrModule, f.path, maxModuleBytes)
 	}
 	if sum := sha256.Sum256(wasm); f.approved() && f.digest != sum {
 		return nil, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)

@@ -1,8 +1,10 @@
 package wasm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -19,8 +21,10 @@ type Runtime struct {
 
 // New returns a runtime. It accesses no file.
 func New(o Options) *Runtime {
-	o = o.withDefaults()
-	return &Runtime{options: o, cache: newCache(o.CacheDir, cacheBytes, o.Logger)}
+	o.CompileTimeout = cmp.Or(o.CompileTimeout, 60*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 5*time.Minute)
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	return &Runtime{options: o, cache: &cache{dir: o.CacheDir, limit: 512 << 20, log: o.Logger}}
 }
 
 // Open returns the plugin of the unit, which is also an sdk.Hooker and an sdk.ToolSource. It checks that the module exists and does

@@ -23,10 +23,11 @@ type system struct {
 	dataDir string
 	files   []string // of the user's configuration
 
-	mu      sync.Mutex
-	project sdk.Project
-	opened  bool // roots is set
-	roots   []root
+	project sdk.Project // set by Start, before there are instances
+
+	mu     sync.Mutex
+	opened bool // roots is set
+	roots  []root
 }
 
 func newSystem(u *remote.Unit) *system {
@@ -48,12 +49,6 @@ func newSystem(u *remote.Unit) *system {
 		}
 	}
 	return out
-}
-
-func (s *system) setProject(p sdk.Project) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.project = p
 }
 
 // config returns the configuration of an instance.
