@@ -145,6 +145,8 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 		r.p.Carrier = sdk.Carrier(d.Runtime.Type)
 		r.p.Undescribed = len(contributed(&d)) == 0
 	}
-	v.build(d.Build)
+	if b := d.Build; b != nil { // its author alone runs it
+		v.need(len(b.Command) > 0 && b.Command[0] != "", checked.Join(v.at("build"), "command"), "write the program and its arguments", "is empty")
+	}
 	r.p.Description = d
 }

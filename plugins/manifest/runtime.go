@@ -115,11 +115,3 @@ func (c checker) File(where, p string, executable bool) {
 		v.add(where, "make it executable: chmod +x", "%s is not executable", quoted(p))
 	}
 }
-
-// build checks the command that builds the plugin. It is run by its author alone.
-func (v *validator) build(b *sdk.Build) {
-	if b == nil {
-		return
-	}
-	v.need(len(b.Command) > 0 && b.Command[0] != "", checked.Join(v.at("build"), "command"), "write the program and its arguments", "is empty")
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -73,7 +74,10 @@ func (v *validator) at(name string) string { return checked.Join(v.where, name) 
 func (v *validator) contributions(d *sdk.Description) {
 	v.hooks(d.Hooks)
 	v.tools(d.Tools)
-	v.capabilities(d.Capabilities)
+	unique(v, v.at("capabilities"), d.Capabilities, func(where string, c sdk.Capability) string {
+		v.capability(where, c)
+		return c.Name
+	})
 	if len(d.Options) > 0 {
 		v.schema(v.at("options"), d.Options)
 	}
@@ -89,10 +93,7 @@ func (v *validator) rest(d *sdk.Description) {
 	unique(v, v.at("protocols"), d.Protocols, func(where string, p string) string { return v.word(where, p) })
 	unique(v, v.at("auth"), d.Auth, func(where string, a sdk.AuthDescription) string {
 		v.word(checked.Join(where, "id"), a.ID)
-		named := slices.ContainsFunc(d.Capabilities, func(c sdk.Capability) bool {
-			return c.Name == sdk.CapabilityAuth && slices.Contains(c.Scope, a.Provider)
-		})
-		v.need(named, checked.Join(where, "provider"), "request it in capabilities", "the capability auth does not name %s", quoted(a.Provider))
+		v.need(remote.Names(d.Capabilities, a.Provider, sdk.CapabilityAuth), checked.Join(where, "provider"), "request it in capabilities", "the capability auth does not name %s", quoted(a.Provider))
 		return v.word(checked.Join(where, "provider"), a.Provider) + " " + a.ID
 	})
 	unique(v, v.at("agents"), d.Agents, func(where string, a sdk.Agent) string {
@@ -266,13 +267,6 @@ func CapabilityText(c sdk.Capability) string {
 		text += ", that is, " + known.all
 	}
 	return text
-}
-
-func (v *validator) capabilities(list []sdk.Capability) {
-	unique(v, v.at("capabilities"), list, func(where string, c sdk.Capability) string {
-		v.capability(where, c)
-		return c.Name
-	})
 }
 
 func (v *validator) capability(where string, c sdk.Capability) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +29,7 @@ func (b *Base) AuthMethods() []sdk.AuthMethod {
 	var out []sdk.AuthMethod
 	for i := range b.Description.Auth {
 		d := &b.Description.Auth[i]
-		if !b.mayAuth(d.Provider) {
+		if !Names(b.Grants, d.Provider, sdk.CapabilityAuth) {
 			continue
 		}
 		m := sdk.AuthMethod{Plugin: b.Description.Name, Owner: b.owner(), Provider: d.Provider, ID: d.ID, Name: d.Name}
@@ -48,13 +47,6 @@ func (b *Base) AuthMethods() []sdk.AuthMethod {
 		out = append(out, m)
 	}
 	return out
-}
-
-// mayAuth reports whether the user granted sign-ins to the provider.
-func (b *Base) mayAuth(provider string) bool {
-	return slices.ContainsFunc(b.Grants, func(c sdk.Capability) bool {
-		return c.Name == sdk.CapabilityAuth && slices.Contains(c.Scope, provider)
-	})
 }
 
 // token returns the token of a login or a refresh.

@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -91,13 +92,7 @@ func (b *Base) Providers() []sdk.ProviderInfo {
 
 // StartRequest returns the request that starts an instance of the plugin. project holds the facts about the host's project for the plugin.
 func (b *Base) StartRequest(h sdk.Host, project sdk.Project) ([]byte, error) {
-	options := b.Options
-	if len(options) == 0 {
-		options = h.Options()
-	}
-	if len(options) == 0 {
-		options = json.RawMessage("null")
-	}
+	options := json.RawMessage(cmp.Or(string(b.Options), string(h.Options()), "null"))
 	req := guest.StartRequest{Options: options, Project: project, Hooks: []guest.HookRef{}, Tools: []string{}}
 	for _, hook := range b.hooks {
 		req.Hooks = append(req.Hooks, guest.HookRef{Point: hook.Point, Name: hook.Name})
@@ -151,11 +146,7 @@ func Decode(what string, data []byte, v any) error {
 	if err == nil {
 		return nil
 	}
-	more := ""
-	if len(data) > shownBytes {
-		data, more = data[:shownBytes], "…"
-	}
-	return fmt.Errorf("%w: %s: %w: %q%s", sdk.ErrWire, what, jsontext.Mismatch(err), data, more)
+	return fmt.Errorf("%w: %s: %w: %q", sdk.ErrWire, what, jsontext.Mismatch(err), visible.Cut(string(data), shownBytes, "…"))
 }
 
 // tool is tool n of a plugin.
@@ -191,10 +182,7 @@ func (t *tool) Permission() string {
 
 // Deadline returns the time limit of a call.
 func (t *tool) Deadline() time.Duration {
-	if t.TimeoutMS == 0 {
-		return sdk.DefaultToolTimeout
-	}
-	return time.Duration(t.TimeoutMS) * time.Millisecond
+	return cmp.Or(time.Duration(t.TimeoutMS)*time.Millisecond, sdk.DefaultToolTimeout)
 }
 
 // Execute runs the call.

@@ -53,16 +53,15 @@ func addressVariables(address string) (names []string) {
 
 // granted returns the variables that a grant of env or secret names.
 func granted(names []string, grants []sdk.Capability) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !hasVariable(name, grants) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !Names(grants, name, sdk.CapabilityEnv, sdk.CapabilitySecret) })
 }
 
 // withheld returns the others.
 func withheld(names []string, grants []sdk.Capability) []string {
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return hasVariable(name, grants) })
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return Names(grants, name, sdk.CapabilityEnv, sdk.CapabilitySecret) })
 }
 
-func hasVariable(name string, grants []sdk.Capability) bool {
-	return slices.ContainsFunc(grants, func(c sdk.Capability) bool {
-		return (c.Name == sdk.CapabilityEnv || c.Name == sdk.CapabilitySecret) && slices.Contains(c.Scope, name)
-	})
+// Names reports whether the scope of one of the capabilities, which has one of the names, has the entry.
+func Names(list []sdk.Capability, entry string, names ...string) bool {
+	return slices.ContainsFunc(list, func(c sdk.Capability) bool { return slices.Contains(names, c.Name) && slices.Contains(c.Scope, entry) })
 }
