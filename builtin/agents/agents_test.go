@@ -244,7 +244,7 @@ func TestModes(t *testing.T) {
 func TestBadFilesAreLeftOut(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
-		"wrong type":  {"---\ntemperature: warm\n---\n", `key \\\"temperature\\\"`},
+		"wrong type":  {"---\ntemperature: warm\n---\n", "temperature: want a number"},
 		"bad YAML":    {"---\na: [\n---\n", "bad front matter"},
 		"unknown key": {"---\ntemprature: 1\n---\n", `unknown key \\\"temprature\\\"`},
 		"a variant's": {"---\ndisabled: true\n---\n", `unknown key \\\"disabled\\\"`},

@@ -159,7 +159,7 @@ func TestBadSkillsAreLeftOut(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no front matter": {"just text", "has no key"},
 		"no description":  {"---\nname: x\n---\n", "description"},
-		"wrong type":      {"---\nname: [x]\ndescription: y\n---\n", "want text, have array"},
+		"wrong type":      {"---\nname: [x]\ndescription: y\n---\n", "name: want a string, have array"},
 		"bad YAML":        {"---\nname: [\n---\n", "bad front matter"},
 		"long name":       {skill(strings.Repeat("x", 65), "y"), "at most 64 characters"},
 		"control":         {"---\nname: \"a\\e[31m\"\ndescription: y\n---\n", "at most 64 characters"},

@@ -6,7 +6,6 @@ package frontmatter
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,13 +68,8 @@ func Parse(data []byte) (*Document, error) {
 
 // Decode decodes the front matter into v as encoding/json does. The error names the key.
 func (d *Document) Decode(v any) error {
-	err := json.Unmarshal(d.Meta, v)
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		want := wrong.Type.Kind()
-		return fmt.Errorf("%w: key %q: want %s, have %s", ErrFrontMatter, wrong.Field, cmp.Or(kinds[want], want.String()), wrong.Value)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFrontMatter, err)
+	if err := json.Unmarshal(d.Meta, v); err != nil {
+		return fmt.Errorf("%w: %w", ErrFrontMatter, jsontext.Mismatch(err))
 	}
 	return nil
 }
@@ -102,12 +96,6 @@ func (f *Flag) UnmarshalJSON(data []byte) error {
 	words := []string{"true", "yes", "on", "1"}
 	*f = Flag(slices.Contains(words, strings.ToLower(strings.Trim(string(data), `"`))))
 	return nil
-}
-
-// kinds names the values that keys want.
-var kinds = map[reflect.Kind]string{
-	reflect.String: "text", reflect.Bool: "true or false", reflect.Struct: "a mapping", reflect.Map: "a mapping", reflect.Slice: "a list",
-	reflect.Int: "a number", reflect.Int64: "a number", reflect.Float64: "a number",
 }
 
 // closing matches the line of dashes after the last key.

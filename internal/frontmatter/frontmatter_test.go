@@ -90,7 +90,7 @@ func TestDecodeNamesTheKey(t *testing.T) {
 		Temperature *float64 `json:"temperature"`
 	}
 	err = doc.Decode(&v)
-	if !errors.Is(err, frontmatter.ErrFrontMatter) || !strings.Contains(err.Error(), `key "temperature": want a number, have string`) {
+	if !errors.Is(err, frontmatter.ErrFrontMatter) || !strings.Contains(err.Error(), ": temperature: want a number, have string") {
 		t.Errorf("Decode = %v, want an error that names the key", err)
 	}
 }
