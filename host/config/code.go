@@ -45,7 +45,7 @@ func pluginPath(entry any) string {
 func firstUnder(origins map[string]Origin, key string) Origin {
 	var keys []string
 	for k := range origins {
-		if under(k, key) {
+		if checked.Under(k, key) {
 			keys = append(keys, k)
 		}
 	}

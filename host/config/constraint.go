@@ -100,7 +100,7 @@ func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
 		server := cfg.MCP[name]
 		disabled := server.Enabled != nil && !*server.Enabled
-		l.report.Warnings = slices.DeleteFunc(l.report.Warnings, func(w Problem) bool { return disabled && under(w.Key, checked.Join("mcp", name)) })
+		l.report.Warnings = slices.DeleteFunc(l.report.Warnings, func(w Problem) bool { return disabled && checked.Under(w.Key, checked.Join("mcp", name)) })
 		switch bad := func(message, remedy string) { l.bad(checked.Join("mcp", name), origins, message, remedy) }; {
 		case server.Type == "" && len(server.Command) == 0 && server.URL == "":
 			if !disabled {
@@ -121,12 +121,12 @@ func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 // bad reports a problem with the merged value of key, at the place of its first member. It reports nothing if a member has a problem itself,
 // which explains this one.
 func (l *loader) bad(key string, origins map[string]Origin, message, remedy string) {
-	if slices.ContainsFunc(l.report.Problems, func(p Problem) bool { return under(p.Key, key) }) {
+	if slices.ContainsFunc(l.report.Problems, func(p Problem) bool { return checked.Under(p.Key, key) }) {
 		return
 	}
 	var at Origin
 	for k, o := range origins {
-		if !under(k, key) {
+		if !checked.Under(k, key) {
 			continue
 		}
 		if at.Source == "" || o.Source < at.Source || o.Source == at.Source && o.Line < at.Line {

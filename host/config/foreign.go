@@ -24,7 +24,7 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 		}
 		found[id] = at.String()
 		for _, k := range keys {
-			if under(k, key) && l.mayNotLeave(k, key, origins[k]) {
+			if checked.Under(k, key) && l.mayNotLeave(k, key, origins[k]) {
 				l.bad(k, origins, "would be sent to "+hostOf(address)+", an address that a file of the project chose ("+at.String()+")",
 					"put the provider into your own configuration, in "+l.opts.ConfigDir)
 			}
@@ -56,9 +56,9 @@ func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin)
 func (l *loader) mayNotLeave(k, key string, from Origin) bool {
 	more, borrowed := l.borrowed[k]
 	switch {
-	case k == key+".options.baseURL" || under(k, key+".models") && strings.HasSuffix(k, ".provider.api"):
+	case k == key+".options.baseURL" || checked.Under(k, key+".models") && strings.HasSuffix(k, ".provider.api"):
 		return more
-	case k == key+".options.apiKey" || under(k, key+".options.headers"):
+	case k == key+".options.apiKey" || checked.Under(k, key+".options.headers"):
 		return borrowed || from.Layer != LayerProject
 	}
 	return borrowed

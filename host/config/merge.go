@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/knadh/koanf/v2"
 
@@ -135,10 +134,4 @@ func eachLeaf(key string, m map[string]any, f func(key string)) {
 		}
 		f(checked.Join(key, name))
 	}
-}
-
-// under reports whether key is prefix or a key below it.
-func under(key, prefix string) bool {
-	rest, ok := strings.CutPrefix(key, prefix)
-	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

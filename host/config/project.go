@@ -38,7 +38,7 @@ func (c *checker) refuses(p place, n *checked.Node) bool {
 		if !requestfield.Generates(name) && name != "disabled" { // of a variant: removes it
 			why = "may set only fields that control generation, such as reasoningEffort or temperature"
 		}
-	case under(schema, "hook.*") && schema != "hook.*" && !under(p.Key, checked.Join("hook", projectHooks)):
+	case checked.Under(schema, "hook.*") && schema != "hook.*" && !checked.Under(p.Key, checked.Join("hook", projectHooks)):
 		if message, remedy := checked.OneOf(n.Text, choices(schema)...); schema == "hook.*.onError" && message != "" {
 			c.Bad(p, message, remedy)
 			return true

@@ -16,7 +16,7 @@ import (
 
 // holdsSecrets reports whether any value at this place may be a secret.
 func holdsSecrets(schema string) bool {
-	return slices.ContainsFunc([]string{"provider", "mcp", "plugins", "hooks"}, func(top string) bool { return under(schema, top) })
+	return slices.ContainsFunc([]string{"provider", "mcp", "plugins", "hooks"}, func(top string) bool { return checked.Under(schema, top) })
 }
 
 // secretKey reports whether the value of this key is always a secret: all headers, all variables of MCP servers, and keys with the name of a

@@ -56,20 +56,16 @@ func (n *Node) Place(key string) Place { return Place{Key: key, Schema: key, Off
 // find returns the offset of the value with the key, or of the nearest value around it. The node has the key at.
 func (n *Node) find(at, key string) int {
 	best := n.Offset
-	within := func(child string) bool {
-		rest, ok := strings.CutPrefix(key, child)
-		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	}
 	for i := range n.Members {
 		m := &n.Members[i]
 		if child := Join(at, m.Name); child == key {
 			return m.Offset
-		} else if within(child) {
+		} else if Under(key, child) {
 			best = m.Value.find(child, key)
 		}
 	}
 	for i := range n.Items {
-		if child := Index(at, i); within(child) {
+		if child := Index(at, i); Under(key, child) {
 			best = n.Items[i].find(child, key)
 		}
 	}
@@ -140,6 +136,12 @@ func Join(key, name string) string {
 		return name
 	}
 	return key + "." + name
+}
+
+// Under reports whether key is prefix or a key below it.
+func Under(key, prefix string) bool {
+	rest, ok := strings.CutPrefix(key, prefix)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // Index returns the key of an element of the list at key.

@@ -129,16 +129,12 @@ func (s *Source) Position(offset int) (line, column int) {
 	if s.NoLines || s.lines == nil {
 		return 0, 0
 	}
-	line = s.line(offset)
+	line = sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > offset })
 	start := s.lines[line-1]
 	for offset > start && offset < len(s.text) && !utf8.RuneStart(s.text[offset]) {
 		offset-- // to the start of the character
 	}
 	return line, 1 + utf8.RuneCount(s.text[start:offset])
-}
-
-func (s *Source) line(offset int) int {
-	return sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > offset })
 }
 
 // syntax turns an error of a parser into a problem.
