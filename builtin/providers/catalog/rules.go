@@ -83,12 +83,9 @@ const (
 	responses = "openai-responses"
 )
 
-var (
-	gpt    = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
-	gemini = lazyregexp.New(`gemini-(\d)(?:\.(\d))?`)
-)
+var gemini = lazyregexp.New(`gemini-(\d)(?:\.(\d))?`)
 
-func (r *rule) gptVersion() int    { return wire.Version(r.name, gpt()) }
+func (r *rule) gptVersion() int    { return wire.GPTVersion(r.name) }
 func (r *rule) claudeVersion() int { return wire.ClaudeVersion(r.name) }
 func (r *rule) geminiVersion() int { return wire.Version(r.name, gemini()) }
 

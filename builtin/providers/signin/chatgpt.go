@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -122,8 +121,6 @@ func (c *chatgpt) apply(info *sdk.ProviderInfo, _ *sdk.Token) {
 	info.BaseURL, info.Plan = c.api, chatgptPlan
 }
 
-var gpt = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
-
 // chatgptPlan sets the price and the limits of a model for users of ChatGPT. They have GPT 5.3 Codex Spark, and all from GPT 5.4 on
 // except pro and nano. Their server has lower limits than OpenAI's. See opencode's packages/core/src/plugin/provider/openai.ts.
 func chatgptPlan(m *sdk.Model) bool {
@@ -132,7 +129,7 @@ func chatgptPlan(m *sdk.Model) bool {
 		m.Limit = sdk.ModelLimit{Context: 400_000, Input: 272_000, Output: 128_000}
 	}
 	excluded := strings.Contains(m.APIID, "-pro") || strings.Contains(m.APIID, "-nano")
-	return wire.Version(m.APIID, gpt()) >= 504 && !excluded || m.APIID == "gpt-5.3-codex-spark"
+	return wire.GPTVersion(m.APIID) >= 504 && !excluded || m.APIID == "gpt-5.3-codex-spark"
 }
 
 func (*chatgpt) headers(_ context.Context, t *sdk.Token) (map[string]string, error) {

@@ -39,6 +39,9 @@ func (c *copilot) login(ctx context.Context, options sdk.Object, user sdk.AuthUs
 // applyCopilot selects the address of GitHub Enterprise.
 func applyCopilot(info *sdk.ProviderInfo, t *sdk.Token) {
 	if domain := t.Metadata[enterprise]; domain != "" && info.Options[enterprise] == nil {
-		setOption(info, enterprise, domain)
+		if info.Options == nil {
+			info.Options = sdk.Object{}
+		}
+		info.Options[enterprise] = domain
 	}
 }

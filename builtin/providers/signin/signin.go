@@ -53,10 +53,3 @@ func text(options sdk.Object, name, otherwise string) string {
 	}
 	return otherwise
 }
-
-func setOption(info *sdk.ProviderInfo, name string, value any) {
-	if info.Options == nil {
-		info.Options = sdk.Object{}
-	}
-	info.Options[name] = value
-}

@@ -12,6 +12,7 @@ import (
 var (
 	versionAfter  = lazyregexp.New(`claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
 	versionBefore = lazyregexp.New(`claude-(\d)(?:[-.](\d))?-[a-z]`)
+	versionOfGPT  = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
 )
 
 // ClaudeVersion returns 100 times the version in the name of a Claude model, such as 405 for claude-opus-4-5-20251101, or 0.
@@ -19,6 +20,9 @@ func ClaudeVersion(name string) int {
 	name = strings.ToLower(name)
 	return cmp.Or(Version(name, versionAfter()), Version(name, versionBefore()))
 }
+
+// GPTVersion is ClaudeVersion for GPT models, whose names it takes in lower case.
+func GPTVersion(name string) int { return Version(name, versionOfGPT()) }
 
 // Version returns 100 times the version in the name of a model, such as 502 for 5.2, or 0. The groups of the expression are the major and
 // the minor version.
