@@ -63,7 +63,7 @@ func (h *pluginHook) check() error {
 	switch {
 	case (h.Handler == nil) == (h.Remote == nil):
 		return errors.New("want exactly one of Handler and Remote")
-	case !slices.Contains(policies[:], h.OnError):
+	case !slices.Contains(hookpoint.Policies[:], h.OnError):
 		return fmt.Errorf("unknown onError %q: want skip, deny or stop", h.OnError)
 	case !h.info.Fits(h.OnError):
 		return fmt.Errorf("onError %q does not fit a hook of kind %s", h.OnError, h.info.Kind)
@@ -72,8 +72,6 @@ func (h *pluginHook) check() error {
 	}
 	return nil
 }
-
-var policies = [...]sdk.OnError{sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop}
 
 // override sets priority, failure policy and timeout: the user's, the manifest's or the default. The user sets the policy for the whole
 // plugin, so it is ignored for hooks that it does not fit.
@@ -99,7 +97,7 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
 	switch {
 	case o.Timeout < 0 || o.Timeout > sdk.MaxHookTimeout.Milliseconds():
 		problem = fmt.Sprintf("timeout %d is not between 0 and %d milliseconds", o.Timeout, sdk.MaxHookTimeout.Milliseconds())
-	case !slices.Contains(policies[:], o.OnError):
+	case !slices.Contains(hookpoint.Policies[:], o.OnError):
 		problem = fmt.Sprintf("unknown onError %q: want skip, deny or stop", o.OnError)
 	case len(list) > 0 && !fits:
 		problem = fmt.Sprintf("onError %q does not fit any of its hooks", o.OnError)

@@ -27,6 +27,9 @@ func (i *Info) Allows(v sdk.Verdict) bool {
 	return false
 }
 
+// Policies are the values of sdk.Hook.OnError.
+var Policies = [...]sdk.OnError{sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop}
+
 // Fits reports whether the policy is possible at the point: only hooks that may deny can deny by failing, and observers cannot stop the turn,
 // which does not wait for them. Unknown policies fit.
 func (i *Info) Fits(policy sdk.OnError) bool {

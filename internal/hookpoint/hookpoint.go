@@ -5,6 +5,7 @@ package hookpoint
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,9 +80,7 @@ func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, 
 	if !ok {
 		return sdk.Hook{}, fmt.Errorf("%w: %s.point: unknown hook point %q", sdk.ErrManifest, where, d.Point)
 	}
-	switch d.OnError {
-	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
-	default:
+	if !slices.Contains(Policies[:], d.OnError) {
 		return sdk.Hook{}, fmt.Errorf("%w: %s.onError: unknown policy %q; want skip, deny or stop", sdk.ErrManifest, where, d.OnError)
 	}
 	if limit := sdk.MaxHookTimeout.Milliseconds(); d.TimeoutMS < 0 || d.TimeoutMS > limit {
