@@ -1,13 +1,13 @@
 package offline
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -65,9 +65,7 @@ func (s *script) parse(data []byte) error {
 	}
 	s.steps = make([]step, len(values))
 	for i, value := range values {
-		dec := json.NewDecoder(bytes.NewReader(value))
-		dec.DisallowUnknownFields()
-		err := dec.Decode(&s.steps[i])
+		err := jsontext.DecodeStrict(value, &s.steps[i])
 		for _, call := range s.steps[i].ToolCalls {
 			if call.Tool == "" {
 				err = cmp.Or(err, errors.New("toolCalls: a call has no tool"))
