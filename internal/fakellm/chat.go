@@ -3,8 +3,9 @@ package fakellm
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"slices"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 // fields is a JSON object.
@@ -50,11 +51,9 @@ const created = 1767225600
 
 // encode returns the JSON of v; what tests script always encodes. Invalid UTF-8 becomes U+FFFD.
 func encode(v any) []byte {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	out, err := jsontext.Marshal(v)
+	if err != nil {
 		panic(err)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return out
 }
