@@ -215,8 +215,9 @@ func TestBundle(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"no manifest": zipped(t, map[string]string{"a": "b"}), "a comment": append(declared, strings.Repeat("x", len(block))...),
 		"required in an argument": zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"required":true}}}`}),
-		"required with a list":    zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"required":true,"default":["b","c"]}}}`}),
-		"home":                    zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${HOME}"]}}}`}),
+		"required, no elements":   zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"required":true,"default":[]}}}`}),
+		"a list in a text":        zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["-d ${user_config.a}"]}},"user_config":{"a":{"required":true,"default":["b","c"]}}}`}),
+		"a setting in a default":  zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"default":"${user_config.a}"}}}`}),
 		"required in a variable":  zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","env":{"A":"x ${user_config.a}"}}},"user_config":{"a":{"required":true}}}`}),
 		"no command":              zipped(t, map[string]string{"manifest.json": `{"name":"a"}`}),
 		"no name":                 zipped(t, map[string]string{"manifest.json": `{"server":{"mcp_config":{"command":"node"}}}`}),
@@ -229,16 +230,31 @@ func TestBundle(t *testing.T) {
 			t.Errorf("%s: %v", name, files)
 		}
 	}
+	path := filepath.Join(t.TempDir(), "x.mcpb")
+	files := zipped(t, map[string]string{"manifest.json": `{"name":"a","version":"1","server":{"mcp_config":{"command":"bin/s","args":["${user_config.dirs}","${user_config.log}","-v"]}},
+		"user_config":{"dirs":{"type":"directory","multiple":true,"required":true,"default":["${HOME}/code","${DOCUMENTS}"]},"log":{"default":"${__dirname}/log"}}}`, "bin/s": "#!/bin/sh\n"})
+	if err := os.WriteFile(path, files, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	home, _ := os.UserHomeDir()
+	out, p, err := readPackage(t, fetcher(t), path, nil)
+	if err != nil || !out.Local {
+		t.Fatalf("%+v, %v: the content depends on the machine", out, err)
+	}
+	want := manifest.Stdio{Command: "./bin/s", Args: []string{home + "/code", filepath.Join(home, "Documents"), "${PLUGIN_ROOT}/log", "-v"}, Env: map[string]string{}}
+	if diff := cmp.Diff(want, p.Servers["a"].Stdio); diff != "" {
+		t.Error(diff)
+	}
 	system := map[string]string{"windows": "win32"}[runtime.GOOS]
 	if system == "" {
 		system = runtime.GOOS
 	}
-	path := filepath.Join(t.TempDir(), "x.mcpb")
-	own := zipped(t, map[string]string{"manifest.json": `{"name":"a","version":"1","server":{"mcp_config":{"command":"node","platform_overrides":{"` + system + `":{"command":"deno","args":["${__dirname}${/}a.js"],"env":{"A":"b"}}}}}}`})
+	path = filepath.Join(t.TempDir(), "x.mcpb")
+	own := zipped(t, map[string]string{"manifest.json": `{"name":"a","version":"1","server":{"mcp_config":{"command":"node","env":{"A":"a","B":"b"},"platform_overrides":{"` + system + `":{"command":"deno","args":["${__dirname}${/}a.js"],"env":{"A":"b"}}}}}}`})
 	if err := os.WriteFile(path, own, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, p, err := readPackage(t, fetcher(t), path, nil); err != nil || !out.Local || p.Servers["a"].Command != "deno" || p.Servers["a"].Args[0] != "${PLUGIN_ROOT}/a.js" || p.Servers["a"].Env["A"] != "b" {
+	if out, p, err := readPackage(t, fetcher(t), path, nil); err != nil || !out.Local || p.Servers["a"].Command != "deno" || p.Servers["a"].Args[0] != "${PLUGIN_ROOT}/a.js" || !maps.Equal(p.Servers["a"].Env, map[string]string{"A": "b", "B": "b"}) {
 		t.Errorf("%+v, %+v, %v", out, p, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -83,6 +84,7 @@ type bundleManifest struct {
 		Required bool `json:"required"`
 		Default  any  `json:"default"`
 	} `json:"user_config"`
+	local bool // fill used a directory of this machine
 }
 
 type bundleCommand struct {
@@ -108,17 +110,17 @@ func (f *Fetcher) unpackBundle(ctx context.Context, file *os.File, size int64, o
 	if err != nil {
 		return fmt.Errorf("%w: not an MCP bundle: %w", ErrServer, err)
 	}
-	b, perPlatform, err := decodeBundle(text, runtime.GOOS)
+	b, local, err := decodeBundle(text, runtime.GOOS)
 	if err != nil {
 		return err
 	}
-	out.Local = perPlatform
+	out.Local = local
 	return b.write(dir)
 }
 
-// decodeBundle decodes the manifest.json of a bundle for a system, and reports whether the result differs between systems. Errors wrap
+// decodeBundle decodes the manifest.json of a bundle for a system, and reports whether the result differs between machines. Errors wrap
 // ErrServer.
-func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err error) {
+func decodeBundle(data []byte, system string) (b *bundle, local bool, err error) {
 	var m bundleManifest
 	if err := jsontext.DecodeExact(data, &m); err != nil { // else a default of a million would be 1e+06
 		return nil, false, fmt.Errorf("%w: manifest.json: %w", ErrServer, err)
@@ -132,25 +134,27 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 	if o.Args != nil {
 		c.Args = o.Args
 	}
-	if o.Env != nil {
-		c.Env = o.Env
-	}
+	env := map[string]string{}
+	maps.Copy(env, c.Env)
+	maps.Copy(env, o.Env) // as the reference implementation does: arguments are replaced, variables added
 	b = &bundle{Name: m.Name, Version: m.Version, Description: m.Description}
 	b.Env = map[string]string{}
 	if b.Command, err = m.fill(c.Command); err != nil || b.Command == "" {
 		return nil, false, errors.Join(err, fmt.Errorf("%w: manifest.json: no command", ErrServer))
 	}
-	if rest, ok := strings.CutPrefix(b.Command, rootDirectory+"/"); ok {
+	if rest, ok := strings.CutPrefix(b.Command, rootDirectory+"/"); ok || strings.Contains(rest, "/") && filepath.IsLocal(rest) {
 		b.Command = "./" + rest
 	}
 	for _, arg := range c.Args {
-		if arg, err = m.fill(arg); err == nil {
-			b.Args = append(b.Args, arg)
-		} else if !errors.Is(err, errUnset) {
-			return nil, false, err
+		for _, element := range m.elements(arg) {
+			if arg, err = m.fill(fmt.Sprint(element)); err == nil {
+				b.Args = append(b.Args, arg)
+			} else if !errors.Is(err, errUnset) {
+				return nil, false, err
+			}
 		}
 	}
-	for name, value := range c.Env {
+	for name, value := range env {
 		switch filled, err := m.fill(value); {
 		case err == nil:
 			b.Env[name] = filled
@@ -160,7 +164,7 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 			return nil, false, err
 		}
 	}
-	return b, len(m.Server.Config.Overrides) > 0, nil
+	return b, m.local || len(m.Server.Config.Overrides) > 0, nil
 }
 
 var (
@@ -168,32 +172,54 @@ var (
 	setting        = lazyregexp.New(`\$\{user_config\.[^}]*\}`)
 )
 
+const settingStart = "${user_config."
+
+// homeDirectories are the variables of bundles for directories of the user.
+var homeDirectories = map[string]string{"${HOME}": "", "${DESKTOP}": "Desktop", "${DOCUMENTS}": "Documents", "${DOWNLOADS}": "Downloads"}
+
 // errUnset is returned for text that uses a setting without a value, which is not required.
 var errUnset = errors.New("a setting without a value")
 
-// fill replaces the variables in a text of a bundle.
+// elements returns the elements of the list that is the value of the argument's setting, or the argument.
+func (m *bundleManifest) elements(arg string) []any {
+	if setting().FindString(arg) == arg && arg != "" {
+		if list, _ := m.Settings[arg[len(settingStart):len(arg)-1]].Default.([]any); len(list) > 0 {
+			return list
+		}
+	}
+	return []any{arg}
+}
+
+// fill replaces the settings in a text of a bundle with their defaults, and then the directories.
 func (m *bundleManifest) fill(text string) (string, error) {
 	var problem error
-	out := bundleVariable().ReplaceAllStringFunc(text, func(v string) string {
-		name := strings.Trim(v, "${}")
-		key, isSetting := strings.CutPrefix(name, "user_config.")
-		s := m.Settings[key]
-		_, list := s.Default.([]any) // its elements are separate arguments, which are not supported
-		switch {
-		case name == "__dirname":
-			return rootDirectory
-		case name == "/" || name == "pathSeparator":
-			return "/"
-		case isSetting && s.Default != nil && !list && !strings.Contains(fmt.Sprint(s.Default), "${"):
+	text = setting().ReplaceAllStringFunc(text, func(v string) string {
+		s := m.Settings[v[len(settingStart):len(v)-1]]
+		if _, list := s.Default.([]any); s.Default != nil && !list { // a list is a value for a whole argument only
 			return fmt.Sprint(s.Default)
-		case isSetting && !s.Required:
+		}
+		if !s.Required {
 			problem = errUnset
-		default:
+		}
+		return v
+	})
+	text = bundleVariable().ReplaceAllStringFunc(text, func(v string) string {
+		home, err := os.UserHomeDir()
+		directory, ofHome := homeDirectories[v]
+		switch {
+		case v == "${__dirname}":
+			return rootDirectory
+		case v == "${/}" || v == "${pathSeparator}":
+			return "/"
+		case ofHome && err == nil:
+			m.local = true
+			return filepath.Join(home, directory)
+		case problem == nil:
 			problem = fmt.Errorf("%w: it needs %s; add it to your own configuration: tenon mcp add", ErrServer, visible.Clean(v, 100))
 		}
-		return ""
+		return v
 	})
-	return out, problem
+	return text, problem
 }
 
 const (
