@@ -157,6 +157,14 @@ func TestEscapes(t *testing.T) {
 				}
 			}
 		}},
+		"content of a plugin of the user": {prepare: func(p *place) { p.write("config/plugins/redact", wasmPackage("redact", "")) }, attack: func(p *place) {
+			p.write(theirs, wasmPackage("redact", ""))
+			p.options.Entries = []plugins.Entry{{Path: "../.tenon/plugins/x", From: "project", Project: true, Required: true}}
+		}, check: func(p *place, l *plugins.Loaded) {
+			if states(l) != "redact ready" || l.Items[0].Project || !l.Items[0].Required {
+				p.t.Errorf("%s, want the user's, and that it is required", states(l))
+			}
+		}},
 		"approved name in the same project": {prepare: given(wasmPackage("lint", "")), attack: func(p *place) {
 			p.write("project/.tenon/plugins/a", wasmPackage("lint", `"capabilities": [{"name": "kv"}]`))
 		}, check: func(p *place, l *plugins.Loaded) {

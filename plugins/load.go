@@ -41,7 +41,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	}
 	items := l.named(out.Items)
 	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
-	l.rejectDuplicates(items)
+	items = l.oneOfEach(items)
 	for _, i := range items {
 		switch i.State {
 		case StateReady:
@@ -308,9 +308,9 @@ func (l *Loader) unknownName(items []*Item, e *Entry) error {
 	return fmt.Errorf("%w: %s names %q; %s", ErrMissing, orUnknown(e.From), e.Path, remedy)
 }
 
-// rejectDuplicates rejects all but one of the plugins with the same name: the command line wins over the user's plugins, and these win
-// over the project's.
-func (l *Loader) rejectDuplicates(items []*Item) {
+// oneOfEach returns the items with one usable plugin of each name: the command line wins over the user's plugins, and these win over the
+// project's. Others are rejected, or left out if their content is the same.
+func (l *Loader) oneOfEach(items []*Item) []*Item {
 	for _, i := range items {
 		switch {
 		case !i.usable():
@@ -326,11 +326,18 @@ func (l *Loader) rejectDuplicates(items []*Item) {
 			best[i.Name] = i
 		}
 	}
-	for _, i := range items {
-		if b := best[i.Name]; i.usable() && b != i {
-			i.reject(fmt.Errorf("%w: %q is %s and %s; the former is used; rename or remove one of them", ErrTwice, i.Name, b.Path, i.Path))
+	return slices.DeleteFunc(items, func(i *Item) bool {
+		b := best[i.Name]
+		switch {
+		case !i.usable() || b == i:
+			return false
+		case b.Digest == i.Digest:
+			b.Required = b.Required || i.Required
+			return true
 		}
-	}
+		i.reject(fmt.Errorf("%w: %q is %s and %s; the former is used; rename or remove one of them", ErrTwice, i.Name, b.Path, i.Path))
+		return false
+	})
 }
 
 // OwnForm reports whether a name has the form of those that tenon gives to command hooks and MCP servers. A plugin of such a name would take

@@ -328,8 +328,9 @@ func (j *job) approve(ctx context.Context, s *plugins.Installed) error {
 	return errors.Join(err, set.Discard(ctx))
 }
 
-// find returns the candidate of an installed plugin; nil without one.
+// find returns the candidate of an installed plugin, which another one with the same content may represent; nil without one.
 func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
+	var same *extensions.Candidate
 	for _, c := range set.Candidates {
 		if c.Item == nil {
 			continue
@@ -337,6 +338,9 @@ func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
 		if pin, ok := c.Item.Pin(); ok && pin.Source() == in.Source() {
 			return c
 		}
+		if c.Name == in.Name && c.Item.Digest == in.Digest {
+			same = c
+		}
 	}
-	return nil
+	return same
 }
