@@ -189,6 +189,19 @@ func TestAddressOfALocalServer(t *testing.T) {
 	}
 }
 
+// TestConfiguredServer: without a configured model, a server that the configuration adds is preferred to one that was found.
+func TestConfiguredServer(t *testing.T) {
+	t.Parallel()
+	models := model.New(model.Options{
+		Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"mine": {Protocol: "x", Options: sdk.ProviderOptions{BaseURL: "http://127.0.0.1:2/v1"}}}},
+		Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", Local: true}},
+		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return &lister{}, nil }}},
+	})
+	if picked, err := models.Choose(t.Context()); err != nil || picked.Model.ProviderID != "mine" {
+		t.Errorf("Choose() = %+v, %v, want a model of the configured server", picked, err)
+	}
+}
+
 // TestPlan: a sign-in decides which of the catalog's models exist, their prices and limits; the configuration overrides it.
 func TestPlan(t *testing.T) {
 	t.Parallel()

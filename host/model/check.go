@@ -38,6 +38,16 @@ func (p *Problem) Message() string {
 // Check returns the problems of the configured models and providers: unknown names and protocols, missing addresses and keys. It sends
 // nothing.
 func (m *Models) Check(ctx context.Context) (out []Problem) {
+	reported := map[string]bool{}
+	for _, id := range slices.Sorted(maps.Keys(m.o.Config.Provider)) {
+		if !m.enabled(id) {
+			continue
+		}
+		if _, err := m.client(ctx, id, nil); err != nil {
+			reported[err.Error()] = true
+			out = append(out, Problem{checked.Join("provider", id), err, errors.Is(err, ErrReceiver)})
+		}
+	}
 	models := named(m.o.Config)
 	for _, key := range slices.Sorted(maps.Keys(models)) {
 		if models[key] == "" {
@@ -46,16 +56,8 @@ func (m *Models) Check(ctx context.Context) (out []Problem) {
 		_, err := m.open(ctx, models[key], false)
 		if problem := m.Doubt(models[key]); err == nil && problem != nil {
 			out = append(out, Problem{key, problem, true})
-		} else if err != nil {
+		} else if err != nil && !reported[err.Error()] {
 			out = append(out, Problem{key, err, errors.Is(err, ErrReceiver)})
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(m.o.Config.Provider)) {
-		if !m.enabled(id) {
-			continue
-		}
-		if _, err := m.client(ctx, id, nil); err != nil {
-			out = append(out, Problem{checked.Join("provider", id), err, errors.Is(err, ErrReceiver)})
 		}
 	}
 	return out

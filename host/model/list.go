@@ -40,7 +40,7 @@ const (
 // List lists the models of the providers that can be used: configured ones, those with a key, local servers that answer, and those without a
 // key. The errors are from servers that were asked.
 func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
-	local := m.askLocal(ctx)
+	local := m.askServers(ctx, func(p *provider) bool { return p.info.Local })
 	lists, errs := make([][]Info, len(m.order)), make([]error, len(m.order))
 	var asked sync.WaitGroup
 	for i, id := range m.order {
@@ -144,20 +144,25 @@ func (m *Models) served(ctx context.Context, id string, limit time.Duration) ([]
 	return list, err
 }
 
-// askLocal asks all local servers for their models in parallel. The result lacks those that do not answer.
-func (m *Models) askLocal(ctx context.Context) map[string][]sdk.Model {
+// askServers asks the servers of some providers for their models in parallel. The result lacks those that do not answer.
+func (m *Models) askServers(ctx context.Context, some func(p *provider) bool) map[string][]sdk.Model {
 	out := map[string][]sdk.Model{}
 	var mu sync.Mutex
 	var asked sync.WaitGroup
 	for _, id := range m.order {
-		if !m.providers[id].info.Local || !m.enabled(id) {
+		p := m.providers[id]
+		if !m.enabled(id) || !some(p) {
 			continue
 		}
-		asked.Go(func() { // ends after localTimeout at the latest; waited for below
-			if found, err := m.served(ctx, id, localTimeout); err == nil {
+		limit := configuredTimeout
+		if p.info.Local {
+			limit = localTimeout
+		}
+		asked.Go(func() { // ends after the limit at the latest; waited for below
+			if found, err := m.served(ctx, id, limit); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
-				out[id] = found
+				out[id] = slices.DeleteFunc(found, func(model sdk.Model) bool { return !m.listed(id, model.ID) })
 			}
 		})
 	}

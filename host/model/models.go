@@ -197,8 +197,8 @@ func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	return choice, err
 }
 
-// pick picks the configured model, else a model of a provider with a key, else of a local server, else of the last provider that needs
-// neither.
+// pick picks the configured model, else a model of a provider with a key or with configured models, else of a server with an address in the
+// configuration, else of a local server, else of the last provider that needs nothing.
 func (m *Models) pick(ctx context.Context) (Picked, error) {
 	if name := m.o.Config.Model; name != "" {
 		model, err := m.Resolve(name)
@@ -220,17 +220,19 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 			return Picked{model, reason}, nil
 		}
 	}
-	local := m.askLocal(ctx)
-	for _, id := range m.order {
-		if found := local[id]; len(found) > 0 {
-			return Picked{complete(found[0], id, found[0].ID), "a model server answers at " + secret.WithoutSecrets(m.providers[id].info.BaseURL)}, nil
+	served := m.askServers(ctx, func(p *provider) bool { return p.info.Local || p.configured && p.addressed })
+	for _, configured := range []bool{true, false} {
+		for _, id := range m.order {
+			if found, p := served[id], m.providers[id]; len(found) > 0 && p.configured == configured {
+				return Picked{complete(found[0], id, found[0].ID), "a model server answers at " + secret.WithoutSecrets(p.info.BaseURL)}, nil
+			}
 		}
 	}
 	for _, id := range slices.Backward(m.order) {
 		p := m.providers[id]
 		if m.enabled(id) && !p.info.Local && !p.info.NoKey && len(p.info.Env) == 0 && p.info.BaseURL == "" {
 			if model, ok := m.defaultModel(p); ok {
-				return Picked{model, "no model is configured, no key is in the environment and no local server answers"}, nil
+				return Picked{model, "no model is configured, no key is in the environment and no model server answers"}, nil
 			}
 		}
 	}

@@ -274,7 +274,7 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 	choice, err := m.DefaultModel(ctx)
 	if err != nil {
 		c.bad("model", err)
-	} else {
+	} else if !broken[choice.Model.ProviderID] {
 		c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
 	}
 	for id := range m.Config().Provider { // those without models, too; problems of the others are reported above
