@@ -117,11 +117,12 @@ func (l *Loader) add(out *Loaded, i *Item) {
 		i.reject(fmt.Errorf("%s leads to %s, which %w; name it in your own configuration", i.Path, source, ErrForeign))
 	}
 	i.source = source
-	if i.usable() {
-		if n := slices.IndexFunc(out.Items, func(o *Item) bool { return o.source == source && o.usable() }); n >= 0 {
-			out.Items[n].merge(i)
-			return
-		}
+	same := func(o *Item) bool {
+		return o.usable() == i.usable() && o.source == source && (source != "" || o.Path == i.Path)
+	}
+	if n := slices.IndexFunc(out.Items, same); n >= 0 {
+		out.Items[n].merge(i)
+		return
 	}
 	out.Items = append(out.Items, i)
 }

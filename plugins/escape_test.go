@@ -165,6 +165,13 @@ func TestEscapes(t *testing.T) {
 				p.t.Errorf("%s, want the user's, and that it is required", states(l))
 			}
 		}},
+		"missing, named twice": {unapproved: true, prepare: func(p *place) {
+			p.options.Entries = []plugins.Entry{{Path: "./x", From: "user"}, {Path: "./x", From: "--plugin", Flag: true}}
+		}, check: func(p *place, l *plugins.Loaded) {
+			if len(l.Items) != 1 || !errors.Is(l.Items[0].Err, plugins.ErrMissing) {
+				p.t.Errorf("%s, want one that is missing", states(l))
+			}
+		}},
 		"approved name in the same project": {prepare: given(wasmPackage("lint", "")), attack: func(p *place) {
 			p.write("project/.tenon/plugins/a", wasmPackage("lint", `"capabilities": [{"name": "kv"}]`))
 		}, check: func(p *place, l *plugins.Loaded) {

@@ -162,7 +162,7 @@ func (j *job) both(names []string, f func(pinned *pins.File) error) error {
 	return cli.UsageError("tenon plugin list shows the installed plugins", "%q is not installed", names[at])
 }
 
-// asPinned returns the names in lock files of plugins with these names: a module's file names it there, its description in lists.
+// asPinned returns the names in lock files of plugins with these names, each once: a module's file names it there, its description in lists.
 func (j *job) asPinned(names []string) []string {
 	out := slices.Clone(names)
 	for n, name := range names {
@@ -180,7 +180,8 @@ func (j *job) asPinned(names []string) []string {
 			}
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // pinned reads the lock file.
