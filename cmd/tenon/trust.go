@@ -112,11 +112,11 @@ func approveRules(ctx context.Context, w *cli.Workspace, yes, dryRun bool) (err 
 	if len(list) == 0 {
 		return a.Print("nothing in this project is waiting for approval\n")
 	}
-	notApproved := cli.Fail(cli.ExitRefused, errors.New("not approved"), "nothing was changed")
+	notApproved := errors.New("not approved")
 	if dryRun {
-		return notApproved
+		return cli.Fail(cli.ExitRefused, notApproved, "tenon permission approve approves them")
 	}
-	if err := a.Consent(yes, "  approve all of this? [y/N] ", notApproved); err != nil {
+	if err := a.Consent(yes, "  approve all of this? [y/N] ", cli.Fail(cli.ExitRefused, notApproved, "nothing was changed")); err != nil {
 		return err
 	}
 	if err := m.Store.Approve(ctx, list); err != nil {

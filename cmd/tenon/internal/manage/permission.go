@@ -155,7 +155,6 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 			lines = append(lines, terminal.OneLine(warning.String()))
 		}
 	}
-	slips := len(lines)
 	for _, s := range shadows {
 		lines = append(lines, fmt.Sprintf("%s: %s never applies: %s (%s) comes later and matches everything it does", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin))
 	}
@@ -165,7 +164,7 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 	if err := g.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err
 	}
-	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never apply, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelled or have no effect"), "fix or remove them, or move them after the rules that cover them: the last matching rule decides")
+	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s found", view.Plural(len(lines), "problem")), "correct names as shown; move rules that never apply after those that cover them, as the last matching rule decides, or remove them")
 }
 
 // judged returns the permission requests for a subject; for a shell command or a path, those of a real call.
