@@ -2,6 +2,7 @@ package generation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,8 +57,15 @@ func (g *Set) Agent(name string) (sdk.Agent, error) {
 			names = append(names, a.Name)
 		}
 	}
-	return sdk.Agent{}, fmt.Errorf("agent %q: %w; the agents are %s", name, live.ErrNotFound, strings.Join(names, ", "))
+	problem := live.ErrNotFound
+	if g.Config.Agent[name].Disable {
+		problem = ErrDisabled
+	}
+	return sdk.Agent{}, fmt.Errorf("agent %q: %w; the agents are %s", name, problem, strings.Join(names, ", "))
 }
+
+// ErrDisabled is returned for an agent that the configuration disables.
+var ErrDisabled = errors.New("disabled in the configuration")
 
 // DefaultPrompt returns the system prompt of agents without one: the build agent's, else that for the model; empty if no plugin contributes one.
 func (g *Set) DefaultPrompt(m *sdk.Model) string {

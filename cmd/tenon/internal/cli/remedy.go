@@ -236,6 +236,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 		{credentials.ErrFile, ExitTurn, "correct the file as the error says, or move it away and sign in again with tenon auth login"},
 		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},
+		{host.ErrDisabled, ExitUsage, "enable it in tenon.json, or choose another with --agent, or as default_agent in tenon.json"},
 		{host.ErrNotFound, ExitUsage, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones"},
 	}.Failure(err)
 	if f == nil && errors.Is(err, context.Canceled) {
