@@ -46,7 +46,7 @@ type Options struct {
 type Reverted struct {
 	SessionID string   `json:"sessionID"`
 	MessageID string   `json:"messageID,omitempty"` // the first undone message; empty if none is undone
-	Messages  int      `json:"messages"`            // number of undone messages; 0 after redo
+	Messages  int      `json:"messages"`            // number of messages that were not undone before; 0 after redo
 	Files     []string `json:"files"`               // changed files, relative to the project, sorted
 }
 
@@ -60,7 +60,8 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := revertPoint(list, &o, k.Conversation.SessionCopy().Revert)
+	end := len(live.WithoutUndone(list, k.Conversation.SessionCopy().Revert))
+	from, err := revertPoint(list, &o, end)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +77,7 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	}
 	_, off := k.Files.open()
 	k.complain(off)
-	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
-	if o.Redo {
-		out.Messages = 0 // none was undone
-	}
+	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: max(0, end-from)}
 	return k.change(ctx, net, out, o.Force)
 }
 
@@ -152,15 +150,14 @@ func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, fo
 	return p, nil
 }
 
-// revertPoint returns the index of the first message to undo, or the length of the list to redo everything.
-func revertPoint(list []sdk.MessageWithParts, o *Options, old *sdk.Revert) (int, error) {
+// revertPoint returns the index of the first message to undo, or the length of the list to redo everything. The messages from end on are undone.
+func revertPoint(list []sdk.MessageWithParts, o *Options, end int) (int, error) {
 	if o.MessageID != "" {
 		if i := live.IndexOf(list, o.MessageID); i >= 0 {
 			return i, nil
 		}
 		return 0, fmt.Errorf("message %q: %w", o.MessageID, live.ErrNotFound)
 	}
-	end := len(live.WithoutUndone(list, old))
 	if o.Redo {
 		for i := end + 1; i < len(list); i++ {
 			if isPrompt(&list[i]) {
