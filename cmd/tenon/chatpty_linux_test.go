@@ -52,6 +52,21 @@ func asked(t *testing.T, s *fakellm.Server, n int, text string) {
 	}
 }
 
+// TestWatchOnATerminal: run --watch shows when it waits for a line.
+func TestWatchOnATerminal(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	must(t, os.Mkdir(filepath.Join(p.work, "w"), 0o700))
+	must(t, os.WriteFile(filepath.Join(p.work, "w", "plugin.json"), []byte(`{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "w"}`), 0o600))
+	p.output(t, 0, "plugin", "trust", "./w", "--yes")
+	x := p.onTerminal(t, "run", "--plugin", "./w", "--watch")
+	x.expect("changes are loaded between turns")
+	x.expect("> ")
+	x.say("one", "continue with: ")
+	x.leave()
+}
+
 func TestChatTalks(t *testing.T) {
 	t.Parallel()
 	s := fakellm.New(t, fakellm.Text("Hello **Ada**.\n\nHow are you?"), fakellm.Text("Two lines."), fakellm.Text("A block."), fakellm.Text("I see."))

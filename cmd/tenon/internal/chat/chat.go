@@ -37,7 +37,6 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	c := newConversation(m, f, signals)
 	c.commands = true
 	if m.Options.Interactive {
-		c.prompts = true
 		c.notify(c.greeting())
 	}
 	err = c.hold(ctx, in)

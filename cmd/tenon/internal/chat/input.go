@@ -70,9 +70,9 @@ func (c *conversation) showPrompt() {
 	}
 }
 
-// interruptedLine reports whether the chat ends: at the second interrupt of an empty line, or if stdin is not a terminal.
+// interruptedLine reports whether the conversation ends: a chat on a terminal at the second interrupt of an empty line, others at the first.
 func (c *conversation) interruptedLine() bool {
-	if !c.prompts || c.warned && c.unfinished == "" {
+	if !c.prompts || !c.commands || c.warned && c.unfinished == "" {
 		return true
 	}
 	c.warned, c.unfinished, c.prompted = true, "", false
