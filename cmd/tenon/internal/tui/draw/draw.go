@@ -154,21 +154,22 @@ func SplitDiff(k *Theme, diff string, width int) []string {
 	}
 	var reader markdown.DiffReader
 	for _, text := range k.Text.Diff(diff) {
-		switch reader.Line(terminal.StripSGR(text)) {
-		case markdown.KindHunk, markdown.KindFile:
-			flush()
-			out = append(out, WrapDiff([]string{text}, width)...)
-		case markdown.KindRemoved:
+		line := terminal.StripSGR(text)
+		switch kind := reader.Line(line); {
+		case kind == markdown.KindRemoved:
 			if len(fresh) > 0 {
 				flush()
 			}
 			old = append(old, text)
-		case markdown.KindAdded:
+		case kind == markdown.KindAdded:
 			fresh = append(fresh, text)
-		default:
+		case line == "" || line[0] == ' ':
 			flush()
 			old, fresh = []string{text}, []string{text}
 			flush()
+		default: // a head, or a note such as "Binary files a/x and b/x differ"
+			flush()
+			out = append(out, WrapDiff([]string{text}, width)...)
 		}
 	}
 	flush()

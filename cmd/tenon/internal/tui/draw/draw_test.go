@@ -26,11 +26,11 @@ func TestWrapDiffKeepsLinesThatFit(t *testing.T) {
 	}
 }
 
-// Removed lines that look like the head of a file stay in their column.
+// Removed lines that look like the head of a file stay in their column; notes belong to both.
 func TestSplitDiff(t *testing.T) {
 	t.Parallel()
-	have := SplitDiff(&Theme{}, "--- a\n+++ b\n@@ -1 +1 @@\n--- x\n+++ y\n", 19)
-	if want := []string{"--- a", "+++ b", "@@ -1 +1 @@", "--- x    │ +++ y"}; !slices.Equal(have, want) {
+	have := SplitDiff(&Theme{}, "new was added\n--- a\n+++ b\n@@ -1 +1 @@\n--- x\n+++ y\n", 19)
+	if want := []string{"new was added", "--- a", "+++ b", "@@ -1 +1 @@", "--- x    │ +++ y"}; !slices.Equal(have, want) {
 		t.Errorf("SplitDiff = %q, want %q", have, want)
 	}
 }
