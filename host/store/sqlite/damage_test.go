@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -192,6 +193,57 @@ func TestRebuildOfCutOffFile(t *testing.T) {
 	}
 	if len(got) < 20 {
 		t.Errorf("%d of 40 parts came back", len(got))
+	}
+	must(t, s.Close())
+}
+
+// SQLite does not open a file with a damaged definition of a table. A rebuild knows the definitions, and has all rows.
+func TestRebuildOfDamagedDefinitions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tenon.db")
+	long(t, dir, 40)
+	s := openAt(t, dir)
+	want, _ := readAll(t, s, "ses_a")
+	must(t, s.Close())
+	c, err := database.Connect(t.Context(), database.URI(path))
+	must(t, err)
+	must(t, c.Script(t.Context(), "PRAGMA writable_schema=1; UPDATE sqlite_schema SET sql = 'CRFATE' || substr(sql, 7)"))
+	must(t, c.Close())
+	if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, store.ErrCorrupt) {
+		t.Fatalf("Open = %v, want ErrCorrupt", err)
+	}
+	wantAllRebuilt(t, dir, want, 0)
+}
+
+// If the states of the sessions cannot be read, their contents can.
+func TestRebuildWithoutHeads(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "tenon.db")
+	long(t, dir, 40)
+	s := openAt(t, dir)
+	want, _ := readAll(t, s, "ses_a")
+	var page int64
+	must(t, s.read(t.Context(), func(x *view) { page = x.Number("SELECT rootpage FROM sqlite_schema WHERE name = 'head'") }))
+	must(t, s.Close())
+	overwrite(t, path, (page-1)*4096, make([]byte, 4096))
+	wantAllRebuilt(t, dir, want, 2)
+}
+
+// wantAllRebuilt rebuilds the database, which must have the texts. Some other data is lost.
+func wantAllRebuilt(t *testing.T, dir string, texts map[string]string, lost int) {
+	t.Helper()
+	out, err := Rebuild(t.Context(), Options{Path: filepath.Join(dir, "tenon.db"), Version: "1.2.3"})
+	must(t, err)
+	if out.Sessions != 2 || len(out.Lost) != lost {
+		t.Errorf("Rebuild = %+v, want 2 sessions and %d losses", out, lost)
+	}
+	s := openAt(t, dir)
+	wantSound(t, s)
+	got, damaged := readAll(t, s, "ses_a")
+	if d := cmp.Diff(texts, got); d != "" || len(damaged) > 0 {
+		t.Errorf("after the rebuild, damage %v (-want +got):\n%s", damaged, d)
 	}
 	must(t, s.Close())
 }

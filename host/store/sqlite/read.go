@@ -52,7 +52,10 @@ func (s *Store) readSession(ctx context.Context, session string, f func(x *view,
 // Session returns the session and its seq.
 func (s *Store) Session(ctx context.Context, id string) (v *sdk.Session, seq uint64, err error) {
 	err = s.readSession(ctx, id, func(x *view, key int64) {
-		seq, v = uint64(x.Number("SELECT seq FROM head WHERE key = ?", key)), x.session(key, id)
+		if seq = uint64(x.Number("SELECT seq FROM head WHERE key = ?", key)); x.Damaged() {
+			x.structure(id, "its sequence number and whether a turn is open cannot be read")
+		}
+		v = x.session(key, id)
 	})
 	return v, seq, err
 }

@@ -50,7 +50,9 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 		return out, err
 	}
 	r := rebuilding{from: s, to: next}
-	err = r.copy(ctx)
+	if err = r.define(ctx, c); err == nil {
+		err = r.copy(ctx)
+	}
 	if err == nil {
 		err = next.Check(ctx, "")
 	}
@@ -135,6 +137,20 @@ func (r *rebuilding) lost(session, problem string) {
 	_ = r.damage.Take(r.from.damageError([]store.Damage{damage})) // always nil
 }
 
+// define restores damaged definitions of tables and indexes, without which SQLite does not find their rows.
+func (r *rebuilding) define(ctx context.Context, c *database.Conn) error {
+	var defined [][2]string
+	err := r.to.read(ctx, func(x *view) {
+		x.Each("SELECT name, sql FROM sqlite_schema", func(row database.Row) { defined = append(defined, [2]string{row.Text(0), row.Text(1)}) })
+	})
+	x := &database.Tx{Ctx: ctx, Conn: c}
+	for _, d := range defined {
+		x.Exec("UPDATE sqlite_schema SET sql = ?2 WHERE name = ?1 AND sql <> ?2", d[0], d[1])
+	}
+	x.Damaged() // as far as it goes
+	return cmp.Or(err, x.Err(), c.Script(ctx, "PRAGMA writable_schema=RESET; PRAGMA writable_schema=1"))
+}
+
 func (r *rebuilding) copy(ctx context.Context) error {
 	var ids []string
 	err := r.damage.Take(r.from.read(ctx, func(x *view) { ids = x.sessionIDs() }))
@@ -171,6 +187,7 @@ func (r *rebuilding) session(ctx context.Context, id string) error {
 		if x.Number("SELECT turn FROM head WHERE key = ?", key) == 1 {
 			ops = append(ops, store.SetTurn{Open: true})
 		}
+		x.Damaged() // Session has named it
 	}))
 	if err := cmp.Or(errs...); err != nil {
 		return err
