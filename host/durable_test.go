@@ -3,10 +3,11 @@ package host_test
 import (
 	"context"
 	"errors"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -110,7 +111,12 @@ func storeIsFull(t *testing.T, tool string) {
 // A request after a restart begins with the bytes of those before: model servers keep what they computed for them.
 func TestRequestsAfterRestartBeginAlike(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, call("read", "{ \"b\": \"<é>\",\n\"a\" : [1, 2] }"), say("done"), say("again"))
+	t.Run("short", func(t *testing.T) { beginAlike(t, "") })
+	t.Run("long", func(t *testing.T) { beginAlike(t, strings.Repeat("x", 1<<20)) })
+}
+
+func beginAlike(t *testing.T, text string) {
+	m := newModel(t, call("read", " { \"b\": \"<é>\",\n\"a\" : [1, 2], \"c\":\""+text+"\" }"), say("done"), say("again"))
 	b := base(m)
 	b.tools = []sdk.Tool{echo("read")}
 	dir := t.TempDir()
@@ -122,7 +128,7 @@ func TestRequestsAfterRestartBeginAlike(t *testing.T) {
 	k.again(id, "go on")
 	if after := m.last(sdk.PurposeTurn).Messages; len(after) <= len(before) {
 		t.Fatalf("%d messages after the restart, want more than %d", len(after), len(before))
-	} else if diff := cmp.Diff(before, after[:len(before)]); diff != "" {
-		t.Errorf("messages before and after the restart:\n%s", diff)
+	} else if !reflect.DeepEqual(before, after[:len(before)]) {
+		t.Errorf("messages before and after the restart: %.2000v\n%.2000v", before, after)
 	}
 }

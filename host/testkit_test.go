@@ -109,8 +109,8 @@ func (m *model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 			id = string(rune('a'+i)) + "-call"
 		}
 		events = append(events, sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, CallID: id, Tool: c.tool})
-		for _, r := range c.args {
-			events = append(events, sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, Text: string(r)})
+		for piece := range slices.Chunk([]rune(c.args), 1+len(c.args)>>10) {
+			events = append(events, sdk.StreamEvent{Type: sdk.StreamToolCall, ID: id, Text: string(piece)})
 		}
 	}
 	for _, e := range events {

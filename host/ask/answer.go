@@ -188,7 +188,7 @@ func (a *Answer) end(err error) error {
 		text := c.block.text.bytes()
 		c.block.text.Reset()
 		c.Raw = bytes.TrimSpace(text)
-		if len(text) >= minStreamed && len(c.Raw) == len(text) {
+		if len(text) >= minStreamed {
 			a.Conversation.Streamed(c.Part.ID, c.Raw)
 		}
 		if len(c.Raw) == 0 {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -56,7 +57,7 @@ func extend(p sdk.Part, text string) error {
 			p.State.Raw += text
 			return nil
 		}
-		p.State.Input = json.RawMessage(text)
+		p.State.Input = json.RawMessage(strings.TrimSpace(text)) // as they ran
 		if !json.Valid(p.State.Input) {
 			return errContent
 		}
