@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
@@ -206,5 +205,5 @@ func pretty(v any) string {
 // diffText returns the differences of two texts, human-readable.
 func diffText(old, new string) string {
 	lines := func(text string) string { return strings.TrimPrefix(visible.Strip(text)+"\n", "\n") }
-	return udiff.Unified("approved", "offered", lines(old), lines(new))
+	return linediff.Compare("approved", "offered", lines(old), lines(new)).Text
 }

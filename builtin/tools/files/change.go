@@ -7,9 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -29,14 +28,14 @@ type change struct {
 
 // compare sets the diff. It refuses a change that would replace bytes that are not UTF-8: read shows them as U+FFFD, so the model
 // cannot repeat them.
-func (c *change) compare(call *sdk.ToolCall) (err error) {
+func (c *change) compare(call *sdk.ToolCall) error {
 	unknown := []byte("\ufffd")
 	if !utf8.Valid(c.before) && bytes.Count(c.after, unknown) > bytes.Count(c.before, unknown) {
 		return fmt.Errorf("%q is not UTF-8: the new text would destroy the bytes shown as U+FFFD; change only text without U+FFFD, or use a program such as sed",
 			c.name)
 	}
-	c.diff, err = newDiff(paths.Title(call, c.abs), c.before, c.after)
-	return err
+	c.diff = newDiff(paths.Title(call, c.abs), c.before, c.after)
+	return nil
 }
 
 // hash identifies the content of the file after the change, once it is in place. It is empty for a deleted file: the model knows no content.
@@ -62,27 +61,17 @@ type diff struct {
 
 // newDiff compares two contents by lines and ignores line endings. before or after is empty for a created or deleted
 // file.
-func newDiff(name string, before, after []byte) (diff, error) {
+func newDiff(name string, before, after []byte) diff {
 	if len(before) == 0 && len(after) > maxDiffBytes {
-		return created(name, after), nil
+		return created(name, after)
 	}
 	return comparison(name, before, after)
 }
 
-func comparison(name string, before, after []byte) (diff, error) {
-	old, new := diffText(before), diffText(after)
-	edits := udiff.Lines(old, new)
-	var d diff
-	for _, e := range edits {
-		d.deletions += countLines(old[e.Start:e.End])
-		d.additions += countLines(e.New)
-	}
-	text, err := udiff.ToUnified(name, name, old, edits, udiff.DefaultContextLines)
-	if err != nil {
-		return diff{}, fmt.Errorf("diff of %q: %w", name, err)
-	}
-	d.text, d.more = cutLines(text, maxDiffBytes)
-	return d, nil
+func comparison(name string, before, after []byte) diff {
+	d := linediff.Compare(name, name, diffText(before), diffText(after))
+	text, more := cutLines(d.Text, maxDiffBytes)
+	return diff{text: text, more: more, additions: d.Additions, deletions: d.Deletions}
 }
 
 // created returns the diff of a new file whose content is longer than a diff. It reads only the lines that are shown.
@@ -108,14 +97,6 @@ func created(name string, content []byte) diff {
 
 func diffText(content []byte) string { return strings.ToValidUTF8(toLF(string(content)), "\ufffd") }
 
-func countLines(s string) int {
-	n := strings.Count(s, "\n")
-	if s != "" && !strings.HasSuffix(s, "\n") {
-		n++
-	}
-	return n
-}
-
 // plural returns a count: "1 line", "2 lines".
 func plural(n int, thing string) string {
 	if n == 1 {
@@ -130,5 +111,5 @@ func cutLines(text string, limit int) (shown string, more int) {
 		return text, 0
 	}
 	end := strings.LastIndexByte(text[:limit], '\n') + 1
-	return text[:end], countLines(text[end:])
+	return text[:end], linediff.Count(text[end:])
 }

@@ -7,6 +7,9 @@ import (
 	"fmt"
 )
 
+// maxPlaces is the maximum number of places that an edit replaces. Each takes 48 bytes of memory.
+const maxPlaces = 1 << 20
+
 // edit replaces a text in a file, or creates a file.
 func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 	switch {
@@ -26,10 +29,14 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 	if err != nil {
 		return err
 	}
-	if n := len(f.spans); n > 1 && len(doc.raw)+n*(len(in.NewString)-len(in.OldString)) > maxHashed {
+	n := len(f.spans)
+	if n > maxPlaces {
+		return fmt.Errorf("oldString is in %q %d times, more than %d; use a program such as sed", c.name, n, maxPlaces)
+	}
+	if n > 1 && len(doc.raw)+n*(len(in.NewString)-len(in.OldString)) > maxHashed {
 		return fmt.Errorf("replacing %d places makes %q larger than %d MB; use a program such as sed", n, c.name, maxHashed>>20)
 	}
-	replacements := make([]replacement, len(f.spans))
+	replacements := make([]replacement, n)
 	for i, s := range f.spans {
 		replacements[i] = replacement{s, in.NewString}
 	}
@@ -39,8 +46,8 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 		return fmt.Errorf("%q already has newString at line %d (matched %s): nothing to change", c.name, line, f.how)
 	}
 	c.report = fmt.Sprintf("Edit applied to %s at line %d.", c.name, line)
-	if len(f.spans) > 1 {
-		c.report = fmt.Sprintf("Edit applied to %s in %d places, from line %d.", c.name, len(f.spans), line)
+	if n > 1 {
+		c.report = fmt.Sprintf("Edit applied to %s in %d places, from line %d.", c.name, n, line)
 	}
 	if f.how != "" {
 		c.report += fmt.Sprintf(" oldString was matched %s: check the result.", f.how)

@@ -107,9 +107,10 @@ func TestEditRefused(t *testing.T) {
 		})
 	}
 	b.want("twice", "x = 1\ny = 2\nx = 1\n")
-	b.put("many.txt", strings.Repeat("a ", 1<<20))
+	b.put("many.txt", strings.Repeat("a ", 1<<20)+" ")
 	b.read("many.txt")
 	b.fails("edit", map[string]any{"filePath": "many.txt", "oldString": "a", "newString": "0123456789", "replaceAll": true}, "replacing 1048576 places", "larger than 10 MB")
+	b.fails("edit", map[string]any{"filePath": "many.txt", "oldString": " ", "newString": "-", "replaceAll": true}, "1048577 times", "sed")
 }
 
 func TestEditCreates(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -227,7 +228,7 @@ func FuzzPatch(f *testing.F) {
 				continue // a \r at the end of a line makes it another line break
 			}
 			// A text that ends without a line break can lose or gain the count of its last, empty line.
-			if got, want := countLines(now), countLines(before)+added-removed; got != want && strings.HasSuffix(before, "\n") {
+			if got, want := linediff.Count(now), linediff.Count(before)+added-removed; got != want && strings.HasSuffix(before, "\n") {
 				t.Errorf("%q has %d lines, want %d: %q", content, got, want, after)
 			}
 		}
@@ -277,10 +278,7 @@ func TestDiffOfLongFile(t *testing.T) {
 		"CRLF":       strings.Repeat("a\r\n", 40_000),
 		"long lines": strings.Repeat("a", 100_000) + "\n" + strings.Repeat("b", 100_000),
 	} {
-		want, err := comparison(name, nil, []byte(content))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := comparison(name, nil, []byte(content))
 		if got := created(name, []byte(content)); got != want {
 			t.Errorf("%s: created = %d+ %d- %.100q … %q, want %d+ %d- %.100q … %q", name,
 				got.additions, got.deletions, got.text, got.text[len(got.text)-40:], want.additions, want.deletions, want.text, want.text[len(want.text)-40:])

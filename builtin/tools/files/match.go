@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
@@ -93,7 +94,7 @@ func (m *matching) block(i, n int) span {
 // tooLarge is opencode's guard against replacing far more than intended.
 func (m *matching) tooLarge(s span) bool {
 	text := m.text[s.start:s.end]
-	n, lines := countLines(m.old), countLines(text)
+	n, lines := linediff.Count(m.old), linediff.Count(text)
 	return lines >= max(n+3, 2*n) || len(text) > max(len(m.old)+500, 4*len(m.old))
 }
 

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/linediff"
 )
 
 const (
@@ -24,7 +26,7 @@ var numbered = regexp.MustCompile(`(?m)^\s*\d+: `)
 func notLocated(name string, m *matching) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "oldString is not in %q", name)
-	if lines := countLines(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
+	if lines := linediff.Count(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
 		b.WriteString(". Its lines begin with numbers: omit the \"N: \" that read adds")
 	}
 	b.WriteString(closest(m.raw.lines, m.asked))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -149,7 +150,7 @@ func (s *planning) missing(c *change) error {
 // create is the creation of a file by write or edit.
 func (c *change) create(content string) {
 	c.after, c.remove = []byte(content), false
-	c.report = fmt.Sprintf("Created %s: %s.", c.name, plural(countLines(content), "line"))
+	c.report = fmt.Sprintf("Created %s: %s.", c.name, plural(linediff.Count(content), "line"))
 }
 
 // write creates or replaces a file. It keeps the byte order mark and the line endings of an existing file, unless the content has its own: models
@@ -162,7 +163,7 @@ func (s *planning) write(ctx context.Context, c *change, content string) error {
 	if err := s.mayReplace(ctx, c, "delete it if you want to replace it"); err != nil {
 		return err
 	}
-	c.report = fmt.Sprintf("Replaced the content of %s: %s.", c.name, plural(countLines(content), "line"))
+	c.report = fmt.Sprintf("Replaced the content of %s: %s.", c.name, plural(linediff.Count(content), "line"))
 	doc := newDocument(c.before)
 	if !strings.Contains(content, "\r\n") {
 		content = strings.ReplaceAll(content, "\n", doc.ending)

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -105,7 +105,7 @@ func (g *group) setValue(ctx context.Context, w *cli.Workspace, key, text string
 	if o, ok := loaded.Origins[key]; ok && o.Source != path {
 		g.Say("note: another value applies here, set in %s", o.String())
 	}
-	return g.Print(terminal.Visible(g.Mask.Clean(udiff.Unified(path, path, string(old), string(changed)))))
+	return g.Print(terminal.Visible(g.Mask.Clean(linediff.Compare(path, path, string(old), string(changed)).Text)))
 }
 
 // withValue returns the new text of a file and the configuration with it. A value that is not JSON is text.

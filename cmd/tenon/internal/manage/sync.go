@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon"
@@ -25,6 +24,7 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -141,7 +141,7 @@ func checkManifest(ctx context.Context, a *cli.App, dir string) error {
 	if err != nil || synced == nil {
 		return err
 	}
-	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, udiff.Unified("plugin.json", "code", string(old), string(synced)))
+	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, linediff.Compare("plugin.json", "code", string(old), string(synced)).Text)
 }
 
 // compareManifest returns the manifest of a package, and the manifest as its code declares it if they differ. Errors wrap errNoDescription

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -20,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -208,8 +208,8 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 	}
 	want, wantErr := cli.JSON(trial.Expect)
 	have, haveErr := cli.JSON(got)
-	if diff := udiff.Unified("expected", "got", want, have); diff != "" {
-		err = errors.New("unexpected result:\n" + diff)
+	if diff := linediff.Compare("expected", "got", want, have); diff.Text != "" {
+		err = errors.New("unexpected result:\n" + diff.Text)
 	}
 	return errors.Join(wantErr, haveErr, err)
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -71,9 +71,8 @@ func ShowChanges(a *cli.App, list []host.FileChange) error {
 	if a.JSON {
 		out := []sdk.FileDiff{}
 		for _, c := range list {
-			d := sdk.FileDiff{File: c.Path, Status: c.Status, Patch: Unified(&c)}
-			d.Additions, d.Deletions = view.CountLines(d.Patch)
-			out = append(out, d)
+			d := Compare(&c)
+			out = append(out, sdk.FileDiff{File: c.Path, Status: c.Status, Patch: d.Text, Additions: d.Additions, Deletions: d.Deletions})
 		}
 		return a.PrintJSON(out)
 	}
@@ -83,13 +82,13 @@ func ShowChanges(a *cli.App, list []host.FileChange) error {
 	}
 	var b strings.Builder
 	for _, c := range list {
-		b.WriteString(Unified(&c))
+		b.WriteString(Compare(&c).Text)
 	}
 	return a.PrintContent(b.String())
 }
 
-// Unified returns the change of a file as a unified diff.
-func Unified(c *host.FileChange) string {
+// Compare returns the change of a file as a unified diff, or in words.
+func Compare(c *host.FileChange) linediff.Diff {
 	before, after := "a/"+c.Path, "b/"+c.Path
 	switch c.Status {
 	case "added":
@@ -98,16 +97,16 @@ func Unified(c *host.FileChange) string {
 		after = "/dev/null"
 	}
 	if binary(c.Before) || binary(c.After) {
-		return fmt.Sprintf("Binary files %s and %s differ\n", terminal.FileName(before), terminal.FileName(after))
+		return linediff.Diff{Text: fmt.Sprintf("Binary files %s and %s differ\n", terminal.FileName(before), terminal.FileName(after))}
 	}
 	if bytes.Equal(c.Before, c.After) {
 		what := "changed only in type or permissions"
 		if c.Status != "modified" {
 			what = "is empty and was " + c.Status
 		}
-		return fmt.Sprintf("%s %s\n", terminal.FileName(c.Path), what)
+		return linediff.Diff{Text: fmt.Sprintf("%s %s\n", terminal.FileName(c.Path), what)}
 	}
-	return udiff.Unified(terminal.FileName(before), terminal.FileName(after), string(c.Before), string(c.After))
+	return linediff.Compare(terminal.FileName(before), terminal.FileName(after), string(c.Before), string(c.After))
 }
 
 // binary reports whether content is not text.

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -133,16 +134,20 @@ func (m *model) openDiff() {
 		if len(list) == 0 {
 			return m.note("the session changed no files"), err
 		}
-		return m.opens(&dialog.Pager{Title: "Changes in " + view.Plural(len(list), "file"), Diff: diff}), err
+		return m.opens(&dialog.Pager{Title: "Changes in " + view.Plural(len(list), "file"), Diff: diff.Text}), err
 	})
 }
 
 // changes returns the file changes of a session, and a unified diff of them.
-func changes(ctx context.Context, m *model, session string) (diff string, list []host.FileChange, err error) {
+func changes(ctx context.Context, m *model, session string) (diff linediff.Diff, list []host.FileChange, err error) {
 	list, err = m.host.SessionChanges(ctx, session)
 	var b strings.Builder
 	for i := range list {
-		b.WriteString(sessions.Unified(&list[i]))
+		d := sessions.Compare(&list[i])
+		b.WriteString(d.Text)
+		diff.Additions += d.Additions
+		diff.Deletions += d.Deletions
 	}
-	return b.String(), list, err
+	diff.Text = b.String()
+	return diff, list, err
 }

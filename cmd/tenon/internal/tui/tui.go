@@ -305,8 +305,7 @@ func (m *model) farewell(ctx context.Context, a *cli.App) string {
 		b.WriteByte('\n')
 	}
 	if diff, list, err := changes(ctx, m, m.root); err == nil && len(list) > 0 { // without undo, changes are unknown
-		added, removed := view.CountLines(diff)
-		fmt.Fprintf(&b, "%s changed, +%d -%d\n", view.Plural(len(list), "file"), added, removed)
+		fmt.Fprintf(&b, "%s changed, +%d -%d\n", view.Plural(len(list), "file"), diff.Additions, diff.Deletions)
 		for i := range list {
 			fmt.Fprintf(&b, "  %s  %s\n", list[i].Status, terminal.OneLine(list[i].Path))
 		}
