@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -49,12 +50,23 @@ func op[In, Out any](capability string, run func(context.Context, Caller, In) (O
 	return operation{capability, func(ctx context.Context, c Caller, request []byte) (any, error) {
 		var in In
 		if len(request) > 0 {
-			if err := json.Unmarshal(request, &in); err != nil {
+			if err := Unmarshal(request, &in); err != nil {
 				return nil, fmt.Errorf("bad request: %w", err)
 			}
 		}
 		return run(ctx, c, in)
 	}}
+}
+
+// maxValues is the maximum number of JSON values in data of a plugin: an empty object of 3 bytes takes up to 200 in memory.
+const maxValues = 1 << 20
+
+// Unmarshal is json.Unmarshal for data of plugins.
+func Unmarshal(data []byte, v any) error {
+	if value.Crowded(data, maxValues) {
+		return fmt.Errorf("more than %d JSON values", maxValues)
+	}
+	return json.Unmarshal(data, v)
 }
 
 // empty is the answer of operations without a result.

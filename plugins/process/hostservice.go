@@ -166,7 +166,7 @@ func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
 		return
 	}
 	var attrs map[string]json.RawMessage
-	if json.Unmarshal(line.GetAttributes(), &attrs) != nil || len(line.GetAttributes()) > maxLogMessage {
+	if len(line.GetAttributes()) > maxLogMessage || json.Unmarshal(line.GetAttributes(), &attrs) != nil {
 		attrs = nil
 	}
 	args := make([]any, 0, 2*len(attrs))

@@ -190,6 +190,7 @@ func TestBadModelAnswers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"rawtypes":     "event of a model's answer",
+		"rawcrowd":     "more than 1048576 JSON values",
 		"rawflood":     "after the finish event",
 		"rawtruncated": "without a finish event",
 	}

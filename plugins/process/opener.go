@@ -3,7 +3,6 @@ package process
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -94,8 +93,8 @@ func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, 
 		if err != nil {
 			return in.explain(err)
 		}
-		if err := json.Unmarshal(description, &d); err != nil {
-			return fmt.Errorf("%w: its description: %w", sdk.ErrManifest, err)
+		if err := remote.Decode("its description", description, &d); err != nil {
+			return fmt.Errorf("%w: %w", sdk.ErrManifest, err)
 		}
 		return nil
 	})

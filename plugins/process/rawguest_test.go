@@ -153,6 +153,8 @@ func (g *rawGuest) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamin
 	switch g.kind {
 	case "rawtypes":
 		send(`{"type":7}`)
+	case "rawcrowd":
+		send(`{"type":"text","id":"1","metadata":{"a":[[]` + strings.Repeat(",[]", 1<<20) + `]}}`)
 	case "rawflood":
 		send(`{"type":"finish","reason":"stop"}`)
 		send(`{"type":"text","id":"1","text":"b"}`)

@@ -108,10 +108,10 @@ type modelAnswer struct {
 // take passes an event on.
 func (a *modelAnswer) take(data []byte) error {
 	var event sdk.StreamEvent
-	switch err := json.Unmarshal(data, &event); {
+	switch err := Decode("event of a model's answer", data, &event); {
 	case a.sinkErr != nil || a.err != nil: // the plugin did not stop
 	case err != nil:
-		a.err = fmt.Errorf("%w: event of a model's answer: %w: %.40q", sdk.ErrWire, err, data)
+		a.err = err
 	case a.finished:
 		a.err = fmt.Errorf("%w: a %s event after the finish event", sdk.ErrWire, event.Type)
 	default:

@@ -10,7 +10,6 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/jsontext"
-	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
@@ -130,19 +129,12 @@ func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (answer s
 	return answer, nil
 }
 
-const (
-	// shownBytes is the maximum number of bytes of a bad answer that its error shows.
-	shownBytes = 80
-	// maxValues is the maximum number of JSON values in an answer: an empty object of 3 bytes takes up to 200 in memory.
-	maxValues = 1 << 20
-)
+// shownBytes is the maximum number of bytes of a bad answer that its error shows.
+const shownBytes = 80
 
 // Decode decodes the answer of a plugin. Errors wrap sdk.ErrWire and show its first bytes.
 func Decode(what string, data []byte, v any) error {
-	if value.Crowded(data, maxValues) {
-		return fmt.Errorf("%w: %s: more than %d JSON values", sdk.ErrWire, what, maxValues)
-	}
-	err := json.Unmarshal(data, v)
+	err := ability.Unmarshal(data, v)
 	if err == nil {
 		return nil
 	}
