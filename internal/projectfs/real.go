@@ -53,13 +53,20 @@ func Overlap(a, b string) bool {
 	return Within(a, b) || Within(b, a)
 }
 
-// PrivateLinks returns where the links in a directory of tenon lead, without those of the user's skills, which programs may read. It returns none if
-// the directory cannot be read.
-func PrivateLinks(dir string) (out []string) {
+// PrivateLinks returns where the links in a directory of tenon and in its subdirectories lead, without those of the user's skills, which
+// programs may read. It returns none if the directory cannot be read.
+func PrivateLinks(dir string) []string { return privateLinks(dir, 1) }
+
+func privateLinks(dir string, depth int) (out []string) {
 	entries, _ := os.ReadDir(dir) // fails for a file and for a missing directory
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink != 0 && e.Name() != "skill" && e.Name() != "skills" {
-			out = append(out, Real(filepath.Join(dir, e.Name())))
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case e.Name() == "skill" || e.Name() == "skills":
+		case e.Type()&os.ModeSymlink != 0:
+			out = append(out, Real(path))
+		case e.IsDir() && depth > 0:
+			out = append(out, privateLinks(path, depth-1)...)
 		}
 	}
 	return out

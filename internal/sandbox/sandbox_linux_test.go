@@ -36,7 +36,7 @@ func has(list []sandbox.Path, access sandbox.Access, path string) bool {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	home := newHome(t, "backup/.ssh/id", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a", "conf/deep/old/.netrc", "store/deep/app/.netrc")
-	for name, target := range map[string]string{"data/credentials.json": "../vault/keys", ".config/tenon/tenon.json": "../../dotfiles/tenon.json", ".config/tenon/skill": "../../skill", ".config/tenon/skills": "../../skills"} {
+	for name, target := range map[string]string{"data/credentials.json": "../vault/keys", ".config/tenon/tenon.json": "../../dotfiles/tenon.json", ".config/tenon/agents/a.md": "../../../dotfiles/a.md", ".config/tenon/skill": "../../skill", ".config/tenon/skills": "../../skills"} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700), os.Symlink(target, filepath.Join(home, name))); err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestSecrets(t *testing.T) {
 	}
 	for _, path := range []string{
 		".ssh", ".aws", ".netrc", "backup/.ssh", ".config/old/.netrc", ".config/gh", "conf/deep/gh", "conf/deep/old/.netrc", "store/deep/keyrings", "store/deep/app/.netrc", ".local/share/keyrings", ".cargo/credentials.toml", ".bash_history",
-		"data", "cache", "own.json", ".config/tenon", "vault/keys", "dotfiles/tenon.json",
+		"data", "cache", "own.json", ".config/tenon", "vault/keys", "dotfiles/tenon.json", "dotfiles/a.md",
 	} {
 		if !has(list, sandbox.Hide, filepath.Join(home, path)) {
 			t.Errorf("%s is not hidden", path)
