@@ -70,6 +70,7 @@ func TestClassify(t *testing.T) {
 		"no connection":                 {&sdk.ProviderError{Err: errors.New("connection refused")}, ClassRetry},
 		"redirect to another server":    {&sdk.ProviderError{StatusCode: 307, Message: "redirect to another origin"}, classFatal},
 		"error in the stream":           {&sdk.ProviderError{StatusCode: 200, Message: "Overloaded"}, ClassRetry},
+		"openai's load, in the stream":  {&sdk.ProviderError{StatusCode: 200, Code: "slow_down", Message: "Please reduce your request rate"}, ClassRetry},
 		"bad request":                   {&sdk.ProviderError{StatusCode: 400, Message: "unknown parameter"}, classFatal},
 		"bad request that says retry":   {&sdk.ProviderError{StatusCode: 400, Message: "try again with fewer tools"}, classFatal},
 		"no such model":                 {&sdk.ProviderError{StatusCode: 404}, classFatal},
