@@ -2,11 +2,16 @@ package host
 
 import (
 	"context"
+	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// maxAsks is the maximum size in bytes of a plugin's name and reason in a question to the user.
+const maxAsks = 500
 
 // permit judges a permission request: the rules, then the gates at permission.ask, then stored approvals, then the user. It returns nil if
 // the request is granted, or a *sdk.Refusal. A deny rule cannot be overridden. tool is the tool that requests permission; empty if a plugin
@@ -39,6 +44,7 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return &sdk.Refusal{By: "plugin " + gate.Plugin, Reason: gate.Reason, Halt: gate.Verdict == sdk.VerdictHalt}
 	case sdk.VerdictAsk:
 		d.Action = sdk.ActionAsk
+		r.Metadata["asks"] = visible.Cut(strings.TrimSuffix(gate.Plugin+": "+gate.Reason, ": "), maxAsks, "…")
 	}
 	if d.Action == sdk.ActionAllow {
 		return nil

@@ -324,7 +324,7 @@ func TestHeadlessDecides(t *testing.T) {
 		"a gate cannot allow what is denied":  {rules: denySome, gates: gate(sdk.VerdictAllow), want: []string{"is denied"}},
 		"a gate denies what a rule allows":    {rules: allow, gates: gate(sdk.VerdictDeny), want: []string{"the gate says so", "refused by plugin gate"}},
 		"a gate denies what auto would allow": {auto: true, gates: gate(sdk.VerdictDeny), want: []string{"the gate says so"}},
-		"a gate asks though a rule allows":    {rules: allow, gates: gate(sdk.VerdictAsk), want: []string{"--auto"}},
+		"a gate asks though a rule allows":    {rules: allow, gates: gate(sdk.VerdictAsk), want: []string{"--auto", "gate: the gate says so"}},
 		"a gate halts":                        {rules: allow, gates: gate(sdk.VerdictHalt), want: []string{"the gate says so"}, halted: true},
 		"a gate abstains":                     {rules: allow, gates: gate(sdk.VerdictAbstain), want: []string{"touched"}},
 		"a broken gate denies":                {rules: allow, gates: failing, want: []string{"broken gate", "plugin gate"}},

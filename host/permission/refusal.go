@@ -40,9 +40,13 @@ func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 	if sdk.Deliberate(r.Permission) {
 		flag = "" // which the flag does not allow
 	}
+	plugin, remedy := "", rules.missing(r)+" in tenon.json"
+	if asks, ok := r.Metadata["asks"].(string); ok { // whatever the rules allow
+		plugin, remedy = " the plugin "+asks, "an answer on a terminal"
+	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-		"permission %q for %q needs your approval, and no user can answer; allow it with %s%s in tenon.json",
-		r.Permission, several(r.Patterns), flag, rules.missing(r))}
+		"permission %q for %q needs your approval, and no user can answer%s; allow it with %s%s",
+		r.Permission, several(r.Patterns), plugin, flag, remedy)}
 }
 
 // maxNamed bounds the patterns that a refusal names.

@@ -131,7 +131,7 @@ func namesSource(key string) bool {
 func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 	out := sdk.Object{}
 	maps.Copy(out, metadata)
-	for _, key := range []string{"template", "plugin", "guarded", "tool", "server"} {
+	for _, key := range []string{"template", "plugin", "guarded", "asks", "tool", "server"} {
 		delete(out, key)
 	}
 	switch {

@@ -60,6 +60,7 @@ func TestAskerShows(t *testing.T) {
 			"? Allow bash to run this command?\n  requested by the agent plan\n    a\\u{1b}\n    b\n" + once,
 		},
 		"a plugin":   {bash(sdk.Object{"plugin": "x\x1b"}), "? Allow bash to run this command?\n  requested by the plugin x\\u{1b}\n" + command + options},
+		"a gate":     {bash(sdk.Object{"asks": "p: why\x1b"}), "? Allow bash to run this command?\n  approval required by the plugin p: why\\u{1b}\n" + command + options},
 		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: .git can run programs or control agents\n" + command + options},
 		"confined":   {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
 		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by /do (/p/do.md\\u{202e}), not by the model\n" + command + options},

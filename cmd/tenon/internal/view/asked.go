@@ -39,6 +39,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	}
 	note("requested by the plugin %s", of("plugin"))
 	note("requested by %s, not by the model", of("template"))
+	note("approval required by the plugin %s", of("asks"))
 	note("always asks: %s can run programs or control agents", of("guarded"))
 	note("%s", of("sandbox"))
 	note("shown in full, because it contains %s", r.Verbatim)
