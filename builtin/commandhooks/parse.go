@@ -40,6 +40,11 @@ func matches(event string) bool {
 	return !slices.Contains([]string{userPromptSubmit, stop, preCompact, postCompact}, event)
 }
 
+// sources returns the names that matchers of the events of sessions are compared with.
+func sources() map[string][]string {
+	return map[string][]string{sessionStart: {"startup", "resume"}, sessionEnd: {"other"}}
+}
+
 // file is the content of a source.
 type file struct {
 	entries  []*entry // per event in the order of the file
@@ -140,6 +145,8 @@ func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matche
 			return matcher{text: n.Text} // shown as in the approvals of earlier versions
 		}
 		return matcher{}
+	} else if names := sources()[event]; names != nil && !m.any(names...) {
+		p.warn(at.Key, "never matches: "+event+" has only "+strings.Join(names, " and "))
 	}
 	return m
 }

@@ -86,6 +86,8 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"description": "d", "version": 1, "hooks": {
 		"Notification": [{"hooks": []}],
+		"SessionStart": [{"matcher": "startup|clear", "hooks": []}, {"matcher": "compact", "hooks": []}],
+		"SessionEnd": [{"matcher": "^log", "hooks": []}, {"matcher": "*", "hooks": []}],
 		"Stop": [{"matcher": "x", "if": "y", "hooks": [
 			{"type": "prompt", "prompt": "is it done?"},
 			{"type": "command", "command": "true", "asyncRewake": true, "timeout": 600, "statusMessage": "s"}
@@ -94,6 +96,8 @@ func TestWarnings(t *testing.T) {
 	for _, want := range []string{
 		"version is unknown and has no effect",
 		"Notification is not an event of tenon; the events are SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Stop, SessionEnd",
+		"SessionStart[1].matcher never matches: SessionStart has only startup and resume",
+		"SessionEnd[0].matcher never matches: SessionEnd has only other",
 		"Stop[0].matcher has no effect: Stop has nothing to match",
 		"Stop[0].if is unknown and has no effect",
 		`Stop[0].hooks[0] is never run: type \"prompt\" is not supported; want command`,
@@ -104,7 +108,7 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
 		}
 	}
-	if strings.Count(r.host.logged(), "level=WARN") != 7 || strings.Count(r.host.logged(), "source=tenon.json") != 7 {
+	if strings.Count(r.host.logged(), "level=WARN") != 9 || strings.Count(r.host.logged(), "source=tenon.json") != 9 {
 		t.Errorf("log:\n%s", r.host.logged())
 	}
 }
