@@ -58,17 +58,9 @@ func TestTUIForm(t *testing.T) {
 	x.enter(" \x1b[B\x1b[B ") // Apple and Corn
 	x.shows("› [x] Corn")
 	x.enter("\r")
-	x.shows("› 2. Large")
-	x.enter("\r")
-	x.shows("› 10")
+	x.shows("› 10") // the only invalid answer
 	x.shows(`"10" is not `)
 	x.enter("\x7f\x7f3\r")
-	x.shows("3 of 5")
-	x.enter("\r")
-	x.shows("4 of 5")
-	x.enter("\r")
-	x.shows("[x] Apple")
-	x.enter("\r")
 	x.shows("Ordered.")
 	x.leave()
 	if got, want := result(s), `{"action":"accept","content":{"count":3,"extras":["a","c"],"gift":false,"size":"l"}}`; !strings.Contains(got, want) {

@@ -125,32 +125,31 @@ func (f form) fill(ask func([]sdk.Question) ([][]string, error), message string,
 		}
 		return map[string]any{}, nil
 	}
-	hint := ""
+	content := map[string]any{}
 	for range formTries {
 		questions := make([]sdk.Question, len(f))
 		for i, one := range f {
-			questions[i] = one.question(message, hint)
+			questions[i] = one.question(message)
 		}
 		answers, err := ask(questions)
 		if err != nil || answers != nil && len(answers) == 0 {
 			return nil, err
 		}
-		content := map[string]any{}
-		hint = ""
+		var invalid form // the user corrects these fields only
 		for i, one := range f {
-			one.answer, one.problem = nil, ""
+			one.answer = nil
 			if i < len(answers) {
 				one.answer = answers[i]
 			}
 			value, err := one.read()
 			if err != nil {
 				one.problem = err.Error()
-				hint = cmp.Or(hint, "\n("+one.label()+": "+one.problem+")")
+				invalid = append(invalid, one)
 			} else if value != nil {
 				content[one.name] = value
 			}
 		}
-		if hint == "" {
+		if f = invalid; len(f) == 0 {
 			return content, nil
 		}
 	}
@@ -268,11 +267,13 @@ func (f *field) note() string {
 	return strings.TrimSpace(kind)
 }
 
-func (f *field) question(message, hint string) sdk.Question {
-	text, note, description := message+hint+"\n"+f.label(), f.note(), visible.Bound(f.Description, 500)
-	if description != "" {
-		text += ": " + description
-		note = strings.TrimSuffix(description+" · "+note, " · ")
+func (f *field) question(message string) sdk.Question {
+	text, note := message+"\n"+f.label(), strings.Trim(visible.Bound(f.Description, 500)+" · "+f.note(), "· ")
+	if note != "" {
+		text += ": " + note
+	}
+	if f.problem != "" {
+		text += "\n(" + f.problem + ")"
 	}
 	header := []rune(f.label())
 	q := sdk.Question{
