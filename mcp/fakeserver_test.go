@@ -352,6 +352,15 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		}
 		s.reply(id, text("progressed"))
 	case "ask":
+		if a.Text != "" { // withdraws its question: cancels it, or ends the call without the answer
+			s.write(`{"jsonrpc":"2.0","id":"w1","method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}}`)
+			if a.Text == "cancel" {
+				s.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"w1"}}`)
+			} else {
+				s.reply(id, text(a.Text))
+			}
+			return
+		}
 		s.reply(id, text(s.request("elicitation/create", string(args))))
 	case "sample":
 		params := `{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}],"maxTokens":10,"systemPrompt":"be brief"}`

@@ -148,6 +148,7 @@ type toolHost struct {
 	mu       sync.Mutex
 	progress []string
 	answers  func([]sdk.Question) ([][]string, error)
+	gone     func() // if set, a question waits until it is withdrawn, and calls it
 }
 
 func (h *toolHost) Progress(title string, _ sdk.Object) {
@@ -158,7 +159,12 @@ func (h *toolHost) Progress(title string, _ sdk.Object) {
 
 func (h *toolHost) Ask(context.Context, sdk.PermissionRequest) error { return nil }
 
-func (h *toolHost) Question(_ context.Context, q []sdk.Question) ([][]string, error) {
+func (h *toolHost) Question(ctx context.Context, q []sdk.Question) ([][]string, error) {
+	if h.gone != nil {
+		<-ctx.Done()
+		h.gone()
+		return nil, ctx.Err()
+	}
 	if h.answers == nil {
 		return nil, sdk.ErrHeadless
 	}

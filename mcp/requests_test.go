@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -170,6 +171,25 @@ func TestElicitation(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("the server got (-want +got):\n%s", diff)
 			}
+		})
+	}
+}
+
+// A question is withdrawn when the server cancels it, and when the call that it belongs to ends without the answer.
+func TestQuestionIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"cancel", "end"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			var withdrawn atomic.Bool
+			h := &toolHost{gone: func() {
+				withdrawn.Store(true)
+				cancel() // the server does not end the call
+			}}
+			_, _ = runOn(ctx, t, ready(t, newTestHost(t), fake(t, "plain")), "fake_ask", `{"text":"`+how+`"}`, h)
+			eventually(t, "the end of the question", withdrawn.Load)
 		})
 	}
 }

@@ -158,8 +158,9 @@ func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, met
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		c.active = slices.DeleteFunc(c.active, func(o *Call) bool { return o == on })
+		c.mu.Unlock()
+		c.withdraw(context.Canceled, func(a *answering) bool { return a.on == on }) // nobody waits for them
 	}()
 	before := c.received.Load()
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})

@@ -32,6 +32,7 @@ type Conn struct {
 	mu      sync.Mutex
 	waiting map[string]chan *message // requests without an answer, by their ID
 	active  []*Call                  // calls in flight, oldest first
+	answers []*answering             // requests of the server in progress
 
 	received atomic.Int64         // number of the server's messages
 	incoming chan struct{}        // a token for each request of the server that is being answered

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -52,9 +53,15 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 			c.dialer.Log.Print("a notification that cannot be read", m.Params)
 			return
 		}
-		if m.Method == "notifications/progress" {
+		switch m.Method {
+		case "notifications/progress":
 			c.progress(params)
-		} else {
+		case string(mcp.MethodNotificationCancelled):
+			var p struct{ RequestID json.RawMessage }
+			_ = json.Unmarshal(m.Params, &p) // an object
+			canceled := message{ID: p.RequestID}
+			c.withdraw(errCanceled, func(a *answering) bool { return a.id == canceled.key() })
+		default:
 			c.dialer.Notified(m.Method, params)
 		}
 		return
@@ -65,17 +72,50 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 		c.refuse(m)
 		return
 	}
+	ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
+	asked, stop := context.WithCancelCause(ctx)
+	a := &answering{m.key(), c.callOf(ctx), stop}
+	c.mu.Lock()
+	c.answers = append(c.answers, a)
+	c.mu.Unlock()
 	c.running.Go(func() { // ends with the life
-		defer func() { <-c.incoming }()
-		ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
-		defer cancel()
+		defer func() {
+			cancel()
+			c.mu.Lock()
+			c.answers = slices.DeleteFunc(c.answers, func(o *answering) bool { return o == a })
+			c.mu.Unlock()
+			<-c.incoming
+		}()
 		if m.Method == string(mcp.MethodPing) {
 			c.reply(ctx, m, struct{}{}, nil)
 			return
 		}
-		result, err := c.dialer.Answer(ctx, c.callOf(ctx), m.Method, m.Params)
-		c.reply(ctx, m, result, err)
+		result, err := c.dialer.Answer(asked, a.on, m.Method, m.Params)
+		if !errors.Is(context.Cause(asked), errCanceled) {
+			c.reply(ctx, m, result, err)
+		}
 	})
+}
+
+// answering is a request of the server that is being answered.
+type answering struct {
+	id   string
+	on   *Call
+	stop context.CancelCauseFunc
+}
+
+// errCanceled ends the answer to a request that the server canceled, and waits for no longer.
+var errCanceled = errors.New("canceled by the server")
+
+// withdraw ends the answers to some requests, such as a question to the user.
+func (c *Conn) withdraw(cause error, which func(*answering) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.answers {
+		if which(a) {
+			a.stop(cause)
+		}
+	}
 }
 
 // refuse refuses a request later: the goroutine that reads must not wait for a server that does not read.
