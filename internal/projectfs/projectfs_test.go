@@ -171,3 +171,29 @@ func TestFromHome(t *testing.T) {
 		t.Errorf("without a home directory: %q", got)
 	}
 }
+
+// A directory by another name is found by its identity.
+func TestRel(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a")
+	root := filepath.Join(dir, "root")
+	if err := os.MkdirAll(filepath.Join(root, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(filepath.Dir(dir), "other") // stands for a second drive or mount
+	if err := os.Symlink(dir, other); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		root: ".", filepath.Join(root, "sub", "x"): "sub/x", filepath.Join(other, "root"): ".", filepath.Join(other, "root", "sub", "new", "x"): "sub/new/x",
+		dir: "", filepath.Join(other, "roots", "x"): "", filepath.Join(root, "..", "x"): "",
+	} {
+		rel, ok := projectfs.Rel(root, path)
+		if got := filepath.ToSlash(rel); got != want || ok != (want != "") {
+			t.Errorf("Rel(%q) = %q, %v, want %q", path, got, ok, want)
+		}
+		if projectfs.Within(root, path) != ok {
+			t.Errorf("Within(%q) = %v", path, !ok)
+		}
+	}
+}

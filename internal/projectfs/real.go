@@ -30,7 +30,8 @@ func Real(path string) string {
 			current = filepath.Dir(current)
 			continue
 		}
-		next := strings.TrimSuffix(current, sep) + sep + name // filepath.Join would clean the path again
+		dir := strings.TrimSuffix(current, sep)
+		next := dir + sep + nameOf(dir, name) // filepath.Join would clean the path again
 		target, err := os.Readlink(next)
 		if err != nil || target == "" || links == maxLinks { // usually not a link
 			current = next
@@ -114,24 +115,31 @@ func Upward(dir, top string) []string {
 	return dirs
 }
 
-// Within reports whether the real path is root or below it. It also compares the directories above path by identity, because names can be
-// case-insensitive.
+// Within reports whether the real path is root or below it, as Rel finds out.
 func Within(root, path string) bool {
-	if Inside(root, path) {
-		return true
+	_, ok := Rel(root, path)
+	return ok
+}
+
+// Rel returns the path from root to the real path, if that is root or below it. It also compares the directories above path by identity,
+// because one directory can have several names: in another case, on several drives, or below /System/Volumes/Data on macOS.
+func Rel(root, path string) (rel string, ok bool) {
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		return rel, true
 	}
 	rootInfo, err := os.Stat(root)
 	if err != nil {
-		return false
+		return "", false
 	}
 	for {
 		if info, err := os.Lstat(path); err == nil && os.SameFile(info, rootInfo) {
-			return true
+			return filepath.Clean(rel), true
 		}
 		parent := filepath.Dir(path)
 		if parent == path {
-			return false
+			return "", false
 		}
+		rel = filepath.Join(filepath.Base(path), rel)
 		path = parent
 	}
 }

@@ -56,11 +56,12 @@ func Resolve(call *sdk.ToolCall, arg string) (string, error) {
 		arg = home + arg[1:]
 	}
 	volume := filepath.VolumeName(arg)
-	if runtime.GOOS == "windows" && strings.ContainsRune(arg[len(volume):], ':') {
+	switch {
+	case runtime.GOOS == "windows" && strings.ContainsRune(arg[len(volume):], ':'):
 		// name:stream is another name of the same file, which rules for the name would not match.
 		return "", fmt.Errorf("%w: %q contains a colon", ErrPath, arg)
-	}
-	switch {
+	case strings.Contains(volume, "?") || strings.HasPrefix(volume, `\\.\`): // Windows
+		return "", fmt.Errorf("%w: %q names a device; begin with a drive or a server", ErrPath, arg)
 	case filepath.IsAbs(arg):
 		return filepath.Clean(arg), nil
 	case arg == "":
@@ -104,7 +105,10 @@ func Patterns(call *sdk.ToolCall, abs string) []string {
 	patterns := []string{Title(call, abs)}
 	worktree := Real(call.Worktree)
 	for _, real := range []string{realOf(call, abs), Itself(abs)} {
-		if target := shorten(worktree, real); !slices.Contains(patterns, target) {
+		if rel, ok := projectfs.Rel(worktree, real); ok {
+			real = rel
+		}
+		if target := filepath.ToSlash(real); !slices.Contains(patterns, target) {
 			patterns = append(patterns, target)
 		}
 	}
