@@ -257,11 +257,21 @@ func (j *judge) implyFile(permission, text string, maybe bool) {
 	}
 }
 
+// from returns the path that a word means in the directory base. On Windows, a path may begin with a drive in the form of Git's bash (/c/dir), or
+// lack the drive (/dir) or the directory (c:file); the last is taken for the drive's root, since only its shell knows the directory.
 func from(base, text string) string {
-	if filepath.IsAbs(text) {
+	volume := filepath.VolumeName(text)
+	switch sep := string(filepath.Separator); {
+	case filepath.IsAbs(text):
 		return text
+	case volume != "":
+		return volume + sep + text[len(volume):]
+	case text == "" || !os.IsPathSeparator(text[0]):
+		return base + sep + text
+	case len(text) > 1 && (len(text) == 2 || os.IsPathSeparator(text[2])):
+		return text[1:2] + ":" + sep + text[2:]
 	}
-	return base + string(filepath.Separator) + text
+	return filepath.VolumeName(base) + text
 }
 
 func exists(path string) bool {
