@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
@@ -38,6 +39,13 @@ var (
 	// ErrDirectory is returned for a directory that a caller opens as a file. It wraps ErrSpecial.
 	ErrDirectory = fmt.Errorf("%w: it is a directory", ErrSpecial)
 )
+
+// notDirectory is the error about a file in the place of a directory. The error of Windows could also mean that nothing is there.
+type notDirectory struct{}
+
+func (notDirectory) Error() string { return "not a directory" }
+
+func (notDirectory) Is(target error) bool { return target == syscall.ENOTDIR }
 
 // Dir is an open directory. The names its methods take are single components, and links are never followed. It is safe for concurrent
 // use; the caller closes it.
@@ -127,6 +135,9 @@ func (d *Dir) Dir(name string) (*Dir, error) {
 	// The dot makes opening anything but a directory fail: opening a named pipe would block.
 	root, err := d.root.OpenRoot(name + string(filepath.Separator) + ".")
 	if err != nil {
+		if info, lstatErr := d.Lstat(name); lstatErr == nil && !info.IsDir() {
+			err = &fs.PathError{Op: "open", Path: name, Err: notDirectory{}}
+		}
 		return nil, d.explain(name, err)
 	}
 	info, err := root.Stat(".")

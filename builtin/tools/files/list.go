@@ -40,10 +40,10 @@ func runList(ctx context.Context, call *sdk.ToolCall, args listArgs) (*sdk.ToolR
 	t := args.target
 	dir, err := projectfs.OpenDir(t.trusted, t.real)
 	switch {
+	case errors.Is(err, fs.ErrNotExist): // before ENOTDIR, which it is, too, on Windows
+		return nil, notFound(call, t)
 	case errors.Is(err, syscall.ENOTDIR):
 		return nil, fmt.Errorf("%q is a file; use read", t.name)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, notFound(call, t)
 	case err != nil:
 		return nil, fmt.Errorf("list %q: %w", t.name, err)
 	}
