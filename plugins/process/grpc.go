@@ -93,10 +93,6 @@ func (g *grpcAPI) stream(ctx context.Context, r *request, notify func(*note) err
 	}
 }
 
-func (g *grpcAPI) hooks(ctx context.Context, in *instance) (hookWire, error) {
-	return openHookStream(ctx, in, g.client)
-}
-
 func (g *grpcAPI) host(ctx context.Context, in *instance, take func(*tenonv1.HostRequest)) (err error) {
 	if g.requests, err = g.client.Host(ctx); err != nil {
 		return in.explain(err)

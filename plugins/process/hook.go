@@ -129,8 +129,8 @@ type hookStream struct {
 	waiting map[uint64]func(*tenonv1.HookResponse) // by ID of the request
 }
 
-func openHookStream(ctx context.Context, in *instance, client tenonv1.PluginClient) (*hookStream, error) {
-	stream, err := client.Hooks(ctx)
+func (g *grpcAPI) hooks(ctx context.Context, in *instance) (hookWire, error) {
+	stream, err := g.client.Hooks(ctx)
 	if err != nil {
 		return nil, in.explain(err)
 	}

@@ -27,13 +27,6 @@ type lineClient struct {
 	serving sync.WaitGroup                             // the goroutine that reads
 }
 
-// serveLines reads from the process. broken is called if the connection ends first, with its error. The caller closes the client.
-func serveLines(conn *jsonline.Conn, broken func(error)) *lineClient {
-	c := &lineClient{conn: conn}
-	c.serving.Go(func() { broken(c.conn.Serve(c.fromProcess)) }) // ends with close, or the process
-	return c
-}
-
 // close ends the connection and waits for the client's goroutine. Messages that came before can still be received.
 func (c *lineClient) close() {
 	c.conn.Close()

@@ -25,14 +25,6 @@ var (
 	ErrClosed = errors.New("the plugin was closed")
 )
 
-// Defaults of Options.
-const (
-	DefaultStartTimeout = 5 * time.Second
-	DefaultStopTimeout  = 2 * time.Second
-	DefaultRestarts     = 5
-	DefaultMemoryMB     = 4096
-)
-
 // Options configure an Opener. The zero value is ready for use.
 type Options struct {
 	// Environ returns the environment of the host, in the form of os.Environ; called at each start of a process. PATH, HOME and similar
@@ -40,13 +32,11 @@ type Options struct {
 	Environ func() []string
 	// Host is the host's name and version, for the log of a plugin.
 	Host string
-	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default DefaultStartTimeout.
+	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default 5 s.
 	StartTimeout time.Duration
-	// StopTimeout limits the shutdown of a plugin; a quarter of it applies if an abandoned hook is still unanswered. Default
-	// DefaultStopTimeout.
+	// StopTimeout limits the shutdown of a plugin; a quarter of it applies if an abandoned hook is still unanswered. Default 2 s.
 	StopTimeout time.Duration
-	// Restarts is the maximum number of restarts within ten minutes of a process that ended unexpectedly. Default DefaultRestarts;
-	// negative: none.
+	// Restarts is the maximum number of restarts within ten minutes of a process that ended unexpectedly. Default 5; negative: none.
 	Restarts int
 	// RestartDelay is the delay of the second restart. The first has none; each later one doubles the delay, up to 30 s.
 	// Default 500 ms; negative: no delays.
@@ -54,7 +44,7 @@ type Options struct {
 	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, and if the
 	// system can confine processes (see confine.Supported), they can access only the system, their interpreter, package, data and grants.
 	Unconfined func(plugin string) bool
-	// MemoryMB is the maximum data size of a process, in MiB; only on Linux. Default DefaultMemoryMB; negative: no limit.
+	// MemoryMB is the maximum data size of a process, in MiB; only on Linux. Default 4096; negative: no limit.
 	MemoryMB int
 
 	linesOnStdio bool // lines use the standard streams, as on Windows; for tests
@@ -69,11 +59,11 @@ func New(o Options) *Opener {
 		o.Environ = os.Environ
 	}
 	o.Host = cmp.Or(o.Host, "tenon")
-	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
-	o.StopTimeout = cmp.Or(o.StopTimeout, DefaultStopTimeout)
-	o.Restarts = cmp.Or(o.Restarts, DefaultRestarts)
+	o.StartTimeout = cmp.Or(o.StartTimeout, 5*time.Second)
+	o.StopTimeout = cmp.Or(o.StopTimeout, 2*time.Second)
+	o.Restarts = cmp.Or(o.Restarts, 5)
 	o.RestartDelay = cmp.Or(o.RestartDelay, 500*time.Millisecond)
-	o.MemoryMB = cmp.Or(o.MemoryMB, DefaultMemoryMB)
+	o.MemoryMB = cmp.Or(o.MemoryMB, 4096)
 	return &Opener{o}
 }
 

@@ -96,7 +96,8 @@ func (in *instance) connect(greetings <-chan greeting, secured *tls.Config) erro
 		return err
 	}
 	if h.lines {
-		client := serveLines(jsonline.New(in.connection(first)), in.broke)
+		client := &lineClient{conn: jsonline.New(in.connection(first))}
+		client.serving.Go(func() { in.broke(client.conn.Serve(client.fromProcess)) }) // ends with close, or the process
 		in.api, in.disconnect = client, client.close
 		return nil
 	}
