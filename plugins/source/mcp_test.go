@@ -218,6 +218,7 @@ func TestBundle(t *testing.T) {
 		"required, no elements":   zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"required":true,"default":[]}}}`}),
 		"a list in a text":        zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["-d ${user_config.a}"]}},"user_config":{"a":{"required":true,"default":["b","c"]}}}`}),
 		"a setting in a default":  zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"default":"${user_config.a}"}}}`}),
+		"required before another": zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}:${user_config.b}"]}},"user_config":{"a":{"required":true},"b":{}}}`}),
 		"required in a variable":  zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","env":{"A":"x ${user_config.a}"}}},"user_config":{"a":{"required":true}}}`}),
 		"no command":              zipped(t, map[string]string{"manifest.json": `{"name":"a"}`}),
 		"no name":                 zipped(t, map[string]string{"manifest.json": `{"server":{"mcp_config":{"command":"node"}}}`}),

@@ -193,15 +193,21 @@ func (m *bundleManifest) elements(arg string) []any {
 // fill replaces the settings in a text of a bundle with their defaults, and then the directories.
 func (m *bundleManifest) fill(text string) (string, error) {
 	var problem error
+	missing := func(v string) error {
+		return fmt.Errorf("%w: it needs %s; add it to your own configuration: tenon mcp add", ErrServer, visible.Clean(v, 100))
+	}
 	text = setting().ReplaceAllStringFunc(text, func(v string) string {
 		s := m.Settings[v[len(settingStart):len(v)-1]]
-		if _, list := s.Default.([]any); s.Default != nil && !list { // a list is a value for a whole argument only
+		_, list := s.Default.([]any) // a value for a whole argument only
+		switch {
+		case s.Default != nil && !list:
 			return fmt.Sprint(s.Default)
+		case s.Required:
+			problem = missing(v)
+		default:
+			problem = cmp.Or(problem, errUnset)
 		}
-		if !s.Required {
-			problem = errUnset
-		}
-		return v
+		return ""
 	})
 	text = bundleVariable().ReplaceAllStringFunc(text, func(v string) string {
 		home, err := os.UserHomeDir()
@@ -214,10 +220,9 @@ func (m *bundleManifest) fill(text string) (string, error) {
 		case ofHome && err == nil:
 			m.local = true
 			return filepath.Join(home, directory)
-		case problem == nil:
-			problem = fmt.Errorf("%w: it needs %s; add it to your own configuration: tenon mcp add", ErrServer, visible.Clean(v, 100))
 		}
-		return v
+		problem = missing(v)
+		return ""
 	})
 	return text, problem
 }
