@@ -90,7 +90,7 @@ func (l *Loader) inspectAll(ctx context.Context, items []*Item, approved trust.E
 func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
 	from, err := l.locate(ctx, i, approved)
 	if err == nil {
-		err = l.read(ctx, i, from)
+		err = l.read(i, from)
 	}
 	if err != nil {
 		i.reject(err)
@@ -130,7 +130,7 @@ func (l *Loader) locate(ctx context.Context, i *Item, approved trust.Entries) (f
 func (i *Item) watched() bool { return i.entry != nil && i.entry.Watch }
 
 // read reads the description of an item without running it.
-func (l *Loader) read(ctx context.Context, i *Item, from string) error {
+func (l *Loader) read(i *Item, from string) error {
 	file := ""
 	if i.sealed != nil {
 		file = i.sealed.File()
@@ -364,7 +364,8 @@ func (l *Loader) open(i *Item, out *Loaded) {
 			return
 		}
 	case len(d.Agents)+len(d.Commands) > 0:
-		i.Plugin = &texts{d}
+		info := sdk.Manifest{Name: d.Name, Version: d.Version, Description: d.Summary, Carrier: sdk.CarrierCommand}
+		i.Plugin = &texts{sdk.Bundle{Info: info}, d}
 	}
 	l.contribute(i, out)
 }
@@ -398,7 +399,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 		return err
 	}
 	again := &Item{Name: i.Name, Path: i.Path, Digest: i.Digest, source: i.source, sealed: sealed, installed: i.installed}
-	if err := l.read(ctx, again, sealed.Root); err != nil {
+	if err := l.read(again, sealed.Root); err != nil {
 		return err
 	}
 	again.Request.Replaces = l.replaced(&again.Request)

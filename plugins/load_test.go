@@ -402,14 +402,14 @@ func TestDisabledAndUntrusted(t *testing.T) {
 	p := newPlace(t)
 	p.write("config/plugins/a", wasmPackage("a", ""))
 	p.approve()
-	l := plugins.New(p.options)
-	if err := l.Store().SetEnabled(t.Context(), p.item(p.load(), "a").Trusted(), false, "three failures in a row"); err != nil {
+	store := trust.OpenStore(p.path("data/" + trust.LockFile))
+	if err := store.SetEnabled(t.Context(), p.item(p.load(), "a").Trusted(), false, "three failures in a row"); err != nil {
 		t.Fatal(err)
 	}
 	if loaded := p.load(); len(running(loaded)) > 0 || p.item(loaded, "a").State != plugins.StateDisabled || p.item(loaded, "a").Reason != "three failures in a row" {
 		t.Errorf("a disabled plugin: %s", states(loaded))
 	}
-	if err := l.Untrust(t.Context(), "a"); err != nil {
+	if err := plugins.New(p.options).Untrust(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if loaded := p.load(); len(pending(loaded)) != 1 {
@@ -418,7 +418,7 @@ func TestDisabledAndUntrusted(t *testing.T) {
 	if list, err := os.ReadDir(p.path("data/plugins/store")); err != nil || len(list) > 0 {
 		t.Errorf("sealed copies are left: %v, %v", list, err)
 	}
-	if err := l.Untrust(t.Context(), "a"); !errors.Is(err, trust.ErrNotFound) {
+	if err := plugins.New(p.options).Untrust(t.Context(), "a"); !errors.Is(err, trust.ErrNotFound) {
 		t.Errorf("error %v, want ErrNotFound", err)
 	}
 }
@@ -513,8 +513,8 @@ func TestQuarantined(t *testing.T) {
 	p.write("config/plugins/a", content)
 	p.approve()
 	before := p.load()
-	l := plugins.New(p.options)
-	if err := l.Store().Quarantine(t.Context(), p.item(before, "a").Trusted(), "3 failures"); err != nil {
+	store := trust.OpenStore(p.path("data/" + trust.LockFile))
+	if err := store.Quarantine(t.Context(), p.item(before, "a").Trusted(), "3 failures"); err != nil {
 		t.Fatal(err)
 	}
 	loaded := p.load()

@@ -102,9 +102,6 @@ func New(o Options) *Loader {
 // pluginDir is where the data of plugins is.
 func (l *Loader) pluginDir() string { return filepath.Join(l.opts.Project.DataDir, "plugins") }
 
-// Store returns the approvals.
-func (l *Loader) Store() *trust.Store { return l.store }
-
 // environ returns a variable of the host's environment.
 func (l *Loader) environ(name string) (string, bool) {
 	return child.Lookup(l.opts.Environ, name)

@@ -146,7 +146,7 @@ func (l *Loader) Describe(ctx context.Context, i *Item) error {
 		return err
 	}
 	warnings := i.Warnings
-	if err := l.read(ctx, i, i.sealed.Root); err != nil {
+	if err := l.read(i, i.sealed.Root); err != nil {
 		return err
 	}
 	i.Warnings = warnings // without those that read found again

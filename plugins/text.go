@@ -208,17 +208,15 @@ func rightText(h trust.Hook) string {
 
 // failureText describes the effect of a failure of a hook, and its time limit.
 func failureText(h trust.Hook, info hookpoint.Info) string {
-	limit := sdk.DefaultHookTimeout
-	if h.TimeoutMS > 0 {
-		limit = time.Duration(h.TimeoutMS) * time.Millisecond
-	}
+	effect := "it is skipped"
 	switch info.OnError(h.OnError) {
 	case sdk.OnErrorStop:
-		return fmt.Sprintf("if it fails or takes longer than %s, YOUR TURN ENDS", limit)
+		effect = "YOUR TURN ENDS"
 	case sdk.OnErrorDeny:
-		return fmt.Sprintf("if it fails or takes longer than %s, it denies", limit)
+		effect = "it denies"
 	}
-	return fmt.Sprintf("if it fails or takes longer than %s, it is skipped", limit)
+	limit := cmp.Or(time.Duration(h.TimeoutMS)*time.Millisecond, sdk.DefaultHookTimeout)
+	return fmt.Sprintf("if it fails or takes longer than %s, %s", limit, effect)
 }
 
 // orderText describes the position of a hook among others, if its manifest sets one.
