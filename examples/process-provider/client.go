@@ -115,7 +115,7 @@ func (c *client) refused(response *http.Response) error {
 	var said struct {
 		Error string `json:"error"`
 	}
-	_ = json.Unmarshal(body, &said) // a proxy's page is no JSON
+	_ = json.Unmarshal(body, &said) // a proxy's page is not JSON
 	e.Message = cmp.Or(said.Error, "the server answered "+response.Status)
 	return e
 }
