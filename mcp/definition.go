@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -137,8 +136,7 @@ func same(a, b any) bool { return bytes.Equal(canonical(a), canonical(b)) }
 func (d *Definition) Sum() string {
 	approved := *d
 	approved.Title, approved.Protocol, approved.Resources = "", "", false
-	sum := sha256.Sum256(canonical(&approved))
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(canonical(&approved)))
 }
 
 // Withheld is an item of a server that is not offered to the host: one that differs from the approved definition, or an unusable tool.

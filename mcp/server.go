@@ -3,7 +3,6 @@ package mcp
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -222,8 +221,7 @@ func (s *Server) TokenScope() string {
 	if s.Own && s.Root == "" {
 		return ""
 	}
-	sum := sha256.Sum256(append(s.Definition(), s.Origin+s.Data...))
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(append(s.Definition(), s.Origin+s.Data...)))
 }
 
 // key is the name of the server's files: its plugin's name, and a hash of the configuration.
@@ -282,6 +280,5 @@ func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginNa
 
 // shortHash returns a short hash for names.
 func shortHash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:4])
+	return fmt.Sprintf("%.4x", sha256.Sum256(text))
 }

@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,8 +161,7 @@ type HookFile struct {
 
 // owner identifies the plugin at this path; another plugin of the same name gets another one.
 func (i *Item) owner() string {
-	sum := sha256.Sum256([]byte(i.source))
-	return i.Name + "-" + hex.EncodeToString(sum[:4])
+	return fmt.Sprintf("%s-%.4x", i.Name, sha256.Sum256([]byte(i.source)))
 }
 
 // dataDir returns a plugin's own directory.

@@ -3,7 +3,6 @@ package ability
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -176,8 +175,7 @@ func parseStore(data []byte) (values map[string][]byte, err error) {
 }
 
 func headerOf(body []byte) string {
-	sum := sha256.Sum256(body)
-	return storeMagic + hex.EncodeToString(sum[:]) + "\n"
+	return fmt.Sprintf("%s%x\n", storeMagic, sha256.Sum256(body))
 }
 
 // change replaces the file, under the lock.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,8 +152,7 @@ func (h History) generations(path string) ([]int, error) {
 }
 
 func (h History) dir(path string) string {
-	sum := sha256.Sum256([]byte(path))
-	return filepath.Join(h.Dir, historyDir, hex.EncodeToString(sum[:8]))
+	return filepath.Join(h.Dir, historyDir, fmt.Sprintf("%.8x", sha256.Sum256([]byte(path))))
 }
 
 func (h History) file(path string, n int) string {
@@ -203,7 +201,7 @@ func (h History) Made(p Plugin) error {
 // madeFile returns the file for a pin on this platform.
 func (h History) madeFile(p *Plugin) string {
 	sum := sha256.Sum256(append(p.content(), runtime.GOOS+"/"+runtime.GOARCH...))
-	return filepath.Join(h.Dir, madeDir, hex.EncodeToString(sum[:16]))
+	return filepath.Join(h.Dir, madeDir, fmt.Sprintf("%.16x", sum))
 }
 
 // Same reports whether two plugins have the same content. Of content that each machine makes, the pins decide.

@@ -368,8 +368,7 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 }
 
 func shortSum(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:16])
+	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(s)))
 }
 
 // sumFile returns the digest of a file, as hexadecimal digits: its SHA-512 if want is one, or else its SHA-256.

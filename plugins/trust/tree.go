@@ -25,8 +25,7 @@ var ErrChanged = errors.New("has changed")
 type Digest string
 
 func sum(data []byte) Digest {
-	s := sha256.Sum256(data)
-	return Digest("sha256:" + hex.EncodeToString(s[:]))
+	return Digest(fmt.Sprintf("sha256:%x", sha256.Sum256(data)))
 }
 
 // Short returns the first digits, for display.
