@@ -76,7 +76,7 @@ func permit(t testing.TB, e *hooks.Engine, args string) (hooks.Result, error) {
 func TestMutations(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "invoked")
-	e, _ := intercepting(t, `[
+	e, h := intercepting(t, `[
 		{"name":"append-B","type":"mutation","hook":{"events":["tools/call"],"phase":"both"},"priorityHint":5},
 		{"name":"append-A","type":"mutation","hook":{"events":["*/request"],"phase":"request"},"priorityHint":{"request":5}},
 		{"name":"append-first","type":"mutation","hook":{"events":["tools/call"],"phase":"request"},"priorityHint":-1},
@@ -100,6 +100,9 @@ func TestMutations(t *testing.T) {
 	}
 	if audit := linesWith(t, log, "append-audit"); len(audit) == 0 {
 		t.Error("the interceptor in audit mode was not called")
+	}
+	if !strings.Contains(h.log.String(), "would have changed") || strings.Contains(h.log.String(), "END") {
+		t.Errorf("the log lacks the change in audit mode, or has its text: %s", h.log.String())
 	}
 }
 

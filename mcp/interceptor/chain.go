@@ -72,7 +72,11 @@ func (c *chain) mutate(ctx context.Context, call *sdk.RemoteCall, payload json.R
 		if err != nil {
 			return nil, err
 		}
-		if changed != nil && !i.Audit {
+		switch {
+		case changed == nil:
+		case i.Audit: // without the payload, which may contain secrets
+			c.server.Logger.Info("an interceptor would have changed the payload", "server", c.server.Name, "interceptor", i.Name, "event", c.point.event)
+		default:
 			payload = changed
 		}
 	}
