@@ -84,6 +84,9 @@ func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir s
 		return err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) { // of another plugin with the same content
+		return nil
+	}
 	if err != nil {
 		return err
 	}

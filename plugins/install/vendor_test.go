@@ -97,6 +97,36 @@ func TestVendor(t *testing.T) {
 	}
 }
 
+// TestVendorSameContent: two plugins without a name of their own may have the same content.
+func TestVendorSameContent(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	write(t, project, map[string]string{"one/skills/a/SKILL.md": skill("a"), "two/skills/a/SKILL.md": skill("a")})
+	target := install.Target{Path: filepath.Join(project, pins.Name), Project: true}
+	in := installer(t, nil, "")
+	file := &pins.File{}
+	for _, ref := range []string{"./one", "./two"} {
+		s, err := in.Stage(t.Context(), target, ref, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = file.With(s.Plugin)
+	}
+	if len(file.Plugins) != 2 || file.Plugins[0].Digest != file.Plugins[1].Digest {
+		t.Fatalf("%+v", file.Plugins)
+	}
+	dir := filepath.Join(project, filepath.FromSlash(install.VendorDir))
+	if err := in.Write(t.Context(), target, file, dir); err != nil {
+		t.Fatal(err)
+	}
+	in.Vendor = dir
+	for _, p := range file.Plugins {
+		if s, err := in.Stage(t.Context(), target, p.Ref, &p); err != nil || s.Name != p.Name || s.Digest != p.Digest {
+			t.Errorf("%s: %+v, %v", p.Name, s, err)
+		}
+	}
+}
+
 // TestVendorLink: a link in a repository does not lead the command to another directory.
 func TestVendorLink(t *testing.T) {
 	t.Parallel()
