@@ -201,6 +201,10 @@ func (s *fakeServer) handle(m fakeMessage) {
 			<-time.After(300 * time.Millisecond) // until the notification is handled
 			appendLine(os.Getenv("COUNT"), "list")
 		}
+		if s.mode == "lists once" && s.lists > 0 {
+			appendLine(os.Getenv("COUNT"), "list")
+			return
+		}
 		list := s.tools()
 		if s.lists++; s.mode == "storm" {
 			for i := range 5 {

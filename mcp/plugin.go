@@ -237,7 +237,10 @@ func (p *Plugin) follow(ctx context.Context) {
 		ask, cancel := context.WithTimeout(ctx, p.server.Limit())
 		def, err := now.conn.refresh(ask)
 		cancel()
-		if err != nil {
+		switch {
+		case ctx.Err() != nil: // the plugin is closed
+			return
+		case err != nil:
 			p.logger.Warn("the changed lists of an MCP server could not be read", "server", p.server.Name, "err", err)
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -286,5 +287,18 @@ func TestBadAnswerDuringAnotherCall(t *testing.T) {
 				t.Errorf("%d sessions", n)
 			}
 		})
+	}
+}
+
+// A server that announces changed lists at the end of a run is not a problem for the user.
+func TestListsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	record := filepath.Join(t.TempDir(), "record")
+	h := newTestHost(t)
+	p := ready(t, h, fake(t, "lists once", "COUNT="+record))
+	mustRun(t, p, "fake_change", "{}")
+	eventually(t, "the request of the lists", func() bool { return len(lines(t, record)) > 0 })
+	if err := p.Close(t.Context()); err != nil || strings.Contains(h.log.String(), "could not be read") {
+		t.Errorf("Close() = %v, log: %s", err, h.log.String())
 	}
 }
