@@ -160,7 +160,7 @@ func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, met
 		c.mu.Lock()
 		c.active = slices.DeleteFunc(c.active, func(o *Call) bool { return o == on })
 		c.mu.Unlock()
-		c.withdraw(context.Canceled, func(a *answering) bool { return a.on == on }) // nobody waits for them
+		c.withdraw(context.Canceled, func(a *answering) bool { return a.on == on }) // the server has finished
 	}()
 	before := c.received.Load()
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})
