@@ -23,11 +23,15 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 		return err
 	}
 	if w.App.JSON {
+		origins := map[string]string{}
+		for key, o := range w.Loaded.Origins {
+			origins[key] = o.String()
+		}
 		return w.App.PrintJSON(struct {
 			Config  *sdk.Config       `json:"config"`
 			Origins map[string]string `json:"origins"`
 			Files   []string          `json:"files"`
-		}{public, origins(w.Loaded), append([]string{}, w.Loaded.Files...)})
+		}{public, origins, append([]string{}, w.Loaded.Files...)})
 	}
 	values, err := valuesOf(w.Loaded)
 	if err != nil {
@@ -45,14 +49,6 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 		t.Add(key, view.Clip(terminal.OneLine(string(text)), view.SubjectLength), originOf(w.Loaded, key))
 	}
 	return w.App.PrintTable(t)
-}
-
-func origins(l *config.Loaded) map[string]string {
-	out := map[string]string{}
-	for key, o := range l.Origins {
-		out[key] = o.String()
-	}
-	return out
 }
 
 // originOf returns where a value, or a value that contains it, was set.

@@ -86,18 +86,16 @@ func packed(ctx context.Context, args []string) (*manifest.Package, []byte, erro
 	p, err := manifest.Read(dir)
 	var content bytes.Buffer
 	if err == nil {
-		d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Description.Name, name) }}
+		d := archive.Directory{Path: p.Root, Without: func(name string) bool { // archives that pack wrote there, and their signatures
+			rest, ok := strings.CutPrefix(name, p.Description.Name)
+			return ok && archived().MatchString(rest)
+		}}
 		err = archive.Pack(ctx, &content, d, p.Description.Name)
 	}
 	if err != nil {
 		return nil, nil, cli.Fail(cli.ExitUsage, err, "fix the plugin, or name the directory of one")
 	}
 	return p, content.Bytes(), nil
-}
-
-// publishes reports whether a file in the directory of a plugin is an archive that pack wrote there, or its signature.
-func publishes(plugin, file string) bool {
-	return archived().MatchString(strings.TrimPrefix(file, plugin)) && strings.HasPrefix(file, plugin)
 }
 
 // archived matches what follows the name of a plugin in the names of its archives and their signatures.

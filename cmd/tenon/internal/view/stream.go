@@ -18,11 +18,6 @@ type streamed struct {
 	blocks  *markdown.Stream // nil: the text is shown unrendered
 }
 
-// is reports whether the streamed text equals text.
-func (s *streamed) is(text string) bool {
-	return maphash.String(s.written.Seed(), text) == s.written.Sum64()
-}
-
 // textPart starts or ends a block of the answer.
 func (v *Text) textPart(p *sdk.TextPart) {
 	closed := p.Time != nil && p.Time.End != 0
@@ -36,7 +31,7 @@ func (v *Text) textPart(p *sdk.TextPart) {
 	if !closed {
 		return
 	}
-	same := v.text.is(p.Text)
+	same := maphash.String(v.text.written.Seed(), p.Text) == v.text.written.Sum64()
 	v.endText()
 	v.finished[p.ID] = true
 	if !p.Ignored && !same {
