@@ -191,17 +191,13 @@ func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) 
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
 	changed = m.Workspace.CredentialsChanged() || changed
-	if err == nil {
-		if !changed && m.unloaded == "" {
-			return nil, nil
-		}
+	if err == nil && (changed || m.unloaded != "") {
 		err = m.reload(ctx)
 	}
-	switch {
-	case err == nil:
-	case !changed && err.Error() == m.unloaded:
+	if err != nil && !changed && err.Error() == m.unloaded {
 		return nil, nil // reported before
-	default:
+	}
+	if err != nil {
 		m.unloaded = err.Error()
 		return nil, err
 	}
