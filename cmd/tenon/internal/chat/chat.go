@@ -91,13 +91,13 @@ const recalled = 2
 // recall shows a continued session and its last messages.
 func (c *conversation) recall(ctx context.Context) error {
 	c.notify(c.session.ID + " · " + terminal.OneLine(c.session.Title) + " · " + view.Ago(c.session.Time.Updated, time.Now()))
-	messages, err := c.messages(ctx)
+	h, err := frontend.Local{Machine: c.m}.History(ctx, c.session.ID)
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
-	for i := max(0, len(messages)-recalled); i < len(messages); i++ {
-		view.ShowMessage(c.a.Screen, &b, &messages[i], c.session.Directory, false)
+	for i := max(0, len(h.Messages)-recalled); i < len(h.Messages); i++ {
+		view.ShowMessage(c.a.Screen, &b, &h.Messages[i], c.session.Directory, false)
 	}
 	if text := strings.Trim(b.String(), "\n"); text != "" && !c.f.Quiet {
 		c.a.Screen.Line(text)

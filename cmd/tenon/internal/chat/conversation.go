@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
@@ -275,13 +274,4 @@ func (c *conversation) resume() string {
 		command = "chat"
 	}
 	return "continue this session with: tenon " + command + " -s " + c.session.ID
-}
-
-// messages returns the messages of the session, without reverted ones.
-func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
-	h, err := frontend.Local{Machine: c.m}.History(ctx, c.session.ID)
-	if err != nil {
-		return nil, err
-	}
-	return h.Messages, nil
 }

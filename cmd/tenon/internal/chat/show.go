@@ -105,18 +105,19 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 
 // hooks shows the hook calls of the last turn.
 func (c *conversation) hooks(ctx context.Context, _ string) error {
-	messages, err := c.messages(ctx)
+	local := frontend.Local{Machine: c.m}
+	h, err := local.History(ctx, c.session.ID)
 	if err != nil {
 		return err
 	}
-	list, err := frontend.Local{Machine: c.m}.Ledger(ctx, c.session.ID)
+	list, err := local.Ledger(ctx, c.session.ID)
 	if err != nil {
 		return err
 	}
 	last := map[string]bool{}
-	for i := len(messages) - 1; i >= 0; i-- {
-		last[messages[i].Info.Head().ID] = true
-		if messages[i].Info.Role() == sdk.RoleUser && view.TypedText(messages[i].Parts) != "" {
+	for _, m := range slices.Backward(h.Messages) {
+		last[m.Info.Head().ID] = true
+		if m.Info.Role() == sdk.RoleUser && view.TypedText(m.Parts) != "" {
 			break
 		}
 	}

@@ -167,12 +167,9 @@ func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store) (*trialRe
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("the turn did not end in %s", trialTimeout)
 	}
-	result := &trialResult{}
+	result := &trialResult{Answer: view.AnswerText(answer)}
 	if turnErr != nil {
 		result.Error = turnErr.Error()
-	}
-	if answer != nil {
-		result.Answer = view.AnswerText(answer)
 	}
 	messages, err := s.Messages(ctx, session.ID, store.Page{})
 	if err != nil {
