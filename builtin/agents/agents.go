@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/internal/requestfield"
+	"github.com/tenonhq/tenon/internal/toolname"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -83,7 +84,7 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 		return nil
 	}
 	for _, r := range config.Permission {
-		if changesFiles(r.Permission) {
+		if toolname.Permission(r.Permission) != r.Permission {
 			p.Log.Warn("a rule has no effect: tools that change files are decided under edit; use edit", "file", doc.Path, "permission", r.Permission)
 		}
 	}
@@ -143,21 +144,13 @@ func check(doc *sources.Document, config *sdk.AgentConfig) error {
 func toolRules(tools map[string]bool) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, name := range slices.Sorted(maps.Keys(tools)) {
-		rule := sdk.PermissionRule{Permission: name, Pattern: "*", Action: sdk.ActionDeny}
+		rule := sdk.PermissionRule{Permission: toolname.Permission(name), Pattern: "*", Action: sdk.ActionDeny}
 		if tools[name] {
 			rule.Action = sdk.ActionAllow
-		}
-		if changesFiles(name) {
-			rule.Permission = "edit"
 		}
 		out = append(out, rule)
 	}
 	return out
-}
-
-// changesFiles reports whether a name is that of a tool whose permission is edit.
-func changesFiles(tool string) bool {
-	return slices.Contains([]string{"write", "patch", "multiedit", "apply_patch"}, tool)
 }
 
 // Hooks returns the hook that reminds the model of its mode. It only changes the prompt: the cost of a hook

@@ -222,8 +222,10 @@ func TestRepositoryDoesNotLiftPlan(t *testing.T) {
 func TestRuleWithoutEffect(t *testing.T) {
 	t.Parallel()
 	p, h := start(t)
-	write(t, filepath.Join(h.project.ConfigDir, "agent", "careful.md"), "---\ntools: {patch: false}\npermission: {bash: ask, write: deny}\n---\n")
-	p.Agents()
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "careful.md"), "---\ntools: {Patch: false}\npermission: {bash: ask, write: deny}\n---\n")
+	if rule := find(t, p.Agents(), "careful").Permission[0]; rule.Permission != "edit" {
+		t.Errorf("tools has the rule %+v, want one of edit", rule)
+	}
 	if log := h.log.String(); strings.Count(log, "no effect") != 1 || !strings.Contains(log, "permission=write") {
 		t.Errorf("log = %q, want one warning, about write", log)
 	}

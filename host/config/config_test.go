@@ -205,7 +205,7 @@ func TestPermissionRulesConcatenateInOrder(t *testing.T) {
 	p := newPlace(t, map[string]string{
 		userFile: "{\"permission\": \"ask\"}",
 		outerFile: `{
-  "tools": {"write": false, "apply_patch": false, "zeta": true, "bash": false},
+  "tools": {"Write": false, "apply_patch": false, "zeta": true, "bash": false},
   "permission": {
     "bash": {
       "*": "ask",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/npm"
+	"github.com/tenonhq/tenon/internal/toolname"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,10 +25,7 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 			} else if enabled == true {
 				action = sdk.ActionAllow
 			}
-			if slices.Contains(fileTools, tool) {
-				tool = "edit"
-			}
-			rules = append(rules, c.rule(at, tool, "*", action))
+			rules = append(rules, c.rule(at, toolname.Permission(tool), "*", action))
 		})
 		out[name] = rules
 		return true

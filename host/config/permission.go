@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/toolname"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -68,15 +69,12 @@ func (c *checker) ruleList(p place, list *checked.Node) sdk.PermissionRules {
 const permissions = "read glob grep list skill task todowrite todoread question tool_search edit bash webfetch websearch sampling " +
 	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop + " " + sdk.PermissionUnconfined
 
-// fileTools are tools that change files. They are decided under edit.
-var fileTools = []string{"write", "patch", "multiedit", "apply_patch"}
-
 // warnPermission warns of rules for tools that change files, whose permission is edit, and of names that are probably misspelled. These are
 // warnings because an unknown tool of a plugin or MCP server may have such a name.
 func (c *checker) warnPermission(p place, permission string) {
 	known := strings.Fields(permissions)
 	switch {
-	case slices.Contains(fileTools, permission):
+	case toolname.Permission(permission) != permission:
 		c.Warn(p, "has no effect: tools that change files are decided under edit", `use "edit"`)
 	case strings.ContainsAny(permission, "*?") || slices.Contains(known, permission):
 	case nearest.Name(permission, known) != "":

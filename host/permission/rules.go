@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/toolname"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -221,7 +222,7 @@ func (r *Rules) Explain(permission, pattern string) (steps []Step) {
 // Removed reports whether the tool is hidden from the model: the last rule for its permission denies
 // everything, so that asking for it would be a wasted step.
 func (r *Rules) Removed(tool string) bool {
-	key := normal(Key(tool))
+	key := normal(toolname.Permission(tool))
 	return slices.ContainsFunc(r.lists, func(l list) bool {
 		last := l.decide(key, func(*rule) bool { return true })
 		return last.Action == sdk.ActionDeny && last.by.pattern.anything()
@@ -235,15 +236,6 @@ func (r *Rules) Rules() sdk.PermissionRules {
 		out = append(out, one.PermissionRule)
 	}
 	return out
-}
-
-// Key returns the permission a tool is decided under: all tools that change files share edit.
-func Key(tool string) string {
-	switch strings.ToLower(tool) {
-	case "write", "patch", "multiedit", "apply_patch":
-		return "edit"
-	}
-	return tool
 }
 
 // strictness orders actions. Anything unknown is as strict as deny: it must never allow.

@@ -21,6 +21,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/internal/toolname"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
@@ -169,7 +170,7 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 
 // judged returns the permission requests for a subject; for a shell command or a path, those of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
-	key = permission.Key(key)
+	key = toolname.Permission(key)
 	call := &sdk.ToolCall{Tool: key, Directory: w.Project.Directory, Worktree: w.Project.Worktree}
 	switch {
 	case text != "" && (permission.NamesFiles(key) || key == sdk.PermissionExternalDirectory):
