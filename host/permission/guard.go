@@ -11,7 +11,7 @@ import (
 // editKey is the permission of all tools that change files.
 const editKey = "edit"
 
-// guardedDirs lists directories, by the end of their paths, whose files are executed, or control an agent, when the user only opens the folder,
+// guardedDirs lists directories and files, by the end of their paths, that are executed, or control an agent, when the user only opens the folder,
 // a shell or a session, uses git, or asks a tool for its version: hooks and configuration of git, tasks and settings of editors, instructions and
 // configuration of agents, the user's own start-up files, files that name the program that a tool runs in its place.
 var guardedDirs = []string{
@@ -19,6 +19,7 @@ var guardedDirs = []string{
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
 	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini",
 	".ssh", ".direnv", ".mvn", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
+	".config/mise", ".cargo/config", ".cargo/config.toml", "tools/bazel",
 }
 
 // guardedFiles lists files of the same kinds, by name; the part before a * is a prefix, the part after it a suffix.
@@ -27,7 +28,8 @@ var guardedFiles = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 	".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsessionrc",
 	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md",
-	"rust-toolchain", "rust-toolchain.toml", ".yarnrc", ".yarnrc.yml",
+	"rust-toolchain", "rust-toolchain.toml", ".yarnrc", ".yarnrc.yml", ".bazelversion", ".bazeliskrc", ".tool-versions",
+	"mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml",
 	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json",
 }
 

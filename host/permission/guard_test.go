@@ -15,7 +15,7 @@ func TestGuardedFiles(t *testing.T) {
 	}
 	for _, path := range []string{
 		".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".git", ".GIT/hooks/x", "./.git/config", "a/../.git/config", `.git\hooks\x`, ".envrc", "sub/.envrc",
-		".vscode/tasks.json", ".idea/workspace.xml", "x.code-workspace", ".husky/pre-commit", ".githooks/x", "AGENTS.md", "sub/CLAUDE.md", "agents.md", "rust-toolchain.toml", ".mvn/jvm.config",
+		".vscode/tasks.json", ".idea/workspace.xml", "x.code-workspace", ".husky/pre-commit", ".githooks/x", "AGENTS.md", "sub/CLAUDE.md", "agents.md", "rust-toolchain.toml", ".mvn/jvm.config", ".cargo/config.toml", "tools/bazel", ".bazelversion", "mise.toml",
 		".tenon/tenon.json", ".tenon/agents/a.md", "tenon.json", ".claude/settings.json", ".cursorrules", ".mcp.json", "/home/u/.bashrc", "/home/u/.ssh/authorized_keys",
 		"/home/u/.config/tenon/agents/x.md", "/home/u/.config/fish/config.fish", ".devcontainer/devcontainer.json", ".hg/hgrc", ".jj/repo/config.toml", ".tenon/plans/.git/config", ".tenon/plans/AGENTS.md", ".github/copilot-instructions.md",
 	} {
@@ -39,7 +39,7 @@ func TestGuardedFiles(t *testing.T) {
 			t.Errorf("read %q: %+v", path, d)
 		}
 	}
-	for _, path := range []string{"src/x.go", ".gitignore", ".github/workflows/ci.yml", "git/config", "docs/AGENTS.md.txt", "my.git/x", "vscode/tasks.json", ".env", ".", ".tenon/plans/p.md"} {
+	for _, path := range []string{"src/x.go", ".gitignore", ".github/workflows/ci.yml", "git/config", "docs/AGENTS.md.txt", "my.git/x", "vscode/tasks.json", ".env", ".", ".tenon/plans/p.md", "tools/bazel.go", "Cargo.toml", "promise.toml"} {
 		if d := permission.Compile("", allow("*")).Decide("edit", path); d.Action != sdk.ActionAllow {
 			t.Errorf("edit %q: %+v, want it allowed", path, d)
 		}
