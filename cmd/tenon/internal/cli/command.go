@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // Work is the RunE function of a command.
@@ -154,15 +156,22 @@ func Group(cmd *cobra.Command) {
 		}
 		return err
 	}
-	cmd.SuggestionsMinimumDistance = 2
 }
 
 // UnknownCommand returns the error for a missing command below cmd, with a suggestion.
 func UnknownCommand(cmd *cobra.Command, name string) *Failure {
 	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 1
 	near := within(cmd, name)
 	if len(near) == 0 && name != "" {
-		near = cmd.SuggestionsFor(name)
+		near = cmd.SuggestionsFor(name) // by beginning, and those for the word
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if best := nearest.Name(name, names); len(near) == 0 && best != "" {
+		near = []string{best}
 	}
 	if len(near) > 0 {
 		fix = fmt.Sprintf("did you mean %s? %s", strings.Join(near, " or "), fix)
