@@ -46,7 +46,11 @@ func Write(path string, content []byte, o Options) error {
 		return err
 	}
 	defer root.Close() // only its files are written
-	return WriteIn(root, filepath.Base(path), content, o)
+	err = WriteIn(root, filepath.Base(path), content, o)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok { // it names the temporary file
+		return &fs.PathError{Op: "write", Path: path, Err: failed.Err}
+	}
+	return err
 }
 
 // WriteIn is Write for the file with the name in the directory root.

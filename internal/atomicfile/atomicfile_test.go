@@ -92,6 +92,20 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// The error names the file and not the temporary one.
+func TestFailureNamesTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := os.Mkdir(filepath.Join(dir, "temp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var failed *fs.PathError
+	if err := atomicfile.Write(path, nil, atomicfile.Options{Temp: "temp"}); !errors.As(err, &failed) || failed.Path != path || !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Write = %v, want an error about %s", err, path)
+	}
+}
+
 // A link is replaced; its target stays as it is.
 func TestLinks(t *testing.T) {
 	t.Parallel()
