@@ -430,6 +430,13 @@ func TestNPM(t *testing.T) {
 // TestGit fetches from git's own server program over HTTP.
 func TestGit(t *testing.T) {
 	t.Parallel()
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) { fetchesGit(t, format) })
+	}
+}
+
+func fetchesGit(t *testing.T, format string) {
+	t.Parallel()
 	top := t.TempDir()
 	work := filepath.Join(top, "work")
 	git := func(args ...string) string {
@@ -450,7 +457,7 @@ func TestGit(t *testing.T) {
 		}
 	}
 	write("plugins/a/plugin.json", "1")
-	git("init", "-q")
+	git("init", "-q", "--object-format="+format)
 	write(".git/hooks/post-checkout", "#!/bin/sh\ntouch "+filepath.Join(top, "pwned"))
 	git("add", ".")
 	git("commit", "-qm", "one")

@@ -119,8 +119,14 @@ func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, 
 	err := filelock.Do(ctx, repo+".lock", lockTimeout, func() error {
 		removeLeftovers(repo)
 		return f.watched(ctx, repo, r, func(ctx context.Context) error {
-			_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-				"--no-auto-gc", "--", r.URL, what+":"+ref)
+			fetch := []string{"fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", "--", r.URL, what + ":" + ref}
+			_, err := f.runGit(ctx, repo, fetch...)
+			if err != nil && strings.Contains(err.Error(), "server sha256") { // git's words for objects of another format than those of the repository
+				_, err1 := f.runGit(ctx, repo, "config", "core.repositoryFormatVersion", "1")
+				_, err2 := f.runGit(ctx, repo, "config", "extensions.objectFormat", "sha256")
+				_, err = f.runGit(ctx, repo, fetch...)
+				err = errors.Join(err1, err2, err)
+			}
 			return err
 		})
 	})
