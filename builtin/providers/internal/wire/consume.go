@@ -57,7 +57,7 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 		return fmt.Errorf("%w: the body is empty", ErrCut)
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrCut, err)
-	case first == '<':
+	case isPage([]byte{first}):
 		return errHTML
 	case first == '{' || first == '[':
 		return document(in, dec)
@@ -71,16 +71,20 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	return dec.Err()
 }
 
-// firstByte skips white space and a byte order mark and returns the byte after them, which stays unread.
+// isPage reports whether an answer is a web page, or XML, instead of JSON or events.
+func isPage(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, blank), []byte("<")) }
+
+// blank are the characters before an answer that are ignored: white space and a byte order mark.
+const blank = " \t\r\n\ufeff"
+
+// firstByte skips blank characters and returns the byte after them, which stays unread.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		b, err := in.ReadByte()
 		if err != nil {
 			return 0, err
 		}
-		switch b {
-		case ' ', '\t', '\r', '\n', 0xef, 0xbb, 0xbf:
-		default:
+		if strings.IndexByte(blank, b) < 0 {
 			return b, in.UnreadByte()
 		}
 	}

@@ -32,7 +32,7 @@ type serverError struct {
 func readError(body []byte) serverError {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
-		return serverError{message: plainText(string(body))}
+		return serverError{message: plainText(body)}
 	}
 	said := errorValue(v)
 	said.message = visible.Cut(said.message, maxErrorMessage, "…")
@@ -90,12 +90,11 @@ func errorCode(m map[string]any) (code string, status int) {
 }
 
 // plainText returns a body that is not JSON as one line, or "" for a web page.
-func plainText(body string) string {
-	body = strings.Join(strings.Fields(strings.ToValidUTF8(body, "")), " ")
-	if strings.HasPrefix(body, "<") {
+func plainText(body []byte) string {
+	if isPage(body) {
 		return ""
 	}
-	return visible.Cut(body, 300, "…")
+	return visible.Cut(strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "")), " "), 300, "…")
 }
 
 // Scalar returns a text or a number as text, and "" for every other value.

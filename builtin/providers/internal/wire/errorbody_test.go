@@ -34,7 +34,7 @@ func TestReadError(t *testing.T) {
 		"same twice":  {`{"statusCode":429,"error":"m","message":"m"}`, said{"", "m", 0}},
 		"wrapped":     {`{"error":{"code":"c"},"message":"m"}`, said{"c", "m", 0}},
 		"plain":       {"  too \n many  ", said{"", "too many", 0}},
-		"page":        {"<html>x</html>", said{}},
+		"page":        {"\ufeff\n<html>x</html>", said{}},
 		"empty":       {"", said{}},
 		"list":        {"[]", said{}},
 		"number body": {"7", said{}},

@@ -121,7 +121,7 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 		out.Message = cmp.Or(out.Message, strings.ToLower(http.StatusText(r.Status)))
 	}
 	out.Message = cmp.Or(out.Message, "the server gave no reason")
-	if strings.HasPrefix(strings.TrimSpace(out.Body), "<") {
+	if isPage(r.Body) {
 		out.Message += "; the answer is a web page, perhaps from a proxy or gateway"
 	}
 	return out

@@ -31,7 +31,7 @@ func List[T any](ctx context.Context, c *Conn, path, field string, model func(en
 	var list []T
 	switch {
 	case err != nil:
-	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
+	case isPage(data):
 		err = errHTML
 	default:
 		list, err = decodeList[T](data, field)
