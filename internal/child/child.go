@@ -7,8 +7,9 @@
 //     process runs, unless a goroutine returns that is locked to its thread; only package confine does that, with threads that have
 //     started nothing else. Confined processes have a guard instead, see cell.
 //     Processes started by the leader are not killed: they must notice that their leader has ended.
-//   - macOS, BSD and Windows have no such signal. There a helper ends when it reads the end of its standard input, so callers
-//     give it a pipe and keep the other end.
+//   - Windows: the system kills the job of a command that Start started.
+//   - macOS and BSD have no such signal. There a helper ends when it reads the end of its standard input, so callers give it a pipe and keep
+//     the other end.
 package child
 
 import (

@@ -15,6 +15,11 @@ func prepare(attr *syscall.SysProcAttr) {
 	dieWithParent(attr)
 }
 
+// begin starts a command. leave does nothing: the caller kills the command's group.
+func begin(cmd *exec.Cmd) (leave func() error, err error) {
+	return func() error { return nil }, retried(cmd.Start)
+}
+
 // OwnSession keeps the terminal and its signals from the command. Call it after Prepare. A program that asks the user on the terminal then fails:
 // it could not read an answer from the background, and would wait forever.
 func OwnSession(cmd *exec.Cmd) {

@@ -7,7 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
@@ -23,9 +25,93 @@ func prepare(attr *syscall.SysProcAttr) {
 // OwnSession does nothing: Windows has no sessions.
 func OwnSession(*exec.Cmd) {}
 
-// Kill kills the process tree of a started command: on Windows a process group cannot be killed by a signal. It returns nil if the processes have
-// ended.
+var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
+
+// Job is a job object. Closing it, which the system does when this process ends, kills all processes in it. The zero value is none.
+type Job struct{ handle windows.Handle }
+
+// Enter puts a command that was started with windows.CREATE_SUSPENDED, and so has started nothing yet, into a new job and resumes it. After an
+// error the command is killed.
+func Enter(cmd *exec.Cmd) (Job, error) {
+	handle, err := windows.CreateJobObject(nil, nil)
+	j := Job{handle}
+	if err == nil {
+		info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+		info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+		_, err = windows.SetInformationJobObject(handle, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	}
+	if err == nil {
+		err = errors.Join(cmd.Process.WithHandle(func(process uintptr) {
+			if err = windows.AssignProcessToJobObject(handle, windows.Handle(process)); err == nil {
+				if status, _, _ := resumeProcess.Call(process); status != 0 {
+					err = fmt.Errorf("resume: status %#x", status)
+				}
+			}
+		}), err)
+	}
+	if err != nil {
+		_ = cmd.Process.Kill()
+		return Job{}, errors.Join(fmt.Errorf("job object: %w", err), j.Close())
+	}
+	return j, nil
+}
+
+// Gone reports whether no process of the job is left.
+func (j Job) Gone() bool {
+	var info struct {
+		TotalUserTime, TotalKernelTime, ThisPeriodUserTime, ThisPeriodKernelTime int64
+		PageFaults, TotalProcesses, ActiveProcesses, TerminatedProcesses         uint32
+	}
+	err := windows.QueryInformationJobObject(j.handle, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	return err == nil && info.ActiveProcesses == 0
+}
+
+// Kill kills all processes of the job.
+func (j Job) Kill() error { return windows.TerminateJobObject(j.handle, 1) }
+
+// Close kills all processes of the job and releases it.
+func (j Job) Close() error {
+	if j.handle == 0 {
+		return nil
+	}
+	return windows.CloseHandle(j.handle)
+}
+
+// jobs are those of the commands that Start started.
+var jobs = struct {
+	sync.Mutex
+	of map[*exec.Cmd]Job
+}{of: map[*exec.Cmd]Job{}}
+
+// begin starts a command in a job, which leave closes.
+func begin(cmd *exec.Cmd) (leave func() error, err error) {
+	cmd.SysProcAttr.CreationFlags |= windows.CREATE_SUSPENDED
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	job, err := Enter(cmd)
+	if err != nil {
+		return nil, errors.Join(err, cmd.Wait())
+	}
+	jobs.Lock()
+	defer jobs.Unlock()
+	jobs.of[cmd] = job
+	return func() error {
+		jobs.Lock()
+		defer jobs.Unlock()
+		delete(jobs.of, cmd)
+		return job.Close()
+	}, nil
+}
+
+// Kill kills the job of a command that Start started, even if the command itself has ended. Of others it kills the process tree: on Windows a process
+// group cannot be killed by a signal. It returns nil if the processes have ended.
 func Kill(cmd *exec.Cmd) error {
+	jobs.Lock()
+	defer jobs.Unlock()
+	if job, ok := jobs.of[cmd]; ok {
+		return job.Kill()
+	}
 	p := cmd.Process
 	if p == nil {
 		return nil

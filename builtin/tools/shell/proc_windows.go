@@ -1,21 +1,19 @@
 package shell
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/tenonhq/tenon/internal/child"
 )
 
-var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
-
-// group is the job object of a command. Closing it, which the system does when the host dies, kills all processes in it.
+// group is the job object of a command.
 type group struct {
-	job windows.Handle
+	job child.Job
 	pid int
 }
 
@@ -41,59 +39,20 @@ func newGroup(cmd *exec.Cmd, _ bool) *group {
 
 func (*group) mark(*exec.Cmd) {}
 
-func (g *group) started(cmd *exec.Cmd) error {
+func (g *group) started(cmd *exec.Cmd) (err error) {
 	g.pid = cmd.Process.Pid
-	job, err := windows.CreateJobObject(nil, nil)
-	if err != nil {
-		_ = cmd.Process.Kill()
-		return fmt.Errorf("job object: %w", err)
-	}
-	g.job = job
-	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
-	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
-	if err != nil {
-		_ = cmd.Process.Kill()
-		return fmt.Errorf("job object: %w", err)
-	}
-	var inner error
-	err = cmd.Process.WithHandle(func(handle uintptr) {
-		if inner = windows.AssignProcessToJobObject(job, windows.Handle(handle)); inner == nil {
-			if status, _, _ := resumeProcess.Call(handle); status != 0 {
-				inner = fmt.Errorf("resume: status %#x", status)
-			}
-		}
-	})
-	if err == nil {
-		err = inner
-	}
-	if err != nil {
-		_ = cmd.Process.Kill()
-		return fmt.Errorf("job object: %w", err)
-	}
-	return nil
+	g.job, err = child.Enter(cmd)
+	return err
 }
 
-// gone reports whether no process of the job is left.
-func (g *group) gone() bool {
-	var info struct {
-		TotalUserTime, TotalKernelTime, ThisPeriodUserTime, ThisPeriodKernelTime int64
-		PageFaults, TotalProcesses, ActiveProcesses, TerminatedProcesses         uint32
-	}
-	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
-	return err == nil && info.ActiveProcesses == 0
-}
+func (g *group) gone() bool { return g.job.Gone() }
 
 func (g *group) terminate() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.pid))
 }
 
-func (g *group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
+func (g *group) kill() { _ = g.job.Kill() }
 
-func (g *group) close() {
-	if g.job != 0 {
-		_ = windows.CloseHandle(g.job)
-	}
-}
+func (g *group) close() { _ = g.job.Close() } // nothing was written
 
 func exitCode(state *os.ProcessState) int { return state.ExitCode() }
