@@ -130,8 +130,8 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	if !filepath.IsAbs(home) {
 		home = ""
 	}
-	config, _ := os.UserConfigDir() // no relative directory of a variable
-	cache, _ := os.UserCacheDir()
+	config, data := systemDirs(env, home)
+	cache, _ := os.UserCacheDir() // no relative directory of a variable
 	d := sdk.Project{Home: home, ConfigDir: userDir(env.Lookup("XDG_CONFIG_HOME"), config, filepath.Join(home, ".config"))}
 	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
 		dir, err := filepath.Abs(chosen)
@@ -141,10 +141,13 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 		d.DataDir = dir // holds the cache, too
 	} else {
 		d.CacheDir = userDir(env.Lookup("XDG_CACHE_HOME"), cache, filepath.Join(home, ".cache"))
-		d.DataDir = userDir(env.Lookup("XDG_DATA_HOME"), systemData(env, home))
+		d.DataDir = userDir(env.Lookup("XDG_DATA_HOME"), data)
 	}
 	if d.DataDir == "" {
 		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
+	}
+	if d.CacheDir == d.DataDir { // Windows has one directory for both; a cache can be deleted
+		d.CacheDir = ""
 	}
 	for dir, name := range map[*string]string{&d.Home: "home", &d.ConfigDir: "config", &d.CacheDir: "cache"} {
 		*dir = cmp.Or(*dir, filepath.Join(d.DataDir, name))
@@ -162,13 +165,14 @@ func userDir(parents ...string) string {
 	return ""
 }
 
-// systemData returns the system's directory for data of programs.
-func systemData(env environ, home string) string {
-	switch runtime.GOOS {
+// systemDirs returns the system's directories for configuration and data of programs. On macOS, they would be the same, although both
+// have plugins; so configuration is where other commands have it.
+func systemDirs(env environ, home string) (config, data string) {
+	switch config = filepath.Join(home, ".config"); runtime.GOOS {
 	case "windows":
-		return env.Lookup("LOCALAPPDATA")
+		return env.Lookup("APPDATA"), env.Lookup("LOCALAPPDATA")
 	case "darwin":
-		return filepath.Join(home, "Library", "Application Support")
+		return config, filepath.Join(home, "Library", "Application Support")
 	}
-	return filepath.Join(home, ".local", "share")
+	return config, filepath.Join(home, ".local", "share")
 }

@@ -171,6 +171,7 @@ func TestFindDirs(t *testing.T) {
 		"flag":     {environ{"TENON_DATA_DIR=" + base + "/env"}, base + "/flag", base + "/flag"},
 		"variable": {environ{"TENON_DATA_DIR=" + base + "/env", "XDG_DATA_HOME=" + base + "/xdg"}, "", base + "/env"},
 		"xdg":      {environ{"XDG_DATA_HOME=" + base + "/xdg"}, "", base + "/xdg/tenon"},
+		"one":      {environ{"XDG_DATA_HOME=" + base + "/xdg", "XDG_CACHE_HOME=" + base + "/xdg"}, "", base + "/xdg/tenon"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -180,6 +181,9 @@ func TestFindDirs(t *testing.T) {
 			}
 			if d.DataDir != filepath.FromSlash(c.want) {
 				t.Errorf("data directory %q, want %q", d.DataDir, c.want)
+			}
+			if d.CacheDir == d.DataDir {
+				t.Error("the cache, which can be deleted, is the data directory")
 			}
 		})
 	}
