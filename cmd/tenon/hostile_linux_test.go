@@ -145,7 +145,7 @@ func (p *process) peak(t *testing.T, code int, format string) int64 {
 	t.Helper()
 	cmd := p.command("run", "--auto", "--format", format, "--title", "long", "hi")
 	file := filepath.Join(t.TempDir(), "status")
-	cmd.Env = append(cmd.Env, "TENON_TEST_PEAK="+file)
+	cmd.Env = append(cmd.Env, "TENON_TEST_PEAK="+file, "GOGC=") // collects garbage as usual
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	_ = cmd.Run() // the exit code is checked

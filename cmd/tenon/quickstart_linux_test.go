@@ -32,7 +32,7 @@ func TestQuickStart(t *testing.T) {
 
 	p := newProcess(t, "")
 	home := t.TempDir()
-	p.env = []string{"HOME=" + home, "TERM=xterm", "PATH=" + filepath.Dir(p.binary) + string(os.PathListSeparator) + os.Getenv("PATH"), leaveAtOnce, "OPENAI_BASE_URL=" + s.URL()}
+	p.env = []string{"HOME=" + home, "TERM=xterm", "PATH=" + filepath.Dir(p.binary) + string(os.PathListSeparator) + os.Getenv("PATH"), leaveAtOnce, rareCollection, "OPENAI_BASE_URL=" + s.URL()}
 	must(t, os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry="+registry.URL+"\nupdate-notifier=false\naudit=false\nfund=false\n"), 0o600))
 	must(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[url \""+pluginRepository(t)+"\"]\n\tinsteadOf = https://github.com/obra/superpowers\n"), 0o600))
 

@@ -239,7 +239,7 @@ func (c *user) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.ctx, "tenon", args...)
 	cmd.Dir = c.home
 	cmd.Env = []string{
-		"HOME=" + c.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "TENON_DATA_DIR=" + filepath.Join(c.home, "data"),
+		"HOME=" + c.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "GOGC=400", "TENON_DATA_DIR=" + filepath.Join(c.home, "data"), // see rareCollection
 		"XDG_CONFIG_HOME=" + filepath.Join(c.home, "config"), "XDG_CACHE_HOME=" + filepath.Join(c.home, "cache"),
 		`TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`, "BROWSER=" + os.Getenv("BROWSER"),
 	}
