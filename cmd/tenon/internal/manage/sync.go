@@ -32,7 +32,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// describeTime limits how long a plugin may take to describe itself.
+// describeTime limits how long a plugin's process may take to describe itself. Modules have limits of their own, and time to be compiled.
 const describeTime = 20 * time.Second
 
 // errNoDescription is returned for a plugin that does not describe itself.
@@ -172,8 +172,6 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 
 // describeCode asks the code of a package for its contributions.
 func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime) ([]byte, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, describeTime, fmt.Errorf("no answer within %s", describeTime))
-	defer cancel()
 	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
 		dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
 		if err != nil {
@@ -189,6 +187,8 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 		}
 		return json.Marshal(d)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, describeTime, fmt.Errorf("no answer within %s", describeTime))
+	defer cancel()
 	program := run.Command[0]
 	if strings.HasPrefix(program, "./") {
 		program = filepath.Join(dir, filepath.FromSlash(program))
