@@ -21,7 +21,7 @@ func benchGuests(b *testing.B) map[string]string {
 	return map[string]string{
 		"wat": module("echo.wasm"),
 		"c":   module("c/mark.wasm"),
-		"go":  goGuest(b, "plain"),
+		"go":  goGuest(b, "escape"),
 	}
 }
 

@@ -18,7 +18,7 @@ func toolBefore() sdk.Description {
 func TestGoGuest(t *testing.T) {
 	t.Parallel()
 	cache := guestCache(t)
-	guest := goGuest(t, "plain")
+	guest := goGuest(t, "escape")
 	for range 2 {
 		p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), remote.Unit{Program: guest, Description: toolBefore()}, host{})
 		h := p.(sdk.Hooker).Hooks()[0]

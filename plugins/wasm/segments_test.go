@@ -11,7 +11,7 @@ import (
 // Go's linker makes tens of thousands of data segments, each of which costs memory in every instance.
 func TestGoSegmentsAreJoined(t *testing.T) {
 	t.Parallel()
-	module, err := os.ReadFile(goGuest(t, "plain"))
+	module, err := os.ReadFile(goGuest(t, "escape"))
 	if err != nil {
 		t.Fatal(err)
 	}

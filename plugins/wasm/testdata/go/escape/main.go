@@ -1,5 +1,5 @@
 // Package main is a guest in Go that tries what a request for leave tells it to: the permission is the attempt, the first pattern its
-// argument. The outcome is the reason of the answer, with an error after "error: ".
+// argument. The outcome is the reason of the answer, with an error after "error: ". It also marks the arguments of tools.
 package main
 
 import (
@@ -16,10 +16,15 @@ import (
 
 var _ = wasm.Serve(&sdk.Bundle{
 	Info:     sdk.Manifest{Name: "escape", Carrier: sdk.CarrierWASM},
-	HookList: []sdk.Hook{sdk.OnPermissionAsk(try)},
+	HookList: []sdk.Hook{sdk.OnPermissionAsk(try), sdk.OnToolBefore(mark)},
 })
 
 func main() {}
+
+func mark(_ context.Context, _ *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
+	v.Args["marked"] = true
+	return nil
+}
 
 func try(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
 	text, err := attempt(in.Permission, in.Patterns)
