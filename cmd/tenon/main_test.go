@@ -47,8 +47,10 @@ type leakless struct{ *testing.M }
 
 // Run runs the tests and returns the exit code.
 func (m leakless) Run() int {
-	if signal.Ignored(syscall.SIGHUP) { // under nohup; the commands would inherit it
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} { // ignored under nohup, and in the background of a script; commands would inherit it
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
 	}
 	code := m.M.Run()
 	if code != 0 {
