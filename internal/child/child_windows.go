@@ -41,13 +41,14 @@ func Enter(cmd *exec.Cmd) (Job, error) {
 		_, err = windows.SetInformationJobObject(handle, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
 	}
 	if err == nil {
-		err = errors.Join(cmd.Process.WithHandle(func(process uintptr) {
+		ended := cmd.Process.WithHandle(func(process uintptr) {
 			if err = windows.AssignProcessToJobObject(handle, windows.Handle(process)); err == nil {
 				if status, _, _ := resumeProcess.Call(process); status != 0 {
 					err = fmt.Errorf("resume: status %#x", status)
 				}
 			}
-		}), err)
+		})
+		err = errors.Join(ended, err)
 	}
 	if err != nil {
 		_ = cmd.Process.Kill()
