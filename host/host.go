@@ -34,7 +34,7 @@ var (
 	ErrReceiver = model.ErrReceiver
 	// ErrNoTurn is returned for a plugin's request on behalf of a session without a running turn.
 	ErrNoTurn = generation.ErrNoTurn
-	// ErrDisabled is returned for an agent that the configuration disables.
+	// ErrDisabled is the ErrNotFound for an agent that the configuration disables.
 	ErrDisabled = generation.ErrDisabled
 	// ErrSubagent is returned if a prompt is for an agent that only the task tool runs.
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")

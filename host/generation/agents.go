@@ -2,7 +2,6 @@ package generation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,8 +63,8 @@ func (g *Set) Agent(name string) (sdk.Agent, error) {
 	return sdk.Agent{}, fmt.Errorf("agent %q: %w; the agents are %s", name, problem, strings.Join(names, ", "))
 }
 
-// ErrDisabled is returned for an agent that the configuration disables.
-var ErrDisabled = errors.New("disabled in the configuration")
+// ErrDisabled is the ErrNotFound for an agent that the configuration disables.
+var ErrDisabled = fmt.Errorf("%w: it is disabled in the configuration", live.ErrNotFound)
 
 // DefaultPrompt returns the system prompt of agents without one: the build agent's, else that for the model; empty if no plugin contributes one.
 func (g *Set) DefaultPrompt(m *sdk.Model) string {
