@@ -64,7 +64,10 @@ func Find(o Options) ([]Path, error) {
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
-	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skill"), filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
+	f.add(Read, "skills", filepath.Join(o.Project.ConfigDir, "skill"), filepath.Join(o.Project.ConfigDir, "skills"))
+	for _, path := range o.Skills {
+		f.add(Read, "skills", projectfs.FromHome(o.Project.Home, path))
+	}
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
 		if o.Project.Home != "" && projectfs.Inside(dir, o.Project.Home) {

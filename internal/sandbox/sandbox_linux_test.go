@@ -170,6 +170,16 @@ func TestRelativeCache(t *testing.T) {
 	}
 }
 
+// Directories of skills may be below ~/, as in the configuration.
+func TestSkillsBelowHome(t *testing.T) {
+	t.Parallel()
+	home := newHome(t)
+	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home}, Skills: []string{"~/team", home + "/own", "relative"}})
+	if err != nil || !has(list, sandbox.Read, home+"/team") || !has(list, sandbox.Read, home+"/own") {
+		t.Errorf("paths %+v, %v", list, err)
+	}
+}
+
 // Without Create nothing is created, and neither is a home directory that does not exist.
 func TestCreatesNothing(t *testing.T) {
 	t.Parallel()
