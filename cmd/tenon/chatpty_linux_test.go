@@ -212,7 +212,7 @@ func TestChatUndo(t *testing.T) {
 	x.enter("/undo\n")
 	x.expect("error: nothing was changed: these files were modified")
 	x.expect("a.txt")
-	x.expect("/undo force overwrites")
+	x.expect("with force overwrites")
 	x.expect("> ")
 	content("user\n")
 	x.say("/undo force", "the prompt was: write it")

@@ -107,7 +107,7 @@ func Suggest(fix, form, name string, known []string) string {
 func ReportIn(w io.Writer, words *wording, err error) int {
 	f := words.Remedy(err)
 	for _, line := range [][2]string{{"error", f.Err.Error()}, {"fix", f.Fix}} {
-		if text := strings.TrimSpace(terminal.Visible(line[1])); text != "" {
+		if text := strings.TrimSpace(terminal.Visible(line[1])); text != "" || line[0] == "error" {
 			fmt.Fprintf(w, "%-6s %s\n", line[0]+":", strings.ReplaceAll(text, "\n", "\n       "))
 		}
 	}

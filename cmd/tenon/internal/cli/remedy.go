@@ -49,7 +49,7 @@ func InChat() *wording {
 	return &wording{
 		goOn: `send "continue" to continue`, again: `send "continue" to try again`, fresh: "start a new session with /new",
 		model: "choose another model (/model)", usable: "/model lists the available models, /model NAME chooses one",
-		force: "; /undo force overwrites these files, and so does /redo force",
+		force: "; the same command with force overwrites these files",
 	}
 }
 

@@ -68,7 +68,7 @@ func TestRemedyWording(t *testing.T) {
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
 		"no network":      {fmt.Errorf("x: %w", &url.Error{Op: "Post", URL: "x", Err: syscall.ECONNREFUSED}), "check the network", "check the network"},
 		"undo, changed":   {fmt.Errorf("a: %w", snapshot.ErrChanged), "no other program", "no other program"},
-		"undo, conflict":  {&host.ConflictError{Files: []string{"a"}}, "pass --force", "/undo force"},
+		"undo, conflict":  {&host.ConflictError{Files: []string{"a"}}, "pass --force", "the same command with force"},
 		"older":           {fmt.Errorf("%w: x: %w", store.ErrOlder, &store.OwnedError{PID: 7}), "wait for that process or stop it", "wait for that process or stop it"},
 		"locked, removed": {fmt.Errorf("x: %w", store.ErrUnavailable), "try again; if the store is locked, stop the process", "try again; if the store is locked, stop the process"},
 		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, `tenon run -c "continue" continues; answer [m]`, `send "continue" to continue; answer [m]`},
