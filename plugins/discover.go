@@ -118,7 +118,7 @@ func (l *Loader) add(out *Loaded, i *Item) {
 	}
 	i.source = source
 	same := func(o *Item) bool {
-		return o.usable() == i.usable() && o.source == source && (source != "" || o.Path == i.Path)
+		return o.usable() == i.usable() && o.source == source && (i.usable() || o.Path == i.Path)
 	}
 	if n := slices.IndexFunc(out.Items, same); n >= 0 {
 		out.Items[n].merge(i)

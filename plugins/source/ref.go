@@ -112,7 +112,7 @@ func parse(text, base, home string) (Ref, error) {
 		return Ref{}, fmt.Errorf("unknown scheme %q", scheme)
 	}
 	if owner, repo, ok := strings.Cut(text, "/"); ok && ValidEntry(owner) && ValidEntry(repo) {
-		return Ref{}, fmt.Errorf("write github:%s for a repository, or ./%s for a directory", text, text)
+		return Ref{}, fmt.Errorf("neither github:%s, a repository, nor ./%s, a directory", text, text)
 	}
 	return Ref{}, errors.New("neither a path, which begins with ./, nor a known scheme")
 }
