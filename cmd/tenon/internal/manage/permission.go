@@ -165,7 +165,7 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 	if err := g.Print(strings.Join(lines, "\n") + "\n"); err != nil {
 		return err
 	}
-	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s found", view.Plural(len(lines), "problem")), "correct names as shown; move rules that never apply after those that cover them, as the last matching rule decides, or remove them")
+	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s found", view.Plural(len(lines), "problem")), "correct names as shown; remove rules that never apply, or move them after the rules that cover them: the last matching rule decides")
 }
 
 // judged returns the permission requests for a subject; for a shell command or a path, those of a real call.

@@ -32,7 +32,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// describeTime limits how long a plugin's process may take to describe itself. Modules have limits of their own, and time to be compiled.
+// describeTime limits how long a plugin's process may take to describe itself. Modules have their own limits, which do not include compiling.
 const describeTime = 20 * time.Second
 
 // errNoDescription is returned for a plugin that does not describe itself.

@@ -26,7 +26,7 @@ func (g *group) rename(ctx context.Context, _ *cli.Workspace, s store.Store, arg
 	})
 }
 
-// archiving returns the work that archives sessions, or ends that.
+// archiving returns the command that archives or unarchives sessions.
 func (g *group) archiving(archived bool) func(context.Context, *cli.Workspace, store.Store, []string) error {
 	return func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
 		return g.edit(ctx, s, ids, func(s *sdk.Session) string {
