@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -74,12 +75,15 @@ func (j *judge) cd(c *simple) error {
 	dir := from(j.base, c.words[1].text)
 	info, err := os.Stat(dir + "/.") // which fails if cd does
 	_, outside := paths.External(j.call, dir)
-	if err != nil || !info.IsDir() || outside || paths.Real(j.base) != j.base || paths.Real(dir) != filepath.Clean(dir) {
+	if err != nil || !info.IsDir() || outside || !same(paths.Real(j.base), j.base) || !same(paths.Real(dir), filepath.Clean(dir)) {
 		return fmt.Errorf("cd to a directory that does not exist, is outside of the project, or is reached through a link")
 	}
 	j.base = filepath.Clean(dir)
 	return nil
 }
+
+// same reports whether two paths are spelled alike, except for case on Windows, where Real returns the names that directories list.
+func same(a, b string) bool { return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b) }
 
 var plainName = lazyregexp.New(`^(?:[\w./][\w./+@:-]*|\[)$`)
 
@@ -257,9 +261,12 @@ func (j *judge) implyFile(permission, text string, maybe bool) {
 	}
 }
 
-// from returns the path that a word means in the directory base. On Windows, a path may begin with a drive in the form of Git's bash (/c/dir), or
-// lack the drive (/dir) or the directory (c:file); the last is taken for the drive's root, since only its shell knows the directory.
+// from returns the path that a word means in the directory base. On Windows, a path may lack the drive (/dir) or the directory (c:file); the
+// latter is taken for the drive's root, since only its shell knows the directory.
 func from(base, text string) string {
+	if runtime.GOOS == "windows" {
+		text = onDrive(base, text)
+	}
 	volume := filepath.VolumeName(text)
 	switch sep := string(filepath.Separator); {
 	case filepath.IsAbs(text):
@@ -268,10 +275,29 @@ func from(base, text string) string {
 		return volume + sep + text[len(volume):]
 	case text == "" || !os.IsPathSeparator(text[0]):
 		return base + sep + text
-	case len(text) > 1 && (len(text) == 2 || os.IsPathSeparator(text[2])):
-		return text[1:2] + ":" + sep + text[2:]
 	}
 	return filepath.VolumeName(base) + text
+}
+
+// drive matches a path with a drive in the form of Git's bash.
+var drive = lazyregexp.New(`^/([A-Za-z])(?:/|$)`)
+
+// onDrive returns the path with its drive if Git's bash takes a word for one, as /c/dir or ../../c/dir, and other words unchanged. Above the
+// root of a drive is the directory that has all drives. Two slashes begin a name in the network, three are one.
+func onDrive(base, text string) string {
+	word := filepath.ToSlash(text)
+	rooted := strings.HasPrefix(word, "/")
+	switch volume := filepath.VolumeName(base); {
+	case filepath.VolumeName(text) != "" && !strings.HasPrefix(word, "///"), !rooted && (text == "" || filepath.IsLocal(text) || len(volume) != len("c:")):
+		return text
+	case !rooted:
+		word = "/" + volume[:1] + filepath.ToSlash(base[len(volume):]) + "/" + word
+	}
+	word = path.Clean(word)
+	if at := drive().FindStringSubmatch(word); at != nil {
+		return at[1] + ":" + string(filepath.Separator) + filepath.FromSlash(word[len(at[0]):])
+	}
+	return text
 }
 
 func exists(path string) bool {
