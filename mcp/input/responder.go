@@ -134,7 +134,7 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitatio
 	return result, nil
 }
 
-// visit asks the user to open an address. tenon opens none for a server: the user sees the whole address and its host first, see
+// visit asks the user to open an address. No address is opened before the user has seen it whole, with its host, and agreed, see
 // https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation ("URL Mode").
 func visit(address, message string) (text string, link *sdk.FormField, err error) {
 	u, err := url.Parse(address)

@@ -42,21 +42,21 @@ type callKey struct{}
 var ErrLate = errors.New("raise its timeout in the configuration if it needs longer")
 
 // callOf returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
-// belong to one session. Otherwise it returns nil.
-func (c *Conn) callOf(ctx context.Context) *Call {
+// belong to one session. Otherwise it returns nil. The call is certain unless there are several.
+func (c *Conn) callOf(ctx context.Context) (on *Call, certain bool) {
 	if on, ok := ctx.Value(callKey{}).(*Call); ok {
-		return on
+		return on, true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var found *Call
 	for _, on := range c.active {
 		if found != nil && on.Session != found.Session {
-			return nil
+			return nil, false
 		}
 		found = on
 	}
-	return found
+	return found, len(c.active) == 1
 }
 
 // progress displays a call's progress. It is called on a reading goroutine.
@@ -160,7 +160,7 @@ func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, met
 		c.mu.Lock()
 		c.active = slices.DeleteFunc(c.active, func(o *Call) bool { return o == on })
 		c.mu.Unlock()
-		c.withdraw(context.Canceled, func(a *answering) bool { return a.on == on }) // the server has finished
+		c.withdraw(context.Canceled, func(a *answering) bool { return a.on == on && a.certain }) // the server has finished
 	}()
 	before := c.received.Load()
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})

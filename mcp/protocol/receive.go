@@ -74,7 +74,8 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 	}
 	ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
 	asked, stop := context.WithCancelCause(ctx)
-	a := &answering{m.key(), c.callOf(ctx), stop}
+	a := &answering{id: m.key(), stop: stop}
+	a.on, a.certain = c.callOf(ctx)
 	c.mu.Lock()
 	c.answers = append(c.answers, a)
 	c.mu.Unlock()
@@ -99,12 +100,13 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 
 // answering is a request of the server that is being answered.
 type answering struct {
-	id   string
-	on   *Call
-	stop context.CancelCauseFunc
+	id      string
+	on      *Call
+	certain bool // that it belongs to the call
+	stop    context.CancelCauseFunc
 }
 
-// errCanceled ends the answer to a request that the server canceled, and waits for no longer.
+// errCanceled ends the answer to a request that the server canceled.
 var errCanceled = errors.New("canceled by the server")
 
 // withdraw ends the answers to some requests, such as a question to the user.
