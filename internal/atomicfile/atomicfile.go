@@ -47,6 +47,9 @@ func Write(path string, content []byte, o Options) error {
 	}
 	defer root.Close() // only its files are written
 	err = WriteIn(root, filepath.Base(path), content, o)
+	if failed, ok := errors.AsType[*os.LinkError](err); ok { // of the rename; the removal may have failed too
+		return &fs.PathError{Op: "write", Path: path, Err: failed.Err}
+	}
 	if failed, ok := errors.AsType[*fs.PathError](err); ok { // it names the temporary file
 		return &fs.PathError{Op: "write", Path: path, Err: failed.Err}
 	}

@@ -104,6 +104,10 @@ func TestFailureNamesTheFile(t *testing.T) {
 	if err := atomicfile.Write(path, nil, atomicfile.Options{Temp: "temp"}); !errors.As(err, &failed) || failed.Path != path || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("Write = %v, want an error about %s", err, path)
 	}
+	occupied := filepath.Join(dir, "temp")
+	if err := atomicfile.Write(occupied, nil, atomicfile.Options{}); !errors.As(err, &failed) || failed.Path != occupied {
+		t.Errorf("Write in the place of a directory = %v, want an error about %s", err, occupied)
+	}
 }
 
 // A link is replaced; its target stays as it is.
