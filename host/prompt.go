@@ -62,7 +62,7 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 		return next, nil
 	}
 	if t.msg != nil { // the step of the prompt's subtasks
-		t.stepOf(t.msg).Close(live.InterruptedByFailure, t.gen.WireError(cmp.Or(err, failed)))
+		t.stepOf(t.msg).Close(live.InterruptedByFailure, t.turnError(cmp.Or(context.Cause(ctx), err, failed)).named())
 		t.msg = nil
 	}
 	t.prompt = was // with its agent, model and settings
