@@ -70,7 +70,7 @@ func WithoutSecrets(address string) string {
 		whole = "//" + address
 	}
 	u, err := url.Parse(whole)
-	if err != nil {
+	if err != nil || u.Hostname() == "" || strings.Contains(u.Path, "@") {
 		return "an address that is not valid"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""

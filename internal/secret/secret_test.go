@@ -45,6 +45,9 @@ func TestWithoutSecrets(t *testing.T) {
 		"u:p@h":                    "h",
 		"localhost:1/v1":           "localhost:1/v1",
 		"https://u:word?more@h/v1": "an address that is not valid",
+		"https:///u:p@h/v1":        "an address that is not valid",
+		"http:/u:p@h":              "an address that is not valid",
+		"u:p@h/v1?x=http://y":      "an address that is not valid",
 	} {
 		if got := secret.WithoutSecrets(address); got != want {
 			t.Errorf("WithoutSecrets(%q) = %q, want %q", address, got, want)
