@@ -19,7 +19,7 @@ var guardedDirs = []string{
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
 	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini",
 	".ssh", ".direnv", ".mvn", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
-	".config/mise", ".cargo/config", ".cargo/config.toml", "tools/bazel",
+	".config/mise", ".cargo/config", ".cargo/config.toml", "tools/bazel", "tools/bazel.ps1", "tools/bazel.bat", ".mise", "mise/config.toml",
 }
 
 // guardedFiles lists files of the same kinds, by name; the part before a * is a prefix, the part after it a suffix.
@@ -29,7 +29,7 @@ var guardedFiles = []string{
 	".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsessionrc",
 	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md",
 	"rust-toolchain", "rust-toolchain.toml", ".yarnrc", ".yarnrc.yml", ".bazelversion", ".bazeliskrc", ".tool-versions",
-	"mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml",
+	"mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
 	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json",
 }
 
