@@ -331,7 +331,7 @@ func (l *Loader) oneOfEach(items []*Item) []*Item {
 		switch {
 		case !i.usable() || b == i:
 			return false
-		case b.Digest == i.Digest:
+		case b.Digest == i.Digest && len(i.Options) == 0: // options that have no effect must be noticed
 			b.Required = b.Required || i.Required
 			return true
 		}

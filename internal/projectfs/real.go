@@ -12,7 +12,7 @@ const maxLinks = 40
 
 // Real returns the absolute path with every symbolic link in it followed, including the last component. Parts that do not exist or cannot
 // be read are kept as written, so it returns no error. As for the system, and unlike in a cleaned path, .. after a link leaves the
-// directory that the link leads to.
+// directory that the link leads to. On Windows, names are those that the directories list.
 func Real(path string) string {
 	sep := string(filepath.Separator)
 	path = filepath.FromSlash(path)
@@ -66,7 +66,7 @@ func privateLinks(dir string, depth int) (out []string) {
 		case e.Name() == "skill" || e.Name() == "skills":
 		case e.Type()&os.ModeSymlink != 0:
 			out = append(out, Real(path))
-		case e.IsDir() && depth > 0:
+		case e.IsDir() && depth > 0 && e.Name() != "plugins": // whose content is approved by its digest
 			out = append(out, privateLinks(path, depth-1)...)
 		}
 	}
@@ -115,7 +115,7 @@ func Upward(dir, top string) []string {
 	return dirs
 }
 
-// Within reports whether the real path is root or below it, as Rel finds out.
+// Within reports whether the real path is root or below it. It uses Rel.
 func Within(root, path string) bool {
 	_, ok := Rel(root, path)
 	return ok
