@@ -92,7 +92,8 @@ func begin(cmd *exec.Cmd) (leave func() error, err error) {
 	}
 	job, err := Enter(cmd)
 	if err != nil {
-		return nil, errors.Join(err, cmd.Wait())
+		_ = cmd.Wait() // killed
+		return nil, err
 	}
 	jobs.Lock()
 	defer jobs.Unlock()
@@ -109,12 +110,13 @@ func begin(cmd *exec.Cmd) (leave func() error, err error) {
 // group cannot be killed by a signal. It returns nil if the processes have ended.
 func Kill(cmd *exec.Cmd) error {
 	jobs.Lock()
-	defer jobs.Unlock()
 	if job, ok := jobs.of[cmd]; ok {
+		defer jobs.Unlock()
 		return job.Kill()
 	}
+	jobs.Unlock()
 	p := cmd.Process
-	if p == nil {
+	if p == nil || errors.Is(p.WithHandle(func(uintptr) {}), os.ErrProcessDone) { // another process may have its number
 		return nil
 	}
 	root, err := windows.GetSystemDirectory()

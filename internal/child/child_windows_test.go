@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
 )
@@ -17,7 +18,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "child":
 		_, _ = os.Stdout.WriteString("ready\n")
-		select {}
+		<-time.After(time.Minute)
 	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env, cmd.Stdout = append(os.Environ(), "TENON_TEST_FAMILY=child"), os.Stdout
