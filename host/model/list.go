@@ -33,6 +33,8 @@ type ListOptions struct {
 const (
 	// configuredTimeout bounds the wait for the list of a server that the configuration names.
 	configuredTimeout = 3 * time.Second
+	// choiceTimeout bounds the wait for such a server when the default model is chosen, at each start.
+	choiceTimeout = time.Second
 	// refreshTimeout bounds the wait for a list that the user asks for. The longest has 3 MiB.
 	refreshTimeout = time.Minute
 )
@@ -154,7 +156,7 @@ func (m *Models) askServers(ctx context.Context, some func(p *provider) bool) ma
 		if !m.enabled(id) || !some(p) {
 			continue
 		}
-		limit := configuredTimeout
+		limit := choiceTimeout
 		if p.info.Local {
 			limit = localTimeout
 		}
