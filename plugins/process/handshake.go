@@ -29,7 +29,7 @@ type handshake struct {
 func parseHandshake(line, socketDir string) (*handshake, error) {
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	if len(parts) < 6 {
-		return nil, fmt.Errorf("its first line of output is %.100q, not the handshake of a plugin; until then, print to stderr, as Node and Python do once they have imported tenon's library", line)
+		return nil, fmt.Errorf("its first line of output is %.100q, not the handshake of a plugin; print to stderr until the handshake (tenon's library for Node and Python redirects output once it is imported)", line)
 	}
 	if parts[0] != strconv.Itoa(plugin.CoreProtocolVersion) {
 		return nil, fmt.Errorf("handshake: it speaks version %.20q of go-plugin's protocol, this host version %d", parts[0], plugin.CoreProtocolVersion)

@@ -132,7 +132,7 @@ func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (answer s
 // shownBytes is the maximum number of bytes of a bad answer that its error shows.
 const shownBytes = 80
 
-// Decode decodes the answer of a plugin. Errors wrap sdk.ErrWire and show its first bytes.
+// Decode decodes data of a plugin. Errors wrap sdk.ErrWire and show its first bytes.
 func Decode(what string, data []byte, v any) error {
 	err := ability.Unmarshal(data, v)
 	if err == nil {

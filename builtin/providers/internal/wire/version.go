@@ -21,7 +21,7 @@ func ClaudeVersion(name string) int {
 	return cmp.Or(Version(name, versionAfter()), Version(name, versionBefore()))
 }
 
-// GPTVersion is ClaudeVersion for GPT models, whose names it takes in lower case.
+// GPTVersion returns 100 times the version in the name of a GPT model, or 0. The name must be in lower case.
 func GPTVersion(name string) int { return Version(name, versionOfGPT()) }
 
 // Version returns 100 times the version in the name of a model, such as 502 for 5.2, or 0. The groups of the expression are the major and
