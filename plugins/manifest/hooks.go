@@ -47,7 +47,7 @@ func pointNames() []string {
 
 // onError refuses policies that make no sense at the point, as the hook engine does.
 func (v *validator) onError(where string, policy sdk.OnError, info hookpoint.Info) {
-	known := slices.Contains([]sdk.OnError{sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop}, policy)
+	known := slices.Contains(hookpoint.Policies[:], policy)
 	v.need(known, where, "write skip, deny or stop", "unknown policy %s", quoted(string(policy)))
 	v.need(info.Fits(policy), where, "choose another policy", "%s does not fit %s, where hooks are of kind %s", policy, info.Point, info.Kind)
 }
