@@ -42,7 +42,7 @@ func matches(event string) bool {
 
 // sources returns the names that matchers of the events of sessions are compared with.
 func sources() map[string][]string {
-	return map[string][]string{sessionStart: {"startup", "resume"}, sessionEnd: {"other"}}
+	return map[string][]string{sessionStart: {startNew, startResumed}, sessionEnd: {endOther}}
 }
 
 // file is the content of a source.

@@ -29,12 +29,19 @@ func (p *Plugin) start(ctx context.Context, in *sdk.SessionInput) error {
 	return err
 }
 
+// The sources of sessionStart and the reason of sessionEnd.
+const (
+	startNew     = "startup"
+	startResumed = "resume"
+	endOther     = "other"
+)
+
 // startSource returns how a session began. A new session has no model before its first prompt.
 func startSource(s *sdk.Session) string {
 	if s.Model == nil {
-		return "startup"
+		return startNew
 	}
-	return "resume"
+	return startResumed
 }
 
 // end runs the commands at the end of a session, except a subagent's.
@@ -42,7 +49,7 @@ func (p *Plugin) end(ctx context.Context, in *sdk.SessionInput) error {
 	if in.Session.ParentID != "" {
 		return nil
 	}
-	_, err := p.callAll(ctx, sessionEnd, "other", in.SessionID, map[string]any{"reason": "other"})
+	_, err := p.callAll(ctx, sessionEnd, endOther, in.SessionID, map[string]any{"reason": endOther})
 	return err
 }
 
