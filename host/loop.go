@@ -31,7 +31,7 @@ type turn struct {
 	converted convert.Cache // of the messages, for the requests of the turn
 }
 
-// step is what a tool call needs from the turn. Calls of a command's template and requests of plugins get a step of their own (apart).
+// step is what a tool call needs from the turn. Calls of a command's template and requests of plugins get their own step (apart).
 type step struct {
 	prompt
 

@@ -97,7 +97,7 @@ func TestVendor(t *testing.T) {
 	}
 }
 
-// TestVendorSameContent: two plugins without a name of their own may have the same content.
+// TestVendorSameContent: two plugins without their own names may have the same content.
 func TestVendorSameContent(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
