@@ -38,7 +38,7 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	t.NoReasoning.Store(0) // it counts messages that the summary replaced
 	t.publish(sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.runner.session}})
 	if answered {
-		t.last = last // the user waits for it, not for the summary
+		t.last = last // the user waits for this answer, not for the summary
 		return stateStop, nil
 	}
 	return t.afterCompaction(ctx, plan)

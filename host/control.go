@@ -17,7 +17,7 @@ var (
 	ErrBusy = errors.New("session is busy")
 	// ErrNothing is returned if there is nothing to undo, redo or summarize, or no summary to remove.
 	ErrNothing = live.ErrNothing
-	// ErrElsewhere is returned if the session changed files of another project than the host's.
+	// ErrElsewhere is returned if the session changed files of a project other than the host's.
 	ErrElsewhere = undo.ErrElsewhere
 )
 
@@ -53,7 +53,8 @@ func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Rever
 	return h.whileIdle(ctx, session, func(ctx context.Context, t *turn) (*Reverted, error) { return t.undo.Unrevert(ctx, force) })
 }
 
-// whileIdle runs f between turns of a session. If a turn runs, the error is ErrBusy: it may take long.
+// whileIdle runs f between turns of a session. If a turn is running, it returns ErrBusy instead of
+// waiting: the turn may take long.
 func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Context, *turn) (*Reverted, error)) (*Reverted, error) {
 	busy := fmt.Errorf("session %s: %w", session, ErrBusy)
 	if r := h.runner(session); r != nil && r.inTurn() {
@@ -63,7 +64,7 @@ func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Con
 		*Reverted
 		err error
 	}
-	out := make(chan outcome, 1) // the caller may have left
+	out := make(chan outcome, 1) // buffered: the caller may have stopped waiting
 	err := h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil {
 			return stateDone, busy

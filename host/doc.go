@@ -1,7 +1,7 @@
 // Package host is the core: it runs the loop prompt → model → tools → answer over a durable session and
 // calls plugins at the hook points. It knows no plugin, no provider and no tool by name.
 //
-// # The picture
+// # Overview
 //
 //	Prompt ─► runner (one per busy session, runner.go)
 //	            └─ turn.run (loop.go), once per turn
@@ -12,7 +12,7 @@
 //	               │    decide    loop.go                          next step, compaction, a waiting prompt, the end
 //	               │    compact   compaction.go; host/compact      ─► session.compacting
 //	               │    mayStop   loop.go                          ─► turn.stop
-//	               └─ finish (end.go): nothing stays open, waiting callers get the answer
+//	               └─ finish (end.go): closes open parts, replies to waiting callers
 //	                                │
 //	host/live ◄─────────────────────┘ every change: first durable, then on the bus ─► event
 //

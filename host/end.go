@@ -13,7 +13,7 @@ import (
 
 // TurnError is the reason why a turn ended without an answer.
 type TurnError struct {
-	Named *sdk.NamedError // as in the message
+	Named *sdk.NamedError // as stored in the message
 	Err   error           // the cause
 }
 
@@ -30,7 +30,8 @@ func (e *TurnError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *TurnError) Unwrap() error { return e.Err }
 
-// finish ends the turn: nothing stays open, changes are durable, and waiting callers get the answer.
+// finish ends the turn: it closes open messages and parts, waits until all changes are durable, and
+// replies to waiting callers.
 func (t *turn) finish(ctx context.Context, err error) {
 	t.runner.mu.Lock()
 	t.runner.cancel, t.runner.turnCtx, t.runner.view = nil, nil, nil
@@ -57,7 +58,7 @@ func (t *turn) finish(ctx context.Context, err error) {
 		for _, e := range t.ending() {
 			t.host.publish(e)
 		}
-		for t.runner.waiting() { // they fail with the turn; later ones may succeed, such as after space is freed
+		for t.runner.waiting() { // these prompts fail with the turn; later ones may succeed, for example once disk space is free
 			t.answering = append(t.answering, t.runner.next())
 		}
 	}

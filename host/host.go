@@ -52,7 +52,7 @@ type Host struct {
 	bus       *live.Bus
 	approvals *permission.Approvals
 
-	// Both end in Close. backgroundCtx, for background work of turns, ends first.
+	// Both contexts end in Close. backgroundCtx, which is for background work of turns, ends first.
 	ctx, backgroundCtx       context.Context
 	cancel, cancelBackground context.CancelFunc
 
@@ -134,7 +134,8 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 }
 
 // Subscribe returns the events from now on. A lossless subscriber must read until it closes the
-// subscription: the host waits for it. Another one misses the oldest events if it does not keep up.
+// subscription: the host waits for it. Other subscribers miss the oldest events if they do not keep
+// up.
 func (h *Host) Subscribe(size int, lossless bool) *live.Subscription {
 	return h.bus.Subscribe(size, lossless)
 }

@@ -27,8 +27,8 @@ type turn struct {
 	last      *sdk.AssistantMessage // the message of the latest finished step or summary
 	failure   *TurnError
 	titled    bool          // startTitle was called
-	compacted int           // compactions since the last step that left room for another one
-	converted convert.Cache // of the messages, for the requests of the turn
+	compacted int           // compactions in a row that did not make enough room
+	converted convert.Cache // converted messages, reused by the requests of the turn
 }
 
 // step is what a tool call needs from the turn. Calls of a command's template and requests of plugins get their own step (apart).
@@ -47,7 +47,7 @@ type step struct {
 	halted *halting
 }
 
-// prompt is the latest prompt of a turn, and what was done for it.
+// prompt is the latest prompt of a turn, and the progress of the work on it.
 type prompt struct {
 	*ask.Setup // nil before the first prompt
 
@@ -58,14 +58,14 @@ type prompt struct {
 	// summaryModel is the model that the user named for a compaction; empty: the default.
 	summaryModel string
 
-	steps       int // with the one under way
-	continued   int // by hooks
+	steps       int // number of steps, including the current one
+	continued   int // how often hooks continued the turn
 	corrections int // reminders to give structured output
 	doom        tools.Doom
 }
 
-// halting is the first reason to end the turn after this step: a refusal that halts, or a hook that must not fail. Safe for use from many
-// goroutines.
+// halting is the first reason to end the turn after this step: a refusal that halts, or the failure of a hook that must not fail. Safe
+// for use from many goroutines.
 type halting struct{ first atomic.Pointer[error] }
 
 func (h *halting) set(err error) { h.first.CompareAndSwap(nil, &err) }
@@ -101,8 +101,8 @@ func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseF
 	return turnCtx, cancel
 }
 
-// takeCanceled takes the prompt of a turn that was aborted before prepare took it; finish answers it. When the host closes, a stored
-// prompt stays stored.
+// takeCanceled takes the queued prompt of a turn that was aborted before prepare could take it; finish replies to its caller. If the
+// host is closing, a prompt in the store stays there.
 func (t *turn) takeCanceled(ctx context.Context) {
 	if len(t.answering) > 0 || !t.runner.waiting() {
 		return

@@ -70,7 +70,7 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	return permission.AskPermission(ctx, h.Asks, r, alwaysAsk, !s.gen.Config.Experimental.ContinueLoopOnDeny, s.publish)
 }
 
-// gate runs the hooks at permission.ask. Their answer holds for this request only.
+// gate runs the hooks at permission.ask. Their answer applies to this request only.
 func (s *step) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result, error) {
 	scope := hooks.Scope{Ledger: s.ledger}
 	if r.Tool != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// PromptInput is a prompt as a client gives it.
+// PromptInput is a prompt as sent by a client.
 type PromptInput struct {
 	SessionID string `json:"sessionID"`
 	// Text is the text that the user typed: @file, @dir/ and @agent in it are resolved. Parts are added unchanged, except that they get
@@ -65,7 +65,7 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 		t.stepOf(t.msg).Close(live.InterruptedByFailure, t.turnError(cmp.Or(context.Cause(ctx), err, failed)).named())
 		t.msg = nil
 	}
-	t.prompt = was // with its agent, model and settings
+	t.prompt = was // restores its agent, model and settings
 	t.show(t.user)
 	if err != nil && failed == nil && ctx.Err() == nil { // otherwise it ends with the turn
 		t.answering = t.answering[:len(t.answering)-1]
@@ -119,7 +119,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
-		ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger) // with the calls of a template that failed later
+		ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger) // includes the calls of a template that failed later
 		return stateDone, err
 	}
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
@@ -132,7 +132,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 		return stateDone, err
 	}
 	t.user = v.Message
-	t.manual = false                                                    // it is more than a summary
+	t.manual = false                                                    // the turn now does more than summarize
 	t.steps, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
 	t.show(t.user)
 	for _, p := range v.Parts {
@@ -296,7 +296,7 @@ func (t *turn) changeSetup(ctx context.Context, before, after *sdk.UserMessage) 
 	return err
 }
 
-// firstState returns the state after a stored prompt. It starts the prompt's subtasks, if there are any.
+// firstState returns the state after a stored prompt. It starts the prompt's subtasks, if any.
 func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
 	if noReply {
 		return stateDone, nil

@@ -30,15 +30,15 @@ type runner struct {
 	mu     sync.Mutex
 	queue  []*queued
 	cancel context.CancelCauseFunc // ends the current turn; nil between turns
-	// turnCtx is what cancel ends; it lives as long as the turn.
+	// turnCtx is the context that cancel ends; it lasts as long as the turn.
 	turnCtx    context.Context
-	view       *step // of the current turn for plugins, see show; nil if they cannot visit it
-	visits     int   // of plugins, under way
+	view       *step // the current turn as plugins see it, see show; nil if plugins cannot use it
+	visits     int   // number of running requests of plugins
 	canceled   bool  // the next turn was aborted before it began
 	background int   // functions that run in addition to the turn and write to the session, and prompts that are being stored
 
 	adopted map[string]*queued // prompts taken over from the store, by their identifiers
-	changed chan struct{}      // receives if background or queue changed
+	changed chan struct{}      // signaled when background or queue changes
 }
 
 // queued is a prompt, or a job in place of one, that waits for the runner.
@@ -49,7 +49,7 @@ type queued struct {
 	stored bool                                        // it is in the store's queue too
 	kept   bool                                        // its message is stored, or its job is done
 	result chan promptResult                           // receives the answer, once
-	gen    *generation.Set                             // of the turn that prompts a subagent; nil: the current one
+	gen    *generation.Set                             // the generation of the turn that prompts a subagent; nil: the current generation
 }
 
 type promptResult struct {
@@ -57,13 +57,13 @@ type promptResult struct {
 	err     error
 }
 
-// Prompt gives the session a prompt and waits for its answer: the last assistant message of the turn. A
-// prompt for a busy session is stored and answered when the model is next asked. When ctx ends, Prompt
-// returns but the turn continues; Abort ends it.
+// Prompt sends a prompt to the session and waits for its answer: the last assistant message of the
+// turn. A prompt for a busy session is stored and reaches the model with its next request. When ctx
+// ends, Prompt returns but the turn continues; Abort ends it.
 //
 // A turn that failed returns the message with its error and a *TurnError, and no message if the prompt did not become part of the session.
 // A prompt that a running turn refuses returns the refusal alone. Errors: ErrNotFound, ErrClosed, *store.OwnedError, errors of the store;
-// with ErrWaits if the prompt is answered later and must not be given again.
+// with ErrWaits if the prompt will be answered later and must not be sent again.
 func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
 	q, err := h.submit(ctx, in, nil)
 	if err != nil {
@@ -95,7 +95,7 @@ func (h *Host) runJob(ctx context.Context, session string, job func(context.Cont
 	return err
 }
 
-// enqueue gives a prompt or job to the session's runner, and stores a prompt for a busy session.
+// enqueue passes a prompt or job to the session's runner, and stores a prompt for a busy session.
 func (h *Host) enqueue(ctx context.Context, q *queued) error {
 	r, err := h.join(q)
 	if r == nil {
@@ -209,8 +209,8 @@ func (h *Host) Withdraw(session, id string) error {
 	return fmt.Errorf("waiting prompt %q: %w", id, ErrNotFound)
 }
 
-// Abort ends the running turn of the session, or the next one if its prompt waits already; later prompts are answered. It reports
-// whether there is such a turn.
+// Abort ends the running turn of the session or, if a prompt is already waiting, the next turn. Later prompts are answered. It
+// reports whether it found such a turn.
 func (h *Host) Abort(session string) bool {
 	r := h.runner(session)
 	return r != nil && r.abort()
@@ -313,7 +313,7 @@ func (r *runner) runTurns(ctx context.Context, c *live.Conversation) (again bool
 			t := &turn{step: step{host: r.host, gen: r.generation(), runner: r, conv: c, undo: files, halted: &halting{}}}
 			t.run(ctx) // releases the generation
 		}
-		reported := c.Journal.Failed() // by the turn
+		reported := c.Journal.Failed() // the turn reported it
 		r.waitIdle(true)
 		if err := c.Journal.Flush(ctx); reported == nil && err != nil && !errors.Is(err, store.ErrNotFound) { // a deleted session keeps nothing
 			r.host.log.Error("background work of the turn was not stored", "session", r.session, "err", err)

@@ -29,7 +29,7 @@ const defaultCorrections = 2
 // change something waits until its start record is, and with it everything before.
 func (t *turn) ask(ctx context.Context) (state, error) {
 	if err := t.halted.reason(); err != nil {
-		return stateDone, err // set by a request of a plugin; after a call of the model, runTools ends the turn
+		return stateDone, err // a plugin's request halted the turn; after a tool call of the model, runTools ends it
 	}
 	t.openStep()
 	a, err := t.stepOf(t.msg).Ask(ctx, t.request)
@@ -66,7 +66,8 @@ func (t *turn) openStep() {
 	t.show(t.user)
 }
 
-// request builds the request of the step for one attempt, through the hooks. After the first, it starts the request for a title.
+// request builds the step's request for one attempt, and runs the hooks over it. After the first request, it starts the request
+// for a title.
 func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 	messages := live.Active(t.conv.Snapshot())
 	var err error

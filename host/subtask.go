@@ -47,7 +47,7 @@ func (s *step) subtask(ctx context.Context, host *callHost, task sdk.Subtask) (*
 	return &sdk.SubtaskResult{SessionID: child.ID, Text: live.AnswerText(m.Parts)}, nil
 }
 
-// subagent finds the agent. The model may use subagents only, a command of the user any agent.
+// subagent finds the agent. The model may use only subagents; a user's command may use any agent.
 func (s *step) subagent(host *callHost, name string) (sdk.Agent, error) {
 	if host.call.byUser {
 		return s.gen.Agent(name)

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// abandonAfter is how long a tool may take to return after its context ended. Then its call gets a result without it.
+	// abandonAfter is the time a tool has to return after its context ended. After that, its call gets a result without
+	// it.
 	abandonAfter = 5 * time.Second
 	// longArgs is the size in bytes from which unused copies of arguments are freed immediately.
 	longArgs = 1 << 20
@@ -84,8 +85,8 @@ func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 }
 
 // find reads the arguments and looks up the tool. Hooks are not called for a call that fails here. The model must see its own call: valid
-// arguments are kept, without space as in the store so that requests after a restart begin with the same bytes, and the error quotes the
-// beginning of others.
+// arguments are kept, and the error quotes the beginning of invalid ones. White space is removed, as in the store, so that requests after
+// a restart begin with the same bytes.
 func (s *step) find(c *call) error {
 	c.host = &callHost{step: s, call: c}
 	err := value.CheckArguments(c.raw)
@@ -222,7 +223,7 @@ func (s *step) execute(ctx context.Context, c *call) tools.Outcome {
 	}
 	done := make(chan tools.Outcome, 1)
 	call := c.toolCall()
-	c.prepared = nil                            // the tool owns it: it can be as large as the arguments
+	c.prepared = nil                            // only the tool needs it now, and it can be as large as the arguments
 	go func() { done <- c.run(runCtx, call) }() // ends when the tool returns; abandoned after abandonAfter
 	abandon := make(chan struct{})
 	defer context.AfterFunc(runCtx, func() { time.AfterFunc(abandonAfter, func() { close(abandon) }) })()
@@ -236,8 +237,8 @@ func (s *step) execute(ctx context.Context, c *call) tools.Outcome {
 	return s.finalOutcome(ctx, runCtx, c, o)
 }
 
-// watchFiles notes the state of the files that a call may change, in the background. When it is noted, the channel has the function to call
-// after the call. When a command's template calls a tool, the message to note changes with does not exist yet.
+// watchFiles records the state of the files that a call may change, in the background. Once the state is recorded, the channel receives the
+// function to run after the call. If a command's template makes the call, the message that changes are recorded with does not exist yet.
 func (s *step) watchFiles(ctx context.Context, c *call) <-chan func() {
 	ends, on := make(chan func(), 1), s.gen.Config.Snapshot
 	if on != nil && !*on || c.template != "" || !c.tool.MayWrite() || !s.host.files.On() {

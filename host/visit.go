@@ -93,7 +93,7 @@ func (t *turn) show(user *sdk.UserMessage) {
 	t.runner.view = t.apart(user, t.msg, nil)
 }
 
-// apart returns a step for calls and requests that are not the model's, with the setup of s. It belongs to the caller.
+// apart returns a step for calls and requests that are not the model's, with the setup of s. The caller owns it.
 func (s *step) apart(user *sdk.UserMessage, msg *sdk.AssistantMessage, ledger *hooks.Ledger) *step {
 	return &step{
 		prompt: prompt{Setup: s.Setup, user: user}, host: s.host, gen: s.gen, runner: s.runner, conv: s.conv, undo: s.undo,
@@ -146,8 +146,8 @@ func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.Too
 	return s.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, s.currentMessage(), "")
 }
 
-// callFor runs a call that the model did not make through callTool, and notes it in the ledger with the reason. The error has the text that hooks
-// gave it.
+// callFor runs a call that does not come from the model. It uses callTool, and records the call with its reason in the ledger. The error has the
+// text that hooks gave it.
 func (s *step) callFor(ctx context.Context, c *call, tool, message, reason string) (*sdk.ToolResult, error) {
 	if len(c.raw) == 0 {
 		c.raw = []byte("{}")

@@ -22,7 +22,7 @@ const maxToolCalls = 128
 // Answer turns the events of one answer into parts. Only the turn's goroutine uses it.
 type Answer struct {
 	*Step
-	ctx context.Context // of the one Stream call the answer lives for
+	ctx context.Context // of the single Stream call that this answer belongs to
 
 	open     map[string]*block
 	current  *block // the text or reasoning block that is open
@@ -152,7 +152,8 @@ func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
 }
 
 func (a *Answer) beginCall(e sdk.StreamEvent) *block {
-	// Results refer to calls by unique IDs. Some servers number the calls of each answer from 0, and others refuse the conversation then.
+	// Results refer to calls by ID, so IDs must be unique. Some servers number the calls of each answer from 0, and other servers refuse
+	// such a conversation.
 	callID := cmp.Or(e.CallID, a.Conversation.IDs.New("call"))
 	for known := range store.PartsOf[*sdk.ToolPart](a.Conversation.Snapshot()...) {
 		if known.CallID == callID {
@@ -202,7 +203,7 @@ func (a *Answer) end(err error) error {
 // beginning: the rest would be useless.
 func (a *Answer) keep(err error) {
 	if err == nil && a.finished {
-		return // end does it
+		return // end closes the blocks
 	}
 	limit := sdk.MaxModelAnswerBytes
 	if errors.Is(err, sdk.ErrAnswerLimit) {
@@ -230,7 +231,7 @@ type text struct{ strings.Builder }
 func (t *text) add(more string) {
 	if n := t.Len() + len(more); n >= minStreamed && n > t.Cap() {
 		room := max(n, min(4*n, sdk.MaxModelAnswerBytes))
-		t.Grow(max(len(more), room-2*t.Cap())) // in addition to twice the room before
+		t.Grow(max(len(more), room-2*t.Cap())) // Grow adds this to twice the current capacity
 	}
 	t.WriteString(more)
 }

@@ -169,7 +169,7 @@ func (s *Setup) headers() map[string]string {
 		h["X-Parent-Session-Id"] = s.ParentID
 	}
 	for name := range model.Merged(s.Model.Provider.Headers, s.Model.Headers) {
-		delete(h, http.CanonicalHeaderKey(name)) // the configured one holds
+		delete(h, http.CanonicalHeaderKey(name)) // the configured header takes precedence
 	}
 	maps.Copy(h, s.Model.Headers)
 	return h

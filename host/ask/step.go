@@ -15,7 +15,7 @@ import (
 type Step struct {
 	*Setup
 	Conversation *live.Conversation
-	User         *sdk.UserMessage // it is answered
+	User         *sdk.UserMessage // the message being answered
 	Msg          *sdk.AssistantMessage
 	Ledger       *hooks.Ledger
 }

@@ -41,7 +41,7 @@ func pluginPath(entry any) string {
 	return path
 }
 
-// firstUnder returns the origin of the first value at or below key; of a value that a file of the project set, if there is one.
+// firstUnder returns the origin of the first value at or below key. It prefers a value that a file of the project set.
 func firstUnder(origins map[string]Origin, key string) Origin {
 	var keys []string
 	for k := range origins {

@@ -45,7 +45,8 @@ type Loaded struct {
 	// Warnings are about values without effect, or with another effect than intended.
 	Warnings []Problem
 	// Secrets are the values that must not be shown, longest first. UserSecrets are those of them that are not text of the repository. Only these
-	// are masked on the terminal and in other values: else a repository could hide what it asks the user to approve, or words of the user's prompts.
+	// are masked on the terminal and in other values: otherwise a repository could hide the things it asks the user to approve, or words of the
+	// user's prompts.
 	Secrets, UserSecrets []string
 	// Foreign holds the providers whose address a file of the project set, each with the place. Keys from the environment must not be sent
 	// there.

@@ -33,7 +33,7 @@ func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
 	}
 	known := len(path) // the number of names that lead to an existing value
 	for root.Find(pointer(path[:known])) == nil {
-		known-- // ends at the root
+		known-- // at the latest, the root exists
 	}
 	if known == len(path) {
 		v, err := layOut(value, known)

@@ -90,7 +90,7 @@ func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
 }
 
 // fileContent returns a file for the model, at a data: URL in base64 or an http(s) URL, or a text with the reason why the model does not get it. It
-// returns false for text files, which were put into the prompt as text already.
+// returns false for text files, whose text is already in the prompt.
 func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if IsTextMime(p.Mime) || p.Mime == MimeDirectory {
 		return sdk.ModelContent{}, false
@@ -116,8 +116,8 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	_, extension, _ := strings.Cut(found, "/")
 	name := cmp.Or(p.Filename, "file."+extension) // servers demand names of PDFs
 	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: found, Filename: name, URL: p.URL}
-	broken := strings.ContainsAny(data, "\r\n") // into lines, which providers refuse
-	// A copy of the URL can have megabytes.
+	broken := strings.ContainsAny(data, "\r\n") // broken into lines, which providers refuse
+	// Copy the URL only if necessary: it can have megabytes.
 	if start := "data:" + found; inline && (broken || header != start) {
 		c.URL = start + ";base64," + strings.NewReplacer("\r", "", "\n", "").Replace(data)
 	}

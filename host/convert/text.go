@@ -11,7 +11,7 @@ import (
 const (
 	// renderedResult bounds the tool output in the text that is summarized, in bytes.
 	renderedResult = 2000
-	// BytesPerToken is the usual estimate where no count of the provider is at hand.
+	// BytesPerToken is the usual estimate if the provider gave no count.
 	BytesPerToken = 4
 )
 

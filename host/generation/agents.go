@@ -21,7 +21,7 @@ func (g *Set) Agents() []sdk.Agent {
 	return out
 }
 
-// agentInfos is Agents with the places that the agents come from.
+// agentInfos is Agents, with the origin of each agent.
 func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	var out []AgentInfo
 	each(ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) {

@@ -29,7 +29,7 @@ func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Cont
 		l.notices.Delete(what)
 		return v
 	}
-	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller canceled it, or users were notified
+	if ctx.Err() == nil && !errors.Is(err, errHangs) { // otherwise the caller canceled it, or users were already notified
 		l.LeaveOut(what, err)
 	}
 	return none

@@ -6,5 +6,6 @@
 //	       └─ agents.go, inventory.go, chosen.go: agents, commands, skills
 //	pluginHost (pluginhost.go): the host as one plugin sees it; Turns gives it access to the turns that run
 //
-// A Set is a generation in the code. Running turns keep theirs: it is used between Acquire, or Retain, and Release.
+// A Set is a generation in the code. A turn keeps its generation, from Acquire (or Retain) to Release, even if a
+// reload replaces it.
 package generation

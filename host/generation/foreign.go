@@ -34,7 +34,7 @@ func ForeignParts(parts sdk.Parts) (sdk.Parts, error) {
 				return nil, fmt.Errorf("a file of %d bytes exceeds the limit of %d for files sent to a model", len(p.URL)*3/4, MaxMediaBytes)
 			}
 			c := *p
-			if p.Source != nil { // without the path: undo would attach this machine's file
+			if p.Source != nil { // without the path: after an undo, the file at this path on this machine would be attached
 				source := *p.Source
 				source.Path, c.Source = "", &source
 			}

@@ -25,7 +25,7 @@ func (n Inventory) Hooks() []hooks.HookInfo {
 	return use(n, func(g *Set) []hooks.HookInfo { return g.Engine.Order() })
 }
 
-// Failures returns how often hooks failed in a row up to now, by plugin and hook; of plugins that are not in quarantine.
+// Failures returns how often hooks have failed in a row so far, by plugin and hook. Quarantined plugins are left out.
 func (n Inventory) Failures() map[string]map[string]int {
 	return use(n, func(g *Set) map[string]map[string]int { return g.Engine.Failures() })
 }
@@ -41,7 +41,7 @@ func (n Inventory) Agents() []sdk.Agent { return use(n, (*Set).Agents) }
 // AgentInfo is an agent and where it came from.
 type AgentInfo struct {
 	sdk.Agent
-	Plugin     string `json:"plugin,omitempty"`     // that contributes it; empty: the configuration alone
+	Plugin     string `json:"plugin,omitempty"`     // the contributing plugin; empty: only the configuration
 	Configured bool   `json:"configured,omitempty"` // the configuration made it or changed it
 }
 
@@ -77,7 +77,7 @@ func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) 
 		if completer, ok := c.Owner.Value.(sdk.CommandCompleter); c.Name == name && ok {
 			list, _ = WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
 				return completer.CompleteCommand(ctx, name, arguments)
-			}) // after an error, the user types on
+			}) // without suggestions after an error, the user just keeps typing
 		}
 	}
 	return list
@@ -159,7 +159,7 @@ func (n Inventory) DoubtModel(name string) error {
 	return use(n, func(g *Set) error { return g.Models.Doubt(name) })
 }
 
-// DefaultModel returns the model of sessions that name none, and why it is that one.
+// DefaultModel returns the model of sessions that name none, and the reason for the choice.
 func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)

@@ -22,13 +22,13 @@ type Plugin struct {
 	Value    sdk.Plugin
 	Manifest sdk.Manifest
 	host     *pluginHost
-	holders  atomic.Int32 // generations that have it; it is closed with the last
+	holders  atomic.Int32 // number of generations that use it; it is closed with the last one
 
 	// err is written by the goroutine that starts it, before started is closed.
 	started chan struct{} // nil before start
 	err     error
 
-	// Written once, by the first generation that has it.
+	// Written once, by the first generation that uses it.
 	failure error // why no generation uses it
 	asked   bool
 	contribution
@@ -37,7 +37,7 @@ type Plugin struct {
 	notices   sync.Map // by contribution, the last failure that users were notified of
 }
 
-// contribution are the contributions that a plugin is asked for once.
+// contribution holds the contributions that a plugin is asked for only once.
 type contribution struct {
 	hooks     []sdk.Hook
 	protocols []sdk.Protocol
@@ -54,7 +54,7 @@ func (r *Registry) load(p sdk.Plugin) *Plugin {
 	})
 	if l.failure != nil {
 		l.started = make(chan struct{})
-		close(l.started) // it is not started
+		close(l.started) // there is nothing to start
 	}
 	l.host = &pluginHost{plugin: l, log: r.o.Logger.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
 	l.host.open, l.host.end = context.WithCancel(context.WithoutCancel(r.ctx))
@@ -92,7 +92,7 @@ func OriginOf(m sdk.Manifest) sdk.Origin {
 // start begins to start the plugin.
 func (l *Plugin) start(ctx context.Context) {
 	l.started = make(chan struct{})
-	go func() { // ends with Start; if that takes longer than startTimeout, the plugin is left out until then
+	go func() { // ends with Start; if Start takes longer than startTimeout, the plugin is left out until it returns
 		defer close(l.started)
 		l.err = errors.New("start: it ended its goroutine")
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -182,7 +182,8 @@ func (l *Plugin) asHooks() hooks.Plugin {
 	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
 }
 
-// close closes the plugin, after its start has ended. If one of them hangs, it is abandoned after closeGrace or when ctx ends.
+// close closes the plugin, after its start has ended. If the start or the closing hangs, it is abandoned after closeGrace or
+// when ctx ends.
 func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
 	_, err := WithDeadline(ctx, l.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {

@@ -64,7 +64,7 @@ var (
 // Logger returns the plugin's logger.
 func (p *pluginHost) Logger() *slog.Logger { return p.log }
 
-// Project returns where the host works.
+// Project returns the project that the host works in.
 func (p *pluginHost) Project() sdk.Project { return p.plugin.r.o.Project }
 
 // Options returns the plugin's options, as they were when it was started.
@@ -121,7 +121,7 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	return s.Events()
 }
 
-// CallTool calls a tool on behalf of a session, on the path of every call. The call is in the ledger and published, but not in the
+// CallTool calls a tool on behalf of a session, like any other tool call. The call is in the ledger and published, but not in the
 // conversation, because the model did not make it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
 func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
 	return visit(ctx, p, req.SessionID, func(ctx context.Context, t Turn) (*sdk.ToolResult, error) {

@@ -21,8 +21,8 @@ type Registry struct {
 
 	mu       sync.Mutex
 	gen      *Set           // in force; nil until the first is complete
-	reload   sync.Mutex     // held by the reload under way
-	retiring sync.WaitGroup // generations that are not in force and not closed yet
+	reload   sync.Mutex     // held by the running reload
+	retiring sync.WaitGroup // replaced generations that are not closed yet
 }
 
 // NewRegistry returns a registry without a generation, see Start. Plugins use turns and bus; notice receives messages for the user.
@@ -35,7 +35,7 @@ func NewRegistry(ctx context.Context, o Options, turns Turns, bus *live.Bus, not
 // Inventory returns the lists of the generation in force.
 func (r *Registry) Inventory() Inventory { return Inventory{r} }
 
-// Start makes the first generation. ctx bounds starting. After an error nothing is left open.
+// Start makes the first generation. ctx bounds only the start. After an error nothing is left open.
 func (r *Registry) Start(ctx context.Context, o ReloadOptions) error {
 	g, err := r.newGeneration(ctx, o, nil)
 	r.mu.Lock() // started plugins may use it already
@@ -61,7 +61,8 @@ func (r *Registry) Close(ctx context.Context) error {
 	return r.closeGeneration(ctx, r.gen)
 }
 
-// Acquire returns the generation in force, which stays open until Release; nil while the first is made.
+// Acquire returns the generation in force, which stays open until Release; nil until the first
+// generation is complete.
 func (r *Registry) Acquire() *Set {
 	r.mu.Lock()
 	defer r.mu.Unlock()

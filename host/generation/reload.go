@@ -24,9 +24,9 @@ type ReloadOptions struct {
 }
 
 // Reload starts the plugins that are new and puts a new generation in force. Turns that run keep the plugins they began with;
-// the next turn of every session uses the new ones. Sessions, prompts that wait and requests to the user are not touched.
+// the next turn of every session uses the new ones. Sessions, waiting prompts and requests to the user are not affected.
 // Removed plugins are closed once no turn uses them any more. If a plugin does not work, or anything else fails, the old
-// generation stays in force. ctx bounds the reload alone. Errors: ErrClosed, and what New returns.
+// generation stays in force. ctx bounds only the reload. Errors: ErrClosed, and the errors of New.
 func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	r := n.r
 	r.reload.Lock()
@@ -41,7 +41,7 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	defer r.Release(old)
 	g, err := r.newGeneration(ctx, o, old)
 	if err != nil {
-		if r.ctx.Err() != nil { // which is what ended the start of the plugins
+		if r.ctx.Err() != nil { // it also ended the start of the plugins
 			return errors.Join(ErrClosed, err)
 		}
 		return fmt.Errorf("reload: %w", err)
@@ -54,7 +54,7 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	return nil
 }
 
-// replace puts a generation in force and sees to it that the old one is closed. It reports false when the host was closed.
+// replace puts a generation in force and arranges for the old one to be closed. It returns false if the host was closed.
 func (r *Registry) replace(old, g *Set) bool {
 	r.mu.Lock()
 	if r.ctx.Err() != nil {
@@ -72,6 +72,6 @@ func (r *Registry) replace(old, g *Set) bool {
 			r.o.Logger.Warn("plugins of an earlier generation were not closed cleanly", "err", err)
 		}
 	})
-	r.Release(old) // by the host itself
+	r.Release(old) // the host's own use of it
 	return true
 }

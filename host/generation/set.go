@@ -22,7 +22,7 @@ const startTimeout = 5 * time.Second
 type Set struct {
 	r         *Registry
 	made      ReloadOptions
-	strict    bool // a plugin that does not work is an error, as after the first generation
+	strict    bool // a plugin that does not work is an error; set for all generations after the first
 	Plugins   []*Plugin
 	held      []*Plugin // including plugins that do not work; closed with the generation
 	Engine    *hooks.Engine
@@ -32,8 +32,8 @@ type Set struct {
 	auth      []sdk.AuthMethod // of all plugins, in their order
 	Models    *model.Models
 
-	users  int           // under Registry.mu; the registry is one while the generation is in force
-	unused chan struct{} // closed when there are none
+	users  int           // guarded by Registry.mu; the registry counts as a user while the generation is in force
+	unused chan struct{} // closed when users reaches 0
 }
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
@@ -95,7 +95,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 			l.start(ctx)
 		}
 	}
-	limit, cancel := context.WithTimeout(ctx, startTimeout) // plugins of the old generation have the same time again
+	limit, cancel := context.WithTimeout(ctx, startTimeout) // plugins of the old generation get this time again
 	defer cancel()
 	var problems []error
 	for _, l := range g.held {

@@ -92,7 +92,7 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	if err != nil {
 		return r.inlined(nil, at.path, "", "", err)
 	}
-	defer f.Close() // only read
+	defer f.Close() // it was only read
 	if part.Mime, err = sniff(f); err != nil {
 		return r.inlined(nil, at.path, "", "", err)
 	}

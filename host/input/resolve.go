@@ -39,7 +39,7 @@ type Resolver struct {
 	err        error // the first attachment that cannot be used
 	attached   int   // counts to maxAttached
 	references references
-	subagents  []sdk.Agent // asked for at the first mention that names no file: a pasted text may be full of them
+	subagents  []sdk.Agent // loaded at the first mention that names no file: pasted text may be full of @
 }
 
 // Parts returns the parts of a prompt: the parts of the command c, with text as its arguments, and the given parts, resolved.
@@ -97,7 +97,7 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 	for start, end := nextMention(text, 0); end > 0; start, end = nextMention(text, end) {
 		name, found := r.find(ctx, text, start, end, foreign, seen)
 		if found == nil && quoted(text[start:end]) {
-			end = start + 1 // the quote belongs to the text: mentions behind it count
+			end = start + 1 // the quote is ordinary text: mentions after it count
 		}
 		if !seen[name] {
 			parts = append(parts, found...)
@@ -162,7 +162,7 @@ func (r *Resolver) local(text string, start, end int, confined bool, seen map[st
 	return name, nil
 }
 
-// quoted reports whether what follows the @ of a mention is in quotes.
+// quoted reports whether the name in a mention is in quotes.
 func quoted(name string) bool { return strings.HasPrefix(name, `"`) || strings.HasPrefix(name, "'") }
 
 // Mention returns the text that attaches a file or directory; empty if no text does.

@@ -15,7 +15,8 @@ var (
 	placeholder = lazyregexp.New(`\$(ARGUMENTS|[0-9]+)`)
 	// argument is one of the words of the arguments: a mention of an attached image, a text in quotes, or a word between those.
 	argument = lazyregexp.New(`(?i)\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+`)
-	// plainArguments mean nothing to a shell but themselves, however they are quoted; between words a space.
+	// plainArguments matches arguments in which no character has a special meaning to a shell, quoted or
+	// not; words are separated by spaces.
 	plainArguments = lazyregexp.New(`^[A-Za-z0-9_./:@%+=, -]*$`)
 )
 
@@ -69,7 +70,7 @@ type filler struct {
 	arguments string
 	words     []string
 	highest   int  // number that the template uses
-	used      bool // there is a placeholder
+	used      bool // the template contains a placeholder
 	pieces    []piece
 }
 

@@ -80,7 +80,7 @@ func (b *Bus) Close() {
 	b.subs = nil
 }
 
-// Events returns the channel of events. It is closed when the host is, and when the subscription was closed.
+// Events returns the channel of events. It is closed when the host or the subscription is closed.
 func (s *Subscription) Events() <-chan sdk.Event { return s.events }
 
 // Close ends the subscription and closes its channel; events that are still in it may be read. Safe twice.

@@ -25,7 +25,7 @@ type Conversation struct {
 	mu       sync.Mutex
 	session  *sdk.Session
 	messages []sdk.MessageWithParts // from the last compaction on, in the order of the store
-	streamed map[string][]byte      // by part: the long arguments of open calls as the store has them already
+	streamed map[string][]byte      // by part: the long arguments of open calls that the store already has
 }
 
 // Now returns the current time.

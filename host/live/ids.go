@@ -44,7 +44,8 @@ func (g *IDs) New(prefix string) string {
 }
 
 // Follow makes later identifiers sort after id, which may come from a process whose clock was ahead. It ignores
-// identifiers in another format. Times wrap around every 795 days: a time up to half of that behind now is past.
+// identifiers in another format. Times wrap around every 795 days: a time less than half of that behind now
+// counts as past.
 func (g *IDs) Follow(id string) {
 	const digits, bits = 12, 48
 	_, text, _ := strings.Cut(id, "_")

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// deltaInterval is how long streamed text is collected before it is made durable and published. A
-	// client notices no difference to single deltas, and it takes a third of the CPU.
+	// deltaInterval is how long streamed text is collected before it is made durable and published.
+	// Clients notice no difference from single deltas, and it takes a third of the CPU time.
 	deltaInterval = 50 * time.Millisecond
 	// putInterval is how long a change waits for others to share its append, unless a caller of Flush waits for it.
 	putInterval = 2 * time.Millisecond
@@ -65,7 +65,7 @@ type textRun struct {
 	delta string
 }
 
-// newJournal starts a journal. pub must not block for long: it holds up the session.
+// newJournal starts a journal. pub must not block for long, because the session waits for it.
 func newJournal(ctx context.Context, s store.Store, t store.Token, pub func(sdk.Event)) *journal {
 	j := &journal{store: s, token: t, pub: pub, in: make(chan entry, journalQueue), done: make(chan struct{}), timer: time.NewTimer(0)}
 	j.timer.Stop()
@@ -83,7 +83,8 @@ func (j *journal) append(head sdk.PartHead, field, delta string) {
 	j.hand(entry{text: &textRun{head: head, field: field, delta: delta}})
 }
 
-// hand gives the entry to the goroutine. After Close it is dropped: it is from an abandoned tool call.
+// hand passes the entry to the goroutine. Entries after Close come from abandoned tool calls and are
+// dropped.
 func (j *journal) hand(e entry) bool {
 	j.handover.RLock()
 	defer j.handover.RUnlock()
@@ -94,7 +95,7 @@ func (j *journal) hand(e entry) bool {
 }
 
 // Flush waits until everything recorded before is durable and published, and returns the first error
-// there was.
+// that occurred.
 func (j *journal) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	if !j.hand(entry{flush: done}) {

@@ -18,7 +18,8 @@ import (
 // listTimeout is the maximum time for the list of an account's models. Prompts wait for it.
 const listTimeout = 15 * time.Second
 
-// account has the models that a server with AccountModels offers to the user's account. The server is asked once in a process.
+// account holds the models that a server with AccountModels offers to the user's account. The server is asked once in a
+// process.
 type account struct {
 	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
 	models map[string]sdk.Model // nil: not known
@@ -71,8 +72,8 @@ func (a *account) known() map[string]sdk.Model {
 	}
 }
 
-// account returns the models of a list, by ID, with what is known of them and the configuration. It includes the modes of listed models, and the
-// configured models.
+// account returns the models of a list, by ID, with the known data about them and the configuration applied. It includes the modes of listed
+// models, and the configured models.
 func (m *Models) account(p *provider, list []sdk.Model) map[string]sdk.Model {
 	listed, known := map[string]sdk.Model{}, maps.Clone(p.described())
 	for _, one := range list {
@@ -84,7 +85,7 @@ func (m *Models) account(p *provider, list []sdk.Model) map[string]sdk.Model {
 		}
 	}
 	configured := m.o.Config.Provider[p.info.ID].Models
-	for id := range configured { // may be another name of a listed model
+	for id := range configured { // id may be another name of a listed model
 		if _, ok := known[id]; !ok {
 			known[id] = undescribed(&p.info, id)
 		}

@@ -22,7 +22,7 @@ import (
 type Problem struct {
 	Key string // such as model or provider.mine
 	Err error
-	// Warning is set if the part may work in spite of it.
+	// Warning is set if the part may work in spite of the problem.
 	Warning bool
 }
 
@@ -75,8 +75,8 @@ func named(c *sdk.Config) map[string]string {
 	return models
 }
 
-// Doubt returns an error if the name of a model is none of the known models of its provider, with the most similar one. Such a model can be
-// used: tables are older than models. It returns nil if the provider is unknown or no model of it is known.
+// Doubt returns an error if a model is not among the known models of its provider; the error names the most similar one. Such a model can
+// still be used: it may be newer than the tables. It returns nil if the provider is unknown or no model of it is known.
 func (m *Models) Doubt(name string) error {
 	model, err := m.Resolve(name)
 	if err != nil {

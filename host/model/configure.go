@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// configure applies what the configuration says of a provider to what the catalog knows.
+// configure applies the configuration of a provider to its catalog entry.
 func configure(info sdk.ProviderInfo, c sdk.ProviderConfig) sdk.ProviderInfo {
 	info.Name = cmp.Or(c.Name, info.Name)
 	if c.NPM != "" || c.Protocol != "" && c.Protocol != info.Protocol {
@@ -134,7 +134,8 @@ func (m *Models) listed(provider, id string) bool {
 	return (len(c.Whitelist) == 0 || slices.Contains(c.Whitelist, id)) && !slices.Contains(c.Blacklist, id)
 }
 
-// configureServer applies what decides the dialect of a model's server, and with it the rules.
+// configureServer applies the settings that decide the dialect of a model's server, and with it the
+// rules.
 func configureServer(m sdk.Model, c sdk.ModelConfig) sdk.Model {
 	m.Family, m.ReleaseDate = cmp.Or(c.Family, m.Family), cmp.Or(c.ReleaseDate, m.ReleaseDate)
 	setIf(&m.Reasoning, c.Reasoning)
@@ -181,7 +182,7 @@ func configureModel(m sdk.Model, c sdk.ModelConfig) sdk.Model {
 	return m
 }
 
-// setIf sets what the configuration names.
+// setIf sets a value that the configuration contains.
 func setIf[T any](to *T, from *T) {
 	if from != nil {
 		*to = *from

@@ -13,12 +13,13 @@ import (
 // Bounds of what is stored of a failed request, in bytes.
 const (
 	maxErrorText    = 4 << 10
-	maxErrorBody    = 16 << 10 // what sdk.ProviderError promises
+	maxErrorBody    = 16 << 10 // the limit that sdk.ProviderError documents
 	maxErrorHeader  = 512      // one value
 	maxErrorHeaders = 8 << 10  // names and values together
 )
 
-// WireError turns an error into its form on the wire, bounded and without what hide takes out.
+// WireError turns an error into its form on the wire, bounded and without the secrets that hide
+// removes.
 func WireError(err error, hide func(string) string) *sdk.NamedError {
 	n := *namedError(err)
 	n.Data.Message = visible.Cut(hide(n.Data.Message), maxErrorText, "…")

@@ -122,7 +122,7 @@ func (e *shownError) Unwrap() error { return e.err }
 // addressStatus lists the statuses of failures that may be caused by a wrong address; 0 means no response.
 var addressStatus = []int{0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
-// meter counts one answer. Its provider's goroutine calls take; the timer is reset by it alone.
+// meter measures one answer. Only its provider's goroutine calls take and resets the timer.
 type meter struct {
 	provider string
 	sink     func(sdk.StreamEvent) error
@@ -162,7 +162,8 @@ func (m *meter) take(e sdk.StreamEvent) error {
 	return m.sink(e)
 }
 
-// storedSize returns the bytes that a text takes as JSON, nearly: a control character takes six.
+// storedSize returns the approximate number of bytes that a text takes as JSON: a control character
+// takes six.
 func storedSize(text string) int {
 	n := len(text)
 	for i := range len(text) {

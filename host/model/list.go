@@ -35,7 +35,8 @@ const (
 	configuredTimeout = 3 * time.Second
 	// choiceTimeout bounds the wait for such a server when the default model is chosen, at each start.
 	choiceTimeout = time.Second
-	// refreshTimeout bounds the wait for a list that the user asks for. The longest has 3 MiB.
+	// refreshTimeout bounds the wait for a list that the user asks for. The longest known list has
+	// 3 MiB.
 	refreshTimeout = time.Minute
 )
 
@@ -46,7 +47,7 @@ func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error
 	lists, errs := make([][]Info, len(m.order)), make([]error, len(m.order))
 	var asked sync.WaitGroup
 	for i, id := range m.order {
-		// Without approval or a key, it is as if it were not there.
+		// A provider without approval or a key is not listed.
 		if m.enabled(id) && m.receivers.check(ctx, m, id, false) == nil && (m.providers[id].source() != "" || o.All) {
 			asked.Go(func() { lists[i], errs[i] = m.listOf(ctx, id, o, local[id]) }) // ends with the requests; waited for below
 		}

@@ -48,7 +48,7 @@ type Options struct {
 // Models knows the providers of a generation and opens clients for them. Safe for use from many goroutines.
 type Models struct {
 	o         Options
-	receivers *receivers // who may be sent a conversation
+	receivers *receivers // who may receive a conversation
 	providers map[string]*provider
 	order     []string // of the providers: catalogs in plugin order, then the configuration's
 	secretEnv map[string]bool
@@ -69,14 +69,14 @@ type provider struct {
 	info        sdk.ProviderInfo // without models
 	base        map[string]sdk.Model
 	described   func() map[string]sdk.Model // all models of plugins and catalogs
-	models      func() map[string]sdk.Model // the same, the configuration applied
-	account     account                     // of AccountModels
+	models      func() map[string]sdk.Model // the same, with the configuration applied
+	account     account                     // the models of the user's account, if the server has AccountModels
 	configured  bool                        // it is in the configuration
 	addressed   bool                        // the user's configuration or environment has its address
 	addressFrom string                      // the variable that has its address; empty without one
 	keyFrom     string                      // human-readable origin of the key; empty without one
-	signedIn    bool                        // the key, or what replaces it, is stored
-	catalogued  bool                        // a catalog has models of it; known once described was called
+	signedIn    bool                        // the key, or the sign-in that replaces it, is stored
+	catalogued  bool                        // a catalog has models of it; set by the first call of described
 	answered    atomic.Bool                 // its server answered a request
 	withheld    string                      // the variable whose key is not sent to an address of the project's choice
 }
@@ -198,7 +198,7 @@ func (m *Models) Choose(ctx context.Context) (Picked, error) {
 }
 
 // pick picks the configured model, else a model of a provider with a key or with configured models, else of a server with an address in the
-// configuration, else of a local server, else of the last provider that needs nothing.
+// configuration, else of a local server, else of the last provider that needs no key.
 func (m *Models) pick(ctx context.Context) (Picked, error) {
 	if name := m.o.Config.Model; name != "" {
 		model, err := m.Resolve(name)
@@ -283,8 +283,8 @@ func (m *Models) known(providerID, id string) sdk.Model {
 	return complete(model, providerID, id)
 }
 
-// Resolve returns the model with the name provider/model. A model that is missing in the table is accepted, because tables are older than
-// models.
+// Resolve returns the model with the name provider/model. A model that is missing from the table is accepted: it may be newer than the
+// table.
 func (m *Models) Resolve(name string) (sdk.Model, error) {
 	providerID, id, ok := strings.Cut(name, "/")
 	if !ok || providerID == "" || id == "" {
@@ -374,8 +374,8 @@ type Model struct {
 // Answered reports whether the provider's server ever answered a request of this process.
 func (m *Model) Answered() bool { return m.provider.answered.Load() }
 
-// Open returns the named model; for an empty name, the default model of sessions. byRepository reports that files of the repository chose the
-// name. A server with AccountModels is asked for its list first.
+// Open returns the named model, or for an empty name the default model of sessions. byRepository reports that files of the repository chose
+// the name. A server with AccountModels is asked for its list first.
 func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Model, error) {
 	out, err := m.open(ctx, name, byRepository)
 	if err != nil || !m.providers[out.ProviderID].info.AccountModels {

@@ -23,21 +23,22 @@ var ErrReceiver = errors.New("receiver is not approved")
 // Receiver is the receiver of a conversation that a repository's files choose.
 type Receiver struct {
 	Provider string
-	// Address has the addresses without user, password and query, which may be secrets, or the protocol, and the options that decide them.
+	// Address holds the addresses, or the protocol, and the options that decide them. User, password and query are left out, because they
+	// may be secrets.
 	Address string
-	Digest  string   // of everything that decides who receives the conversation; this is approved
+	Digest  string   // digest of everything that decides who receives the conversation; the user approves this digest
 	Keys    []string // the settings that choose it: provider.ID, model, small_model, agent.NAME or command.NAME
 	Origins []string // for each key the Origin of the agent or command; empty for the others
 }
 
-// receivers decides who may receive the conversation. A repository may not: if its files change the address of a provider, compared with the
-// user's own configuration, or choose a model at another address than the user's models, the user has to approve it first. The zero value is
-// for no repository.
+// receivers decides who may receive the conversation. A repository must not decide that: if its files change the address of a provider,
+// compared with the user's own configuration, or choose a model at another address than the user's models, the user has to approve it first.
+// The zero value is for no repository.
 type receivers struct {
 	own *Models // the providers in the user's own configuration; nil without a repository
 
 	once  sync.Once
-	users map[string]bool // digests of the receivers that the user's own configuration uses
+	users map[string]bool // digests of the receivers in the user's own configuration
 }
 
 func newReceivers(o Options) *receivers {
@@ -99,12 +100,13 @@ func (m *Models) receiver(id string, users *Models) string {
 		Headers                    map[string]string
 		Options                    sdk.Object
 		ModelHeaders               map[string]map[string]string
-		ModelServers               map[string]sdk.ModelServer `json:",omitempty"` // absent in older approvals, as NPM
+		ModelServers               map[string]sdk.ModelServer `json:",omitempty"` // absent in older approvals, like NPM
 		NPM                        string                     `json:",omitempty"`
 	}{ID: id, ModelHeaders: map[string]map[string]string{}, ModelServers: map[string]sdk.ModelServer{}}
 	if p := m.providers[id]; p != nil {
 		v.Protocol, v.BaseURL, v.Env, v.Headers, v.Options = p.info.Protocol, p.info.BaseURL, p.info.Env, p.info.Headers, maps.Clone(p.info.Options)
-		// A package decides which options are the address, and which credentials are sent. If there is only an address, it decides neither.
+		// The npm package decides which options form the address, and which credentials are sent. If there is only an address, the package
+		// decides neither.
 		own := users.providers[id]
 		if own != nil && own.info.NPM != p.info.NPM || own == nil && (v.BaseURL == "" || len(namedAddresses(&p.info)) > 0) {
 			v.NPM = p.info.NPM
@@ -130,7 +132,7 @@ func (m *Models) receiver(id string, users *Models) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// shownAddress returns the addresses of a provider and its models, and the options that decide them, without what may be secret in them.
+// shownAddress returns the addresses of a provider and its models, and the options that decide them, without parts that may be secret.
 func (m *Models) shownAddress(id string) string {
 	info := &m.providers[id].info
 	shown := []string{"the address of protocol " + info.Protocol}
@@ -148,7 +150,8 @@ func (m *Models) shownAddress(id string) string {
 	return strings.Join(append(shown, slices.Compact(servers)...), ", ")
 }
 
-// namedAddresses returns the options that protocols make an address of, each as its name and value.
+// namedAddresses returns the options from which protocols form an address, each as its name and
+// value.
 func namedAddresses(info *sdk.ProviderInfo) []string {
 	var out []string
 	for _, name := range requestfield.Addresses() {

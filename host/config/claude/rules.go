@@ -117,8 +117,9 @@ func (t *translator) rule(text string, action sdk.Action) (reason string) {
 // maxDepths limits the **/ in a pattern: each makes two patterns of one.
 const maxDepths = 4
 
-// files translates a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or a relative path. A name without a slash matches
-// files at any depth, **/ also nothing, and a directory stands for the files in it, see https://git-scm.com/docs/gitignore.
+// files translates a file pattern: //path is absolute, ~/path is in the home directory, /path starts at the project, and ./path and path are
+// relative. A name without a slash matches files at any depth, **/ may match nothing, and a directory means the files in it, see
+// https://git-scm.com/docs/gitignore.
 func (t *translator) files(action sdk.Action, permission, pattern string) (reason string) {
 	allow := action == sdk.ActionAllow
 	outside := strings.HasPrefix(pattern, "//") || strings.HasPrefix(pattern, "~/")
@@ -174,7 +175,7 @@ func (t *translator) files(action sdk.Action, permission, pattern string) (reaso
 	return ""
 }
 
-// addresses translates domain:example.com; unless the rule allows, for any port.
+// addresses translates domain:example.com. A rule that denies or asks applies to any port.
 func (t *translator) addresses(action sdk.Action, pattern string) (reason string) {
 	domain, ok := strings.CutPrefix(pattern, "domain:")
 	switch {
