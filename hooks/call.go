@@ -22,7 +22,7 @@ type task struct {
 }
 
 // newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
-// v is nil where the kind has none. The encoded input is kept for the next remote hook.
+// v is nil where the kind has none. The encoded input is kept in inputJSON for the next remote hook.
 func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 	t := &task{hook: h}
 	if h.Handler != nil {
@@ -31,8 +31,8 @@ func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 			t.local.Value = value.Clone(v)
 			return t, nil
 		}
-		// Gates get a copy, because the checked bytes must be those that run; observers, because events are shared. All hooks of a
-		// transform share the input: copying it would cost more than the rest of the call.
+		// Gates get a copy, because the bytes that they check must be the bytes that run. Observers get one, because events are
+		// shared. All hooks of a transform share the input: copying it would cost more than the rest of the call.
 		t.local.Input = value.Clone(in)
 		return t, nil
 	}
@@ -59,7 +59,7 @@ func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.A
 	start := time.Now()
 	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, t.call)
 	switch took = time.Since(start); {
-	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // it returned too late, or because its context ended
+	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // the handler returned too late, or because its context ended
 		err = h.timeoutError(start, err)
 	case err == nil:
 		err = h.checkVerdict(&answer)
@@ -126,12 +126,12 @@ func (h *pluginHook) timeoutError(start time.Time, err error) error {
 // RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
 type RemoteReadier interface {
 	// Ready returns an error while calls cannot be answered yet, else nil. The error wraps ErrNotCalled if that is not the plugin's fault.
-	// It is called when a call ran out of time, from any goroutine, and must return immediately.
+	// It is called after a call has timed out, from any goroutine, and must return immediately.
 	Ready() error
 }
 
 // blame counts a failure of the plugin, unless it could not be called, and notifies the user of the consequence, unless mute is set. input is
-// that of the call, if it was encoded.
+// the call's encoded input, if any.
 func (e *Engine) blame(h *pluginHook, input []byte, err error, mute bool) {
 	reason := ""
 	if !errors.Is(err, ErrNotCalled) {

@@ -20,8 +20,8 @@ var ErrAbandoned = fmt.Errorf("abandoned: %w", context.DeadlineExceeded)
 // errExited is the error of code that ended its goroutine, as runtime.Goexit does.
 var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 
-// WithDeadline runs code of a plugin, for at most the limit and at most as long as ctx, and returns its result. The context of f ends when
-// WithDeadline returns.
+// WithDeadline runs code of a plugin until the limit passes or ctx ends, and returns its result. The context of f ends when WithDeadline
+// returns.
 //
 // f runs on its own goroutine. If it does not return in time, it is abandoned there and its result is ignored: f must not use anything that
 // the caller changes later.
@@ -31,7 +31,7 @@ func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 	return withDeadline(ctx, log, limit, func(run func()) { go run() }, f) // it ends with f
 }
 
-// withDeadline is WithDeadline on a goroutine of start.
+// withDeadline is WithDeadline on a goroutine that start provides.
 func withDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, start func(run func()), f func(context.Context) (T, error)) (none T, _ error) {
 	type result struct {
 		value T
@@ -57,7 +57,7 @@ func withDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 	case <-call.Done():
 	}
 	select {
-	case r := <-done: // at the last moment
+	case r := <-done: // f returned at the last moment
 		return r.value, r.err
 	default:
 		return none, cmp.Or(ctx.Err(), ErrAbandoned)
@@ -89,7 +89,7 @@ type callContext struct {
 	ended  bool
 }
 
-// Deadline returns when the call ends at the latest.
+// Deadline returns the time at which the call ends at the latest.
 func (c *callContext) Deadline() (time.Time, bool) {
 	if d, ok := c.Context.Deadline(); ok && d.Before(c.deadline) {
 		return d, true
@@ -100,7 +100,7 @@ func (c *callContext) Deadline() (time.Time, bool) {
 // Done returns a channel that is closed when the call is over, at its deadline, or when its caller is canceled.
 func (c *callContext) Done() <-chan struct{} { return c.arm().Done() }
 
-// Err returns why the call is over, or nil.
+// Err returns the reason why the call is over, or nil.
 func (c *callContext) Err() error { return c.arm().Err() }
 
 func (c *callContext) arm() context.Context {
@@ -128,7 +128,8 @@ func (c *callContext) end() {
 // maxIdle bounds the goroutines that wait for a call.
 const maxIdle = 8
 
-// workers are goroutines for calls of hooks. Some wait for the next call: their stacks have grown already, which saves a call into WASM 4 µs.
+// workers are goroutines for calls of hooks. Some stay idle for the next call: their stacks have already grown, which saves 4 µs in a call
+// into WASM.
 type workers struct {
 	next chan func()
 	idle atomic.Int32

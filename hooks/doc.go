@@ -3,7 +3,7 @@
 //
 //	Engine (engine.go): one frozen generation; the order is made in order.go
 //	   │ Transform ── hook ── hook ── hook     transform.go: each hook sees the changes of the one before
-//	   │ Gate ─────── gate, gate, gate         gate.go: all are called, the strictest verdict holds
+//	   │ Gate ─────── gate, gate, gate         gate.go: all are called, the strictest verdict counts
 //	   └ Observe ──── queue of each observer   observe.go: called in order, in the background
 //
 // Transform and Gate walk along the hooks of a point (walk.go). Each call of a hook (call.go) runs under its deadline (deadline.go). A panic

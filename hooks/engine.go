@@ -64,7 +64,7 @@ type pluginHook struct {
 	plugin *pluginState
 
 	failures  atomic.Int32           // in a row
-	oversized atomic.Pointer[string] // session of the latest input if that was too large, of which the user got a notice; else nil
+	oversized atomic.Pointer[string] // session of the latest input if that input was too large and the user got a notice; else nil
 }
 
 // HookInfo describes a hook and its place in the order.
@@ -80,7 +80,7 @@ type HookInfo struct {
 	Writes      []string      `json:"writes,omitempty"`
 	OnError     sdk.OnError   `json:"onError"`               // the policy in force, never the default
 	Timeout     time.Duration `json:"timeout"`               // nanoseconds in JSON
-	Quarantined string        `json:"quarantined,omitempty"` // why the plugin is not called; empty when it is
+	Quarantined string        `json:"quarantined,omitempty"` // the reason why the plugin is not called; empty if it is called
 }
 
 // New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A
@@ -156,7 +156,8 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 // Has reports whether a hook is called at the point.
 func (e *Engine) Has(p sdk.Point) bool { return e.points[p] != nil }
 
-// Order lists all hooks: the points in the order a turn passes them, the hooks of each as they are called.
+// Order lists all hooks: the points in the order of a turn, and the hooks of each point in the order they
+// are called.
 func (e *Engine) Order() []HookInfo {
 	var infos []HookInfo
 	for _, info := range hookpoint.All() {

@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Gate calls all gates at p, in order. Their verdicts are combined by one rule: the strictest holds,
+// Gate calls all gates at p, in order. The strictest verdict counts,
 //
 //	halt > deny > continue > ask > allow > abstain
 //

@@ -40,7 +40,7 @@ type Entry struct {
 	Subject string        `json:"subject,omitempty"`
 	Outcome Outcome       `json:"outcome"`
 	Error   string        `json:"error,omitempty"`
-	Verdict sdk.Verdict   `json:"verdict,omitempty"` // that counted; of a failed gate, the one of its policy
+	Verdict sdk.Verdict   `json:"verdict,omitempty"` // the verdict that counted; for a failed gate, the verdict of its policy
 	Reason  string        `json:"reason,omitempty"`
 	Changes []EntryChange `json:"changes,omitempty"`
 	// Dropped lists the changes that had no effect, because the hook did not declare them in Writes.
@@ -65,7 +65,8 @@ type Conflict struct {
 	Winner  string    `json:"winner"`  // the last of them
 }
 
-// Ledger collects what hooks did. The zero value is ready; safe for use from many goroutines.
+// Ledger records the calls of hooks and their changes. The zero value is ready; safe for use from
+// many goroutines.
 type Ledger struct {
 	mu      sync.Mutex
 	firings int
@@ -97,8 +98,8 @@ func (l *Ledger) firing() int {
 	return l.firings
 }
 
-// Conflicts finds the values that several plugins changed in one firing: at the same pointer, or one under
-// the other. That is not an error, because each plugin saw the changes of the one before it, but the last one won.
+// Conflicts finds the values that several plugins changed in one firing, at the same pointer or at nested ones. A
+// conflict is not an error, because each plugin saw the changes of its predecessor, but the last change won.
 func Conflicts(entries []Entry) []Conflict {
 	changed := map[int]map[string]bool{} // by firing
 	for _, e := range entries {
@@ -134,7 +135,7 @@ func Conflicts(entries []Entry) []Conflict {
 	return append([]Conflict(nil), out...) // nil without one
 }
 
-// outermost returns the shortest pointer among changed that pointer is at or under.
+// outermost returns the shortest pointer in changed that is equal to pointer or a prefix of it.
 func outermost(changed map[string]bool, pointer string) string {
 	for i := range len(pointer) {
 		if pointer[i] != '/' {

@@ -12,7 +12,7 @@ import (
 const maxQueue = 4096
 
 // Observe queues the event for the observers at p and does not wait for them. Each gets the events in order. An observer that falls behind
-// by more than maxQueue events misses the newest, with one notice for the user. in must not be changed afterwards.
+// by more than maxQueue events misses the newest ones, and the user gets one notice. in must not be changed afterwards.
 func (e *Engine) Observe(p sdk.Point, in any) {
 	for _, o := range e.observers {
 		if o.Point == p && o.push(in) {
@@ -24,7 +24,8 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	}
 }
 
-// observer is the queue of one hook. A goroutine handles the events and ends when none waits; Engine.Close waits for it.
+// observer is the queue of one hook. A goroutine handles the events and ends when none is left; Engine.Close waits for
+// it.
 type observer struct {
 	engine *Engine
 	*pluginHook
@@ -36,7 +37,7 @@ type observer struct {
 	done   chan struct{} // closed when the goroutine ends; nil while none runs
 }
 
-// push queues an event. It reports true when the queue is full for the first time since it was empty.
+// push queues an event. It reports whether the queue is full for the first time since it was empty.
 func (o *observer) push(in any) (overflow bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +64,8 @@ func (o *observer) work() {
 	}
 }
 
-// next takes the next event from the queue. If none waits, it returns nil, and the goroutine ends.
+// next takes the next event from the queue. If the queue is empty, it returns nil, and the
+// goroutine ends.
 func (o *observer) next() (in any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -91,7 +93,7 @@ func (o *observer) handle(in any) {
 		o.clearFailures()
 	case o.engine.life.Err() == nil:
 		event, ok := in.(*sdk.Event)
-		o.engine.blame(o.pluginHook, inputJSON, err, ok && event.Type == sdk.EventPluginNotice) // it would fail to handle that notice too
+		o.engine.blame(o.pluginHook, inputJSON, err, ok && event.Type == sdk.EventPluginNotice) // otherwise an observer of notices would fail again at the notice of its own failure
 	}
 }
 

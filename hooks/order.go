@@ -74,7 +74,7 @@ func (h *pluginHook) check() error {
 }
 
 // override sets priority, failure policy and timeout: the user's, the manifest's or the default. The user sets the policy for the whole
-// plugin, so it is ignored for hooks that it does not fit.
+// plugin, so it is ignored for hooks that do not allow it.
 func (h *pluginHook) override(o sdk.HookOverride) {
 	h.Priority = *cmp.Or(o.Priority, &h.Priority)
 	if o.OnError != sdk.OnErrorDefault && h.info.Fits(o.OnError) {
@@ -108,8 +108,8 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
 }
 
 // sortHooks returns the hooks of one point in the order they are called: by priority, then as Before and After demand, then as configured. It
-// repeatedly takes the first hook that no other one has to precede. If there is none, it takes the first one and calls warn with the hooks that
-// contradict each other, or wait for those that do.
+// repeatedly takes the first hook that no other hook must precede. If there is none, it takes the first hook, and calls warn with the hooks
+// that contradict each other or wait for such hooks.
 func sortHooks(hooks []*pluginHook, warn func(waiting []*pluginHook)) []*pluginHook {
 	waiting := slices.Clone(hooks)
 	slices.SortStableFunc(waiting, func(a, b *pluginHook) int { return cmp.Compare(a.Priority, b.Priority) })

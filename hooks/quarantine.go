@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxFailures is how many failures in a row quarantine a plugin.
+// maxFailures is the number of failures in a row that quarantine a plugin.
 const maxFailures = 3
 
 // pluginState is a plugin with its failures and its quarantine.
@@ -15,12 +15,12 @@ type pluginState struct {
 
 	hooks    []*pluginHook
 	failures atomic.Int32           // in a row, of all hooks
-	reason   atomic.Pointer[string] // why it is quarantined; nil when it is not
+	reason   atomic.Pointer[string] // the reason for the quarantine; nil if there is none
 
-	blamed atomic.Pointer[time.Time] // when a call last ran out of time because the plugin was still starting
+	blamed atomic.Pointer[time.Time] // time at which a call last timed out because the plugin was still starting
 }
 
-// quarantined returns why the plugin is not called, or "".
+// quarantined returns the reason why the plugin is not called, or "".
 func (p *pluginState) quarantined() string {
 	if reason := p.reason.Load(); reason != nil {
 		return *reason
@@ -28,8 +28,8 @@ func (p *pluginState) quarantined() string {
 	return ""
 }
 
-// clearFailures ends a row of failures, and of inputs that were too large. It writes only if there were any, so that concurrent calls of a
-// healthy plugin share no written memory.
+// clearFailures ends a row of failures, and of inputs that were too large. It writes only if it has to, so that concurrent calls of a
+// healthy plugin do not write to shared memory.
 func (h *pluginHook) clearFailures() {
 	for _, failures := range []*atomic.Int32{&h.failures, &h.plugin.failures} {
 		if failures.Load() != 0 {
@@ -41,8 +41,8 @@ func (h *pluginHook) clearFailures() {
 	}
 }
 
-// countFailure counts a failure for the hook, because another hook that works must not save one that always hangs, and for the plugin,
-// because each of its hooks may be called only once. If this failure quarantines the plugin, it returns the reason.
+// countFailure counts a failure for the hook, because working hooks must not hide one that always hangs, and for the plugin, because
+// each of its hooks may be called only once. If this failure quarantines the plugin, it returns the reason.
 func (h *pluginHook) countFailure(err error) string {
 	n := max(h.failures.Add(1), h.plugin.failures.Add(1))
 	if n < maxFailures {
@@ -55,8 +55,8 @@ func (h *pluginHook) countFailure(err error) string {
 	return reason
 }
 
-// blameStart reports whether a call that ran out of time while the plugin was still starting is a failure. Calls that wait for a start together
-// are one: on a busy machine, three of them would quarantine a plugin that starts late. began is when the call began.
+// blameStart reports whether a call that timed out while the plugin was still starting counts as a failure. Calls that wait for the same start
+// count once: otherwise three of them would quarantine a plugin that starts slowly on a busy machine. began is the time when the call began.
 func (p *pluginState) blameStart(began time.Time) bool {
 	now, last := time.Now(), p.blamed.Load()
 	return (last == nil || !began.Before(*last)) && p.blamed.CompareAndSwap(last, &now)
@@ -82,7 +82,7 @@ func (e *Engine) Failures() map[string]map[string]int {
 	return out
 }
 
-// Quarantined returns the plugins that are not called and why, by name.
+// Quarantined returns the quarantined plugins, with the reasons, by name.
 func (e *Engine) Quarantined() map[string]string {
 	out := map[string]string{}
 	for name, p := range e.plugins {

@@ -12,9 +12,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Transform calls the hooks at p in order. Each gets a copy of in and of the value as its predecessors
-// left it, and its changes are applied to the value, a pointer, before the next hook is
-// called. Values that it refers to are replaced, not changed, so that they may be shared.
+// Transform calls the hooks at p in order. Each gets in and a copy of the value as its predecessors
+// left it, and its changes are applied to the value, a pointer, before the next hook is called. Values
+// that it refers to are replaced, not changed, so that they may be shared.
 //
 // in and value must have the types of the point, and the caller must not use the value until Transform
 // returns. in is shared by all hooks of this process. Neither they nor the caller may change it, even later: an abandoned hook may still
@@ -95,7 +95,7 @@ func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err er
 	if !ledger || len(changes) == 0 {
 		return nil, value.Apply(v, changes)
 	}
-	changed := reflect.New(reflect.TypeOf(v).Elem()) // shares the members that Apply leaves as they are
+	changed := reflect.New(reflect.TypeOf(v).Elem()) // shares the members that Apply does not change
 	changed.Elem().Set(reflect.ValueOf(v).Elem())
 	pointers, err := value.ApplyPlaced(changed.Interface(), changes)
 	if err != nil {
@@ -131,7 +131,7 @@ func placesOf(pointers []string) []string {
 	places := make([]string, 0, len(pointers))
 	for _, pointer := range pointers {
 		place := outermost(changed, pointer)
-		if changed[place] { // and not listed yet
+		if changed[place] { // changed, and not listed yet
 			changed[place] = false
 			places = append(places, place)
 		}

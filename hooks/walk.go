@@ -15,8 +15,8 @@ type Scope struct {
 	Subject string  // such as the callID of a tool call; empty for the request itself
 }
 
-// Result is the decision of the hooks at a point. The zero value refuses nothing. At a transform point that may deny, it is the verdict of the
-// hook that refused; then no later hook was called.
+// Result is the decision of the hooks at a point. The zero value refuses nothing. At a transform point that may deny, it holds the verdict of
+// the hook that refused; later hooks were not called.
 type Result struct {
 	Verdict sdk.Verdict
 	Reason  string // the reasons of the gates with this verdict, in order, joined by "; "

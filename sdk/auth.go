@@ -41,7 +41,7 @@ type AuthSource interface{ AuthMethods() []AuthMethod }
 
 // AuthUser is the user during a sign-in.
 type AuthUser interface {
-	// Notice shows a line, such as whose client is used.
+	// Notice shows a line, such as the name of the program whose client is used.
 	Notice(text string)
 	// Code shows a code that the user enters at an address, on any device.
 	Code(address, code string)

@@ -40,8 +40,8 @@ type ProviderInfo struct {
 	// KeyOnly forbids credentials that a protocol finds itself, such as with the AWS credential chain, because a file of the project or a plugin set the
 	// address. It is never encoded.
 	KeyOnly bool `json:"-"`
-	// Authorize returns the headers that sign a request in, instead of Key. refused are the headers of an earlier attempt that the server
-	// refused with the status 401; nil at first. It may be called concurrently. It is never encoded.
+	// Authorize returns the headers that authorize a request, instead of Key. refused are the headers of an earlier attempt that the
+	// server refused with the status 401; nil at first. It may be called concurrently. It is never encoded.
 	Authorize func(ctx context.Context, refused map[string]string) (map[string]string, error) `json:"-"`
 	// Serves is AuthMethod.Serves of the sign-in that Authorize uses. It is never encoded.
 	Serves func(info *ProviderInfo, address string) bool `json:"-"`
@@ -203,7 +203,7 @@ type ModelContent struct {
 	Filename string `json:"filename,omitempty"`
 	URL      string `json:"url,omitempty"`
 	// CallID and Tool belong to tool calls and results, Args (an object) to calls, IsError and Files
-	// (what the tool attached) to results.
+	// (the tool's attachments) to results.
 	CallID  string          `json:"callID,omitempty"`
 	Tool    string          `json:"tool,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"`

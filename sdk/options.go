@@ -56,7 +56,7 @@ func structSchema(t reflect.Type, v reflect.Value) (map[string]any, error) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		flat := field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct // its fields are those of t, as in encoding/json
+		flat := field.Anonymous && name == "" && field.Type.Kind() == reflect.Struct // an embedded struct: its fields count as fields of t, as in encoding/json
 		if !field.IsExported() && !flat || name == "-" {
 			continue
 		}
@@ -71,7 +71,7 @@ func structSchema(t reflect.Type, v reflect.Value) (map[string]any, error) {
 		}
 		if flat {
 			fields := property["properties"].(map[string]any)
-			maps.Copy(fields, properties) // those of t itself hide others of their names
+			maps.Copy(fields, properties) // fields of t itself hide embedded fields of the same name
 			properties = fields
 			continue
 		}

@@ -19,9 +19,10 @@ import (
 const (
 	defaultRetries    = 5
 	DefaultRetryDelay = 2 * time.Second  // before the first retry
-	maxRetryDelay     = 30 * time.Second // of our own choice
-	maxRetryAfter     = 10 * time.Minute // that a server may request; if it requests more, the turn fails
-	// silentRetries bounds the retries if a server sent nothing for the whole idle time: each try takes minutes.
+	maxRetryDelay     = 30 * time.Second // if the server requests no other delay
+	maxRetryAfter     = 10 * time.Minute // longest wait that a server may request; if it requests more, the turn fails
+	// silentRetries bounds the retries if a server sent nothing for the whole idle time: each attempt takes
+	// minutes.
 	silentRetries = 1
 )
 
@@ -30,12 +31,12 @@ type class uint8
 
 const (
 	classFatal    class = iota // a retry would not help
-	ClassRetry                 // it may pass
+	ClassRetry                 // the failure may be temporary
 	ClassOverflow              // the conversation is too long for the model
 	classAuth                  // the key is missing or refused
 )
 
-// Compiled when a request first fails: a start need not pay for them.
+// Compiled when a request first fails, so that they do not slow down every start.
 var (
 	// overflowText matches errors of well-known servers about a prompt that is too long.
 	overflowText = lazyregexp.New(`(?i)context[ _]?length|context window|maximum (context|prompt length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
@@ -46,7 +47,7 @@ var (
 		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded|many-image requests|too much media`)
 	// rateText matches rate limits: those that mention tokens are not an overflow.
 	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
-	// passingText matches errors of servers about failures that may pass, whatever their status.
+	// passingText matches server errors that may be temporary, whatever their status.
 	passingText = lazyregexp.New(`(?i)rate.?limit|too many requests|slow.?down|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
 	// reasoningText matches errors of OpenAI, Anthropic and Google that refuse reasoning.
 	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
@@ -68,7 +69,7 @@ func Classify(err error) class {
 	switch code := pe.StatusCode; {
 	case finalCode().MatchString(pe.Code):
 		return classFatal
-	case code == http.StatusBadRequest && pe.Body == "" && strings.EqualFold(pe.Message, http.StatusText(code)): // Cerebras and Mistral refuse long prompts without a word
+	case code == http.StatusBadRequest && pe.Body == "" && strings.EqualFold(pe.Message, http.StatusText(code)): // Cerebras and Mistral refuse long prompts without an explanation
 		return ClassOverflow
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		return classAuth
@@ -79,9 +80,9 @@ func Classify(err error) class {
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooEarly || code >= 500:
 		return ClassRetry
 	case code == http.StatusNotFound && strings.HasPrefix(pe.ProviderID, "openai") && pe.Code != "model_not_found":
-		return ClassRetry // of models that the server has, at times
+		return ClassRetry // servers sometimes report this for models that they have
 	case pe.Cut, code == 0:
-		return ClassRetry // the connection or the stream, not an answer
+		return ClassRetry // the connection or the stream failed; the server did not refuse
 	case code < 400 && passingText().MatchString(said):
 		return ClassRetry // an error inside a stream that began well
 	}
@@ -107,17 +108,17 @@ func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
 // longestWait is the longest result of requestedWait.
 const longestWait = 10_000 * time.Hour
 
-// retryDelay finds the wait in the body of Google's servers, such as "retryDelay": "34.4s", see
-// https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo).
+// retryDelay finds the delay in the error body of Google's servers, such as "retryDelay": "34.4s",
+// see https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo).
 var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
 
 // requestedWait returns the wait that the server requests, at most longestWait: retry-after-ms, or retry-after in seconds or as a date
-// (RFC 9110, 10.2.3), or in the body. Other values count as absent; 0, too, because it would use up all retries within a moment.
+// (RFC 9110, 10.2.3), or in the body. Other values count as absent. So does 0, which would use up all retries in an instant.
 func requestedWait(pe *sdk.ProviderError) time.Duration {
 	after := pe.Headers["retry-after"]
 	wait := cmp.Or(waitOf(pe.Headers["retry-after-ms"], time.Millisecond), waitOf(after, time.Second))
 	if at, err := http.ParseTime(after); err == nil && wait == 0 {
-		now, err := http.ParseTime(pe.Headers["date"]) // a date is one of the server's clock
+		now, err := http.ParseTime(pe.Headers["date"]) // retry-after as a date refers to the server's clock
 		if err != nil {
 			now = time.Now()
 		}
@@ -129,7 +130,8 @@ func requestedWait(pe *sdk.ProviderError) time.Duration {
 	return wait
 }
 
-// waitOf reads a number of units, else 0; a number too large for a float64 is the longest wait.
+// waitOf parses a number of units, or returns 0. A number too large for a float64 means the longest
+// wait.
 func waitOf(v string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || !(n >= 0) { // NaN is not a number to wait for
@@ -153,8 +155,8 @@ func Backoff(base time.Duration, n int) time.Duration {
 // Retries returns the maximum number of retries of a request.
 func Retries(cfg sdk.RetryConfig) int { return *cmp.Or(cfg.Max, new(defaultRetries)) }
 
-// RetryDelay returns the wait before the next retry of a request that failed with err, which may pass. After the last retry, it returns
-// the final error.
+// RetryDelay returns the wait before the next retry of a request that failed with err, which may be temporary. After the last retry, it
+// returns the final error.
 func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, error) {
 	limit, base := Retries(cfg), DefaultRetryDelay
 	if cfg.DelayMS > 0 {

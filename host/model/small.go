@@ -44,7 +44,7 @@ func (m *Models) smallID(p *provider, of *sdk.Model) string {
 	models := p.account.known()
 	switch {
 	case models != nil:
-	case p.addressed: // a server of the user need not have the models of the provider
+	case p.addressed: // a server at the user's address may not have the provider's models
 		return ""
 	default:
 		models = p.models()

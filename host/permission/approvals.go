@@ -19,7 +19,8 @@ const approvalTimeout = 10 * time.Second
 // noProject is the identifier of all projects without a commit, see sdk.Project.
 const noProject = "global"
 
-// OfProject begins the permissions under which approvals of files of a project are stored. Answers to requests are never stored under them.
+// OfProject is the prefix of permissions under which approvals of a project's files are stored. Answers to requests are never stored under
+// them.
 const OfProject = "project "
 
 // ApprovalProject returns the key of a project's approvals: the project's ID for a repository with a commit, else its directory.
@@ -30,12 +31,13 @@ func ApprovalProject(p sdk.Project) string {
 	return "directory " + p.Worktree
 }
 
-// Approvals are the user's approvals in addition to the rules: the answers "always" of a project, which are read for each decision, so that a
-// revocation counts immediately, and approvals for one session until the process ends. Safe for use from many goroutines.
+// Approvals are the user's approvals in addition to the rules: the "always" answers of a project, and approvals for one session until the
+// process ends. The "always" answers are read for each decision, so that a revocation takes effect immediately. Safe for use from many
+// goroutines.
 type Approvals struct {
 	Store   store.Store
 	Project sdk.Project
-	// Root returns the session at the top of a subagent's session, else the session itself.
+	// Root returns the topmost parent of a subagent's session, else the session itself.
 	Root func(ctx context.Context, session string) (string, error)
 
 	mu       sync.Mutex
@@ -74,7 +76,8 @@ func (a *Approvals) covers(session string, r *sdk.PermissionRequest) bool {
 	return Compile("", rules).Approve(r)
 }
 
-// Keep stores the approvals of an answer "always" to a request, and returns the rules of all approvals.
+// Keep stores the approvals that result from an "always" answer to a request, and returns the rules of
+// all approvals.
 func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules, error) {
 	ctx, cancel := context.WithTimeout(ctx, approvalTimeout)
 	defer cancel()
@@ -103,7 +106,7 @@ func (a *Approvals) rules(ctx context.Context) (*Rules, error) {
 	return Compile("", ApprovedRules(list)), nil
 }
 
-// ApprovedRules returns approvals as rules. Their texts are patterns: * and ? have their meaning.
+// ApprovedRules returns approvals as rules. Their texts are patterns: * and ? are wildcards.
 func ApprovedRules(list []store.Approval) sdk.PermissionRules {
 	rules := make(sdk.PermissionRules, 0, len(list))
 	for _, a := range list {

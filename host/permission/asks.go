@@ -25,7 +25,7 @@ type Asks struct {
 // pending is a request that waits for its answer.
 type pending[R, A any] struct {
 	request R
-	asked   bool // no approval answers it
+	asked   bool // the user must answer; approvals do not count
 	answer  chan A
 }
 
@@ -106,7 +106,8 @@ func (a *Asks) Permissions() []sdk.PermissionRequest {
 
 // ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project from then on, and grants
 // waiting requests that they allow; ReplyReject rejects all waiting requests of the session. A rejection with a message goes to the model; one
-// without a message ends the turn. Errors: ErrNotFound if the request does not wait, and errors of the store: then an "always" counts once.
+// without a message ends the turn. Errors: ErrNotFound if the request is not waiting, and errors of the store; after these, an "always" counts
+// only once.
 func (a *Asks) ReplyPermission(id string, reply sdk.Reply, message string) error {
 	if reply != sdk.ReplyAlways {
 		return a.reply(id, reply, message)
@@ -115,7 +116,7 @@ func (a *Asks) ReplyPermission(id string, reply sdk.Reply, message string) error
 	if err != nil {
 		return err
 	}
-	rules, kept := a.approvals.Keep(a.ctx, r) // before the call continues: the next one may ask the same
+	rules, kept := a.approvals.Keep(a.ctx, r) // before the call continues, because the next call may ask the same
 	if err := a.reply(id, reply, message); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (a *Asks) ReplyPermission(id string, reply sdk.Reply, message string) error
 }
 
 // AllowInSession grants a permission request, and allows its Always patterns in the session and its subagents until the process ends. It also
-// grants waiting requests of the session that they allow. Errors: ErrNotFound if the request does not wait.
+// grants waiting requests of the session that they allow. Errors: ErrNotFound if the request is not waiting.
 func (a *Asks) AllowInSession(id string) error {
 	r, err := a.waiting(id)
 	if err != nil {

@@ -8,8 +8,8 @@ const defaultOrigin = "default"
 // Sampling is the permission a plugin needs to ask the user's model; the pattern is the plugin's name.
 const Sampling = "sampling"
 
-// Defaults returns the rules before all others. Tools that only read inside the project are allowed. Files that usually hold secrets, and
-// everything that changes, runs or fetches something, ask; so do all tools of third-party plugins and MCP servers.
+// Defaults returns the rules before all others. Tools that only read inside the project are allowed. Reading files that usually hold
+// secrets asks, and so does everything that changes, runs or fetches something; so do all tools of third-party plugins and MCP servers.
 func Defaults() sdk.PermissionRules {
 	var rules sdk.PermissionRules
 	add := func(action sdk.Action, pattern string, permissions ...string) {

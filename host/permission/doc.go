@@ -5,7 +5,7 @@
 //	Asks (asks.go): requests and questions that wait for the user, and the answers
 //	refusal.go: the texts of refusals with their remedies; lint.go: rules that never apply
 //
-// The laws are opencode's:
+// The rules of evaluation are opencode's:
 //
 //   - Rules are one ordered list. The last rule whose permission and pattern both match decides; where none
 //     matches, the answer is ask.
@@ -15,7 +15,7 @@
 //   - A call that touches several things is denied when one is denied, and allowed when all are.
 //   - A tool is hidden from the model when the last rule for its permission denies everything.
 //
-// Four laws are tenon's: a subagent may perform only operations that its own rules and its parent's rules allow (Child); the denials and
-// questions of an administrator's rules cannot be overridden (Within); rules can depend on the origin of a tool (DecideRequest); and editing
-// files that programs execute automatically asks, unless a rule names them (guard).
+// tenon adds four: a subagent may perform only operations that its own rules and its parent's rules allow (Child); the denials and questions
+// of an administrator's rules cannot be overridden (Within); rules can depend on the origin of a tool (DecideRequest); and editing files
+// that programs execute automatically asks, unless a rule names them (guard).
 package permission

@@ -13,7 +13,7 @@ const editKey = "edit"
 
 // guardedDirs lists directories and files, by the end of their paths, that are executed, or control an agent, when the user only opens the folder,
 // a shell or a session, uses git, or asks a tool for its version: hooks and configuration of git, tasks and settings of editors, instructions and
-// configuration of agents, the user's own start-up files, files that name the program that a tool runs in its place.
+// configuration of agents, the user's own start-up files, files that name the program that a tool runs instead of itself.
 var guardedDirs = []string{
 	".git", ".husky", ".githooks", ".hg", ".jj", ".sl",
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
@@ -70,7 +70,7 @@ func guard(d Decision, permission, file string) Decision {
 		return d
 	}
 	name := guarded(file)
-	named := func() bool { // in the project, if the rule is about its files
+	named := func() bool { // compared relative to the project, if the rule is about the project's files
 		return strings.Contains(strings.ToLower(d.by.request(permission, d.by.pattern.pattern)), strings.ToLower(strings.Trim(name, "*")))
 	}
 	if name == "" || d.Action == sdk.ActionAllow && named() {

@@ -12,7 +12,8 @@ import (
 type Policy struct {
 	Home     string // for ~ in patterns
 	Worktree string // the project, to whose files absolute patterns apply, too
-	// Managed are an administrator's rules. Their denials and questions hold against all others, hooks, stored approvals and flags.
+	// Managed are an administrator's rules. Their denials and questions override all other rules, hooks, stored approvals and
+	// flags.
 	Managed sdk.PermissionRules
 	// Trust returns the author of a rule with this origin; digest is the digest of its file, empty if unknown. If nil, the user wrote all rules.
 	Trust func(origin, digest string) Trust
@@ -26,7 +27,7 @@ type Policy struct {
 // Trust is the author of a rule or a command. The zero value is the user.
 type Trust struct {
 	Repository bool // a file of the repository
-	Approved   bool // which the user approved with its present content
+	Approved   bool // the user approved the file with its current content
 }
 
 // Sources are the rules that concern an agent in a session.
@@ -45,8 +46,8 @@ type Sources struct {
 //
 // forTemplate is set for the template of a command of the repository: allow rules in its files do not count, approved or not.
 //
-// The user's rules for all agents do not override the agent's own deny and ask rules: an agent made for reading does not write because agents
-// in general may. The user's rules for this agent override them. The agent's allow rules come before the user's; those of an agent from a
+// The user's rules for all agents do not override the agent's own deny and ask rules: a read-only agent must not write just because agents in
+// general may. The user's rules for this agent override them. The agent's allow rules come before the user's; those of an agent from a
 // third-party plugin do not count, because its publisher cannot grant permissions.
 func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	agents, general, named := p.hold(s.Agent, forTemplate), p.hold(s.General, forTemplate), p.hold(s.Named, forTemplate)
@@ -59,7 +60,7 @@ func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 			rules = Child(Compile(p.Home, Defaults(), general, named, s.Session), bounds)
 		case s.Strict:
 			managed = bounds.Within(managed)
-		case len(general) > 0: // without any the bounds are never the stricter
+		case len(general) > 0: // without general rules, the bounds are never stricter
 			rules = Child(bounds, rules)
 		}
 	}
@@ -121,8 +122,8 @@ func (p *Policy) users(rules sdk.PermissionRules) sdk.PermissionRules {
 	})
 }
 
-// hold returns the rules, changed so that the repository's rules ask instead of allowing unless they are approved; for a template, even if
-// they are approved.
+// hold returns the rules, modified so that the repository's rules ask instead of allowing unless they are approved; for a template, even
+// if they are approved.
 func (p *Policy) hold(rules sdk.PermissionRules, forTemplate bool) sdk.PermissionRules {
 	out := slices.Clone(rules)
 	for i := range out {

@@ -25,7 +25,8 @@ func origin(r sdk.PermissionRule) string {
 	return " by the rule at " + r.Origin
 }
 
-// Headless returns the refusal of a request that would have to be asked, with a remedy, when no user can answer.
+// Headless returns the refusal of a request that requires the user's answer, with a remedy, if no user is
+// available.
 func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 	if r.Verbatim != "" {
 		remedy := `, or allow every command with --auto or the rule {"permission": {` + quoted(r.Permission) + `: {"*": "allow"}}}`
@@ -38,7 +39,7 @@ func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 	}
 	flag := "--auto, or with "
 	if sdk.Deliberate(r.Permission) {
-		flag = "" // which the flag does not allow
+		flag = "" // --auto would not allow it
 	}
 	plugin, remedy := "", rules.missing(r)+" in tenon.json"
 	if asks, ok := r.Metadata["asks"].(string); ok { // whatever the rules allow
@@ -94,7 +95,7 @@ func (rules *Rules) missing(r *sdk.PermissionRequest) string {
 // quoted returns text as JSON writes it.
 func quoted(text string) string { return string(jsontext.Quote(text)) }
 
-// Unanswered returns the refusal of a request that must be asked whatever else is allowed, when no user can answer. a is the agent.
+// Unanswered returns the refusal of a request that only the user can answer, if no user is available. a is the agent.
 func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 	if d.Guarded != "" {
 		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
@@ -110,7 +111,7 @@ func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 		r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule), remedy)}
 }
 
-// guardedPattern returns the file that a decision about a guarded file is about, as a rule for edit names it.
+// guardedPattern returns the guarded file that a decision is about, as a pattern for a rule.
 func guardedPattern(r *sdk.PermissionRequest, d Decision) string {
 	var files []string
 	if r.Permission == editKey {

@@ -24,7 +24,7 @@ type Request struct {
 	Sources    []string // keys of the tool's origin: plugin:NAME, mcp:SERVER
 }
 
-// RequestOf returns a permission request in the form that rules judge, without Tool and Sources.
+// RequestOf converts a permission request to the form that rules judge, without Tool and Sources.
 func RequestOf(r *sdk.PermissionRequest) *Request {
 	return &Request{Permission: r.Permission, Patterns: r.Patterns, Implied: r.Implied, Verbatim: r.Verbatim != ""}
 }
@@ -96,7 +96,7 @@ func (r *Rules) NamesOthers(permission string) bool {
 	return r.names(permission, sdk.ActionDeny) || r.names(permission, sdk.ActionAsk) || permission == "bash" && r.names("edit", sdk.ActionDeny)
 }
 
-// names reports whether a rule has the action for something by name.
+// names reports whether a rule with this action names something specific.
 func (r *Rules) names(permission string, action sdk.Action) bool {
 	return slices.ContainsFunc(r.lists, func(l list) bool {
 		return l.decide(normal(permission), func(one *rule) bool { return one.Action == action && !one.Held && !one.pattern.anything() }).Matched

@@ -10,8 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Rules are compiled lists of rules; the strictest decision of the lists holds. They do not change and may be used from many goroutines. The
-// zero value asks for everything.
+// Rules are compiled lists of rules; the strictest decision of the lists applies. They are immutable and safe for concurrent use. The zero
+// value asks for everything.
 type Rules struct {
 	lists []list // first the agent's own, then those of its parents and of administrators
 }
@@ -20,7 +20,7 @@ type Rules struct {
 type list struct {
 	rules []*rule
 	depth int  // 0: the agent's own, 1: its parent's, and so on
-	bound bool // an administrator's: its denials and questions hold, and it allows nothing
+	bound bool // an administrator's list: its denials and questions cannot be overridden, and it allows nothing
 }
 
 type rule struct {
@@ -52,7 +52,8 @@ func (r *rule) request(permission, pattern string) string {
 	return pattern
 }
 
-// Compile joins rule sets in their order: later ones win. home replaces ~ and $HOME at the start of a pattern, unless it is empty.
+// Compile joins rule sets in order: later rules override earlier ones. home replaces ~ and $HOME at the start of a pattern, unless
+// it is empty.
 func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
 	var own list
 	for _, pr := range slices.Concat(rulesets...) {
@@ -61,8 +62,8 @@ func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
 	return &Rules{[]list{own}}
 }
 
-// Child returns the rules of a subagent: of the decisions by its rules and by its parent's, the stricter holds. So a subagent never does anything that
-// its parent may not do, or must ask for, without asking.
+// Child returns the rules of a subagent: the stricter of the decisions by its own and its parent's rules applies. So a subagent cannot do anything
+// that its parent may not do, and must ask wherever its parent must.
 func Child(parent, child *Rules) *Rules {
 	lists, above := slices.Clone(child.lists), 1
 	for _, l := range child.lists {
@@ -75,8 +76,8 @@ func Child(parent, child *Rules) *Rules {
 	return &Rules{lists}
 }
 
-// Within returns the rules bound by others, such as an administrator's: denials and questions of bound hold, whatever r decides. r decides about
-// the requests that bound allows. Earlier bounds hold, too.
+// Within returns the rules bound by others, such as an administrator's: denials and questions of bound apply, whatever r decides. r decides
+// about the requests that bound allows. Earlier bounds still apply.
 func (r *Rules) Within(bound *Rules) *Rules {
 	lists := slices.Clone(r.lists)
 	for _, l := range bound.lists {
@@ -103,10 +104,11 @@ type Decision struct {
 	// that it controls agents. Empty for other files and permissions.
 	Guarded string
 
-	by *rule // that decided, in its list; nil if none matched
+	by *rule // the deciding rule, in its list; nil if none matched
 }
 
-// AlwaysAsks reports whether stored approvals do not answer the request that the decision is about, if it is to ask.
+// AlwaysAsks reports whether a decision to ask requires the user's answer even if stored approvals cover the
+// request.
 func (d Decision) AlwaysAsks(r *sdk.PermissionRequest) bool {
 	return d.Final || d.Implied || r.Verbatim != ""
 }
@@ -138,7 +140,7 @@ func (l *list) decide(permission string, fits func(*rule) bool) Decision {
 	return Decision{Action: sdk.ActionAsk, Index: -1, Depth: l.depth, Final: l.bound}
 }
 
-// overrides reports whether a decision holds instead of the one of earlier lists. Of two questions, the one by an administrator does, else the one
+// overrides reports whether a decision replaces the decision of earlier lists. Of two questions, an administrator's takes precedence, else the one
 // about something by name.
 func (d *Decision) overrides(before *Decision) bool {
 	more := strictness(d.Action) - strictness(before.Action)
@@ -185,7 +187,7 @@ func (r *Rules) DeniesByName(permission, pattern string) bool {
 	})
 }
 
-// Combine joins the actions of several patterns by the same law.
+// Combine joins the actions of several patterns in the same way.
 func Combine(actions ...sdk.Action) sdk.Action {
 	if len(actions) == 0 {
 		return sdk.ActionAsk
@@ -229,7 +231,7 @@ func (r *Rules) Removed(tool string) bool {
 	})
 }
 
-// Rules returns the list as it was written, without a parent's. It is the caller's.
+// Rules returns the list as it was written, without a parent's. The caller owns the list.
 func (r *Rules) Rules() sdk.PermissionRules {
 	out := sdk.PermissionRules{}
 	for _, one := range r.lists[0].rules {

@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldCase reports that file names are usually case-insensitive: a rule against secret.txt must hold for SECRET.TXT.
+// foldCase reports that file names are usually case-insensitive: a rule against secret.txt must also cover
+// SECRET.TXT.
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // wildcard is a pattern in normal form.
@@ -14,8 +15,8 @@ type wildcard struct {
 	pattern string
 	prefix  string // all texts that match begin with it
 	literal bool   // no wildcard at all
-	// server and path are the two parts of the pattern of an address, https://*.example.com/* for one: a wildcard in the server must
-	// not take a /, or the pattern would allow https://evil/x.example.com/. path is nil for other patterns.
+	// server and path are the two parts of an address pattern such as https://*.example.com/*. A wildcard in the server must not
+	// match a /, or the pattern would allow https://evil/x.example.com/. path is nil for other patterns.
 	server string
 	path   *wildcard
 }
@@ -73,8 +74,8 @@ func (w *wildcard) match(text string) bool {
 	return matches(w.pattern, text) || tail && matches(short, text)
 }
 
-// matches matches with one point to return to: when what follows a * does not fit, the * takes one character more.
-// An earlier * never needs to take more than it did, so the cost is at most the product of the lengths.
+// matches backtracks to one point only: if the pattern after a * does not fit, the * takes one more character. An
+// earlier * never needs to take more than it did, so the cost is at most the product of the lengths.
 func matches(pattern, text string) bool {
 	p, t := 0, 0
 	star, from := -1, 0

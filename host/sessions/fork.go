@@ -32,7 +32,7 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	}
 	whole := end == len(list)
 	list = list[:end]
-	live.CloseInterrupted(list) // a turn that runs continues there, not in the copy
+	live.CloseInterrupted(list) // a running turn continues in the original, not in the copy
 	ops, err := store.CopyOps(ctx, h.Store, list, &damage)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,8 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	return f.session, damage.Err()
 }
 
-// forkOf returns the row of a session that continues a copy of another one. The other session paid for the messages.
+// forkOf returns the row of a session that continues a copy of another one. The cost of the messages stays with the
+// other session.
 func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
 	created := live.Now()
 	s := *from
@@ -88,7 +89,7 @@ type forking struct {
 	ids     map[string]string // of messages: the copy's by the original's; a message that was not copied keeps its identifier, which refers to nothing
 }
 
-// adopt gives the messages, which it owns, new identifiers.
+// adopt gives the messages new identifiers. It owns the messages and changes them in place.
 func (f *forking) adopt(list []sdk.MessageWithParts) {
 	for _, m := range list {
 		f.ids[m.Info.Head().ID] = f.newID(sdk.PrefixMessage)

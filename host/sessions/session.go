@@ -35,9 +35,9 @@ type Keeper struct {
 	Observe func(p sdk.Point, in any)
 	Notice  func(sdk.PluginNotice)
 
-	fresh   sync.Map // by session, the store.Token of one that was created and not prompted yet
-	seen    sync.Map // by ID, the sdk.Session of those that session.start was fired for, for session.end
-	damaged sync.Map // of store.Damage, rows that the user was notified of
+	fresh   sync.Map // by session, the store.Token of a session that was created but not yet prompted
+	seen    sync.Map // by ID, the sdk.Session of sessions for which session.start was fired; used for session.end
+	damaged sync.Map // set of store.Damage: rows that the user was notified of
 }
 
 // DefaultTitle and childTitle begin the titles of sessions that have none yet, as opencode's do.
@@ -70,7 +70,7 @@ func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	return s, nil
 }
 
-// place makes a new session one of the project.
+// place fills in the project of a new session.
 func (h *Keeper) place(s *sdk.Session) {
 	s.ProjectID, s.Directory, s.Path = h.Project.ID, store.Directory(h.Project.Directory), ""
 	if rel, err := filepath.Rel(h.Project.Worktree, h.Project.Directory); err == nil && rel != "." {
@@ -95,7 +95,7 @@ func (h *Keeper) Root(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// Claim takes the session, or the claim it was created with.
+// Claim claims the session, or returns the claim it was created with.
 func (h *Keeper) Claim(ctx context.Context, session string) (store.Token, error) {
 	if token, ok := h.fresh.LoadAndDelete(session); ok {
 		return token.(store.Token), nil
@@ -103,7 +103,7 @@ func (h *Keeper) Claim(ctx context.Context, session string) (store.Token, error)
 	return h.Store.Claim(ctx, session)
 }
 
-// Started fires session.start, once a session.
+// Started fires session.start, once per session.
 func (h *Keeper) Started(s *sdk.Session) {
 	if _, known := h.seen.Swap(s.ID, *s); !known {
 		h.Observe(sdk.PointSessionStart, &sdk.SessionInput{SessionID: s.ID, Session: *s})
@@ -139,9 +139,9 @@ func (h *Keeper) Recover(ctx context.Context) error {
 	for _, id := range left {
 		if err := h.recoverSession(ctx, id); err != nil {
 			if errors.As(err, new(*store.OwnedError)) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
-				continue // another process was quicker, or nothing can be written
+				continue // another process was faster, or the store cannot be written
 			}
-			// Its next prompt resumes it; the other sessions must not wait for that.
+			// Its next prompt resumes it; recovery of the other sessions must not wait for that.
 			h.Log.Error("interrupted session cannot be closed", "session", id, "err", err)
 		}
 	}

@@ -43,7 +43,7 @@ func (p *packer) add(hash string, content []byte) error {
 	}
 	fmt.Fprintf(p.in, "blob\ndata %d\n", len(content))
 	p.in.Write(content)
-	return p.in.WriteByte('\n') // the error of any of the three
+	return p.in.WriteByte('\n') // a bufio.Writer keeps its first error, so this covers all three writes
 }
 
 // start starts git, see https://git-scm.com/docs/git-fast-import.

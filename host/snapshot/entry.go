@@ -5,7 +5,7 @@ import (
 	"compress/zlib"
 	"context"
 	"crypto/rand"
-	"crypto/sha1" //nolint:gosec // git's name of a content, not a proof of it
+	"crypto/sha1" //nolint:gosec // the name that git gives a content, not a proof of it
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -31,8 +31,8 @@ const (
 	kindDir  = 0o040000
 )
 
-// Entry is the state of a file: its kind and permissions, and the name of its content. Without a mode there was no file. A directory has
-// no content: it is empty, or in the way of a file.
+// Entry is the state of a file: its kind and permissions, and the name of its content. A zero mode means that the file did not exist. A
+// directory has no content: it is empty, or occupies the path of a file.
 type Entry struct {
 	Mode uint32 `json:"mode,omitempty"`
 	Hash string `json:"hash,omitempty"`
@@ -43,13 +43,13 @@ type Entry struct {
 // Exists reports whether there was a file.
 func (e Entry) Exists() bool { return e.Mode != 0 }
 
-// Link reports whether the file was a symbolic link; its content is where it points.
+// Link reports whether the file was a symbolic link; its content is its target.
 func (e Entry) Link() bool { return e.kind() == kindLink }
 
 // Directory reports whether there was a directory.
 func (e Entry) Directory() bool { return e.kind() == kindDir }
 
-// Same reports whether both have the same content, of the same kind, and if they are files the same permissions.
+// Same reports whether both have the same kind, the same content and, if they are files, the same permissions.
 func (e Entry) Same(o Entry) bool {
 	return e.Hash == o.Hash && e.kind() == o.kind() && (e.kind() != kindFile || e.Mode == o.Mode)
 }
@@ -130,10 +130,10 @@ func (r *Repo) PathOf(name string) (Path, error) {
 	return Path(filepath.ToSlash(name)), nil
 }
 
-// Look returns the current state of a file without keeping it; of a directory only the kind.
+// Look returns the current state of a file without keeping it; for a directory, only the kind.
 func (r *Repo) Look(p Path) (Entry, error) { return r.read(p, nil) }
 
-// Record keeps the current state of a file. Errors: ErrOff for a file larger than MaxRecord.
+// Record stores the current state of a file. Errors: ErrOff for a file larger than MaxRecord.
 func (r *Repo) Record(p Path) (Entry, error) { return r.read(p, r.keep) }
 
 func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
@@ -235,10 +235,10 @@ func hashOf(kind string, content []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// keep stores an object under its hash, as git stores one by itself.
+// keep stores an object under its hash, like a loose object of git.
 func (r *Repo) keep(kind, hash string, content []byte) error {
 	name := filepath.Join(r.dir, "objects", hash[:2], hash[2:])
-	if now := time.Now(); os.Chtimes(name, now, now) == nil { // there, and young again
+	if now := time.Now(); os.Chtimes(name, now, now) == nil { // it exists, and its age now starts again
 		return nil
 	}
 	var b bytes.Buffer
@@ -256,7 +256,7 @@ func (r *Repo) keep(kind, hash string, content []byte) error {
 	if err := z.Close(); err != nil {
 		return err
 	}
-	// git's own cleaning removes files with such names.
+	// git's own clean-up removes files with such names.
 	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, MakeDirs: 0o700, Temp: "tmp_obj_" + rand.Text()})
 }
 

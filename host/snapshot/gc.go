@@ -18,14 +18,14 @@ const (
 )
 
 // Collect removes states older than Limits.KeepFor, at most once a day, and all but the latest when the store is larger than Limits.MaxBytes after
-// that. It reports whether it was time to; if another process has the lock, it is time at the next call.
+// that. It reports whether it was due; if another process has the lock, it stays due.
 func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	mark := filepath.Join(r.dir, collectMark)
 	info, err := os.Stat(mark)
 	switch {
-	case err == nil && time.Since(info.ModTime()).Abs() < collectEvery: // the clock may have been ahead
+	case err == nil && time.Since(info.ModTime()).Abs() < collectEvery: // absolute, because the clock may have been ahead
 		return false, nil
-	case errors.Is(err, os.ErrNotExist): // of a store that is new there is nothing to remove
+	case errors.Is(err, os.ErrNotExist): // a new store has nothing to remove
 		return false, ignoreMissing(os.WriteFile(mark, nil, 0o600))
 	}
 	if err = r.exclusive(ctx, func() error { return r.collect(ctx, mark) }); errors.Is(err, filelock.ErrLocked) {
@@ -54,7 +54,7 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 }
 
 // prune removes states that were last used before a time, except the state that the next Take begins with. git fails at an empty reference,
-// which earlier versions left when there was no space.
+// which earlier versions left on a full disk.
 func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	keep := ""
 	if n := r.load(); n != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// maxList is the maximum size of a list of ignored names, in bytes: each line costs memory, and time for each name. A larger one has no rules, as
-// for git, whose limit is 100 MiB.
+// maxList is the maximum size of a list of ignored names, in bytes: each line costs memory, and time for each name. A larger list has no rules,
+// as in git, whose limit is 100 MiB.
 const maxList = 4 << 20
 
 // errList is the error of a .gitignore that is a pipe or a device.
@@ -21,7 +21,7 @@ var errList = errors.New(".gitignore is not a file")
 
 // rules decide which names in a directory are ignored. The lists are read again only if a name has to be judged.
 type rules struct {
-	id    string // names the contents of the lists, and where they are
+	id    string // identifies the contents and locations of the lists
 	above *rules // nil at the top of a repository
 	list  func() gitignore.Rules
 }
@@ -40,7 +40,7 @@ func (r *rules) add(dir string, list entry) *rules {
 	})}
 }
 
-// ignored reports whether the rules ignore a path: those of the lowest list that has one for it decide.
+// ignored reports whether the rules ignore a path: the lowest list with a matching rule decides.
 func (r *rules) ignored(path string, isDir bool) bool {
 	for ; r != nil; r = r.above {
 		if applies, ignored := r.list().Match(path, isDir); applies {
@@ -76,7 +76,8 @@ func (v *visit) rules(above *rules) (here *rules, err error) {
 	return here, nil
 }
 
-// list returns what is known about a list of ignored names. One that cannot be read has no rules, as for git.
+// list returns what is known about a list of ignored names. A list that cannot be read has no rules, as in
+// git.
 func (v *visit) list(name string, is stamp, was entry) entry {
 	if was.Name == name && was.Settled && was.Stamp == is {
 		return was
@@ -88,8 +89,8 @@ func (v *visit) list(name string, is stamp, was entry) entry {
 	return entry{Name: name, Stamp: is, Settled: is.settled(v.begun), Hash: hashOf(objectBlob, content)}
 }
 
-// excludes returns the user's list of ignored files of the repository whose working tree is dir (info/exclude), empty if it is not a file, and its
-// stamp.
+// excludes returns the user's list of ignored files (info/exclude) of the repository with the working tree dir, and its stamp. The name is empty
+// if the list is not a file.
 func excludes(dir string) (name string, s stamp) {
 	git := filepath.Join(dir, ".git")
 	if content, err := projectfs.ReadRegular(git, maxPointer); err == nil { // a worktree or a submodule

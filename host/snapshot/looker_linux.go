@@ -7,12 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// looker looks at files of one directory. It goes by the directory's descriptor: the way down to it is taken once, not for each file.
+// looker examines the files of one directory. It uses the directory's descriptor, so that the path is resolved once and not for each
+// file.
 type looker struct{ fd int }
 
 // newLooker opens the directory, whose name ends in a separator. The caller closes the looker.
 func newLooker(dir string) (looker, error) {
-	dir = strings.TrimSuffix(dir, string(os.PathSeparator)) // with it a link would be followed
+	dir = strings.TrimSuffix(dir, string(os.PathSeparator)) // with the separator a link would be followed
 	for {
 		fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err == unix.EINTR {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// looker looks at files of one directory.
+// looker examines the files of one directory.
 type looker struct{ dir string }
 
 // newLooker takes the directory's name, which ends in a separator. The caller closes the looker.

@@ -47,7 +47,7 @@ func (r *Repo) Pending() ([]*Pending, error) {
 	for _, e := range entries {
 		name := filepath.Join(r.pendingDir(), e.Name())
 		if !strings.HasSuffix(name, ".json") {
-			continue // never became one
+			continue // it was never completely written
 		}
 		p, err := readPending(name)
 		if err != nil {

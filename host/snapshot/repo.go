@@ -40,7 +40,7 @@ type Limits struct {
 	MaxTime   time.Duration // of one Take; a project that takes longer has no snapshots for a day
 }
 
-// complete puts in the usual limits.
+// complete fills in the default limits.
 func (l Limits) complete() Limits {
 	return Limits{
 		cmp.Or(l.MaxFile, MaxFile), cmp.Or(l.MaxRecord, MaxRecord), cmp.Or(l.MaxFiles, MaxFiles),
@@ -49,7 +49,7 @@ func (l Limits) complete() Limits {
 }
 
 var (
-	// ErrOff is returned if snapshots are off here; the text says why.
+	// ErrOff is returned if snapshots are off here; the text has the reason.
 	ErrOff = errors.New("snapshots are off")
 	// ErrGone is returned if a content is no longer stored.
 	ErrGone = errors.New("content is not stored any more")
@@ -57,10 +57,10 @@ var (
 
 // Options locate the files and the store of their states. Dir and Worktree are required.
 type Options struct {
-	Dir      string   // of all projects; the one of this project is below it
+	Dir      string   // for all projects; the directory of this project is below it
 	Worktree string   // absolute
-	Home     string   // the user's; a project that is it, or holds it, has no snapshots
-	Exclude  []string // absolute names of files and directories that no state holds
+	Home     string   // the user's home; it, and directories that contain it, have no snapshots
+	Exclude  []string // absolute names of files and directories that are never recorded
 	Git      string   // the command; empty: the git in PATH
 	Limits   Limits
 }
@@ -73,14 +73,14 @@ type Repo struct {
 	exclude  []string // real paths
 	limits   Limits
 
-	slow    atomic.Bool // Take takes too long here
+	slow    atomic.Bool // Take took too long in this project
 	packers sync.Pool   // of *zlib.Writer
 
 	mu     sync.Mutex // held while a state is taken
 	locked bool       // another process had the lock for too long
 	last   *node      // the latest state that is known; nil: none
 	saved  time.Time  // when it was last written to the disk
-	since  int        // files that were looked at since then
+	since  int        // files that were read since then
 }
 
 // Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff.
@@ -146,7 +146,8 @@ func cleanEnv() []string {
 	return env
 }
 
-// command returns a git command, which knows only our directory: no file of the project, and no repository of the user.
+// command returns a git command that knows only our directory, and neither the project's files nor the user's
+// repository.
 func (r *Repo) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, r.git, append([]string{"-c", "gc.auto=0", "-c", "gc.packRefs=false", "-c", "core.compression=1"}, args...)...)
 	cmd.Dir = r.dir
@@ -167,10 +168,10 @@ func (r *Repo) run(ctx context.Context, in []byte, args ...string) ([]byte, erro
 }
 
 const (
-	// lockWait is how long a call waits for another process that works on the store: as long as that may take a snapshot. Removing old states
-	// can take longer.
+	// lockWait is how long a call waits for another process that works on the store: the maximum time of a snapshot. Removing old states can
+	// take longer.
 	lockWait = MaxTime
-	// lockRetry is the same for the calls after one that waited in vain.
+	// lockRetry is the wait of calls after a call that waited in vain.
 	lockRetry = time.Second
 )
 

@@ -18,18 +18,19 @@ import (
 // ErrChanged is returned if a file is not in the expected state.
 var ErrChanged = errors.New("file was changed meanwhile")
 
-// Step takes one file from one state to another.
+// Step changes one file from one state to another.
 type Step struct {
 	Path Path  `json:"path"`
 	From Entry `json:"from"`
 	To   Entry `json:"to"`
 }
 
-// tempPrefix begins the names of files on their way into place.
+// tempPrefix is the prefix of temporary names of files that are then renamed into place.
 const tempPrefix = ".tenon-restore-"
 
-// Run takes all steps or none: if one fails, the steps before it are undone. A file in neither state of its step is ErrChanged; a content that
-// is no longer stored is ErrGone, before anything is changed. Steps that were taken already are skipped, so Run can continue an interrupted Run.
+// Run takes all steps or none: if one fails, the steps before it are undone. It returns ErrChanged for a file in neither state of its step, and
+// ErrGone, before it changes anything, for a content that is no longer stored. Steps that were already taken are skipped, so Run can continue an
+// interrupted Run.
 func (r *Repo) Run(ctx context.Context, steps []Step) error {
 	taken, _, err := r.attempt(ctx, steps, false)
 	if err == nil {
@@ -126,7 +127,7 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 		return err
 	}
 	defer root.Close()
-	_ = root.Remove(tempName(name)) // of a step that was cut off; usually there is none
+	_ = root.Remove(tempName(name)) // left by an interrupted step, if any
 	if now.Directory() && s.To.Exists() && !s.To.Directory() && (!s.From.Exists() || now.Same(s.From)) {
 		if err := removeTree(root, name); err != nil {
 			return fmt.Errorf("%w: %w", ErrChanged, err)
@@ -145,7 +146,7 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 	if !s.To.Exists() {
 		return remove(root, name, now, s.To.Above)
 	}
-	if now.Hash == s.To.Hash && now.kind() == s.To.kind() { // the permissions alone
+	if now.Hash == s.To.Hash && now.kind() == s.To.kind() { // only the permissions differ
 		return root.Chmod(name, fileMode(s.To.Mode))
 	}
 	if s.To.Directory() && now.Exists() {
@@ -154,9 +155,9 @@ func (r *Repo) step(s Step, contents map[string][]byte) error {
 		}
 	}
 	if s.To.Directory() {
-		return root.MkdirAll(name, 0o777) // as the user's umask has it
+		return root.MkdirAll(name, 0o777) // the user's umask applies
 	}
-	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil { // as the user's umask has it
+	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil { // the user's umask applies
 		return err
 	}
 	return put(root, name, s.To, contents[s.To.Hash])
@@ -209,7 +210,7 @@ func readDir(root *os.Root, name string) ([]fs.DirEntry, error) {
 	return dir.ReadDir(-1)
 }
 
-// remove removes a file or directory, and at most so many directories above it that are empty then. A directory with something in it stays.
+// remove removes a file or directory, and then up to above empty directories above it. A directory that is not empty stays.
 func remove(root *os.Root, name string, now Entry, above int) error {
 	err := root.Remove(name)
 	if now.Directory() && err != nil && !isMissing(err) {
@@ -223,7 +224,7 @@ func remove(root *os.Root, name string, now Entry, above int) error {
 	return err
 }
 
-// straight refuses a path that leads through a symbolic link: the file would be another one.
+// straight refuses a path that leads through a symbolic link, because it would name another file.
 func straight(root *os.Root, name string) error {
 	for name = filepath.Dir(name); name != "."; name = filepath.Dir(name) {
 		if info, err := root.Lstat(name); err == nil && info.Mode()&os.ModeSymlink != 0 {
@@ -254,8 +255,8 @@ func tempName(name string) string {
 	return filepath.Join(filepath.Dir(name), tempPrefix+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
 }
 
-// replaceFile writes a file so that after a crash it is the old one or the new one. Only one process at a time may write it: the temporary file of one
-// that was killed is removed.
+// replaceFile writes a file so that after a crash either the old or the new file exists. Only one process may write it at a time, because replaceFile
+// removes the temporary file of a killed process.
 func replaceFile(name string, content []byte) error {
 	temp := name + ".new"
 	if err := ignoreMissing(os.Remove(temp)); err != nil {

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// scan goes once through the files of a project, and through several directories at the same time. A file with the same stamp as in an
-// earlier state is not read again; new contents are stored.
+// scan goes through the files of a project once, several directories in parallel. A file with the same stamp as in an earlier state is
+// not read again; new contents are stored.
 type scan struct {
 	*Repo
 	ctx   context.Context
 	fail  context.CancelCauseFunc // ends the scan
 	begun time.Time
 	store *packer
-	room  chan struct{} // has a value for each goroutine besides the first
+	room  chan struct{} // holds a value for each goroutine except the first
 
 	fresh  atomic.Int64 // files that were unknown
 	looked atomic.Int64 // files that were read
@@ -29,7 +29,7 @@ type scan struct {
 	leftOut []Path
 }
 
-// visit is the look of a scan at one directory.
+// visit is the scan of one directory.
 type visit struct {
 	*scan
 	path string // relative to the worktree, begins and ends with a slash
@@ -61,19 +61,20 @@ func (s *scan) dir(path string, was *node, above *rules) *node {
 	return v.finish()
 }
 
-// leave notes a path that the state lacks.
+// leave notes a path that the state leaves out.
 func (s *scan) leave(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leftOut = append(s.leftOut, Path(path[1:]))
 }
 
-// content finds the names in the directory, and the states of its files. It returns the rules that hold in the directory.
+// content finds the names in the directory, and the states of its files. It returns the rules that apply in the
+// directory.
 func (v *visit) content(above *rules) (here *rules, err error) {
 	if v.look, err = newLooker(v.name); err != nil {
 		return nil, err
 	}
-	defer v.look.close() // before the directories below are opened, so that any depth is possible
+	defer v.look.close() // before subdirectories are opened, so that any depth is possible
 	if v.n.Stamp, err = v.look.stamp("."); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (v *visit) names() error {
 	}
 	isRepository := slices.ContainsFunc(list, func(d os.DirEntry) bool { return d.Name() == ".git" })
 	if isRepository != v.was.repository() {
-		v.was = nothing // other lists of ignored names count, here and below
+		v.was = nothing // different lists of ignored names apply here and below
 	}
 	v.n.Entries, v.own = make([]entry, len(list)), true
 	for i, d := range list {
@@ -114,14 +115,14 @@ func (v *visit) names() error {
 	return nil
 }
 
-// ignore decides which names are ignored: all of them if the rules changed, else the new ones. A file that is known stays known, as in git, so
-// that the change of a file is found even if the same command makes it ignored.
+// ignore decides which names are ignored: all of them if the rules changed, else the new ones. A known file stays known, as in git, so that a
+// change is found even if the same command makes the file ignored.
 func (v *visit) ignore(here *rules) {
 	for i, e := range v.n.Entries {
 		if was := v.was.find(e.Name); was != nil && was.Dir == e.Dir && (was.Hash != "" || v.n.Rules == v.was.Rules) {
 			continue
 		}
-		if v.ctx.Err() != nil { // a list may have a great many patterns
+		if v.ctx.Err() != nil { // a list may have very many patterns
 			return
 		}
 		if here.ignored(v.path+e.Name, e.Dir) || strings.EqualFold(e.Name, ".git") || slices.Contains(v.exclude, v.name+e.Name) {
@@ -132,7 +133,7 @@ func (v *visit) ignore(here *rules) {
 	}
 }
 
-// set changes an entry. States before do not change.
+// set changes an entry, without changing earlier states.
 func (v *visit) set(i int, e entry) {
 	if v.n.Entries[i] == e {
 		return
@@ -149,7 +150,7 @@ func (v *visit) files() error {
 		if e.Dir || e.Ignored {
 			continue
 		}
-		if err := v.ctx.Err(); err != nil { // there may be a great many files
+		if err := v.ctx.Err(); err != nil { // there may be very many files
 			return err
 		}
 		is, err := v.look.stamp(e.Name)
@@ -193,7 +194,7 @@ func (v *visit) file(was entry, is stamp) entry {
 	return e
 }
 
-// dirs finds the states of the directories below.
+// dirs finds the states of the subdirectories.
 func (v *visit) dirs(here *rules) {
 	var dirs []int
 	for i, e := range v.n.Entries {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// settleAfter is how old a change must be before a stamp can be relied on: a file that is written twice within one tick of the
-	// clock that the file system uses (4 to 16 ms) has the same stamp after both.
+	// settleAfter is the age of a change from which a stamp is reliable: a file that is written twice within one tick of the file
+	// system's clock (4 to 16 ms) has the same stamp after both writes.
 	settleAfter = 50 * time.Millisecond
 	// settleCoarse is the same for file systems that keep whole seconds (FAT: two).
 	settleCoarse = 2100 * time.Millisecond
@@ -17,9 +17,9 @@ const (
 
 // stamp is the metadata of a file. Equal stamps mean the same content, unless the file was changed within moments of the first stamp.
 type stamp struct {
-	Mode         uint32 // kind and permissions, as an Entry has them
+	Mode         uint32 // kind and permissions, as in Entry
 	Size         int64
-	Mtime, Ctime int64 // nanoseconds; Ctime, which programs cannot set, is Mtime where it does not exist
+	Mtime, Ctime int64 // nanoseconds. Programs cannot set Ctime; it is Mtime on systems without it
 	Inode        uint64
 }
 
@@ -38,7 +38,8 @@ func stampOf(info os.FileInfo) stamp {
 	return s
 }
 
-// settled reports whether a change after begun, when the stamp was not taken yet, would give another one.
+// settled reports whether any change after begun, a time before the stamp was taken, would result in
+// another stamp.
 func (s stamp) settled(begun time.Time) bool {
 	wait := settleAfter
 	if s.Ctime%int64(time.Second) == 0 {

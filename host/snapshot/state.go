@@ -14,7 +14,8 @@ import (
 // stateFile keeps the latest state from one process to the next. It only saves work: without it all files are read.
 const stateFile = "state"
 
-// stateVersion begins the file, with the names of files that no state holds. A file of another form is not read.
+// stateVersion is the beginning of the file, followed by the names of files that are never recorded. A file in
+// another format is ignored.
 const stateVersion = "tenon state 5\n"
 
 func (r *Repo) version() string { return stateVersion + strings.Join(r.exclude, "\x00") + "\n" }

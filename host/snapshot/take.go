@@ -25,9 +25,9 @@ const (
 // errSlow is the cause of the end of a scan that takes too long.
 var errSlow = errors.New("a snapshot of this project takes too long")
 
-// Take keeps the current state of the files. Without changes since the last Take it only checks the stamps of files; git runs only to
-// store many files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on for a day; filelock.ErrLocked. Record and Run
-// work anyway.
+// Take records the current state of the files. Without changes since the last Take it only checks the stamps of files; git runs only to store many
+// files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on for a day; filelock.ErrLocked. Record and Run work
+// anyway.
 func (r *Repo) Take(ctx context.Context) (tree *Tree, err error) {
 	if r.slow.Load() {
 		return nil, r.tooSlow()
@@ -53,7 +53,7 @@ func (r *Repo) take(ctx context.Context) (*Tree, error) {
 	if r.last == nil {
 		r.last, r.saved = r.load(), time.Now()
 	}
-	if r.last != nil && !r.pinned(r.last.Hash) { // removed with its contents by another process
+	if r.last != nil && !r.pinned(r.last.Hash) { // another process removed it with its contents
 		r.last = nil
 	}
 	scanning, fail := context.WithCancelCause(ctx)
@@ -81,16 +81,16 @@ func (r *Repo) take(ctx context.Context) (*Tree, error) {
 	return &Tree{Hash: root.Hash, LeftOut: s.leftOut, root: root}, nil
 }
 
-// pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.
+// pin protects a tree from removal. A content may be part of weeks of states, and must stay as long as the last of them.
 func (r *Repo) pin(tree string) error {
 	if r.pinned(tree) {
 		return nil
 	}
-	// An empty one, for want of space, would stop git gc.
+	// An empty reference, left on a full disk, would make git gc fail.
 	return atomicfile.Write(filepath.Join(r.dir, pins, tree), []byte(tree+"\n"), atomicfile.Options{MakeDirs: 0o700})
 }
 
-// pinned reports whether a tree is kept, and makes it young again.
+// pinned reports whether a tree is protected, and restarts its age.
 func (r *Repo) pinned(tree string) bool {
 	now := time.Now()
 	return os.Chtimes(filepath.Join(r.dir, pins, tree), now, now) == nil

@@ -12,7 +12,7 @@ import (
 
 // Tree is a state of a project's files.
 type Tree struct {
-	Hash    string // git's name of the state, as a tree of all files that are kept
+	Hash    string // git's name of the tree of all recorded files
 	LeftOut []Path // files that are too large, too many, not readable, or replaced by a pipe, socket or device; directories that are not readable
 
 	root *node
@@ -25,15 +25,16 @@ type Change struct {
 	After  Entry `json:"after"`
 }
 
-// node is the state of a directory. It is never changed after it was made, so states share equal nodes. state.go writes its fields.
+// node is the state of a directory. It never changes after it was made, so states can share equal nodes. state.go encodes its
+// fields.
 type node struct {
 	Stamp      stamp
 	Settled    bool // as long as the stamp stays the same, so do the names
 	Unreadable bool // its contents are unknown
 
-	Gitignore entry  // the list of ignored names in it, under its absolute name; without name: there is none
+	Gitignore entry  // its list of ignored names, by absolute name; empty name: none
 	Excludes  entry  // info/exclude of a repository
-	Rules     string // names the contents of all lists that hold here
+	Rules     string // identifies the contents of all lists that apply here
 
 	Entries []entry // sorted by name
 	Hash    string  // git's name of the tree
@@ -42,14 +43,14 @@ type node struct {
 // nothing is a directory that does not exist.
 var nothing = &node{}
 
-// entry is a name in a directory: a file or symbolic link, a directory, either of them if git ignores it, or something else, such as a pipe.
+// entry is a name in a directory: a file, symbolic link or directory, possibly ignored by git, or something else, such as a pipe.
 type entry struct {
 	Name    string
 	Dir     bool
 	Ignored bool   // nothing else is known
 	Stamp   stamp  // of a file
 	Settled bool   // as long as the stamp stays the same, so does the content
-	Hash    string // git's name of the content of a file; empty: it is left out
+	Hash    string // git's name of the content of a file; empty: the file is left out
 	Node    *node  // of a directory
 }
 
@@ -76,7 +77,7 @@ func (n *node) find(name string) *entry {
 	return &n.Entries[i]
 }
 
-// repository reports whether the directory is one. The rules about ignored names above do not count in it.
+// repository reports whether the directory is a repository. Ignore rules from above do not apply in it.
 func (n *node) repository() bool { return n.find(".git") != nil }
 
 // encode returns the content of git's tree of the directory.
@@ -109,7 +110,7 @@ func (n *node) encode() ([]byte, error) {
 }
 
 // Entry returns the state of a file; false if it is unknown, because the file was ignored, left out, git's own or outside of the project, or
-// missing under a name that is there in another case: some systems take both for the same.
+// because only a name in another case exists, which some systems treat as the same.
 func (t *Tree) Entry(p Path) (Entry, bool) {
 	if !filepath.IsLocal(filepath.FromSlash(string(p))) {
 		return Entry{}, false
@@ -119,7 +120,8 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 	})
 }
 
-// entry does the work of Entry. other reports whether a directory has a missing name in another case.
+// entry does the work of Entry. other reports whether a directory contains a missing name in another
+// case.
 func (t *Tree) entry(p Path, other func(dir *node, name string) bool) (Entry, bool) {
 	names := strings.Split(string(p), "/")
 	dir := t.root
@@ -147,7 +149,7 @@ func (t *Tree) entry(p Path, other func(dir *node, name string) bool) (Entry, bo
 // their state is unknown. A repository in the project that was created or removed is not included either: its files may not have been changed by
 // the session.
 func (*Repo) Changes(before, after *Tree) []Change {
-	exact := func(*node, string) bool { return false } // each name is that of a file
+	exact := func(*node, string) bool { return false } // the names come from the states, so their case is right
 	var out []Change
 	var compare func(path string, a, b *node)
 	compare = func(path string, a, b *node) {
@@ -175,7 +177,8 @@ func (*Repo) Changes(before, after *Tree) []Change {
 	return out
 }
 
-// filled reports whether the entry is a directory with something in it. It comes and goes with its files.
+// filled reports whether the entry is a directory that is not empty. Such a directory is created and
+// removed with its files.
 func (e *entry) filled() bool {
 	return e.node() != nil && (len(e.Node.Entries) > 0 || e.Node.Unreadable)
 }

@@ -21,8 +21,8 @@ func CopyOps(ctx context.Context, s Store, messages []sdk.MessageWithParts, dama
 	return append(ops, MessageOps(messages)...), err
 }
 
-// EachOutput calls f with each full output of the tool calls in messages, once, and a call that refers to it. ok is false, and the output is in
-// damage, if it cannot be read.
+// EachOutput calls f once for each full output of the tool calls in messages, with a call that refers to it. If the output cannot be read, ok
+// is false and damage includes it.
 func EachOutput(ctx context.Context, s Store, messages []sdk.MessageWithParts, damage *Damages, f func(call *sdk.ToolPart, content []byte, ok bool)) error {
 	known := map[string]bool{}
 	for call := range PartsOf[*sdk.ToolPart](messages...) {

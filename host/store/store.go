@@ -71,7 +71,7 @@ type Store interface {
 	// Create stores a new session and claims it. The epoch is 1, or one higher than that of a deleted session with the same identifier.
 	// Errors: ErrExists.
 	Create(ctx context.Context, s *sdk.Session) (Token, error)
-	// Claim makes this node the owner of the session. If it owns the session already, the earlier token is fenced. Errors: ErrNotFound,
+	// Claim makes this node the owner of the session. If it already owns the session, the earlier token is fenced. Errors: ErrNotFound,
 	// *OwnedError.
 	Claim(ctx context.Context, session string) (Token, error)
 	// Release releases the session and fences the token. It does nothing and returns nil if the token is fenced already.
@@ -85,7 +85,7 @@ type Store interface {
 
 	// Session returns the session and its seq. Errors: ErrNotFound.
 	Session(ctx context.Context, id string) (*sdk.Session, uint64, error)
-	// Sessions lists sessions, the last updated first.
+	// Sessions lists sessions, the most recently updated first.
 	Sessions(ctx context.Context, q Query) ([]sdk.Session, error)
 	// List lists the same sessions in the same order as Sessions. It reads only the fields of Listed, which makes long listings several times as
 	// fast.
@@ -120,7 +120,7 @@ type Store interface {
 	// identifiers and their descendants. Other processes can write in the meantime, however large the sessions are; the same holds for Delete
 	// and Collect. Errors: ErrExists, *OwnedError.
 	Import(ctx context.Context, sessions []Import, replace bool) error
-	// Search finds sessions by words, the last created first. Errors: ErrSearch.
+	// Search finds sessions by words, the most recently created first. Errors: ErrSearch.
 	Search(ctx context.Context, q SearchQuery) ([]Hit, error)
 	// Check looks for damage in a session; if session is empty, in all sessions and in the structure of the store. It returns a *DamageError
 	// with everything it found.
@@ -129,7 +129,7 @@ type Store interface {
 	// the process dies. A damaged session or message row is replaced by the data that is known from elsewhere; references to lost
 	// outputs are removed. Damage that cannot be removed is returned as a *DamageError. Other errors: ErrNotFound, *OwnedError, those of keep.
 	Repair(ctx context.Context, session string, keep func([]Aside) error) error
-	// Collect removes unused data, except of sessions in use.
+	// Collect removes unused data, except data of sessions in use.
 	Collect(ctx context.Context, o GC) (Collected, error)
 
 	// Approve stores approvals, all or none. An approval whose project, permission and pattern are stored already changes nothing. Other

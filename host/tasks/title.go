@@ -44,7 +44,8 @@ func byUser(p sdk.Part) bool {
 	return !ok || !text.Synthetic
 }
 
-// Title makes the title of a session from its first prompt. s is of the title agent, with the model of the turn.
+// Title makes the title of a session from its first prompt. s is the setup of the title agent with the turn's
+// model.
 func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.UserMessage) error {
 	var m *model.Model
 	var err error

@@ -14,7 +14,7 @@ type Outcome struct {
 	Kind   sdk.Outcome
 	Result *sdk.ToolResult // the tool's; may be nil unless OutcomeOK
 	Err    error           // nil if OutcomeOK
-	Hooked bool            // the hooks at tool.execute.after saw it
+	Hooked bool            // the hooks at tool.execute.after have run
 	// refusal is the original Err of OutcomeDenied. Hooks see and change only its text.
 	refusal *sdk.Refusal
 }
@@ -77,8 +77,8 @@ func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sd
 // eventPluginCall is published for a tool call of a plugin: at its start, at progress and at its end.
 const eventPluginCall = "plugin.tool.updated"
 
-// PluginCallEvent returns the event for the current state of a plugin's call. template is the command whose template makes the call; may be
-// empty.
+// PluginCallEvent returns the event for the current state of a plugin's call. template is the command whose template makes the call, if
+// any.
 func PluginCallEvent(p *sdk.ToolPart, plugin, template string) sdk.Event {
 	info := &sdk.Object{
 		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": plugin,

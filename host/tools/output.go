@@ -23,7 +23,7 @@ func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object,
 	metadata := r.Metadata
 	lines, size := OutputLimits(cfg)
 	if _, own := metadata["truncated"]; own {
-		lines, size = lines*2, size*2 // the tool cut it already and left a note, which may go over
+		lines, size = lines*2, size*2 // the tool already cut the output and added a note, which may exceed the limit
 	}
 	output := strings.ToValidUTF8(r.Output, "�")
 	kept := CutOutput(output, lines, size, r.KeepTail)

@@ -43,8 +43,8 @@ func (t *Tool) ownRequest() sdk.PermissionRequest {
 	return sdk.PermissionRequest{Permission: t.Def.ID, Patterns: []string{"*"}, Always: []string{"*"}}
 }
 
-// limit restricts the requests of a third-party tool: it always requires permission for its id, and an answer "always" covers no
-// more than what is requested now.
+// limit restricts the requests of a third-party tool: it always requires permission for its id, and an "always" answer covers
+// only the patterns of this request.
 func (t *Tool) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
 	list, own := slices.Clone(list), false
 	for i := range list {

@@ -43,8 +43,8 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	return err
 }
 
-// maxMismatch bounds the error about arguments that do not fit their schema, in bytes: a validator may list every name that a model made
-// up.
+// maxMismatch bounds the error about arguments that do not match their schema, in bytes: a validator may list every name that the model
+// invented.
 const maxMismatch = 2 << 10
 
 func (s *Schemas) resolve(text json.RawMessage) (*schemacost.Schema, error) {
@@ -59,7 +59,8 @@ func (s *Schemas) resolve(text json.RawMessage) (*schemacost.Schema, error) {
 	return resolved, nil
 }
 
-// Unreadable returns the error of a call whose arguments value.CheckArguments rejects; cut if the answer reached the output limit.
+// Unreadable returns the error of a call whose arguments value.CheckArguments rejects. cut reports that the answer reached the
+// output limit.
 func Unreadable(tool string, arguments []byte, cut bool, err error) error {
 	begin := visible.Cut(string(arguments), 200, "…")
 	if cut {

@@ -60,7 +60,7 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 			hidden = append(hidden, one)
 		}
 	}
-	s.tools[searchTool] = ofHost(sdk.ToolDefinition{ // stays the same when tools were found
+	s.tools[searchTool] = ofHost(sdk.ToolDefinition{ // does not change when tools are found, so that requests keep their prefix
 		ID: searchTool, Description: searchDescription + listing(hidden), Parameters: json.RawMessage(searchParameters),
 	}, func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 		return s.search(ctx, hidden, call)
@@ -93,7 +93,8 @@ func Hidden(tool string) error {
 	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, searchTool, tool)
 }
 
-// HookError is returned if a hook at tool.definition that must not fail did. The host then ends the turn.
+// HookError is returned if a hook at tool.definition fails that must not fail. The host then ends the
+// turn.
 type HookError struct{ err error }
 
 // Error returns the text of the cause.
@@ -185,7 +186,8 @@ func find(hidden []*Tool, query string, limit int) []*Tool {
 	return found[:min(len(found), limit, maxFound)]
 }
 
-// rank returns the tools that contain words of the query, the best first. A word counts more in a name, and if it is in few tools.
+// rank returns the tools that contain words of the query, the best first. Words count more if they occur in a name or in few
+// tools.
 func rank(tools []*Tool, query string) []*Tool {
 	names, texts := make([]string, len(tools)), make([]string, len(tools))
 	for i, one := range tools {

@@ -61,7 +61,7 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 	}
 	if s.Schema != nil {
 		s.tools[Structured] = ofHost(sdk.ToolDefinition{
-			ID: Structured, Parameters: s.Schema, // the check of every call's arguments does the work
+			ID: Structured, Parameters: s.Schema, // the schema check of the arguments does the work
 			Description: "Give the final answer through this tool, exactly once, when all the work is done. Its arguments are the answer.",
 		}, func(_ context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 			s.Accept(call.Args)
@@ -202,13 +202,13 @@ func (s *Set) transform(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefi
 	def.Description = v.Description
 	changes, err := value.Diff[sdk.Change](&before, &v.Parameters)
 	if err != nil || len(changes) == 0 {
-		return err // the schema goes out byte for byte as the tool wrote it
+		return err // the model receives the schema byte for byte
 	}
 	def.Parameters, err = json.Marshal(v.Parameters)
 	return err
 }
 
-// Find returns the tool with the name; nil if there is none. The case of the name may be wrong.
+// Find returns the tool with the name; nil if there is none. It ignores the case of the name.
 func (s *Set) Find(name string) *Tool {
 	if one := s.tools[name]; one != nil {
 		return one
@@ -239,7 +239,7 @@ func InCall(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callKey{}, CallDepth(ctx)+1)
 }
 
-// CallDepth returns how many tool calls ctx is inside of.
+// CallDepth returns the number of nested tool calls around ctx.
 func CallDepth(ctx context.Context) int {
 	depth, _ := ctx.Value(callKey{}).(int)
 	return depth

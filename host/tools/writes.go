@@ -9,10 +9,10 @@ import (
 // Permission keys of built-in tools that write files. Other built-in tools change none.
 const (
 	permissionEdit = "edit" // the files in its permission requests
-	permissionBash = "bash" // any
+	permissionBash = "bash" // a command may write any file
 )
 
-// MayWrite reports whether a call of the tool may write files; any tool of a third-party plugin may.
+// MayWrite reports whether a call of the tool may write files; third-party tools always may.
 func (t *Tool) MayWrite() bool {
 	return !t.builtin() || t.permission == permissionEdit || t.permission == permissionBash
 }
@@ -41,7 +41,7 @@ func (t *Tool) WillWrite(requests []sdk.PermissionRequest) []string {
 	return out
 }
 
-// StringsOf returns a list of strings, even if JSON made a []any of it.
+// StringsOf returns a list of strings, also from the []any that JSON decoding produces.
 func StringsOf(v any) []string {
 	switch v := v.(type) {
 	case []string:

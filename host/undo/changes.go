@@ -57,7 +57,8 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 	return out, nil
 }
 
-// isHere refuses changes of another project: a session may have continued there, and the same names are other files.
+// isHere refuses changes of another project: a session may have continued in another project, where the same names
+// mean other files.
 func (f *Files) isHere(p *sdk.PatchPart, changes []snapshot.Change) error {
 	repo, err := f.open()
 	if err != nil {
@@ -80,7 +81,8 @@ func (n *netChange) take(c snapshot.Change) {
 	n.After = c.After
 }
 
-// childPatches returns the patches of subagents since a message. It compares identifiers, because the clock may have been set meanwhile.
+// childPatches returns the patches of subagents since a message. It compares identifiers, because the clock may have been changed
+// meanwhile.
 func (f *Files) childPatches(ctx context.Context, session, since string) ([]*sdk.PatchPart, error) {
 	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
 	if err != nil {

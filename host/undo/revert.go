@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrElsewhere is returned if the session changed files of another project than the host's.
+// ErrElsewhere is returned if the session changed files of a project other than the host's.
 var ErrElsewhere = errors.New("the session changed files of another project")
 
 // ConflictError lists files that were modified after the session wrote them. Nothing was changed.
@@ -37,8 +37,8 @@ type Options struct {
 	MessageID string
 	// Redo restores the first undone prompt instead; later ones stay undone.
 	Redo bool
-	// Force reverts files that another program changed since; Unrevert restores their content. A directory that contains files of another
-	// program and is in the way of a restored file is snapshot.ErrChanged anyway.
+	// Force reverts files that another program changed since; Unrevert restores their content. If a directory with files of another
+	// program is in the way of a restored file, the error is snapshot.ErrChanged anyway.
 	Force bool
 }
 
@@ -244,14 +244,14 @@ func (p *restoring) add(path snapshot.Path, expected, target, original snapshot.
 	if !behind {
 		is, err = p.repo.Look(path)
 	}
-	// Permissions that no revert changes are the user's.
+	// If the revert does not change the permissions, the user's current permissions stay.
 	if expected.SamePermissions(target) && original.WithPermissionsOf(expected) == original {
 		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
 	}
 	if err == nil && is.Directory() && !expected.Exists() && target.Exists() {
-		is = expected // the steps of the files in it empty it
+		is = expected // the steps of the files in the directory empty it
 	}
-	if err == nil && !is.Same(expected) && !behind { // expected content is stored already
+	if err == nil && !is.Same(expected) && !behind { // the expected content is already stored
 		is, err = p.repo.Record(path)
 	}
 	if err != nil {
@@ -262,7 +262,7 @@ func (p *restoring) add(path snapshot.Path, expected, target, original snapshot.
 			p.conflicts = append(p.conflicts, path.String())
 		}
 		if !is.Same(expected) {
-			original = is // of another program; Unrevert restores it
+			original = is // content of another program; Unrevert restores it
 		}
 	}
 	if !target.Same(original) {

@@ -29,7 +29,7 @@ type Files struct {
 	once   sync.Once
 	repo   *snapshot.Repo
 	err    error
-	warned sync.Map // the messages that were logged
+	warned sync.Map // messages that were already logged
 }
 
 // open returns the store of the project's file states. Errors: snapshot.ErrOff.
@@ -78,9 +78,9 @@ type Session struct {
 	storing sync.WaitGroup // the changes of the last window
 }
 
-// window is a time in which calls run.
+// window is a period in which calls run.
 type window struct {
-	message string                           // whose part lists the changes, and whose step begins and ends with the states, as in opencode
+	message string                           // its patch part lists the changes; its step begins and ends with the states, as in opencode
 	tree    *snapshot.Tree                   // all files at the beginning; nil unless a call may write any
 	named   map[snapshot.Path]snapshot.Entry // files that calls announced to write, as they were before the first of the calls
 }
@@ -134,7 +134,7 @@ func (k *Session) name(repo *snapshot.Repo, files []string) error {
 	return errors.Join(errs...)
 }
 
-// complain logs why changes cannot be reverted. The call runs anyway.
+// complain logs the reason why changes cannot be reverted. The call runs anyway.
 func (k *Session) complain(err error) {
 	if err != nil {
 		k.Files.warn("file changes cannot be undone", "session", k.Conversation.ID(), "err", err)

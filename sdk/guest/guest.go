@@ -25,7 +25,7 @@ const (
 	HookOp     = 0x1000
 	ToolOp     = 0x2000
 	PrepareOp  = 0x3000
-	AuthOp     = 0x4000 // since ABI 1.1, as the following: input an AuthRequest, output an AuthAnswer
+	AuthOp     = 0x4000 // since ABI 1.1, like the next two: input an AuthRequest, output an AuthAnswer
 	StreamOp   = 0x5000 // input a StreamRequest, output empty or a StreamFailure; the events go to the host by EventOperation
 	ModelsOp   = 0x5001 // input a StreamRequest without a request, output a ModelList
 )

@@ -17,10 +17,11 @@ type Subscription struct {
 	closed bool
 }
 
-// Subscribe has the host send events of a subscription, at most size of them ahead, until ctx ends.
+// Subscribe makes the host send the events of a subscription until ctx ends. At most size events
+// wait to be read.
 type Subscribe func(ctx context.Context, s *Subscription, size int) error
 
-// newHost returns the host that sent a start request. It has events if the wire has.
+// newHost returns the host that sent a start request. It has events if the wire supports them.
 func newHost(req *StartRequest, host *Side) sdk.Host {
 	h := NewHost(req, host.Log, host.Call)
 	if host.Subscribe == nil {

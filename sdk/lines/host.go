@@ -12,11 +12,11 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// side returns what call id of the host can send.
+// side returns the messages that the plugin can send during call id of the host.
 func (s *server) side(id uint64) *guest.Side {
 	return &guest.Side{
 		Log: s.log, Call: s.operation, Subscribe: s.subscribe,
-		Progress: func(title string, metadata sdk.Object) error { // in order with the result
+		Progress: func(title string, metadata sdk.Object) error { // a notification keeps its order relative to the result
 			return s.conn.Notify("progress", struct {
 				ID       uint64     `json:"id"`
 				Title    string     `json:"title"`
@@ -56,7 +56,7 @@ func (s *server) operation(ctx context.Context, name string, request []byte) (gu
 	return guest.StatusOK, result, err
 }
 
-// subscribe has the host send events.
+// subscribe makes the host send events.
 func (s *server) subscribe(ctx context.Context, sub *guest.Subscription, size int) error {
 	body, err := jsontext.Marshal(map[string]int{"size": size})
 	if err != nil {

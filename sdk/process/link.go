@@ -67,7 +67,7 @@ func (l *link) serve(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenon
 	}
 }
 
-// awaitOpen waits a moment for the stream: the host opens it before it starts the plugin, but the calls may arrive in another order.
+// awaitOpen waits briefly for the stream: the host opens it before it starts the plugin, but the calls may arrive in another order.
 func (l *link) awaitOpen(ctx context.Context) {
 	select {
 	case <-l.open:
@@ -105,7 +105,7 @@ func (l *link) request(req *tenonv1.HostRequest, take func(*tenonv1.HostResponse
 	return err
 }
 
-// cancel forgets a request and tells the host.
+// cancel forgets a request and notifies the host.
 func (l *link) cancel(id uint64) {
 	l.mu.Lock()
 	delete(l.waiting, id)
@@ -135,7 +135,7 @@ func (l *link) call(ctx context.Context, op string, request []byte) (guest.Statu
 	}
 }
 
-// subscribe has the host send events.
+// subscribe makes the host send events.
 func (l *link) subscribe(ctx context.Context, s *guest.Subscription, size int) error {
 	req := &tenonv1.HostRequest{Request: &tenonv1.HostRequest_Subscription{Subscription: &tenonv1.Subscription{Size: uint32(size)}}}
 	err := l.request(req, func(r *tenonv1.HostResponse) {

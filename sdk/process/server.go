@@ -28,7 +28,7 @@ type server struct {
 	grpc  *grpc.Server // set by listen, before the first call
 }
 
-// listen makes the gRPC server. It ends with the host, and with it Serve.
+// listen makes the gRPC server. The server ends with the host, and Serve with the server.
 func (s *server) listen(opts []grpc.ServerOption) *grpc.Server {
 	s.grpc = grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage))...)
 	go func() {
@@ -83,8 +83,8 @@ func (s *server) Prepare(ctx context.Context, req *tenonv1.PrepareRequest) (*ten
 	return &tenonv1.PrepareResponse{Response: body, Failure: failure(err)}, nil
 }
 
-// Tool runs a tool call. Its progress is sent on the same stream, in order with the result, and none after the result: a goroutine of the tool may
-// still run.
+// Tool runs a tool call. Progress is sent on the same stream, before the result. After the result none is sent, even if a goroutine of the tool
+// still runs.
 func (s *server) Tool(req *tenonv1.ToolRequest, stream grpc.ServerStreamingServer[tenonv1.ToolResponse]) error {
 	var sending sync.Mutex
 	over := false
@@ -172,7 +172,7 @@ func connectionOf(c *tenonv1.Connection) guest.Connection {
 	return guest.Connection{Protocol: c.GetProtocol(), Provider: c.GetProvider(), Key: c.GetKey()}
 }
 
-// providerError returns a *sdk.ProviderError for the wire; of other errors, only the text.
+// providerError returns a *sdk.ProviderError for the wire. Of other errors it keeps only the text.
 func providerError(err error) *tenonv1.ProviderError {
 	e := guest.NewProviderError(err)
 	out := &tenonv1.ProviderError{

@@ -86,7 +86,8 @@ func decodeRecord(line []byte) (Record, error) {
 	return r, r.check()
 }
 
-// check returns an error if no hook could be called with the record: then the recording is wrong, not the plugin.
+// check returns an error if no hook could be called with the record, which means that the recording is wrong and
+// not the plugin.
 func (r *Record) check() error {
 	info, ok := hookpoint.Of(string(r.Point))
 	if !ok {

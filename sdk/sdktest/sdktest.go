@@ -42,7 +42,7 @@ type Options struct {
 type Log struct {
 	Level   slog.Level
 	Message string
-	Attrs   map[string]any // as JSON has them; nil without any
+	Attrs   map[string]any // as decoded from JSON; nil without any
 }
 
 // Progress is the progress that a tool call reported.

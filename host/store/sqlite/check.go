@@ -84,7 +84,7 @@ func (x *view) file() []string {
 	return x.sessionIDs()
 }
 
-// noEnd is the problem if some heads cannot be read.
+// noEnd is the problem reported if some session heads cannot be read.
 const noEnd = "the list of sessions cannot be read to its end"
 
 // sessionIDs returns the identifiers of the sessions. Its second query reads an index.

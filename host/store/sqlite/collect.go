@@ -167,7 +167,7 @@ func (g *collector) forget(i *idle) {
 	}
 }
 
-// mentions calls f with everything in a part that looks like the hash of a blob. A false match only keeps a blob longer.
+// mentions calls f with each text in a part that looks like the hash of a blob. A false match only keeps a blob longer.
 func mentions(data []byte, f func(hash []byte)) {
 	run := 0 // number of hexadecimal digits directly before i
 	for i, c := range data {

@@ -1,7 +1,7 @@
 // Package sqlite is tenon's session store: one SQLite file. Its internal packages run statements (database), track which process owns
 // a session (node) and translate texts for the full-text index (words).
 //
-// # The picture
+// # Overview
 //
 //	Append, Create, Claim, Import, … ─► queue ─► writer goroutine ─► one connection, one transaction
 //	                                                  (writer.go)          for all waiting jobs (group commit)

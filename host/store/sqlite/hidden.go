@@ -10,10 +10,10 @@ import (
 	"github.com/tenonhq/tenon/internal/pause"
 )
 
-// hiddenPrefix begins the identifier of a head without a session: its rows are an unfinished import or the remains of a deleted session. The
-// table of sessions does not refer to them, so no reader finds them. Many short transactions prepare an import or clean up after a deletion, and
-// other processes write in between; a single transaction makes the sessions visible or invisible. The next import or collection removes
-// the rows of a killed process.
+// hiddenPrefix is the prefix of the identifier of a head without a session: its rows are an unfinished import or the remains of a deleted
+// session. The table of sessions does not refer to them, so no reader finds them. Many short transactions prepare an import or clean up after a
+// deletion, and other processes write in between; a single transaction makes the sessions visible or invisible. The next import or collection
+// removes the rows of a killed process.
 const hiddenPrefix = "/"
 
 // isHidden and isSeen select heads.
@@ -107,8 +107,8 @@ func lastOf(key, size, from string) string {
 		" FROM (SELECT " + key + " AS key, " + size + " AS size FROM " + from + " ORDER BY 1 LIMIT ?3)) WHERE before < ?4"
 }
 
-// clearPortion removes a portion of the rows, and reports whether none remain. It looks the head up each time: another process may have removed it,
-// and a new session may have its number.
+// clearPortion removes a portion of the rows, and reports whether none remain. It looks up the head each time, because another process may have
+// removed it and a new session may have its number.
 func clearPortion(x *database.Tx, id string) (done bool) {
 	key := x.Number("SELECT key FROM head WHERE id = ?", id)
 	if key == 0 {
@@ -116,7 +116,7 @@ func clearPortion(x *database.Tx, id string) (done bool) {
 	}
 	for _, r := range removals() {
 		in := r.in(key)
-		last := x.Number(r.last, in.low, in.high, int64(portionRows), int64(4*portionBytes)) // removing is quicker than writing
+		last := x.Number(r.last, in.low, in.high, int64(portionRows), int64(4*portionBytes)) // removing is faster than writing
 		if last != 0 {
 			x.ExecAll(r.remove, in.low, last)
 			return false

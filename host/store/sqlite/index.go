@@ -50,7 +50,7 @@ func fillSearch(x *database.Tx) {
 	fillIn(x, "SELECT key << 40, title FROM session WHERE key << 40 > ? ORDER BY key", insert, func(r database.Row) string {
 		return words.Of(strings.TrimSpace(r.Text(1)))
 	})
-	// Only text and reasoning have this field, and tool calls without a result.
+	// Only text, reasoning and tool calls without a result have this field.
 	const parts = "SELECT key, CAST(data AS BLOB) FROM part WHERE key > ? AND field = 'text' ORDER BY key"
 	fillIn(x, parts, insert, func(r database.Row) string {
 		p, err := sdk.DecodePart(r.Bytes(1))

@@ -131,7 +131,7 @@ func brief(v *sdk.Session) string {
 	return string(b)
 }
 
-// parseBrief decodes a brief. It reports whether that is one.
+// parseBrief decodes a brief. ok reports whether the text is a valid brief.
 func parseBrief(text string) (out store.Listed, ok bool) {
 	var cost int64
 	var lengths [4]int64

@@ -57,7 +57,7 @@ func extend(p sdk.Part, text string) error {
 			p.State.Raw += text
 			return nil
 		}
-		p.State.Input = json.RawMessage(strings.TrimSpace(text)) // as they ran
+		p.State.Input = json.RawMessage(strings.TrimSpace(text)) // in the form in which the call ran
 		if !json.Valid(p.State.Input) {
 			return errContent
 		}

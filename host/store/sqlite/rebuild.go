@@ -102,7 +102,7 @@ func (s *Store) removeRebuild() error {
 	return errors.Join(removeBeside(s.path+rebuildSuffix), os.RemoveAll(s.path+rebuildSuffix)) // another process may have removed it first
 }
 
-// removeBeside removes the files next to a database that is closed.
+// removeBeside removes the additional files of a closed database.
 func removeBeside(path string) error {
 	var errs []error
 	for _, suffix := range []string{"-wal", "-shm", "-journal", "-nodes"} {
@@ -187,7 +187,7 @@ func (r *rebuilding) session(ctx context.Context, id string) error {
 		if x.Number("SELECT turn FROM head WHERE key = ?", key) == 1 {
 			ops = append(ops, store.SetTurn{Open: true})
 		}
-		x.Damaged() // Session has named it
+		x.Damaged() // Session has already reported it
 	}))
 	if err := cmp.Or(errs...); err != nil {
 		return err

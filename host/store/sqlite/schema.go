@@ -87,7 +87,7 @@ func (s *Store) current(ctx context.Context, c *database.Conn) error {
 		return x.Err()
 	case empty:
 		return errNotCurrent
-	case owner != application || version < 0: // the latter: a damaged header
+	case owner != application || version < 0: // a negative version means a damaged header
 		return fmt.Errorf("%w: %s belongs to another program, or its header is damaged: choose another file", store.ErrCorrupt, s.path)
 	case version < int64(len(s.steps)):
 		return errNotCurrent
@@ -171,8 +171,8 @@ func fillIn(x *database.Tx, query, update string, text func(database.Row) string
 	}
 }
 
-// alone fails while another process owns a session: its older version of tenon could not continue after a migration. It makes this
-// process a node, so that other processes see that it is working.
+// alone fails while another process owns a session, because its older version of tenon could not continue after a migration. It
+// makes this process a node, so that other processes see that it is working.
 func (s *Store) alone(x *database.Tx, version int64) {
 	var inUse error
 	x.Each("SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r database.Row) {

@@ -47,7 +47,7 @@ func (s *Store) hold(x *database.Tx) {
 	}
 }
 
-// Claim takes the session from a dead node, or again from this one.
+// Claim claims the session from a dead node, or again from this node.
 func (s *Store) Claim(ctx context.Context, session string) (store.Token, error) {
 	var epoch uint64
 	err := s.submitAlone(ctx, func(x *database.Tx) {
@@ -63,7 +63,8 @@ func (s *Store) Claim(ctx context.Context, session string) (store.Token, error) 
 	return store.Token{Session: session, Epoch: epoch}, nil
 }
 
-// submitAlone is submit for a write that no other owner of a session allows. It waits a moment for a process that ended.
+// submitAlone is submit for a write that is refused while another node owns the session. It waits a moment for the lock
+// of a process that has ended.
 func (s *Store) submitAlone(ctx context.Context, run func(*database.Tx)) error {
 	return node.Outlast(ctx, func() error { return s.submit(ctx, run) })
 }

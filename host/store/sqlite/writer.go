@@ -127,7 +127,7 @@ func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 
 func (s *Store) runAll(ctx context.Context, c *database.Conn, batch []*job) error {
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
-		// No process would find the write again.
+		// The write would be lost: no process opens the removed file again.
 		return fmt.Errorf("%w: %s was removed or replaced while it was open; earlier data is in the removed file", store.ErrUnavailable, s.path)
 	}
 	x := &database.Tx{Ctx: ctx, Conn: c}

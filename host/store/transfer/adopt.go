@@ -13,8 +13,8 @@ import (
 // Place is the project and the directory that an imported session will belong to.
 type Place struct{ ProjectID, Directory string }
 
-// Adopt moves the file's sessions to a place. It removes everything that cannot be imported, and returns a note for the user on each such
-// thing. Permission rules and file states are always removed: they must not come from a file.
+// Adopt moves the file's sessions to a place. It removes everything that cannot be imported, and returns a note for the user about each
+// removal. Permission rules and file states are always removed: they must not come from a file.
 func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
@@ -29,7 +29,7 @@ func (f *File) Adopt(p Place) []string {
 	return a.notes()
 }
 
-// adoption counts the removed things by their note.
+// adoption counts the removals by note.
 type adoption struct {
 	counts   map[string]int
 	from, to string
@@ -101,7 +101,7 @@ func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
 			a.drop(snapshots, p.Snapshot != "")
 			p.Snapshot = ""
 		case *sdk.FilePart:
-			if p.Source != nil && p.Source.Text == nil && p.Source.Path != "" { // undo would attach this machine's file
+			if p.Source != nil && p.Source.Text == nil && p.Source.Path != "" { // after an undo, the file at this path on this machine would be attached
 				a.drop("the path of an attached file is not imported: undo does not attach it again", true)
 				p.Source.Path = ""
 			}
@@ -124,7 +124,7 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 		delete(t.State.Metadata, "outputPath")
 	}
 	metadata := t.State.Metadata
-	if metadata["truncated"] == false { // FitOutput takes it for the mark of a tool with its own limit, and doubles the limit
+	if metadata["truncated"] == false { // FitOutput would treat it as the mark of a tool with its own limit, and double the limit
 		metadata = metadata.Clone()
 		delete(metadata, "truncated")
 	}

@@ -88,7 +88,7 @@ func (n *Node) Lives(id string) bool {
 	if id == "" || id == n.ID {
 		return id != ""
 	}
-	// A shared lock, so that two callers at the same time do not take each other for the owner.
+	// A shared lock, so that two simultaneous callers do not mistake each other for the owner.
 	lock := flock.New(n.file(id), flock.SetFlag(os.O_RDONLY))
 	ok, err := lock.TryRLock()
 	if err != nil {
@@ -100,7 +100,7 @@ func (n *Node) Lives(id string) bool {
 	return !ok
 }
 
-// Company reports whether there are other live nodes.
+// Company reports whether other nodes are live.
 func (n *Node) Company() bool { return slices.ContainsFunc(n.others(), n.Lives) }
 
 // Drop ends the node, which releases all its sessions. It may be called twice.
