@@ -90,7 +90,7 @@ func rootCommand(a *cli.App) (*cobra.Command, error) {
 		if own, ok := errors.AsType[*cli.Failure](err); ok {
 			return own
 		}
-		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // without details for programmers
+		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // without details of the Go function
 		fix := fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())
 		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 			var names []string

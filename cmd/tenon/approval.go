@@ -88,8 +88,8 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
-// leftOut reports extensions that are not used, with the remedy: plugins and servers that cannot be loaded to rejected, if it is set. None of
-// them has run.
+// leftOut reports extensions that are not used, with the remedy. It reports plugins and servers that cannot be loaded to rejected, if that is
+// set. None of these extensions has run.
 func leftOut(a *cli.App, set *extensions.Set, rejected func(text string)) {
 	for _, w := range set.Warnings {
 		a.Log.Warn(w)
@@ -148,7 +148,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	return m.reload(ctx)
 }
 
-// reload is reloadPlugins. The caller holds m.reloading.
+// reload does the work of reloadPlugins. The caller holds m.reloading.
 func (m *wired) reload(ctx context.Context) error {
 	set, err := m.Workspace.Extensions(ctx, m.Options.Plugins, m.Options.Watch)
 	if err != nil {
@@ -184,7 +184,7 @@ func (m *wired) reload(ctx context.Context) error {
 }
 
 // refreshPlugins reloads the plugins if the user has approved pending ones, or signed in or out, in another terminal. The next call repeats a
-// reload that failed, and returns the same error only after another change. refreshPlugins returns the names of the approved ones.
+// reload that failed, and returns the same error only after another change. refreshPlugins returns the names of the newly approved plugins.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
 	m.reloading.Lock()
 	defer m.reloading.Unlock()

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// startGC is the GC percentage until the first collection, which then comes at 8 MB of memory instead of 4. A start with a short answer takes
-// 4 MB, and so ends before it; a collection would take 4 ms of CPU time.
+// startGC is the GC percentage until the first collection, which then comes at 8 MB of memory instead of 4. A run with a short answer takes 4
+// MB and therefore ends before the first collection, which would take 4 ms of CPU time.
 const startGC = 200
 
 // delayCollection delays the first garbage collection. It does nothing if the user set GOGC.

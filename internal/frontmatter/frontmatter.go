@@ -162,7 +162,7 @@ func check(meta string) error {
 		}
 	}
 	if len(tokens) > maxTokens {
-		return fmt.Errorf("%w: %d words and signs, want at most %d", ErrFrontMatter, len(tokens), maxTokens)
+		return fmt.Errorf("%w: %d words and symbols, want at most %d", ErrFrontMatter, len(tokens), maxTokens)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		"too long":                        {"---\na: " + strings.Repeat("x", 70<<10) + "\n---\n", "at most 65536"},
 		"too deep":                        {"---\na: " + strings.Repeat("[", 5000) + "\n---\n", "nested too deep"},
 		"empty lines":                     {"---\na: >\n" + strings.Repeat(" \n\n", 500) + "b: c\n---\n", "1002 lines"},
-		"many tokens":                     {"---\na: {" + strings.Repeat("a,", 5000) + "}\n---\n", "words and signs"},
+		"many tokens":                     {"---\na: {" + strings.Repeat("a,", 5000) + "}\n---\n", "words and symbols"},
 		"lists in one line":               {"---\na:\n  " + strings.Repeat("- ", 5000) + "x\n---\n", "nested too deep"},
 		"unclosed":                        {"---\nname: x\ndescription: y\n\nThe text.\n", "not closed"},
 		"unclosed with a byte order mark": {"\xef\xbb\xbf---  \r\nname:\r\n  x\r\n", "not closed"},
