@@ -35,7 +35,8 @@ func findCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return cmd, err
 }
 
-// manual describes the commands, and has the pages that belong to none. (The page "config" is the help of that command.)
+// manual describes the commands, and contains the help pages that belong to no command. (The page "config" is the help
+// of that command.)
 //
 //go:embed help/commands.txt
 var manual string

@@ -13,8 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// serverWait is the longest wait for MCP servers that were never started before. Each is waited for until its own timeout, 30 seconds by
-// default; users may raise that for calls that take hours.
+// serverWait is the longest wait for MCP servers that were never started before. Each has its own timeout, 30 seconds by default, which
+// users may raise for calls that take hours.
 const serverWait = 2 * time.Minute
 
 func runCommand(a *cli.App) cli.Command {

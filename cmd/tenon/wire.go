@@ -23,7 +23,7 @@ type wired struct {
 	extensions atomic.Pointer[extensions.Set] // of the current generation
 	shipped    []sdk.Plugin                   // built-in plugins, part of every generation
 	reloading  sync.Mutex                     // held while plugins are reloaded
-	unloaded   string                         // why the latest changes are not loaded; empty if they are
+	unloaded   string                         // the reason why the latest changes are not loaded; empty if they are loaded
 }
 
 // openMachine opens the store and starts the host with the approved plugins.

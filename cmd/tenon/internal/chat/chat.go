@@ -33,7 +33,7 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	}
 	signals, stop := a.TakeSignals()
 	defer stop()
-	a.Screen.Live = false // nothing that was written changes
+	a.Screen.Live = false // text that was written never changes
 	c := newConversation(m, f, signals)
 	c.commands = true
 	if m.Options.Interactive {

@@ -19,7 +19,7 @@ import (
 type chatCommand struct {
 	name    string
 	aliases []string
-	args    string // as help shows them
+	args    string // the arguments, as shown in help
 	short   string
 	session bool // it needs a session
 	run     func(c *conversation, ctx context.Context, args string) error
@@ -117,7 +117,7 @@ func (c *conversation) builtIn(ctx context.Context, command *chatCommand, name, 
 	case command.session && c.session == nil:
 		return cli.UsageError("send a prompt first; tenon chat -s ID continues an older session", "the session is empty")
 	case command.session:
-		if err := c.open(ctx, nil); err != nil { // as it is now
+		if err := c.open(ctx, nil); err != nil { // reads the current state of the session
 			return err
 		}
 	}

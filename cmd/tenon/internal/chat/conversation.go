@@ -264,7 +264,7 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	return nil
 }
 
-// resume returns how to continue the conversation later; empty without a session.
+// resume returns the command that continues the conversation later; empty without a session.
 func (c *conversation) resume() string {
 	if c.session == nil {
 		return ""

@@ -20,7 +20,7 @@ const (
 	maxWatched = 500
 )
 
-// watcher finds out when files of plugins change. It is used from one goroutine.
+// watcher detects changes of plugins' files. It is used from one goroutine.
 type watcher struct {
 	paths        []string // packages and single files
 	ticker       *time.Ticker

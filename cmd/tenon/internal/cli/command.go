@@ -26,15 +26,15 @@ type Command struct {
 	More  func(*cobra.Command) // adds flags that are not in the manual; nil: none
 }
 
-// Flags are the variables of flags by name: pointers to a bool, an int, a string, a list of strings or a time.Duration, which has the default.
-// Several commands may share a variable, since only one command runs.
+// Flags are the variables of flags by name: pointers to a bool, an int, a string, a list of strings or a time.Duration. The value of a
+// variable is the default. Several commands may share a variable, since only one command runs.
 type Flags map[string]any
 
 // AddCommands adds commands to root with the texts of a manual. Each section of the manual begins with "== " and the usage line of a command. The
 // next line says what the command does; lines with its aliases, and with other words that it is suggested for, may follow. The rest is the help: a
 // text, examples below "Example:", and below "Flags:" a line per flag as addFlag reads it. A section without work is a group of commands or a page of
-// help. A section with a colon is a heading of the commands of root that follow. A command and its section belong together, and a flag and its line:
-// one without the other is an error.
+// help. A section with a colon is a heading for the commands of root that follow. Every command must have a section, every flag a line, and vice
+// versa: anything else is an error.
 func (a *App) AddCommands(root *cobra.Command, manual string, lists ...Commands) error {
 	left := make(Commands, strings.Count(manual, "\n== "))
 	for _, list := range lists {
@@ -142,8 +142,8 @@ func (a *App) formatFlag(cmd *cobra.Command) {
 	}
 }
 
-// Group makes a command a group of those below it. Without arguments it prints its help; for an unknown command it returns an error with a
-// suggestion.
+// Group makes a command a group of its subcommands. Without arguments it prints its help; for an unknown command it returns an error with
+// a suggestion.
 func Group(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -164,7 +164,7 @@ func UnknownCommand(cmd *cobra.Command, name string) *Failure {
 	cmd.SuggestionsMinimumDistance = 1
 	near := within(cmd, name)
 	if len(near) == 0 && name != "" {
-		near = cmd.SuggestionsFor(name) // by beginning, and those for the word
+		near = cmd.SuggestionsFor(name) // commands that begin with the word, or are suggested for it
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -191,7 +191,7 @@ func within(cmd *cobra.Command, name string) (paths []string) {
 	return paths
 }
 
-// complete makes those of the commands below cmd that have no work groups, and lets the others check their arguments by their usage lines, which show
+// complete turns commands below cmd that have no work into groups. It makes the others check their arguments by their usage lines, which show
 // optional arguments in brackets. An ellipsis means any number of them.
 func complete(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
@@ -206,7 +206,8 @@ func complete(cmd *cobra.Command) {
 	}
 }
 
-// checkArguments checks arguments by the usage line of their command. Words with a hyphen are flags, and after a bar follows another usage.
+// checkArguments checks arguments by the usage line of their command. In this line, words with a hyphen are flags, and a bar precedes
+// another usage.
 func checkArguments(cmd *cobra.Command, args []string) error {
 	usage, _, _ := strings.Cut(cmd.Use, " | ")
 	all := slices.DeleteFunc(strings.Fields(usage)[1:], func(word string) bool { return word[0] == '-' })

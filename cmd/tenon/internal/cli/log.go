@@ -106,7 +106,7 @@ func (a *App) Divert(w io.Writer) (restore func()) {
 	}
 }
 
-// divert writes to w from now on, and returns where it wrote before.
+// divert redirects the output to w, and returns the previous writer.
 func (m *maskWriter) divert(w io.Writer) (was io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

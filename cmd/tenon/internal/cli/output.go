@@ -190,7 +190,7 @@ func (a *App) AskSecret(what string) (secret string, err error) {
 	return secret, err
 }
 
-// ReadSecret reads a key or a password, and nothing else.
+// ReadSecret reads a key or a password. Any other text is an error.
 func ReadSecret(r io.Reader) (string, error) {
 	content, err := io.ReadAll(io.LimitReader(r, maxSecret+1))
 	if len(content) > maxSecret {

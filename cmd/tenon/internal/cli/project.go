@@ -27,7 +27,7 @@ const GlobalProject = "global"
 // gitTimeout bounds the search for the root commit, which walks the whole history once per repository.
 const gitTimeout = 3 * time.Second
 
-// isCommit reports whether git prints this for a commit, by SHA-1 or SHA-256.
+// isCommit reports whether the text has the form of a commit's ID, in SHA-1 or SHA-256.
 func isCommit(id string) bool {
 	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
 }
@@ -58,8 +58,8 @@ func isGit(path string) bool {
 // projectID finds the ID of a repository, its root commit. Because git takes milliseconds, or seconds for a long history, the ID is
 // cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
-	// wait returns the ID, or GlobalProject if git is missing or too slow or the repository is empty. fresh means that the ID comes from git and is
-	// not cached yet.
+	// wait returns the ID, or GlobalProject if git is missing or too slow, or if the repository is empty. fresh means that the ID comes from git
+	// and is not cached yet.
 	wait  func() (id string, fresh bool)
 	cache string // the file that keeps the ID
 }
@@ -122,16 +122,16 @@ func (e environ) Lookup(name string) string {
 	return value
 }
 
-// FindDirs returns a project with the user's directories as absolute paths: relative ones would name files of a repository as the user's own.
-// They follow the XDG variables, except relative paths, or else the conventions of the system. dataFlag and TENON_DATA_DIR name the data
-// directory itself. Without a home directory, the others are in the data directory.
+// FindDirs returns a project with the user's directories as absolute paths: with relative ones, files of a repository would count as the
+// user's own. They follow the XDG variables, except relative paths, or else the conventions of the system. dataFlag and TENON_DATA_DIR name
+// the data directory itself. Without a home directory, the others are in the data directory.
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	home, _ := os.UserHomeDir() // unknown directories are empty
 	if !filepath.IsAbs(home) {
 		home = ""
 	}
 	config, data := systemDirs(env, home)
-	cache, _ := os.UserCacheDir() // no relative directory of a variable
+	cache, _ := os.UserCacheDir() // relative directories in variables are ignored
 	d := sdk.Project{Home: home, ConfigDir: userDir(env.Lookup("XDG_CONFIG_HOME"), config, filepath.Join(home, ".config"))}
 	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
 		dir, err := filepath.Abs(chosen)
@@ -165,8 +165,8 @@ func userDir(parents ...string) string {
 	return ""
 }
 
-// systemDirs returns the system's directories for configuration and data of programs. On macOS, they would be the same, although both
-// have plugins; so configuration is where other commands have it.
+// systemDirs returns the system's directories for configuration and data of programs. On macOS both would be the same directory,
+// although each has a subdirectory plugins. So the configuration is where other command-line tools have it.
 func systemDirs(env environ, home string) (config, data string) {
 	switch config = filepath.Join(home, ".config"); runtime.GOOS {
 	case "windows":

@@ -30,9 +30,9 @@ type wording struct {
 	again   string // tries again
 	fresh   string // starts a new session
 	model   string // chooses another model
-	usable  string // finds a model that can be used, and chooses it
+	usable  string // finds and chooses a usable model
 	force   string // overwrites files that were modified
-	details string // shows more about an error that has no other remedy; empty: nothing does
+	details string // shows more about an error that has no other remedy; empty: nothing shows more
 }
 
 // OnCommandLine returns the wording for the command line.

@@ -34,7 +34,7 @@ func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []st
 
 // FindSession finds a session by its ID or a unique prefix. With a *store.DamageError, it also returns the undamaged data.
 func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, error) {
-	if id == "" { // a prefix of every session
+	if id == "" { // an empty text is a prefix of every ID
 		return nil, UsageError("tenon session list shows the sessions", "the ID of the session is empty")
 	}
 	found, _, err := s.Session(ctx, id)
@@ -89,7 +89,7 @@ func FindMessage(ctx context.Context, s store.Store, session, id string) (string
 		return "", nil
 	}
 	list, err := s.Messages(ctx, session, store.Page{})
-	if _, err = store.Readable(err); err != nil { // other messages can be found
+	if _, err = store.Readable(err); err != nil { // undamaged messages can be found
 		return "", err
 	}
 	found := ""
@@ -112,7 +112,7 @@ func FindMessage(ctx context.Context, s store.Store, session, id string) (string
 }
 
 // adopt moves the sessions and approvals that a repository had before its first commit to its project. It may be repeated: a session that another
-// process uses stays, and is an error.
+// process uses is not moved, and causes an error.
 func adopt(ctx context.Context, s store.Store, project sdk.Project) error {
 	list, err := s.List(ctx, store.Query{ProjectID: GlobalProject, Children: true, Archived: true, Limit: MaxSessions})
 	if _, err = store.Readable(err); err != nil {

@@ -46,7 +46,7 @@ func KeepWriting() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 const takeTime = 250 * time.Millisecond
 
 // TakeSignals returns the signals that ask the process to end. Until stop is called, they have no other effect, unless the caller does not receive
-// one, such as while its output blocks: then the next one ends the process.
+// one, for example while its output blocks: then the next one ends the process.
 func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 	c, taken, done := make(chan os.Signal, 1), make(chan os.Signal), make(chan struct{})
 	catch(c)

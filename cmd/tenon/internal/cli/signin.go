@@ -26,13 +26,13 @@ func (w *Workspace) Credentials() *credentials.Store {
 
 // hideStored masks the stored keys and tokens from now on.
 func (w *Workspace) hideStored() {
-	if _, err := w.StoredKeys(); err != nil { // it names the file, or the credentials; the others are used
+	if _, err := w.StoredKeys(); err != nil { // the error names the file or the credentials; other credentials are used
 		w.App.Log.Warn("stored credentials are neither used nor masked", "err", err)
 	}
 }
 
-// StoredKeys returns the credentials of providers by ID, from the store, or from opencode for providers missing there. They and those of MCP
-// servers are masked from now on. With an error, it still returns the readable ones.
+// StoredKeys returns the credentials of providers by ID, from the store, or from opencode for providers missing there. From now on, these
+// credentials and those of MCP servers are masked. With an error, it still returns the readable ones.
 func (w *Workspace) StoredKeys() (map[string]*credentials.Credential, error) {
 	out := map[string]*credentials.Credential{}
 	keys, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
@@ -94,7 +94,7 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		}
 		method, ok := methodOf(r.Methods, info.ID, c)
 		if !ok || method.Apply != nil && r.Addressed {
-			return "" // the sign-in is only for its own address
+			return "" // the sign-in is valid only for its own address
 		}
 		if method.Apply != nil {
 			method.Apply(info, token(c))
@@ -114,8 +114,8 @@ func (w *Workspace) storedKeys() map[string]*credentials.Credential {
 }
 
 // CredentialsChanged reports whether keys and tokens of providers were stored, replaced or removed since they were last read, such as by another
-// process. Tokens of the store that were only refreshed are the same: each request reads them. Credentials that can no longer be read are not
-// removed.
+// process. A token of the store that was only refreshed does not count as changed, because each request reads it. Credentials that can no longer
+// be read are not removed.
 func (w *Workspace) CredentialsChanged() bool {
 	before := maps.Clone(w.storedKeys())
 	now, err := w.StoredKeys()
@@ -201,7 +201,7 @@ func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credent
 			err = check(fresh)
 		}
 		if err != nil {
-			if !errors.Is(err, credentials.ErrLocked) && !oauth.Passing(err) { // it is not temporary
+			if !errors.Is(err, credentials.ErrLocked) && !oauth.Passing(err) { // the failure is permanent
 				err = fmt.Errorf("%w; run: tenon auth login %s", err, provider)
 			}
 			return nil, err

@@ -162,7 +162,7 @@ func (w *Workspace) OpenStore(ctx context.Context, o sqlite.Options) (*sqlite.St
 	return s, err
 }
 
-// WriteFile replaces a configuration file, following links, and keeps its mode. A new file of the user is private, and so is any if secret is set.
+// WriteFile replaces a configuration file, following links, and keeps its mode. A new file of the user is private; if secret is set, any file is.
 // Errors: projectfs.ErrOutside for a link that leads a project's file out of the project.
 func (w *Workspace) WriteFile(path string, text []byte, secret bool) error {
 	files, mode := projectfs.ForProject(w.Project), os.FileMode(0o600)
@@ -340,7 +340,7 @@ func on(open func(context.Context) (*Workspace, error), f func(context.Context, 
 	}
 }
 
-// OnMachine returns work with a started host, that runs no turn.
+// OnMachine returns work with a started host, for commands that run no turn.
 func (a *App) OnMachine(f func(context.Context, *Machine, []string) error) Work {
 	return func(cmd *cobra.Command, args []string) error {
 		return a.WithMachine(cmd.Context(), func(m *Machine) error { return f(cmd.Context(), m, args) })

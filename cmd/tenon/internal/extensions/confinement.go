@@ -15,8 +15,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// unconfined returns the reason why the processes of plugins with these names are not confined; nil if they are. Only the user's configuration
-// counts: project files cannot have a sandbox section.
+// unconfined returns the reason why the processes of plugins with these names are not confined; nil if they are confined. Only the user's
+// configuration counts: project files cannot have a sandbox section.
 func (o *Options) unconfined(names ...string) error {
 	if _, err := confine.Supported(); err != nil {
 		return err
@@ -33,8 +33,8 @@ func (o *Options) unconfined(names ...string) error {
 	return nil
 }
 
-// free returns the reason why the processes of a candidate are not confined; nil if they are. Commands that the user configured have the
-// user's rights.
+// free returns the reason why the processes of a candidate are not confined; nil if they are confined. Commands that the user configured
+// have the user's rights.
 func (s *Set) free(c *Candidate) error {
 	if c.Item == nil && !c.Project && c.pack == "" {
 		return errors.New("you configured it")
@@ -42,9 +42,9 @@ func (s *Set) free(c *Candidate) error {
 	return s.opts.unconfined(c.Name, c.pack)
 }
 
-// policy returns the files that the processes of a server or command hook can access, determined at each start: those of the model's
-// commands in this project, its package, and the directories in write. If the project contains secrets, as the home directory does,
-// they can only read it, without the secrets. policy is nil if they are not confined.
+// policy returns the function that determines, at each start, the files that the processes of a server or command hook can access:
+// those of the model's commands in this project, its package, and the directories in write. If the project contains secrets, as the
+// home directory does, the processes can only read it, without the secrets. The function is nil if the processes are not confined.
 func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine.Policy, error) {
 	if s.free(c) != nil {
 		return nil

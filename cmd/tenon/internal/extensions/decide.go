@@ -83,8 +83,8 @@ func (s *Set) Describe(ctx context.Context, c *Candidate) error {
 }
 
 // Approve records the user's approval of a candidate as Text shows it, with these grants. It prepares the first turn: programs describe their
-// contributions, servers list what they offer, modules are compiled. Failures of that are only a warning. After the approval of a plugin, the
-// set has everything as it is then. again is the plugin if it requests more: a program reports its requests only after it is started.
+// contributions, servers list what they offer, modules are compiled. Failures of that are only a warning. Approving a plugin also reloads the
+// set. again is the plugin if it requests more: a program reports its requests only after it is started.
 func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (again *Candidate, warning, err error) {
 	if c.Item != nil {
 		if err := s.Loader.Approve(ctx, c.Item, grants); err != nil {
@@ -100,7 +100,7 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 		_, warning = s.Offered(ctx, c)
 	}
 	if c.Server != nil && warning == nil {
-		if err := s.Pin(ctx, c); err != nil { // before the approval, which would count without it
+		if err := s.Pin(ctx, c); err != nil { // before the approval, which would be valid even without pins
 			return nil, nil, err
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error
 type Offer struct {
 	*mcp.Definition
 	Pinned   bool       // something was approved
-	Tools    []mcp.Tool // that a run offers
+	Tools    []mcp.Tool // the tools that a run offers
 	Withheld []mcp.Withheld
 	Differs  bool // from what was approved
 }
@@ -179,8 +179,8 @@ func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.Raw
 // LogPath returns the path of a server's log.
 func (s *Set) LogPath(c *Candidate) string { return mcp.LogPath(s.serverDir(), *c.Server) }
 
-// prepare reads everything again. It compiles the module of an approved plugin, and pins what its servers offer. It returns the plugin if it
-// is pending again.
+// prepare reloads the set. It compiles the module of an approved plugin, and pins what its servers offer. It returns the plugin if it is
+// pending again.
 func (s *Set) prepare(ctx context.Context, approved *Candidate) (again *Candidate, err error) {
 	now, err := Open(ctx, s.opts)
 	if err != nil {
@@ -233,9 +233,8 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 	return err
 }
 
-// SetEnabled enables or disables the candidates with a name or path, as the user said. Without such a candidate, it changes
-// the approval of that name if only one path has one, and entries of version 1 that disable the name everywhere. trust.ErrNotFound if nothing
-// was approved.
+// SetEnabled enables or disables the candidates with a name or path. Without such a candidate, it changes the approval of that name if only
+// one path has one, and entries of version 1 that disable the name everywhere. trust.ErrNotFound if nothing was approved.
 func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool) error {
 	items := []trust.Item{{Name: name}}
 	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })

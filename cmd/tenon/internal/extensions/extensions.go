@@ -30,7 +30,7 @@ type Options struct {
 
 	Config  *config.Loaded
 	Flags   []string // paths of plugins that the command line names
-	Watch   bool     // new content of those runs unasked, as their author wants it
+	Watch   bool     // Flags are under development: their new content runs without a question
 	Version string
 	Hide    func(secrets []string) // masks the tokens of MCP servers; see auth.Options
 }
@@ -59,9 +59,9 @@ type Candidate struct {
 	From    string // origin, human-readable
 	Project bool   // it is part of the project
 	State   plugins.State
-	Err     error            // why it is rejected
-	Reason  string           // why it is disabled or in quarantine
-	Asks    []sdk.Capability // that it requests
+	Err     error            // the reason why it is rejected
+	Reason  string           // the reason why it is disabled or in quarantine
+	Asks    []sdk.Capability // the capabilities that it requests
 	Grants  []sdk.Capability
 
 	Item    *plugins.Item   // of a plugin
@@ -69,13 +69,13 @@ type Candidate struct {
 	Lines   []string        // what servers and command hooks start or call
 	pack    string          // name of the package of servers and command hooks; empty: none
 	trusted trust.Item      // of servers and command hooks
-	files   []string        // of the project, which count with those of a project
+	files   []string        // files of the project that an approval of the project's servers and hooks covers
 	offered *mcp.Definition // the server's answer to the last request for its definition; nil before
 	// decision is empty for items of the user, which need no approval.
 	decision trust.Decision
 
 	named  string     // see pluginName
-	plugin sdk.Plugin // nil if nothing of it is run
+	plugin sdk.Plugin // nil if no part of it runs
 	key    string     // plugins with the same key are interchangeable
 	reused bool       // plugin is of an earlier set
 }
@@ -214,8 +214,8 @@ func pluginCandidate(i *plugins.Item) *Candidate {
 	}
 }
 
-// judge sets the state of a server or of command hooks with this definition. The project's need an approval of the definition and of its files;
-// the user's are ready. judge returns false after it rejected the candidate.
+// judge sets the state of a server or of command hooks with this definition. A project's servers and hooks need an approval of the definition
+// and its files; the user's own are ready. judge returns false after it rejected the candidate.
 func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) bool {
 	c.State = plugins.StateReady
 	if !c.Project {
@@ -245,7 +245,7 @@ func (s *Set) reject(c *Candidate, err error) {
 	s.Candidates = append(s.Candidates, c)
 }
 
-// distinct removes plugins whose name an earlier one has.
+// distinct removes plugins that have the name of an earlier one.
 func (s *Set) distinct() {
 	seen := slices.Clone(s.opts.Reserved)
 	for c := range s.opened() {
@@ -263,7 +263,8 @@ func (s *Set) In(state plugins.State) []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
 }
 
-// ApprovalsChanged reports whether tenon.lock changed since it was last read, if anything waits for approval.
+// ApprovalsChanged reports whether anything waits for approval and tenon.lock has changed since it was last
+// read.
 func (s *Set) ApprovalsChanged() (bool, error) {
 	if len(s.In(plugins.StatePending)) == 0 {
 		return false, nil
@@ -321,6 +322,6 @@ func (c *Candidate) Argument() string {
 
 // Find returns the candidates with a name, at a path, or installed from a reference.
 func (s *Set) Find(name string) []*Candidate {
-	path, _ := filepath.Abs(name) // without a working directory, relative paths are not found
+	path, _ := filepath.Abs(name) // without a working directory, relative paths cannot be found
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.Name != name && c.From != name && c.From != path })
 }

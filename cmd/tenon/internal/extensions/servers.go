@@ -26,11 +26,11 @@ import (
 // Files with MCP servers.
 const (
 	ServerFile        = "mcp.json"  // in the user's configuration directory, kept by "tenon mcp add"
-	ProjectServerFile = ".mcp.json" // in a project, as other hosts read it
+	ProjectServerFile = ".mcp.json" // in a project; other hosts read it, too
 )
 
-// servers finds MCP servers: of the configuration, of the user's file, of the project's files, and of approved packages. Of two with
-// one name the first in this order counts.
+// servers finds MCP servers: of the configuration, of the user's file, of the project's files, and of approved packages. If two have
+// the same name, the first in this order counts.
 func (s *Set) servers(ctx context.Context, packaged []plugins.Server) {
 	for _, name := range slices.Sorted(maps.Keys(s.opts.Config.Config.MCP)) {
 		origin := s.opts.Config.ServerOrigin(name)
@@ -58,7 +58,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) {
 // MaxServerFile bounds a file of servers, in bytes; those in use have a few kilobytes.
 const MaxServerFile = 1 << 20
 
-// serverFile adds the servers of a file. One that is not there has none.
+// serverFile adds the servers of a file, if it exists.
 func (s *Set) serverFile(ctx context.Context, path string, project bool) {
 	var files projectfs.FS
 	if project {
@@ -82,7 +82,7 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) {
 	}
 }
 
-// server adds a server, unless an earlier one has its name, or one whose plugin would have the same name.
+// server adds a server, unless an earlier server has its name or a plugin with the same name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
 	plugin := server.PluginName()
 	taken := func(c *Candidate) bool {
@@ -125,8 +125,8 @@ func (c *Candidate) pluginName() string {
 	return c.named
 }
 
-// serverFiles returns the files of the project that a server is started with, whether its command line names them as words of their
-// own, within a line of a shell (sh -c "node ./server.js") or an option (--require=./x.js), or its environment does.
+// serverFiles returns the files of the project that a server is started with. Its command line may name them as words, within a
+// shell command (sh -c "node ./server.js") or in an option (--require=./x.js), and its environment may name them, too.
 func (s *Set) serverFiles(server *mcp.Server) []string {
 	if server.Transport != mcp.TransportStdio {
 		return nil
@@ -209,10 +209,9 @@ const (
 	maxProbes = 8
 )
 
-// Meet starts the servers of the user of which nothing is approved yet, and stores what they offer as approved,
-// so that the first run has their tools. It waits for each until its timeout, and for all at most for limit. It calls waiting once with the
-// names of those it still waits for, and for how long at most. A server that does not work is not waited for again: LastCheck has the reason,
-// and the run reports it.
+// Meet starts the user's servers that have no approved items yet, and stores the items that they offer as approved, so that the first run has
+// their tools. It waits for each until its timeout, and for all at most for limit. It calls waiting once with the names of those it still
+// waits for, and for how long at most. A server that does not work is not waited for again: LastCheck has the reason, and the run reports it.
 func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names []string, limit time.Duration)) {
 	strangers := slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool {
 		if !c.mayStart() || !c.Server.Own {

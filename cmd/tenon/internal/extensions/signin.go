@@ -30,8 +30,8 @@ const maxSignIns = 2
 // ErrNoSignIn is returned for a server that the user cannot sign in to.
 var ErrNoSignIn = errors.New("no sign-in")
 
-// authorizer returns what signs requests to a server in; nil if tenon does not: for a local server, if the configuration switches it off,
-// or if the user's headers contain the credentials. fresh ignores the stored token.
+// authorizer returns the authorizer of requests to a server; nil for a local server, if the configuration switches sign-in off, or if the
+// user's headers contain the credentials. fresh ignores the stored token.
 func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
 	if c.Server == nil || c.Server.OAuth.Off {
 		return nil
@@ -44,7 +44,7 @@ func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
 	return s.tokens(c, fresh)
 }
 
-// tokens is authorizer for a server of which a token may be stored, even if tenon does not use it any more; nil for a local server.
+// tokens is authorizer for any remote server that may have a stored token, even if tenon no longer uses it; nil for a local server.
 func (s *Set) tokens(c *Candidate, fresh bool) *auth.Authorizer {
 	server := c.Server
 	if server == nil || server.Transport == mcp.TransportStdio {
@@ -62,7 +62,8 @@ func (s *Set) Remedy(c *Candidate) string {
 	return c.Server.Remedy(last != nil && last.SignIn, s.serverOptions(c).Authorizer)
 }
 
-// Login signs the user in to a server, even if a token is stored, and asks what the server offers. Errors: ErrNoSignIn.
+// Login signs the user in to a server, even if a token is stored, and requests the server's definition. Errors:
+// ErrNoSignIn.
 func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) error {
 	a := s.authorizer(c, true)
 	if a == nil {
@@ -155,9 +156,9 @@ func (s *Set) Unsigned() []*Candidate {
 // Decline records that the user does not want to sign in to a server now.
 func (s *Set) Decline(c *Candidate) { mcp.Decline(s.serverDir(), *c.Server) }
 
-// Stored lists what an installed plugin leaves on this machine, which a later plugin of its name in the same lock file would have: the names
-// of sign-ins, of its methods and of its MCP servers, and the directory of its data. It lists no sign-ins if the error is about their file.
-// The servers are known only before the plugin is removed. remove deletes everything.
+// Stored lists the data that an installed plugin leaves on this machine, and that a later plugin with its name in the same lock file would
+// use: the names of sign-ins, by its methods and to its MCP servers, and the directory of its data. It lists no sign-ins if the error is
+// about their file. The servers are known only before the plugin is removed. remove deletes everything.
 func (s *Set) Stored(in *plugins.Installed) (what []string, remove func(context.Context) error, err error) {
 	store := s.credentials()
 	dir, owner := s.Loader.Stored(in)

@@ -40,7 +40,7 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 	t := &view.Table{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if object, ok := values[key].(map[string]any); ok && len(object) > 0 {
-			continue // its fields follow
+			continue // its fields are listed separately
 		}
 		text, err := json.Marshal(values[key])
 		if err != nil {
@@ -51,7 +51,7 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 	return w.App.PrintTable(t)
 }
 
-// originOf returns where a value, or a value that contains it, was set.
+// originOf returns the place where a value, or an object that contains it, was set.
 func originOf(l *config.Loaded, key string) string {
 	for key != "" {
 		if o := l.Origin(key); o != "" {

@@ -277,7 +277,7 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 	} else if !broken[choice.Model.ProviderID] {
 		c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
 	}
-	for id := range m.Config().Provider { // those without models, too; problems of the others are reported above
+	for id := range m.Config().Provider { // includes providers without models; broken ones were already reported
 		asked[id] = !broken[id]
 	}
 	if !offline {

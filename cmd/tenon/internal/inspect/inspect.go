@@ -61,7 +61,7 @@ func Commands(a *cli.App) cli.Commands {
 // buildInfo describes how this binary was built.
 type buildInfo struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // of the repository; "-dirty" when it was changed since
+	Revision string `json:"revision,omitempty"` // commit of the repository; ends in "-dirty" if files were modified
 	Time     string `json:"time,omitempty"`     // of the revision
 	Go       string `json:"go"`
 	OS       string `json:"os"`
@@ -104,8 +104,8 @@ type listedModel struct {
 	sdk.Model
 	Source  string `json:"source"`            // source of the key or the address
 	Served  bool   `json:"served,omitempty"`  // listed by the server and not configured
-	Default bool   `json:"default,omitempty"` // used if no other model is chosen
-	Reason  string `json:"reason,omitempty"`  // why it is the default
+	Default bool   `json:"default,omitempty"` // the model that is used if no other is chosen
+	Reason  string `json:"reason,omitempty"`  // the reason why it is the default
 }
 
 func (g *group) listModels(ctx context.Context, m *cli.Machine, args []string) error {

@@ -107,10 +107,10 @@ const doctorDays = 7
 func (c *checkup) plugins(ctx context.Context, w *cli.Workspace, owners *owners) {
 	s, err := w.OpenStore(ctx, sqlite.Options{})
 	if err != nil {
-		return // reported as the database
+		return // the check of the database reports the error
 	}
 	defer s.Close()
-	census := newCensus(doctorDays, func(err error) error { // reported as the database
+	census := newCensus(doctorDays, func(err error) error { // the check of the database reports damage
 		_, err = store.Readable(err)
 		return err
 	})

@@ -72,7 +72,7 @@ func (g *group) editConfig(ctx context.Context, w *cli.Workspace, _ []string) er
 	return checkConfig(ctx, g.App)
 }
 
-// setConfig changes one value of a configuration file, if the configuration is valid with it.
+// setConfig changes one value of a configuration file, if the resulting configuration is valid.
 func (g *group) setConfig(ctx context.Context, w *cli.Workspace, args []string) error {
 	return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "config.lock"), lockTimeout, func() error {
 		return g.setValue(ctx, w, args[0], args[1])

@@ -76,7 +76,7 @@ type (
 		// The following fields are counted with --plugins.
 		ToolCalls  int   `json:"toolCalls,omitempty"` // of its tools and skills
 		ToolFailed int   `json:"toolFailed,omitempty"`
-		ToolMS     int64 `json:"toolMS,omitempty"` // of all tool calls, with the time that a question waited
+		ToolMS     int64 `json:"toolMS,omitempty"` // of all tool calls, including the time that questions waited for the user
 		Tokens     int64 `json:"tokens,omitempty"` // of arguments and results of its tools, estimated
 	}
 )
@@ -293,7 +293,7 @@ func (c *census) ledger(ctx context.Context, s store.Store, session string, seen
 func (t *tally) hooks(entries []hooks.Entry) {
 	for i := range entries {
 		if entries[i].Outcome == hooks.OutcomeSkipped || entries[i].Point == host.PointPluginCall && entries[i].Plugin == "user" {
-			continue // not called, because in quarantine; or a shell line that the user typed
+			continue // a hook that was not called because of a quarantine, or a shell line that the user typed
 		}
 		p := t.Plugins.row(entries[i].Plugin)
 		p.Plugin = entries[i].Plugin

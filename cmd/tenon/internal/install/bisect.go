@@ -46,7 +46,7 @@ type bisection struct {
 	app     *cli.App
 	command []string
 	all     []string // plugins that can be disabled
-	err     error    // the command could not be run; the result of the search is not valid
+	err     error    // the command could not be run, so the search has no valid result
 }
 
 func (b *bisection) run(ctx context.Context) (culprit string, err error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// sync fetches what is missing of the lock files.
+// sync fetches the missing content of the lock files.
 func (j *job) sync(ctx context.Context, _ []string) error {
 	return j.both(nil, func(f *pins.File) error {
 		missing, err := j.installer.Missing(ctx, j.target, f)
@@ -35,7 +35,7 @@ func (j *job) sync(ctx context.Context, _ []string) error {
 			j.Say("fetched %s (%s)", p.Name, install.Describe(s.Plugin))
 		}
 		if !j.frozen {
-			if f, err = j.pinned(); err != nil { // with the digests of what was made here
+			if f, err = j.pinned(); err != nil { // now with the digests of the content that was made on this machine
 				return err
 			}
 			if err := j.approvePinned(ctx, f.Plugins); err != nil {
@@ -99,10 +99,10 @@ type change struct {
 	new *plugins.Installed
 }
 
-// changes resolves the references of installed plugins again and returns those whose content changed. names selects plugins. The error is
-// about those that cannot be fetched; the others are returned with it.
+// changes resolves the references of installed plugins again and returns the plugins whose content changed. names selects plugins. The
+// error is about plugins that cannot be fetched; the others are returned with it.
 func (j *job) changes(ctx context.Context, f *pins.File, names []string) ([]change, error) {
-	j.installer.Vendor, j.installer.Fetcher.Seed = "", "" // they have what is pinned, not what is newer: all hosts are asked
+	j.installer.Vendor, j.installer.Fetcher.Seed = "", "" // these hold only pinned content, not newer content, so all hosts are asked
 	list := slices.DeleteFunc(f.Plugins, func(p pins.Plugin) bool { return len(names) > 0 && !slices.Contains(names, p.Name) })
 	if err := j.confirmHosts(list); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (j *job) rollback(ctx context.Context, _ []string) error {
 	return j.approvePinned(ctx, changed)
 }
 
-// remove removes plugins. It revokes all approvals first: if it fails or is interrupted, no plugin is removed that is still approved.
+// remove removes plugins. It revokes all approvals first, so that no removed plugin stays approved if it fails or is interrupted.
 func (j *job) remove(ctx context.Context, names []string) error {
 	f, err := j.pinned()
 	if err != nil {
@@ -252,7 +252,7 @@ func (j *job) removed(name string) *plugins.Installed {
 	return &plugins.Installed{Plugin: pins.Plugin{Name: name}, Lock: j.target.Path}
 }
 
-// forget deletes what a removed plugin stored if --purge is given or the user confirms it.
+// forget deletes the data that a removed plugin stored, if --purge is set or the user confirms.
 func (j *job) forget(ctx context.Context, name string) (err error) {
 	stored, remove, unread := j.set.Stored(j.removed(name))
 	if len(stored) == 0 {
@@ -276,7 +276,7 @@ func (j *job) verify(ctx context.Context, _ []string) error {
 	err := j.both(nil, func(f *pins.File) error {
 		for _, p := range f.Plugins {
 			err := plugins.ErrNotFetched
-			if p.Digest != "" { // else each machine makes the content, and this one has not yet
+			if p.Digest != "" { // without a digest, each machine makes the content itself, and this one has not done so yet
 				err = j.loader.Vault().Verify(ctx, p.Digest)
 			}
 			if err != nil {

@@ -75,7 +75,8 @@ type job struct {
 	target    install.Target
 }
 
-// with returns what a command runs: f, with the lock file of the user, or with --project of the project.
+// with returns the work of a command: it runs f with the user's lock file or, with --project, with the
+// project's.
 func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
 	return func(cmd *cobra.Command, args []string) error {
 		return g.WithExtensions(cmd.Context(), nil, func(w *cli.Workspace, s *extensions.Set) error {
@@ -129,7 +130,7 @@ func (j *job) use(project bool) error {
 	return nil
 }
 
-// vendorDir returns the directory next to the lock file with copies of what it pins.
+// vendorDir returns the directory next to the lock file that holds copies of the pinned content.
 func (j *job) vendorDir() string {
 	return filepath.Join(filepath.Dir(j.target.Path), filepath.FromSlash(install.VendorDir))
 }
@@ -162,7 +163,8 @@ func (j *job) both(names []string, f func(pinned *pins.File) error) error {
 	return cli.UsageError("tenon plugin list shows the installed plugins", "%q is not installed", names[at])
 }
 
-// asPinned returns the names in lock files of plugins with these names, each once: a module's file names it there, its description in lists.
+// asPinned converts names of plugins to the names in lock files, each once. A module has the name of its file there, and the name in its
+// description elsewhere.
 func (j *job) asPinned(names []string) []string {
 	out := slices.Clone(names)
 	for n, name := range names {
@@ -187,7 +189,7 @@ func (j *job) asPinned(names []string) []string {
 // pinned reads the lock file.
 func (j *job) pinned() (*pins.File, error) { return j.loader.History().Read(j.target.Path) }
 
-// pin adds a plugin to the lock file, or replaces the one of its name.
+// pin adds a plugin to the lock file, or replaces the plugin with its name.
 func (j *job) pin(ctx context.Context, p pins.Plugin) error {
 	return j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(p), nil })
 }
@@ -329,7 +331,8 @@ func (j *job) approve(ctx context.Context, s *plugins.Installed) error {
 	return errors.Join(err, set.Discard(ctx))
 }
 
-// find returns the candidate of an installed plugin, which another one with the same content may represent; nil without one.
+// find returns the candidate of an installed plugin, or the candidate with the same content that replaces it; nil without
+// one.
 func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
 	var same *extensions.Candidate
 	for _, c := range set.Candidates {

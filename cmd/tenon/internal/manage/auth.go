@@ -27,7 +27,8 @@ func (f *authLogin) flags() cli.Flags {
 	return cli.Flags{"method": &f.method, "env": &f.env, "file": &f.file, "keyring": &f.keyring, "no-test": &f.noTest}
 }
 
-// run signs in with one host, and tests the credentials with another one, which has them from its start.
+// run signs in with one host, and tests the credentials with another host, which loads them at its
+// start.
 func (f *authLogin) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	w, err := f.Place(ctx)
@@ -35,7 +36,7 @@ func (f *authLogin) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if _, err := w.Credentials().Get(""); errors.Is(err, credentials.ErrFile) {
-		return err // before the user enters a key that cannot be stored
+		return err // fail before the user enters a key that cannot be stored
 	}
 	var id, path string
 	err = f.WithMachine(ctx, func(m *cli.Machine) (err error) {
@@ -102,7 +103,7 @@ func (f *authLogin) chosenMethod(methods []cli.Choice) (string, error) {
 	case len(methods) == 1:
 		return methods[0].Name, nil
 	case !f.Screen.Answers:
-		return cli.MethodKey, nil // on stdin
+		return cli.MethodKey, nil // the key is on stdin
 	}
 	return f.Pick("sign-in method (a number or an ID): ", methods)
 }

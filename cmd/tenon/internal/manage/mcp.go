@@ -34,7 +34,8 @@ func (g *group) onServer(f serverFunc) cli.Work {
 	})
 }
 
-// findServer returns a configured server. If there is none, it prints the warnings, which say why an entry is ignored.
+// findServer returns a configured server. If it finds none, it prints the warnings, which contain the reasons for
+// ignored entries.
 func (g *group) findServer(s *extensions.Set, name string) (*extensions.Candidate, error) {
 	c := s.Server(name)
 	if c == nil {
@@ -108,7 +109,8 @@ func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	return l
 }
 
-// standing returns the state of a candidate with its reason. Of a server, it is stateFailed if its last check failed, which is returned too.
+// standing returns the state of a candidate with its reason. For a server whose last check failed, the state is stateFailed; the check is
+// returned, too.
 func standing(s *extensions.Set, c *extensions.Candidate) (state plugins.State, reason string, last *mcp.Check) {
 	if c.Server != nil {
 		last = s.LastCheck(c)

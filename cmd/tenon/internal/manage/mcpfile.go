@@ -78,7 +78,7 @@ func (f *mcpAdd) entry(args []string) (json.RawMessage, error) {
 	return json.Marshal(e)
 }
 
-// pairs reads the values of a flag. Those of variables are kept as they are.
+// pairs parses the values of a flag. Values of variables are not changed.
 func pairs(flag, separators string, list []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, pair := range list {
@@ -143,7 +143,7 @@ func (g *group) writeServer(ctx context.Context, w *cli.Workspace, name string, 
 	return file.write(text, err)
 }
 
-// unique returns an error if a server of any scope has the name, or a name that would lead to the same names of tools.
+// unique returns an error if a server of any scope has the name, or a name that would result in the same tool names.
 func (g *group) unique(ctx context.Context, name string) error {
 	return g.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
 		plugin := (&mcp.Server{Name: name}).PluginName()
@@ -258,7 +258,8 @@ func lockFiles(ctx context.Context, w *cli.Workspace, f func() error) error {
 	return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "mcp", "files.lock"), lockTimeout, f)
 }
 
-// changeServer runs f with the file that contains a server: the user's, or else the project's. With project, only the latter.
+// changeServer runs f with the file that contains a server: the user's or else the project's, with project only the
+// project's.
 func changeServer(ctx context.Context, w *cli.Workspace, name string, project bool, f func(file *mcpFile) error) error {
 	return lockFiles(ctx, w, func() error {
 		var paths []string

@@ -17,7 +17,8 @@ func (g *group) signIn(ctx context.Context, s *extensions.Set, c *extensions.Can
 	return Login(ctx, g.App, s, c, g.Visit)
 }
 
-// Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
+// Login signs the user in to an approved server. If it is the user's own server, Login then approves the items that it
+// offers, as mcp add does.
 func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, visit oauth.Visit) error {
 	notice := time.AfterFunc(time.Second, func() { a.Say("waiting for %s and the servers that it names for sign-in", c.Name) })
 	err := s.Login(ctx, c, func(ctx context.Context, address string) (string, error) {

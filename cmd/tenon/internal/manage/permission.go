@@ -221,7 +221,7 @@ func (g *group) testRule(ctx context.Context, m *cli.Machine, args []string) err
 	t, calls, changed := &view.Table{}, 0, 0
 	for _, s := range sessions {
 		before, err := m.Rules(s.Agent)
-		if err != nil { // the agent is gone
+		if err != nil { // the agent no longer exists
 			before, err = m.Rules("")
 		}
 		if err != nil {

@@ -159,7 +159,7 @@ func onePlace(verb string, found []*extensions.Candidate) error {
 // maxRounds limits the rounds of one approval.
 const maxRounds = 3
 
-// Approve shows a candidate, asks the user unless yes is set, and stores the approval. It asks again about a plugin that then requests more.
+// Approve shows a candidate, asks the user unless yes is set, and stores the approval. If the plugin then requests more, it asks again.
 func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
 	var err error
 	for round := 0; err == nil && c != nil && round < maxRounds; round++ {
@@ -193,7 +193,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 			a.Say("%s", w)
 		}
 	}
-	for _, name := range without { // a misspelled name would omit no grant
+	for _, name := range without { // a misspelled name would withhold no grant
 		if known := manifest.Capabilities(); !slices.Contains(known, name) {
 			return nil, cli.UsageError(nearest.Remedy(name, known), "--without: unknown capability %q", name)
 		}
@@ -235,7 +235,7 @@ func (g *group) untrust(ctx context.Context, s *extensions.Set, name string) err
 	return g.reportDecision(s.Untrust(ctx, what), s, name, "approval revoked")
 }
 
-// reportDecision prints the result of a decision about what has a name or path.
+// reportDecision prints the result of a decision about the candidates with a name or path.
 func (g *group) reportDecision(err error, s *extensions.Set, name, done string) error {
 	if errors.Is(err, trust.ErrNotFound) {
 		return cli.UsageError("tenon plugin list shows the approved ones; tenon mcp enable and tenon mcp disable are for servers of your own configuration", "%q was not approved", name)
@@ -261,14 +261,14 @@ type listedPlugin struct {
 	Project bool             `json:"project"` // part of the project
 	Why     string           `json:"why,omitempty"`
 	Grants  []sdk.Capability `json:"grants,omitempty"`
-	*parts                   // nil of servers and hooks that are not in a plugin
+	*parts                   // nil for servers and hooks that are not in a plugin
 }
 
 // parts are the origin and the contributions of a plugin.
 type parts struct {
 	Source     string       `json:"source"` // the reference it was installed from, or its path
 	Digest     trust.Digest `json:"digest,omitempty"`
-	Path       string       `json:"path"` // of the sealed copy; before approval, its own
+	Path       string       `json:"path"` // path of the sealed copy; before approval, of the plugin itself
 	Skills     []string     `json:"skills"`
 	Commands   []string     `json:"commands"`
 	Agents     []string     `json:"agents"`

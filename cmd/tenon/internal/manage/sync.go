@@ -38,7 +38,7 @@ const describeTime = 20 * time.Second
 // errNoDescription is returned for a plugin that does not describe itself.
 var errNoDescription = errors.New("the plugin does not describe itself")
 
-// fixCode is the remedy for a description that is not valid.
+// fixCode is the remedy for an invalid description.
 const fixCode = "fix the code of the plugin"
 
 // newPlugin holds the flags of "tenon plugin new".
@@ -106,7 +106,7 @@ func hasManifest(dir string) bool {
 	return err == nil
 }
 
-// syncManifest writes the manifest of a package that is built, if its code declares something else.
+// syncManifest rewrites the manifest of a built package if its code declares something else.
 func syncManifest(ctx context.Context, a *cli.App, dir string) error {
 	_, synced, err := compareManifest(ctx, a, dir)
 	if errors.Is(err, errNoDescription) {
@@ -157,7 +157,7 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 	}
 	run := p.Description.Runtime
 	if run == nil {
-		return old, nil, nil // its servers describe themselves
+		return old, nil, nil // MCP servers describe themselves
 	}
 	said, err := describeCode(ctx, a, dir, run)
 	if err != nil {
@@ -232,7 +232,8 @@ func mergeDescription(text, said []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A manifest that is not valid cannot be read, so neither a build nor this command could replace it.
+	// Check the manifest before writing it: if it were invalid, neither a build nor this command could
+	// read and replace it.
 	if _, err := manifest.Describe(whole); err != nil {
 		return nil, cli.UsageError(fixCode, "%w", err)
 	}

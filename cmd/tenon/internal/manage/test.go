@@ -31,7 +31,7 @@ import (
 type pluginTest struct {
 	*cli.App
 	update, noBuild bool
-	record          string // a session; tests without an expected result get one then
+	record          string // a session to record; the new tests then get their expected results
 
 	path, root     string         // of the plugin: its file or directory, and the directory
 	w              *cli.Workspace // an empty project with its own directories
@@ -108,7 +108,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// report prints how a test went.
+// report prints the result of a test.
 func (t *pluginTest) report(path string, err error) {
 	name, screen := filepath.Base(path), t.Screen
 	if err != nil {
@@ -131,7 +131,7 @@ func scratchProject(dir string) sdk.Project {
 // with runs f with the plugin under test, which gets the options.
 func (t *pluginTest) with(ctx context.Context, options json.RawMessage, f func(*extensions.Set) error) error {
 	t.w.Loaded.Config.Plugins = []sdk.PluginConfig{{Path: t.path, Options: options}}
-	// Watched, because --update writes into the package.
+	// The plugin counts as watched, because --update writes into its package.
 	set, err := t.w.Extensions(ctx, []string{t.path}, true)
 	if err != nil {
 		return err

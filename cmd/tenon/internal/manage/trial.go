@@ -64,7 +64,7 @@ type trialTool struct {
 // trialHook is one call of a hook.
 type trialHook struct {
 	Point    sdk.Point     `json:"point"`
-	Hook     string        `json:"hook,omitempty"` // when it is not the point
+	Hook     string        `json:"hook,omitempty"` // if it differs from the point
 	Purpose  sdk.Purpose   `json:"purpose,omitempty"`
 	Outcome  hooks.Outcome `json:"outcome"`
 	Changed  []string      `json:"changed,omitempty"` // JSON pointers

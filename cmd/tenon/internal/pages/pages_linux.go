@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Release unmaps the pages of the program's file that the process has used so far. Most of them served the start only, and the system
-// maps 16 pages around each that is touched: 32 MB of resident memory. Pages that are used again are mapped again from the system's
-// cache, within 0.3 ms for a screen, 1 ms for a prompt. Errors do not matter: the pages stay.
+// Release unmaps the pages of the program's file that the process has used so far. Most of them were needed only for the start, and
+// the system maps 16 pages around each page that is touched: 32 MB of resident memory. Pages that are used again are mapped again
+// from the system's cache, within 0.3 ms for a screen, 1 ms for a prompt. Errors do not matter: the pages stay.
 func Release() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {

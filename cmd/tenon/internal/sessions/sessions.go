@@ -26,7 +26,7 @@ type group struct {
 	tools         bool   // of show
 	yes           bool   // of delete
 	force         bool   // of revert, unrevert and import
-	message       string // of revert and fork: the first that is not kept
+	message       string // of revert and fork: the first message that is not kept
 	model         string // of compact
 	export        export
 	dry           bool // of gc

@@ -65,7 +65,7 @@ func (k *Keyboard) Line() (string, bool) {
 	return "", false
 }
 
-// Drop discards the input so far, except that of a running read.
+// Drop discards the input so far, except the input of a running read.
 func (k *Keyboard) Drop() {
 	k.Buf = nil
 	if !k.Reading {

@@ -152,7 +152,7 @@ func (c *Screen) Failed() error {
 	return c.err
 }
 
-// Divert writes to w from now on, and returns where it wrote before.
+// Divert redirects the output to w, and returns the previous writer.
 func (c *Screen) Divert(w io.Writer) (was io.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

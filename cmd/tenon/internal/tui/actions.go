@@ -260,8 +260,8 @@ func (m *model) send(in host.PromptInput) {
 	})
 }
 
-// giveBack returns a prompt that was not stored in its session to the input. If the user is writing another one or has left the session, it puts
-// the prompt aside and says so in the session. If a draft was put aside already, the prompt remains only in the history.
+// giveBack puts a prompt that was not stored in its session back into the input. If the user is writing another one or has left the session, it
+// puts the prompt aside and says so in the session. If a draft was put aside already, the prompt remains only in the history.
 func (m *model) giveBack(in host.PromptInput) {
 	place := "ctrl+r finds it"
 	switch {

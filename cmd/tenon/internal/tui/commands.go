@@ -23,7 +23,7 @@ import (
 type command struct {
 	name    string
 	aliases []string
-	args    string // as help shows them
+	args    string // the arguments, as shown in help
 	short   string
 	keys    string // keys with the same effect
 	leader  string // key after ctrl+x

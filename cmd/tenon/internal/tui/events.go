@@ -71,7 +71,7 @@ func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) {
 	}
 }
 
-// status follows the turns.
+// status handles the beginning and the end of turns.
 func (m *model) status(p *sdk.SessionStatusInfo) {
 	t := m.threads[p.SessionID]
 	if t == nil {
@@ -82,7 +82,7 @@ func (m *model) status(p *sdk.SessionStatusInfo) {
 	switch {
 	case !was && t.Busy():
 		if t.Info.ID == m.root {
-			m.spent() // by turns that ended while another session was shown
+			m.spent() // discards the usage of turns that ended while another session was shown
 		}
 		if t.Begin(m.now()); !m.ticking {
 			m.tick()
@@ -243,11 +243,12 @@ func (m *model) answered(id string) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.id == id })
 }
 
-// faced notices a new visible question, and schedules a redraw for when keys begin to answer it.
+// faced detects a new visible question, and schedules a redraw for the moment from which keys
+// answer it.
 func (m *model) faced() {
 	front := m.top()
 	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
-		front = nil // the user opened it
+		front = nil // the user opened this dialog, so it takes keys immediately
 	}
 	if front != m.front {
 		m.front = front

@@ -48,7 +48,7 @@ func (n *menu) update(m *model) {
 	}
 }
 
-// lastWord returns the text behind the last blank.
+// lastWord returns the text after the last blank.
 func lastWord(text string) string { return text[strings.LastIndexAny(text, " \t\n")+1:] }
 
 func (m *model) commandRows(pattern string) []menuRow {

@@ -161,7 +161,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 		})),
 	}
 	p.Keys = map[string]func(dialog.Row){"ctrl+f": func(r dialog.Row) { m.forkOf(r.ID, "") }}
-	doomed := "" // the session that the second ctrl+d deletes
+	toDelete := "" // the session that the second ctrl+d deletes
 	p.Acts = map[string]func(dialog.Row){
 		"ctrl+r": func(r dialog.Row) {
 			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) {
@@ -174,8 +174,8 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			m.open(ask)
 		},
 		"ctrl+d": func(r dialog.Row) {
-			if m.armed == "" || doomed != r.ID {
-				m.armed, doomed = "ctrl+d", r.ID
+			if m.armed == "" || toDelete != r.ID {
+				m.armed, toDelete = "ctrl+d", r.ID
 				m.say("press ctrl+d again to delete " + terminal.OneLine(r.Label))
 				return
 			}

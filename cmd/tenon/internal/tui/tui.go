@@ -49,7 +49,7 @@ type options struct {
 	settingsFile                  string
 	past                          *past.History
 	explain                       func(error) string                            // returns an error with its remedy
-	remedy                        func(error) string                            // returns the remedy alone
+	remedy                        func(error) string                            // returns only the remedy
 	clean                         func(string) string                           // masks secrets
 	browse                        func(address string) (opened bool, err error) // opens the user's browser, if one is available
 }
@@ -145,7 +145,7 @@ const patience = 3 * time.Second
 // untilSignal runs the program until the user exits or a signal ends it. At the second signal, or if the terminal accepts no output (a broken
 // connection), it returns cli.ErrHard without waiting for the program. It waits for the user's editor, which may hold unsaved text.
 func (s *session) untilSignal(program *tea.Program, m *model) error {
-	dump := make(chan os.Signal, 1) // by default the process would end with its goroutines on a terminal that stays raw
+	dump := make(chan os.Signal, 1) // by default the process would print its goroutines and exit, and leave the terminal in raw mode
 	if !signal.Ignored(syscall.SIGQUIT) {
 		signal.Notify(dump, syscall.SIGQUIT)
 	}
@@ -287,7 +287,8 @@ func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan 
 	}
 }
 
-// farewell returns the text printed at the exit: the last answer, the changed files, and how to continue.
+// farewell returns the text printed at the exit: the last answer, the changed files, and the command that
+// continues the session.
 func (m *model) farewell(ctx context.Context, a *cli.App) string {
 	if m.root == "" {
 		return ""

@@ -58,7 +58,7 @@ func (m *model) screen() ([]string, *tea.Position) {
 	room := max(0, m.height-len(bottom))
 	lines := m.transcript(room)
 	lines = append(append(lines, make([]string, max(0, room-len(lines)))...), bottom...)
-	over := len(lines) - m.height // lost at the top
+	over := len(lines) - m.height // lines that do not fit are cut off at the top
 	if at != nil {
 		at.Y = max(0, at.Y+room-over)
 	}

@@ -33,7 +33,7 @@ type asker struct {
 type ask struct {
 	id     string
 	show   func()
-	prompt func() string // what the answer follows
+	prompt func() string // returns the text before the answer
 	// take handles a line from the user. While it returns false, the question is not done, and the prompt is shown again.
 	take func(line string) (done bool)
 	// refuse answers the question at the end of input.
@@ -88,7 +88,7 @@ func (a *asker) next() {
 	}
 }
 
-// input handles typed input. It drops lines that no question waits for: they were probably meant for a withdrawn question.
+// input handles typed input. It drops lines while no question is open: they were probably meant for a withdrawn question.
 func (a *asker) input(p terminal.Piece) {
 	a.keys.Took(p)
 	for line, ok := a.keys.Line(); ok; line, ok = a.keys.Line() {

@@ -104,8 +104,8 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interacti
 	return m, in, err
 }
 
-// promptInput returns the input for the host, except for the session. Text from stdin, which is read if it is piped or an argument is "-", is the
-// prompt, or follows verbatim the one in the arguments, in which @file is resolved.
+// promptInput returns the input for the host, except for the session. Stdin is read if it is piped or an argument is "-". Its text is the prompt,
+// or is appended verbatim to the prompt in the arguments, in which @file is resolved.
 func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string) (in *host.PromptInput, err error) {
 	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
 	in = &host.PromptInput{Command: f.Command, Agent: f.Agent, Model: f.Model, Variant: f.Variant, Text: strings.TrimSpace(strings.Join(words, " "))}
@@ -251,7 +251,7 @@ func stdinText(data []byte, err error) (string, error) {
 func attachments(paths []string) (sdk.Parts, error) {
 	var parts sdk.Parts
 	for _, path := range paths {
-		if path == "" { // as from a variable that is not set
+		if path == "" { // for example from an unset variable
 			return nil, cli.UsageError("name a file", "-f has no file")
 		}
 		abs, err := filepath.Abs(path)

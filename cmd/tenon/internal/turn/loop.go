@@ -31,7 +31,7 @@ const (
 	// abortEvery is the interval at which an interrupt is retried until the turn has started.
 	abortEvery = 20 * time.Millisecond
 	// longAnswer is the size in bytes of streamed text from which garbage is collected more often: after the memory in use grows by
-	// longAnswerGC percent. By default, the few copies of a long text could double the memory; collecting them costs little.
+	// longAnswerGC percent. By default, a few copies of a long text could double the memory; collecting them costs little.
 	longAnswer   = 1 << 20
 	longAnswerGC = 10
 )
@@ -40,9 +40,9 @@ const (
 type display interface {
 	// Event shows an event.
 	Event(e *sdk.Event)
-	// Tick redraws what changes with time.
+	// Tick redraws times and other changing parts.
 	Tick(now time.Time)
-	// Failed returns the first error of showing something, or nil.
+	// Failed returns the first output error, or nil.
 	Failed() error
 	// Finish shows the outcome of the turn.
 	Finish(o *view.Outcome) error
@@ -102,7 +102,7 @@ func (t *Turn) RunAndClose(ctx context.Context) error {
 	if !ShutDown(ctx, t.Machine, t.Signals) && t.session != "" && o.Err != nil {
 		return cli.ErrHard
 	}
-	return o.Err // at most the shutdown was cut short
+	return o.Err // only the shutdown was cut short, if anything
 }
 
 // ShutDown closes the machine. It returns false if a signal arrived first.
@@ -290,7 +290,7 @@ func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
 	s := t.Machine.Store
 	messages, err := s.Messages(ctx, t.session, store.Page{})
 	ledger, ledgerErr := s.Ledger(ctx, t.session, "")
-	waiting, waitErr := s.Prompts(ctx, t.session) // as after a failure of the disk
+	waiting, waitErr := s.Prompts(ctx, t.session) // prompts may be waiting, for example after a disk error
 	answered := slices.ContainsFunc(messages, func(m sdk.MessageWithParts) bool { return view.AnswerText(&m) != "" })
 	switch {
 	case cmp.Or(err, ledgerErr, waitErr) != nil, len(waiting) > 0, answered, len(t.calls) > 0:

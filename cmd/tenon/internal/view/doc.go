@@ -1,2 +1,3 @@
-// Package view shows a turn as text or as JSON lines, and lays out what commands print: messages, tool calls, tables.
+// Package view shows a turn as text or as JSON lines, and lays out the output of commands: messages, tool calls,
+// tables.
 package view

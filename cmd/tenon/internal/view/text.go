@@ -151,7 +151,7 @@ func (v *Text) part(p sdk.Part) {
 	}
 }
 
-// heard records that the model has answered. While it reasons, the wait continues.
+// heard records that the model has begun its answer. Reasoning does not count.
 func (v *Text) heard() {
 	shown := v.waits(v.now())
 	v.asked = time.Time{}
@@ -306,7 +306,8 @@ func (v *Text) writeAnswer(o *Outcome) error {
 	return err
 }
 
-// figures returns the last line: model, steps, tokens, cost, time, and how to continue.
+// figures returns the last line: model, steps, tokens, cost, time, and the command that continues
+// the session.
 func (v *Text) figures(o *Outcome) string {
 	steps, tokens, cost := v.f.totals()
 	var words []string

@@ -223,7 +223,7 @@ func excerpt(s *sdk.ToolState) []string {
 	}
 	lines := OutputLines(output)
 	hidden := len(lines) - headLines - tailLines
-	if hidden > 1 { // the mark itself takes a line
+	if hidden > 1 { // the line that marks the gap replaces one line
 		mark := "… " + Plural(hidden, "line")
 		lines = slices.Concat(lines[:headLines], []string{mark}, lines[len(lines)-tailLines:])
 	}

@@ -17,10 +17,10 @@ type Turn struct {
 	// Remedy returns the text (with masked secrets), the remedy and the exit code of an error that ends the turn.
 	Remedy func(error) (text, fix string, code int)
 	Raw    bool // print Markdown unrendered and omit tool output
-	InChat bool // the turn belongs to a chat, which itself prints how to continue
+	InChat bool // the turn belongs to a chat, which itself prints the command that continues the session
 }
 
-// Outcome is how a turn ended.
+// Outcome describes the end of a turn.
 type Outcome struct {
 	Message *sdk.MessageWithParts // the last message; nil if the turn ended before it
 	Err     error

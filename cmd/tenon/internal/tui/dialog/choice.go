@@ -13,13 +13,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Choice is a question with a few answers, and a preview of what it is about.
+// Choice is a question with a few answers, and a preview of its subject.
 type Choice struct {
 	asked   view.Asked
 	cancel  func()
 	show    func(Dialog)
 	all     []Option
-	options []Option // those on the screen
+	options []Option // the options on the screen
 	at      int
 	preview scroller
 	why     *Line // asks for the reason of a rejection, instead of the answers; may be nil
@@ -202,8 +202,8 @@ func (q *Choice) FullScreen() *Pager {
 	}}
 }
 
-// offer draws the options that fit in room lines: without those that store a rule if the whole rule does not fit; if there is too little room for
-// the others, only the current one and the keys.
+// offer draws the options in at most room lines. If the rule that an option stores does not fit in full, it omits such options. If there is still
+// too little room, it draws only the current option and the keys.
 func (q *Choice) offer(c Canvas, room int) []string {
 	current := q.options[q.at].Key
 	q.options, q.at = q.all, slices.IndexFunc(q.all, func(o Option) bool { return o.Key == current })

@@ -30,7 +30,8 @@ type Canvas struct {
 	Width  int         // of each line, in columns
 	Height int         // maximum number of lines
 	Method ansi.Method // the terminal's way of counting columns
-	// Ready reports whether keys answer a question. They do not in its first moments, because they were meant for the prompt.
+	// Ready reports whether keys answer a question. In its first moments they do not, because they were probably meant for
+	// the prompt.
 	Ready bool
 }
 
@@ -46,7 +47,8 @@ func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
 	return k
 }
 
-// controls are the keys that are control characters in ASCII. Two of esc that arrive together, as over a slow connection, look like alt+esc.
+// controls are the keys that are control characters in ASCII. Two esc keys that arrive together, as over a slow connection, look like
+// alt+esc.
 var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "ctrl+m": tea.KeyEnter, "alt+esc": tea.KeyEscape}
 
 // title draws a line in bold.
@@ -57,7 +59,8 @@ func (c Canvas) hint(text string) string {
 	return terminal.Fit(" "+draw.Paint(c.Theme.Faint, text), c.Width)
 }
 
-// marked returns the text of an option, with a mark if it is the current one. Before keys answer, none is marked: the mark would suggest that they do.
+// marked returns the text of an option, with a mark if it is the current one. Before keys can answer, no option is marked: a mark would suggest that
+// they can.
 func (c Canvas) marked(text string, current bool) string {
 	if current && c.Ready {
 		return draw.Paint(c.Theme.Accent, "› ") + draw.Paint("1", text)
@@ -88,7 +91,8 @@ func (s *scroller) key(name string) bool {
 	return ok
 }
 
-// view returns the lines that fit into room lines. place describes them; it is empty if these are all.
+// view returns the lines that fit into room lines. place describes their position; it is empty if all
+// lines fit.
 func (s *scroller) view(lines []string, room int) (shown []string, place string) {
 	s.top = max(0, min(s.top, len(lines)-room))
 	shown = lines[s.top:min(len(lines), s.top+room)]

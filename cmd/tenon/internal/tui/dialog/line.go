@@ -16,12 +16,13 @@ type Line struct {
 	Title  string
 	Input  edit.Editor
 	Secret bool              // the text is not shown
-	Hint   string            // the keys; empty: those for saving
+	Hint   string            // the keys; empty: the keys for saving
 	Done   func(text string) // must not block; nil: no text is wanted
 
-	// Cancel ends an operation when the user closes the dialog, which stays open after Done until its owner closes it. nil: it only asks.
+	// Cancel ends an operation when the user closes the dialog. The dialog then stays open after Done until its owner closes it. If nil,
+	// the dialog only asks.
 	Cancel  func()
-	Lines   []string // the progress, or what the text is about, as safe text
+	Lines   []string // the progress, or a description of the text, as safe text
 	Label   string   // of the input
 	Address string   // ctrl+y passes it to Copy; may be empty
 	Copy    func(address string)

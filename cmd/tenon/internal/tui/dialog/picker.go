@@ -35,7 +35,7 @@ type Row struct {
 	Current         bool
 }
 
-// search returns the rows that match. The current row of a whole list is that of the owner.
+// search returns the rows that match. Without a search, the owner determines the current row.
 func (p *Picker) search() []int {
 	if p.found == nil {
 		text, _ := p.filter.Text()

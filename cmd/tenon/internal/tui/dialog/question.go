@@ -19,7 +19,7 @@ import (
 type Questions struct {
 	request *sdk.QuestionRequest
 	send    func(answers [][]string)
-	answers [][]string // to the first questions; more than now after the user went back
+	answers [][]string // to the first questions; after the user went back, also to later ones than the current one
 	now     int        // index of the current question
 
 	// the current question
@@ -40,7 +40,8 @@ func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string)) *Questi
 	return q
 }
 
-// begin asks the current question. The user's answer is chosen, else the last one to the field of a form, or the default.
+// begin asks the current question. It preselects the user's answer, else the last answer to the form field, or the
+// default.
 func (q *Questions) begin() {
 	one := &q.request.Questions[q.now]
 	answer, form := one.Default, one.Form
@@ -154,7 +155,7 @@ func (q *Questions) answer() (answer []string, ok bool) {
 	case len(answer) > 0:
 		return answer, true
 	case one.Form != nil && one.Optional:
-		return []string{""}, true // no answer would mean the default
+		return []string{""}, true // an empty list would mean the default
 	}
 	return []string{}, one.Optional || len(one.Default) > 0
 }

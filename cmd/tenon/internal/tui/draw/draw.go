@@ -44,7 +44,7 @@ func Window(current, count, room int) (from, to int) {
 func Wrap(text string, width int) []string {
 	width = max(width, 4)
 	text = ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), width, "")
-	return breakLines(ansi.WrapWc(text, width, ""), width) // both may leave a dash beyond the end of a full line
+	return breakLines(ansi.WrapWc(text, width, ""), width) // both wrap functions may leave a dash beyond the end of a full line
 }
 
 // breakLines breaks text into lines anywhere, and keeps all characters.

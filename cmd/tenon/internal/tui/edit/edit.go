@@ -211,7 +211,7 @@ func Clean(text string) string {
 
 var imageName = lazyregexp.New(`(?i)\.(?:png|jpe?g|gif|webp)$`)
 
-// IsImage reports whether the name of a file is that of an image.
+// IsImage reports whether a file has the name of an image.
 func IsImage(path string) bool { return imageName().MatchString(path) }
 
 // betweenImages matches the space between two paths of images.

@@ -18,8 +18,8 @@ const (
 	pointFirst    = 8
 )
 
-// Score returns how well a text matches a pattern, and false if it does not contain the characters of the pattern in this order. Case
-// counts only if the pattern has a capital letter. An empty pattern matches everything.
+// Score rates the match of a text with a pattern. ok is false if the text does not contain the characters of the pattern in this
+// order. Case counts only if the pattern has a capital letter. An empty pattern matches everything.
 func Score(pattern, text string) (score int, ok bool) {
 	if strings.ToLower(pattern) == pattern {
 		text = strings.ToLower(text)
@@ -50,7 +50,8 @@ func Score(pattern, text string) (score int, ok bool) {
 	return score*8 - min(len(text), 64)/8, true
 }
 
-// Filter returns the texts that match a pattern, the best first, as indexes into the list; never nil. Equally good ones stay in order.
+// Filter returns the texts that match a pattern, the best first, as indexes into the list; never nil. Equally good texts keep their
+// order.
 func Filter(pattern string, count int, text func(int) string) []int {
 	scores, found := make([]int, count), make([]int, 0, count)
 	for i := range count {

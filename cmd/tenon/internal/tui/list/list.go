@@ -12,7 +12,7 @@ type Item interface {
 type List[I Item] struct {
 	Items []I
 
-	// first is the first visible item, and skip the number of its lines above the window, at the last View. away means that they stay while the
+	// first is the first visible item at the last View, and skip the number of its lines above the window. If away is set, both stay while the
 	// list grows.
 	first, skip   int
 	away          bool
@@ -20,7 +20,7 @@ type List[I Item] struct {
 	rows          []int // indexes of the items in the rows of the last View
 }
 
-// Following reports whether the window is at the end of the list. A window with the height of the last View may have been scrolled there.
+// Following reports whether the window is at the end of the list, also if it was scrolled there.
 func (l *List[I]) Following() bool {
 	if l.away {
 		_, l.away = l.down()

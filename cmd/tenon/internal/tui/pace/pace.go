@@ -12,7 +12,7 @@ import (
 const (
 	// Frame is the shortest time between two drawings.
 	Frame = 16 * time.Millisecond
-	// soon is the time from the first change after a pause until it is drawn: other changes of the same moment are drawn with it.
+	// soon is the delay before the first change after a pause is drawn, so that simultaneous changes are drawn together.
 	soon = 2 * time.Millisecond
 	// linger is the time after the last change for which every frame is still drawn.
 	linger = 250 * time.Millisecond
@@ -21,7 +21,7 @@ const (
 )
 
 // Pace draws soon after a change, then every frame, and once a second while nothing changes. Keys are drawn soon even between frames. bubbletea
-// looks for changes 60 times a second all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new
+// checks for changes 60 times a second even when idle, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new
 // version of bubbletea replaces the ticker.
 type Pace struct {
 	Program *tea.Program

@@ -34,7 +34,7 @@ type History struct {
 	Entries []string // the oldest first
 
 	path  string // empty: prompts are not saved
-	at    int    // of the prompt in the editor, from the end; 0: the draft
+	at    int    // position of the prompt in the editor, counted from the end; 0: the draft
 	draft edit.Editor
 }
 
@@ -141,7 +141,7 @@ func (h *History) Keep(e *edit.Editor) {
 // Sent forgets the draft.
 func (h *History) Sent() { h.at, h.draft = 0, edit.Editor{} }
 
-// Move puts an earlier or a later prompt into the editor; after the latest one, the draft.
+// Move puts an earlier or a later prompt into the editor, or the draft after the latest prompt.
 func (h *History) Move(e *edit.Editor, by int) {
 	to := h.at - by
 	switch {

@@ -33,7 +33,7 @@ type item struct {
 	changed bool        // the content has changed since lines were rendered
 	width   int         // width of lines
 	theme   *draw.Theme // theme of lines
-	outside string      // what lines show of the time, or of another session
+	outside string      // data in lines that is not in the content: times, or the state of another session
 	lines   []string
 }
 
@@ -137,7 +137,8 @@ func Warn(t *draw.Theme) string { return t.Warn }
 // Fail: see Faint.
 func Fail(t *draw.Theme) string { return t.Fail }
 
-// figures are those of a finished turn. A narrow window omits the last ones.
+// figures returns the note with the figures of a finished turn. A narrow window omits the last
+// ones.
 func figures(agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) note {
 	words := []string{agent, model, view.Duration(took)}
 	if tokens.Sum() > 0 {
@@ -206,7 +207,8 @@ func (t *text) render(i *item, width int) []string {
 	return append(t.blocks, placed(t.stream.Open())...) // overwrites the previous open block
 }
 
-// folded shows reasoning as one line: its end while it streams, then its beginning. No column takes less than a byte.
+// folded shows reasoning as one line: its end while it streams, then its beginning. Each column takes at least one
+// byte, so text of width bytes fits.
 func (t *text) folded(k *draw.Theme, width int) []string {
 	head := "thinking: "
 	text := terminal.OneLine(visible.Tail(t.source.String(), width-2*len(margin)-len(head)))

@@ -27,7 +27,7 @@ type Thread struct {
 	Last   *sdk.AssistantMessage // latest message with tokens
 	Shrunk bool                  // a summary has replaced the conversation since Last
 
-	Subagents []sdk.Session // below the session when it was read
+	Subagents []sdk.Session // sessions of subagents when the session was read
 
 	look   *Look
 	byPart map[string]*item  // by item ID: the ID of the part, or for prompts of the message
@@ -95,7 +95,7 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	t.open = false
 }
 
-// merge inserts the thread's fresh items between and after the stored ones. Lines that are not stored, such as the figures of a turn, stay behind
+// merge inserts the thread's fresh items between and after the stored ones. Lines that are not stored, such as the figures of a turn, stay after
 // the items that they follow.
 func (t *Thread) merge(stored *Thread) {
 	var fresh []*item
@@ -127,8 +127,8 @@ func (t *Thread) merge(stored *Thread) {
 	}
 }
 
-// entry returns the item with an ID and its content, which are about to change. If there is none, or one with content of another type, it gets
-// the given content. Without an ID, it appends an item.
+// entry returns the item with an ID and its content, which the caller will change. If the item does not exist, or has content of another type,
+// it gets the given content. Without an ID, entry appends an item.
 func entry[C content](t *Thread, id, message string, empty C) (*item, C) {
 	i := t.byPart[id]
 	if i == nil {

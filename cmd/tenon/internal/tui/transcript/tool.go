@@ -50,7 +50,7 @@ func (t *call) elapsed(now time.Time) string {
 	return view.Duration(took.Truncate(time.Second))
 }
 
-// outside is what the card shows besides the call itself.
+// outside returns the data on the card that is not part of the call itself.
 func (t *call) outside(look *Look) string {
 	if child := t.child(); child != "" {
 		return t.elapsed(look.Now()) + look.Child(child)
@@ -171,7 +171,8 @@ func (t *call) subagent(i *item) []string {
 	return append(out, draw.Paint(i.look.Theme.Faint, "ctrl+x ↓ opens its session"))
 }
 
-// cut keeps the first and last lines of a folded card, or the last of an unfolded one, and says how many are missing.
+// cut keeps the first and last lines of a folded card, or the last lines of an unfolded one, and adds the number of
+// missing lines.
 func (i *item) cut(lines []string, head, tail int) []string {
 	limit, hint := head+tail, " · ctrl+o shows them"
 	if i.open {
