@@ -29,7 +29,7 @@ func (l *Loader) discover(installed []Installed) *Loaded {
 	out := &Loaded{}
 	for n := range l.opts.Entries {
 		e := &l.opts.Entries[n]
-		if path, ok := l.entryPath(e); ok { // names are looked up after all plugins were read
+		if path, ok := l.entryPath(e); ok { // names are looked up later, once all plugins are read
 			i := e.mention(n)
 			i.Name, i.Path = nameOfFile(path), path
 			l.add(out, i)
@@ -73,7 +73,7 @@ func (l *Loaded) warn(format string, args ...any) {
 	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
-// mention returns an item of which only the entry is known.
+// mention returns an item for which only the entry is known.
 func (e *Entry) mention(order int) *Item {
 	i := &Item{Name: e.Path, Path: e.Path, From: e.From, Project: e.Project, entry: e, order: order, Options: e.Options, Required: e.Required, place: placeUser}
 	switch {
@@ -102,7 +102,7 @@ func (l *Loader) entryPath(e *Entry) (string, bool) {
 // relativePath matches texts that begin with . or .. as the first directory.
 var relativePath = lazyregexp.New(`^\.\.?([/\\]|$)`)
 
-// add resolves an item's path and adds it, unless it is present already.
+// add resolves an item's path and adds the item, unless it is already present.
 func (l *Loader) add(out *Loaded, i *Item) {
 	source, err := i.source, error(nil)
 	if source == "" {
@@ -127,8 +127,8 @@ func (l *Loader) add(out *Loaded, i *Item) {
 	out.Items = append(out.Items, i)
 }
 
-// merge adds another mention of the same plugin. A mention on the command line counts more than one in the user's configuration, this more
-// than one in a project's file, and the later of two equal ones more than the earlier. The options are those of the user.
+// merge adds another mention of the same plugin. The command line takes precedence over the user's configuration, which takes precedence
+// over a project's file; of two equal mentions, the later counts. The options are the user's.
 func (i *Item) merge(other *Item) {
 	i.Required = i.Required || other.Required
 	if other.entry == nil {
@@ -138,7 +138,7 @@ func (i *Item) merge(other *Item) {
 		if other.place == placeProject {
 			i.ignoreOptions(other)
 		} else if len(i.Options) == 0 {
-			i.Options = other.Options // the command line gives none
+			i.Options = other.Options // the command line has no options
 		}
 		return
 	}
@@ -209,7 +209,7 @@ func (l *Loader) inProject(source string) bool {
 	return err == nil && projectfs.Inside(top, source)
 }
 
-// nameOfFile makes a name for a plugin whose own name is not known yet.
+// nameOfFile derives a name for a plugin from its file, until its own name is known.
 func nameOfFile(path string) string {
 	base := strings.ToLower(filepath.Base(path))
 	base = strings.TrimSuffix(strings.TrimSuffix(base, ".exe"), manifest.CarrierOfFile(base).Extension)

@@ -33,13 +33,14 @@ const (
 	StateQuarantined State = "quarantined"
 )
 
-// place is the origin of a plugin. Of two plugins with the same name, the lower one wins.
+// place is the origin of a plugin. Of two plugins with the same name, the one with the lower value
+// is used.
 type place int
 
 const (
 	placeFlag    place = iota // named on the command line
 	placeUser                 // in the user's directory or configuration
-	placeProject              // came with the project
+	placeProject              // part of the project
 )
 
 // Item is a discovered plugin.
@@ -58,10 +59,11 @@ type Item struct {
 	Decision trust.Decision
 	Digest   trust.Digest
 	Grants   []sdk.Capability // of an approved item
-	// Manifest is its description; empty while unknown. Show its texts through Text.
+	// Manifest is the plugin's description; empty while unknown. Use Text to show its texts.
 	Manifest sdk.Description
 	Warnings []string
-	// Plugin is what the host runs; nil if nothing of the item is run, or only its skills, servers and command hooks.
+	// Plugin is the part that the host runs; nil if no part of the item runs, or only its skills, servers and command
+	// hooks.
 	Plugin sdk.Plugin
 
 	Options  json.RawMessage // the user's options for the plugin; empty without any
@@ -76,16 +78,16 @@ type Item struct {
 	installed *Installed        // nil unless a lock file names it
 }
 
-// Trusted is the item as package trust knows it.
+// Trusted returns the item in the form that package trust uses.
 func (i *Item) Trusted() trust.Item {
 	return trust.Item{Kind: trust.KindPlugin, Name: i.Name, Source: i.source, Digest: i.Digest, Version: i.Manifest.Version, Request: i.Request}
 }
 
-// Flagged reports whether the command line names the plugin: commands that are not given its path may not find it.
+// Flagged reports whether the command line names the plugin. Other commands may not find it without its path.
 func (i *Item) Flagged() bool { return i.entry != nil && i.entry.Flag }
 
-// LeftOut returns the parts that are not used, with the reasons: parts without an equivalent, damaged ones, and those that are not in the
-// sealed copy.
+// LeftOut returns the parts that are not used, with the reasons: parts without an equivalent, damaged parts, and parts that are not in
+// the sealed copy.
 func (i *Item) LeftOut() []string {
 	if i.sealed == nil {
 		return i.Warnings
@@ -93,7 +95,7 @@ func (i *Item) LeftOut() []string {
 	return slices.Concat(i.Warnings, i.sealed.LeftOut())
 }
 
-// Root returns the directory of the sealed copy; before approval it is the plugin's own place.
+// Root returns the directory of the sealed copy; before approval, the plugin's own directory.
 func (i *Item) Root() string {
 	if i.sealed == nil {
 		return i.Path
@@ -101,7 +103,7 @@ func (i *Item) Root() string {
 	return i.sealed.Root
 }
 
-// Source returns where the plugin comes from: the reference of an installed one, else its path.
+// Source returns the origin of the plugin: the reference of an installed plugin, else its path.
 func (i *Item) Source() string {
 	if i.installed != nil {
 		return i.installed.Ref
@@ -159,7 +161,7 @@ type HookFile struct {
 	Data    string // the plugin's own directory, PLUGIN_DATA of the commands
 }
 
-// owner identifies the plugin at this path; another plugin of the same name gets another one.
+// owner identifies the plugin at this path; another plugin with the same name has another owner.
 func (i *Item) owner() string {
 	return fmt.Sprintf("%s-%.4x", i.Name, sha256.Sum256([]byte(i.source)))
 }
@@ -229,10 +231,10 @@ func (l *Loader) addInstalled(out *Loaded, list []Installed) {
 	}
 }
 
-// Open returns the content of an installed plugin; fs.ErrNotExist without it, and if the policy requires a signature that this machine has not
-// checked: a project's file only claims one, and its content may come from elsewhere.
+// Open returns the content of an installed plugin. It returns fs.ErrNotExist if the content is missing, or if the policy requires a signature
+// that this machine has not checked: a project's file only claims a signature, and the content may come from elsewhere.
 func (in *Installed) Open(ctx context.Context, v *trust.Vault, policy signature.Policy, home string) (*trust.Sealed, error) {
-	if in.Digest == "" { // it is made on each machine, and not yet on this one
+	if in.Digest == "" { // each machine makes the content itself, and this one has not done so yet
 		return nil, fs.ErrNotExist
 	}
 	s, err := v.Open(ctx, in.Digest)
@@ -260,7 +262,7 @@ func (l *Loader) openInstalled(ctx context.Context, i *Item) error {
 }
 
 // Stored returns the directory in which an installed plugin keeps its data, which may not exist, and the name under which its sign-ins
-// are stored. A later plugin of this name in the lock file has the same.
+// are stored. A later plugin with this name in the lock file gets both.
 func (l *Loader) Stored(in *Installed) (dir, owner string) {
 	i := &Item{Name: in.Name, source: in.Source()}
 	return l.dataDir(i), i.owner()
@@ -280,7 +282,8 @@ func (i *Item) Pin() (Installed, bool) {
 	return *i.installed, true
 }
 
-// NameOf returns the name of a plugin in the vault: that of its manifest, or, of a bare module or program, one made of its file name.
+// NameOf returns the name of a plugin in the vault: the name in its manifest or, for a bare module or program, a name derived from
+// its file.
 func NameOf(s *trust.Sealed, file string) (string, error) {
 	if s.File() != "" {
 		return nameOfFile(file), nil

@@ -54,7 +54,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 		}
 	}
 	out.Items = items
-	if slices.ContainsFunc(items, (*Item).watched) { // each build leaves a sealed copy
+	if slices.ContainsFunc(items, (*Item).watched) { // each build has left a sealed copy
 		if err := l.collect(); err != nil {
 			l.log.Debug("old copies not deleted", "err", err)
 		}
@@ -107,7 +107,8 @@ func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
 	l.decide(i, approved)
 }
 
-// locate finds where an item is read from: its sealed copy, or, until it is approved, its own place.
+// locate returns the place from which an item is read: its sealed copy or, until it is approved, its
+// own path.
 func (l *Loader) locate(ctx context.Context, i *Item, approved trust.Entries) (from string, err error) {
 	if i.installed != nil {
 		if err := l.openInstalled(ctx, i); err != nil {
@@ -230,7 +231,7 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 		i.State, i.Reason = StatePending, private.Error()
 	case !d.Approved:
 		i.State = StatePending
-	default: // sealed by locate, as its content is the approved one
+	default: // locate has sealed it, because its content is approved
 		i.State, i.Grants = StateReady, d.Grants
 	}
 }
@@ -308,8 +309,8 @@ func (l *Loader) unknownName(items []*Item, e *Entry) error {
 	return fmt.Errorf("%w: %s names %q; %s", ErrMissing, orUnknown(e.From), e.Path, remedy)
 }
 
-// oneOfEach returns the items with one usable plugin of each name: the command line wins over the user's plugins, and these win over the
-// project's. Others are rejected, or left out if their content is the same.
+// oneOfEach returns the items with one usable plugin of each name: the command line takes precedence over the user's plugins, and these
+// over the project's. Others are rejected, or left out if their content is the same.
 func (l *Loader) oneOfEach(items []*Item) []*Item {
 	for _, i := range items {
 		switch {
@@ -331,7 +332,7 @@ func (l *Loader) oneOfEach(items []*Item) []*Item {
 		switch {
 		case !i.usable() || b == i:
 			return false
-		case b.Digest == i.Digest && len(i.Options) == 0: // options that have no effect must be noticed
+		case b.Digest == i.Digest && len(i.Options) == 0: // otherwise report it, because its options have no effect
 			b.Required = b.Required || i.Required
 			return true
 		}
@@ -340,13 +341,14 @@ func (l *Loader) oneOfEach(items []*Item) []*Item {
 	})
 }
 
-// OwnForm reports whether a name has the form of those that tenon gives to command hooks and MCP servers. A plugin of such a name would take
-// their place: the user's command hooks would not run.
+// OwnForm reports whether a name has the form that tenon uses for command hooks and MCP servers. A plugin with such a name would replace
+// them: the user's command hooks would not run.
 func OwnForm(name string) bool {
 	return strings.HasPrefix(name, "hooks.") || strings.HasSuffix(name, ".hooks") || strings.HasPrefix(name, "mcp.")
 }
 
-// precedes reports whether i, which comes later, wins over another item of its name. A pending plugin does not replace an approved one.
+// precedes reports whether i, which comes later, takes precedence over another item with its name. A pending plugin does not replace an
+// approved one.
 func (i *Item) precedes(o *Item) bool {
 	if i.place != o.place {
 		return i.place < o.place
@@ -386,7 +388,8 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 }
 
 // Approve records the approval of an item as shown, with these grants, and seals its content. If the content changed since it was
-// shown, nothing is recorded and the error wraps trust.ErrChanged; with a grant over tenon's own directories, ErrPrivate.
+// shown, nothing is recorded and the error wraps trust.ErrChanged. For a grant over tenon's own directories, the error wraps
+// ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
 		return fmt.Errorf("%s is not waiting for approval: it is %s", i.Name, i.State)

@@ -17,7 +17,7 @@ import (
 
 // Kinds of errors of items.
 var (
-	// ErrTwice is returned for plugins with the same name.
+	// ErrTwice is returned for a second plugin with the same name.
 	ErrTwice = errors.New("two plugins have the same name")
 	// ErrMissing is returned for an entry of the configuration without a plugin.
 	ErrMissing = errors.New("plugin not found")
@@ -35,12 +35,12 @@ type Entry struct {
 	// Project marks an entry from a file of the project. It may name only plugins of the project and plugins the user has installed, and
 	// it does not change the options of the latter.
 	Project bool
-	// Flag marks an entry of the command line: it wins over others of its name.
+	// Flag marks an entry of the command line, which takes precedence over others with its name.
 	Flag bool
 	// Required forbids a run without the plugin.
 	Required bool
-	// Watch is for plugin development: new content runs without approval as long as an earlier content at this path was approved and
-	// the plugin does not ask for more. Nothing of this is recorded.
+	// Watch is for plugin development: new content runs without approval if earlier content at this path was approved and the plugin
+	// requests nothing more. This is not recorded.
 	Watch bool
 }
 
@@ -48,7 +48,7 @@ type Entry struct {
 type Options struct {
 	Project sdk.Project // Directory, Worktree, Home, ConfigDir and DataDir are used
 	Entries []Entry     // in the order of the configuration
-	// Staged are plugins to be installed. Each takes the place of the one with its lock file and name.
+	// Staged are plugins to be installed. Each replaces the plugin with its lock file and name.
 	Staged []Installed
 	// CacheDir caches digests of unchanged files. If empty, nothing is cached.
 	CacheDir string
@@ -66,10 +66,10 @@ type Options struct {
 	Hooks func(file, root string, data []byte) (lines, warnings []string, err error)
 	// Reserved are names that plugins must not have: the names of built-in plugins.
 	Reserved []string
-	// Shipped returns the ids of the built-in tools and providers. A plugin's tool or provider of the same id replaces it, which the
-	// question for approval says. Called at most once, and only if a plugin has a tool or a provider. If nil, there are none.
+	// Shipped returns the ids of the built-in tools and providers. A plugin's tool or provider with the same id replaces it, and the
+	// approval question says so. Called at most once, and only if a plugin has a tool or a provider. If nil, there are none.
 	Shipped func() (tools, providers []string)
-	// Environ is the host's environment, in the form of os.Environ: where granted variables and secrets come from.
+	// Environ is the host's environment, in the form of os.Environ: the source of granted variables and secrets.
 	Environ []string
 	Logger  *slog.Logger // nil: no log
 }
@@ -99,7 +99,7 @@ func New(o Options) *Loader {
 	return l
 }
 
-// pluginDir is where the data of plugins is.
+// pluginDir returns the directory of plugins' data.
 func (l *Loader) pluginDir() string { return filepath.Join(l.opts.Project.DataDir, "plugins") }
 
 // environ returns a variable of the host's environment.

@@ -56,7 +56,7 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 	}
 	for _, t := range d.Tools {
 		r.Tools = append(r.Tools, t.ID)
-		switch { // these texts are part of tenon.lock: another text would be asked about again
+		switch { // these texts are part of tenon.lock: a changed text would need a new approval
 		case t.Prepares:
 			r.Leave = append(r.Leave, t.ID+": names the permissions that each call needs, which may be none")
 		case t.Permission != "" && t.Permission != t.ID:
@@ -136,7 +136,7 @@ func serverLine(s manifest.Server) string {
 }
 
 // Describe asks a pending module for its contributions, so that the user sees them before approval. The module runs without grants,
-// from a sealed copy. A program starts only after its content is approved; it is asked then, and so is the user again.
+// from a sealed copy. A program starts only after its content is approved; it is asked then, and the user is asked again.
 func (l *Loader) Describe(ctx context.Context, i *Item) error {
 	if i.State != StatePending || !i.Request.Undescribed || !manifest.CarrierOf(i.Carrier).Inert {
 		return nil
@@ -149,7 +149,7 @@ func (l *Loader) Describe(ctx context.Context, i *Item) error {
 	if err := l.read(i, i.sealed.Root); err != nil {
 		return err
 	}
-	i.Warnings = warnings // without those that read found again
+	i.Warnings = warnings // drops warnings that read has repeated
 	if err := l.describe(ctx, i); err != nil {
 		return err
 	}
@@ -192,7 +192,8 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 // keptDescription is the name of an item's description next to its sealed copy.
 const keptDescription = "description"
 
-// cachedDescription uses the description from an earlier run of the item. Without a valid one the item is asked again.
+// cachedDescription uses the description from an earlier run of the item. Without a valid description, the item is
+// asked again.
 func (l *Loader) cachedDescription(i *Item) {
 	if i.sealed == nil {
 		return

@@ -42,7 +42,7 @@ func (i *Item) Text(unconfined error) string {
 	if i.pkg != nil && i.pkg.Host != "tenon" {
 		w.field("written for", i.pkg.Host)
 	}
-	w.some("left out", i.LeftOut()) // plugin list --format json has them all
+	w.some("left out", i.LeftOut()) // tenon plugin list --format json lists all of them
 	ChangesText(&b, i.Decision)
 	return b.String()
 }
@@ -260,7 +260,7 @@ func (t text) list(name string, lines []string, limit int) {
 	}
 }
 
-// some shows the first of a list of names.
+// some shows the first names of a list.
 func (t text) some(name string, names []string) {
 	t.list(name, names[:min(maxLines, len(names))], maxEntry)
 	if more := len(names) - maxLines; more > 0 {
@@ -301,7 +301,8 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 	}
 }
 
-// Clean makes text of a plugin fit for a terminal: one bounded line without control and invisible characters.
+// Clean makes text of a plugin safe for a terminal: one bounded line without control and invisible
+// characters.
 func Clean(s string) string { return visible.Clean(s, maxWords) }
 
 // cleanLine is visible.Clean, but shows line breaks, which end commands and comments.

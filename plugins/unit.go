@@ -34,7 +34,7 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 // checkOptions checks the user's options against the plugin's schema.
 func checkOptions(i *Item) error {
 	if len(i.Options) == 0 && !strings.Contains(string(i.Manifest.Options), `"required"`) {
-		return nil // not worth compiling the schema
+		return nil // no need to compile the schema
 	}
 	where := "options of plugin " + i.Name
 	if i.entry != nil && i.entry.From != "" {
@@ -52,14 +52,15 @@ func checkOptions(i *Item) error {
 	return nil
 }
 
-// unit returns what a carrier runs. All files are in the sealed copy except programs that the manifest names without a path.
+// unit returns the unit that a carrier runs. All files are in the sealed copy except programs that the manifest names
+// without a path.
 func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 	u = remote.Unit{
 		Description: i.Manifest, Owner: i.owner(), Grants: i.Grants, Options: i.Options, Root: i.sealed.Root,
 		Env: l.grantedEnv(i), DataDir: l.dataDir(i), ConfigFiles: l.opts.ConfigFiles, Logger: l.log.With("plugin", i.Name),
 	}
 	if len(u.Options) == 0 {
-		u.Options = json.RawMessage("null") // else the plugin would ask the host, which has those of the project's files, too
+		u.Options = json.RawMessage("null") // otherwise the plugin would ask the host, which also has options from the project's files
 	}
 	switch {
 	case i.pkg == nil:
@@ -105,7 +106,7 @@ func (l *Loader) resolveCommand(u *remote.Unit, i *Item) (err error) {
 		u.Program = u.Command[0]
 		return err
 	}
-	// Not a program of the project: the model's commands can create those.
+	// Programs of the project do not count, because the model's commands can create them.
 	program, err := projectfs.LookPath(u.Command[0], cmp.Or(l.opts.Project.Worktree, l.opts.Project.Directory))
 	if err != nil {
 		return fmt.Errorf("runtime.command: %q is not installed: %w; install it, or correct PATH", u.Command[0], err)

@@ -57,7 +57,7 @@ type Broker struct {
 
 	operations map[string]operation // by name; never changes
 
-	running *ongoing.Operations // their life ends in Close, and with it all streams
+	running *ongoing.Operations // they end in Close, and so do all streams
 
 	mu   sync.Mutex
 	host sdk.Host // nil until Bind
@@ -161,7 +161,7 @@ type Limits struct {
 	ResponseBytes int // of one answer as JSON
 
 	Rate, Burst         int // operations a second
-	HTTPRate, HTTPBurst int // HTTP requests a second, on top of Rate
+	HTTPRate, HTTPBurst int // HTTP requests a second, which also count towards Rate
 
 	HTTPConcurrent int           // HTTP requests at the same time, others wait
 	HTTPBytes      int           // of one answer's body, unpacked
@@ -173,7 +173,7 @@ type Limits struct {
 	KVValueBytes int // of one value
 }
 
-// DefaultLimits returns the limits of brokers without others.
+// DefaultLimits returns the limits of brokers for which Options sets none.
 func DefaultLimits() Limits {
 	return Limits{
 		RequestBytes: 1 << 20, ResponseBytes: 8 << 20, Rate: 1000, Burst: 2000,

@@ -97,7 +97,7 @@ type origin struct {
 	addr netip.Addr // of an IP address; else invalid
 	port uint16
 
-	subdomains bool // any name below host, not host itself
+	subdomains bool // covers any name below host, but not host itself
 	explicit   bool // the port was written
 }
 
@@ -257,7 +257,7 @@ func checkName(host string) error {
 // isSuffix reports whether anyone can register names below the domain, according to the list of https://publicsuffix.org in golang.org/x/net:
 // domains of registries (com, co.uk) and of providers (github.io), and any other top-level domain.
 func isSuffix(domain string) bool {
-	// By entries such as *.kawasaki.jp, the names below a domain are suffixes, but not the domain itself.
+	// In entries such as *.kawasaki.jp, the names below a domain are suffixes, but not the domain itself.
 	for _, name := range []string{domain, "-." + domain} {
 		if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
 			return true

@@ -42,7 +42,7 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 		return nil, limited("more than %d requests a second", b.opts.Limits.HTTPRate)
 	case req.Stream && c.Call == nil:
 		return nil, errors.New("only a call of the plugin can stream an answer")
-	case req.Stream && len(b.web.slots) == cap(b.web.slots): // the plugin may hold them itself
+	case req.Stream && len(b.web.slots) == cap(b.web.slots): // the plugin itself may hold all slots with its streams
 		return nil, limited("more than %d requests at the same time", b.opts.Limits.HTTPConcurrent)
 	}
 	timeout := b.opts.Limits.HTTPTimeout
@@ -192,7 +192,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 
 // explainHTTP turns an error of the client into one for the plugin's author.
 func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
-	err = httpx.WithoutURL(err) // which may hold a secret, and errors are logged
+	err = httpx.WithoutURL(err) // the URL may hold a secret, and errors are logged
 	if private, ok := errors.AsType[*privateError](err); ok {
 		b.opts.Logger.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
 		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.opts.Plugin, private)}
@@ -229,7 +229,7 @@ type streams struct {
 	open sync.Map // *httpStream by number
 }
 
-// add keeps a stream until it ends or its call does, and returns its number, which is never 0.
+// add keeps a stream until the stream or its call ends, and returns its number, which is never 0.
 func (s *streams) add(one *httpStream) int64 {
 	id := s.last.Add(1)
 	s.open.Store(id, one)

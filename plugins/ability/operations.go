@@ -103,7 +103,7 @@ func (*Broker) time(context.Context, Caller, any) (timeNow, error) {
 	return timeNow{time.Now().UnixMilli()}, nil
 }
 
-// callTool calls a tool the way the model does.
+// callTool calls a tool, like a call of the model.
 func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
 	if !b.grants.matches(sdk.CapabilityTool, req.Tool) {
 		return nil, b.denied(sdk.CapabilityTool, req.Tool)

@@ -28,12 +28,12 @@ const (
 	storeNew  = "kv.json.new" // is renamed to storeFile; killed processes may leave it behind
 )
 
-// LockSuffix ends the name of the file next to the plugin's own directory that the process which changes the store has locked: in the directory, the
-// plugin could put a link in its place.
+// LockSuffix is the suffix of the lock file for changes of the store. The file is next to the plugin's own directory: inside it, the plugin could
+// replace the file by a link.
 const LockSuffix = ".lock"
 
-// storeMagic begins the first line of storeFile, which ends with the SHA-256 of the rest. The checksum detects damage, and by reading this
-// line alone a process notices whether the values have changed.
+// storeMagic begins the first line of storeFile; the line ends with the SHA-256 of the rest. The checksum detects damage, and a process
+// that reads only this line sees whether the values have changed.
 const storeMagic = "tenon-kv 1 "
 
 const storeHeader = len(storeMagic) + 2*sha256.Size + 1

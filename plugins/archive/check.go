@@ -16,16 +16,16 @@ import (
 // ErrUnsafe is returned for archives that are refused. Nothing of them was written.
 var ErrUnsafe = errors.New("unsafe content")
 
-// Bounds of an archive. They count what is read, not what headers claim.
+// Bounds of an archive. They apply to the data that is read, not to the claims of headers.
 const (
 	maxEntries = 20_000 // files, directories and links
 	maxBytes   = 512 << 20
 	maxDepth   = 64   // of directories
 	maxName    = 255  // bytes in one path segment: the limit of common file systems
-	maxPath    = 2048 // bytes in a path: half of the limit of Linux, for the directory that it is in
+	maxPath    = 2048 // bytes in a path: half of Linux's limit, to leave room for the directory above
 	maxTarget  = 4096 // bytes in the target of a link
 	// maxFollowed limits the work to follow all links: the bytes of each path on the way, perStep for each, and perWide for each byte of a character
-	// after its first, as other letters than ASCII are slow to normalize. It takes about a second.
+	// after its first, because letters other than ASCII are slow to normalize. It takes about a second.
 	maxFollowed = 64 << 20
 	perStep     = 64
 	perWide     = 20
@@ -55,7 +55,7 @@ type Entry struct {
 type Content struct {
 	// LeftOut names the entries that Extract does not write, with the reason: links that lead out of the package, and .git.
 	LeftOut []string
-	prefix  string // the folder around everything, with a slash; empty without
+	prefix  string // the single top folder, with a slash; empty without one
 	entries []Entry
 	omit    map[string]bool // by name, of links and of .git
 }
@@ -70,7 +70,7 @@ func (c *Content) written(name string) (string, bool) {
 	return name, ok && name != ""
 }
 
-// Entries returns what Extract writes, by name.
+// Entries returns the entries that Extract writes, by name.
 func (c *Content) Entries() []Entry {
 	var out []Entry
 	for _, e := range c.entries {
@@ -96,7 +96,7 @@ type checker struct {
 	seen     map[string]place // by folded name
 }
 
-// place is what is at a name: an entry, or a directory that others are below and that is not listed itself.
+// place is the object at a name: an entry, or a directory that is not listed itself but contains entries.
 type place struct {
 	Entry
 	listed bool
@@ -135,7 +135,7 @@ func (c *checker) add(e Entry) error {
 	if err := c.addAbove(name); err != nil {
 		return err
 	}
-	if len(c.seen) > maxEntries { // with the directories that are not listed
+	if len(c.seen) > maxEntries { // including directories that are not listed
 		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, maxEntries)
 	}
 	return nil
@@ -153,7 +153,7 @@ func (c *checker) addAbove(name string) error {
 		case at.Kind != KindDir:
 			return unsafe(name, "%s is not a directory", shown(dir))
 		default:
-			return nil // so are those above it
+			return nil // the directories above it are known, too
 		}
 	}
 	return nil
@@ -209,7 +209,8 @@ func (c *checker) Write(content []byte) (int, error) {
 	return len(content), nil
 }
 
-// content returns the entries as they are to be written. With cut, one folder around everything is left out.
+// content returns the entries in the form in which they are written. With cut, a single top folder is left
+// out.
 func (c *checker) content(cut bool) (*Content, error) {
 	out := &Content{entries: c.found, omit: map[string]bool{}}
 	if cut {
@@ -230,7 +231,8 @@ func (c *checker) content(cut bool) (*Content, error) {
 	return out, nil
 }
 
-// folder returns the one folder around everything, with a slash. Most archives have one: package/, name-1.0/.
+// folder returns the single top folder that contains everything, with a slash. Most archives have one:
+// package/, name-1.0/.
 func (c *checker) folder() string {
 	top := ""
 	for _, e := range c.found {
@@ -246,10 +248,11 @@ func (c *checker) folder() string {
 	return top + "/"
 }
 
-// componentFolders are folders of plugins that can be all that a plugin has. They are not a folder around a plugin.
+// componentFolders are folders of parts of plugins. A plugin may consist of one of them, so they do not count as a
+// single top folder.
 var componentFolders = map[string]bool{"skills": true, "commands": true, "agents": true, "hooks": true}
 
-// inside reports whether a link leads to something in the package that is not behind another link.
+// inside reports whether a link leads to an entry of the package, without following another link.
 func (c *checker) inside(e Entry, prefix string) bool {
 	for range 40 { // as many as Linux follows
 		if e.Target == "" || path.IsAbs(e.Target) || strings.ContainsAny(e.Target, `\:`) {
@@ -258,7 +261,7 @@ func (c *checker) inside(e Entry, prefix string) bool {
 		at := path.Dir(e.Name)
 		for segment := range strings.SplitSeq(e.Target, "/") {
 			if c.seen[folded(at)].Kind == KindLink {
-				return false // what .. means behind a link depends on the file system
+				return false // the meaning of .. after a link depends on the file system
 			}
 			at = path.Join(at, segment)
 			c.followed += len(at) + perStep + perWide*(len(at)-utf8.RuneCountInString(at))

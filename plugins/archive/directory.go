@@ -18,8 +18,8 @@ type Directory struct {
 	Without func(name string) bool
 }
 
-// Extract checks the directory and copies it to the directory dir, which must be empty: the copy is what Pack and File.Extract would make.
-// Errors: ErrUnsafe, and those of the file system.
+// Extract checks the directory and copies it to the directory dir, which must be empty: the copy is the same as after Pack and
+// File.Extract. Errors: ErrUnsafe, and those of the file system.
 func (d Directory) Extract(ctx context.Context, dir string) (*Content, error) {
 	return extract(ctx, d, dir, false)
 }
@@ -68,21 +68,21 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 	})
 }
 
-// Relative returns the target of a link in the directory root, whose path has no links. Links on the way to the target are followed: behind a
-// link, what .. means depends on the file system. An absolute path in the directory becomes relative, so that it is valid in a copy.
+// Relative returns the target of a link in the directory root, whose path has no links. Links on the way to the target are followed: the
+// meaning of .. after a link depends on the file system. An absolute path in the directory becomes relative, so that it is valid in a copy.
 func Relative(root, name, target string) string {
 	from := filepath.Join(root, filepath.FromSlash(path.Dir(name)))
 	full := target
 	if !filepath.IsAbs(target) {
-		full = from + string(filepath.Separator) + target // not cleaned: that drops .. behind a link
+		full = from + string(filepath.Separator) + target // not cleaned, because that would drop .. after a link
 	}
 	real := filepath.Clean(full)
 	dir, base := filepath.Split(full)
-	if found, err := filepath.EvalSymlinks(dir); err == nil { // else the link leads nowhere
+	if found, err := filepath.EvalSymlinks(dir); err == nil { // otherwise the target does not exist
 		real = filepath.Join(found, base)
 	}
 	if full != target && real == filepath.Clean(full) {
-		return filepath.ToSlash(target) // as it is written
+		return filepath.ToSlash(target) // unchanged
 	}
 	if rel, err := filepath.Rel(from, real); err == nil && projectfs.Inside(root, real) {
 		target = rel

@@ -1,3 +1,3 @@
-// Package archive reads plugins from archives and git trees of strangers. It checks the whole archive before it writes anything, and
-// refuses everything that two readers could take for different files.
+// Package archive reads plugins from untrusted archives and git trees. It checks the whole archive before it writes anything, and
+// refuses archives that two programs could read differently.
 package archive

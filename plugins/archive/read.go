@@ -31,13 +31,13 @@ type File struct {
 // visitor receives each entry of an archive, with its content if it is a file. The content must be read before it returns.
 type visitor func(e Entry, content io.Reader) error
 
-// source is something with entries, in the same order each time.
+// source provides entries, in the same order each time.
 type source interface {
 	each(ctx context.Context, visit visitor) error
 }
 
-// Extract checks the archive and writes it to the directory dir, which must be empty. One folder around everything is left out.
-// If the archive is refused, the error wraps ErrUnsafe and nothing was written. Files get mode 0644 or 0755.
+// Extract checks the archive and writes it to the directory dir, which must be empty. A single top folder is left out. If the
+// archive is refused, the error wraps ErrUnsafe and nothing was written. Files get mode 0644 or 0755.
 func (f *File) Extract(ctx context.Context, dir string) (*Content, error) {
 	switch f.Format {
 	case TarGzip:

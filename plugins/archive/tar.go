@@ -20,7 +20,7 @@ const overhead = 8 << 10
 
 type tarFile struct{ *File }
 
-// each reads the whole stream: what follows the end mark of the tar must be zeros, and what follows the gzip member must be nothing.
+// each reads the whole stream. After the tar's end mark only zeros may follow, and after the gzip member nothing.
 func (f tarFile) each(ctx context.Context, visit visitor) error {
 	input := bufio.NewReaderSize(io.NewSectionReader(f.Data, 0, f.Size), 64<<10)
 	unzip, err := gzip.NewReader(input)
@@ -67,7 +67,7 @@ func entries(ctx context.Context, t *tar.Reader, visit visitor) error {
 	}
 }
 
-// broken marks the errors of an archive's reader; those of the file system stay as they are.
+// broken marks the errors of an archive's reader. Errors of the file system are not changed.
 func broken(err error) error {
 	corrupt := flate.CorruptInputError(0)
 	if errors.As(err, &corrupt) || errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) ||
@@ -77,7 +77,8 @@ func broken(err error) error {
 	return err
 }
 
-// tarEntry returns the entry of a header; the empty entry, which is the root, of a header for all files.
+// tarEntry returns the entry of a header. For a header that applies to all files, it returns the empty
+// entry, which is the root.
 func tarEntry(h *tar.Header) (e Entry, err error) {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		for key := range h.PAXRecords {
@@ -112,10 +113,10 @@ func tarEntry(h *tar.Header) (e Entry, err error) {
 	return e, nil
 }
 
-// padding is what follows the end mark of a tar: zeros.
+// padding accepts the zeros after the end mark of a tar.
 type padding struct{}
 
-// Write refuses everything else.
+// Write returns an error for anything but zeros.
 func (padding) Write(p []byte) (int, error) {
 	if len(bytes.Trim(p, "\x00")) > 0 {
 		return 0, fmt.Errorf("%w: data after the end of the tar archive", ErrUnsafe)
@@ -123,9 +124,9 @@ func (padding) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Pack writes the files of d as a .tar.gz, in a folder of this name. The same files have the same bytes: the archive has no times, owners
-// or other modes than 0644 and 0755. A .git directory is left out. Extract reads the result. Errors: ErrUnsafe for files that Extract
-// would refuse, and those of the file system.
+// Pack writes the files of d as a .tar.gz, in a folder of this name. The same files give the same bytes: the archive has no times, no
+// owners, and only the modes 0644 and 0755. A .git directory is left out. Extract reads the result. Errors: ErrUnsafe for files that
+// Extract would refuse, and those of the file system.
 func Pack(ctx context.Context, w io.Writer, d Directory, folder string) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {

@@ -36,7 +36,7 @@ func (f zipFile) each(ctx context.Context, visit visitor) error {
 		return err
 	}
 	r, err := zip.NewReader(f.Data, f.Size)
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked later
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked below
 		return fmt.Errorf("%w: not a zip file: %w", ErrUnsafe, err)
 	}
 	if err := f.layout(r.File, end); err != nil {
@@ -100,8 +100,9 @@ func zipEntry(file *zip.File, visit visitor) error {
 	return broken(err)
 }
 
-// layout walks the local headers from the first byte: other readers go by them. Files follow each other without a gap, then the
-// central directory, then the end record, and each local header agrees with the central directory.
+// layout walks the local headers from the first byte, because some programs use them instead of the central directory. Files
+// follow each other without a gap, then the central directory, then the end record, and each local header agrees with the
+// central directory.
 func (f zipFile) layout(files []*zip.File, end []byte) error {
 	type located struct {
 		*zip.File
@@ -129,7 +130,7 @@ func (f zipFile) layout(files []*zip.File, end []byte) error {
 			return err
 		}
 	}
-	n := uint16(len(files)) // more are refused as too many
+	n := uint16(len(files)) // more files are refused elsewhere
 	noDisks, noComment := uint32(0), uint16(0)
 	if !bytes.Equal(end, record(uint32(zipEnd), noDisks, n, n, uint32(f.Size-endBytes-at), uint32(at), noComment)) {
 		return fmt.Errorf("%w: its end record does not describe its %d files, which end at byte %d", ErrUnsafe, len(files), at)
@@ -181,12 +182,12 @@ func (f zipFile) local(at int64, file *zip.File) (int64, error) {
 	return at + localBytes + int64(len(rest)), nil
 }
 
-// renamed returns the name that an extra field of Info-ZIP (section 4.6.9) gives an entry; empty if that is the name it has anyway.
+// renamed returns the name that an extra field of Info-ZIP (section 4.6.9) gives an entry; empty if it is the same name.
 func renamed(own string, extra []byte) string {
 	for len(extra) >= 4 {
 		id, size := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
 		field := extra[4:min(4+size, len(extra))]
-		if id == extraName && len(field) > 5 && string(field[5:]) != own { // behind a version and a checksum
+		if id == extraName && len(field) > 5 && string(field[5:]) != own { // after a version and a checksum
 			return string(field[5:])
 		}
 		extra = extra[4+len(field):]
@@ -194,7 +195,7 @@ func renamed(own string, extra []byte) string {
 	return ""
 }
 
-// after returns where a file ends, behind the descriptor that may follow its data: with or without a signature, of 32 or of 64 bits.
+// after returns the end of a file, including the descriptor that may follow its data, with or without a signature, of 32 or 64 bits.
 func (f zipFile) after(data int64, file *zip.File) (int64, error) {
 	at := data + int64(file.CompressedSize64)
 	if file.Flags&flagLater == 0 {

@@ -38,7 +38,7 @@ import (
 // ErrOutside is returned for a lock file of a project that names a path outside of the project.
 var ErrOutside = errors.New("path outside the project")
 
-// ErrRenamed is returned for a reference that names another plugin than before.
+// ErrRenamed is returned for a reference that now names a different plugin.
 var ErrRenamed = errors.New("the plugin has another name")
 
 // Installer installs plugins. Its fields must not change while it is used.
@@ -46,33 +46,34 @@ type Installer struct {
 	Fetcher *source.Fetcher
 	Vault   *trust.Vault
 	Policy  signature.Policy     // of the user
-	Key     *signature.PublicKey // has to sign what is staged without a pin, in addition to the policy; nil: none
-	was     *signature.PublicKey // that signed the content before; it has to sign the new unless the policy names a signer
-	keeps   string               // name of a package that does not name itself; empty: that of its file
+	Key     *signature.PublicKey // must have signed content that is staged without a pin, in addition to the policy; nil: none
+	was     *signature.PublicKey // key that signed the previous content; it must have signed the new content unless the policy names a signer
+	keeps   string               // name for a package without a name; empty: the name of its file
 	Markets marketplace.Store    // of the user
 	History pins.History
 	Home    string // for ~ in references
 	// Vendor is the directory of the project with the content of its pins; empty: none.
 	Vendor string
-	Temp   string // directory for what is being unpacked, on the file system of the vault; made when it is needed
+	Temp   string // directory for unpacking, on the file system of the vault; created when needed
 }
 
 // Target is a lock file.
 type Target struct {
 	Path    string // absolute
-	Project bool   // it is the project's: its paths are relative to it and stay in the project
-	Base    string // where relative paths of references start; empty: the directory of the lock file
+	Project bool   // the project's lock file: paths in it are relative to it and must stay in the project
+	Base    string // base of relative paths in references; empty: the directory of the lock file
 }
 
 func (t Target) dir() string { return filepath.Dir(t.Path) }
 
 func (t Target) base() string { return cmp.Or(t.Base, t.dir()) }
 
-// Renew stages the present content of an installed plugin's reference. The error wraps ErrRenamed if that is another plugin.
+// Renew stages the current content of an installed plugin's reference. The error wraps ErrRenamed if it is a different
+// plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugins.Installed, error) {
 	renewing, fetcher := *in, *in.Fetcher
 	renewing.was, renewing.keeps, renewing.Fetcher = signature.KeyOf(p.Signer), p.Name, &fetcher
-	fetcher.Platforms = slices.Collect(maps.Keys(p.Platforms)) // that tenon plugin lock added
+	fetcher.Platforms = slices.Collect(maps.Keys(p.Platforms)) // platforms that tenon plugin lock added
 	s, err := renewing.Stage(ctx, t, p.Ref, nil)
 	if err == nil && s.Name != p.Name {
 		err = fmt.Errorf("%w: %s is %q now", ErrRenamed, p.Name, s.Name)
@@ -99,14 +100,14 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	return s, errors.Join(err, child.RemoveAll(temp))
 }
 
-// tempStart begins the names of the directories in Temp.
+// tempStart is the prefix of the names of directories in Temp.
 const tempStart = ".install-"
 
 // abandonedAfter is the time after which a temporary directory belongs to a process that was killed.
 const abandonedAfter = 24 * time.Hour
 
-// sweep deletes the directories in dir whose names begin with start and which killed processes left, except files that it cannot delete, such
-// as those of another user.
+// sweep deletes directories in dir with the prefix start that killed processes left. It ignores files that it cannot delete, such as those of
+// another user.
 func sweep(dir, start string) {
 	list, _ := os.ReadDir(dir)
 	for _, e := range list {
@@ -116,10 +117,10 @@ func sweep(dir, start string) {
 	}
 }
 
-// plan is how one plugin is fetched.
+// plan describes how one plugin is fetched.
 type plan struct {
 	ref     source.Ref // as the user wrote it
-	from    source.Ref // that is fetched
+	from    source.Ref // the reference that is fetched
 	pin     *pins.Plugin
 	found   *marketplace.Found // in a marketplace; nil for others, and with a pin
 	fetcher *source.Fetcher
@@ -152,7 +153,7 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 	return p, err
 }
 
-// guard applies the policy: before anything is fetched to the address, after it to the signature.
+// guard applies the policy: to the address before the fetch, and to the signature after it.
 func (in *Installer) guard(p *plan) error {
 	policy := in.Policy
 	if err := policy.Allows(p.from); err != nil {
@@ -221,7 +222,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	return s, in.History.Made(s.Plugin)
 }
 
-// nameFor returns the file or directory that names a plugin which does not name itself.
+// nameFor returns the file or directory whose name is used for a plugin without a name.
 func (p *plan) nameFor(path string) string {
 	r := p.from
 	switch {
@@ -244,14 +245,15 @@ func (t Target) allows(r source.Ref) error {
 	if r.Kind != source.Path || !t.Project {
 		return nil
 	}
-	// The text decides first: another path may be on a server, which is not to be asked.
+	// Check the text first: other paths may be on a server, which must not be contacted.
 	if !projectfs.Inside(t.dir(), r.URL) || !projectfs.Within(projectfs.Real(t.dir()), projectfs.Real(r.URL)) {
 		return fmt.Errorf("%w: %s", ErrOutside, r)
 	}
 	return nil
 }
 
-// written returns a reference as the lock file has it: paths of a project are relative to it.
+// written returns a reference in the form of the lock file, in which a project's paths are relative
+// to the file.
 func (t Target) written(r source.Ref) string {
 	if r.Kind == source.Path && t.Project {
 		if rel, err := filepath.Rel(t.dir(), r.URL); err == nil && filepath.IsLocal(rel) {
@@ -277,7 +279,7 @@ func (in *Installer) Missing(ctx context.Context, t Target, f *pins.File) ([]pin
 	return out, nil
 }
 
-// mayVendor reports whether the vendor directory may replace a source: its content has no signature that could be checked.
+// mayVendor reports whether the vendor directory may replace a source. Its content has no signature that could be checked.
 func (in *Installer) mayVendor(r source.Ref) bool {
 	return in.Vendor != "" && !in.Policy.Requires(r)
 }
@@ -322,7 +324,8 @@ func Describe(p pins.Plugin) string {
 	return strings.Join(parts, ", ")
 }
 
-// define writes the manifest that a marketplace makes of a fetched plugin in dir: the pinned one, or that of the catalogue's entry.
+// define writes the manifest that a marketplace defines for a fetched plugin in dir: the pinned manifest, or the one from the
+// catalogue's entry.
 func (p *plan) define(fetched *source.Fetched, dir string) error {
 	if p.found != nil {
 		info, err := os.Stat(fetched.Path)

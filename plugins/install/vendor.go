@@ -18,18 +18,20 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// VendorDir is the directory of a project with what its lock file pins, so that a sync needs no network.
+// VendorDir is the directory of a project with the content that its lock file pins, so that a sync needs
+// no network.
 const VendorDir = ".tenon/vendor"
 
-// vendorStart begins the names of the directories, next to the vendor directory, that become it.
+// vendorStart is the prefix of temporary directories next to the vendor directory; the finished one
+// is renamed to it.
 const vendorStart = ".vendor-"
 
 // treesDir has the contents of plugins, each as a .tar.gz named by its digest. Next to it are the sources of contents that each machine
 // makes, as in the cache of downloads.
 const treesDir = "trees"
 
-// Write replaces the content of a vendor directory by what the lock file pins. It fetches plugins that are missing. The error wraps ErrOutside if
-// the directory or its parent is a link: a repository could lead to directories of the user.
+// Write replaces the content of a vendor directory with the content that the lock file pins. It fetches plugins that are missing. The error wraps
+// ErrOutside if the directory or its parent is a link: a repository could lead to directories of the user.
 func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir string) error {
 	for _, path := range []string{filepath.Dir(dir), dir} {
 		if info, err := os.Lstat(path); err == nil && !info.IsDir() {
@@ -131,7 +133,7 @@ func (in *Installer) vendored(ctx context.Context, p *pins.Plugin, dir string) (
 		return nil, fmt.Errorf("%s: %w", file.Name(), err)
 	}
 	out := &source.Fetched{Pin: p.Pin, Path: dir, LeftOut: content.LeftOut}
-	// Nothing of it is checked.
+	// No signature is checked here.
 	out.Signer = ""
 	if files, err := os.ReadDir(dir); err == nil && len(files) == 1 { // a bare module or program, or a package
 		single := filepath.Join(dir, files[0].Name())

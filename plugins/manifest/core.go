@@ -98,7 +98,7 @@ func ValidName(name string) bool {
 	return m.Validate() == nil
 }
 
-// MakeName returns a valid name made of a text; empty if no part of the text can be in a name.
+// MakeName returns a valid name derived from a text; empty if no part of the text can be in a name.
 func MakeName(text string) string {
 	name := strings.TrimLeft(notInName().ReplaceAllString(strings.ToLower(text), "-"), "-")
 	return strings.TrimRight(name[:min(64, len(name))], "-")
@@ -145,7 +145,7 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 		r.p.Carrier = sdk.Carrier(d.Runtime.Type)
 		r.p.Undescribed = len(contributed(&d)) == 0
 	}
-	if b := d.Build; b != nil { // its author alone runs it
+	if b := d.Build; b != nil { // only its author runs it
 		v.need(len(b.Command) > 0 && b.Command[0] != "", checked.Join(v.at("build"), "command"), "write the program and its arguments", "is empty")
 	}
 	r.p.Description = d

@@ -30,7 +30,7 @@ type host struct {
 const ClaudeFile = ".claude-plugin/plugin.json"
 
 // OnlyListed is a field that the installer writes into the manifest of such a plugin: the field skills lists all skills of the plugin,
-// and the usual place has skills of others.
+// and the usual place contains skills of other plugins.
 const OnlyListed = "io.github.tenonhq.onlyListedSkills"
 
 // hosts are in the order of preference: one folder often serves several programs.
@@ -49,7 +49,8 @@ func hostNames() string {
 	return strings.Join(names, ", ")
 }
 
-// withoutEquivalent are the parts of other hosts' plugins that tenon has nothing for, as fields and as places.
+// withoutEquivalent lists the parts of other hosts' plugins that tenon does not support, as fields and as
+// places.
 var withoutEquivalent = map[string]string{
 	"lspServers": "LSP servers", "outputStyles": "output styles", "workflows": "workflows", "channels": "channels", "dependencies": "dependencies on other plugins",
 	"experimental": "experimental parts", "apps": "apps", "themes": "themes", "plan": "plan settings", "policies": "policies", "excludeTools": "excluded tools", "contextFileName": "instructions of plugins",
@@ -61,7 +62,8 @@ var placesWithoutEquivalent = map[string]string{
 	"bin": "programs for PATH", "settings.json": "settings", "policies": "policies", "rules": "rules",
 }
 
-// isForeign reports whether the package has a manifest of another host, or with usual a part in its usual place.
+// isForeign reports whether the package has a manifest of another host or, with usual, a part in its usual
+// place.
 func (r *reader) isForeign(usual bool) bool {
 	for _, h := range hosts {
 		if dir, _, _ := strings.Cut(h.file, "/"); r.folder.has(dir) {
@@ -133,7 +135,8 @@ func ReadClaude(dir string) ([]byte, error) {
 	return data, err
 }
 
-// places returns the files and directories of a component: those of the field, which replace the usual one, or with adds are added to it.
+// places returns the files and directories of a component: those in the field, which replace the usual place or, with adds, are added to
+// it.
 func (r *reader) places(manifest string, n *checked.Node, field, usual string, adds bool) []string {
 	var out []string
 	v := n.Get(field)
@@ -297,14 +300,14 @@ func words(v any) []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-// permissionOf are the permissions that other hosts' tools need here.
+// permissionOf maps tools of other hosts to the permissions that they need in tenon.
 var permissionOf = map[string]string{
 	"Read": "read", "Write": "edit", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Bash": "bash", "Grep": "grep", "Glob": "glob", "LS": "list",
 	"WebFetch": "webfetch", "WebSearch": "websearch", "Task": "task", "Agent": "task", "TodoWrite": "todowrite", "Skill": "skill",
 }
 
-// restrictions returns rules that deny what an agent does not list, and what it excludes. They allow nothing: a plugin does not loosen
-// the user's rules.
+// restrictions returns rules that deny tools that an agent does not list or excludes. They allow nothing, because a plugin must not
+// loosen the user's rules.
 func restrictions(tools, excluded []string, origin string) (out sdk.PermissionRules) {
 	deny := map[string]bool{}
 	if len(tools) > 0 && !slices.Contains(tools, "*") {

@@ -50,12 +50,12 @@ func (r *reader) serversIn(data []byte, where string) {
 	}
 }
 
-// convertServer converts an entry and checks it as ours are.
+// convertServer converts an entry and checks it like an entry of mcp.json.
 func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	var e struct {
 		Server
 		HTTPURL   string `json:"httpUrl"`   // of Gemini
-		Variables any    `json:"variables"` // not those of Server
+		Variables any    `json:"variables"` // not the same as Server.Variables
 	}
 	if err := json.Unmarshal(data, &e); err != nil {
 		return Server{}, err
@@ -81,7 +81,8 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	return s, rep.err()
 }
 
-// replaceForeign replaces the variables of other hosts by those of tenon. The error names those that the server cannot have.
+// replaceForeign replaces the variables of other hosts by those of tenon. The error names the variables that the server
+// cannot have.
 func (s *Server) replaceForeign() error {
 	var v foreignVariables
 	s.Command, s.Cwd, s.URL = v.fixed(s.Command), v.fixed(s.Cwd), v.fixed(s.URL)
@@ -122,7 +123,7 @@ func (v *foreignVariables) fixed(s string) string {
 		}
 		return value
 	})
-	for _, variable := range reference().FindAllString(out, -1) { // a default and the text behind it can form another variable
+	for _, variable := range reference().FindAllString(out, -1) { // a default and the text after it can form another variable
 		if variable != "${"+rootVariable+"}" && variable != "${"+dataVariable+"}" {
 			v.missing = append(v.missing, variable)
 		}

@@ -76,7 +76,8 @@ func elements(v *checked.Node) []checked.Node {
 // usualHooks is the usual place of command hooks.
 const usualHooks = "hooks/hooks.json"
 
-// Members returns the members of the object in data, or, if it has one with the name around, those of that object.
+// Members returns the members of the object in data. If one of them is an object named around, it returns that
+// object's members instead.
 func Members(data []byte, around string) (members map[string]json.RawMessage, err error) {
 	err = json.Unmarshal(data, &members)
 	if inner, ok := members[around]; ok && err == nil {
@@ -91,7 +92,7 @@ func addHooks(all map[string][]json.RawMessage, data []byte) error {
 	block, err := Members(data, "hooks")
 	for event, text := range block {
 		var groups []json.RawMessage
-		if json.Unmarshal(text, &groups) == nil && len(groups) > 0 { // else not an event: a description
+		if json.Unmarshal(text, &groups) == nil && len(groups) > 0 { // otherwise the member is not an event but, for example, a description
 			all[event] = append(all[event], groups...)
 		}
 	}

@@ -36,7 +36,8 @@ type Package struct {
 	Root string
 	// Host is the program the package was written for: "tenon" for Agent Plugins.
 	Host string
-	// Carrier is that of the runtime; without a runtime, mcp if the package has servers, else command.
+	// Carrier is the carrier of the runtime; without a runtime, mcp if the package has servers, else
+	// command.
 	Carrier  sdk.Carrier
 	Homepage string
 	License  string
@@ -48,13 +49,13 @@ type Package struct {
 	Servers     map[string]Server   // of mcp.json
 	// HookFile is the file with the package's command hooks, or the manifest if that has some or names several files; empty without hooks.
 	HookFile string
-	Hooks    string // the command hooks, JSON as it is written: problems with them name lines
+	Hooks    string // the command hooks as JSON, unchanged, so that problems can name lines
 	// Warnings name the parts that were left out, one line each with file, field and remedy.
 	Warnings []string
 }
 
-// Read reads the package in dir. An error means that nothing of the package may be used; parts that are wrong by themselves (a
-// skill, an MCP server) are left out and named in Warnings. Errors wrap sdk.ErrManifest, or are those of the file system.
+// Read reads the package in dir. After an error, no part of the package may be used. Individually invalid parts (a skill, an
+// MCP server) are left out and named in Warnings. Errors wrap sdk.ErrManifest, or are those of the file system.
 func Read(dir string) (*Package, error) { return read(dir, "", true) }
 
 // ReadNamed reads the package as Read does. If it has no manifest of any host, its parts are in the usual places and it has this name.
@@ -67,7 +68,7 @@ func Is(dir string) bool {
 	return err == nil && (f.has(File) || r.isForeign(false))
 }
 
-// ReadUnbuilt reads the package as Read does but lets the files of its runtime be missing: what Description.Build makes.
+// ReadUnbuilt is Read, except that the files of the runtime, which Description.Build makes, may be missing.
 func ReadUnbuilt(dir string) (*Package, error) { return read(dir, "", false) }
 
 func read(dir, name string, built bool) (*Package, error) {
@@ -141,7 +142,7 @@ func (r *reader) warnAll(rep *report, prefix string) {
 	}
 }
 
-// part reads a file with some parts of the package, and returns its path. It reports false without the file, and after a warning.
+// part reads a file with some parts of the package, and returns its path. ok is false if the file is missing, or after a warning.
 func (r *reader) part(rel, parts string) (path string, data []byte, ok bool) {
 	top, _, below := strings.Cut(rel, "/")
 	if !r.folder.has(top) {
@@ -149,7 +150,7 @@ func (r *reader) part(rel, parts string) (path string, data []byte, ok bool) {
 	}
 	path = filepath.Join(r.folder.root, filepath.FromSlash(rel))
 	data, err := r.folder.read(rel, checked.MaxBytes)
-	if err != nil && !(below && errors.Is(err, fs.ErrNotExist)) { // else it is there: a link whose target is missing
+	if err != nil && !(below && errors.Is(err, fs.ErrNotExist)) { // otherwise the file exists as a link with a missing target
 		r.warn(path, "", "", "no %s are loaded: %v", parts, err)
 	}
 	return path, data, err == nil

@@ -21,14 +21,14 @@ var ErrNoEquivalent = fmt.Errorf("%w: no part of it has an equivalent in tenon",
 type report struct {
 	checked.Report
 	src  checked.Source
-	kind error // what the problems wrap
+	kind error // the error that the problems wrap
 }
 
 func newReport(file string) *report {
 	return &report{src: checked.Source{Name: file}, kind: sdk.ErrManifest}
 }
 
-// object parses the text of an object. It returns nil after it reported why it could not.
+// object parses the text of an object. It returns nil after it has reported a problem.
 func (r *report) object(data []byte) *checked.Node {
 	n := r.src.Parse(data, &r.Report)
 	if n == nil || !r.checker().Want(n.Place(""), n, checked.Object) {

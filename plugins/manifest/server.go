@@ -47,7 +47,7 @@ type Server struct {
 	Variables []string `json:"variables,omitempty"`
 }
 
-// Stdio is what only servers of type stdio have.
+// Stdio holds the fields that only servers of type stdio have.
 type Stdio struct {
 	Command string            `json:"command,omitempty"` // a bare name, or a path that begins with ./
 	Args    []string          `json:"args,omitempty"`
@@ -55,13 +55,13 @@ type Stdio struct {
 	Cwd     string            `json:"cwd,omitempty"` // empty: the package's root
 }
 
-// Remote is what the other servers have.
+// Remote holds the fields that only the other servers have.
 type Remote struct {
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 }
 
-// servers reads mcp.json. A file that is wrong as a whole gives no servers, an entry that is wrong is left out.
+// servers reads mcp.json. An invalid file contributes no servers; an invalid entry is left out.
 func (r *reader) servers() {
 	path, data, ok := r.part(mcpFile, "MCP servers")
 	if !ok {
@@ -232,8 +232,8 @@ func urlProblem(text string) string {
 	return ""
 }
 
-// CheckSpelling returns an error for an address that leads elsewhere than it reads, which a policy could not judge by its text: HTTP
-// clients write other characters of a host as ASCII (UTS #46, as golang.org/x/net/idna does), and servers read /a/../b as /b.
+// CheckSpelling returns an error for an address that leads to another place than its text suggests, which a policy could not judge:
+// HTTP clients write other characters of a host as ASCII (UTS #46, as golang.org/x/net/idna does), and servers read /a/../b as /b.
 func CheckSpelling(u *url.URL) error {
 	if strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return errors.New("has a host that is not ASCII; write it as xn--…")
@@ -253,9 +253,9 @@ func CheckSpelling(u *url.URL) error {
 	return nil
 }
 
-// Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd,
-// once and nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; both variables set in Env, last.
-// root and data are absolute and exist. Servers that are not started come back as they are.
+// Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd, once and
+// nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; both variables set in Env, last. root and
+// data are absolute and exist. Servers that are not started are returned unchanged.
 func (s Server) Expand(root, data string) (Server, error) {
 	if s.Type != ServerStdio {
 		return s, nil

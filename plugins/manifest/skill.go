@@ -25,7 +25,7 @@ const (
 const (
 	maxSkillName        = 64
 	maxSkillDescription = 1024
-	maxSkillBytes       = 256 << 10 // of a SKILL.md, what the skills plugin reads
+	maxSkillBytes       = 256 << 10 // of a SKILL.md: the limit of the skills plugin
 	maxSkills           = 500
 )
 
@@ -77,8 +77,8 @@ func (r *reader) skillOut(dir string, err error) {
 	r.warn(filepath.Join(r.folder.root, filepath.FromSlash(dir), skillFile), "", "", "the skill is left out: %v", err)
 }
 
-// skill reads the skill in a directory; fs.ErrNotExist without one. Our skills have the name of their directory. Other hosts know a skill by its
-// directory, which replaces a name that is missing or invalid.
+// skill reads the skill in a directory; fs.ErrNotExist without one. Our skills have the name of their directory. Other hosts identify a skill by
+// its directory, whose name replaces a missing or invalid one.
 func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 	resolved, err := r.folder.resolve(dir)
 	if err != nil {

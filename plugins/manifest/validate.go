@@ -23,10 +23,10 @@ const (
 	maxContributions = 256     // of one kind
 	maxText          = 8 << 10 // of one description, bytes
 	maxReason        = 500     // of one capability, bytes
-	maxScope         = 32      // entries of one capability, all of which the user is to read
+	maxScope         = 32      // entries of one capability: the user should read them all
 )
 
-// itself is how problems name the description that a running plugin returns.
+// itself is the name, in problems, of the description that a running plugin returns.
 const itself = "the plugin's description of itself"
 
 // Describe reads the description that a bare plugin returns, by the same rules as tenon's part of a plugin.json; the name is required. Errors
@@ -120,7 +120,7 @@ func unique[T any](v *validator, where string, list []T, check func(where string
 	}
 }
 
-// word checks a name that people type or read: visible ASCII without spaces.
+// word checks a name that users type or read: visible ASCII without spaces.
 func (v *validator) word(where, s string) string {
 	if s == "" || len(s) > 128 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		v.add(where, "use 1 to 128 visible ASCII characters without spaces", "invalid name %s", quoted(s))
@@ -224,7 +224,7 @@ func plain(s, more string) bool {
 // capability is a right that a plugin can request.
 type capability struct {
 	words string // what it permits; SCOPE stands for its scope
-	all   string // what * or / in its scope means
+	all   string // text for a scope of * or /, which permits everything
 	// problem returns the problem with an entry of the scope; "" without one. If nil, the capability has no scope.
 	problem func(entry string) string
 }
@@ -330,7 +330,8 @@ func variableProblem(name string) string {
 	return ""
 }
 
-// directoryProblem wants directories that mean the same whoever reads them: no relative paths, no way up.
+// directoryProblem refuses directories whose meaning depends on the reader: relative paths, and paths
+// with "..".
 func directoryProblem(dir string) string {
 	rest, known := dir, false
 	for _, prefix := range []string{"$PROJECT", "$DATA"} {

@@ -22,7 +22,7 @@ const (
 	maxText     = 200 // characters of a catalogue's words in a message
 )
 
-// ErrCatalogue is returned for a catalogue that cannot be understood.
+// ErrCatalogue is returned for an invalid catalogue.
 var ErrCatalogue = errors.New("unusable marketplace")
 
 // Catalogue is the content of a marketplace.json.
@@ -60,7 +60,7 @@ type header struct {
 	} `json:"metadata"`
 }
 
-// Decode reads a catalogue. Entries that are wrong by themselves are left out and named in Problems. Errors wrap ErrCatalogue.
+// Decode reads a catalogue. Individually invalid entries are left out and named in Problems. Errors wrap ErrCatalogue.
 func Decode(data []byte) (*Catalogue, error) {
 	var h header
 	if err := json.Unmarshal(data, &h); err != nil {
@@ -88,7 +88,7 @@ func Decode(data []byte) (*Catalogue, error) {
 	return c, nil
 }
 
-// notInManifest are the fields of an entry that are about the catalogue.
+// notInManifest lists the fields of an entry that concern only the catalogue.
 var notInManifest = []string{"source", "strict", "category", "tags", "relevance", "policy", "interface", "$schema"}
 
 func decodeEntry(raw json.RawMessage) (*Entry, error) {
@@ -131,7 +131,7 @@ func (c *Catalogue) find(name string) *Entry {
 	return nil
 }
 
-// Find returns the entry of a plugin, under its present name if it was renamed.
+// Find returns the entry of a plugin, which may have been renamed since.
 func (c *Catalogue) Find(name string) (*Entry, error) {
 	asked := name
 	for range len(c.renames) + 1 {
@@ -159,11 +159,12 @@ var components = []string{
 	"skills", "commands", "agents", "hooks", "mcpServers", "lspServers", "outputStyles", "workflows", "channels", "userConfig", "dependencies", "experimental",
 }
 
-// ErrConflict is returned for a plugin whose manifest and entry both name parts although the entry claims to define it alone.
+// ErrConflict is returned for a plugin whose manifest and entry both name parts, although the entry claims to be the only
+// definition.
 var ErrConflict = errors.New("the marketplace and the plugin's own manifest both define its parts")
 
-// Manifest returns the manifest that the entry makes of a plugin; empty if the plugin's own is enough. own is the plugin's manifest of Claude
-// Code; nil without one. has reports whether the plugin has any manifest. Errors wrap ErrConflict, or are about JSON.
+// Manifest returns the manifest that the entry defines for a plugin; empty if the plugin's own is sufficient. own is the plugin's manifest of
+// Claude Code; nil without one. has reports whether the plugin has any manifest. Errors wrap ErrConflict, or are about JSON.
 func (e *Entry) Manifest(own []byte, has bool) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if own != nil {
@@ -195,8 +196,8 @@ func (e *Entry) Manifest(own []byte, has bool) (json.RawMessage, error) {
 	return encode(merged), nil
 }
 
-// join adds an entry's value of a component to that of the manifest: lists are appended, and an object's own members win. If they do not fit
-// together, the manifest's is used.
+// join adds an entry's value of a component to that of the manifest: lists are appended, and the manifest's members of an object take
+// precedence. If the types differ, the manifest's value is used.
 func join(own, added json.RawMessage) json.RawMessage {
 	var left, right map[string]json.RawMessage
 	if json.Unmarshal(own, &left) == nil && json.Unmarshal(added, &right) == nil {

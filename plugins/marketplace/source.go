@@ -98,7 +98,8 @@ func (l *location) ref(b base) (source.Ref, error) {
 	return source.Ref{}, fmt.Errorf("unknown kind of source %q", visible.Cut(l.Source, maxText, "…"))
 }
 
-// remote parses a reference that must be of a kind: an entry cannot choose another by its text.
+// remote parses a reference that must be of this kind: the text of an entry cannot select another
+// kind.
 func remote(text string, kind source.Kind) (source.Ref, error) {
 	r, err := source.Parse(text, "/", "/")
 	if err == nil && r.Kind != kind {
@@ -136,7 +137,7 @@ func (b base) below(dir string) (source.Ref, error) {
 	return r, errors.New("its files are next to the catalogue, which was added by the address of one file; add the repository instead")
 }
 
-// places are where repositories have their catalogue, most specific first.
+// places lists the paths of catalogues in repositories, most specific first.
 var places = []string{".claude-plugin/marketplace.json", ".agents/plugins/marketplace.json", ".cursor-plugin/marketplace.json", "marketplace.json"}
 
 // address parses the address of a marketplace: a path, owner/repo, the URL of a repository or of a marketplace.json, a reference of a

@@ -35,7 +35,7 @@ var (
 	ErrTaken = errors.New("name of another marketplace")
 	// ErrReserved is returned for the name of an official marketplace at another address.
 	ErrReserved = errors.New("reserved name")
-	// ErrStale is returned for a marketplace whose catalogue was not fetched from its present address, or whose copy is damaged.
+	// ErrStale is returned for a marketplace whose catalogue was not fetched from its current address, or whose copy is damaged.
 	ErrStale = errors.New("its catalogue has to be fetched")
 )
 
@@ -180,7 +180,7 @@ func (s *Store) Find(name, market string) (*Found, error) {
 	return &Found{e, r, guarded}, err
 }
 
-// known returns the address of a marketplace of the list, and what it refers to.
+// known returns the address of a marketplace in the list, and the parsed reference.
 func (s *Store) known(name string) (string, source.Ref, error) {
 	l, err := s.read()
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *Store) read() (*addresses, error) {
 		l.Marketplaces = map[string]string{}
 	}
 	for name := range l.Marketplaces {
-		if err == nil && !source.ValidEntry(name) { // it becomes the name of a file
+		if err == nil && !source.ValidEntry(name) { // the name becomes a file name
 			err = fmt.Errorf("invalid name %q", name)
 		}
 	}
@@ -280,7 +280,7 @@ func (s *Store) load(name, address string) (*Market, error) {
 	}
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("marketplace %s: %w: %s: %v", name, ErrStale, s.stateFile(name), err) // what is wrong with it does not count
+		return nil, fmt.Errorf("marketplace %s: %w: %s: %v", name, ErrStale, s.stateFile(name), err) // not wrapped: the kind of the error does not matter
 	case m.Catalogue == nil:
 		return nil, fmt.Errorf("marketplace %s: %w", name, ErrStale)
 	}

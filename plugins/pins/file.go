@@ -28,7 +28,8 @@ const (
 	version  = 1
 	maxBytes = 4 << 20
 	maxPins  = 1000
-	// maxObjects limits the memory: a pin takes 700 bytes of it, and three in the file. An npm package has a few for each of its dependencies.
+	// maxObjects limits the memory: a pin of three bytes in the file takes 700 bytes of memory. An npm package has a few for each of its
+	// dependencies.
 	maxObjects = 100_000
 )
 
@@ -36,8 +37,8 @@ const (
 type Plugin struct {
 	Name string `json:"name"`
 	source.Pin
-	// Digest is of the unpacked tree, as package trust computes it. The file has none for a Local pin: History.Read adds that of this
-	// machine, if there is one.
+	// Digest is of the unpacked tree, as package trust computes it. A Local pin has no digest in the file: History.Read adds the
+	// digest of this machine, if there is one.
 	Digest trust.Digest `json:"digest,omitempty"`
 }
 
@@ -97,7 +98,7 @@ func Decode(data []byte) (*File, error) {
 		case !p.Local && !p.Digest.Valid():
 			return nil, fmt.Errorf("plugins[%d] (%s): invalid digest %q", i, p.Name, p.Digest)
 		}
-		// Where relative paths start does not matter for the check.
+		// The base of relative paths does not matter for the check.
 		r, err := p.Resolved("/", "/")
 		if err == nil {
 			err = p.Check(r)

@@ -51,8 +51,9 @@ func (h History) Change(ctx context.Context, path string, f func(*File) (*File, 
 		if err != nil || bytes.Equal(old.Encode(), changed.Encode()) {
 			return err
 		}
-		// First the state before, in case the file was not written by Change; after the switch the new one, whose contents Digests
-		// then names. A process that is killed in between leaves a state twice, which Rollback skips, or not at all.
+		// Keep the previous state first, in case the file was not written by Change, and the new state after the switch, so that
+		// Digests names its contents. If the process is killed in between, a state is stored twice, which Rollback skips, or not
+		// at all.
 		if err := h.keep(path, old); err != nil {
 			return err
 		}
@@ -80,7 +81,7 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 			if bytes.Equal(to.Encode(), from.Encode()) {
 				continue
 			}
-			for _, present := range list[at+1:] { // once the switch is made, an earlier one is to be found first
+			for _, present := range list[at+1:] { // remove later generations first, so that the next Rollback finds an earlier state
 				if err := os.Remove(h.file(path, present)); err != nil {
 					return err
 				}
@@ -204,7 +205,8 @@ func (h History) madeFile(p *Plugin) string {
 	return filepath.Join(h.Dir, madeDir, fmt.Sprintf("%.16x", sum))
 }
 
-// Same reports whether two plugins have the same content. Of content that each machine makes, the pins decide.
+// Same reports whether two plugins have the same content. For content that each machine makes, the pins
+// decide.
 func (p *Plugin) Same(o *Plugin) bool {
 	if !p.Local && !o.Local {
 		return p.Digest == o.Digest

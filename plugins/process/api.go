@@ -10,8 +10,8 @@ import (
 
 // api calls a process over one of the wires. Its methods and their parameters are those of the line protocol, see docs/process-protocol.md.
 type api interface {
-	// call makes a call and returns its result. notify receives the notifications before it; it may be nil. Errors: what the plugin reported
-	// (*sdk.Refusal, *sdk.ProviderError or a text), the error of notify, errors for instance.explain.
+	// call makes a call and returns its result. notify receives the notifications before the result; it may be nil. Errors: those that the
+	// plugin reported (*sdk.Refusal, *sdk.ProviderError or a text), the error of notify, errors for instance.explain.
 	call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error)
 	// hooks opens the wire for hooks. Its goroutines end with ctx; in.inside waits for them.
 	hooks(ctx context.Context, in *instance) (hookWire, error)

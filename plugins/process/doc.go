@@ -3,7 +3,7 @@
 //
 //	Plugin ──► supervisor ──► instance ──► program ──► the executable that was approved
 //	 hooks,     starts at      calls,       process group, handshake,
-//	 tools,     the first      hooks,       output, how it ended
+//	 tools,     the first      hooks,       output, exit status
 //	 models     call, again    requests to
 //	            after a crash  the host
 //
@@ -14,6 +14,6 @@
 // and logs its output. go-plugin attaches to a process that speaks gRPC, as to one that it did not start, and handles the connection. The
 // plugin calls the host over a stream of the same connection.
 //
-// On Linux the process is confined to its grants; elsewhere it has all rights of the user. It receives neither the host's environment
-// nor its abilities.
+// On Linux the process is confined to its grants; elsewhere it has all rights of the user. It does not inherit the host's
+// environment.
 package process

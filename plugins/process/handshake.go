@@ -18,7 +18,7 @@ import (
 // maxHandshake is the maximum size of the handshake line, in bytes. Most of it is a certificate of less than 1 KiB.
 const maxHandshake = 8 << 10
 
-// handshake says how to connect to a process.
+// handshake holds the data for connecting to a process.
 type handshake struct {
 	lines   bool
 	address net.Addr // of the gRPC server

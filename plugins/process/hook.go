@@ -24,7 +24,7 @@ const sendQueue = 64
 // RunHook runs hook n in the process.
 func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
 	request := hookRequest(call)
-	if err := guest.CheckSize("input of the hook", request); err != nil { // the process could not receive it, and would end
+	if err := guest.CheckSize("input of the hook", request); err != nil { // the process could not receive it and would exit
 		return nil, fmt.Errorf("%w: %w; let it read fewer fields", hooks.ErrInputSize, err)
 	}
 	in, err := s.instance(ctx)
@@ -77,10 +77,10 @@ func timeLeft(ctx context.Context) uint32 {
 
 // hookWire carries the calls of hooks to a process.
 type hookWire interface {
-	// begin sends a request and sets its ID. take receives the answer; it must not wait. begin may wait some milliseconds for the answer. It
-	// returns false if the process cannot have received the whole request when ctx, or the process, ended.
+	// begin sends a request and sets its ID. take receives the answer; it must not wait. begin may wait some milliseconds for the answer.
+	// sent is false if ctx or the process ended before the process can have received the whole request.
 	begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool)
-	// cancel notifies the process that the host does not wait any more. It does not wait.
+	// cancel notifies the process that the host no longer waits. It does not block.
 	cancel(id uint64)
 }
 
@@ -168,7 +168,8 @@ func (h *hookStream) cancel(id uint64) {
 	}
 }
 
-// taker returns what takes the answer to a request, once; nil if the request is not known.
+// taker returns the function that receives the answer to a request, once; nil if the request is
+// unknown.
 func (h *hookStream) taker(id uint64) func(*tenonv1.HookResponse) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -149,7 +149,7 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 		}
 		body, err := json.Marshal(event)
 		if err == nil {
-			err = guest.CheckSize("event", body) // the process could not receive it, and would end
+			err = guest.CheckSize("event", body) // the process could not receive it and would exit
 		}
 		if err != nil {
 			s.log.Debug("event not sent", "type", event.Type, "err", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// host passes requests on. Earlier ones are refused.
+// host passes requests to take. Requests before this call are refused.
 func (c *lineClient) host(_ context.Context, _ *instance, take func(*tenonv1.HostRequest)) error {
 	c.take.Store(&take)
 	return nil

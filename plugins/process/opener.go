@@ -27,8 +27,8 @@ var (
 
 // Options configure an Opener. The zero value is ready for use.
 type Options struct {
-	// Environ returns the environment of the host, in the form of os.Environ; called at each start of a process. PATH, HOME and similar
-	// variables are passed to it. Default os.Environ.
+	// Environ returns the environment of the host, in the form of os.Environ. It is called at each start of a process, which receives
+	// PATH, HOME and similar variables. Default os.Environ.
 	Environ func() []string
 	// Host is the host's name and version, for the log of a plugin.
 	Host string

@@ -22,7 +22,7 @@ type printed struct {
 	mu    sync.Mutex
 	lines remote.Lines
 	last  []byte // the last nonempty line
-	cause string // the line that most likely says why the process ended
+	cause string // the line that most likely contains the cause of the exit
 	next  bool   // the next nonempty line is an error of Node or a panic of Rust
 	fatal string // that line
 }
@@ -74,7 +74,8 @@ func announces(line []byte) bool {
 // endings are prefixes of the lines that Node and Rust print last, after any error.
 var endings = []string{"Node.js v", "note: run with `RUST_BACKTRACE"}
 
-// why returns the line that most likely says why the process ended; empty if the process printed nothing.
+// why returns the line that most likely contains the cause of the exit; empty if the process printed
+// nothing.
 func (p *printed) why() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -79,7 +79,7 @@ func programs(u *remote.Unit, env []string) []string {
 	out := []string{u.Command[0]}
 	f, _, err := projectfs.OpenRegular(u.Command[0])
 	if err != nil {
-		return out // the start fails, and says why
+		return out // the start will fail with the reason
 	}
 	defer func() { _ = f.Close() }()
 	line, _ := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n') // Linux reads 255 bytes of such a line
@@ -90,7 +90,7 @@ func programs(u *remote.Unit, env []string) []string {
 	for i, word := range strings.Fields(script) {
 		if i == 0 {
 			out = append(out, word)
-		} else if path := child.LookPath(word, env); path != "" { // of /usr/bin/env
+		} else if path := child.LookPath(word, env); path != "" { // the program after /usr/bin/env
 			out = append(out, path)
 		}
 	}

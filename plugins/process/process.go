@@ -56,7 +56,7 @@ func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, 
 		return nil, startFailed(u.Description.Name, err)
 	}
 	in := &instance{program: p, disconnect: func() {}, stop: o.StopTimeout, inside: ongoing.New(ctx)}
-	// Whatever waits for a process that hangs continues when it has ended.
+	// Ending a hanging process unblocks everything that waits for it.
 	release := context.AfterFunc(ctx, func() { in.late(context.Cause(ctx)) })
 	defer release()
 	err = in.connect(greetings, secured)
@@ -69,7 +69,7 @@ func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, 
 	switch {
 	case ctx.Err() != nil:
 		in.late(context.Cause(ctx))
-	case errors.Is(err, context.DeadlineExceeded): // the plugin's clock was first
+	case errors.Is(err, context.DeadlineExceeded): // the plugin noticed the deadline first
 		in.fail(late)
 	default:
 		in.fail(err)
@@ -121,7 +121,7 @@ func (in *instance) dial(h *handshake, secured *tls.Config) error {
 			ReattachFunc: func() (runner.AttachedRunner, error) { return attached{program: in.program}, nil },
 		},
 		TLSConfig:  secured,
-		Logger:     hclog.NewNullLogger(), // errors say everything that users need
+		Logger:     hclog.NewNullLogger(), // errors contain everything that users need
 		SyncStdout: in.out,
 		SyncStderr: in.err,
 		GRPCDialOptions: []grpc.DialOption{
@@ -139,7 +139,7 @@ func (in *instance) dial(h *handshake, secured *tls.Config) error {
 	return nil
 }
 
-// attached is a process as go-plugin sees it.
+// attached is the view that go-plugin has of a process.
 type attached struct {
 	runner.AttachedRunner // nil: only go-plugin's broker, which is not used, needs its other methods
 	*program
@@ -218,7 +218,8 @@ func (in *instance) discard() {
 	in.cleanUp()
 }
 
-// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended. It returns other errors unchanged.
+// explain returns a human-readable error for a failed call: the plugin's message, or the end of its process. It returns other errors
+// unchanged.
 func (in *instance) explain(err error) error {
 	s, ok := status.FromError(err)
 	if errors.Is(err, jsonline.ErrClosed) {
@@ -230,7 +231,7 @@ func (in *instance) explain(err error) error {
 	switch s.Code() {
 	case codes.OK:
 		return nil
-	case codes.Unavailable: // the connection broke: the end of the process is known in a moment
+	case codes.Unavailable: // the connection broke: the process has probably ended, which is known in a moment
 		select {
 		case <-in.ended:
 			return in.endError()
@@ -238,7 +239,7 @@ func (in *instance) explain(err error) error {
 			return fmt.Errorf("%w: plugin %q: the connection broke: %s", ErrEnded, in.name, s.Message())
 		}
 	case codes.Canceled:
-		if in.isOver() { // the end of a process cancels its calls, too
+		if in.isOver() { // the end of the process also cancels its calls
 			return in.endError()
 		}
 		return fmt.Errorf("%w: %s", context.Canceled, s.Message())

@@ -25,8 +25,8 @@ import (
 	"github.com/tenonhq/tenon/sdk/process"
 )
 
-// drainTime is the time for which the output of an ended process is still read. It is there already, but on a busy machine the readers may have
-// to wait for a processor.
+// drainTime is the time for which the output of an ended process is still read. All of it has been written by then, but on a busy machine the
+// readers may have to wait for a processor.
 const drainTime = 250 * time.Millisecond
 
 // endTime is the maximum time for which a call whose connection broke waits for the end of the process, so that its error can say how the
@@ -41,20 +41,20 @@ type program struct {
 	socketDir string             // for the socket of gRPC
 	socket    io.ReadWriteCloser // the connection for lines; nil: the standard streams
 	cmd       *exec.Cmd
-	stdin     *os.File // kept open: the process notices the end of the host by its end
+	stdin     *os.File // kept open: the process notices the end of the host when it closes
 
 	ended chan struct{} // closed when the process has ended and its output was read
-	how   error         // why it ended; read it after ended
+	how   error         // the reason why it ended; read it after ended
 
 	mu      sync.Mutex
 	greeted bool  // it sent its handshake
-	reason  error // why the host ended it; nil: it did not
+	reason  error // the reason why the host ended it; nil if it did not
 }
 
 // greeting is the beginning of a process's output.
 type greeting struct {
 	line string    // the handshake
-	rest io.Reader // what follows
+	rest io.Reader // the output after it
 }
 
 // run starts the process of a plugin. The returned channel receives the first line of its output. The caller calls cleanUp after the
@@ -164,8 +164,8 @@ func (p *program) environ(o Options, u *remote.Unit, cert string) ([]string, err
 	return child.Environ(o.Environ(), env), nil
 }
 
-// offerLines gives the process a connection for lines; every process, because only the handshake says whether the process uses it. The caller
-// closes the end of the process, which may be nil, after the start.
+// offerLines gives the process a connection for lines. Every process gets one, because only its handshake tells whether it uses lines. After
+// the start, the caller closes the process's end, which may be nil.
 func (p *program) offerLines(o Options) (theirs *os.File, err error) {
 	where := "stdio"
 	if !o.linesOnStdio {
@@ -236,7 +236,7 @@ func (p *program) broke(err error) {
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(endTime / 2): // before calls stop waiting for the end
+	case <-time.After(endTime / 2): // shorter than endTime: calls still wait for the end
 		p.fail(errors.New("it closed the connection"))
 	}
 }
@@ -287,7 +287,7 @@ func (p *program) hangUp() {
 	p.unlessEnded(child.Terminate)
 }
 
-// unlessEnded calls f for a process that runs: the number of another may be reused.
+// unlessEnded calls f unless the process has ended: its number may then belong to another process.
 func (p *program) unlessEnded(f func(*exec.Cmd) error) {
 	if !p.isOver() {
 		_ = f(p.cmd)
@@ -307,7 +307,7 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-// endError says how the process ended. Call it after ended.
+// endError describes the end of the process. Call it after ended.
 func (p *program) endError() error {
 	return fmt.Errorf("%w: plugin %q: %w", ErrEnded, p.name, p.how)
 }
@@ -320,8 +320,8 @@ func (p *program) cleanUp() {
 	p.removeSocket()
 }
 
-// removeSocket removes the directory of the socket, which is not needed once the plugin has answered: the connection stays open, and a killed
-// host leaves nothing behind.
+// removeSocket removes the directory of the socket. It is not needed once the plugin has answered, because the connection stays open; and a
+// killed host then leaves no files behind.
 func (p *program) removeSocket() {
 	_ = os.RemoveAll(p.socketDir) // at worst an empty directory or a dead socket remains
 }

@@ -29,8 +29,8 @@ func lineSocket() (ours io.ReadWriteCloser, theirs *os.File, err error) {
 	return &blockingSocket{File: os.NewFile(uintptr(pair[0]), "lines")}, os.NewFile(uintptr(pair[1]), "lines"), nil
 }
 
-// blockingSocket is a socket in blocking mode; a pending read occupies a thread. With the runtime's poller, an answer wakes several threads,
-// which look for work on the processor that the other process needs. That would double the time of a call.
+// blockingSocket is a socket in blocking mode; a pending read occupies a thread. With the runtime's poller, an answer would wake several
+// threads, which would look for work on the processor that the other process needs. That would double the time of a call.
 type blockingSocket struct {
 	*os.File
 	until time.Time // the deadline of reads; zero: none

@@ -55,7 +55,7 @@ func newPlugin(o Options, u *remote.Unit) (sdk.Plugin, error) {
 	return s, nil
 }
 
-// Start stores the start request of processes. It starts none.
+// Start stores the start request for processes. It starts no process.
 func (s *supervisor) Start(_ context.Context, h sdk.Host) error {
 	request, err := s.StartRequest(h, h.Project())
 	if err != nil {
@@ -170,7 +170,8 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	}
 }
 
-// forget records, once, how the current process ended, or why it did not start. It reports whether no further one is started.
+// forget records, once, the end of the current process, or the reason why it did not start. down reports that no further
+// process will be started.
 func (s *supervisor) forget(l *launch, how error) (down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +214,7 @@ func (s *supervisor) Call(ctx context.Context, c *remote.Call) ([]byte, error) {
 			return c.Event(n.Event)
 		}
 		if body, err := json.Marshal(n); err == nil && s.Broker != nil && c.By.Tool != nil {
-			s.Broker.Do(ctx, c.By, "progress", body) // it limits the rate
+			s.Broker.Do(ctx, c.By, "progress", body) // the broker limits the rate
 		}
 		return nil
 	})
@@ -233,11 +234,11 @@ const (
 
 // restarts decides when a process that ended unexpectedly may be restarted.
 type restarts struct {
-	limit int           // within restartWindow; negative: none at all
-	delay time.Duration // of the second
-	ends  []time.Time   // within the window
+	limit int           // maximum restarts within restartWindow; negative: none
+	delay time.Duration // before the second restart
+	ends  []time.Time   // times of unexpected ends within the window
 	after time.Time     // no start before
-	last  error         // how it ended the last time
+	last  error         // the latest end
 	down  bool
 }
 
@@ -260,7 +261,8 @@ func backoff(delay time.Duration, n int) time.Duration {
 	return min(delay, maxRestartDelay)
 }
 
-// wait returns the time from now until the next start is allowed, or an error if none is.
+// wait returns the time from now until the next start is allowed, or an error if no start is
+// allowed.
 func (r *restarts) wait(now time.Time) (time.Duration, error) {
 	if r.down {
 		return 0, fmt.Errorf("%w: it ended %d times within %s; the last time: %w; fix the plugin, then enable it or restart tenon",

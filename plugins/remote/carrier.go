@@ -19,7 +19,8 @@ type Carrier struct {
 	Inert bool
 	// How describes how a plugin runs, for the user. unconfined is the reason why processes have all rights; nil if they are confined.
 	How func(rt *sdk.Runtime, unconfined error) string
-	// Check reports the problems of a package's runtime, the field where. It may replace the command by the one for this platform.
+	// Check reports the problems of a package's runtime; where is the path of its field. It may replace the command by the one for
+	// this platform.
 	Check func(c Checker, where string, rt *sdk.Runtime)
 	// New returns the opener for the plugins of a host. It reads, compiles and starts nothing.
 	New func(e Environment) Opener
@@ -27,7 +28,7 @@ type Carrier struct {
 
 // Opener opens plugins outside of the host's process. It need not be closed: shared resources are released with the last plugin.
 type Opener interface {
-	// Describe runs a plugin without grants and returns its contributions. Nothing of it runs afterwards.
+	// Describe runs a plugin without grants and returns its contributions. No part of it runs afterwards.
 	Describe(ctx context.Context, u Unit) (sdk.Description, error)
 	// Open returns the plugin, which contributes exactly what u.Description lists. It starts, reads and compiles nothing.
 	Open(u Unit) (sdk.Plugin, error)
@@ -40,7 +41,7 @@ type Precompiler interface {
 	Precompile(ctx context.Context) error
 }
 
-// Environment is the host as openers see it.
+// Environment is the part of the host that openers use.
 type Environment struct {
 	Environ  func() []string // in the form of os.Environ; for starts of processes
 	Host     string          // name and version, for the log of a plugin

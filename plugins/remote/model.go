@@ -122,7 +122,7 @@ func (a *modelAnswer) take(data []byte) error {
 	return errors.Join(a.sinkErr, a.err)
 }
 
-// broken returns the error of a request that failed: what the plugin reported, or why the model's server did not answer completely.
+// broken returns the error of a failed request: the error that the plugin reported, or the reason why the answer is incomplete.
 func (c *modelClient) broken(ctx context.Context, begun bool, err error) error {
 	if reported, ok := errors.AsType[*sdk.ProviderError](err); ok {
 		reported.ProviderID = cmp.Or(reported.ProviderID, c.provider.ID)

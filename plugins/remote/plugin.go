@@ -43,7 +43,8 @@ type Base struct {
 	tools   []sdk.Tool
 }
 
-// NewBase returns the contributions of a description. The runner is called only for these, and not yet. Errors wrap sdk.ErrManifest.
+// NewBase returns the contributions of a description. The runner is called only for these contributions, and not by NewBase. Errors
+// wrap sdk.ErrManifest.
 func NewBase(u *Unit, carrier sdk.Carrier, r Runner) (*Base, error) {
 	b := &Base{Unit: *u, carrier: carrier, runner: r}
 	m := b.Manifest()
@@ -197,7 +198,7 @@ func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, what
 	data, err := t.runner.Call(ctx, &Call{
 		Request: guest.Request{Method: method, Tool: t.n, Body: body}, By: ability.Caller{SessionID: call.SessionID, Tool: call.Host},
 	})
-	if err == nil && (len(data) == 0 || jsontext.IsNull(data)) { // a call must not run without permission either
+	if err == nil && (len(data) == 0 || jsontext.IsNull(data)) { // no answer means no requests; the call must not run without permission
 		err = fmt.Errorf("%w: the tool %s returned no %s", sdk.ErrWire, t.ID, what)
 	}
 	if err != nil {

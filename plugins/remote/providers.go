@@ -10,7 +10,7 @@ import (
 )
 
 // Providers returns the providers of a description that can be used with the grants, and the reasons why the others are left out. Keys,
-// options and addresses contain only variables that a grant of env or secret names, and protocols use no credentials that they find
+// options and addresses contain only variables that a grant of env or secret names, and protocols do not use credentials that they find
 // themselves. Providers of plugins are never local: the host sends requests to local servers before the user chooses one.
 func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.ProviderInfo, leftOut []string) {
 	for _, info := range d.Providers {
@@ -18,7 +18,7 @@ func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.Provid
 		refused := withheld(addressVariables(info.BaseURL), grants)
 		keys := withheld(info.Env, grants)
 		if len(keys) == len(info.Env) {
-			refused = append(refused, keys...) // a provider with a key must not become one without
+			refused = append(refused, keys...) // a provider with a key must not become a provider without one
 		}
 		if len(refused) > 0 {
 			leftOut = append(leftOut, fmt.Sprintf(
@@ -56,12 +56,12 @@ func granted(names []string, grants []sdk.Capability) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !Names(grants, name, sdk.CapabilityEnv, sdk.CapabilitySecret) })
 }
 
-// withheld returns the others.
+// withheld returns the variables that granted leaves out.
 func withheld(names []string, grants []sdk.Capability) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return Names(grants, name, sdk.CapabilityEnv, sdk.CapabilitySecret) })
 }
 
-// Names reports whether the scope of one of the capabilities, which has one of the names, has the entry.
+// Names reports whether a capability with one of the names has the entry in its scope.
 func Names(list []sdk.Capability, entry string, names ...string) bool {
 	return slices.ContainsFunc(list, func(c sdk.Capability) bool { return slices.Contains(names, c.Name) && slices.Contains(c.Scope, entry) })
 }

@@ -90,11 +90,11 @@ func (k *PublicKey) check(content, data []byte) error {
 	return err
 }
 
-// ErrPassword is returned for a key that needs a password, or another one.
+// ErrPassword is returned if the password of a key is missing or wrong.
 var ErrPassword = errors.New("the key cannot be decrypted")
 
 // Sign writes FILE.minisig next to a file, and returns its path and the public key. key is the content of a secret key file of minisign;
-// password decrypts it. The same file and key have the same signature.
+// password decrypts it. The same file and key always give the same signature.
 func Sign(file, key, password string) (path string, public *PublicKey, err error) {
 	secret, err := minisign.DecodePrivateKey(key)
 	if err != nil {

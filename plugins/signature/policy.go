@@ -21,7 +21,7 @@ import (
 
 // Errors of policies.
 var (
-	// ErrPolicy is returned for a policy that cannot be understood. Nothing may be installed or loaded with it.
+	// ErrPolicy is returned for an invalid policy. Without a valid policy, nothing may be installed or loaded.
 	ErrPolicy = errors.New("invalid plugin_policy")
 	// ErrDenied is returned for a source that the policy does not permit.
 	ErrDenied = errors.New("refused by plugin_policy")
@@ -33,7 +33,7 @@ var (
 
 // Policy is the plugin_policy of the configuration. The zero value permits everything and requires no signature. Safe for concurrent use.
 type Policy struct {
-	restricted  bool // only allow
+	restricted  bool // only the sources in allow are permitted
 	allow, deny []pattern
 	signers     []signer
 	key         *PublicKey // must sign everything, in addition to the signers; nil: none
@@ -103,8 +103,8 @@ func (p *Policy) Allows(r source.Ref) error {
 	return nil
 }
 
-// Judge returns the function that judges the addresses to which the servers of a source lead; nil if the policy permits all sources. Both lists
-// apply to those of an archive. Registries pin the content that other servers send for them, so only denied addresses are refused there.
+// Judge returns the function that judges the addresses that the servers of a source name; nil if the policy permits all sources. For archives,
+// both lists apply. Registries pin the content that other servers send for them, so only denied addresses are refused there.
 func (p *Policy) Judge(r source.Ref) func(to *url.URL) error {
 	if !p.restricted && p.deny == nil {
 		return nil
@@ -119,7 +119,7 @@ func (p *Policy) Judge(r source.Ref) func(to *url.URL) error {
 	}
 }
 
-// Accepts returns an error if the policy does not permit a source, or requires another signer than the one that was recorded when the
+// Accepts returns an error if the policy does not permit a source, or requires a signer other than the one that was recorded when the
 // content was fetched. Errors wrap ErrDenied or ErrSignature.
 func (p *Policy) Accepts(r source.Ref, recorded string) error {
 	if err := p.Allows(r); err != nil {
@@ -196,7 +196,7 @@ const (
 	sigstoreForm = "sigstore "
 )
 
-// is reports whether a recorded signer is this one.
+// is reports whether a recorded signer is this signer.
 func (s *signer) is(recorded string) bool {
 	if s.key != nil {
 		return recorded == s.key.String()
@@ -253,13 +253,13 @@ func patterns(texts []string) ([]pattern, error) {
 				other = "oci://docker.io/library/" + rest // an owner, or an official repository
 			}
 		}
-		for _, as := range []string{form, form + "/*"} { // a reference is longer than a host or an owner
+		for _, as := range []string{form, form + "/*"} { // a pattern for a host or an owner covers the references below it
 			if r, err := source.Parse(as, "/", "/"); err == nil && r.Kind == source.Git && r.Version+r.Commit == "" {
 				other = strings.TrimSuffix(r.Location(), "/*")
 				break
 			}
 		}
-		flags := "(?i)" // hosts, packages, GitHub and Windows do not distinguish letters
+		flags := "(?i)" // hosts, packages, GitHub and Windows ignore case
 		if filepath.IsAbs(text) {
 			other = realPath(form)
 			if runtime.GOOS != "windows" {
@@ -289,7 +289,8 @@ func expression(text string) string {
 	return "(?s:" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + ")"
 }
 
-// forms returns the texts that deny and signers match: a path as the user wrote it and where it leads, or the location of another source.
+// forms returns the texts that deny and signers match: for a path, the path as written and with its links followed; for other sources,
+// the location.
 func forms(r source.Ref) []string {
 	if r.Kind == source.Path {
 		return []string{filepath.ToSlash(r.URL), r.Location()}

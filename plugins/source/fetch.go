@@ -44,18 +44,20 @@ type Pin struct {
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
 	// Source is the reference that a marketplace named for Ref, in the form of Ref.
 	Source string `json:"source,omitempty"`
-	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
+	// Definition is the manifest that the marketplace's entry defines for the plugin; empty if the plugin's own is
+	// sufficient.
 	Definition json.RawMessage `json:"definition,omitempty"`
 	// Signer is the signer of the content, as Verify returned it; empty if no signature was required.
 	Signer string `json:"signer,omitempty"`
-	// Local marks content that each machine makes from what the other fields pin: dependencies of an npm package, a program that is built,
+	// Local marks content that each machine makes itself from the pinned fields: dependencies of an npm package, a program that is built,
 	// the variant for a platform. Its digest differs between machines.
 	Local bool `json:"local,omitempty"`
 	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
 	Packages json.RawMessage `json:"packages,omitempty"`
 	// Manifest is the digest of the manifest or index in an OCI registry: "sha256:" and 64 hexadecimal digits.
 	Manifest string `json:"manifest,omitempty"`
-	// Platforms are the digests of an index' manifests by platform, such as linux/amd64. The index decides about others.
+	// Platforms are the digests of an index's manifests by platform, such as linux/amd64. For other platforms, the index
+	// decides.
 	Platforms map[string]string `json:"platforms,omitempty"`
 	// Build pins the modules that a Go program is built from.
 	Build *Build `json:"build,omitempty"`
@@ -80,8 +82,8 @@ func (p Pin) Resolved(base, home string) (Ref, error) {
 	return r, err
 }
 
-// Check returns an error for invalid fields, and for fields that contradict the reference that is fetched. Lock files come from strangers, and
-// their fields become file names and arguments.
+// Check returns an error for invalid fields, and for fields that contradict the reference that is fetched. Lock files are untrusted, and their
+// fields become file names and arguments.
 func (p Pin) Check(r Ref) error {
 	switch {
 	case p.SHA256 != "" && !isSHA256(p.SHA256):
@@ -107,7 +109,7 @@ func (p Pin) Check(r Ref) error {
 	return nil
 }
 
-// made reports whether each machine makes the content from what the fields pin.
+// made reports whether each machine makes the content itself, from the pinned fields.
 func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.Build != nil }
 
 // Fetched is a plugin on disk.
@@ -137,24 +139,24 @@ type Fetcher struct {
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
 	// repository names.
 	Guarded bool
-	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It may be called
-	// concurrently.
+	// Progress receives the number of received bytes and of expected bytes (0 if unknown). If nil, progress is not reported. It may
+	// be called concurrently.
 	Progress    func(name string, have, want int64)
 	MaxTransfer int64 // bytes of one git fetch or download; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
-	// Verify checks the signatures of an artifact before it is unpacked, and returns its signer; empty if none is required.
-	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
+	// Verify checks the signatures of an artifact before it is unpacked, and returns its signer; empty if none is required. It also judges unsigned
+	// content, and the package behind an MCP server before the package is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
 	// Judge returns an error for an address that a server names: of a redirect, of a registry's token server, or of the tarball of an npm
-	// package. Git follows no redirect then. If nil, all are permitted.
+	// package. If set, git follows no redirects. If nil, all addresses are permitted.
 	Judge func(to *url.URL) error
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
 }
 
-// Fetch fetches what a reference names and unpacks it in the directory dir, which is empty. With a pin, it is exactly that content, or
-// ErrMismatch. Errors: archive.ErrUnsafe, those of the network, of git and of the file system.
+// Fetch fetches the plugin of a reference and unpacks it in the empty directory dir. With a pin, the content is exactly the pinned
+// one, or the error is ErrMismatch. Errors: archive.ErrUnsafe, those of the network, of git and of the file system.
 func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetched, error) {
 	pin = cmp.Or(pin, &Pin{})
 	if err := pin.Check(r); err != nil {
@@ -173,8 +175,8 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	return out, nil
 }
 
-// path takes a directory, a module or an archive of this machine. A directory is copied, without links that lead out of it, as an archive of
-// it would be unpacked: both have the same digest.
+// path takes a directory, a module or an archive of this machine. A directory is copied like an unpacked archive of it, without links that
+// lead out, so both have the same digest.
 func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	info, err := os.Stat(r.URL)
 	if err != nil {
@@ -217,7 +219,8 @@ func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) 
 	return f.file(ctx, path, name, sum, f.besideURL(r.URL, sum, want != ""), out, dir)
 }
 
-// file verifies a file and unpacks it. Its name tells its format, and signatures returns the content of a signature file by its suffix.
+// file verifies a file and unpacks it. Its name determines its format. signatures returns the content of a signature file by its
+// suffix.
 func (f *Fetcher) file(ctx context.Context, path, name, sum string, signatures func(context.Context, string) ([]byte, error), out *Fetched, dir string) error {
 	out.SHA256 = sum
 	all := func(ctx context.Context, suffix string) ([][]byte, error) {
@@ -237,7 +240,7 @@ func (f *Fetcher) file(ctx context.Context, path, name, sum string, signatures f
 	return f.unpack(ctx, path, format, out, dir)
 }
 
-// module copies a bare module, under its own name: it is the plugin's name until its description tells another.
+// module copies a bare module under its own name, which is the plugin's name until its description is known.
 func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -306,7 +309,7 @@ func folderOf(sum string) string {
 func (f *Fetcher) seeded(name, path string) (bool, error) {
 	from, _, err := projectfs.OpenRegular(filepath.Join(f.Seed, name))
 	if err != nil {
-		return false, nil // it is fetched then
+		return false, nil // the file will be fetched
 	}
 	defer from.Close()
 	to, err := os.CreateTemp(filepath.Dir(path), ".seed-")

@@ -22,8 +22,8 @@ type File struct {
 }
 
 // File reads the first of the named files that the source contains: a path, a document behind an URL, or a repository. With a commit in
-// the reference, it is that of this commit. Names do not matter for a document behind an URL and for a file of this machine. The error
-// wraps fs.ErrNotExist if the source has none of them.
+// the reference, the file is from this commit. The names are ignored for a document behind an URL and for a file of this machine. The
+// error wraps fs.ErrNotExist if the source has none of them.
 func (f *Fetcher) File(ctx context.Context, r Ref, maxBytes int, names ...string) (*File, error) {
 	out, err := f.firstFile(ctx, r, maxBytes, names)
 	if err != nil {

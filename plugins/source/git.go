@@ -24,7 +24,8 @@ import (
 	"github.com/tenonhq/tenon/plugins/archive"
 )
 
-// maxTransfer limits a download, and what one fetch of a commit stores, in bytes: compressed files of one tree, which has at most 512 MiB.
+// maxTransfer limits a download, and the data that one fetch of a commit stores, in bytes: the compressed files of one tree, which has at
+// most 512 MiB.
 const maxTransfer = 512 << 20
 
 // ErrTooLarge is returned for a download or a commit that exceeds the limit.
@@ -42,7 +43,8 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	return out.unpacked(g.Extract(ctx, dir))
 }
 
-// commit returns the repository of the cache, and the commit in it; without one, that of the reference's branch or tag.
+// commit returns the cached repository and the commit in it: the given one, else the commit of the reference's branch
+// or tag.
 func (f *Fetcher) commit(ctx context.Context, r Ref, commit string) (repo, found string, err error) {
 	repo, err = f.repository(ctx, r.URL)
 	if err == nil && (commit == "" || !f.hasCommit(ctx, repo, commit)) {
@@ -61,7 +63,7 @@ func (f *Fetcher) repository(ctx context.Context, address string) (string, error
 	if err != nil {
 		return "", err
 	}
-	// No template: it would bring hooks.
+	// Use no template, because it would add hooks.
 	if _, err := f.runGit(ctx, temp, "init", "--quiet", "--bare", "--template="); err != nil {
 		return "", errors.Join(err, os.RemoveAll(temp))
 	}
@@ -94,10 +96,11 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	defer func() { _, _ = f.runGit(context.WithoutCancel(ctx), repo, "update-ref", "-d", ref) }()
 	err := f.transferCommit(ctx, repo, r, wanted, ref)
 	if errors.Is(err, ErrTooLarge) {
-		return "", errors.Join(err, os.RemoveAll(repo)) // else the next fetch would find all of it
+		return "", errors.Join(err, os.RemoveAll(repo)) // otherwise the next fetch would treat it as complete
 	}
 	if err != nil && commit != "" && ctx.Err() == nil && r.Version != "" {
-		// Some servers do not serve a commit by its number: fetch the branch or tag, and see whether it is that commit.
+		// Some servers do not serve a commit by its ID. Fetch the branch or tag instead, and check that it is that
+		// commit.
 		err = f.transferCommit(ctx, repo, r, r.Version, ref)
 	}
 	if err != nil {
@@ -146,11 +149,11 @@ func removeLeftovers(repo string) {
 	}
 }
 
-// watchEvery is the time between looks at the size of a transfer.
+// watchEvery is the interval at which the size of a transfer is checked.
 const watchEvery = 200 * time.Millisecond
 
-// watched runs a transfer into a repository. It reports its progress, and cancels it with ErrTooLarge once it has stored more than maxTransfer
-// bytes: git has a limit for neither.
+// watched runs a transfer into a repository. It reports the progress, and cancels the transfer with ErrTooLarge once it has stored more than
+// maxTransfer bytes, because git has no such limit.
 func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, transfer func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit, before := cmp.Or(f.MaxTransfer, maxTransfer), size(repo)
@@ -190,7 +193,8 @@ func size(dir string) (total int64) {
 	return total
 }
 
-// mayAsk refuses hosts that a repository must not name. Git resolves the name again; it follows no redirect then.
+// mayAsk refuses hosts that a repository must not name. Git itself resolves the name again, but follows no
+// redirects.
 func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
 	if !f.Guarded {
 		return nil
@@ -209,13 +213,14 @@ func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
 	return err
 }
 
-// staysPut reports whether git must not follow redirects, whose addresses nothing would judge.
+// staysPut reports whether git must not follow redirects, because no code would judge their
+// addresses.
 func (f *Fetcher) staysPut() bool { return f.Guarded || f.Judge != nil }
 
 // gitCommand returns the user's git, which has the user's credentials, and runs nothing of the repository.
 func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *exec.Cmd {
-	// A fetched commit stays a pack, which appears complete or not at all. If git unpacked it, a transfer that breaks would leave a commit
-	// without its files, which looks fetched.
+	// A fetched commit stays a pack, which appears completely or not at all. If git unpacked it, an interrupted transfer could leave a
+	// commit without its files that looks complete.
 	settings := []string{"-c", "fetch.unpackLimit=1", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false",
 		"-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30"}
 	if f.staysPut() {

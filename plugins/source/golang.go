@@ -22,7 +22,7 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// Build pins what a Go program is built from: the content of its go.mod and go.sum, without anything that would lead elsewhere.
+// Build pins the inputs of a Go program: the content of its go.mod and go.sum, without directives that refer to other places.
 type Build struct {
 	Go      string   `json:"go"`      // language version, such as 1.26
 	Require []string `json:"require"` // "module version", each module that is needed
@@ -36,7 +36,8 @@ const (
 )
 
 var (
-	// goRef reads what follows "go:". The version is one of the module, a branch or a commit.
+	// goRef parses the text after "go:". The version is a version of the module, a branch or a
+	// commit.
 	goRef      = formed(Go, "example.com/module/command", `(`+goModule+`)(?:@([0-9A-Za-z][0-9A-Za-z._+/-]*))?`)
 	goLanguage = lazyregexp.New(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
 	goMajor    = lazyregexp.New(`^v[0-9]+$`)
@@ -44,7 +45,7 @@ var (
 	goSum      = lazyregexp.New(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
 )
 
-// check refuses what is not a version, a module or a digest.
+// check refuses fields that are not versions, modules or digests.
 func (b *Build) check() error {
 	if !goLanguage().MatchString(b.Go) {
 		return fmt.Errorf("%w: build: %q is not a version of Go", ErrRef, visible.Cut(b.Go, 40, "…"))
@@ -62,7 +63,7 @@ func (b *Build) check() error {
 }
 
 // program builds a program from its module. The go command downloads and checks the modules, against the checksum database or the pin,
-// and starts nothing of them: cgo is off, and a build has no other way to run code.
+// and runs none of their code: cgo is off, and a build has no other way to run code.
 func (f *Fetcher) program(ctx context.Context, r Ref, out *Fetched, dir string) (err error) {
 	work, err := os.MkdirTemp(filepath.Dir(dir), ".go-")
 	if err != nil {
@@ -85,7 +86,7 @@ func (f *Fetcher) program(ctx context.Context, r Ref, out *Fetched, dir string) 
 		return err
 	}
 	f.progress("go: "+r.URL, 0, 0)
-	// Downloads what is missing; -mod=readonly keeps go.mod and go.sum as they are.
+	// This downloads missing modules; -mod=readonly keeps go.mod and go.sum unchanged.
 	list, err := g.run(ctx, nil, "list", "-mod=readonly", "-deps", "-f", `{{if eq .ImportPath "`+r.URL+`"}}{{.Name}} {{.Module.Version}}{{end}}`, "--", r.URL)
 	if err != nil {
 		return err
@@ -112,7 +113,8 @@ func programName(pkg string) string {
 	return name
 }
 
-// goOldest is the language version of a new go.mod; modules may raise it. Since it, go.mod files list all modules that are needed.
+// goOldest is the language version of a new go.mod; modules may raise it. From this version on, go.mod files list all required
+// modules.
 const goOldest = "1.21"
 
 // goTool is the user's go command in a directory that tenon made. Its caches are tenon's: commands of the model can write to the user's.
@@ -122,7 +124,7 @@ type goTool struct {
 	cache  string // of modules
 	builds string // of compiled packages
 	env    map[string]string
-	limit  time.Duration // of a run that may ask servers: the go command waits for a silent one without end
+	limit  time.Duration // of a run that may contact servers: the go command waits forever for a silent server
 }
 
 // goSettings are the user's settings that decide where modules come from.
@@ -158,7 +160,7 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 		}
 		g.env["GOVCS"], g.env["GONOPROXY"], g.env["GOINSECURE"] = "*:off", "none", ""
 	}
-	if f.Seed != "" { // modules that it lacks come from the next proxy
+	if f.Seed != "" { // missing modules come from the next proxy
 		proxies = append([]string{fileProxy(filepath.Join(f.Seed, "go", "mod", "cache", "download"))}, proxies...)
 	}
 	g.env["GOPROXY"] = strings.Join(proxies, ",")
@@ -176,7 +178,8 @@ func fileProxy(dir string) string {
 	return strings.ReplaceAll(u.String(), ",", "%2C")
 }
 
-// run runs the go command. With write, it is confined to these directories; else it may ask servers.
+// run runs the go command. With write, the command is confined to these directories; otherwise it
+// may contact servers.
 func (g *goTool) run(ctx context.Context, write []string, args ...string) ([]byte, error) {
 	if write == nil {
 		var cancel context.CancelFunc
@@ -203,7 +206,7 @@ func (g *goTool) resolve(ctx context.Context, r Ref) error {
 	return err
 }
 
-// read returns the pin of what resolve wrote.
+// read returns the pin of the files that resolve wrote.
 func (g *goTool) read(ctx context.Context) (*Build, error) {
 	data, err := g.run(ctx, nil, "mod", "edit", "-json")
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 	dialTimeout  = 15 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
-	// lockTimeout is the maximum wait for another process that downloads the same.
+	// lockTimeout is the maximum wait for another process that downloads the same file.
 	lockTimeout = time.Hour
 	maxExcerpt  = 200 // bytes of an error page
 )
@@ -60,7 +60,7 @@ func (f *Fetcher) connected() (kept *Fetcher, release func()) {
 	if f.Guarded {
 		t.Proxy = nil // a proxy would resolve the names
 	}
-	t.DisableCompression = true // digests are of the bytes as sent
+	t.DisableCompression = true // digests cover the bytes as sent
 	inner := *f
 	inner.Transport = httpx.Proxied{Transport: t}
 	return &inner, t.CloseIdleConnections
@@ -88,8 +88,8 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 	return c, release, nil
 }
 
-// judging sends requests to the origin of a source, and those that Judge permits: servers name other addresses by redirects, as token servers
-// and as addresses of files. These lead to no metadata server, nor to other special addresses. Offline, it sends none.
+// judging sends requests to the origin of a source, and to other addresses that Judge permits: servers name them in redirects, as token
+// servers and as addresses of files. Metadata servers and other special addresses are refused. Offline, it sends no requests.
 type judging struct {
 	http.RoundTripper
 	f      *Fetcher
@@ -112,7 +112,7 @@ func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	if proxy, err := http.ProxyFromEnvironment(req); led && (err != nil || proxy == nil) { // else the connection is to the user's proxy
+	if proxy, err := http.ProxyFromEnvironment(req); led && (err != nil || proxy == nil) { // otherwise the connection goes to the user's proxy
 		req = req.WithContext(context.WithValue(req.Context(), elsewhere{}, true))
 	}
 	return j.RoundTripper.RoundTrip(req)
@@ -152,14 +152,15 @@ type stream struct {
 	host string // for the progress
 	from int64  // bytes of the file before the stream
 	size int64  // bytes of the file; 0 if unknown
-	tag  string // of the server's version of the file, whose rest it sends later; empty: it does not
+	tag  string // identifies the server's version of the file, so that the rest can be requested later; empty: not supported
 }
 
-// opener requests a file of which the first bytes are there already, from the server's version with a tag. Without them, tag is empty.
+// opener requests a file. have is the number of bytes that were already received, from the server's version with the tag; if there are
+// none, tag is empty.
 type opener func(ctx context.Context, have int64, tag string) (*stream, error)
 
-// receive returns a file of the cache with what open requests, and its SHA-256. address identifies the content. With want, a SHA-256 or
-// SHA-512 in hexadecimal digits, the content has that digest, and what is cached is not requested.
+// receive returns a file of the cache with the content that open requests, and its SHA-256. address identifies the content. With want,
+// a SHA-256 or SHA-512 in hexadecimal digits, the content must have that digest, and cached content is not requested.
 func (f *Fetcher) receive(ctx context.Context, address, want string, open opener) (path, sum string, err error) {
 	if path, err := f.kept(want); err != nil || path != "" {
 		return path, want, err
@@ -184,7 +185,7 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, open opener
 			}
 			err = fmt.Errorf("%w: %s has %s %s, expected %s", ErrMismatch, shown, name, sum, want)
 		}
-		if errors.Is(err, ErrMismatch) || errors.Is(err, ErrTooLarge) { // nothing continues it
+		if errors.Is(err, ErrMismatch) || errors.Is(err, ErrTooLarge) { // a retry cannot continue it
 			return errors.Join(err, os.RemoveAll(part), os.RemoveAll(part+".tag"))
 		}
 		if err != nil {
@@ -198,8 +199,8 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, open opener
 	return path, sum, err
 }
 
-// kept returns the file of the cache with a digest; empty without one. A damaged one is removed. Only such files are copied from a seed: it may
-// be a repository's, and the cache serves all projects.
+// kept returns the file of the cache with a digest; empty without one. It removes a damaged file. From a seed, only files with a digest are
+// copied: the seed may belong to a repository, while the cache serves all projects.
 func (f *Fetcher) kept(sum string) (string, error) {
 	if sum == "" {
 		return "", nil
@@ -221,8 +222,8 @@ func (f *Fetcher) kept(sum string) (string, error) {
 // errCut is returned for an interrupted transfer that can continue.
 var errCut = errors.New("the transfer broke off")
 
-// transfer receives the missing rest of a file. The tag of the server's version is kept next to the file: if the server has another version
-// now, it sends the whole file.
+// transfer receives the missing rest of a file. The tag of the server's version is kept next to the file. If the server now has another
+// version, it sends the whole file.
 func (f *Fetcher) transfer(ctx context.Context, part string, open opener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -236,7 +237,7 @@ func (f *Fetcher) transfer(ctx context.Context, part string, open opener) error 
 		return err
 	}
 	defer body.Close()
-	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600) // not O_APPEND, with which Windows truncates no file
+	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600) // not O_APPEND, because Windows cannot truncate a file opened with it
 	if err != nil {
 		return err
 	}
@@ -244,7 +245,8 @@ func (f *Fetcher) transfer(ctx context.Context, part string, open opener) error 
 		err = file.Truncate(body.from)
 	}
 	if err == nil {
-		// Only after the file of another version was emptied: a crash in between must not leave its bytes with this tag.
+		// Write the tag only after the file of another version was emptied: a crash in between must not leave the old
+		// bytes with the new tag.
 		err = os.WriteFile(part+".tag", []byte(body.tag), 0o600)
 	}
 	if err == nil {
@@ -282,8 +284,8 @@ func open(ctx context.Context, client *http.Client, address, authorization strin
 	return s, nil
 }
 
-// copy appends a stream to a file that has the bytes before it. If the server sends nothing for stallTimeout, it calls cancel, which ends the
-// stream.
+// copy appends a stream to a file that holds the bytes before it. If the server sends nothing for stallTimeout, it calls cancel, which ends
+// the stream.
 func (f *Fetcher) copy(ctx context.Context, file io.Writer, body *stream, cancel context.CancelCauseFunc) error {
 	limit := cmp.Or(f.MaxTransfer, maxTransfer)
 	tooLarge := fmt.Errorf("%w: more than %d MiB", ErrTooLarge, limit>>20)
@@ -315,7 +317,8 @@ func (f *Fetcher) copy(ctx context.Context, file io.Writer, body *stream, cancel
 // ErrNotFound is returned when the server does not have a package or file.
 var ErrNotFound = errors.New("not found")
 
-// OfServer reports whether an error is an answer of a server, or of the way to it. The programs that a fetch runs ask servers too.
+// OfServer reports whether an error comes from a server or the connection to it. Programs that a fetch runs count, because they
+// contact servers, too.
 func OfServer(err error) bool {
 	_, network := errors.AsType[*url.Error](err)
 	_, program := errors.AsType[*exec.ExitError](err) // git, npm or go
@@ -371,7 +374,8 @@ func shortSum(s string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(s)))
 }
 
-// sumFile returns the digest of a file, as hexadecimal digits: its SHA-512 if want is one, or else its SHA-256.
+// sumFile returns the digest of a file, as hexadecimal digits: the SHA-512 if want is a SHA-512, else the
+// SHA-256.
 func sumFile(path, want string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

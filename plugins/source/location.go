@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// Location returns where the content of a reference comes from, without version or digest: the form of policies. Spellings that lead to the
-// same place have the same location as far as that can be known without asking: letters of hosts, users, default ports, a suffix .git, links.
+// Location returns the source of a reference's content, without version or digest, in the form that policies use. Spellings of the same
+// source have the same location, as far as this can be known without a request: case of hosts, users, default ports, a suffix .git, links.
 func (r Ref) Location() string {
 	switch r.Kind {
 	case Path:
@@ -23,7 +23,7 @@ func (r Ref) Location() string {
 		if u, err := url.Parse(r.URL); err == nil {
 			clean := path.Clean("/" + u.Path) // servers commonly read // as /
 			if clean != "/" && strings.HasSuffix(u.Path, "/") {
-				clean += "/" // a pattern may name what is below a path
+				clean += "/" // a pattern may name everything below a path
 			}
 			return u.Scheme + "://" + host(u) + clean
 		}
@@ -37,8 +37,8 @@ func (r Ref) Location() string {
 // hub is Docker Hub in references.
 const hub = "docker.io"
 
-// OCILocation returns the form of location for registry/repository, which may be a pattern of a policy. The names of Docker Hub are one, see
-// https://github.com/distribution/reference/blob/main/normalize.go and the Host of references in oras-go.
+// OCILocation returns the form of location for registry/repository, which may be a pattern of a policy. All names of Docker Hub count as
+// one, see https://github.com/distribution/reference/blob/main/normalize.go and the Host of references in oras-go.
 func OCILocation(name string) string {
 	u, err := url.Parse("https://" + strings.ToLower(name))
 	if err != nil {
@@ -67,7 +67,7 @@ func gitLocation(r Ref) string {
 	return location
 }
 
-// host returns the host of an URL, with the port unless it is that of the scheme.
+// host returns the host of an URL, with the port unless it is the default port of the scheme.
 func host(u *url.URL) string {
 	name := hostname(u)
 	if port := strings.TrimLeft(u.Port(), "0"); port != "" && port != map[string]string{"https": "443", "http": "80", "ssh": "22"}[u.Scheme] {

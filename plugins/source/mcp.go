@@ -25,7 +25,7 @@ const maxServer = 1 << 20
 // ErrServer is returned for MCP servers that cannot be installed.
 var ErrServer = errors.New("cannot be installed as a plugin")
 
-// mcpRef reads what follows "mcp:", see the schema of server.json.
+// mcpRef parses the text after "mcp:", see the schema of server.json.
 var mcpRef = formed(MCP, "NAME, such as mcp:io.github.owner/server", `([A-Za-z0-9.-]+/[A-Za-z0-9._-]+)(?:@([0-9A-Za-z][0-9A-Za-z.+_-]*))?`)
 
 // server is the part of a server.json that decides how the server starts,
@@ -108,7 +108,7 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	b := bundle{Name: path.Base(s.Name), Version: s.Version, Description: s.Description}
 	if p, r, err := s.content(); p != nil {
 		if err == nil && f.Verify != nil {
-			_, err = f.Verify(ctx, &Artifact{Ref: r}) // before anything is sent there; nothing of it is signed
+			_, err = f.Verify(ctx, &Artifact{Ref: r}) // before any request to that server; remote servers are not signed
 		}
 		switch {
 		case err != nil:
@@ -159,7 +159,7 @@ func (s *server) content() (*serverPackage, Ref, error) {
 	return p, r, err
 }
 
-// Content returns the reference of the package or bundle behind a pinned MCP server, and of other pins r, which is fetched.
+// Content returns the reference that is fetched: for a pinned MCP server, its package or bundle; for other pins, r.
 func (p Pin) Content(r Ref) (Ref, error) {
 	if p.Server == nil {
 		return r, nil
@@ -240,7 +240,7 @@ func (b *bundle) connect(r serverRemote) error {
 	return nil
 }
 
-// literal returns the value, or else the default; empty if the user has to give it.
+// literal returns the value, or else the default; empty if the user has to set it.
 func (a *serverArgument) literal() string {
 	for _, text := range []string{a.Value, a.Default} {
 		if text != "" && !strings.Contains(text, "{") {

@@ -25,8 +25,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// formatBundle is the format of MCP bundles: a zip file with a manifest.json, and perhaps a signature behind it,
-// see https://github.com/modelcontextprotocol/mcpb/blob/main/MANIFEST.md.
+// formatBundle is the format of MCP bundles: a zip file with a manifest.json, optionally followed by a
+// signature, see https://github.com/modelcontextprotocol/mcpb/blob/main/MANIFEST.md.
 const formatBundle = "mcpb"
 
 // rootDirectory stands for the directory of the plugin in mcp.json.
@@ -93,7 +93,7 @@ type bundleCommand struct {
 	Env     map[string]string `json:"env"`
 }
 
-// unpackBundle unpacks an MCP bundle and writes a manifest of tenon's for it, unless it has one.
+// unpackBundle unpacks an MCP bundle, and writes a tenon manifest for it unless it has one.
 func (f *Fetcher) unpackBundle(ctx context.Context, file *os.File, size int64, out *Fetched, dir string) error {
 	data, size, err := withoutSignature(file, size)
 	if err != nil {
@@ -122,7 +122,7 @@ func (f *Fetcher) unpackBundle(ctx context.Context, file *os.File, size int64, o
 // ErrServer.
 func decodeBundle(data []byte, system string) (b *bundle, local bool, err error) {
 	var m bundleManifest
-	if err := jsontext.DecodeExact(data, &m); err != nil { // else a default of a million would be 1e+06
+	if err := jsontext.DecodeExact(data, &m); err != nil { // otherwise a default of a million would become 1e+06
 		return nil, false, fmt.Errorf("%w: manifest.json: %w", ErrServer, err)
 	}
 	c := m.Server.Config.bundleCommand
@@ -190,7 +190,8 @@ func (m *bundleManifest) elements(arg string) []any {
 	return []any{arg}
 }
 
-// fill replaces the settings in a text of a bundle with their defaults, and then the directories.
+// fill replaces the settings in a text of a bundle with their defaults, and then the variables of
+// directories.
 func (m *bundleManifest) fill(text string) (string, error) {
 	var problem error
 	missing := func(v string) error {
@@ -253,7 +254,7 @@ func withoutSignature(file io.ReaderAt, size int64) (io.ReaderAt, int64, error) 
 	return file, size, nil
 }
 
-// zeroed is a file whose bytes from a place on are zero.
+// zeroed is a file whose bytes from an offset on read as zero.
 type zeroed struct {
 	io.ReaderAt
 	from int64

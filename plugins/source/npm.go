@@ -122,7 +122,7 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 		return err
 	}
 	versions := 0
-	jsontext.EachField(data, func(_, value []byte) bool { // json.Unmarshal also reads "Versions", and a field twice
+	jsontext.EachField(data, func(_, value []byte) bool { // json.Unmarshal would also accept "Versions" and duplicate fields
 		jsontext.EachField(value, func(_, _ []byte) bool { versions++; return versions <= maxVersions })
 		return versions <= maxVersions
 	})
@@ -142,7 +142,8 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 	return nil
 }
 
-// choose returns the version for a tag, an exact version or a range; the highest without one that is tagged latest and matches.
+// choose returns the version for a tag, an exact version or a range. For a range, it is the version tagged latest if that
+// matches, else the highest match.
 func (p *packument) choose(text string) (string, error) {
 	text = cmp.Or(text, "latest")
 	if v, ok := p.Tags[text]; ok {
@@ -164,7 +165,7 @@ func (p *packument) choose(text string) (string, error) {
 	if len(fits) == 0 {
 		return "", fmt.Errorf("%w: no version matches %q among %d", ErrNotFound, text, len(p.Versions))
 	}
-	// The registry's latest wins when it fits: later versions may be for testing.
+	// Prefer the registry's latest version if it matches: higher versions may be for testing.
 	if latest := p.Tags["latest"]; slices.Contains(fits, latest) {
 		return latest, nil
 	}
@@ -177,8 +178,8 @@ func exactVersion(text string) bool {
 	return err == nil && v.Canon(true) == text
 }
 
-// sha512Of returns the digest in an integrity of the form "sha512-BASE64", in hexadecimal digits, see https://www.w3.org/TR/SRI. Older digests
-// prove too little.
+// sha512Of returns the digest in an integrity of the form "sha512-BASE64", in hexadecimal digits, see https://www.w3.org/TR/SRI. Older kinds
+// of digests are not secure.
 func sha512Of(integrity string) (string, error) {
 	for text := range strings.FieldsSeq(integrity) {
 		if encoded, ok := strings.CutPrefix(text, "sha512-"); ok {
@@ -191,21 +192,21 @@ func sha512Of(integrity string) (string, error) {
 }
 
 // npmGate is the only server that npm reaches: a registry on this machine that passes requests on to the real one. So npm has no token,
-// tarballs come from the cache of downloads and are checked here, and repositories and other servers are out of reach.
+// tarballs come from the cache of downloads and are checked here, and npm cannot reach repositories or other servers.
 type npmGate struct {
 	f       *Fetcher
 	server  http.Server
 	serving sync.WaitGroup
-	base    string                      // address of the gate, with a secret: other users of the machine reach the port
+	base    string                      // address of the gate, with a secret, because other users of the machine can reach the port
 	work    string                      // directory in which npm runs
-	lock    atomic.Pointer[packageLock] // what npm installs; empty before it is known
+	lock    atomic.Pointer[packageLock] // the packages that npm installs; empty before they are known
 	release func()                      // of the connections to the registry
 
 	mu    sync.Mutex
 	first error // the first failed request
 }
 
-// tarballs is the folder of the gate whose files are tarballs; all else are descriptions of packages.
+// tarballs is the folder of the gate with the tarballs; all other paths are descriptions of packages.
 const tarballs = "-t-/"
 
 // openGate starts the gate for an npm in the directory work. The caller closes it.
@@ -284,8 +285,8 @@ func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, name string) e
 	return err
 }
 
-// redirectTarballs replaces the addresses of tarballs in the description of a package: those below from are below to then. The others
-// stay, and are refused when npm requests them, as are dependencies that are addresses.
+// redirectTarballs replaces the prefix from in the addresses of tarballs, in the description of a package, by to. Other addresses
+// stay, and the gate refuses them when npm requests them, like dependencies that are addresses.
 func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
 	if !json.Valid(packument) {
 		return nil, errors.New("unexpected answer of the npm registry: not JSON")
@@ -294,13 +295,13 @@ func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
 	return address.ReplaceAll(packument, []byte("${1}"+to)), nil
 }
 
-// encode writes text and JSON that was valid before.
+// encode encodes text and JSON that is known to be valid.
 func encode(v any) json.RawMessage {
 	data, _ := json.Marshal(v)
 	return data
 }
 
-// inRegistry reports whether a text is the path of a tarball in the registry, and nothing else.
+// inRegistry reports whether the whole text is the path of a tarball in the registry.
 func inRegistry(name string) bool {
 	u, err := url.Parse(name)
 	onlyPath := err == nil && *u == url.URL{Path: u.Path, RawPath: u.RawPath}

@@ -44,7 +44,8 @@ type npmNeeds struct {
 	} `json:"peerDependenciesMeta,omitempty"`
 }
 
-// needs reads the dependencies of the package in dir that are not in it. Errors wrap ErrDependencies: other sources than the registry.
+// needs reads the dependencies of the package in dir that are not in it. Errors for dependencies from sources other than the registry
+// wrap ErrDependencies.
 func needs(dir string) (npmNeeds, error) {
 	data, err := projectfs.ReadRegular(filepath.Join(dir, npmManifest), maxNPMFile)
 	if err != nil {
@@ -81,7 +82,8 @@ func fromRegistry(spec string) bool {
 	return !strings.ContainsAny(spec, ":/\\") && !strings.HasPrefix(spec, ".")
 }
 
-// bundled reports whether a package contains all of its dependencies, or none. Some alone cannot be completed.
+// bundled reports whether a package contains all of its dependencies or none. If it contains only some, they
+// cannot be completed, which is an error.
 func (n npmNeeds) bundled(dir string) (bool, error) {
 	var missing []string
 	for name := range n.Dependencies {
@@ -136,7 +138,8 @@ func (g *npmGate) write(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(g.work, name), data, 0o600)
 }
 
-// resolve chooses the versions of the dependencies: those of the package's shrinkwrap, else the newest that fit.
+// resolve chooses the versions of the dependencies: those in the package's shrinkwrap, else the newest matching
+// ones.
 func (g *npmGate) resolve(ctx context.Context, n npmNeeds, dir string) (*packageLock, error) {
 	data, err := projectfs.ReadRegular(filepath.Join(dir, npmShrinkwrap), maxNPMFile)
 	if err == nil {
@@ -171,7 +174,7 @@ func (g *npmGate) install(ctx context.Context, n npmNeeds, packages []byte, dir 
 		return err
 	}
 	tree := filepath.Join(g.work, npmModules)
-	// npm's own note about the tree: it differs each time.
+	// Remove npm's own note about the tree, which differs each time.
 	if err := os.RemoveAll(filepath.Join(tree, "."+npmLock)); err != nil {
 		return err
 	}
@@ -182,7 +185,8 @@ func (g *npmGate) install(ctx context.Context, n npmNeeds, packages []byte, dir 
 	return err
 }
 
-// npmSettings are all settings of npm. An older npm ignores the ones it does not know; then the gate refuses the requests.
+// npmSettings are all settings of npm. An older npm ignores settings that it does not know; the gate then refuses the
+// requests.
 const npmSettings = `registry=%[1]s
 proxy=%[1]s
 https-proxy=%[1]s
@@ -209,7 +213,7 @@ func (g *npmGate) npm(ctx context.Context, args ...string) error {
 		return err
 	}
 	g.f.progress("npm: dependencies", 0, 0)
-	args = append(args, "--cache="+filepath.Join(g.work, ".cache")) // the environment of a confined program has another one
+	args = append(args, "--cache="+filepath.Join(g.work, ".cache")) // overrides the cache in the environment of a confined program
 	_, err := tool{name: "npm", args: args, dir: g.work, write: []string{g.work}, helps: []string{"node"}, env: map[string]string{
 		"HOME": g.work, "USERPROFILE": g.work, "TMPDIR": g.work, "TEMP": g.work, "TMP": g.work,
 		"npm_config_userconfig": filepath.Join(g.work, ".npmrc"), "npm_config_globalconfig": filepath.Join(g.work, ".global"),
@@ -253,7 +257,7 @@ var lockedPlace = lazyregexp.New(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modu
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000
 
-// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base, or that of a pin, in which they are paths. Errors wrap
+// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base, or a pin's lock, in which they are paths. Errors wrap
 // ErrDependencies.
 func readNPMLock(data []byte, base string) (*packageLock, error) {
 	var lock struct {
@@ -267,13 +271,13 @@ func readNPMLock(data []byte, base string) (*packageLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: npm's lock: %w", ErrDependencies, err)
 	}
-	delete(lock.Packages, "") // the root is written again from the package.json that is pinned
+	delete(lock.Packages, "") // the root is rewritten from the pinned package.json
 	for place, p := range lock.Packages {
 		if p.Dev {
 			delete(lock.Packages, place)
 			continue
 		}
-		for _, from := range []string{base, defaultRegistry + "/"} { // shrinkwraps name npm's registry, whose packages a user's registry has
+		for _, from := range []string{base, defaultRegistry + "/"} { // shrinkwraps name npm's registry; a user's registry has the same packages
 			p.Resolved = strings.TrimPrefix(p.Resolved, from)
 		}
 		lock.Packages[place] = p
@@ -281,7 +285,7 @@ func readNPMLock(data []byte, base string) (*packageLock, error) {
 	return &lock.packageLock, lock.check()
 }
 
-// check refuses what does not come from the registry with a digest.
+// check refuses packages that do not come from the registry with a digest.
 func (l *packageLock) check() error {
 	if len(l.Packages) > maxPackages {
 		return fmt.Errorf("%w: %d packages; at most %d", ErrDependencies, len(l.Packages), maxPackages)

@@ -19,10 +19,10 @@ import (
 	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
-// ociName matches what follows "oci:": a repository, and a tag or a digest.
+// ociName matches the text after "oci:": a repository, and a tag or a digest.
 var ociName = lazyregexp.New(`^//([^@]+?)(?::([A-Za-z0-9_][A-Za-z0-9_.-]*)|@sha256:([0-9a-f]{64}))?$`)
 
-// ociRef reads what follows "oci:".
+// ociRef parses the text after "oci:".
 func ociRef(_, rest string) (Ref, error) {
 	m := ociName().FindStringSubmatch(rest)
 	if m == nil || !oci.Valid(m[1]) {
@@ -71,7 +71,7 @@ func (f *Fetcher) registry(r Ref) (repo *oci.Repository, release func(), err err
 	return repo, release, err
 }
 
-// artifact fetches the manifest that is pinned or named, that of this platform if it is an index, and its content.
+// artifact fetches the pinned or named manifest, for an index the manifest of this platform, and its content.
 func (f *Fetcher) artifact(ctx context.Context, repo *oci.Repository, r Ref, out *Fetched, dir string) error {
 	top := oci.Blob{Digest: out.Manifest}
 	if r.SHA256 != "" {

@@ -30,7 +30,7 @@ const (
 	Catalogue Kind = "marketplace"
 )
 
-// ErrRef is returned for references that cannot be understood.
+// ErrRef is returned for invalid references.
 var ErrRef = errors.New("invalid plugin reference")
 
 // Ref is a reference to a plugin, as a user writes it.
@@ -51,7 +51,7 @@ type Ref struct {
 const Forms = `./directory, ./file.tar.gz|.zip|.wasm|.mcpb, https://….tar.gz|.tgz|.zip|.wasm|.mcpb[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
 	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range], oci://registry/repository[:tag|@digest], go:module/command[@version], mcp:name[@version], name@marketplace`
 
-// IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
+// IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins do not.
 func IsRef(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
 	if _, known := kindOf("", scheme); ok {
@@ -61,7 +61,7 @@ func IsRef(text string) bool {
 	return ok
 }
 
-// catalogued splits the name of a plugin and that of its marketplace.
+// catalogued splits a reference into the names of the plugin and its marketplace.
 func catalogued(text string) (name, marketplace string, ok bool) {
 	name, marketplace, ok = strings.Cut(text, "@")
 	return name, marketplace, ok && ValidEntry(name) && ValidEntry(marketplace)
@@ -126,7 +126,8 @@ func isSHA256(s string) bool { return isHex(s, 64) }
 
 func isCommit(s string) bool { return isHex(s, 40) || isHex(s, 64) }
 
-// The forms of repositories: an address or names, and perhaps a directory, a branch or tag, and a commit.
+// The forms of repositories: an address or names, optionally followed by a directory, a branch or tag,
+// and a commit.
 var (
 	gitForm    = lazyregexp.New(`^git\+([a-z]+:(?://[^/]*)?/[^@#]*?)(?://([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
 	githubForm = lazyregexp.New(`^github:([\w.][\w.-]*/[\w.][\w.-]*)(?:/([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
@@ -158,7 +159,7 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 	case commit != "" && !isCommit(commit):
 		return r, fmt.Errorf("%q is not a full commit", commit)
 	case strings.HasPrefix(version, "-") || strings.Contains(version, "..") || strings.ContainsAny(version, " ~^:?*[\\#"):
-		// An option of git, or a range of commits.
+		// Git would read it as an option or a range of commits.
 		return r, fmt.Errorf("%q is not a branch or tag", version)
 	case !slices.Contains([]string{"https", "http", "ssh", "file"}, u.Scheme):
 		return r, fmt.Errorf("unknown scheme %q", u.Scheme)
@@ -193,7 +194,7 @@ func archiveRef(scheme, rest string) (Ref, error) {
 		return Ref{}, errors.New("the part after # is not sha256= and 64 hexadecimal digits")
 	}
 	r, err := FileRef(address)
-	if u, _ := url.Parse(address); err == nil && formatOf(u.EscapedPath()) == "" { // as a fetch reads it
+	if u, _ := url.Parse(address); err == nil && formatOf(u.EscapedPath()) == "" { // in the same way as a fetch
 		err = errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
 	}
 	r.SHA256 = sum
@@ -209,7 +210,7 @@ func FileRef(address string) (Ref, error) {
 	return Ref{Kind: Archive, URL: address}, err
 }
 
-// npmRef reads what follows "npm:". The version is a range or a tag.
+// npmRef parses the text after "npm:". The version is a range or a tag.
 var npmRef = formed(NPM, "package or npm:package@range", `((?:@[a-z0-9._~-]+/)?[A-Za-z0-9_~-][A-Za-z0-9._~-]*)(?:@(.+))?`)
 
 // String returns the reference as Parse reads it. Paths are absolute.
@@ -220,7 +221,7 @@ func (r Ref) String() string {
 		below := "//"
 		text = "git+" + text
 		short := "github:" + strings.TrimPrefix(r.URL, "https://github.com/")
-		if githubForm().MatchString(short) && strings.Count(short, "/") == 1 { // else it could not be read again
+		if githubForm().MatchString(short) && strings.Count(short, "/") == 1 { // otherwise Parse could not read it
 			text, below = short, "/"
 		}
 		if r.Subdir != "" {
@@ -243,8 +244,8 @@ func (r Ref) String() string {
 	return text
 }
 
-// Host returns the host and port that a fetch contacts first; empty for paths, and for Go modules, which come from the user's proxy. Of npm
-// and of MCP servers it is the npm registry's.
+// Host returns the host and port that a fetch contacts first; empty for paths, and for Go modules, which come from the user's proxy. For
+// npm and MCP servers, it is the host of the npm registry.
 func (r Ref) Host(registry string) string {
 	text := map[Kind]string{Archive: r.URL, Git: r.URL, OCI: "https://" + r.URL, NPM: registry, MCP: registry}[r.Kind]
 	u, err := url.Parse(text)

@@ -13,8 +13,8 @@ type Artifact struct {
 	Ref    Ref
 	Digest string // "sha256:" and 64 hexadecimal digits; empty: sources of this kind have no signatures
 	Path   string // of the file; empty for a manifest
-	// Signatures returns the signatures of a kind, which has this suffix: the content of the file with the suffix, or the bundles that refer
-	// to the manifest. There may be none. Nil for sources without signatures.
+	// Signatures returns the signatures of the kind with this suffix, if any: the content of the file with the suffix, or the bundles that
+	// refer to the manifest. Nil for sources without signatures.
 	Signatures func(ctx context.Context, suffix string) ([][]byte, error)
 }
 
@@ -38,8 +38,8 @@ func (f *Fetcher) verify(ctx context.Context, a *Artifact, out *Fetched) error {
 	return err
 }
 
-// besideURL returns a function that reads the signatures next to a file behind an URL. With cached, they come from the cache if they are
-// there: the file is pinned, and was verified before.
+// besideURL returns a function that reads the signatures next to a file behind an URL. With cached, it prefers the cache: the file is
+// pinned, and was verified before.
 func (f *Fetcher) besideURL(address, sum string, cached bool) func(context.Context, string) ([]byte, error) {
 	return func(ctx context.Context, suffix string) ([]byte, error) {
 		path, ok, err := f.cached("signatures", sum+suffix)

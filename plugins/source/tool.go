@@ -39,7 +39,7 @@ type tool struct {
 	env  map[string]string
 	// write are the directories that the program may write to; it reads these, the system and its installation. Nil: it is not confined.
 	write []string
-	helps []string // further programs that it starts
+	helps []string // other programs that it starts
 }
 
 // run runs the program, confined if the system supports it, and returns its output.
@@ -80,7 +80,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, name string, policy func() (conf
 	return out, nil
 }
 
-// beginning keeps the beginning of what is written to it, one byte more than maxOutput.
+// beginning keeps the beginning of its input, up to one byte more than maxOutput.
 type beginning []byte
 
 func (b *beginning) Write(p []byte) (int, error) {
@@ -88,10 +88,10 @@ func (b *beginning) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ending keeps the end of what is written to it: git prints the messages of a server, which may be without end.
+// ending keeps the end of its input: git prints the messages of a server, which may be endless.
 type ending []byte
 
-// Write keeps more than an error contains.
+// Write appends p and keeps the end, which is longer than the part that errors show.
 func (e *ending) Write(p []byte) (int, error) {
 	const limit = 2 * maxComplaint
 	*e = append(*e, p[max(0, len(p)-limit):]...)

@@ -34,7 +34,8 @@ type Item struct {
 	Request Request `json:"request"`
 }
 
-// same reports whether two items have one approval, whatever their content. A plugin is identified by its path, since it chooses its name itself.
+// same reports whether two items share one approval, whatever their content. A plugin is identified by its path, since it chooses its name
+// itself.
 func (i Item) same(o Item) bool {
 	return o.Kind == i.Kind && o.Source == i.Source && (i.Kind == KindPlugin || o.Name == i.Name)
 }
@@ -107,12 +108,13 @@ type Decision struct {
 	// The following fields are for an item that needs approval.
 	Why      Why
 	Previous *Entry   // the earlier approval at this path; nil if none
-	Changes  []Change // between then and now
+	Changes  []Change // changes since that approval
 	// Undescribed marks an item whose requests are not known yet: Changes are incomplete.
 	Undescribed bool
 }
 
-// Check reports whether an item may run: its content was approved at its path, and it requests no more than then.
+// Check reports whether an item may run: its content was approved at its path, and it requests nothing beyond the
+// approval.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
 	if at := slices.IndexFunc(e, func(old Entry) bool { return i.same(old.Item) }); at >= 0 {
@@ -153,7 +155,8 @@ type Request struct {
 	Capabilities []sdk.Capability `json:"capabilities,omitempty"`
 	Hooks        []Hook           `json:"hooks,omitempty"`
 	Tools        []string         `json:"tools,omitempty"`
-	// Leave has a line for each tool whose permission is not its own id: the permission, or that the plugin names one for each call.
+	// Leave has a line for each tool whose permission is not its own id: the permission, or a note that the plugin names the
+	// permissions of each call.
 	Leave     []string `json:"leave,omitempty"`
 	Providers []string `json:"providers,omitempty"`
 	Protocols []string `json:"protocols,omitempty"`
@@ -166,18 +169,19 @@ type Request struct {
 	// Servers are MCP servers, CommandHooks commands run at events: one line each with the command or address.
 	Servers      []string `json:"servers,omitempty"`
 	CommandHooks []string `json:"commandHooks,omitempty"`
-	// Undescribed marks a plugin that lists its contributions only when it runs. The user is asked again then.
+	// Undescribed marks a plugin that lists its contributions only when it runs. The user is then asked again.
 	Undescribed bool `json:"undescribed,omitempty"`
 }
 
-// Hook is a hook as far as the user decides about it. Its policy, timeout and order are shown but not compared.
+// Hook holds the properties of a hook that the user approves. Its policy, timeout and order are shown but not
+// compared.
 type Hook struct {
 	sdk.HookDescription
 	// Right is a right of the hook beyond its fields. It counts as requested: approvals from before rights existed do not cover it.
 	Right Right `json:"right,omitempty"`
 }
 
-// Right is a right that is as good as the user's own.
+// Right is a right that is equivalent to the user's own rights.
 type Right string
 
 // The rights of hooks.
@@ -187,7 +191,7 @@ const (
 	RightSettings Right = "can change what tenon does"
 )
 
-// RightOf returns the right that comes with a hook which writes these fields; empty for none.
+// RightOf returns the right of a hook that writes these fields; empty for none.
 func RightOf(point sdk.Point, writes []string) Right {
 	switch {
 	case point == sdk.PointPermissionAsk:
@@ -275,7 +279,7 @@ func (r *Request) asks() []Change {
 	return out
 }
 
-// Label names the hook: its point, with its name where it has another.
+// Label names the hook: its point, followed by its name if that differs.
 func (h Hook) Label() string { return hookpoint.Label(sdk.Point(h.Point), h.Name) }
 
 func field(pointer string) string {

@@ -31,7 +31,7 @@ func LocalFiles(root, dir string, words []string) []string {
 		switch info, err := os.Stat(path); {
 		case err != nil:
 		case info.IsDir() && len(bases) < maxBases && !slices.Contains(bases, path):
-			bases = append(bases, path) // the command may change to it before it starts the next file
+			bases = append(bases, path) // the command may change to this directory before it names the next file
 		case info.Mode().IsRegular() && !slices.Contains(out, path):
 			out = append(out, path)
 		}

@@ -24,7 +24,7 @@ const settled = 2 * time.Second
 // stamps caches digests of trees by the metadata of their files, so that trees are not read at every start. If the cache is lost,
 // everything is read again; if it is wrong, still only an approved copy runs.
 type stamps struct {
-	file string // empty: nothing is remembered
+	file string // empty: digests are not cached
 	now  func() time.Time
 
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ type stamps struct {
 	dirty bool
 }
 
-// stamped is a digest with the stamp of the tree it was taken of.
+// stamped is a digest with the stamp of its tree.
 type stamped struct {
 	Stamp  string `json:"stamp"`
 	Digest Digest `json:"digest"`
@@ -93,7 +93,7 @@ func (s *stamps) save() error {
 // stamper makes the stamp of files.
 type stamper struct {
 	hash   hash.Hash
-	newest time.Time // when the last of the files changed
+	newest time.Time // time of the latest change
 	buffer []byte
 }
 
@@ -108,7 +108,7 @@ func (s *stamper) note(name string, info fs.FileInfo) {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	s.buffer = b
-	_, _ = s.hash.Write(b) // a hash takes everything
+	_, _ = s.hash.Write(b) // writing to a hash never fails
 	for _, t := range []time.Time{info.ModTime(), is.Time()} {
 		if t.After(s.newest) {
 			s.newest = t
@@ -118,7 +118,7 @@ func (s *stamper) note(name string, info fs.FileInfo) {
 
 func (s *stamper) sum() string { return hex.EncodeToString(s.hash.Sum(nil)) }
 
-// stampTree returns the stamp of the tree at path without its .git, and when the last of its files changed. path has its links resolved.
+// stampTree returns the stamp of the tree at path without its .git, and the time of the latest change. path has its links resolved.
 func stampTree(path string) (stamp string, newest time.Time, err error) {
 	s, git := newStamper(), filepath.Join(path, ".git")
 	err = filepath.WalkDir(path, func(name string, e fs.DirEntry, err error) error {
@@ -139,8 +139,8 @@ func stampTree(path string) (stamp string, newest time.Time, err error) {
 	return s.sum(), s.newest, err
 }
 
-// stampCopy returns the stamp of a sealed copy, whose files are known: a file that is added changes its directory. That is three times
-// as fast as stampTree.
+// stampCopy returns the stamp of a sealed copy, whose files are known: an added file would change the stamp of its directory. It is
+// three times as fast as stampTree.
 func stampCopy(root string, entries []archive.Entry) (string, error) {
 	s := newStamper()
 	info, err := os.Lstat(root)

@@ -32,7 +32,7 @@ var (
 // LockFile is the usual name of the file of a Store.
 const LockFile = "tenon.lock"
 
-// lockVersion is the version of the format that is written. Version 1, in which plugins were disabled by their names alone, is read, too.
+// lockVersion is the version of the format that is written. Version 1, in which plugins were disabled only by name, can also be read.
 const lockVersion = 2
 
 // lockTimeout is the maximum wait for another process that writes the file.
@@ -47,8 +47,8 @@ type Entry struct {
 	Reason     string           `json:"reason,omitempty"`   // why it is disabled
 	// Quarantined is the reason why the hooks of the item are not called: it failed repeatedly. Empty if they are called.
 	Quarantined string `json:"quarantined,omitempty"`
-	// Failures counts, by hook, the runs that ended with failures in a row, so that a hook which is called once in a run and always
-	// fails is found out.
+	// Failures counts consecutive failures at the end of a run, by hook, so that a hook that is called once per run and always
+	// fails is noticed.
 	Failures map[string]int `json:"failures,omitempty"`
 }
 
@@ -78,7 +78,7 @@ func OpenStore(path string) *Store { return &Store{path: path, now: time.Now} }
 func (s *Store) Read() (Entries, error) {
 	f, info, err := projectfs.OpenRegular(s.path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil // nor can there be one
+		return nil, nil // the path cannot exist
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrLockFile, err)
@@ -115,8 +115,8 @@ func (s *Store) Read() (Entries, error) {
 // quarantineV1 is the prefix of reasons of plugins that version 1 disabled because of failures.
 const quarantineV1 = "quarantined: "
 
-// migrated returns entries of version 1 as this version has them: a quarantine stays where it is, what the user disabled is disabled
-// under its name in every place until it is enabled.
+// migrated converts entries of version 1. A quarantine stays at its path. A name that the user disabled stays disabled everywhere
+// until it is enabled.
 func migrated(list Entries) Entries {
 	var out, names Entries
 	for _, e := range list {
@@ -186,7 +186,7 @@ func (s *Store) SetFailures(ctx context.Context, i Item, failures map[string]int
 	return s.amend(ctx, i, false, func(e *Entry) { e.Failures = failures })
 }
 
-// amend changes the entry of the present content of an item; enable also removes entries that disable its name everywhere.
+// amend changes the entry of the current content of an item; enable also removes entries that disable its name everywhere.
 func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) error {
 	return s.change(ctx, func(list Entries) (Entries, error) {
 		found := false

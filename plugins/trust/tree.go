@@ -33,7 +33,7 @@ func (d Digest) Short() string { return d.hex()[:min(12, len(d.hex()))] }
 
 func (d Digest) hex() string { return strings.TrimPrefix(string(d), "sha256:") }
 
-// Valid reports whether d is a digest: it becomes part of a path.
+// Valid reports whether d is a digest. Check it before using d in a path.
 func (d Digest) Valid() bool {
 	return strings.HasPrefix(string(d), "sha256:") && len(d.hex()) == 2*sha256.Size && strings.Trim(d.hex(), "0123456789abcdef") == ""
 }
@@ -44,14 +44,15 @@ const maxBytes = 512 << 20
 // Tree is the content of a package or a single file.
 type Tree struct {
 	single  bool
-	entries []archive.Entry // by name; that of a single file is fixed
-	leftOut []string        // of a copy: links that lead out of the package, with the reason. They do not belong to its content
+	entries []archive.Entry // by name; the name of a single file is fixed
+	leftOut []string        // for a copy: links that lead out of the package, with the reason; not part of the content
 }
 
 // Digest returns the digest of the tree. It covers every path, content, executable bit and link target; no two trees share it.
 func (t *Tree) Digest() Digest { return sum(t.index()) }
 
-// index lists the tree, one entry per line. Names are quoted and sizes included, so no content can pass for another name.
+// index lists the tree, one entry per line. Names are quoted and sizes included, so that different trees have different
+// indexes.
 func (t *Tree) index() []byte {
 	var b bytes.Buffer
 	b.WriteString("tenon package 1\n")
@@ -78,7 +79,7 @@ func parseIndex(index []byte) *Tree {
 			continue // the first line
 		}
 		e := archive.Entry{Kind: archive.Kind(f[0]), Exec: f[1] == "x", Sum: f[3]}
-		name, _ := strconv.QuotedPrefix(f[4]) // the index is the one that was written
+		name, _ := strconv.QuotedPrefix(f[4]) // valid, because index wrote it
 		e.Size, _ = strconv.ParseInt(f[2], 10, 64)
 		e.Name, _ = strconv.Unquote(name)
 		e.Target, _ = strconv.Unquote(strings.TrimSpace(f[4][len(name):]))
@@ -87,7 +88,7 @@ func parseIndex(index []byte) *Tree {
 	return t
 }
 
-// ReadTree reads the package or the file at path; a link there is followed. Directories .git are not part of a package. Errors wrap
+// ReadTree reads the package or the file at path, following links in path. Directories .git are not part of a package. Errors wrap
 // archive.ErrUnsafe, or are those of the file system and of ctx.
 func ReadTree(ctx context.Context, path string) (*Tree, error) {
 	real, single, err := located(path)
@@ -115,8 +116,8 @@ func located(path string) (real string, single bool, err error) {
 	return real, err == nil && !info.IsDir(), err
 }
 
-// readFile reads a tree of one file, whose links are resolved, and writes the file to w. Its name in the tree is its kind, not the name of
-// the file.
+// readFile reads a tree of one file, whose path has its links resolved, and copies the file to w. Its name in the tree is its kind, not
+// the name of the file.
 func (t *Tree) readFile(path string, w io.Writer) error {
 	f, info, err := projectfs.OpenRegular(path)
 	if errors.Is(err, projectfs.ErrSpecial) {

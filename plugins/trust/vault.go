@@ -19,7 +19,7 @@ import (
 
 // Names inside of a vault.
 const (
-	indexFile = "index" // the content of the digest
+	indexFile = "index" // the index that the digest covers
 	filesDir  = "files" // the copy
 	tempStart = ".new-"
 )
@@ -27,7 +27,7 @@ const (
 // collectAfter is the time Collect keeps an unused copy: another tenon may still run it.
 const collectAfter = 24 * time.Hour
 
-// Vault keeps sealed copies of approved content, by digest. Nothing in it is written to again. Safe for use from many goroutines and
+// Vault keeps sealed copies of approved content, by digest. Copies are never modified. Safe for use from many goroutines and
 // processes.
 type Vault struct {
 	dir    string
@@ -51,7 +51,7 @@ func NewVault(dir, cacheDir string) *Vault {
 	return v
 }
 
-// Save caches the digests for the next start. An error only costs time there.
+// Save caches the digests for the next start. An error only makes that start slower.
 func (v *Vault) Save() error { return v.stamps.save() }
 
 // Digest returns the digest of the package or the file at path. A tree whose files did not change since it was last read is not read
@@ -100,7 +100,7 @@ func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, er
 		return nil, errors.Join(err, child.RemoveAll(temp))
 	}
 	if err := os.Rename(temp, v.place(want)); err != nil {
-		// Another process was quicker: its copy is as good, which Open checks.
+		// Another process was faster. Its copy is used instead, and Open checks it.
 		if _, missing := os.Lstat(v.place(want)); missing != nil {
 			return nil, errors.Join(err, child.RemoveAll(temp))
 		}
@@ -213,7 +213,7 @@ func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 	if err != nil {
 		return err
 	}
-	found := -1 // without the directory itself
+	found := -1 // -1, because the directory itself does not count
 	err = filepath.WalkDir(s.Root, func(_ string, _ fs.DirEntry, err error) error {
 		found++
 		return err
@@ -257,7 +257,8 @@ func (s *Sealed) Kept(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(filepath.Dir(s.Root), name))
 }
 
-// leftOutFile has the parts of a package that its unpacking left out, one a line. It is not in the copy: the digest does not depend on it.
+// leftOutFile lists the parts of a package that were left out when it was unpacked, one per line. It is outside the copy, so the digest
+// does not depend on it.
 const leftOutFile = "left-out"
 
 // KeepLeftOut stores the parts that were left out before the copy was made, with the reasons, without line feeds.
@@ -277,7 +278,8 @@ func (s *Sealed) LeftOut() []string {
 	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
-// signerFile has the signer whose signature this machine checked. It is not in the copy: the digest does not depend on it.
+// signerFile holds the signer whose signature this machine checked. It is outside the copy, so the digest does not depend
+// on it.
 const signerFile = "signer"
 
 // KeepSigner stores that this machine checked the signature of a signer before the copy was made. An empty signer stores nothing.
@@ -316,9 +318,9 @@ func (v *Vault) Collect(keep func(Digest) bool) error {
 	for _, e := range list {
 		info, err := e.Info()
 		if err != nil {
-			continue // it is gone already
+			continue // it no longer exists
 		}
-		d := Digest("sha256:" + e.Name()) // not valid of a copy that was not finished
+		d := Digest("sha256:" + e.Name()) // invalid for an unfinished copy
 		if (!d.Valid() || !keep(d)) && v.stamps.now().Sub(info.ModTime()) >= collectAfter {
 			problems = append(problems, child.RemoveAll(filepath.Join(v.dir, e.Name())))
 		}

@@ -11,12 +11,12 @@ import (
 // job is one call of an instance.
 type job struct {
 	op    uint32
-	by    ability.Caller     // its session is the instance's; without a session, the instance is for calls without one
+	by    ability.Caller     // its session, which may be empty, is also the session of the instance
 	event func([]byte) error // of a model request: takes its events
 	input pieces
 }
 
-// pieces is the input of a call. They are joined in the guest's memory, which saves a copy.
+// pieces is the input of a call. The pieces are joined in the guest's memory, which saves a copy.
 type pieces [5][]byte
 
 // call is one run of a guest's code. It is the context of that code, in which imported functions find it. Only its goroutine uses it.
@@ -89,7 +89,7 @@ func nestOf(ctx context.Context) *nest {
 	return n
 }
 
-// waits reports whether the plugin is one of them.
+// waits reports whether the plugin is one of the waiting plugins.
 func (n *nest) waits(p *plugin) bool {
 	for ; n != nil; n = n.outer {
 		if n.plugin == p {

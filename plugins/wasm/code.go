@@ -94,7 +94,7 @@ func newCode(ctx context.Context, wasm []byte, pages uint32, cache wazero.Compil
 	}
 	c := &code{runtime: wazero.NewRuntimeWithConfig(ctx, config), cache: cache, shared: &image{}}
 	if err := c.compile(ctx, wasm); err != nil {
-		_ = c.runtime.Close(ctx) // the error that counts is the first
+		_ = c.runtime.Close(ctx) // the first error is returned
 		return nil, err
 	}
 	return c, nil

@@ -47,13 +47,13 @@ func (s *system) open() ([]root, error) {
 	return s.roots, nil
 }
 
-// mounts returns each granted directory once, writable if any grant says so.
+// mounts returns each granted directory once, writable if any grant permits writing.
 func (s *system) mounts() []scope {
 	var out []scope
 	for _, g := range s.scopes {
 		m, ok := s.located(g)
 		if !ok {
-			continue // refers to nothing
+			continue // the entry refers to no directory
 		}
 		at := slices.IndexFunc(out, func(o scope) bool { return o.path == m.path })
 		if at < 0 {

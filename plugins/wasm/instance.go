@@ -36,7 +36,7 @@ type instance struct {
 	shared  *image
 	guard   guard
 	session string
-	since   time.Time   // when it became idle
+	since   time.Time   // time when it became idle
 	timer   *time.Timer // see pool.due; nil until it was idle
 	trimmed bool
 	broken  bool // to be discarded

@@ -51,7 +51,7 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 // Free releases the memory.
 func (m *guestMemory) Free() {
 	if m.reserved != nil {
-		_ = unix.Munmap(m.reserved) // it is what Mmap returned
+		_ = unix.Munmap(m.reserved) // cannot fail for a slice from Mmap
 		m.reserved, m.size = nil, 0
 	}
 }
@@ -161,10 +161,10 @@ func (g *image) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.data != nil {
-		_ = unix.Munmap(g.data) // it is what Mmap returned
+		_ = unix.Munmap(g.data) // cannot fail for a slice from Mmap
 	}
 	if g.file != nil {
-		_ = g.file.Close() // nothing is written any more
+		_ = g.file.Close() // all writes have succeeded
 	}
 	g.data, g.file, g.failed = nil, nil, true
 }

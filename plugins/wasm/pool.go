@@ -15,7 +15,7 @@ const (
 	maxIdle = 4
 	// maxBusy is the maximum number of concurrent calls of a plugin; further calls wait.
 	maxBusy = 16
-	// trimAfter is the idle time after which an instance releases the memory that it has in common with others.
+	// trimAfter is the idle time after which an instance releases memory that equals other instances' memory.
 	trimAfter = time.Second
 )
 
@@ -116,7 +116,7 @@ func (p *pool) remove(at int) *instance {
 	return i
 }
 
-// dueAt returns when an idle instance is to be trimmed or dropped.
+// dueAt returns the time at which an idle instance is to be trimmed or dropped.
 func (p *pool) dueAt(i *instance) time.Time {
 	if i.trimmed {
 		return i.since.Add(p.timeout)

@@ -93,13 +93,13 @@ func (p *program) load(ctx context.Context) {
 // compile returns the code of the module, from the cache if possible.
 func (p *program) compile(ctx context.Context) (c *code, cached bool, err error) {
 	defer func() {
-		// A module that makes the compiler panic must not end the host.
+		// A panic of the compiler must not end the host.
 		if r := recover(); r != nil {
 			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
 		}
 	}()
 	digest, read := p.file.digest, p.file.read
-	if !p.file.approved() { // the code of an approved module in the cache is as good as the module
+	if !p.file.approved() { // for an approved module, cached code makes reading the module unnecessary
 		wasm, err := read()
 		if err != nil {
 			return nil, false, err

@@ -21,7 +21,8 @@ func IsLayout(dir string) bool {
 	return err == nil
 }
 
-// Layout returns the layout in a directory. It has one artifact, or one for each platform, and perhaps their signatures.
+// Layout returns the layout in a directory. It has one artifact, or one for each platform, and optionally their
+// signatures.
 func Layout(dir string) *Repository {
 	return &Repository{layout(dir)}
 }
@@ -37,7 +38,8 @@ func (l layout) Fetch(_ context.Context, d specs.Descriptor) (io.ReadCloser, err
 	return file, err
 }
 
-// index returns the manifests that index.json lists: tagged ones, what they consist of, and what refers to them.
+// index returns the manifests that index.json lists: tagged manifests, their parts, and manifests that refer to
+// them.
 func (l layout) index() ([]specs.Descriptor, error) {
 	var index specs.Index
 	data, err := projectfs.ReadRegular(filepath.Join(string(l), specs.ImageIndexFile), maxManifest)
@@ -50,7 +52,8 @@ func (l layout) index() ([]specs.Descriptor, error) {
 	return index.Manifests, nil
 }
 
-// Resolve returns the manifest with a digest; without one, the only one that is tagged, or else the only one that is not a signature.
+// Resolve returns the manifest with a digest. Without a digest, it returns the only tagged manifest, or else the only one that is not
+// a signature.
 func (l layout) Resolve(_ context.Context, reference string) (specs.Descriptor, error) {
 	all, err := l.index()
 	if err != nil {
@@ -75,7 +78,8 @@ func (l layout) Resolve(_ context.Context, reference string) (specs.Descriptor, 
 
 func isTagged(d specs.Descriptor) bool { return d.Annotations[specs.AnnotationRefName] != "" }
 
-// maxReferrers limits the manifests of a layout that are read to find signatures: those of a release for many platforms, and its bundles.
+// maxReferrers limits the manifests of a layout that are read to find signatures. It allows a release for many platforms with its
+// bundles.
 const maxReferrers = 100
 
 // referrers returns the manifests that can be signatures. Which one each signs is in its content.

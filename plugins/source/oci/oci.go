@@ -52,7 +52,7 @@ const maxManifest = 4 << 20
 // Repository is a repository of a registry, or a layout directory.
 type Repository struct{ place }
 
-// place is what registries and layouts have in common.
+// place has the methods that registries and layouts share.
 type place interface {
 	Fetch(ctx context.Context, d specs.Descriptor) (io.ReadCloser, error)
 	Resolve(ctx context.Context, reference string) (specs.Descriptor, error)
@@ -63,8 +63,8 @@ type place interface {
 // server is a repository of a registry.
 type server struct{ *remote.Repository }
 
-// Open returns the repository with a name such as ghcr.io/owner/plugin. Nothing is requested. The credentials are those that the user's
-// docker has.
+// Open returns the repository with a name such as ghcr.io/owner/plugin. It sends no request. The credentials are those of the user's
+// Docker.
 func Open(name string, client *http.Client) (*Repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil {
@@ -147,9 +147,10 @@ func checkDigest(d digest.Digest) error {
 
 // Manifest is a decoded manifest or index.
 type Manifest struct {
-	// Platforms are the manifests of an index by platform, such as linux/amd64; "" is for all others. Nil of a manifest.
+	// Platforms are the manifests of an index by platform, such as linux/amd64; "" is for all others. Nil for a
+	// manifest.
 	Platforms map[string]Blob
-	// Content is the layer with the plugin; zero of an index.
+	// Content is the layer with the plugin; zero for an index.
 	Content Blob
 	Module  bool // the content is a WASM module, not a .tar.gz
 }
@@ -218,7 +219,7 @@ func decodeIndex(list []specs.Descriptor) (*Manifest, error) {
 }
 
 // Push stores a plugin under a tag and returns the digest of its manifest. config describes the plugin, archive are its files as .tar.gz.
-// The same input has the same digest.
+// The same input gives the same digest.
 func (r *Repository) Push(ctx context.Context, tag string, config, archive []byte, annotations map[string]string) (string, error) {
 	remote, ok := r.place.(server)
 	if !ok {

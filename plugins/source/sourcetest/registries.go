@@ -28,7 +28,7 @@ import (
 // NPM is a registry of npm packages. It serves packages as they are published: a description, and a tarball with one folder.
 type NPM struct {
 	*httptest.Server
-	// Token is what requests must have; empty: nothing.
+	// Token is the token that requests must have; empty: none.
 	Token string
 
 	mu       sync.Mutex
@@ -76,8 +76,8 @@ func (n *NPM) Add(t testing.TB, files map[string]string) (needs []string) {
 	return needs
 }
 
-// AddTree publishes the package in node_modules/NAME of a directory, or of one above it, as node looks for it, and those it needs, as they are
-// installed there: real packages.
+// AddTree publishes the package in node_modules/NAME of a directory, or of one above it, as node finds it, with its installed dependencies:
+// real packages.
 func (n *NPM) AddTree(t testing.TB, dir, name string) {
 	t.Helper()
 	root := filepath.Join(dir, "node_modules", filepath.FromSlash(name))
@@ -200,7 +200,8 @@ func AddModule(t testing.TB, proxy, module, version string, files map[string]str
 	}
 }
 
-// GoBuilds returns the directory in which the go command keeps compiled packages: tests need not compile the standard library again.
+// GoBuilds returns the directory in which the go command keeps compiled packages, so that tests need not compile the standard
+// library again.
 func GoBuilds(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
@@ -210,8 +211,8 @@ func GoBuilds(t testing.TB) string {
 	return strings.TrimSpace(string(out))
 }
 
-// GoEnviron returns an environment in which the go command takes modules from a file:// proxy alone. The checksum database does not know
-// them.
+// GoEnviron returns an environment in which the go command fetches modules only from a file:// proxy, without the checksum database,
+// which does not know them.
 func GoEnviron(proxy string) []string {
 	environ := slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "GO") })
 	return append(environ, "GOPROXY=file://"+filepath.ToSlash(proxy), "GONOSUMDB=*", "GOSUMDB=off")

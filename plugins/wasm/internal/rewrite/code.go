@@ -107,7 +107,8 @@ func (b *body) open(k block) {
 	}
 }
 
-// instruction copies plain instructions and the next other one, with the code that has to precede it.
+// instruction copies plain instructions and the instruction after them, with the code that must
+// precede it.
 func (b *body) instruction() {
 	r := b.r
 	first := r.pos

@@ -54,8 +54,8 @@ func (w *writer) dataSection(r *reader) {
 }
 
 // joined returns the segments in the order of their offsets, with neighbors joined by zeros in the gap: Go's linker makes tens of thousands, each
-// of which costs memory in every instance. That is equivalent if the memory is the module's own, the code refers to no segment, and no two
-// segments overlap: then the order does not matter, and the gap contains the zeros of new memory. Otherwise the segments stay as they are.
+// of which costs memory in every instance. Joining is safe if the module defines its memory, the code refers to no segment, and no two segments
+// overlap: then the order does not matter, and the gaps contain the zeros of new memory. Otherwise the segments are not changed.
 func (w *writer) joined(segments []segment) []segment {
 	sorted := slices.SortedStableFunc(slices.Values(segments), func(a, b segment) int { return cmp.Compare(a.offset, b.offset) })
 	end := int64(0)

@@ -1,12 +1,12 @@
 // Package rewrite rewrites a WebAssembly module so that it calls its host regularly while it runs.
 //
-// The native code of a module cannot be interrupted: no goroutine is scheduled in its place, and the garbage collector of the host waits for
-// it. So each module is rewritten before it is compiled. It gets a counter, which decreases at every function entry and at the head of every
-// loop by the amount of code that may run until the next such place. When the counter is used up, the module calls an imported function,
-// CheckName of CheckModule: the host checks the deadline and returns 0 to continue. Any other result traps.
+// The native code of a module cannot be preempted: other goroutines cannot run on its thread, and the garbage collector of the host waits
+// for it. So each module is rewritten before it is compiled. It gets a counter, which decreases at every function entry and at the head of
+// every loop by the amount of code that may run until the next such place. When the counter is used up, the module calls an imported
+// function, CheckName of CheckModule: the host checks the deadline and returns 0 to continue. Any other result traps.
 //
-// Slow instructions are split: memory.fill and memory.copy work in chunks; instructions on tables and memory.grow count as much code. The size
-// of tables is limited.
+// Slow instructions are split: memory.fill and memory.copy work in chunks; instructions on tables and memory.grow count as a large amount of
+// code. The size of tables is limited.
 //
 // Imported functions can be guarded: all calls, by name or through a table, go to a function of the rewriter, which first asks the host and
 // checks arguments.

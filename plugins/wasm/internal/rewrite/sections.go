@@ -8,7 +8,7 @@ const (
 	typeV128      = 0x7b
 	typeFuncref   = 0x70
 	typeExternref = 0x6f
-	typeFunction  = 0x60 // begins the type of a function
+	typeFunction  = 0x60 // first byte of a function's type
 )
 
 // isValueType reports whether t is the type of a value.
