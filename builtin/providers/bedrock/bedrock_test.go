@@ -110,9 +110,12 @@ func TestRequest(t *testing.T) {
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Error(diff)
 	}
-	req.Tools = nil
-	if _, body := wiretest.Sent(t, bedrock.Open, info(), req); strings.Contains(body, "toolUse") || strings.Contains(body, "toolResult") || !strings.Contains(body, `[called read {\"a\":1}]`) {
-		t.Errorf("without tools: %s", body)
+	noChoice, noTools := *req, *req // both without toolConfig: then the server refuses calls and results
+	noChoice.ToolChoice, noTools.Tools = sdk.ToolChoiceNone, nil
+	for _, req := range []*sdk.ModelRequest{&noChoice, &noTools} {
+		if _, body := wiretest.Sent(t, bedrock.Open, info(), req); strings.Contains(body, "tool") || !strings.Contains(body, `[called read {\"a\":1}]`) {
+			t.Errorf("without tools: %s", body)
+		}
 	}
 }
 

@@ -65,13 +65,16 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	additional, _ := wire.AsObject(options["additionalModelRequestFields"])
 	delete(options, "additionalModelRequestFields")
 	e := &encoder{req: req, claude: strings.Contains(req.Model.FamilyText(), "claude"), additional: sdk.Object{}}
+	if req.ToolChoice != sdk.ToolChoiceNone { // the server has no such choice
+		e.tools = req.Tools
+	}
 	maps.Copy(e.additional, additional)
 	if system := e.system(); len(system) > 0 {
 		b.Set("system", system)
 	}
 	b.Set("messages", e.messages())
 	b.Set("inferenceConfig", e.inference())
-	if len(req.Tools) > 0 && req.ToolChoice != sdk.ToolChoiceNone {
+	if len(e.tools) > 0 {
 		b.Set("toolConfig", e.toolConfig())
 	}
 	if len(e.additional) > 0 {
@@ -85,8 +88,9 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 type encoder struct {
 	req        *sdk.ModelRequest
 	claude     bool
-	additional sdk.Object // fields of the model's own API
-	documents  int        // so far
+	tools      []sdk.ToolDefinition // that the model can call
+	additional sdk.Object           // fields of the model's own API
+	documents  int                  // so far
 }
 
 func (e *encoder) mark() bool { return e.claude && e.req.Params.Options["cacheControl"] == nil }
@@ -151,7 +155,7 @@ func signed(piece *sdk.ModelContent) (content, bool) {
 // call returns a call. Without tools in the request the server refuses calls, so they become text.
 func (e *encoder) call(piece *sdk.ModelContent) content {
 	args := wire.Object(piece.Args)
-	if len(e.req.Tools) == 0 {
+	if len(e.tools) == 0 {
 		return text(fmt.Sprintf("[called %s %s]", piece.Tool, args))
 	}
 	return content{ToolUse: &toolUse{wire.CallID(piece.CallID), wire.ToolName(piece.Tool), args}}
@@ -162,12 +166,12 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 	for i := range m.Content {
 		piece := &m.Content[i]
 		inner := []content{text(wire.Output(piece.Text))}
-		if e.filesInResults() || len(e.req.Tools) == 0 {
+		if e.filesInResults() || len(e.tools) == 0 {
 			for _, f := range piece.Files {
 				inner = append(inner, e.file(f))
 			}
 		}
-		if len(e.req.Tools) == 0 {
+		if len(e.tools) == 0 {
 			out = append(out, inner...)
 			continue
 		}
@@ -177,7 +181,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		}
 		out = append(out, content{ToolResult: result})
 	}
-	if len(e.req.Tools) > 0 && !e.filesInResults() {
+	if len(e.tools) > 0 && !e.filesInResults() {
 		out = append(out, wire.Said(wire.ResultFiles(m.Content), text, e.file)...)
 	}
 	return out
@@ -190,9 +194,9 @@ func (e *encoder) filesInResults() bool {
 }
 
 func (e *encoder) toolConfig() sdk.Object {
-	tools := make([]sdk.Object, len(e.req.Tools))
-	for i := range e.req.Tools {
-		t := &e.req.Tools[i]
+	tools := make([]sdk.Object, len(e.tools))
+	for i := range e.tools {
+		t := &e.tools[i]
 		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.ObjectParameters(t)}}
 		if t.Description != "" {
 			spec["description"] = t.Description
