@@ -58,7 +58,7 @@ func (t *turn) summarize(ctx context.Context, plan compact.Plan) error {
 	if err != nil {
 		return err
 	}
-	s := &compact.Summary{Step: &ask.Step{Setup: t.As(agent, m, sdk.PurposeCompaction), Conversation: t.conv, User: t.user, Ledger: &hooks.Ledger{}}, Plan: plan, Try: t.compacted}
+	s := &compact.Summary{Step: &ask.Step{Setup: t.As(agent, m, sdk.PurposeCompaction), Conversation: t.conv, User: t.user, Ledger: &hooks.Ledger{}}, Plan: plan}
 	err = s.Run(ctx)
 	if s.Msg == nil {
 		return err

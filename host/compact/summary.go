@@ -20,6 +20,9 @@ import (
 // MaxTries bounds the summaries in a row that do not make enough room; then the turn fails.
 const MaxTries = 3
 
+// minRoom bounds how much of a conversation is left out to make room for the request for its summary: no more when fewer bytes remain.
+const minRoom = 8 << 10
+
 // summaryPrompt asks for the summary when no hook replaces it.
 const summaryPrompt = "Summarize the conversation above so that the work can continue from your summary alone. State what the user wants, in their own words where they matter; " +
 	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is in progress; and what comes next. " +
@@ -87,7 +90,6 @@ func unanswered(messages []sdk.MessageWithParts) int {
 type Summary struct {
 	*ask.Step
 	Plan Plan
-	Try  int // of the summaries in a row, from 1
 }
 
 // Run asks the model for the summary and stores question and answer. The message, when there is one, stays open.
@@ -106,44 +108,41 @@ func (s *Summary) Run(ctx context.Context) error {
 	s.Msg = s.Message(question.ID)
 	s.Msg.Summary = true
 	s.Conversation.Add(s.Msg, nil)
-	ask := []sdk.MessageWithParts{{Info: s.User, Parts: sdk.Parts{&sdk.TextPart{Text: prompt}}}}
-	a, err := s.Ask(ctx, func(ctx context.Context) (*sdk.ModelRequest, error) {
-		req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
-		return req, s.Transform(ctx, req, s.User, 0, ask, s.Ledger, nil)
-	})
-	if model.Classify(err) == model.ClassOverflow {
-		return fmt.Errorf("the conversation is too long even to be summarized: %w", err)
+	for room := usableTokens(&s.Model.Model, s.Generation.Config.Compaction) * convert.BytesPerToken * 3 / 4; ; {
+		conversation := renderConversation(s.Plan.Covered, room)
+		text := "<conversation>\n" + conversation + "\n</conversation>\n\n" + prompt
+		ask := []sdk.MessageWithParts{{Info: s.User, Parts: sdk.Parts{&sdk.TextPart{Text: text}}}}
+		a, err := s.Ask(ctx, func(ctx context.Context) (*sdk.ModelRequest, error) {
+			req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
+			return req, s.Transform(ctx, req, s.User, 0, ask, s.Ledger, nil)
+		})
+		room = int64(len(conversation)) / 2
+		switch {
+		case err == nil:
+			return s.keep(a)
+		case model.Classify(err) != model.ClassOverflow:
+			return err
+		case room < minRoom:
+			return fmt.Errorf("the conversation is too long even to be summarized: %w", err)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return s.keep(a)
 }
 
-// prompt returns the only message of the request: the conversation as text, and the instructions.
+// prompt returns the instructions of the request.
 func (s *Summary) prompt(ctx context.Context) (string, error) {
 	v := &sdk.CompactingValue{Context: []string{}} // a list for every hook, never null
 	in := &sdk.CompactingInput{SessionID: s.SessionID}
-	if err := s.Generation.Fire(ctx, sdk.PointCompacting, s.Ledger, "", in, v); err != nil {
-		return "", err
-	}
-	prompt := v.Prompt
-	if prompt == "" {
-		prompt = strings.Join(append([]string{summaryPrompt}, v.Context...), "\n\n")
-	}
-	return "<conversation>\n" + renderConversation(s.Plan.Covered, usableTokens(&s.Model.Model, s.Generation.Config.Compaction)*convert.BytesPerToken*3/4, s.Try) + "\n</conversation>\n\n" + prompt, nil
+	err := s.Generation.Fire(ctx, sdk.PointCompacting, s.Ledger, "", in, v)
+	return cmp.Or(v.Prompt, strings.Join(append([]string{summaryPrompt}, v.Context...), "\n\n")), err
 }
 
 // renderConversation writes messages as text of about room bytes, the oldest left out when there are more; 0 means no limit.
-func renderConversation(messages []sdk.MessageWithParts, room int64, try int) string {
+func renderConversation(messages []sdk.MessageWithParts, room int64) string {
 	var blocks []string
 	for i := range messages {
 		if text := convert.Text(&messages[i]); text != "" {
 			blocks = append(blocks, text)
 		}
-	}
-	if try > 1 && room == 0 {
-		room = 64 << 10 // the limit is unknown, and the last try was too long
 	}
 	if room == 0 {
 		return strings.Join(blocks, "\n\n")
