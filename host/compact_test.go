@@ -21,7 +21,7 @@ const (
 
 // tooLong is how a provider says that the conversation does not fit.
 func tooLong() answer {
-	return answer{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Code: "context_length_exceeded", Message: "too long"}}
+	return answer{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Code: "context_length_exceeded", Message: "the server's limit is 9"}}
 }
 
 // full is a step that leaves no room for another.
@@ -216,8 +216,8 @@ func TestPromptAloneIsTooLong(t *testing.T) {
 	k := start(t, nil, base(m))
 	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "one"})
 	var te *host.TurnError
-	if !errors.As(err, &te) || te.Named.Name != sdk.ErrorContextOverflow || !strings.Contains(err.Error(), "prompt alone is too long") {
-		t.Errorf("Prompt = %v, want that the prompt alone is too long, as an overflow", err)
+	if !errors.As(err, &te) || te.Named.Name != sdk.ErrorContextOverflow || !strings.Contains(err.Error(), "prompt alone is too long") || !strings.Contains(te.Named.Data.Message, "the server's limit is 9") {
+		t.Errorf("Prompt = %v, want that the prompt alone is too long, as an overflow in the server's words", err)
 	}
 }
 

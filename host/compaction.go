@@ -22,14 +22,14 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 		t.closeStep(live.InterruptedByAbort)
 	}
 	if t.compacted++; t.compacted > compact.MaxTries {
-		return stateDone, compact.TooLong("the conversation still does not fit %s after %d summaries", t.Model.Ref(), compact.MaxTries)
+		return stateDone, compact.TooLong(t.refusal, "the conversation still does not fit %s after %d summaries", t.Model.Ref(), compact.MaxTries)
 	}
 	plan := compact.NewPlan(live.Active(t.conv.Snapshot()), t.gen.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
 	if len(plan.Covered) == 0 && t.manual {
 		return stateDone, fmt.Errorf("%w: no message to summarize", live.ErrNothing)
 	}
 	if len(plan.Covered) == 0 {
-		return stateDone, compact.TooLong("nothing can be summarized: the prompt alone is too long for %s", t.Model.Ref())
+		return stateDone, compact.TooLong(t.refusal, "the prompt alone is too long for %s", t.Model.Ref())
 	}
 	answered, last := t.answered(), t.last
 	if err := t.summarize(ctx, plan); err != nil {

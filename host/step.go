@@ -33,6 +33,7 @@ func (t *turn) ask(ctx context.Context) (state, error) {
 	}
 	t.openStep()
 	a, err := t.stepOf(t.msg).Ask(ctx, t.request)
+	t.refusal = err
 	switch {
 	case model.Classify(err) == model.ClassOverflow && !compact.Automatic(t.gen.Config.Compaction):
 		return stateDone, fmt.Errorf("%w; the conversation is too long for %s: compact the session, or set compaction.auto to true in tenon.json", err, t.Model.Ref())

@@ -52,7 +52,12 @@ func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
 	return sdk.Tokens{}
 }
 
-// TooLong returns the error for a conversation that no summary makes short enough. Clients derive the remedy from its name.
-func TooLong(format string, args ...any) error {
-	return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: fmt.Sprintf(format, args...)}}
+// TooLong returns the error for a conversation that no summary makes short enough. Clients derive the remedy from its kind. refusal is the
+// server's, which can name its limit; nil: the count of tokens exceeded the model's.
+func TooLong(refusal error, format string, args ...any) error {
+	message := fmt.Sprintf(format, args...)
+	if refusal != nil {
+		return fmt.Errorf("%s: %w", message, refusal)
+	}
+	return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: message}}
 }

@@ -163,7 +163,7 @@ func (w *wording) turnRemedy(err error) *Failure {
 		id := te.Named.Data.ProviderID
 		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its environment variable, provider.%s.options.apiKey in tenon.json, or the stored one, which tenon auth login %s replaces; tenon models shows its source", id, id, id))
 	case sdk.ErrorContextOverflow:
-		return Fail(ExitTurn, err, w.fresh+", or "+w.model+" with a larger context")
+		return Fail(ExitTurn, err, "shorten the prompt, "+w.fresh+", or "+w.model+" with a larger context")
 	case sdk.ErrorStructuredOutput:
 		return Fail(ExitTurn, err, "try again, ask for less in the schema, or "+w.model)
 	case sdk.ErrorContentFilter:
