@@ -30,7 +30,8 @@ func newModels(config *sdk.Config, list func(context.Context) ([]sdk.Model, erro
 	}
 	return model.New(model.Options{
 		Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}},
-		Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", BaseURL: "https://a.example", AccountModels: true}},
+		Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", BaseURL: "https://a.example", AccountModels: true, Env: []string{"TOKEN"}}},
+		Environ:   []string{"TOKEN=secret"},
 		Protocols: map[string]sdk.Protocol{"x": protocol("x"), "y": protocol("y")},
 	})
 }
@@ -69,6 +70,18 @@ func TestAccountModels(t *testing.T) {
 	}
 	if _, err := open("only"); !errors.Is(err, model.ErrModel) || !strings.Contains(err.Error(), "does not offer model") || *asked != 1 {
 		t.Errorf("a model that is not offered: %v after %d requests, want an error after one request", err, *asked)
+	}
+}
+
+// TestAccountModelsNeedAKey: without a sign-in, the server is not asked.
+func TestAccountModelsNeedAKey(t *testing.T) {
+	t.Parallel()
+	models := model.New(model.Options{
+		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", AccountModels: true, NoKey: true}},
+		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { panic("not reached") }}},
+	})
+	if _, err := models.Open(t.Context(), "known/m", false); !errors.Is(err, model.ErrModel) || !strings.Contains(err.Error(), "tenon auth login known") {
+		t.Errorf("Open = %v, want an error with the sign-in", err)
 	}
 }
 

@@ -341,8 +341,10 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	if p.withheld != "" && p.info.Key == "" {
 		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.o.Foreign[id], p.withheld)
 	}
-	if len(p.info.Env) > 0 && p.keyFrom == "" && !at.public && !p.configured && !p.info.NoKey {
-		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json, or run tenon auth login %s", ErrModel, id, strings.Join(p.info.Env, " or "), id, id)
+	needed := len(p.info.Env) > 0 && !p.info.NoKey || p.info.AccountModels
+	if needed && p.keyFrom == "" && !at.public && !p.configured {
+		keys := append(slices.Clone(p.info.Env), "provider."+id+".options.apiKey in tenon.json")
+		return nil, fmt.Errorf("%w: provider %q has no key: run tenon auth login %s, or set %s", ErrModel, id, id, strings.Join(keys, " or "))
 	}
 	protocol, ok := m.o.Protocols[info.Protocol]
 	if !ok {

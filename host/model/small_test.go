@@ -63,7 +63,8 @@ func TestSmallOfAccount(t *testing.T) {
 	lister := account{list: func(context.Context) ([]sdk.Model, error) { return []sdk.Model{{ID: "m"}, {ID: "m-2"}}, nil }}
 	models := model.New(model.Options{
 		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{smallest{}},
-		Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", AccountModels: true, Models: map[string]sdk.Model{"m": {}, "m-1": {}, "m-2": {}}}},
+		Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", AccountModels: true, Env: []string{"TOKEN"}, Models: map[string]sdk.Model{"m": {}, "m-1": {}, "m-2": {}}}},
+		Environ:   []string{"TOKEN=secret"},
 		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return lister, nil }}},
 	})
 	of, err := models.Open(t.Context(), "p/m", false)
