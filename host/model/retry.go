@@ -108,9 +108,9 @@ func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
 // longestWait is the longest result of requestedWait.
 const longestWait = 10_000 * time.Hour
 
-// retryDelay finds the delay in the error body of Google's servers, such as "retryDelay": "34.4s",
-// see https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo).
-var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
+// bodyWait finds the wait in the body of an error: Google's, such as "retryDelay": "34.4s", see https://cloud.google.com/apis/design/errors
+// (google.rpc.RetryInfo), and in seconds or as a Unix time that of ChatGPT, whose plans have limits for hours and weeks.
+var bodyWait = lazyregexp.New(`"(?:retryDelay|resets_(in_seconds|at))"\s*:\s*"?([0-9.]{1,12})`)
 
 // requestedWait returns the wait that the server requests, at most longestWait: retry-after-ms, or retry-after in seconds or as a date
 // (RFC 9110, 10.2.3), or in the body. Other values count as absent. So does 0, which would use up all retries in an instant.
@@ -124,8 +124,11 @@ func requestedWait(pe *sdk.ProviderError) time.Duration {
 		}
 		wait = min(max(0, at.Sub(now)), longestWait)
 	}
-	if m := retryDelay().FindStringSubmatch(pe.Body); m != nil && wait == 0 {
-		wait = waitOf(m[1], time.Second)
+	if m := bodyWait().FindStringSubmatch(pe.Body); m != nil && wait == 0 {
+		wait = waitOf(m[2], time.Second)
+		if at, err := strconv.ParseInt(m[2], 10, 64); m[1] == "at" && err == nil {
+			wait = min(max(0, time.Until(time.Unix(at, 0))), longestWait)
+		}
 	}
 	return wait
 }
