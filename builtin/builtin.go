@@ -21,9 +21,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// All returns new instances of the built-in plugins, not started. The order determines the order of
-// hooks and contributions: providers and tools; agents, whose hook reminds of the mode; instructions, then
-// skills, in the order of the system prompt; commands.
+// All returns new instances of the built-in plugins, not started. The order determines the order of hooks
+// and contributions: providers and tools; agents, whose hook reminds the model of its mode; instructions,
+// then skills, in the order of the system prompt; commands.
 func All() []sdk.Plugin {
 	return []sdk.Plugin{
 		openai.New(), anthropic.New(), gemini.New(), bedrock.New(), catalog.New(), offline.New(), signin.New(),

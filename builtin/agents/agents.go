@@ -118,7 +118,7 @@ func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	}
 	for _, key := range unknown {
 		switch {
-		case key == "name": // of files of other programs; here the path is the name
+		case key == "name": // used in files of other programs; in tenon, the path is the name
 		case requestfield.Generates(key):
 			if config.Options == nil {
 				config.Options = sdk.Object{}

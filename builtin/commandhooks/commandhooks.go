@@ -50,7 +50,7 @@ func Commands(s Source) (lines, warnings []string, err error) {
 	}
 	for _, e := range f.entries {
 		line := e.event
-		if e.matcher.text != "" && (e.matcher.text != "*" || s.Root == "") { // as in the approvals of earlier versions
+		if e.matcher.text != "" && (e.matcher.text != "*" || s.Root == "") { // the same text as in the approvals of earlier versions
 			line += " " + e.matcher.text
 		}
 		lines = append(lines, line+": "+strings.Join(append([]string{e.command}, e.args...), " "))
@@ -132,10 +132,10 @@ func (p *Plugin) Close(ctx context.Context) error {
 		return nil
 	}
 	p.running.Close()
-	return p.running.Wait(context.WithoutCancel(ctx)) // without a limit: they were ended
+	return p.running.Wait(context.WithoutCancel(ctx)) // without a limit, because the commands were ended
 }
 
-// Hooks returns a hook for each command, in their order, and the hooks for what commands have in common.
+// Hooks returns a hook for each command, in order, and the hooks that serve several commands.
 func (p *Plugin) Hooks() []sdk.Hook {
 	var list []sdk.Hook
 	add := func(h sdk.Hook, name string, timeout time.Duration) {

@@ -90,7 +90,7 @@ func (r *rule) matches(args sdk.Object, root string) bool {
 		return strings.ContainsAny(command, "$`") || r.text.MatchString(unquoted)
 	case file != "":
 		if !r.absolute {
-			file = strings.TrimPrefix(file, root+string(filepath.Separator)) // whose directories may have any name, such as src
+			file = strings.TrimPrefix(file, root+string(filepath.Separator)) // otherwise a directory above the project, such as src, could match
 		}
 		file = strings.ReplaceAll(file, `\`, "/")
 		return r.text.MatchString(file) || r.text.MatchString(path.Clean(file)) // src/./secret

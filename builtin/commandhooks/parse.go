@@ -27,7 +27,7 @@ const (
 	stop               = "Stop"
 )
 
-// events lists the events in the order a session passes them.
+// events lists the events in the order of a session.
 func events() []string {
 	return []string{
 		sessionStart, userPromptSubmit, preToolUse, permissionRequest, postToolUse, postToolUseFailure, subagentStart, subagentStop,
@@ -40,7 +40,7 @@ func matches(event string) bool {
 	return !slices.Contains([]string{userPromptSubmit, stop, preCompact, postCompact}, event)
 }
 
-// sources returns the names that matchers of the events of sessions are compared with.
+// sources returns, for session events, the names with which matchers are compared.
 func sources() map[string][]string {
 	return map[string][]string{sessionStart: {startNew, startResumed}, sessionEnd: {endOther}}
 }
@@ -165,7 +165,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		return
 	}
 	e.timeout = sdk.MaxHookTimeout
-	if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined && e.event != stop && e.event != sessionEnd { // there tenon may end, and the command with it
+	if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined && e.event != stop && e.event != sessionEnd { // at these events tenon may exit, which would end the command
 		e.async, e.timeout = true, maxAsyncTime
 	}
 	limit := e.timeout

@@ -15,8 +15,8 @@ import (
 const refusalTime = time.Second
 
 // callTool runs a command for a tool call that it selects, once for each file of a patch. It returns the answers, and the arguments with the
-// changes of answers at PreToolUse. Before the call, the first refusal is the only answer. A refusal must not depend on the other files:
-// errors are returned after all runs, and a patch that takes too long is refused.
+// changes of answers at PreToolUse. Before the call, the first refusal is the only answer. A refusal must not depend on the runs for other
+// files: errors are returned after all runs, and a patch that takes too long is refused.
 func (e *entry) callTool(ctx context.Context, in *sdk.ToolInput, args sdk.Object, more map[string]any) ([]*reply, sdk.Object, error) {
 	paths := patchPaths(e.event, in, args)
 	several, decides := len(paths) > 1, e.event == preToolUse || e.event == permissionRequest

@@ -92,7 +92,7 @@ func blockable(event string) bool {
 // "block" here.
 var brokenLine = lazyregexp.New(`^(` +
 	`(\S*/)?(sh|dash|ash|bash|ksh|zsh): ((line )?[0-9]+: |-c: )*([Cc]an't open .*|[Cc]annot open .*|.*not found.*)|` +
-	`(\S*/)?[a-z][a-z0-9._+-]*: .*(No such file or directory|Permission denied)\)?|` + // the name of a program, and not "Blocked:"
+	`(\S*/)?[a-z][a-z0-9._+-]*: .*(No such file or directory|Permission denied)\)?|` + // preceded by the name of a program, unlike "Blocked:"
 	`.+: (line )?[0-9]+: ([Ss]yntax error|unexpected EOF while looking for ).*|` +
 	`Can't open perl script .*` +
 	`)$`)
@@ -103,7 +103,7 @@ var sourceLine = lazyregexp.New("^(.+: )?(-c: )?line [0-9]+: `.*'$")
 // crashed matches the output of a Go program that crashed, which exits with code 2.
 var crashed = lazyregexp.New(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds )[^\n]*\n(?s:.*)^goroutine \d+ \[`)
 
-// isBroken reports whether the only output of a command is that it could not run or crashed.
+// isBroken reports whether the output of a command shows only that it could not run or crashed.
 func isBroken(stderr string) bool {
 	if crashed().MatchString(stderr) {
 		return true
@@ -120,7 +120,8 @@ func isBroken(stderr string) bool {
 	return broken
 }
 
-// complaints are words of which each text that brokenLine or crashed matches contains at least one.
+// complaints are words. Every text that brokenLine or crashed matches contains at least one of
+// them.
 var complaints = []string{"found", "open", "such", "directory", "denied", "syntax", "error", "looking", "goroutine"}
 
 // quotes reports whether the complaint in stderr may be a quotation of the input: commands that block often quote the call, whose words must
@@ -128,7 +129,7 @@ var complaints = []string{"found", "open", "such", "directory", "denied", "synta
 func quotes(stderr string, input []byte) bool {
 	var decoded map[string]any
 	_ = json.Unmarshal(input, &decoded) // an object
-	delete(decoded, "cwd")              // comes from the user
+	delete(decoded, "cwd")              // set by tenon, not by the model
 	said, asked := strings.ToLower(stderr), strings.ToLower(fmt.Sprint(decoded))
 	return strings.Contains(asked, `\`) ||
 		slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(said, c) && strings.Contains(asked, c) })
@@ -186,7 +187,8 @@ func (w *wireReply) reply(event string) (*reply, error) {
 	return r, nil
 }
 
-// decide adds a decision. The reason of one that does not refuse is dropped if a stricter one follows.
+// decide adds a decision. If a stricter decision follows, the reason of an earlier one that does not
+// refuse is dropped.
 func (r *reply) decide(v verdict, reason string) {
 	if v > r.verdict && (r.verdict == allow || r.verdict == ask) {
 		r.reason = ""

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	maxAsync     = 16               // commands of a source at a time
-	maxAsyncTime = 10 * time.Minute // of a command; the dialect's default timeout
+	maxAsync     = 16               // async commands of a source at a time
+	maxAsyncTime = 10 * time.Minute // maximum duration of an async command; the dialect's default timeout
 )
 
 // maxOutput is the maximum size of each output of a command in bytes. A command that writes more is killed.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// announceWait is the maximum wait for the hook at the start of a session. It runs on another goroutine than the first prompt; for a
-// plugin that was loaded into a running session it never runs.
+// announceWait is the maximum wait for the hook at the start of a session. The hook runs on a goroutine other than the first
+// prompt's. For a plugin that was loaded into a running session, it never runs.
 const announceWait = time.Second
 
 // session is one session since it started.

@@ -12,7 +12,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// decided returns what the commands at PreToolUse decided about a call: they run once, at tool.execute.before.
+// decided returns the decision of the commands at PreToolUse about a call. They run once, at
+// tool.execute.before.
 func (p *Plugin) decided(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
 	return p.calls.decision(in), nil
 }
@@ -92,7 +93,7 @@ func (e *entry) permission(ctx context.Context, in *sdk.PermissionRequest) (sdk.
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: r.reason}, nil
 	case r.verdict == allow && r.newInput != nil:
 		return sdk.Decision{}, e.wrap(errors.New("updatedInput has no effect at PermissionRequest, which allows the final arguments; change them at PreToolUse"))
-	case r.verdict == allow && !sdk.Deliberate(in.Permission): // allowing a tool does not allow it to repeat itself or to run unconfined
+	case r.verdict == allow && !sdk.Deliberate(in.Permission): // allowing a tool does not permit repeated calls or unconfined commands
 		return sdk.Decision{Verdict: sdk.VerdictAllow, Reason: r.reason}, nil
 	}
 	return sdk.Decision{}, nil

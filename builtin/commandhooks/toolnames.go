@@ -48,14 +48,16 @@ func toolNames(tool string, origin sdk.Origin) []string {
 	return []string{tool}
 }
 
-// isOurs reports whether the tool is built in: another one of the same name has other arguments.
+// isOurs reports whether the tool is built in. Another tool of the same name may have different
+// arguments.
 func isOurs(origin sdk.Origin) bool { return origin.Carrier == sdk.CarrierBuiltin }
 
 // notInID matches a character that the ids of a server's tools do not contain.
 var notInID = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
-// translate renames arguments: for a command, or (ours) those of a command's answer, which may have tenon's names too. A name that is to be
-// replaced wins over an argument that has the other name already: the tool reads only the former, so a guard must see it.
+// translate renames arguments: to the dialect's names for a command or, with ours, to tenon's names for a command's answer, which may
+// already use them. If both names are present, the argument under the name to be replaced counts: the tool reads only that one, so a guard
+// must see it.
 func translate(tool string, origin sdk.Origin, args sdk.Object, ours bool) sdk.Object {
 	out := maps.Clone(args)
 	for from, to := range dialectTools()[tool].args {

@@ -50,7 +50,8 @@ const (
 	maxWarnings = 5
 )
 
-// names lists the usual names of instruction files in a directory. Only files of the first row with a file that exists are read.
+// names lists the usual names of instruction files in a directory. Only the files of the first row with an existing file are
+// read.
 var names = [][]string{{"AGENTS.md"}, {"CLAUDE.md", filepath.Join(".claude", "CLAUDE.md"), "CLAUDE.local.md"}, {"CONTEXT.md"}}
 
 // load reads all files, the most general first, so that the nearest file comes last. Each file precedes those that it imports.
@@ -113,7 +114,8 @@ func read(w *sources.Watch, path string) (string, error) {
 	return text, nil
 }
 
-// files returns the files to read: the user's, the project's, and the configured ones. A file can be in it several times.
+// files returns the files to read: the user's, the project's, and the configured ones. A file can be listed several
+// times.
 func (p *Plugin) files(w *sources.Watch) (files []string) {
 	for _, path := range []string{filepath.Join(p.Project.ConfigDir, "AGENTS.md"), filepath.Join(p.Project.Home, ".claude", "CLAUDE.md")} {
 		if w.Exists(path) {
@@ -187,7 +189,8 @@ func importing(path string) bool {
 }
 
 // imports returns the Markdown files that a text imports. Other files, such as .env, are left to the model's tools and their permissions.
-// A project's file imports only files of the project. Each name counts, and so each warning: left is the number of names that may follow.
+// A project's file imports only files of the project. Every name counts towards the limit, so that warnings are limited, too. left is the
+// number of remaining names.
 func (p *Plugin) imports(w *sources.Watch, from, text string, left *int) (files []string) {
 	for _, match := range imported().FindAllStringSubmatch(text, -1) {
 		path := strings.TrimRight(match[1], ".,;:!?)")

@@ -1,9 +1,9 @@
 // Package gitkeep restores the hooks and settings through which git runs programs, if a command changed them: in a repository, its
 // submodules and the repositories below it.
 //
-//	Enter ──► state: a few stats while nothing changed, else git is asked ──► the command runs
+//	Enter ──► state: a few stats if nothing changed, else from git ──► the command runs
 //	Leave ──► the same; changes that could make git run a program are restored and reported
-//	EndTurn ──► again, for changes that could not be restored before, and for those of a process that outlived its command
+//	EndTurn ──► again, for changes that could not be restored before, and for changes by a process that outlived its command
 //
 // A change counts as the command's if it happened while commands ran, even if another program made it. Other changes are only reported.
 package gitkeep
@@ -31,10 +31,10 @@ type keeper struct {
 	environ  []string // of git
 
 	mu     sync.Mutex
-	active int       // running commands
+	active int       // number of running commands
 	since  time.Time // start of the first running command
 	alive  bool      // a process of a command that has ended still runs
-	last   *state    // before the first running command, or when none ran last; while owed is set, before the first command with unrestored changes
+	last   *state    // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
 
 	owed  bool             // differences from last must still be restored
 	spans []span           // times in which commands ran, since owed was set
@@ -93,7 +93,7 @@ func (k *keeper) EndTurn(ctx context.Context) []string {
 		return nil
 	}
 	if !k.owed {
-		k.spans = nil // their changes were compared
+		k.spans = nil // the changes in these spans were compared
 	}
 	for i := range k.spans {
 		if k.spans[i].to.IsZero() {
@@ -218,7 +218,7 @@ func (r *restorer) pointers() bool {
 	notes := len(r.notes)
 	switch path := filepath.Join(r.k.worktree, ".git"); {
 	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
-		r.now.stamps[path] = stampOf(path) // of a directory, only the identity is known
+		r.now.stamps[path] = stampOf(path) // for a directory, only the identity is known
 		r.putText(path, r.before.link)
 	}
 	for dir, is := range r.now.common {
@@ -265,7 +265,7 @@ func (r *restorer) settings(ctx context.Context) {
 		if dir := filepath.Dir(path); slices.Contains(r.now.dirs, dir) && !r.before.same(dir) || slices.Contains(r.before.dirs, dir) && !r.before.same(dir) {
 			was = nil // a repository that the command created has no settings of the user
 		} else if r.before.err != nil {
-			continue // unknown, see unreadable
+			continue // the settings are unknown, see unreadable
 		}
 		var keys []string
 		for key := range union(was, is) {
@@ -315,12 +315,12 @@ func union[V any](a, b map[string]V) map[string]V {
 // hooks restores hooks, and the files of the project that links among them lead to.
 func (r *restorer) hooks() {
 	for dir, all := range r.before.hookDirs {
-		if owner := r.owner(dir); !r.now.isHookDir(dir) && (owner == "" || r.before.same(owner)) { // removed, or core.hooksPath names another one
+		if owner := r.owner(dir); !r.now.isHookDir(dir) && (owner == "" || r.before.same(owner)) { // the directory was removed, or core.hooksPath names another one
 			r.now.readHooks(dir, all)
 		}
 	}
 	isDir := func(path string) bool { return r.before.isHookDir(path) || r.now.isHookDir(path) }
-	for _, path := range slices.Sorted(maps.Keys(union(r.before.hooks, r.now.hooks))) { // links in place of directories before what is in them
+	for _, path := range slices.Sorted(maps.Keys(union(r.before.hooks, r.now.hooks))) { // sorted, so that links in place of directories come before their contents
 		dir := path
 		if !isDir(path) {
 			dir = filepath.Dir(path)
@@ -332,7 +332,7 @@ func (r *restorer) hooks() {
 		case owner != "" && !r.before.same(owner):
 			was, seen = hook{}, true // a repository that the command created has no hooks of the user
 		case r.before.below(path):
-			continue // it goes with the directory, which was a file or a link
+			continue // it is removed with the directory, which replaced a file or a link
 		case owner == "" && !r.before.isHookDir(dir) && (!known || was.unread != stamp{}):
 			continue // named by the command's core.hooksPath, which is restored, or without a copy
 		}

@@ -41,7 +41,7 @@ func Of(project string) *Keeper {
 // Enter records the state before a command, even if ctx has ended. The caller calls Leave after the command. The first call searches for
 // repositories.
 func (k *Keeper) Enter(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx) // an incomplete state would count as the user's
+	ctx = context.WithoutCancel(ctx) // an incomplete state would be taken for the user's
 	for _, one := range k.keepers() {
 		one.Enter(ctx)
 	}
@@ -66,7 +66,8 @@ func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 	return notes
 }
 
-// find returns a keeper for the project's repository and for each below it, so that one that git cannot read does not affect the others.
+// find returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
+// the others.
 func (k *Keeper) find() []*keeper {
 	list := []*keeper{k.of(k.project)}
 	searched := 0
@@ -106,8 +107,8 @@ func Harmless(key string) bool {
 	return listed(key) && !strings.HasSuffix(key, ".promisor") && !strings.HasSuffix(key, ".partialclonefilter") && key != "extensions.partialclone"
 }
 
-// listed reports whether a command may change a setting: harmless ones, and those of a partial clone, in which git fetches missing objects
-// whenever it reads them.
+// listed reports whether a command may change a setting: a harmless one, or a setting of a partial clone, in which git fetches missing
+// objects when it reads them.
 func listed(key string) bool {
 	section, rest, _ := strings.Cut(key, ".")
 	name := rest

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
-// lockSuffix ends the name of the file by which git locks another one.
+// lockSuffix is the suffix of the file with which git locks another file.
 const lockSuffix = ".lock"
 
 var errMeanwhile = errors.New("another process is changing it")
@@ -72,7 +72,7 @@ func replace(root, path string, text []byte, was stamp) error {
 	})
 }
 
-// aside returns the name that something gets so that git does not use it.
+// aside returns a new name for a file, under which git does not use it.
 func aside(path string) string { return path + ".changed-" + rand.Text()[:8] }
 
 // remove removes a file below root.

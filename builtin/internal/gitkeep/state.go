@@ -30,12 +30,12 @@ type state struct {
 	own      int                            // number of those that belong to the working tree
 	link     string                         // content of .git if it is a file
 	toFile   bool                           // .git is a link to a file
-	common   map[string]string              // content of the file commondir by git directory, by which git takes settings and hooks from elsewhere
+	common   map[string]string              // by git directory: the content of its file commondir, with which git uses the settings and hooks of another directory
 	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
-	raw      map[string]string              // those files
+	raw      map[string]string              // text of the files in settings
 	hooks    map[string]hook                // by path: hooks, links in place of their directories, and files of the project that links among them lead to
-	hookDirs map[string]bool                // directories of hooks; true: all files in them count, and those in their directories
+	hookDirs map[string]bool                // directories of hooks; true: all files below them count
 	project  string                         // see keeper
 	err      error                          // reason why the settings are incomplete
 }
@@ -48,12 +48,12 @@ type hook struct {
 	unread stamp  // of a file without a known text, because it is too large or not readable
 }
 
-// stamp is that of a file; programs cannot hide a change.
+// stamp is the stamp of a file. Programs cannot hide a change from it.
 type stamp = projectfs.Stamp
 
 func stampOf(path string) stamp { return projectfs.StampOf(os.Lstat(path)) }
 
-// fresh reports whether all files are unchanged. Where files have no inodes, the identity of a new file is that of none.
+// fresh reports whether all files are unchanged. On systems without inodes, a new file has the same identity as no file.
 func (s *state) fresh() bool {
 	for path, was := range s.stamps {
 		if now := stampOf(path); now != was && (was == stamp{} || was != was.Identity() || now.Identity() != was) {
@@ -113,7 +113,7 @@ func (k *keeper) read(ctx context.Context) *state {
 			if _, read := s.raw[path]; read {
 				continue
 			}
-			if text, err := readSettings(path); err == nil || errors.Is(err, fs.ErrNotExist) { // git named none, or cannot read them
+			if text, err := readSettings(path); err == nil || errors.Is(err, fs.ErrNotExist) { // git listed no settings of the file, or cannot read it
 				s.raw[path] = text
 			}
 		}
@@ -211,7 +211,8 @@ func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, e
 	return out, err
 }
 
-// find sets the directories of the repository, if there is one: .git, or those that the link or the file .git leads to.
+// find sets the directories of the repository, if any: .git, or the directories that the link or the file .git leads
+// to.
 func (k *keeper) find(s *state) error {
 	path := filepath.Join(k.worktree, ".git")
 	s.stamps[path] = stampOf(path)
@@ -227,7 +228,7 @@ func (k *keeper) find(s *state) error {
 		s.dirs = []string{path}
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		end := path + "/." // the directory, through whatever links
+		end := path + "/." // the directory itself, with links followed
 		s.stamps[end] = stampOf(end).Identity()
 		if dir, err = filepath.EvalSymlinks(path); err != nil {
 			return nil // git finds no repository either
@@ -337,7 +338,7 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 	}
 	hooksPath := ""
 	for _, e := range parse(out) {
-		if e.scope != "command" { // not from the arguments above
+		if e.scope != "command" { // not set by the arguments above
 			if e.key == "core.hookspath" {
 				hooksPath = e.value
 			}

@@ -33,7 +33,7 @@ type gitFiles struct {
 	dirs    map[string][]string // by working tree: the directory of hooks, then the git directories
 }
 
-// plain are names of directories that rules for editing know anyway.
+// plain are names of directories that rules for editing already recognize.
 var plain = []string{".git", ".githooks", ".husky"}
 
 // name returns the name in .git under which git uses a file, such as .git/hooks/pre-commit, if its real path does not show it: .git is a link
@@ -48,7 +48,7 @@ func (f *gitFiles) name(ctx context.Context, real string) string {
 				continue
 			}
 			name := filepath.Base(real)
-			if rel, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(rel) { // else the case differs
+			if rel, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(rel) { // otherwise only the case differs
 				name = filepath.ToSlash(rel)
 			}
 			if i == 0 {

@@ -24,8 +24,8 @@ var ErrPath = errors.New("bad path")
 // maxPath is the maximum length of a path in bytes: Windows has 32767 characters, Linux 4096 bytes.
 const maxPath = 32 << 10
 
-// TooManyBraces reports whether the braces of a doublestar pattern stand for more than a thousand patterns: matching tries each, and {,a}{,a}{,a} …
-// doubles them every four bytes.
+// TooManyBraces reports whether the braces of a doublestar pattern expand to more than a thousand patterns. Matching tries each of them, and
+// {,a}{,a}{,a} … doubles their number every four bytes.
 func TooManyBraces(pattern string) bool {
 	alternatives := 1
 	for i, text := range strings.Split(pattern, "{") {

@@ -35,7 +35,8 @@ func NewWatch(project sdk.Project, log *slog.Logger) *Watch {
 	return &Watch{files: projectfs.ForProject(project), log: log}
 }
 
-// Fresh reports whether no file or directory has changed that was used since the last Reset. It is false before the first.
+// Fresh reports whether all files and directories used since the last Reset are unchanged. It returns false before the
+// first Reset.
 func (w *Watch) Fresh() bool {
 	for path, before := range w.marks {
 		if w.markOf(path) != before {
@@ -55,7 +56,7 @@ func (w *Watch) Exists(path string) bool { return w.note(path) != projectfs.Stam
 func (w *Watch) IsProject(path string) bool { return w.files.IsProject(path) }
 
 // ReadFile reads a regular file, at most limit bytes of it; cut reports whether the file is larger. The model receives the text without a
-// question, so a project can name no file of secrets.
+// question, so a project must not name files with secrets.
 func (w *Watch) ReadFile(path string, limit int64) (data []byte, cut bool, err error) {
 	w.note(path)
 	f, err := w.open(path)
@@ -114,7 +115,8 @@ func (w *Watch) tree(dir string, accept func(name string) bool, depth int, left 
 		isDir := entry.IsDir()
 		if entry.Type()&fs.ModeSymlink != 0 {
 			info, err := w.files.Stat(path)
-			// Links that leave the project are not inspected. One that cannot be a file is refused as a directory.
+			// Links that leave the project are not inspected. A link whose name is not accepted as a file is
+			// treated as a directory and refused.
 			isDir = err == nil && (info.IsDir() || info.Mode()&fs.ModeSymlink != 0 && !accept(name))
 		}
 		switch {

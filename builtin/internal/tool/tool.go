@@ -12,15 +12,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Spec is a tool whose calls are read into a T.
+// Spec describes a tool whose arguments are decoded into a T.
 type Spec[T any] struct {
 	ID string
 	// Texts contains the files ID.md, the description for the model, and ID.json, the JSON schema of the arguments.
 	Texts fs.FS
 	// Read decodes and checks the arguments, before Prepare and again before Run. If nil, Args.
 	Read func(call *sdk.ToolCall) (T, error)
-	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, those of a Requester; if T is none, the tool
-	// requires its ID with the pattern *.
+	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, a Requester returns its own; if T is not a
+	// Requester, the tool requires its ID with the pattern *.
 	Prepare func(ctx context.Context, call *sdk.ToolCall, in T) ([]sdk.PermissionRequest, error)
 	Run     func(ctx context.Context, call *sdk.ToolCall, in T) (*sdk.ToolResult, error)
 }

@@ -87,8 +87,8 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	return b.Encode(wire.SizeOf(req))
 }
 
-// toolChoice returns the rules for tool calls: whether they are required, and one at a time. It is empty for the server's default. A model
-// that reasons cannot be forced to call tools.
+// toolChoice returns the rules for tool calls: whether a call is required, and whether parallel calls are off. It is empty for the
+// server's default. A model that reasons cannot be forced to call tools.
 func toolChoice(req *sdk.ModelRequest, thinks bool) sdk.Object {
 	if req.ToolChoice == sdk.ToolChoiceNone {
 		return sdk.Object{"type": "none"}
@@ -155,7 +155,8 @@ func ephemeral(mark bool) *cacheControl {
 	return &cacheControl{"ephemeral"}
 }
 
-// systemBlocks returns the system prompt as at most two marked blocks: opencode marks the first two, and the server takes four marks.
+// systemBlocks returns the system prompt as at most two marked blocks: opencode marks the first two, and the server accepts four
+// marks.
 func systemBlocks(system []string, mark bool) []block {
 	system = slices.DeleteFunc(slices.Clone(system), func(s string) bool { return strings.TrimSpace(s) == "" })
 	if len(system) > 2 {

@@ -30,7 +30,7 @@ func (c *client) messages(req *sdk.ModelRequest, claude, mark bool) []wire.Messa
 
 func text(s string) block { return block{Type: "text", Text: s} }
 
-// markLast marks the last block that takes a mark: thinking takes none.
+// markLast marks the last block that can have a mark. Thinking blocks cannot.
 func markLast(content []block) []block {
 	for i := len(content) - 1; i >= 0; i-- {
 		if content[i].Type != "thinking" && content[i].Type != "redacted_thinking" {
@@ -50,7 +50,7 @@ func (c *client) file(f *sdk.FilePart, claude bool) block {
 	}
 	switch {
 	case !isData && c.vertex:
-		return text(wire.Notice("%s is at %s", f.Filename, f.URL)) // Vertex AI fetches nothing
+		return text(wire.Notice("%s is at %s", f.Filename, f.URL)) // Vertex AI does not fetch addresses
 	case wire.Image(f):
 		limit := 10 << 20
 		if c.vertex {

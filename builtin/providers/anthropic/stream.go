@@ -104,7 +104,7 @@ func (d *decoder) begin(index int, b *contentBlock) {
 		open.Begin(b.ID, b.Name)
 		open.Input = b.Input
 		d.Keep(len(b.Input))
-	} // else the server ran a tool itself, or the type is unknown
+	} // otherwise the server itself ran a tool, or the type is unknown
 }
 
 func (d *decoder) delta(index int, delta *delta) {
@@ -149,7 +149,8 @@ type usage struct {
 	OutputDetails struct {
 		Thinking float64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	// Iterations has the parts of an answer in which the server compacted the conversation; the counts above have only the last one.
+	// Iterations lists the parts of an answer during which the server compacted the conversation; the counts above cover only the
+	// last part.
 	Iterations []struct {
 		Type   string  `json:"type"`
 		Input  float64 `json:"input_tokens"`

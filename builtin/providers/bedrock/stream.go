@@ -51,7 +51,7 @@ type decoder struct{ *wire.Answer }
 func (d *decoder) Event(kind string, data []byte) (done bool) {
 	switch kind {
 	case "contentBlockDelta", "contentBlockStart", "contentBlockStop", "messageStop", "metadata":
-	default: // their payload can have any form
+	default: // other events, whose payload can have any form
 		return false
 	}
 	var p payload

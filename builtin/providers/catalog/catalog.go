@@ -1,5 +1,5 @@
-// Package catalog contributes the providers that tenon knows, their models, and what families of models need. Other plugins
-// contribute the protocols.
+// Package catalog contributes the providers that tenon knows, their models, and the rules for families of models. Other
+// plugins contribute the protocols.
 //
 //   - table.json: the providers that are tried if the user chose none, in this order, and the providers that need more than a line.
 //   - providers.txt: the other providers of models.dev, one a line: ID, name, npm package, address, variables of the key.
@@ -61,7 +61,8 @@ func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "catalog", Description: "Well-known model providers and their models", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start stores where the catalog is refreshed from and kept. It uses neither the network nor the file.
+// Start stores the address of the list and the path of its copy. It uses neither the network nor the
+// file.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log, p.path = h.Logger(), filepath.Join(h.Project().CacheDir, cacheName)
 	if reader, ok := h.(sdk.ConfigReader); ok && h.Project().CacheDir != "" {

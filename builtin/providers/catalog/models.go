@@ -75,7 +75,7 @@ func (p *Plugin) CatalogModels(provider string) (map[string]sdk.Model, error) {
 	if known == nil || err != nil {
 		return nil, err
 	}
-	if newer := p.newerModels(provider, known); len(newer) > 0 { // a list without any is damaged
+	if newer := p.newerModels(provider, known); len(newer) > 0 { // an empty list means that the archive is damaged
 		return newer, nil
 	}
 	return known, nil

@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// ReadAPI decodes the providers that are wanted in api.json of models.dev, by ID. Others may have another form.
+// ReadAPI decodes the wanted providers in api.json of models.dev, by ID. Other providers may have any form.
 func ReadAPI(data []byte, wanted func(id string) bool) (map[string]Entry, error) {
 	var listed map[string]json.RawMessage
 	if err := json.Unmarshal(data, &listed); err != nil {

@@ -24,7 +24,7 @@ const (
 	maxList = 64 << 20
 	// maxListValues is the maximum number of JSON values in the list; it has about 300,000. A model takes over a KiB in memory.
 	maxListValues = 1 << 20
-	// refreshInterval is the time between two attempts, successful or not. Prices change on few days, and the list has 0.4 MB compressed.
+	// refreshInterval is the time between two attempts, successful or not. Prices rarely change, and the list has 0.4 MB compressed.
 	refreshInterval = 24 * time.Hour
 	// refreshTimeout limits one attempt.
 	refreshTimeout = time.Minute
@@ -126,7 +126,8 @@ func repack(list []byte) ([]byte, error) {
 	return packed, nil
 }
 
-// read returns the archive of an earlier refresh; nil without one. It removes a damaged one, which the next refresh replaces.
+// read returns the archive of an earlier refresh; nil without one. It removes a damaged archive, which the next refresh
+// replaces.
 func (p *Plugin) read() []byte {
 	data, err := os.ReadFile(p.path)
 	if err == nil {
@@ -163,7 +164,7 @@ func (p *Plugin) newerModels(provider string, known map[string]sdk.Model) map[st
 	}
 	for id, m := range known {
 		if _, offered := newer[m.APIID]; offered {
-			newer[id] = m // a mode
+			newer[id] = m // a mode, which the list does not contain
 		}
 	}
 	return newer

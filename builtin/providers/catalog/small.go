@@ -9,8 +9,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// SmallModel returns the newest model of the first family that has one, as opencode's provider/provider.ts does. Models with other output than text
-// cannot write titles.
+// SmallModel returns the newest model of the first family that has one, as opencode's provider/provider.ts does. Models whose output is not only
+// text cannot write titles.
 func (*Plugin) SmallModel(provider *sdk.ProviderInfo, of *sdk.Model, models map[string]sdk.Model) string {
 	newest := slices.SortedFunc(maps.Values(models), func(a, b sdk.Model) int {
 		return cmp.Or(strings.Compare(b.ReleaseDate, a.ReleaseDate), strings.Compare(b.ID, a.ID))
@@ -32,7 +32,7 @@ func (*Plugin) SmallModel(provider *sdk.ProviderInfo, of *sdk.Model, models map[
 func smallFamilies(provider string) []string {
 	families := []string{"gemini-flash", "gpt-nano", "claude-haiku"}
 	switch {
-	case strings.HasPrefix(provider, "azure"): // users name their deployments, so the models that they have are not known
+	case strings.HasPrefix(provider, "azure"): // users choose the names of their deployments, so the available models are unknown
 		return nil
 	case strings.HasPrefix(provider, "opencode"):
 		return []string{"gpt-nano"}

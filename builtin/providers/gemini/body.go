@@ -73,7 +73,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	name := strings.ToLower(wire.APIName(&req.Model))
 	gemma := strings.HasPrefix(name, "gemma-")
 	contents := c.contents(req, strings.Contains(name, "gemini-3"))
-	if gemma && system != "" { // it takes no system prompt
+	if gemma && system != "" { // Gemma does not accept a system prompt
 		contents = withSystem(contents, system)
 	}
 	b.Set("contents", contents)
@@ -182,7 +182,7 @@ func answerParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part 
 			}
 		case sdk.ContentToolCall:
 			if signature == "" && three && !called {
-				signature = anySignature // Gemini 3 refuses a step whose first call has none
+				signature = anySignature // Gemini 3 refuses a step whose first call has no signature
 			}
 			called = true
 			out = append(out, part{Call: &functionCall{ids[piece.CallID], geminiName(piece.Tool), wire.Object(piece.Args)}, Signature: signature})
@@ -195,7 +195,7 @@ func answerParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part 
 // https://ai.google.dev/api/caching#FunctionDeclaration.
 const namePrefix = "n__"
 
-// geminiName returns the name of a tool as Gemini accepts it; toolName is the way back.
+// geminiName returns the name of a tool in a form that Gemini accepts; toolName is the inverse.
 func geminiName(name string) string {
 	if name = wire.ToolName(name); strings.ContainsRune("0123456789-", rune(name[0])) {
 		return namePrefix + name
@@ -210,7 +210,8 @@ func toolName(name string) string {
 	return name
 }
 
-// resultParts returns the results of calls. Gemini 3 takes files within them, older models after them.
+// resultParts returns the results of calls. Gemini 3 accepts files within them, older models after
+// them.
 func resultParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part {
 	var out, beside []part
 	for i := range m.Content {

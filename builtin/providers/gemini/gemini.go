@@ -24,7 +24,7 @@ func New() *sdk.Bundle {
 // client sends requests to one provider.
 type client struct {
 	*wire.Conn
-	vertex bool // Vertex AI, which knows no call IDs
+	vertex bool // Vertex AI, which does not support call IDs
 }
 
 // Open returns a client of the provider. It does not use the network.

@@ -44,7 +44,7 @@ func (p *partialArg) value() any {
 	return json.RawMessage(cmp.Or(string(p.Number), string(p.Bool), "null"))
 }
 
-// put returns arguments with a piece added to them; nil are none.
+// put returns arguments with a piece added; nil means no arguments yet.
 func put(args any, p *partialArg) (any, error) {
 	steps := pathStep().FindAllStringSubmatch(p.Path, maxPath+1)
 	if len(steps) > maxPath || !wholePath().MatchString(p.Path) || steps[0][2] != "" {
@@ -57,7 +57,8 @@ func put(args any, p *partialArg) (any, error) {
 	return args, nil
 }
 
-// putAt returns a value with another one at the path below it. ok is false if it has a value of another kind there.
+// putAt returns at with value set at the path below it. ok is false if the path leads through a value of another
+// kind.
 func putAt(at any, steps [][]string, value any) (_ any, ok bool) {
 	if len(steps) == 0 {
 		text, isText := at.(*longText)

@@ -16,20 +16,21 @@ import (
 // maxDepth is the maximum depth of a tool's schema; recursive schemas cannot be written without $ref.
 const maxDepth = 32
 
-// maxParts is the maximum number of schemas within a tool's schema, and of the tens of values and texts of 640 bytes that references repeat. Few
-// definitions that refer to each other several times can be billions, and a long text that many refer to fills the memory.
+// maxParts is the maximum number of schemas within a tool's schema, with ten values or 640 bytes of text that references repeat counted as one.
+// A few definitions that refer to each other several times can expand to billions, and a long text that is referred to many times can fill the
+// memory.
 const maxParts = 20_000
 
-// maxTypes is the number of types that there are.
+// maxTypes is the number of types that exist.
 const maxTypes = 7
 
-// kept are the keywords of a schema that the server takes unchanged, see https://ai.google.dev/api/caching#Schema.
+// kept are the keywords of a schema that are sent unchanged, see https://ai.google.dev/api/caching#Schema.
 var kept = []string{
 	"description", "format", "nullable", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength", "pattern", "default", "title",
 	"minProperties", "maxProperties", "propertyOrdering",
 }
 
-// parameters returns the schema of a tool's arguments as the subset of OpenAPI that the server takes, or nil if the tool takes no
+// parameters returns the schema of a tool's arguments in the subset of OpenAPI that the server accepts, or nil if the tool has no
 // arguments.
 func parameters(t *sdk.ToolDefinition) (any, error) {
 	var root map[string]any
@@ -61,7 +62,7 @@ func (c *converter) fail(format string, args ...any) {
 func (c *converter) schema(v any, depth int) map[string]any {
 	in, _ := v.(map[string]any)
 	out := map[string]any{}
-	required, _ := in["required"].([]any) // each is compared with those of other schemas
+	required, _ := in["required"].([]any) // each name is compared with the names of other schemas
 	switch c.parts += 1 + len(required); {
 	case depth > maxDepth:
 		c.fail("nested deeper than %d levels, or recursive", maxDepth)
@@ -101,7 +102,7 @@ func (c *converter) schema(v any, depth int) map[string]any {
 		out["nullable"] = true
 	}
 	if setEnum(out, in); out["enum"] != nil {
-		types = nil // texts, whatever the types
+		types = nil // the values become texts, whatever their types
 	}
 	switch out["type"] {
 	case "object":
@@ -126,8 +127,8 @@ func (c *converter) typed(v any, depth int) map[string]any {
 	return out
 }
 
-// resolve returns the definition that a reference within the schema names. It follows the schema as it is: to encode it for each reference
-// takes seconds if there are many.
+// resolve returns the definition that a reference within the schema names. It follows the decoded schema: encoding it for each reference
+// would take seconds if there are many.
 func (c *converter) resolve(ref string) map[string]any {
 	pointer, within := strings.CutPrefix(ref, "#")
 	target, ok := jsonpointer.Find(c.root, pointer).(map[string]any)
@@ -164,7 +165,8 @@ func allowed(in map[string]any) []any {
 	return values
 }
 
-// restored returns arguments of a call with the values of enumerations that setEnum made texts: the host checks them with the tool's own schema.
+// restored returns a call's arguments with the original values of enumerations, which setEnum turned into texts: the host checks the arguments
+// against the tool's own schema.
 func restored(t *sdk.ToolDefinition, args []byte) []byte {
 	var c converter
 	var v any
@@ -177,8 +179,8 @@ func restored(t *sdk.ToolDefinition, args []byte) []byte {
 	return args
 }
 
-// restore returns a value with those of enumerations. It does not look into objects and lists that have several alternatives: the value may be meant
-// for any of them.
+// restore returns a value with the original values of enumerations. It does not look into objects and lists that have several alternatives: the
+// value may be meant for any of them.
 func (c *converter) restore(part, v any) any {
 	in, _ := part.(map[string]any)
 	if c.parts++; c.parts > maxParts { // perhaps recursive
@@ -217,7 +219,7 @@ func (c *converter) restore(part, v any) any {
 	return v
 }
 
-// setEnum sets the allowed values, which the server takes as texts only.
+// setEnum sets the allowed values, which the server accepts only as texts.
 func setEnum(out, in map[string]any) {
 	var texts []string
 	for _, v := range allowed(in) {
@@ -252,7 +254,7 @@ func (c *converter) setProperties(out, in map[string]any, depth int) {
 	}
 }
 
-// typesOf returns the types of a schema; of a list of types, those other than null.
+// typesOf returns the types of a schema, without null if it lists several.
 func typesOf(in map[string]any) []any {
 	switch t := in["type"].(type) {
 	case string:
@@ -263,7 +265,7 @@ func typesOf(in map[string]any) []any {
 	return nil
 }
 
-// alternatives returns the schemas of which one has to hold: those of anyOf or oneOf, else one for each of several types.
+// alternatives returns the schemas of which one must match: those in anyOf or oneOf, else one for each of several types.
 func alternatives(in map[string]any, types []any) []any {
 	for _, name := range []string{"anyOf", "oneOf"} {
 		if list, _ := in[name].([]any); list != nil {
@@ -305,7 +307,8 @@ func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
 	}
 }
 
-// mergeInto adds the keywords of a schema to another, which wins. Properties and items that both have are merged too.
+// mergeInto adds the keywords of more to out. Existing keywords take precedence, and properties and items of both are
+// merged.
 func mergeInto(out, more map[string]any) {
 	for name, v := range more {
 		switch own := out[name].(type) {

@@ -135,7 +135,7 @@ func (d *decoder) functionCall(p *callPart, metadata sdk.Object) {
 // arguments handles the arguments in a part: all of them, or pieces, which are passed on together at the end of the call.
 func (d *decoder) arguments(p *callPart) {
 	if d.call.Args {
-		return // they were complete
+		return // all arguments arrived at once
 	}
 	if d.args == nil && wire.Present(p.Args) {
 		d.whole(p.Args)

@@ -24,7 +24,7 @@ type script struct {
 	steps []step
 }
 
-// step is one reply, as a script has it.
+// step is one reply in a script.
 type step struct {
 	Text      string     `json:"text"`
 	Reasoning string     `json:"reasoning"`

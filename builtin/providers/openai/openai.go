@@ -27,7 +27,7 @@ func New() *sdk.Bundle {
 		wire.Format{Name: ProtocolChat, Open: chat.Open}, wire.Format{Name: ProtocolResponses, Open: openResponses})
 }
 
-// openResponses opens Responses, or chat for a provider that has only that.
+// openResponses opens Responses, or Chat Completions for a provider that has only that.
 func openResponses(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
 	if api.Completions(&info) {
 		return chat.Open(info, transport, log)

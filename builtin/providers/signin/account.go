@@ -22,12 +22,14 @@ type account struct {
 	codes  string // path of device codes; empty: the server has its own flow
 	scope  string // of device codes
 	client string // its ID
-	owner  string // says which name the user will see; the beginning of a sentence
-	// adjust completes a token. old is the one that it replaces, the zero value if none. If nil, tokens are complete.
+	owner  string // beginning of a sentence that says whose name the user will see
+	// adjust completes a token. old is the token that it replaces, or the zero value. A nil adjust means that tokens
+	// are complete as issued.
 	adjust func(t *sdk.Token, issued *oauth.Token, old *sdk.Token)
 }
 
-// endpoint returns the token endpoint with the client of the options. It tells the user, if there is one, whose client that is.
+// endpoint returns the token endpoint with the client of the options. If user is not nil, it tells the user whose client that
+// is.
 func (a *account) endpoint(options sdk.Object, user sdk.AuthUser) *oauth.Endpoint {
 	client := text(options, "clientId", a.client)
 	if client == a.client && user != nil {

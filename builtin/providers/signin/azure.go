@@ -33,7 +33,7 @@ const (
 // azure gets tokens of Microsoft Entra ID from the Azure CLI, where the user signs in with "az login".
 type azure struct {
 	command []string // the CLI; tests set another program
-	project string   // whose programs are not run
+	project string   // programs below this directory are never run
 }
 
 func (a *azure) login(ctx context.Context, options sdk.Object, user sdk.AuthUser) (*sdk.Token, error) {

@@ -28,7 +28,7 @@ const loginTime = 10 * time.Minute
 // chatgpt signs in to ChatGPT, whose plan then pays for requests of the provider openai. A refresh token is accepted once.
 type chatgpt struct {
 	account
-	redirect string // the only one that the client has
+	redirect string // the only redirect address that the server accepts for the client
 	api      string
 }
 
@@ -121,8 +121,9 @@ func (c *chatgpt) apply(info *sdk.ProviderInfo, _ *sdk.Token) {
 	info.BaseURL, info.Plan = c.api, chatgptPlan
 }
 
-// chatgptPlan sets the price and the limits of a model for users of ChatGPT. They have GPT 5.3 Codex Spark, and all from GPT 5.4 on
-// except pro and nano. Their server has lower limits than OpenAI's. See opencode's packages/core/src/plugin/provider/openai.ts.
+// chatgptPlan sets the price and the limits of a model for users of ChatGPT. They can use GPT 5.3 Codex Spark, and every model from
+// GPT 5.4 on except pro and nano. The limits of ChatGPT's server are lower than those of OpenAI's API. See opencode's
+// packages/core/src/plugin/provider/openai.ts.
 func chatgptPlan(m *sdk.Model) bool {
 	m.Cost = sdk.ModelCost{}
 	if m.Limit.Context > 400_000 {
@@ -144,7 +145,7 @@ func (*chatgpt) headers(_ context.Context, t *sdk.Token) (map[string]string, err
 	return headers, nil
 }
 
-// headerText returns a text that may be the value of a header; "" for another one.
+// headerText returns s if it may be the value of a header, else "".
 func headerText(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return ""
@@ -152,7 +153,7 @@ func headerText(s string) string {
 	return s
 }
 
-// claims are those that sign-ins read of a JWT.
+// claims are the claims of a JWT that sign-ins read.
 type claims struct {
 	Expires float64 `json:"exp"`                // in seconds, see RFC 7519, section 4.1.4
 	Account string  `json:"chatgpt_account_id"` // this and the following: of ChatGPT
@@ -166,7 +167,8 @@ type claims struct {
 	} `json:"organizations"`
 }
 
-// claimsOf returns the claims of a JWT; none if it is something else. The signature is not checked: the token came from its issuer, over TLS.
+// claimsOf returns the claims of a JWT, or no claims if jwt is something else. The signature is not checked: the token came from its issuer,
+// over TLS.
 func claimsOf(jwt string) (c claims) {
 	parts := strings.Split(jwt, ".")
 	if len(parts) != 3 {

@@ -40,7 +40,7 @@ func New() *sdk.Bundle {
 			chatgpt("device", "ChatGPT account, with a code", account.code),
 		},
 		OnStart: func(_ context.Context, h sdk.Host) error {
-			az.project = h.Project().Worktree // its programs are not run
+			az.project = h.Project().Worktree
 			return nil
 		},
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// change is a file as a call finds it and as the call leaves it, computed in memory.
+// change is a file before and after a call. The call computes it in memory.
 type change struct {
 	target
 	old     fs.FileInfo // nil if the call found no file
 	before  []byte      // nil if the file is too large for memory
-	found   string      // identifies that content in the history
+	found   string      // identifies the content before the call in the history
 	after   []byte
 	remove  bool        // the call leaves no file
 	mode    fs.FileInfo // moved file from which the mode is taken; nil: the mode of old, or the default
@@ -38,7 +38,7 @@ func (c *change) compare(call *sdk.ToolCall) error {
 	return nil
 }
 
-// hash identifies the content of the file after the change, once it is in place. It is empty for a deleted file: the model knows no content.
+// hash identifies the content of the file after the change, once it is in place. It is empty for a deleted file.
 func (c *change) hash() string {
 	switch {
 	case c.remove:

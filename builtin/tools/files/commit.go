@@ -54,7 +54,8 @@ func commit(call *sdk.ToolCall, changes []*change) (err error) {
 	return nil
 }
 
-// partial adds the files that have changed to the error of another one.
+// partial adds the names of the files that have already changed to the error of a file that could
+// not be changed.
 func partial(call *sdk.ToolCall, err error, done []string) error {
 	if len(done) == 0 {
 		return err
@@ -72,7 +73,7 @@ func (c *change) delete(changes []*change) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close() // a deletion is complete without it
+	defer dir.Close() // an error of Close does not undo the deletion
 	info, err := dir.Lstat(name)
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func (c *change) stage() (*staged, error) {
 	o := atomicfile.Options{Mode: 0o666, Sync: true} // less the umask
 	if c.old != nil {
 		err = checkWritable(dir, name, c.old)
-		o.Mode = 0o600 // until it has the content's own mode
+		o.Mode = 0o600 // until the file gets its final mode
 	}
 	o.Prepare = func(f *os.File) (err error) {
 		if c.old != nil {

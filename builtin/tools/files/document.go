@@ -93,7 +93,7 @@ func splitLines(text string) textLines {
 	return t
 }
 
-// inForm returns lines in the form that a function gives them; nil changes nothing. Lines with equal forms count as equal.
+// inForm applies form to each line; a nil form changes nothing. Lines that are equal afterwards count as equal.
 func inForm(lines []string, form func(string) string) []string {
 	if form == nil {
 		return lines

@@ -73,7 +73,7 @@ func closest(file, asked []string) string {
 	return fmt.Sprintf(". The nearest place is line %d: %d of %d lines match; %s", best.first+1, best.n, len(want), firstDifference(file[best.first:], asked, best.first+1))
 }
 
-// firstDifference describes the first difference between the searched lines and lines of the file, of which the first one has the number.
+// firstDifference describes the first difference between the searched lines and lines of the file, which begin with line number.
 func firstDifference(lines, asked []string, number int) string {
 	for k, want := range asked {
 		if k >= len(lines) {

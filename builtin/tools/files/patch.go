@@ -42,7 +42,8 @@ func readPatch(call *sdk.ToolCall) ([]operation, error) {
 	return ops, nil
 }
 
-// PatchPaths returns the paths in a patch as they are written: of the files that it removes or moves away, and of all others.
+// PatchPaths returns the paths in a patch as they are written. removed are those of the files that it deletes or moves away,
+// kept are all others.
 func PatchPaths(text string) (kept, removed []string, err error) {
 	ops, err := parsePatch(text)
 	for _, op := range ops {
@@ -75,10 +76,10 @@ const (
 // operation is what a call does with one file.
 type operation struct {
 	kind     string // writeID, editID, patchAdd, patchDelete or patchUpdate
-	fileArgs        // as given; an operation of a patch has only a path
+	fileArgs        // the arguments of the call; an operation of a patch has only a path
 	moveTo   string
 	hunks    []hunk // of a file that is updated; the content of one that is added is a single hunk
-	ended    bool   // by an empty line, which is not a line of an added file
+	ended    bool   // an empty line followed, which is not a line of an added file
 
 	target        // set by readPatch, like moved
 	moved  target // of moveTo
@@ -168,7 +169,7 @@ func parseLine(ops []operation, line string) ([]operation, error) {
 		line, patchAdd, patchUpdate, patchDelete, patchEnd)
 }
 
-// given returns an error if the path behind the beginning of a line is missing.
+// given returns an error if no path follows the beginning of a line.
 func given(begin, path string) error {
 	if strings.TrimSpace(path) == "" {
 		return fmt.Errorf("missing path after %q", strings.TrimSpace(begin))
@@ -176,7 +177,7 @@ func given(begin, path string) error {
 	return nil
 }
 
-// finish checks an operation that is complete.
+// finish checks a complete operation.
 func (op *operation) finish() error {
 	if op.kind == patchUpdate && len(op.hunks) == 0 && op.moveTo == "" {
 		return fmt.Errorf("the update of %q changes nothing", op.FilePath)
@@ -184,7 +185,7 @@ func (op *operation) finish() error {
 	return op.finishHunk()
 }
 
-// finishHunk checks the last hunk, which is complete.
+// finishHunk checks the last hunk when it is complete.
 func (op *operation) finishHunk() error {
 	n := len(op.hunks)
 	if n > 0 && !slices.ContainsFunc(op.hunks[n-1].lines, func(l hunkLine) bool { return l.kind != ' ' }) {
@@ -193,7 +194,8 @@ func (op *operation) finishHunk() error {
 	return nil
 }
 
-// extend reads a line of the hunks of a file. Lines that start with @@ begin a hunk, the changed and unchanged lines follow.
+// extend reads a line of the hunks of a file. A line that starts with @@ begins a hunk; its changed and unchanged lines
+// follow.
 func (op *operation) extend(line string) error {
 	var h *hunk // the one that the line belongs to
 	context, begins := strings.CutPrefix(line, "@@")

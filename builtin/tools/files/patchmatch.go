@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// patched returns the content of the file name after the hunks. It keeps a missing line break at the end.
+// patched applies the hunks to the content of the file name. If the last line has no line break, it still
+// has none afterwards.
 func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
 	doc := newDocument(content)
 	doc.complete()
@@ -33,7 +34,7 @@ type patchFile struct {
 	textLines
 	name   string
 	next   int         // the line after the last hunk
-	formed [4][]string // the lines in each of forms, once needed
+	formed [4][]string // the lines in each of forms, computed on first use
 }
 
 // find returns the line at which hunk number n applies.
@@ -68,8 +69,8 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 	return 0, f.missing(n, old, "its unchanged and removed lines")
 }
 
-// replace returns the replacements of a hunk that applies at the line, and continues after it. Unchanged lines
-// keep the file's text.
+// replace returns the replacements for a hunk that applies at a line, and lets the next search begin after the
+// hunk. Unchanged lines keep the file's text.
 func (f *patchFile) replace(at int, h hunk) []replacement {
 	var all []replacement
 	for lines := h.lines; len(lines) > 0; {
@@ -109,7 +110,7 @@ func (f *patchFile) seek(want []string, from int) int {
 	return -1
 }
 
-// plain replaces typographic characters, which models and editors exchange for plain ones.
+// plain replaces typographic characters by plain ones: models and editors mix them up.
 func plain(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch r {

@@ -53,7 +53,8 @@ type planning struct {
 	order []*change
 }
 
-// file returns the file t, which need not exist, as the operations so far leave it. Special files are an error.
+// file returns the state of the file t after the operations so far. The file need not exist; a special file is
+// an error.
 func (s *planning) file(t target) (*change, error) {
 	if c := s.files[t.real]; c != nil {
 		return c, nil
@@ -139,7 +140,7 @@ func (s *planning) mayReplace(ctx context.Context, c *change, otherwise string) 
 	return s.history.check(ctx, s.call, c.target, c.found)
 }
 
-// missing returns the error for a file that does not exist, or does not any more.
+// missing returns the error for a file that does not exist, or that an earlier operation deleted.
 func (s *planning) missing(c *change) error {
 	if c.old == nil {
 		return notFound(s.call, c.target)
@@ -192,10 +193,12 @@ func (s *planning) delete(ctx context.Context, c *change) error {
 	return nil
 }
 
-// gone makes the change a deletion. A file added later at the same path has its own mode.
+// gone makes the change a deletion. If the patch adds a file at the path again, it does not inherit
+// the mode.
 func (c *change) gone() { c.after, c.mode, c.remove = nil, nil, true }
 
-// move moves the content of c and its mode to the file to, which must not exist, unless the two names differ only in case.
+// move moves the content and the mode of c to the file to. That file must not exist, unless the two names differ only in
+// case.
 func (s *planning) move(c *change, to target) error {
 	other, err := s.file(to)
 	switch {

@@ -103,7 +103,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 	return result, nil
 }
 
-// result returns the page as a tool result. name names the text.
+// result returns the page as a tool result. name is what the model calls the text.
 func (p *page) result(title, name string) (*sdk.ToolResult, error) {
 	if p.total >= 0 && p.offset > max(p.total, 1) {
 		return nil, fmt.Errorf("offset %d is beyond the end of %q, which has %d lines", p.offset, name, p.total)

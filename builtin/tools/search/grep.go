@@ -38,7 +38,7 @@ func (a *grepArgs) Resolve(call *sdk.ToolCall) (err error) {
 }
 
 // Requests requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
-// the permission to search does not include showing secrets.
+// permission to search is not permission to show secrets.
 func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	requests := a.permissions(call, "grep", a.Pattern)
 	if paths.HoldsSecrets(a.root) || paths.HoldsSecrets(a.real) {
@@ -81,11 +81,11 @@ type grepOutput struct {
 	matches    int
 	unreadable int
 	withheld   int // files that usually contain secrets
-	denied     int // files that a rule denies to read
+	denied     int // files that a rule forbids to read
 }
 
-// deniedFiles returns a function that reports whether a rule denies reading a file, by its path below the root; no link is on it. Rules for all
-// files do not count: an agent may search without the tool read.
+// deniedFiles returns a function that reports whether a rule denies reading a file, given its path below the root, which contains no links.
+// Rules that deny every file do not count: an agent may search without the tool read.
 func deniedFiles(call *sdk.ToolCall, root string) func(rel string) bool {
 	rules, ok := call.Host.(sdk.Denier)
 	roots := paths.Patterns(call, root)

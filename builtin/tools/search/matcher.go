@@ -115,7 +115,7 @@ func (m *matcher) literal(block []byte, pos int) int {
 	return first
 }
 
-// matchLine reports whether the pattern matches the line, without its line break. A \r at its end can be
+// matchLine reports whether the pattern matches line, which has no line break. A \r at its end can be
 // part of the match (\r$) or of the line break ($).
 func (m *matcher) matchLine(line []byte) bool {
 	if m.plain || m.re.Match(line) {

@@ -35,7 +35,7 @@ var texts embed.FS
 // bash is the tool that runs a command in a shell.
 type bash struct {
 	log    *slog.Logger
-	wanted string // the shell of the configuration
+	wanted string // the shell that the configuration names
 	guard  guard
 	box    box
 }
@@ -46,8 +46,8 @@ type bashArgs struct {
 	Workdir     string `json:"workdir"`
 	Description string `json:"description"`
 	Unconfined  bool   `json:"unconfined"`
-	dir         string // to run in
-	shell       shell  // that runs it
+	dir         string // in which the command runs
+	shell       shell  // that runs the command
 }
 
 func (t *bash) tool() sdk.Tool {
@@ -82,7 +82,8 @@ func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	return t.confinement(ctx, call, &args, requests)
 }
 
-// bashRequest returns the permission for the commands, or for the whole text if it may run more than these. It returns nil if none is needed.
+// bashRequest returns the permission for the commands, or for the whole text if it may run other commands as well. It returns nil if no
+// permission is needed.
 func bashRequest(args *bashArgs, found *judgement) *sdk.PermissionRequest {
 	request := &sdk.PermissionRequest{Permission: "bash", Implied: found.implied, Metadata: sdk.Object{"command": args.Command, "description": args.Description}}
 	if found.verbatim != nil {
@@ -120,7 +121,8 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if err != nil {
 		return nil, err
 	}
-	// Without CDPATH, which would make cd change to another directory than the text names.
+	// CDPATH is removed: it can make cd change to a different directory than the one that the text
+	// names.
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
 	j := job{shell: args.shell, command: args.Command, dir: args.dir, timeout: timeout, out: out, progress: progress}
 	confined := tmp != ""
@@ -145,8 +147,8 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	}, nil
 }
 
-// withGitEnv returns an environment in which git neither uses a bare repository inside another one nor runs a file system monitor. The
-// variable is the one in which git passes its option -c to its children.
+// withGitEnv returns an environment in which git neither uses a bare repository inside another one nor runs a file system monitor. It
+// uses the variable in which git passes its option -c to its children.
 func withGitEnv(env []string) []string {
 	const name = "GIT_CONFIG_PARAMETERS"
 	settings, _ := child.Lookup(env, name)

@@ -30,7 +30,7 @@ type box struct {
 
 	mu    sync.Mutex
 	rules *confine.Ruleset // nil until they are built
-	write []string         // that the rules make writable
+	write []string         // paths that the rules make writable
 	tmp   string           // contains the temporary directories of sessions; empty before the first
 }
 
@@ -63,7 +63,7 @@ func (b *box) start(ctx context.Context, start func() error) error {
 	return b.rules.Do(start)
 }
 
-// ready builds the rules unless there are any.
+// ready builds the rules unless they exist.
 func (b *box) ready(ctx context.Context) error {
 	if b.rules != nil {
 		return nil
@@ -109,7 +109,7 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 		return nil
 	}
 	read := func(base, file string) string {
-		text, err := projectfs.ReadRegular(file, maxPointer) // a command may have put a pipe there
+		text, err := projectfs.ReadRegular(file, maxPointer) // a command may have put a named pipe there
 		if err != nil {
 			return ""
 		}
@@ -163,10 +163,11 @@ func (b *box) endTurn(ctx context.Context) []string {
 	return b.git.EndTurn(context.WithoutCancel(ctx))
 }
 
-// confinedCall is what Prepare stores in a call whose permissions are for a confined command.
+// confinedCall marks a call for which Prepare requested the permissions of a confined command.
 type confinedCall struct{}
 
-// outdated returns the error of a command that Prepare found to run confined, and that cannot run confined any more.
+// outdated returns the error for a command that could be confined when Prepare requested its permissions, and that
+// cannot be confined any more.
 func outdated(err error) error {
 	if free(err) {
 		return fmt.Errorf("not run, because its permission was for a confined command: %w; try again", err)
@@ -174,8 +175,8 @@ func outdated(err error) error {
 	return err
 }
 
-// enter prepares a command and returns the session's temporary directory; empty if the command runs unconfined. The permissions that Prepare
-// requested have decided whether it may.
+// enter prepares a command and returns the session's temporary directory, or "" if the command runs unconfined. Whether it may run that way
+// was decided by the permissions that Prepare requested.
 func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (tmp string, err error) {
 	if args.Unconfined {
 		return "", nil
@@ -196,7 +197,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (tm
 	return tmp, nil
 }
 
-// plain replaces characters that are unusual in a file's name.
+// plain replaces characters that are unusual in the name of a file.
 func plain(r rune) rune {
 	if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
 		return r

@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// confinement completes the requests of a call: each tells whether the command runs confined. It adds a request for permission to run
-// unconfined if the call asks for it or the project cannot be confined.
+// confinement completes the requests of a call: it sets in each whether the command runs confined. It adds a request for permission
+// to run unconfined if the call asks for it or the project cannot be confined.
 func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashArgs, requests []sdk.PermissionRequest) ([]sdk.PermissionRequest, error) {
 	err := t.box.open(ctx)
 	if err != nil && !free(err) {

@@ -15,7 +15,7 @@ const (
 )
 
 // parsed records every simple command, written file and outside path that it finds in a text outside the grammar, so that deny rules apply.
-// It may miss some; therefore only the user can allow such a text while a rule names a command.
+// It may miss some, so while a rule names a command, only the user can allow such a text.
 func (j *judge) parsed(text string, shell shell) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) })
 	slices.Sort(tokens)
@@ -49,7 +49,7 @@ func (j *judge) parsed(text string, shell shell) {
 	})
 }
 
-// static returns a word without its quotes, or unchanged if it contains expansions.
+// static returns a word without its quotes. A word with expansions is returned as it is.
 func static(w *syntax.Word, text string) string {
 	source := text[min(int(w.Pos().Offset()), len(text)):min(int(w.End().Offset()), len(text))]
 	if !strings.ContainsAny(source, "$`<>({") {

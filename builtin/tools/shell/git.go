@@ -15,7 +15,8 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
+// gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and sets the base
+// directory that -C changes.
 func (j *judge) gitWords(words []word) []word {
 	args := words[1:]
 	for len(args) > 0 {
@@ -90,11 +91,12 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 // remoteKey matches the settings that say where git push goes.
 var remoteKey = lazyregexp.New(`^(remote\..+\.(url|pushurl)|remote\.pushdefault|branch\..+\.(remote|pushremote))$`)
 
-// network matches addresses of other machines, as git tells them from paths: scheme://… and host:path.
+// network matches the texts that git takes for addresses of other machines instead of paths:
+// scheme://… and host:path.
 var network = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:)`)
 
-// local reports whether git push may take a text for a repository on this machine. git looks from the top of the working tree and from dir; the name
-// of a remote may also be that of a file in its directory. "." is the repository itself, whose own hooks are checked.
+// local reports whether git push may read remote as the path of a repository on this machine. git resolves a path from the top of the working tree
+// and from dir; the name of a remote may also be the name of a file there. "." is the repository itself, whose own hooks are checked.
 func local(remote, dir, top string) bool {
 	switch {
 	case remote == "" || remote == ".":
@@ -110,7 +112,7 @@ func local(remote, dir, top string) bool {
 	})
 }
 
-// askGit returns the output of git as a command would run it.
+// askGit runs git in the way a command would, and returns its output.
 func askGit(ctx context.Context, project, dir string, args ...string) (string, error) {
 	return gitkeep.Git(ctx, project, dir, withGitEnv(os.Environ()), args...)
 }

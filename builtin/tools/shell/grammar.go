@@ -21,7 +21,7 @@ type simple struct {
 type word struct {
 	text   string
 	source string // as it is written
-	glob   string // for path.Match, with which it matches at least the same files as in bash; empty: no pattern
+	glob   string // pattern for path.Match that matches at least the files that bash matches; empty: no pattern
 }
 
 // The grammar. Allow rules can match only these texts:
@@ -31,7 +31,7 @@ type word struct {
 //	word    = plain characters, \c, 'text' and "text", all without expansion
 //
 // A word may be a pattern for file names. Redirections are >&1, >&2, and < > >> with a literal file; 1 or 2 may precede >. All other texts
-// count as not understood. FuzzGrammar compares the words with those that bash passes to programs.
+// count as outside the grammar. FuzzGrammar compares the words with those that bash passes to programs.
 var (
 	blank    = lazyregexp.New(`^(?:[ \t]+(?:\\\n)?)*(?:#[^\n]*)?`)
 	operator = lazyregexp.New(`^(?:&&|\|\||;|\||\n)`)

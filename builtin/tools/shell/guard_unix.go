@@ -15,20 +15,20 @@ import (
 type guard struct {
 	mu      sync.Mutex
 	process *child.Guard
-	token   string // in the environment of all commands since it started
-	calls   int    // commands since then
-	tmp     string // directory that it removes
+	token   string // mark in the environment of every command since the guard started
+	calls   int    // number of those commands
+	tmp     string // directory that the guard removes
 }
 
 // expect marks a command that is about to start, and starts the guard unless it runs; a killed guard is replaced. If the host dies, the guard
-// finds the command, and all that it starts, by the mark, and removes the directory tmp, which is empty for none.
+// uses the mark to find the command and everything that it started, and removes the directory tmp unless that is "".
 func (g *guard) expect(group *group, tmp string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.process != nil {
 		select {
 		case <-g.process.Ended:
-			_ = g.stop() // killed: its error is expected
+			_ = g.stop() // an error is expected: the guard was killed
 		default:
 		}
 	}
@@ -48,7 +48,7 @@ func (g *guard) expect(group *group, tmp string) error {
 	return nil
 }
 
-// add puts the group of a command that started under guard.
+// add lets the guard watch the group of a command that has started.
 func (g *guard) add(group *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -57,7 +57,7 @@ func (g *guard) add(group *group) {
 	}
 }
 
-// remove removes a group that has ended from the list.
+// remove tells the guard that a group has ended.
 func (g *guard) remove(group *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,7 +66,7 @@ func (g *guard) remove(group *group) {
 	}
 }
 
-// close ends the guard, and with it the groups it still has.
+// close ends the guard, which kills the groups that it still watches.
 func (g *guard) close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -25,7 +25,7 @@ type judgement struct {
 	outside  []string // absolute paths that the words name: those outside the project require permission
 	writes   []string // absolute paths of written files, which require edit
 	verbatim error    // reason why the text as a whole requires permission; nil: only commands run
-	parts    int      // of words that may be paths, with the directories in them; above maxParts, outside is incomplete
+	parts    int      // number of parts of words that may be paths, and of the directories in them; above maxParts, outside is incomplete
 }
 
 // judge judges the commands of a text one after another.
@@ -87,7 +87,8 @@ func same(a, b string) bool { return a == b || runtime.GOOS == "windows" && stri
 
 var plainName = lazyregexp.New(`^(?:[\w./][\w./+@:-]*|\[)$`)
 
-// command judges the words of a command. It requires permission if asks is set; otherwise the permission of the command that runs it suffices.
+// command judges the words of a command. It adds a permission for the command if asks is set; otherwise the permission of the command that
+// runs it suffices.
 func (j *judge) command(words []word, asks bool) error {
 	name := words[0].text
 	if words[0].glob != "" || !plainName().MatchString(name) {
@@ -156,7 +157,8 @@ var separators = lazyregexp.New(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
 // maxPath is the maximum length of a path that a program can open, in bytes, as in Linux. Some, such as node, clean a path first.
 const maxPath = 4095
 
-// maxParts is the maximum of judge.parts, above that of any text that is not made for it. Each costs some system calls.
+// maxParts is the maximum of judgement.parts. Only a text that was made for the purpose exceeds it. Each part costs
+// some system calls.
 const maxParts = 100_000
 
 var errParts = errors.New("words with too many parts that may be paths")
@@ -191,7 +193,8 @@ func (j *judge) path(text string) (err error) {
 	return err
 }
 
-// tooDeep reports whether a path leads so far down existing directories that links in the rest cannot be followed.
+// tooDeep reports whether a path contains so many existing directories that links in the rest of it cannot be
+// followed.
 func tooDeep(p string) bool {
 	real := paths.Real(p)
 	if len(real) <= maxPath {
@@ -233,8 +236,8 @@ func (j *judge) expand(w word) ([]string, error) {
 	return append(matches, w.text), nil
 }
 
-// glob returns the files below a directory that a pattern matches; not ok if there are too many. It is filepath.Glob, name by name: with links to
-// directories above them, */*/*/… matches more files than there is memory for.
+// glob returns the files below a directory that a pattern matches; ok is false if there are too many. It is filepath.Glob, name by name: with
+// links to directories above them, */*/*/… matches more files than there is memory for.
 func (j *judge) glob(dir, pattern string) (found []string, ok bool) {
 	found = []string{dir}
 	for name := range strings.SplitSeq(pattern, "/") {
@@ -261,8 +264,8 @@ func (j *judge) implyFile(permission, text string, maybe bool) {
 	}
 }
 
-// from returns the path that a word means in the directory base. On Windows, a path may lack the drive (/dir) or the directory (c:file); the
-// latter is taken for the drive's root, since only its shell knows the directory.
+// from returns the path that a word means in the directory base. On Windows, a path may lack the drive (/dir) or the directory (c:file). In
+// the second case the root of the drive is taken, since only the shell knows the current directory of the drive.
 func from(base, text string) string {
 	if runtime.GOOS == "windows" {
 		text = onDrive(base, text)
@@ -282,8 +285,8 @@ func from(base, text string) string {
 // drive matches a path with a drive in the form of Git's bash.
 var drive = lazyregexp.New(`^/([A-Za-z])(?:/|$)`)
 
-// onDrive returns the path with its drive if Git's bash takes a word for one, as /c/dir or ../../c/dir, and other words unchanged. Above the
-// root of a drive is the directory that has all drives. Two slashes begin a name in the network, three are one.
+// onDrive returns a path with its drive if Git's bash reads the word that way, as in /c/dir or ../../c/dir, and other words unchanged. The
+// parent of a drive's root is the directory of all drives. Two slashes begin the name of a network share, three count as one.
 func onDrive(base, text string) string {
 	word := filepath.ToSlash(text)
 	rooted := strings.HasPrefix(word, "/")
@@ -305,8 +308,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// plausible reports whether a word can mean a path outside the project: the path exists, or its directory does and is not the root. So the
-// pattern /api/users of a search is not a path.
+// plausible reports whether a word can mean the path p outside the project: the path exists, or its directory does and is not the root. So
+// a search for /api/users names no path.
 func plausible(p string) bool {
 	return slices.ContainsFunc([]string{paths.Real(p), filepath.Clean(p)}, func(p string) bool {
 		dir := filepath.Dir(p)

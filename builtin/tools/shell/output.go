@@ -48,7 +48,7 @@ func (o *output) news(n int) (end string, grown bool) {
 	return o.end(n), true
 }
 
-// String returns the text. If its middle is missing, a line tells how much.
+// String returns the text. If its middle is missing, a line says how much.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

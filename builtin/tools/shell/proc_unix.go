@@ -16,7 +16,7 @@ const tokenVariable = "TENON_SHELL_CALL"
 type group struct {
 	pid   int
 	token string
-	guard int // process that guards it; 0: none
+	guard int // process ID of its guard; 0: none
 }
 
 // newGroup prepares the command to start in its own group.

@@ -31,7 +31,7 @@ func newGroup(cmd *exec.Cmd, _ bool) *group {
 		HideWindow:    true,
 		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_SUSPENDED,
 	}
-	if strings.EqualFold(cmd.Args[1], "/d") { // cmd reads its command line in its own way
+	if strings.EqualFold(cmd.Args[1], "/d") { // cmd.exe parses its command line differently
 		cmd.SysProcAttr.CmdLine = `/d /s /c "` + cmd.Args[len(cmd.Args)-1] + `"`
 	}
 	return &group{}

@@ -75,11 +75,12 @@ var programs = sync.OnceValue(func() map[string]program {
 	return out
 })
 
-// versioned matches names with a version, and those of the dynamic loader, which runs any program; musl's is its libc.
+// versioned matches names with a version, and the names of the dynamic loader, which runs any program; musl's loader
+// is its libc.
 var versioned = lazyregexp.New(`^(?:(python3|pip3)\.\d+|(ld|libc)[\w.-]*\.so[\d.]*)$`)
 
-// programOf returns the entry of a command in the table, and the number of words that name it; nil for a program that is not in the table. The error
-// says that nothing about it is harmless.
+// programOf returns the entry of a command in the table, and the number of words that name it; nil for a program that is not in the table. An error
+// means that no use of the program is harmless.
 func programOf(name string, words []word) (program, int, error) {
 	name = versioned().ReplaceAllString(name, "$1$2")
 	if programs()[name].has("builtin") {
@@ -102,7 +103,8 @@ func programOf(name string, words []word) (program, int, error) {
 
 var subcommand = lazyregexp.New(`^[a-z][a-z0-9:_-]*$`)
 
-// narrowest returns the narrowest useful pattern for commands like this one; empty: none can be written.
+// narrowest returns the narrowest useful pattern for commands like this one, or "" if no pattern can
+// express them.
 func (j *judge) narrowest(p program, keys int, words []word) string {
 	if p == nil && len(words) > 1 && subcommand().MatchString(words[1].text) && !exists(from(j.base, words[1].text)) || p.has("name") {
 		keys++
@@ -135,7 +137,7 @@ func (j *judge) program(p program, keys int, words []word) error {
 	all := slices.Concat(operands, rest)
 	all = all[min(len(p["cmd"]), len(all)):]
 	switch {
-	case p.has("text"): // what patterns match is shown
+	case p.has("text"): // the program shows what its patterns match
 		return j.paths(slices.DeleteFunc(slices.Clone(args), func(w word) bool { return w.glob == "" }))
 	case !p.has("cmd") && !p.has("run") && !p.has("module") && !p.has("script"):
 	case len(all) == 0 || all[0].glob != "" || all[0].text == "-":
@@ -193,7 +195,7 @@ func (j *judge) written(p program, operands []word, mode string) error {
 		}
 		last := operands[len(operands)-1].text
 		for _, text := range expanded {
-			if p.has("writes") || p.has("links") { // and may make directories
+			if p.has("writes") || p.has("links") { // the program may also make directories
 				j.outside = appendNew(j.outside, []string{from(j.base, text)})
 			}
 			switch {
@@ -212,8 +214,8 @@ func (j *judge) written(p program, operands []word, mode string) error {
 	return nil
 }
 
-// options parts arguments into operands and the words behind --, or behind the first operand where that ends the options. mode is the mark
-// of an option that says whether operands are written, if there is one; ok is false if an option is not in the table.
+// options splits arguments into operands and the words after --, or after the first operand if that ends the options. mode is the mark of
+// an option that decides whether operands are written, if there is one; ok is false if an option is not in the table.
 func (j *judge) options(p program, args []word) (operands, rest []word, mode string, ok bool) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].text
@@ -244,7 +246,8 @@ func (j *judge) options(p program, args []word) (operands, rest []word, mode str
 	return operands, nil, mode, true
 }
 
-// option returns the mark of an option, or the mark that counts of a cluster such as -rn5, and the value in the same word.
+// option returns the mark of an option and the value in the same word. For a cluster such as -rn5 it returns the mark that
+// decides.
 func (p program) option(text string) (mark, value string, glued, known bool) {
 	name, value, glued := strings.Cut(text, "=")
 	if p.has("dash") && strings.HasPrefix(name, "--") {

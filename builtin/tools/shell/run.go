@@ -19,7 +19,7 @@ const (
 	termGrace  = 3 * time.Second        // after a timeout, from SIGTERM to SIGKILL
 	abortGrace = 500 * time.Millisecond // the same after an abort: the user waits
 	leftGrace  = 200 * time.Millisecond // the same for background jobs of a shell that ended
-	killWait   = 5 * time.Second        // for a killed process to vanish
+	killWait   = 5 * time.Second        // for a killed process to end
 	drainWait  = time.Second            // for output still in the pipe
 	tick       = 100 * time.Millisecond // between two progress reports
 )
@@ -184,7 +184,7 @@ func drain(r *os.File, drained <-chan struct{}) {
 	}
 }
 
-// trailer returns the lines after the output: notes about the command's end, and others.
+// trailer returns the lines after the output: notes about the command's end, and the lines in more.
 func (e ending) trailer(timeout time.Duration, more ...string) string {
 	var notes []string
 	switch {

@@ -38,7 +38,7 @@ func (f *family) join(g *group) {
 	f.running[g] = 0
 }
 
-// started records the shell of the call.
+// started records the process of the call's shell.
 func (f *family) started(g *group, pid int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,10 +90,10 @@ func (f *family) endSome(g *group) bool {
 }
 
 // survives reports whether a child of this process is left from the call. Every descendant of a command is in another session than this
-// process and cannot join its session; processes of plugins and MCP servers are in its session unless they leave it. If the session is not
-// that of a shell, the token in the environment names the call. A process in another session without the token of a running call belongs
-// to a confined command that changed its environment if it cannot gain privileges and is not older than the running calls. It ends with the
-// last of them.
+// process and cannot join its session; processes of plugins and MCP servers are in this process's session unless they leave it. If the
+// child's session is not that of a shell, the token in its environment names the call. A child in another session without the token of a
+// running call may belong to a confined command that changed its environment: it does if it cannot gain privileges and is not older than
+// the running calls. Such a child ends with the last of these calls.
 func (f *family) survives(g *group, p process) bool {
 	for other, shell := range f.running {
 		if p.session == shell {

@@ -17,7 +17,7 @@ var ErrNoShell = errors.New("no shell found")
 // shell is the program that runs commands.
 type shell struct {
 	path    string
-	args    []string // before the command
+	args    []string // arguments before the command
 	grammar bool     // reads texts of the grammar as bash does
 }
 

@@ -31,7 +31,8 @@ type page struct {
 	moved       *url.URL // the target of a redirect; if set, nothing else is
 }
 
-// follow fetches a URL. It follows redirects within its host, also to https but not back, if ask allows each one.
+// follow fetches a URL. It follows redirects within the host, and from http to https but not back, each only if
+// ask allows it.
 func (t *webfetch) follow(ctx context.Context, clock *clock, u *url.URL, format string, ask func(*url.URL) error) (*page, error) {
 	for n := 0; ; n++ {
 		var p *page
@@ -67,7 +68,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 	req.Header.Set("Accept-Language", "en;q=0.9, *;q=0.5")
 	resp, err := t.client().Do(req)
 	if err != nil {
-		return nil, httpx.WithoutURL(err) // it is part of the caller's error
+		return nil, httpx.WithoutURL(err) // the caller's error contains the URL
 	}
 	defer resp.Body.Close()
 	if location, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {

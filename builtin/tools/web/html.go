@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxDepth is the maximum nesting of lists and quotes; deeper ones are rendered as text of the enclosing one.
+	// maxDepth is the maximum nesting of lists and quotes. A deeper one is rendered as text of the one around it.
 	maxDepth = 20
 	// maxLink is the maximum length of a URL in bytes.
 	maxLink = 2 << 10
@@ -37,7 +37,7 @@ type renderer struct {
 	gap    int    // pending line ends before the next text
 	space  bool   // a pending space before the next text
 	marker string // pending marker of an item
-	title  string // pending heading sign after the marker
+	title  string // pending heading mark after the marker
 	signs  string // pending signs of emphasis and links before the next text
 
 	open   []level            // lists, items and quotes; the outermost first
@@ -57,7 +57,7 @@ type renderer struct {
 // level is an open list, item or quote.
 type level struct {
 	tag    atom.Atom
-	prefix string // of its lines
+	prefix string // written before each line
 	number int    // of the latest item of an ordered list
 }
 
@@ -237,7 +237,8 @@ func (r *renderer) prefix() string {
 	return ""
 }
 
-// block ends the line and requires n line ends before the next text; in plain text, one. At the start of a cell it does nothing.
+// block ends the line and requires n line ends before the next text, or one in plain text. At the start of a cell it does
+// nothing.
 func (r *renderer) block(n int) {
 	r.space = true
 	if r.newCell {
@@ -474,5 +475,5 @@ func (r *renderer) row() {
 	r.leaveRow()
 }
 
-// leaveRow makes the rest of a row text.
+// leaveRow makes the rest of a row ordinary text.
 func (r *renderer) leaveRow() { r.cells, r.newCell = 0, false }

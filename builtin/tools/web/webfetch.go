@@ -146,8 +146,8 @@ func canonical(u *url.URL) error {
 	return nil
 }
 
-// host returns the server of a URL in lower case, without a trailing dot and the default port. A name with other characters than ASCII has the form
-// that net/http looks up, such as example.com for ｅxample.com. An IPv4 address written as IPv6 becomes IPv4.
+// host returns the server of a URL in lower case, without a trailing dot and the default port. A name that is not ASCII gets the form that net/http
+// looks up, such as example.com for ｅxample.com. An IPv4 address written as IPv6 becomes IPv4.
 func host(u *url.URL) string {
 	name := strings.ToLower(u.Hostname())
 	if ascii, err := idna.Lookup.ToASCII(name); err == nil { // else a name such as a_b, or none that can be looked up
@@ -206,8 +206,8 @@ func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.Tool
 // maxKind is the maximum length of a media type, see RFC 6838, section 4.2.
 const maxKind = 255
 
-// kind returns the media type without parameters. It detects the type from the content if the header has no useful one, and that of an image:
-// providers refuse a conversation that contains another file as an image.
+// kind returns the media type without parameters. It detects the type from the content if the header has no useful one or claims an image:
+// providers refuse a conversation in which an image is some other file.
 func (p *page) kind() string {
 	kind, _, err := mime.ParseMediaType(p.contentType)
 	if err != nil || len(kind) > maxKind || kind == "application/octet-stream" || kind == "binary/octet-stream" || isImage(kind) {

@@ -94,7 +94,7 @@ func (s *source) authorize(req *http.Request, _ []byte) error {
 	ctx := req.Context()
 	var token *oauth2.Token
 	done := make(chan error, 1)
-	go func() { // ends with its requests: those for a token have tokenTimeout, and the end of ctx does not end them
+	go func() { // ends with its requests, which tokenTimeout bounds; they do not end with ctx
 		client := &http.Client{Timeout: tokenTimeout, CheckRedirect: httpx.CheckRedirect(3, "token_uri of the credentials")}
 		found, err := s.token(context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, client))
 		token = found

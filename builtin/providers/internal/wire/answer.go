@@ -13,9 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Answer converts decoded data to stream events: blocks with stable IDs, tool
-// calls whose first event has a name and an ID, one finish at the end. It keeps the first error, after which it passes nothing on, so
-// that decoders need not check each step.
+// Answer converts decoded data to stream events: blocks with stable IDs, tool calls whose first event has a name and an ID, one
+// finish at the end. After the first error, which it keeps, it passes no more events on, so that decoders need not check each step.
 type Answer struct {
 	// Reason is a Finish constant; empty until the server sent a reason.
 	Reason string
@@ -67,7 +66,8 @@ func (a *Answer) Fail(err error) {
 	}
 }
 
-// Decode decodes a part of the answer, or fails and sets the zero value: decoders continue, and must not read the half of an event.
+// Decode decodes a part of the answer. If that fails, it fails the answer and sets the zero value, because decoders continue and
+// must not use half of an event.
 func (a *Answer) Decode(data []byte, into any) {
 	if err := Unmarshal(data, into); err != nil {
 		reflect.ValueOf(into).Elem().SetZero()
@@ -75,7 +75,8 @@ func (a *Answer) Decode(data []byte, into any) {
 	}
 }
 
-// Whole handles a document in place of a stream: an error. Formats whose servers answer with documents have their own.
+// Whole handles a document in place of a stream, which is an error. Formats whose servers may answer with documents
+// override it.
 func (a *Answer) Whole(data []byte) {
 	if json.Valid(data) && readError(data).message != "" {
 		a.Fail(&Refusal{Body: data})
@@ -100,7 +101,8 @@ func (a *Answer) Words(kind, text string, metadata sdk.Object) {
 // EndWords ends the block of Words: the next delta begins another.
 func (a *Answer) EndWords() { a.words = nil }
 
-// Bounds of the data kept until it can be passed on. No known server sends a call's name late, or hundreds of calls.
+// Bounds of the data kept until it can be passed on. No known server sends the name of a call late, or hundreds of
+// calls.
 const (
 	// MaxItems is the maximum number of blocks of an answer, or of entries of a list that it collects.
 	MaxItems = 4 << 10
@@ -113,15 +115,16 @@ const (
 	valueSize = 128
 )
 
-// Keep counts data that is kept until its block ends, such as a signature. The host cannot bound it, because its deltas pass nothing on.
-// bytes is the approximate memory that it takes.
+// Keep counts data that is kept until its block ends, such as a signature. The host cannot bound this data, because its deltas cause no
+// events. bytes is the approximate memory that it takes.
 func (a *Answer) Keep(bytes int) {
 	if a.kept += bytes; a.kept > sdk.MaxModelAnswerBytes {
 		a.Fail(fmt.Errorf("%w: more than %d MiB of signatures, citations and similar data", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20))
 	}
 }
 
-// KeepJSON decodes data that is kept until its block ends. It counts the values too: decoded, small ones take a multiple of their text.
+// KeepJSON decodes data that is kept until its block ends. It also counts the values, because small decoded values take several times
+// the size of their text.
 func (a *Answer) KeepJSON(raw []byte, into any) {
 	if a.Keep(len(raw) + valueSize*value.Count(raw)); a.err == nil {
 		a.Decode(raw, into)
@@ -173,8 +176,8 @@ func (a *Answer) start(c *Call) {
 }
 
 // Finish ends the answer and its open blocks. It passes on a call without a name as a call of the tool "unknown", so
-// that the model learns of its mistake. Because servers disagree on the reason of an answer with tool calls,
-// the calls decide. Without calls, an answer that the model ended with an error is one: another try can succeed.
+// that the model learns of its mistake. Servers disagree on the reason of an answer with tool calls, so the calls
+// decide. An answer without calls that the model ended with an error fails: another attempt can succeed.
 func (a *Answer) Finish() {
 	for index := range a.open {
 		a.EndBlock(index)

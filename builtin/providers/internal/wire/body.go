@@ -61,7 +61,8 @@ func (b *Body) Merge(options sdk.Object) {
 	}
 }
 
-// Joined returns under merged with over if both are objects, and over otherwise. It changes neither.
+// Joined merges over into a copy of under if both are objects, and returns over otherwise. It
+// changes neither.
 func Joined(under, over any) any {
 	u, uok := AsObject(under)
 	o, ook := AsObject(over)
@@ -151,7 +152,7 @@ func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	raw := Parameters(t)
 	var schema map[string]json.RawMessage
 	if json.Unmarshal(raw, &schema) != nil {
-		return raw // the server refuses it with a better message
+		return raw // the server's own error message is better
 	}
 	properties := map[string]json.RawMessage{}
 	changed := string(schema["type"]) != `"object"`
@@ -172,9 +173,9 @@ func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	maps.Copy(properties, own)
 	schema["type"] = json.RawMessage(`"object"`)
 	if len(properties) > 0 {
-		schema["properties"], _ = json.Marshal(properties) // it was JSON
+		schema["properties"], _ = json.Marshal(properties) // cannot fail: decoded from JSON
 	}
-	out, _ := json.Marshal(schema) // likewise
+	out, _ := json.Marshal(schema) // cannot fail either
 	return out
 }
 
@@ -195,7 +196,7 @@ func Text(raw json.RawMessage) string {
 		return ""
 	}
 	if text := raw[1 : len(raw)-1]; !bytes.ContainsRune(text, '\\') && utf8.Valid(text) {
-		return string(text) // nearly all deltas: a second decoder would double their cost
+		return string(text) // covers nearly all deltas; a second decoder would double their cost
 	}
 	var s string
 	if Unmarshal(raw, &s) != nil {

@@ -122,8 +122,8 @@ func NewTransport() *http.Transport {
 		MaxIdleConnsPerHost: 8,
 		DisableCompression:  true,
 		ReadBufferSize:      32 << 10,
-		// Otherwise a connection that died without a word, such as while the machine slept, would be used until the request's timeout, and by the
-		// next attempt again.
+		// Without pings, a connection that died silently, for example while the machine slept, would be used until the request's timeout, and
+		// again by the next attempt.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second},
 		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {
 			if res.StatusCode == http.StatusProxyAuthRequired {
@@ -150,7 +150,7 @@ func (c *Conn) Ask(ctx context.Context, req *sdk.ModelRequest, encode func(*sdk.
 	return c.failure(ctx, ex, consume(ex, c.Frames, r.Decoder(&Answer{sink: sink})))
 }
 
-// send sends one request. The caller closes the exchange. The host does the retries.
+// send sends one request. The caller closes the exchange. Only the host retries.
 func (c *Conn) send(ctx context.Context, method string, r *Request) (*exchange, error) {
 	ex := newExchange(ctx, c.header, c.secrets)
 	res, err := c.do(ex, method, r)
@@ -197,7 +197,8 @@ func (b *gzipBody) Read(p []byte) (n int, err error) {
 	return b.decoder.Read(p)
 }
 
-// attempt sends a request once and returns the headers that signed it in; nil without a sign-in. refused are the previous attempt's headers.
+// attempt sends a request once and returns the headers with its credentials; nil without a sign-in. refused are the previous attempt's
+// headers.
 func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[string]string) (*http.Response, map[string]string, error) {
 	req, err := c.request(ex.ctx, method, r)
 	if err != nil {
@@ -245,8 +246,8 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 	return req, nil
 }
 
-// headers joins sets of headers, of which each replaces headers of the ones before it. Of several spellings of a name in a set, the same one
-// always holds.
+// headers joins sets of headers; each set replaces headers of the earlier ones. If a set has several spellings of a name, the choice is
+// always the same.
 func headers(sets ...map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, set := range sets {

@@ -48,7 +48,7 @@ func Unmarshal(data []byte, into any) error {
 	return nil
 }
 
-// consume reads the answer, be it a stream or one document, into the decoder.
+// consume reads the answer, a stream or one document, into the decoder.
 func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	in := bufio.NewReader(ex)
 	first, err := firstByte(in)
@@ -139,7 +139,7 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		switch {
 		case errors.As(err, new(*Refusal)):
 			return err
-		case err != nil && complete: // the rest can be lost without harm
+		case err != nil && complete: // the rest is not needed
 			return nil
 		case errors.Is(err, io.EOF):
 			return ErrCut
@@ -155,7 +155,7 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		if value.Crowded(data, maxElements) {
 			return errElements
 		}
-		if kind == "error" { // in every format, and its data may be only a text
+		if kind == "error" { // means an error in every format; its data may be only a text
 			return &Refusal{Body: data}
 		}
 		if done := dec.Event(kind, cut.join(data)); done || dec.Err() != nil {
@@ -168,15 +168,15 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 	}
 }
 
-// The escape sequences of the halves of a character beyond U+FFFF, see RFC 8259, section 7: a first half that ends a JSON string, a second half
-// that begins one. A backslash before them that is not escaped would make them something else.
+// The escape sequences of the surrogate halves of a character beyond U+FFFF, see RFC 8259, section 7: a first half that ends a JSON string, and
+// a second half that begins one. An unescaped backslash before them would change their meaning.
 var (
 	firstHalf  = lazyregexp.New(`(?:^|[^\\])(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})"`)
 	secondHalf = lazyregexp.New(`(?:^|[^\\])(?:\\\\)*"(\\u[dD][c-fC-F][0-9a-fA-F]{2})`)
 )
 
-// halves joins a character whose halves are in two events: servers written in languages whose strings are UTF-16 cut texts there. Decoded
-// alone, each half would be U+FFFD. A first half without a second one is left out.
+// halves joins a character whose halves are in two events: servers in languages with UTF-16 strings may cut texts there. Decoded alone,
+// each half would become U+FFFD. A first half without a second one is dropped.
 type halves struct {
 	first []byte // the half that waits for its second one
 }

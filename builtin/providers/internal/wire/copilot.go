@@ -37,7 +37,7 @@ func copilotHeaders(info *sdk.ProviderInfo, req *sdk.ModelRequest) map[string]st
 }
 
 // Tools returns the tools of a request. Copilot and LiteLLM refuse a conversation with calls in a request without tools, such as one for a
-// summary: they get a tool that is not for use, as by opencode.
+// summary: they get a dummy tool, as in opencode.
 func Tools(info *sdk.ProviderInfo, req *sdk.ModelRequest) []sdk.ToolDefinition {
 	demanded := info.NPM == Copilot || strings.Contains(strings.ToLower(info.ID), "litellm")
 	isCall := func(c sdk.ModelContent) bool { return c.Type == sdk.ContentToolCall }

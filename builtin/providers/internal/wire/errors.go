@@ -163,7 +163,7 @@ func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
 // credentials matches the names of headers with credentials.
 var credentials = lazyregexp.New(`(?i)auth|key|token|secret|cookie`)
 
-// headerSecrets adds the values of headers with credentials to other secrets. It leaves out those that would hide common words.
+// headerSecrets adds the values of headers with credentials to other secrets. It leaves out values that are common words.
 func headerSecrets(header http.Header, secrets ...string) []string {
 	for name, values := range header {
 		for _, value := range values {

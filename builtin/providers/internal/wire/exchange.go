@@ -15,7 +15,8 @@ import (
 
 // Bounds of one answer on the wire. The host bounds its content, see sdk.MaxModelAnswerBytes.
 const (
-	// maxAnswer is its maximum size in bytes, including framing: a short delta takes 50 to 200 times its text.
+	// maxAnswer is the maximum size of an answer in bytes, including framing: a short delta takes 50 to 200
+	// times the size of its text.
 	maxAnswer = 256 << 20
 	// maxEvent is the maximum size of one event, and of an answer that is not a stream: decoding takes several times its size in
 	// memory. The longest legitimate event repeats a whole answer, about 0.5 MiB, with the tools of the request.
@@ -29,8 +30,8 @@ const (
 	maxEvents = 1 << 21
 )
 
-// eventFactor times the idle timeout is the maximum time until the next event: bytes that complete no event, such as comments,
-// extend the wait only that far.
+// eventFactor times the idle timeout is the maximum time until the next event. Bytes that complete no event, such as comments,
+// cannot extend the wait beyond it.
 const eventFactor = 2
 
 // lingerTimeout is the maximum time until the end of a stream after the model has finished: some servers send
@@ -70,11 +71,11 @@ type exchange struct {
 	cancel   context.CancelCauseFunc
 	silence  *time.Timer // until the next byte; nil: no limit
 	idle     time.Duration
-	latest   time.Time      // of the events; before the first, of begin
+	latest   time.Time      // time of the latest event; before the first event, of begin
 	res      *http.Response // nil until begin
 	received int64
 	events   int
-	open     int64 // bytes since the latest event
+	open     int64 // number of bytes since the latest event
 	maxOpen  int64
 	secrets  []string // must not appear in errors: the connection's, and the values of headers sent
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Message is a message in formats where user and assistant take turns. B is a block of its content.
+// Message is a message in formats where user and assistant messages alternate. B is a block of its
+// content.
 type Message[B any] struct {
 	Role    string `json:"role"`
 	Content []B    `json:"content"`
@@ -75,7 +76,7 @@ func (f *Blocks[B]) assistant(contents []sdk.ModelContent, last bool) (out []B) 
 			if last && i == len(contents)-1 {
 				text = strings.TrimRight(text, " \t\r\n")
 			}
-			separates := f.Separators && text != "" && blank(c) && contents[i+1].Type == sdk.ContentReasoning // a blank text is not the last
+			separates := f.Separators && text != "" && blank(c) && contents[i+1].Type == sdk.ContentReasoning // a blank text is never the last content
 			if separates {
 				_, separates = f.Reasoning(&contents[i+1])
 			}

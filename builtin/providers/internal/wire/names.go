@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxName is the maximum length of a tool's name and of a call's ID at OpenAI and Bedrock, the shortest of all servers, see
-// https://platform.openai.com/docs/api-reference/chat/create ("tools") and
+// maxName is the maximum length of a tool's name and of a call's ID at OpenAI and Bedrock, which have the lowest limits of
+// all servers, see https://platform.openai.com/docs/api-reference/chat/create ("tools") and
 // https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolUseBlock.html.
 const maxName = 64
 

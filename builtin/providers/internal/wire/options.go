@@ -25,7 +25,8 @@ func NewOptions(info *sdk.ProviderInfo) *Options {
 	return &Options{provider: info.ID, options: info.Options, seen: map[string]bool{}}
 }
 
-// OptionKind describes how an option's value is read: parse returns false if the value is not as want describes.
+// OptionKind describes how an option's value is read: parse returns false if the value does not match the
+// description want.
 type OptionKind[T any] struct {
 	want  string
 	parse func(any) (T, bool)

@@ -46,7 +46,7 @@ func Info() sdk.ProviderInfo {
 	return sdk.ProviderInfo{ID: "test", BaseURL: "http://127.0.0.1:1/v1"}
 }
 
-// AWSCredentials sets the credentials of a test in the environment, where no other ones count.
+// AWSCredentials sets the credentials of a test in the environment, and hides all others.
 func AWSCredentials(t *testing.T) {
 	t.Helper()
 	none := filepath.Join(t.TempDir(), "none")

@@ -154,7 +154,7 @@ func turnStart(messages []sdk.ModelMessage) int {
 	return -1
 }
 
-// contentOf returns a string if the content is only text: every server accepts that.
+// contentOf returns a string if the content is only text, because every server accepts a string.
 func contentOf(contents []sdk.ModelContent) any {
 	parts := wire.Said(contents, textPart, filePart)
 	texts := make([]string, 0, len(parts))
@@ -219,8 +219,8 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 	return msg, text != "" || len(msg.ToolCalls) > 0
 }
 
-// reasoningBack sends reasoning back in the field that the server requires. By default, servers that send reasoning_content get it
-// back during the turn: they refuse or ignore it later. OpenRouter and Copilot always require what they sent. Other servers refuse unknown fields.
+// reasoningBack sends reasoning back in the field that the server requires. By default, servers that send reasoning_content get it back during the
+// turn: they refuse or ignore it later. OpenRouter and Copilot always require the fields that they sent. Other servers refuse unknown fields.
 func reasoningBack(msg *message, content *sdk.ModelContent, to string, inTurn bool) {
 	from, _ := content.Metadata[metaField].(string)
 	if to == api.ReasoningAuto {

@@ -61,7 +61,7 @@ type decoder struct {
 	details reasoningDetails
 	byIndex map[int]*wire.Call
 	last    *wire.Call
-	whole   *wire.Call // the latest whose arguments came in one piece
+	whole   *wire.Call // the latest call whose arguments arrived in one piece
 	sources json.RawMessage
 	event   chunkEvent // the last one
 }
@@ -73,7 +73,7 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 		}
 		return true
 	}
-	d.event = chunkEvent{} // used again: there is one for each word
+	d.event = chunkEvent{} // reused, because every word is an event
 	d.Decode(data, &d.event)
 	d.chunk(data, &d.event)
 	return false
@@ -259,8 +259,8 @@ func (d *decoder) toolCall(delta *callDelta) {
 	d.Arguments(c, args)
 }
 
-// find returns the call of a delta. The index identifies it, but some servers omit the index and others
-// send 0 for every call. A new ID with a name always begins a new call; a name alone does it if it cannot continue one.
+// find returns the call of a delta. The index identifies it, but some servers omit the index and others send 0 for
+// every call. A new ID with a name always begins a new call; a name alone begins a call if it cannot continue one.
 func (d *decoder) find(delta *callDelta) *wire.Call {
 	c := d.last
 	if delta.Index != nil {
@@ -300,7 +300,7 @@ type usage struct {
 // tokensOf converts a usage. It ignores an invalid one, so that the answer is kept.
 func tokensOf(raw json.RawMessage) (tokens sdk.Tokens, ok bool) {
 	if !wire.Present(raw) {
-		return sdk.Tokens{}, false // of almost all events, without making room for one
+		return sdk.Tokens{}, false // almost all events have no usage; this avoids an allocation
 	}
 	var u usage
 	if json.Unmarshal(raw, &u) != nil {

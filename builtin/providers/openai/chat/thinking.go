@@ -2,12 +2,12 @@ package chat
 
 import "strings"
 
-// thinking separates the reasoning between <think> and </think> at the start of a
-// text, for servers that do not. The zero value is ready.
+// thinking separates the reasoning between <think> and </think> at the start of a text, for servers
+// that do not separate it. The zero value is ready.
 type thinking struct {
 	state   thinkState
 	held    string // text that may be part of a tag
-	between bool   // a tag was the last: line ends after it are left out
+	between bool   // the previous token was a tag: line ends after it are dropped
 }
 
 type thinkState int

@@ -74,7 +74,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	}
 	c.SetParams(&b, req, "max_output_tokens")
 	b.Set("store", false)
-	if req.Model.Reasoning || api.Reasons(&req.Model) && !strings.Contains(wire.APIName(&req.Model), "-chat") { // those for chats refuse it
+	if req.Model.Reasoning || api.Reasons(&req.Model) && !strings.Contains(wire.APIName(&req.Model), "-chat") { // the chat models refuse the field
 		b.Set("include", []string{"reasoning.encrypted_content"})
 	}
 	b.Set("stream", true)
@@ -153,7 +153,8 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 	return out[:0]
 }
 
-// filesInResults reports whether the server takes the files of results within them. xAI takes images only.
+// filesInResults reports whether the server accepts files inside the results of tools. xAI accepts only
+// images there.
 func (c client) filesInResults(m *sdk.ModelMessage) bool {
 	if c.Info.NPM == "@ai-sdk/xai" {
 		other := func(f *sdk.FilePart) bool { return !wire.Image(f) }
@@ -162,7 +163,8 @@ func (c client) filesInResults(m *sdk.ModelMessage) bool {
 	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.Info.NPM)
 }
 
-// appendResultItems appends the results of tool calls with their files: within them, or in a message after them.
+// appendResultItems appends the results of tool calls. Their files go into the results if within is set, else
+// into a message after them.
 func appendResultItems(out []any, m *sdk.ModelMessage, within bool) []any {
 	for i := range m.Content {
 		content := &m.Content[i]

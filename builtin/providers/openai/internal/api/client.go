@@ -78,7 +78,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 		c.OpenAI = base.Hostname() == "api.openai.com" || strings.HasSuffix(base.Hostname(), ".openai.azure.com")
 		c.chatGPT = base.Hostname() == "chatgpt.com"
 	}
-	c.OutputLimit = !c.chatGPT // it refuses one
+	c.OutputLimit = !c.chatGPT // ChatGPT's server refuses the field
 	c.CacheKey = c.OpenAI || slices.Contains(cacheKeys(), info.NPM)
 	wire.Read(r, "setCacheKey", wire.Bool, &c.CacheKey)
 	wire.Read(r, "includeUsage", wire.Bool, &c.IncludeUsage)
@@ -88,7 +88,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	google := vertex.Serves(info.BaseURL)
 	switch {
-	case google && info.Authorize == nil && (info.Key == "" || info.NoKey): // else it is a token: a provider that works without a key has another kind
+	case google && info.Authorize == nil && (info.Key == "" || info.NoKey): // else the key is a token: providers that work without a key have another kind of sign-in
 		if setup.Authorize, err = vertex.Setup(&info, r, "", "", ""); err != nil {
 			return nil, err
 		}

@@ -31,10 +31,10 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 	}
 	var schema map[string]any
 	if json.Unmarshal(raw, &schema) != nil || schema == nil {
-		return raw // the server refuses it with a better message
+		return raw // the server's error message is better than ours
 	}
 	toolschema.Each(schema, adapt)
-	if schema["properties"] == nil && schema["$ref"] == nil { // OpenAI's models at every gateway, and LM Studio, refuse objects without
+	if schema["properties"] == nil && schema["$ref"] == nil { // OpenAI's models at every gateway, and LM Studio, refuse objects without properties
 		schema["type"], schema["properties"] = "object", map[string]any{}
 	}
 	out, _ := json.Marshal(schema) // it was JSON
