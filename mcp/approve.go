@@ -33,8 +33,8 @@ func (p *Plugin) save(pin *Pin) {
 // maxDeclined is the number of questions about a server that the user can decline in a run; then tenon stops asking.
 const maxDeclined = 3
 
-// askApproval asks the user, until there is an answer about a definition, to approve the items that a running server offers now. The user
-// sees the differences, and only those are approved. Without a user, or after another answer, the items stay withheld.
+// askApproval asks the user to approve the items that a running server offers now. It asks again until the user has answered about a
+// definition. The user sees the differences, and only those are approved. Without a user, or after a refusal, the items stay withheld.
 func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	asker, ok := p.host.(sdk.UserQuestioner)
 	sum := def.Sum()

@@ -26,8 +26,8 @@ func promptArguments(p *Prompt, text string) (map[string]string, error) {
 	return args, nil
 }
 
-// assign sets the arguments that words give by name, and then the others in their order. It returns the last argument set in that way, and the
-// remaining words.
+// assign sets the arguments that words give by name, and then the others in order. It returns the last argument that was set by its position,
+// and the remaining words.
 func (p *Prompt) assign(words []string) (given map[string]string, last string, rest []string) {
 	given = map[string]string{}
 	for _, w := range words {

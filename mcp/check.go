@@ -20,7 +20,7 @@ const checkFresh = time.Hour
 type Check struct {
 	At    time.Time `json:"at"`
 	Title string    `json:"title,omitempty"` // the server's own name and version
-	Tools int       `json:"tools"`           // that a run offers
+	Tools int       `json:"tools"`           // number of tools that a run offers
 	Error string    `json:"error,omitempty"` // empty: it worked
 	// SignIn reports whether the server refused to work without sign-in.
 	SignIn bool `json:"signIn,omitempty"`
@@ -39,7 +39,7 @@ func LastCheck(dir string, s Server) *Check {
 	}
 	c := &Check{}
 	if json.Unmarshal(content, c) != nil {
-		return nil // it is written again at the next start
+		return nil // the next start writes it again
 	}
 	c.Title, c.Error = visible.Strip(c.Title), visible.Strip(c.Error)
 	return c
@@ -71,7 +71,7 @@ func Decline(dir string, s Server) {
 	}
 }
 
-// write stores the record. One that cannot be stored is only missed by lists.
+// write stores the record. If that fails, only the lists of servers lack it.
 func (c *Check) write(dir string, s *Server) {
 	if content, err := json.Marshal(c); err == nil {
 		_ = atomicfile.Write(checkPath(dir, s), content, atomicfile.Options{MakeDirs: 0o700})

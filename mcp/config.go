@@ -35,7 +35,7 @@ func FromConfig(name string, c *sdk.MCPConfig) (Server, error) {
 		if s.OAuth, err = auth.ParseConfig(c.OAuth); err != nil {
 			return s, fmt.Errorf("%w: mcp.%s.%w", ErrConfig, name, err)
 		}
-	case !s.Disabled: // otherwise it may be only the switch
+	case !s.Disabled: // the entry of a disabled server may contain nothing else
 		return s, fmt.Errorf("%w: mcp.%s.type: %q is neither local nor remote", ErrConfig, name, c.Type)
 	}
 	return s, s.Validate()
@@ -164,7 +164,8 @@ func (s *Server) transport(kind string) (Transport, error) {
 	return "", errors.New("has neither command nor url")
 }
 
-// expand returns the server with its variables replaced; with all, also those of what is started or contacted.
+// expand returns the server with its variables replaced. If all is set, this includes the command, the
+// directory and the address.
 func (s Server) expand(lookup func(string) (string, bool), all bool) (Server, error) {
 	var problems []error
 	expand := func(field, text string) string {

@@ -79,7 +79,8 @@ func (p *Plugin) connect(ctx context.Context) (*connection, error) {
 // rootsGrace is the time for a server to apply the roots it was sent; the official filesystem server needs a few milliseconds.
 const rootsGrace = 50 * time.Millisecond
 
-// takeRoots waits until the server has taken the roots that it requested after the handshake: it would judge an earlier call without them.
+// takeRoots waits until the server has applied the roots that it requested after the handshake. The server would handle an earlier call
+// without them.
 func (c *connection) takeRoots(ctx context.Context) error {
 	if _, err := c.Request(ctx, string(mcp.MethodPing), nil); protocol.Broken(err) { // an answer shows that the roots were read
 		return err

@@ -29,7 +29,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 	}
 	for i := range p.server.Hooks {
 		c := &p.server.Hooks[i]
-		h, _ := hookpoint.Hook(&c.HookDescription, "", &toolHook{p, c.Tool}) // Validate refused others
+		h, _ := hookpoint.Hook(&c.HookDescription, "", &toolHook{p, c.Tool}) // Validate refuses all others
 		if c.Name == "" {
 			h.Name = c.Tool
 		}

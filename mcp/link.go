@@ -38,7 +38,7 @@ var errClosed = errors.New("the server was closed")
 type link struct {
 	plugin *Plugin
 	wanted chan struct{} // the server is needed now
-	used   atomic.Bool   // a request succeeded since the server was connected: a lost connection is then replaced immediately
+	used   atomic.Bool   // a request has succeeded on this connection: if it is lost, it is replaced immediately
 
 	mu sync.Mutex
 	condition
@@ -47,11 +47,11 @@ type link struct {
 // condition is the condition of a link at one moment.
 type condition struct {
 	state    state
-	reason   error         // of stateFailed and stateRestarting
-	conn     *connection   // of stateReady
+	reason   error         // for stateFailed and stateRestarting
+	conn     *connection   // for stateReady
 	changed  chan struct{} // closed when the condition changes
 	failures int           // failed starts
-	failed   time.Time     // the last of them
+	failed   time.Time     // the last failed start
 	starts   int           // number of connections
 }
 
@@ -81,7 +81,8 @@ func (l *link) set(now state, c *connection, reason error) {
 	l.changed = make(chan struct{})
 }
 
-// run connects repeatedly until ctx ends: first after a delay, or when the server is needed; a negative delay waits only for the latter.
+// run connects repeatedly until ctx ends. It connects first after the delay or when the server is needed; if the delay is negative, only
+// when the server is needed.
 func (l *link) run(ctx context.Context, delay time.Duration) {
 	defer l.set(stateClosed, nil, errClosed)
 	for inRow := 0; ; delay = backoff(inRow) {
@@ -121,8 +122,8 @@ func (l *link) serve(ctx context.Context, c *connection) bool {
 	return l.used.Swap(false)
 }
 
-// await waits until the next attempt: after d, when it is the server's turn, or when the server is needed. If d is negative, it waits only until
-// the server is needed. done ends the turn. It returns false if ctx ended.
+// await waits until the next attempt: until d has passed and Options.Turns has room, or until the server is needed. If d is negative, it waits
+// only until the server is needed. done frees the room. It returns false if ctx ended.
 func (l *link) await(ctx context.Context, d time.Duration) (done func(), ok bool) {
 	done = func() {}
 	var due <-chan time.Time

@@ -15,19 +15,19 @@ import (
 // offer is the part of a server's definition that is offered to the host.
 type offer struct {
 	Definition             // what may be used; empty if nothing is approved
-	current    *Definition // of the server; nil: not connected yet
+	current    *Definition // the server's current definition; nil: not connected yet
 	tools      []sdk.Tool
 	withheld   []Withheld
 }
 
-// update makes the offer again if the server's definition changed, which is nil if it did not, or if another process stored an approval.
+// update rebuilds the offer if the server's definition changed (current is nil if it did not) or if another process stored an approval.
 func (p *Plugin) update(current *Definition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	approved := false
 	if stamp := p.pins().Stamp(p.server); stamp != p.stamp {
 		pin, err := p.pins().Load(p.server)
-		if err == nil && pin != nil { // else what was approved stays in use until the next start
+		if err == nil && pin != nil { // else the last approval stays in use until the next start
 			p.pin, p.stamp, approved = pin, stamp, true
 		}
 	}
@@ -88,7 +88,7 @@ func (p *Pin) Offer(from *Definition) (Definition, []Withheld) {
 			continue
 		}
 		differs["tool "+t.Name] = true           // the first of a name counts
-		if why, bad := p.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
+		if why, bad := p.Unusable[t.Name]; bad { // still true: the tool and its schema are the approved ones
 			rest = append(rest, Withheld{Kind: "tool", Name: t.Name, Reason: why})
 			continue
 		}
@@ -124,7 +124,8 @@ func (p *Plugin) remedy() string {
 	return `"tenon mcp trust ` + visible.Word(p.server.Name) + `"`
 }
 
-// maxNamed is the number of withheld items in tenon's log: a server may announce new ones without end.
+// maxNamed is the maximum number of withheld items in tenon's log, because a server may announce new
+// ones without end.
 const maxNamed = 20
 
 // logWithheld logs the items that are not offered, and why, each once. p.mu must be held.

@@ -45,7 +45,7 @@ func (dir FilePins) Load(s Server) (*Pin, error) {
 	return p, nil
 }
 
-// Save puts a new file in the place of the old one.
+// Save replaces the pin of a server.
 func (dir FilePins) Save(s Server, p *Pin) error {
 	content, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -57,7 +57,8 @@ func (dir FilePins) Save(s Server, p *Pin) error {
 	return nil
 }
 
-// Stamp returns a text that changes when the pin of a server does, the time and the size of its file; empty without one.
+// Stamp returns a text that changes when the pin of a server does: the time and the size of its file. It is empty if
+// the server has no pin.
 func (dir FilePins) Stamp(s Server) string {
 	info, err := os.Stat(dir.path(s))
 	if err != nil {

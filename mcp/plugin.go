@@ -35,11 +35,13 @@ type Options struct {
 	Environ []string
 	// Confine returns the files a server may access; it is called at each start. If nil, servers run with all rights of the user.
 	Confine func() (confine.Policy, error)
-	// Authorizer signs requests to a remote server in; nil without sign-in.
+	// Authorizer adds tokens to the requests to a remote server; nil without sign-in.
 	Authorizer protocol.Authorizer
-	// MayApprove returns an error for a definition that a question must not approve; nil means that every one may be.
+	// MayApprove returns an error for a definition that the user must not be asked to approve. If nil, every
+	// definition may be approved.
 	MayApprove func(*Definition) error
-	// Turns has room for the servers that start at the same time although they are not needed yet. If nil, a server waits for no other.
+	// Turns limits how many servers start at the same time before they are needed: its capacity is the number. If nil, there is no
+	// limit.
 	Turns chan struct{}
 	// Version is tenon's version for the handshake.
 	Version string
@@ -58,19 +60,19 @@ type Plugin struct {
 	news    chan struct{}       // signals changed lists of the server
 	running *ongoing.Operations // nil before Start
 
-	last     *Check      // before this start; nil if there was none
-	reported sync.Once   // that the server does not work
+	last     *Check      // the record before this start; nil if there was none
+	reported sync.Once   // logs that the server does not work
 	used     atomic.Bool // a turn asked for its tools
 
 	errors atomic.Int32 // number of the errors that the server reported
 
 	mu      sync.Mutex
 	pin     *Pin              // nil if nothing is approved
-	stamp   string            // of the stored pin
-	session string            // of the last call
+	stamp   string            // FilePins.Stamp of the stored pin
+	session string            // session of the last call
 	read    map[string]bool   // by URI: subscribed resources that were read; true if they changed since
 	asked   string            // the definition that the user was last asked about
-	named   map[Withheld]bool // those that were logged
+	named   map[Withheld]bool // withheld items that were logged
 	offer   *offer
 
 	declined   int  // number of questions about a definition that the user declined
@@ -149,9 +151,9 @@ func (p *Plugin) listsChanged() {
 	}
 }
 
-// startsIn returns when the server is started although it is not needed yet; a negative time means only when it is. Hooks must not wait
-// for a start, and unknown or outdated definitions must be requested. A server that has just failed is not started for a while, so that
-// broken servers do not slow down the next runs.
+// startsIn returns after which time the server is started even if it is not needed; a negative time means that it is started only when
+// it is needed. Hooks must not wait for a start, and unknown or outdated definitions must be requested. A server that has just failed
+// is not started for a while, so that broken servers do not slow down the next runs.
 func (p *Plugin) startsIn() time.Duration {
 	switch {
 	case p.last != nil && p.last.Error != "":
@@ -169,8 +171,8 @@ func (p *Plugin) report(err error, signIn bool) {
 	})
 }
 
-// reportUnstarted reports a server that was not available during the run: its start took too long, or an earlier start failed. A run that offered the
-// approved tools and called none of them lacked nothing.
+// reportUnstarted reports a server that was not available during the run: its start took too long, or an earlier start failed. If the run offered the
+// approved tools and called none of them, nothing is reported: nothing was missing.
 func (p *Plugin) reportUnstarted() {
 	now := p.link.now()
 	_, pin := p.approved()
@@ -196,8 +198,8 @@ func (s *Server) Remedy(signIn bool, a protocol.Authorizer) string {
 	return "check its address; tenon mcp list --check tries again"
 }
 
-// needsSignIn reports whether a server refused to work without sign-in, which would help: not if the server refused access without naming
-// scopes, or the authorization server did not answer.
+// needsSignIn reports whether a server refused to work without sign-in, and signing in would help. It would not if the server refused
+// access without naming scopes, or if the authorization server did not answer.
 func needsSignIn(err error) bool {
 	refused, ok := errors.AsType[*protocol.AuthError](err)
 	return ok && (refused.Status != http.StatusForbidden || refused.Err != nil) && !oauth.Passing(err)
@@ -266,7 +268,8 @@ func (p *Plugin) Close(ctx context.Context) error {
 // Hooks returns the server's interceptors, the tools configured as hooks, and the hook that adds the server's instructions.
 func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 
-// Tools returns the tools known now. A turn that requests them asks again what the user could not answer in an earlier one.
+// Tools returns the tools known now. When a turn requests them, the plugin asks again what the user could not answer in an
+// earlier turn.
 func (p *Plugin) Tools() []sdk.Tool {
 	p.used.Store(true)
 	p.update(nil)
@@ -279,7 +282,7 @@ func (p *Plugin) Tools() []sdk.Tool {
 	return p.offer.tools
 }
 
-// approved returns the current offer, and the approval; nil if nothing is approved.
+// approved returns the current offer, and the approval or nil.
 func (p *Plugin) approved() (*offer, *Pin) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

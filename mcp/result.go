@@ -63,8 +63,8 @@ func decodeResult(raw json.RawMessage, t *Tool) (*sdk.ToolResult, error) {
 	return &sdk.ToolResult{Output: b.String(), Attachments: b.files}, nil
 }
 
-// collect returns the contents of a tool's answer and its structured content, which is the text if the contents are empty. It returns the error
-// that the tool reported.
+// collect returns the contents of a tool's answer and its structured content, which is the text if the contents are empty. If the tool reported
+// an error, collect returns it.
 func collect(raw json.RawMessage) (*builder, json.RawMessage, error) {
 	var r struct {
 		Content    []json.RawMessage `json:"content"`
@@ -106,7 +106,7 @@ func checkOutput(schema, value json.RawMessage) error {
 		return err
 	}
 	if err := resolved.Validate(v); err != nil {
-		return errors.New(visible.Cut(err.Error(), 2<<10, " …")) // it may list every name that the server made up
+		return errors.New(visible.Cut(err.Error(), 2<<10, " …")) // the error may list names that the server made up
 	}
 	return nil
 }

@@ -42,13 +42,14 @@ type Server struct {
 	Name      string    `json:"name"`
 	Transport Transport `json:"transport"`
 
-	// For a local server. Env is its environment in addition to PATH, HOME, the locale and similar variables.
+	// These are for a local server. Env is its environment in addition to PATH, HOME, the locale and similar
+	// variables.
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Cwd     string            `json:"cwd,omitempty"` // default: the folder of Origin, else (Own) the directory where tenon was started
 
-	// For a remote server. Headers are sent only to the origin of URL.
+	// These are for a remote server. Headers are sent only to the origin of URL.
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	OAuth   auth.Config       `json:"oauth,omitzero"`
@@ -69,7 +70,7 @@ type Server struct {
 	Root string `json:"-"`
 	Data string `json:"-"`
 
-	written *Server // before variables were replaced; nil if there were none
+	written *Server // the configuration before variables were replaced; nil if it has none
 }
 
 // Validate checks the configuration, unless the server is disabled. Errors wrap ErrConfig and name the server and the field.
@@ -170,9 +171,9 @@ var (
 	dots            = lazyregexp.New(`\.{2,}`)
 )
 
-// Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by them, except in
-// Command, Cwd and URL, which were approved verbatim; the error names a variable that is missing. They are not part of the server's
-// definition: they may be secrets, and change.
+// Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by their values,
+// except in Command, Cwd and URL, which were approved verbatim; the error names a variable that is missing. The values are not part of the
+// server's definition: they may be secrets, and they change.
 func (s *Server) Grant(env map[string]string, expand bool) error {
 	if len(env) == 0 && !expand {
 		return nil
@@ -181,7 +182,7 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 	if expand {
 		expanded, err := s.expand(func(name string) (string, bool) {
 			if name == "PLUGIN_ROOT" || name == "PLUGIN_DATA" {
-				return "${" + name + "}", true // replaced before Place
+				return "${" + name + "}", true // the caller of Place replaces these
 			}
 			value, ok := env[name]
 			return value, ok
@@ -215,8 +216,8 @@ func (s *Server) Written() *Server {
 	return s
 }
 
-// TokenScope identifies the definition that tokens are issued for: tokens of a project's or a package's server are used only by that server.
-// Packages with the same name differ in their data directory. It is empty for the user's own servers.
+// TokenScope identifies the definition that tokens are issued for: only the server of a project or a package for which a token was issued
+// can use it. Packages with the same name differ in their data directory. It is empty for the user's own servers.
 func (s *Server) TokenScope() string {
 	if s.Own && s.Root == "" {
 		return ""
@@ -275,7 +276,7 @@ func (s *Server) secrets() []string {
 }
 
 // LogPath returns the log of a server: its standard error, and the invalid lines of its output. dir is
-// Options.Dir. The previous part has the same name with the suffix ".1".
+// Options.Dir. The previous log has the same name with the suffix ".1".
 func LogPath(dir string, s Server) string { return filepath.Join(dir, s.PluginName()+".log") }
 
 // shortHash returns a short hash for names.

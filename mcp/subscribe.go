@@ -13,7 +13,8 @@ import (
 // maxSubscriptions is the maximum number of resources of a server that are subscribed to.
 const maxSubscriptions = 50
 
-// subscribe asks a server for news about a resource that was read. A server that refuses sends none.
+// subscribe asks a server to announce changes of a resource that was read. An error is ignored: the
+// server then announces none.
 func (p *Plugin) subscribe(ctx context.Context, c *connection, uri string) {
 	if resources := c.Hello().Capabilities.Resources; resources == nil || !resources.Subscribe {
 		return
@@ -51,7 +52,8 @@ func (p *Plugin) resourceUpdated(uri string) {
 	}
 }
 
-// outdated names the resources that changed since they were read, for the system prompt; empty without any. p.mu must be held.
+// outdated returns a text for the system prompt that names the resources that changed since they were read, or "" if none did.
+// p.mu must be held.
 func (p *Plugin) outdated() string {
 	var list []string
 	for _, uri := range slices.Sorted(maps.Keys(p.read)) {

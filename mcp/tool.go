@@ -64,7 +64,7 @@ func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on 
 func (t *Tool) arguments(args json.RawMessage) json.RawMessage {
 	schema, err := toolschema.Resolve(t.InputSchema)
 	if err != nil {
-		return args // of a tool that is used as a hook
+		return args // the arguments of a tool that is used as a hook
 	}
 	rest, _ := toolschema.WithoutNulls(schema, args)
 	return rest
@@ -97,8 +97,8 @@ func toolIDs(server string, names []string) []string {
 	return ids
 }
 
-// ToolID returns the identifier of a server's tool for permission rules. It differs from the one in requests
-// if two tools of the server would have the same.
+// ToolID returns the identifier of a server's tool for permission rules. It differs from the identifier in
+// requests if two tools of the server would have the same one.
 func ToolID(server, tool string) string { return toolIDs(server, []string{tool})[0] }
 
 // notInIdentifier matches a character that tool identifiers cannot have.

@@ -20,8 +20,8 @@ import (
 // SignInError is returned if only the user can sign in.
 type SignInError struct {
 	Server string
-	Scopes []string // that the server requires in addition; nil: not signed in
-	Err    error    // failed refresh; nil without a token
+	Scopes []string // scopes that the server requires in addition; nil: the user is not signed in
+	Err    error    // why a refresh failed; nil without a token
 }
 
 // Error returns the reason and, if it helps, the command to run.
@@ -30,7 +30,7 @@ func (e *SignInError) Error() string {
 	switch {
 	case len(e.Scopes) > 0:
 		text = "the server requires more rights (" + strings.Join(e.Scopes, " ") + ")"
-	case oauth.Passing(e.Err): // the next request tries again
+	case oauth.Passing(e.Err): // no command is needed: the next request tries again
 		return "the token could not be refreshed: " + e.Err.Error()
 	case e.Err != nil:
 		text = "the token could not be refreshed: " + e.Err.Error()
@@ -57,7 +57,7 @@ type Options struct {
 	Hide func(secrets []string)
 }
 
-// Authorizer signs requests to one server in. It is safe for concurrent use.
+// Authorizer adds tokens to the requests to one server. It is safe for concurrent use.
 type Authorizer struct {
 	o        Options
 	resource string
@@ -66,7 +66,7 @@ type Authorizer struct {
 	mu        sync.Mutex
 	fresh     bool           // the stored token is ignored
 	expired   error          // why the last request has no token; nil: it has one
-	challenge *http.Response // the last one that only the user can answer, without its body
+	challenge *http.Response // the last challenge that only the user can answer, without its body
 }
 
 // New returns the authorizer of a server. It reads and sends nothing.
@@ -99,7 +99,7 @@ func (a *Authorizer) Stored() (name string, c *credentials.Credential, err error
 	return "", nil, err
 }
 
-// mine reports whether a credential was issued for this server, client and definition. Without sign-in, the configuration names no client.
+// mine reports whether a credential was issued for this server, client and definition. A configuration without sign-in names no client.
 func (a *Authorizer) mine(c *credentials.Credential) bool {
 	client := c.Client
 	if client == nil || client.Resource != a.resource || client.Definition != a.o.Definition {
@@ -112,7 +112,7 @@ func (a *Authorizer) mine(c *credentials.Credential) bool {
 // Authorize adds the stored token to a request, if there is one. A token that cannot be refreshed is not an error: the server decides.
 func (a *Authorizer) Authorize(req *http.Request) error {
 	if req.Header.Get("Authorization") != "" {
-		return nil // the user's own
+		return nil // the user configured this header
 	}
 	c, err := a.token(req.Context(), "")
 	a.mu.Lock()
@@ -146,7 +146,8 @@ func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.C
 	return c, err
 }
 
-// refreshTimeout limits a refresh. It is below the usual times for a message to a server; else the error would be that the server did not answer.
+// refreshTimeout limits a refresh. It is shorter than the usual timeouts of messages to a server; otherwise the error would be that the server
+// did not answer.
 const refreshTimeout = 8 * time.Second
 
 // refresh requests a new token from the server that issued the old one.
@@ -176,8 +177,8 @@ func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (
 	return &fresh, nil
 }
 
-// Challenged handles the refusal of a request with a token that another request has got meanwhile, or a refreshed one. It does not wait
-// for the user. Errors: *SignInError, after which SignIn helps.
+// Challenged handles the refusal of a request: it reports whether the request can be repeated with another token, one that another
+// request has got meanwhile or a refreshed one. It does not wait for the user. A *SignInError means that SignIn helps.
 func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *http.Response) (retry bool, err error) {
 	sent, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	header := resp.Header.Clone()
@@ -210,7 +211,8 @@ func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *ht
 	return false, errors.Join(wanted, a.remember(ctx, more))
 }
 
-// missingScopes returns the scopes of the challenge insufficient_scope, or nil for another one. See RFC 6750, section 3.1.
+// missingScopes returns the scopes of the challenge insufficient_scope, or nil if the server did not send it. See RFC
+// 6750, section 3.1.
 func missingScopes(status int, challenges []oauthex.Challenge) []string {
 	for _, c := range challenges {
 		if status == http.StatusForbidden && c.Scheme == "bearer" && c.Params["error"] == "insufficient_scope" {

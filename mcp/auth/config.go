@@ -42,7 +42,7 @@ func (c *Config) UnmarshalJSON(raw []byte) (err error) {
 	return err
 }
 
-// fields is a Config that is decoded as an object.
+// fields is a Config without its UnmarshalJSON method.
 type fields Config
 
 // ParseConfig decodes mcp.NAME.oauth: an object, or false. Nil means the zero value.

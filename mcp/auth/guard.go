@@ -27,10 +27,11 @@ const (
 	requestTimeout = 30 * time.Second
 )
 
-// guard sends the requests to addresses that a server names. Such an address must not reach into the user's network: unless it has the
-// host that the user configured, it must be https and lead to a public address. Only a server on this machine may name others on it.
+// guard sends the requests to addresses that a server names. Such an address must not lead into the user's network: unless its host is
+// the one that the user configured, it must be https and lead to a public address. Only a server on this machine may name others on
+// it.
 type guard struct {
-	home *url.URL // of the server
+	home *url.URL // address of the server
 	// direct checks the addresses that it connects to; proxied leaves that to the user's proxy.
 	direct, proxied *http.Transport
 
@@ -90,7 +91,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// note keeps the issuer if an answer is the metadata of an authorization server, see RFC 8414, section 2.
+// note stores the issuer if an answer is the metadata of an authorization server, see RFC 8414, section
+// 2.
 func (g *guard) note(content []byte) {
 	var metadata struct {
 		Issuer   string `json:"issuer"`

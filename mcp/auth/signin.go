@@ -19,8 +19,8 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// SignIn signs the user in and stores the token. It answers the last challenge of the server; without one, it follows
-// the server's metadata, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, errors of visit and of the
+// SignIn signs the user in and stores the token. It answers the last challenge of the server. Without a challenge, it follows the
+// server's metadata, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, errors of visit and of the
 // flow.
 func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.o.URL, nil)
@@ -134,8 +134,8 @@ func (a *Authorizer) flow(address string, old *credentials.Credential) *auth.Aut
 	return config
 }
 
-// scopes returns the scopes to request: the user's choice, or those that the server names. If the server requires more since, all scopes
-// that were granted or are wanted are requested, so that a new token loses none.
+// scopes returns the scopes to request: the user's choice, or those that the server names. If the server requires more than before, it
+// returns all scopes that were granted or are wanted now, so that a new token loses none.
 func (a *Authorizer) scopes(named []string, old *credentials.Credential) []string {
 	out := named
 	if chosen := strings.Fields(a.o.Config.Scope); len(chosen) > 0 {

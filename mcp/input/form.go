@@ -49,7 +49,7 @@ type field struct {
 	Items   values `json:"items"` // for multiple choices
 	Default any    `json:"default"`
 
-	answer  []string // the last one
+	answer  []string // the last answer
 	problem string   // why it is invalid
 }
 
@@ -156,7 +156,8 @@ func (f form) fill(ask func([]sdk.Question) ([][]string, error), message string,
 	return nil, nil
 }
 
-// read returns the value of the last answer; nil if the field stays empty. No answer means the default, an empty text no value.
+// read returns the value of the last answer; nil if the field stays empty. No answer selects the default; an empty text selects
+// no value.
 func (f *field) read() (any, error) {
 	given := slices.DeleteFunc(slices.Clone(f.answer), func(s string) bool { return s == "" })
 	switch {
@@ -184,7 +185,8 @@ func (f *field) read() (any, error) {
 	return value, nil
 }
 
-// objection returns the error for an answer that the schema does not allow, by the text of the validator, which begins with a keyword.
+// objection returns the error for an answer that the schema does not allow. text is the validator's error, which begins with a keyword
+// of the schema.
 func (f *field) objection(answer, text string) error {
 	schema := f.schema.Schema()
 	switch keyword, _, _ := strings.Cut(text, ":"); keyword {
@@ -288,7 +290,7 @@ func (f *field) question(message string) sdk.Question {
 	return q
 }
 
-// preset returns the default of a field as an answer; none if it has none.
+// preset returns the default of a field as an answer, or nil if it has none.
 func (f *field) preset() []string {
 	all, several := f.Default.([]any)
 	if !several && f.Default != nil {
@@ -308,7 +310,7 @@ func (f *field) preset() []string {
 	return out
 }
 
-// choices returns the valid values of a field with labels; none if the user enters a text.
+// choices returns the valid values of a field with labels, or nil if the user enters a text.
 func (f *field) choices() []choice {
 	if f.Type == "boolean" {
 		return []choice{{true, "Yes"}, {false, "No"}}
@@ -329,7 +331,8 @@ func (f *field) choices() []choice {
 	return out
 }
 
-// plain returns a value as text. A number has no exponent, which no integer has.
+// plain returns a value as text. It writes numbers without an exponent, because integers must not
+// have one.
 func plain(v any) string {
 	if n, ok := v.(float64); ok {
 		return strconv.FormatFloat(n, 'f', -1, 64)

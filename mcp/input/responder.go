@@ -21,7 +21,7 @@ import (
 
 // Responder answers the requests of one server. It is safe for concurrent use.
 type Responder struct {
-	Server string   // its name, for questions
+	Server string   // name of the server, for questions
 	Host   sdk.Host // nil while a server is only probed
 
 	roots atomic.Bool // the server asked for the roots
@@ -134,8 +134,8 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitatio
 	return result, nil
 }
 
-// visit asks the user to open an address. No address is opened before the user has seen it whole, with its host, and agreed, see
-// https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation ("URL Mode").
+// visit asks the user to open an address. No address is opened before the user has seen all of it, including the host, and
+// agreed, see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation ("URL Mode").
 func visit(address, message string) (text string, link *sdk.FormField, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -146,7 +146,8 @@ func visit(address, message string) (text string, link *sdk.FormField, err error
 	return text, &sdk.FormField{Message: message, URL: u.String()}, nil
 }
 
-// question asks on behalf of a call: through the call itself, or through the host.
+// question asks the user on behalf of a call: through the call's own host if it has one, else
+// through the responder's.
 func (r *Responder) question(ctx context.Context, on *protocol.Call, questions []sdk.Question) ([][]string, error) {
 	if q, ok := on.Host.(sdk.Questioner); ok {
 		return q.Question(ctx, questions)

@@ -123,7 +123,8 @@ func (c *chain) mustNotFail() bool {
 	return slices.ContainsFunc(c.specs, func(i Spec) bool { return !i.FailOpen && !i.Audit })
 }
 
-// invoke calls an interceptor and decodes its answer, the zero value after a failure. Failures that count for nothing are not returned.
+// invoke calls an interceptor and decodes its answer, which is the zero value after a failure. It logs failures that have no effect
+// instead of returning them.
 func invoke[T any](ctx context.Context, c *chain, call *sdk.RemoteCall, i *Spec, payload json.RawMessage, decode func(json.RawMessage) (T, error)) (out T, err error) {
 	raw, err := c.server.Invoke(ctx, call, Invocation{i.Name, c.point.event, c.point.phase, payload})
 	if err == nil {

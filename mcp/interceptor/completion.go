@@ -6,8 +6,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// This file maps model requests to the event llm/completion. It occurs at three hook points, each with a part of the request: the
-// system prompt, the messages, the parameters.
+// This file maps model requests to the event llm/completion. The event occurs at three hook points, each with a part of the
+// request: the system prompt, the messages and the parameters.
 
 // completionRequest is the payload of a request.
 type completionRequest struct {

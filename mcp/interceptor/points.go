@@ -78,8 +78,8 @@ func interceptions() []*interception {
 	return list
 }
 
-// mapped returns the mapping of an event whose payload is made of the input and the value of a hook; set changes the value to that of a
-// payload that interceptors returned.
+// mapped returns the mapping of an event. payload makes the event's payload from the input and the value of a hook; set changes the
+// value to that of a payload that interceptors returned.
 func mapped[I, V, P any](payload func(call *sdk.RemoteCall, in *I, v *V) *P, set func(in *I, v *V, p *P) error) mapping {
 	decode := func(call *sdk.RemoteCall) (*I, *V, error) {
 		in, v := new(I), new(V)
@@ -151,7 +151,7 @@ type called struct {
 }
 
 func callPayload(call *sdk.RemoteCall, in *called, _ *sdk.ToolBeforeValue) *toolPayload {
-	return &toolPayload{in.Tool, jsontext.Field(call.Value, "args")} // with their exact numbers
+	return &toolPayload{in.Tool, jsontext.Field(call.Value, "args")} // keeps numbers as they are written
 }
 
 func setArguments(in *called, v *sdk.ToolBeforeValue, p *toolPayload) error {
@@ -168,7 +168,7 @@ func permissionPayload(call *sdk.RemoteCall) (json.RawMessage, error) {
 		return nil, err
 	}
 	if in.Tool == nil {
-		return nil, nil // not about a tool call
+		return nil, nil // the hook is not about a tool call
 	}
 	if len(in.Args) == 0 {
 		in.Args = json.RawMessage("{}")

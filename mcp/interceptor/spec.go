@@ -28,7 +28,7 @@ const (
 // Spec is a server's description of an interceptor. Its JSON is part of the stored approvals.
 type Spec struct {
 	named
-	Hooks    []Hook   `json:"hooks"`           // one; stored approvals contain a list
+	Hooks    []Hook   `json:"hooks"`           // has one element; stored approvals contain a list
 	Audit    bool     `json:"audit,omitempty"` // its verdicts and changes are logged but have no effect
 	Priority Priority `json:"priority"`
 }
@@ -48,7 +48,7 @@ type Hook struct {
 	Phase  string   `json:"phase"` // request, response or both
 }
 
-// Priority orders interceptors, lower first.
+// Priority orders interceptors; lower ones come first.
 type Priority struct {
 	Request  int `json:"request"`
 	Response int `json:"response"`
@@ -139,7 +139,7 @@ type verdict struct {
 	reason string
 }
 
-// decodeValidation decodes the answer of a validation. A payload that is not valid is blocked if the severity is error or missing.
+// decodeValidation decodes the answer of a validation. It blocks an invalid payload if the severity is error or missing.
 func decodeValidation(raw json.RawMessage) (verdict, error) {
 	var a struct {
 		Valid    *bool

@@ -19,7 +19,7 @@ import (
 // maxTitle is the maximum length of a line of progress, in bytes.
 const maxTitle = 200
 
-// MaxCallTime is the maximum duration of a call, whatever its progress.
+// MaxCallTime is the maximum duration of a call, even if it makes progress.
 const MaxCallTime = 10 * time.Minute
 
 // Call is a request on behalf of a session. The server's own requests and notifications during the call belong to it. A Call is used
@@ -28,7 +28,7 @@ type Call struct {
 	Session string       // empty: none
 	Host    sdk.ToolHost // nil outside a tool call
 
-	token  string // of its progress notifications
+	token  string // token of its progress notifications
 	mu     sync.Mutex
 	timer  *time.Timer
 	limit  time.Duration
@@ -42,7 +42,7 @@ type callKey struct{}
 var ErrLate = errors.New("raise its timeout in the configuration if it needs longer")
 
 // callOf returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
-// belong to one session. Otherwise it returns nil. The call is certain unless there are several.
+// belong to one session. Otherwise it returns nil. The result is certain unless several calls are in flight.
 func (c *Conn) callOf(ctx context.Context) (on *Call, certain bool) {
 	if on, ok := ctx.Value(callKey{}).(*Call); ok {
 		return on, true
@@ -126,8 +126,8 @@ const maxSilent = 3
 // errStuck is the cause of a server's end after it stopped responding.
 var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of which timed out", maxSilent)
 
-// watch takes note of the end of a call to a local server, which had sent a number of messages before. A stuck process never recovers and
-// may use a processor, so it is ended and restarted.
+// watch is called at the end of a call to a local server; before is the number of messages that the server had sent when the call began.
+// A stuck process never recovers and may use a processor, so it is ended and restarted.
 func (c *Conn) watch(ctx context.Context, before int64, err error) {
 	late := err != nil && (errors.Is(context.Cause(ctx), ErrLate) || errors.Is(ctx.Err(), context.DeadlineExceeded))
 	_, local := c.carrier.(*stdio)

@@ -32,7 +32,7 @@ type Conn struct {
 	mu      sync.Mutex
 	waiting map[string]chan *message // requests without an answer, by their ID
 	active  []*Call                  // calls in flight, oldest first
-	answers []*answering             // requests of the server in progress
+	answers []*answering             // requests of the server that are being answered
 
 	received atomic.Int64         // number of the server's messages
 	incoming chan struct{}        // a token for each request of the server that is being answered
@@ -63,7 +63,7 @@ func (c *Conn) Close() {
 	c.shut.Do(func() {
 		c.fail(errClosed)
 		c.calls.Close()
-		if Unsent(c.Cause()) { // that of one request: the others soon fail in the same way, and can then be repeated, too
+		if Unsent(c.Cause()) { // the cause is that of one request: the others soon fail in the same way, and can then be repeated, too
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(c.life), goodbyeTimeout)
 			defer cancel()
 			_ = c.calls.Wait(ctx)
@@ -116,8 +116,8 @@ func (c *Conn) ListOf(ctx context.Context, method, field string) (out []json.Raw
 	return out, true, nil
 }
 
-// repeats takes note of the arguments of a tool that are repeated in headers. It reports false for a tool that cannot be called:
-// in the stateless revision over HTTP, tools whose schemas require impossible headers must be omitted (SEP-2243).
+// repeats records the arguments of a tool that are repeated in headers. It returns false for a tool that cannot be called: in
+// the stateless revision over HTTP, tools whose schemas require impossible headers must be omitted (SEP-2243).
 func (c *Conn) repeats(raw json.RawMessage) bool {
 	if !c.modern() || !c.overHTTP() {
 		return true
@@ -166,7 +166,7 @@ func (c *Conn) SetLogLevel(ctx context.Context, level string) {
 	if c.modern() {
 		c.logLevel.Store(&level)
 	} else if c.hello.Capabilities.Logging != nil {
-		_, _ = c.Request(ctx, string(mcp.MethodSetLogLevel), map[string]any{"level": level}) // it keeps its own
+		_, _ = c.Request(ctx, string(mcp.MethodSetLogLevel), map[string]any{"level": level}) // after an error the server keeps its own level
 	}
 }
 

@@ -22,7 +22,7 @@ type Dialer struct {
 	Command *Command
 	// Remote is the address of a remote server.
 	Remote *Remote
-	// Timeout limits each way to connect, in total, and then each call, without progress.
+	// Timeout limits each way to connect, and then the time of each call without progress.
 	Timeout time.Duration
 	// Info names tenon to the server.
 	Info mcp.Implementation
@@ -43,7 +43,7 @@ type Remote struct {
 	SSE bool
 	// Headers are sent only to the origin of URL.
 	Headers map[string]string
-	// Authorizer signs requests in; nil without sign-in.
+	// Authorizer adds credentials to requests; nil without sign-in.
 	Authorizer Authorizer
 }
 
@@ -58,8 +58,8 @@ func (d *Dialer) Dial(ctx context.Context) (*Conn, error) {
 	return d.dialHTTP(ctx)
 }
 
-// dialStdio starts the server. It tries the older revisions first, which every current server understands: an unknown request
-// may be ignored, and each start would wait for it.
+// dialStdio starts the server. It tries the older revisions first, which every current server understands: an older server
+// may ignore an unknown request, and then each start would wait for an answer.
 func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
 	c, err := d.open(ctx, newStdio, true)
 	if err == nil || Broken(err) || errors.Is(err, ErrLate) || ctx.Err() != nil {
@@ -86,7 +86,7 @@ func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 	return nil, fmt.Errorf("no streamable HTTP or SSE endpoint at this address: %w", err)
 }
 
-// newConn returns a connection without a carrier. Its life does not end with ctx.
+// newConn returns a connection without a carrier. The end of ctx does not end it.
 func newConn(ctx context.Context, d *Dialer) *Conn {
 	c := &Conn{
 		dialer: d, running: ongoing.New(ctx), calls: ongoing.New(ctx), incoming: make(chan struct{}, maxIncoming),

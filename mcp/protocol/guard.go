@@ -32,7 +32,8 @@ func (e *statusError) Error() string {
 	return strings.TrimSuffix(text, ": ")
 }
 
-// Authorizer signs requests to a remote server in, with credentials that are not in its headers. It is safe for concurrent use.
+// Authorizer adds credentials to the requests to a remote server that has none in its configured headers. It is safe for
+// concurrent use.
 type Authorizer interface {
 	// Authorize adds the credentials to a request, if it has any. It is called before each request is sent.
 	Authorize(req *http.Request) error
@@ -47,7 +48,7 @@ type AuthError struct {
 	Status int
 	Token  bool   // the configured headers contain a token
 	Body   string // beginning of the server's explanation
-	Err    error  // of the Authorizer; nil without one
+	Err    error  // error of the Authorizer; nil without one
 }
 
 // Error returns the server's answer and, without an Authorizer, the remedy.
@@ -129,7 +130,7 @@ func challenge(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 }
 
-// errRefusedAgain is the cause if the server refused a token that is new.
+// errRefusedAgain is the cause if the server refused a new token.
 var errRefusedAgain = errors.New("it refused a new token, too")
 
 func (w *web) denied(resp *http.Response, cause error) error {
@@ -166,7 +167,8 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
-// refusedAsSuch reports whether the server answered, even with a refusal: the connection works.
+// refusedAsSuch reports whether err is an answer of the server, if only a refusal: the connection
+// works.
 func refusedAsSuch(err error) bool {
 	return errors.As(err, new(*statusError)) || errors.As(err, new(*AuthError))
 }

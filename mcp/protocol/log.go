@@ -23,9 +23,8 @@ const (
 	tailBytes = 2 << 10
 )
 
-// Log is the log of a server, of limited size: its standard error, and the invalid lines of its output. It is rotated: the previous part
-// has the same name with the suffix ".1". It is safe for concurrent use. Write errors are ignored:
-// a full disk must not stop a server.
+// Log is the log of a server: its standard error, and the invalid lines of its output. Its size is limited by rotation: the previous log
+// has the same name with the suffix ".1". It is safe for concurrent use. Write errors are ignored: a full disk must not stop a server.
 type Log struct {
 	path    string
 	secrets []string
@@ -37,7 +36,8 @@ type Log struct {
 	tail []byte
 }
 
-// NewLog returns the log at path. It masks the secrets, the longest of which come first.
+// NewLog returns the log at path. The log masks the secrets, which are sorted with the longest
+// first.
 func NewLog(path string, secrets []string) *Log { return &Log{path: path, secrets: secrets} }
 
 // Write logs the server's standard error.
@@ -67,7 +67,7 @@ func (l *Log) endLine() {
 	l.line = l.line[:0]
 }
 
-// Print writes a line of tenon about a message of the server.
+// Print writes tenon's own line about a message of the server.
 func (l *Log) Print(what string, raw []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,8 @@ func (l *Log) open() {
 	}
 }
 
-// LastWords returns the server's last output as the end of an error, and clears it. It ends an unfinished line.
+// LastWords returns the server's last output, to be appended to an error, and forgets it. It also ends an
+// unfinished line in the log.
 func (l *Log) LastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -111,7 +112,7 @@ func (l *Log) LastWords() string {
 		l.endLine()
 	}
 	lines := slices.DeleteFunc(strings.Split(visible.Strip(string(l.tail)), "\n"), func(line string) bool {
-		return strings.HasPrefix(strings.TrimSpace(line), "at ") // of a stack
+		return strings.HasPrefix(strings.TrimSpace(line), "at ") // a line of a stack trace
 	})
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
 	l.tail = nil

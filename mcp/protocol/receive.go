@@ -12,14 +12,15 @@ import (
 const (
 	// maxIncoming is the maximum number of a server's requests answered concurrently; further ones are refused.
 	maxIncoming = 16
-	// maxRefused is the maximum number of refusals that wait. A server that sends more requests before it reads loses those.
+	// maxRefused is the maximum number of refusals that wait to be sent. Further requests of a server that does not read
+	// stay unanswered.
 	maxRefused = 1024
 	// maxRefusedID is the maximum length of the ID of a request that is refused, in bytes.
 	maxRefusedID = 1 << 10
 )
 
 // receive handles the messages of a line or an event, which belong to the call in ctx. If they are in the HTTP answer to the request r, an
-// error without the ID of a request is about that one.
+// error without a request's ID is about r.
 func (c *Conn) receive(ctx context.Context, r *outgoing, raw []byte) error {
 	messages, err := decodeMessages(raw)
 	if err != nil {
@@ -102,7 +103,7 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 type answering struct {
 	id      string
 	on      *Call
-	certain bool // that it belongs to the call
+	certain bool // it certainly belongs to the call
 	stop    context.CancelCauseFunc
 }
 

@@ -17,16 +17,16 @@ import (
 const (
 	// maxRounds is the maximum number of requests for user input in one call.
 	maxRounds = 10
-	// maxEmptyRounds is the maximum number of consecutive requests of a busy server to be called again without input.
+	// maxEmptyRounds is how many times in a row a busy server can ask to be called again without requesting input.
 	maxEmptyRounds = 3
 )
 
 // errNotModern is returned if a server answers the discovery without naming the revision: an older server may answer any method.
 var errNotModern = errors.New("the server did not name a revision it supports")
 
-// introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the
-// older ones with a handshake. A server that did not answer the discovery within probe, and refuses the handshake, may be a slow one of
-// the stateless revision: the discovery is repeated, with all the time that ctx has left.
+// introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the older ones with a
+// handshake. A server that did not answer the discovery within probe, and then refuses the handshake, may be a slow server of the
+// stateless revision: the discovery is repeated, with all the time that ctx has left.
 func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) error {
 	if legacy {
 		return c.initialize(ctx)
@@ -97,13 +97,13 @@ func (c *Conn) initialize(ctx context.Context) error {
 	return nil
 }
 
-// revision returns the revision of the protocol; empty before the handshake names one.
+// revision returns the revision of the protocol, or "" before it is agreed on.
 func (c *Conn) revision() string {
 	version, _ := c.version.Load().(string)
 	return version
 }
 
-// modern reports whether the connection is stateless, so that each request is complete.
+// modern reports whether the connection uses the stateless revision.
 func (c *Conn) modern() bool { return mcp.IsModernProtocol(c.revision()) }
 
 // Request sends a request and returns its raw result.
@@ -177,8 +177,8 @@ type inputRequest struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// rounds repeats a request until the server has all its input: in the stateless revision, a result can be questions, whose answers are
-// sent with the same request (SEP-2322).
+// rounds repeats a request until the server has all its input: in the stateless revision, a result can consist of questions, and the
+// client sends the request again with the answers (SEP-2322).
 func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[string]any) (json.RawMessage, error) {
 	empty := 0
 	for range maxRounds {

@@ -33,7 +33,7 @@ type outgoing struct {
 	Params  map[string]any           `json:"params,omitzero"`
 	Result  any                      `json:"result,omitempty"`
 	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
-	header  http.Header              // of the HTTP request
+	header  http.Header              // for the HTTP request
 }
 
 // message is any message of the server: an answer has no method, a notification no ID.
@@ -45,7 +45,8 @@ type message struct {
 	Error  *errorDetails   `json:"error"`
 }
 
-// errorDetails is the error in an answer, also one that does not follow JSON-RPC: a call must not wait for another answer.
+// errorDetails is the error in an answer. It need not follow JSON-RPC exactly: otherwise the call would wait for another
+// answer.
 type errorDetails struct{ mcp.JSONRPCErrorDetails }
 
 // UnmarshalJSON keeps the message of an error whose other fields cannot be decoded, such as a code that is a string.
@@ -86,7 +87,8 @@ type carrier interface {
 	start(ctx context.Context) error
 	// send sends a message. Answers arrive by Conn.receive: the carrier may wait for them, or return before. ctx limits only send.
 	send(ctx context.Context, m *outgoing) error
-	// close ends the connection to the server. It is called once, perhaps without start. Conn waits for the goroutines.
+	// close ends the connection to the server. It is called once, possibly without an earlier start. Conn waits for the
+	// goroutines.
 	close()
 }
 

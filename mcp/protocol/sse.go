@@ -48,7 +48,8 @@ func (s *httpSSE) start(ctx context.Context) error {
 	return nil
 }
 
-// address reads the events up to the one with the URL for messages. The client refuses other origins.
+// address reads the events up to the one with the URL for messages. The HTTP client refuses a URL of
+// another origin.
 func (s *httpSSE) address(events *sse.Reader) (string, error) {
 	for {
 		kind, data, err := events.Next()

@@ -28,8 +28,8 @@ var errUnsent = errors.New("not sent")
 const (
 	// closeGrace is the time for a server to end after its input is closed, and again after it was asked to end.
 	closeGrace = 500 * time.Millisecond
-	// drainGrace is the time to read the last output of a server that ended, which is there already. It must be sufficient on a busy machine, and
-	// passes only if a process that left the group holds the output open.
+	// drainGrace is the time to read the last output of a server that ended, which is already in the pipe. It must be sufficient on a busy
+	// machine. All of it passes only if a process that left the group holds the output open.
 	drainGrace = time.Second
 	// maxWaiting is the maximum number of messages queued for a server that does not read.
 	maxWaiting = 64
@@ -156,7 +156,7 @@ func (t *stdio) write() {
 // wait waits for the process and ends its process group.
 func (t *stdio) wait(pipes *child.Pipes) {
 	err := t.cmd.Wait()
-	t.conn.running.Close() // no answer can reach it, so none keeps read from its last output
+	t.conn.running.Close() // no answer can reach the server any more: read must not wait for one before the last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
 		_, _ = fmt.Fprintln(t.conn.dialer.Log, "tenon: temporary files of the server were not removed:", err)
@@ -199,7 +199,7 @@ func (t *stdio) close() {
 		return
 	}
 	_ = t.in.Close()
-	if t.conn.received.Load() > 0 && t.gone() { // one that has said nothing yet has nothing to finish
+	if t.conn.received.Load() > 0 && t.gone() { // a server that has sent nothing yet has nothing to finish
 		return
 	}
 	_ = child.Terminate(t.cmd)

@@ -28,7 +28,8 @@ var (
 	errCutShort = errors.New("the server ended its answer before it was complete")
 )
 
-// newsWait limits the wait for the stream of a server's own messages; servers open it in a few milliseconds.
+// newsWait limits the wait for the stream of the messages that a server sends unasked; servers open it in a
+// few milliseconds.
 const newsWait = 500 * time.Millisecond
 
 // streamable is the carrier "Streamable HTTP": each message is an HTTP request, answered with a message or with a stream of messages, see
@@ -134,7 +135,8 @@ type answerError struct{ error }
 // Unwrap returns the cause.
 func (e *answerError) Unwrap() error { return e.error }
 
-// refused returns the reason why a server refused a request, or passes its error on. One with the request's ID is never about the session.
+// refused returns the reason why a server refused a request, or passes the server's error on. An error with the request's ID is never
+// about the session.
 func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
@@ -206,7 +208,7 @@ func (s *streamable) follow(ctx context.Context, r *outgoing, resp *http.Respons
 	}
 }
 
-// reconnectDelay returns the wait before a stream that ended is requested again: the server's value, within limits.
+// reconnectDelay returns how long to wait before requesting a stream that ended: the server's value, within limits.
 func reconnectDelay(events *sse.Reader) time.Duration {
 	return min(max(cmp.Or(events.Retry, time.Second), 100*time.Millisecond), 30*time.Second)
 }
@@ -219,8 +221,8 @@ func cutShort(cause error) error {
 	return fmt.Errorf("%w: %w", errCutShort, cause)
 }
 
-// hearNews receives the messages that a server of the older revisions sends outside its answers, until close. It waits for the stream, at
-// most for newsWait: servers drop a request that they send before.
+// hearNews receives the messages that a server of the older revisions sends outside its answers, until close. It first waits until the
+// stream is open, at most for newsWait: servers drop requests that they send before that.
 func (s *streamable) hearNews(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, newsWait)
 	defer cancel()
@@ -229,8 +231,8 @@ func (s *streamable) hearNews(ctx context.Context) {
 }
 
 // listen requests the stream repeatedly, from the last event on, until ctx ends or the server has no such stream. It calls opened at the
-// latest when it ends. If the server no longer knows the session of a stream that was open, the connection is lost: a new one lists what
-// changed.
+// latest when it ends. If the server no longer knows the session of a stream that was open, the connection counts as lost: a new one
+// reads the changed lists.
 func (s *streamable) listen(ctx context.Context, opened func()) {
 	defer opened()
 	events := sse.NewReader(nil, maxMessageBytes)

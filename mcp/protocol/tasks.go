@@ -46,8 +46,8 @@ type task struct {
 	Poll int64  `json:"pollInterval"` // milliseconds
 }
 
-// createTask sends a call that the server makes a task of. It waits for the task's name for a moment after ctx ends: only the name cancels
-// the task.
+// createTask sends a call that the server turns into a task. After the end of ctx, it waits a moment longer for the task's name, which is
+// needed to cancel the task.
 func (c *Conn) createTask(ctx context.Context, params map[string]any) (*task, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &carrierError{err}

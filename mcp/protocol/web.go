@@ -37,7 +37,7 @@ var errClosed = errors.New("it was closed")
 // maxRedirects is the maximum number of redirects of a request, all within the server's origin.
 const maxRedirects = 5
 
-// web is the common part of the carriers over HTTP. It sends all requests to the server.
+// web is the common part of the carriers over HTTP. All requests to the server go through it.
 type web struct {
 	conn   *Conn
 	base   *url.URL // the address of the server
@@ -110,7 +110,7 @@ func (w *web) drain(ctx context.Context, r *outgoing, events *sse.Reader) error 
 			return errTooLong
 		case err != nil:
 			return err
-		case kind == "message": // others, such as pings, are ignored, as by the official SDKs
+		case kind == "message": // like the official SDKs, ignore others, such as pings
 			if err := w.conn.receive(ctx, r, data); errors.Is(err, errTooLong) { // other output is logged
 				return err
 			}

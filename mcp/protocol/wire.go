@@ -12,7 +12,7 @@ import (
 )
 
 // exchange sends a request over the carrier and returns its raw result. It notifies the server of a canceled request, and detects a lost
-// connection. Errors: a *carrierError without an answer, else the server's error.
+// connection. The error is a *carrierError if there was no answer, else the server's.
 func (c *Conn) exchange(ctx context.Context, method string, params map[string]any, header http.Header) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &carrierError{err}
@@ -27,7 +27,7 @@ func (c *Conn) exchange(ctx context.Context, method string, params map[string]an
 		return nil, &carrierError{err}
 	case err != nil:
 		_, call := ctx.Value(callKey{}).(*Call)
-		alone := call && errors.As(err, new(*answerError)) // the other calls, and the session, are not affected
+		alone := call && errors.As(err, new(*answerError)) // does not affect the other calls and the session
 		if !alone && !refusedAsSuch(err) && method != string(mcp.MethodServerDiscover) {
 			c.fail(err)
 		}
@@ -68,7 +68,7 @@ func (c *Conn) request(ctx context.Context, r *outgoing) (*message, error) {
 	}
 }
 
-// take passes an answer to the request that waits for it. It reports false for a late, duplicate or unexpected answer, which it drops.
+// take passes an answer to the request that waits for it. It returns false for a late, duplicate or unexpected answer, which it drops.
 func (c *Conn) take(m *message) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,8 +92,8 @@ func (c *Conn) notify(ctx context.Context, method string, params map[string]any)
 	return c.carrier.send(ctx, &outgoing{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 }
 
-// cancelled notifies the server of a canceled request in the background. The first message must not be canceled. Without a session over
-// HTTP the end of the stream cancels the request.
+// cancelled notifies the server of a canceled request in the background. The protocol does not allow canceling the first message. Over
+// HTTP without a session, the end of the stream cancels the request.
 func (c *Conn) cancelled(ctx context.Context, r *outgoing) {
 	if r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
 		return
@@ -127,7 +127,8 @@ type carrierError struct{ error }
 // Unwrap returns the cause.
 func (e *carrierError) Unwrap() error { return e.error }
 
-// lostError is the error of a request that was sent before the connection was lost. The cause may be that of another request.
+// lostError is the error of a request that was sent before the connection was lost. Its cause may be the error of another
+// request.
 type lostError struct{ error }
 
 // Unwrap returns the cause.

@@ -26,18 +26,18 @@ type Service struct {
 	// Change these before the first request, or in Change.
 	Needs    []string          // scopes that a request requires
 	Named    []string          // scopes in the challenge
-	Rest     string            // of the challenge
-	Lifetime int               // of access tokens, in seconds
+	Rest     string            // rest of the challenge
+	Lifetime int               // lifetime of access tokens in seconds
 	Iss      string            // issuer in answers, if not empty
 	Silent   bool              // the metadata does not announce Iss
 	Deny     bool              // the user refuses
-	Forget   bool              // codes are forgotten
+	Forget   bool              // the server forgets its codes
 	Down     bool              // the token endpoint answers with 503
 	Withheld string            // scope that is never granted
 	Clients  map[string]string // secret by ID
 	Methods  []string          // how clients may authenticate, in the metadata
 	Accepted string            // the only method for a secret; empty: all
-	Scopes   []string          // of each authorization, sorted
+	Scopes   []string          // scopes of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
 
 	mu     sync.Mutex

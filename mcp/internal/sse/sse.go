@@ -78,8 +78,8 @@ func (r *Reader) Next() (kind string, data []byte, err error) {
 	return "", nil, io.EOF
 }
 
-// Lines returns a scanner of lines of at most limit bytes, which end in a newline, a carriage return, or both. A long line that arrives in
-// pieces is searched once, unlike by bufio.ScanLines.
+// Lines returns a scanner of lines of at most limit bytes, which end in a newline, a carriage return, or both. Unlike bufio.ScanLines, it
+// searches a long line that arrives in pieces only once.
 func Lines(in io.Reader, limit int) *bufio.Scanner {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, limit)
@@ -90,7 +90,7 @@ func Lines(in io.Reader, limit int) *bufio.Scanner {
 // splitter finds the ends of lines.
 type splitter struct {
 	returned bool // the last line ended in a carriage return, which a newline may follow
-	searched int  // bytes of the current line without an end
+	searched int  // bytes of the current line that contain no line end
 }
 
 func (s *splitter) split(data []byte, atEOF bool) (advance int, line []byte, err error) {
