@@ -39,12 +39,14 @@ func (p Place) Element(i, offset int) Place {
 
 // Rules are the rules of a format in addition to its types.
 type Rules interface {
-	// Own reads a value of a type with several forms. It returns own = false for other types.
+	// Own reads a value of a type that has several forms in the source. It returns own = false for
+	// other types.
 	Own(p Place, n *Node, t reflect.Type) (value any, ok, own bool)
 	// Member handles a member of a struct, whether or not the struct has a field of the name. It returns false for members that it leaves
 	// to the fields.
 	Member(p Place, name string, isField bool, n *Node, out map[string]any) bool
-	// Text returns the value of a string, with references replaced. It returns false after it reported one that cannot be replaced.
+	// Text returns the value of a string, with references replaced. It returns false after it reported a reference that cannot be
+	// replaced.
 	Text(p Place, text string) (string, bool)
 	// Constrain checks a value of a plain type, or raw JSON, and returns it in the form in which it is stored. An empty message means that it is
 	// valid.
@@ -55,7 +57,7 @@ type Rules interface {
 	Hides(p Place) bool
 }
 
-// NoRules adds nothing.
+// NoRules are Rules that add nothing.
 type NoRules struct{}
 
 // Own leaves all values to their types.
@@ -77,13 +79,13 @@ func (NoRules) Set(Place) {}
 func (NoRules) Hides(Place) bool { return false }
 
 // Checker compares a value with the type into which it will be decoded, more strictly than encoding/json: names must be exact, known and unique, and
-// kinds must agree. It reports mismatches and returns the rest as a tree of map[string]any, []any, string, bool, json.Number, nil and results of the
-// Rules.
+// kinds must agree. It reports mismatches and returns the values that match as a tree of map[string]any, []any, string, bool, json.Number, nil and
+// results of the Rules.
 type Checker struct {
 	Source *Source
 	Report *Report
 	Rules  Rules
-	Nulls  bool // null stands for an omitted value
+	Nulls  bool // null means an omitted value
 }
 
 // Decode checks n and, if it has no problems, decodes it into v, a pointer. It reports whether it did. The source must be strict.
@@ -168,7 +170,7 @@ func (c *Checker) number(p Place, n *Node, t reflect.Type) (any, bool) {
 	return nil, c.Bad(p, "number out of range: "+shown, "")
 }
 
-// Whole reports whether a type holds whole numbers and says nothing else about how they are written.
+// Whole reports whether a type holds whole numbers and does not decode them itself.
 func Whole(t reflect.Type) bool {
 	return (t.Kind() == reflect.Int || t.Kind() == reflect.Int64) && !unmarshals(t)
 }
@@ -280,7 +282,7 @@ func (c *Checker) list(p Place, n *Node, t reflect.Type) (any, bool) {
 	return out, true
 }
 
-// Want returns whether n is of this kind, and reports a problem if not.
+// Want reports whether n is of this kind, and adds a problem if not.
 func (c *Checker) Want(p Place, n *Node, want Kind) bool {
 	return n.Kind == want || c.Mismatch(p, string(want), n)
 }

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// MaxBytes is the maximum size of a text. Files that people write have at most some tens of kilobytes; a larger one was named by mistake.
+	// MaxBytes is the maximum size of a text. Files that people write have at most some tens of kilobytes; the user named a larger one by
+	// mistake.
 	MaxBytes = 1 << 20
 	// maxOpeners is the maximum number of opening brackets, which bounds the recursion of the parser.
 	maxOpeners = 20_000
@@ -33,7 +34,7 @@ type Source struct {
 	Name string // the name in problems, such as a path or a variable
 	// Comments permits comments, trailing commas, a byte order mark, and a text without a value, which is an empty object.
 	Comments bool
-	NoLines  bool // the user does not see its lines; positions are 0
+	NoLines  bool // the user does not see the lines of the text; positions are 0
 	// MaxValues is the maximum number of values and names; default 20,000.
 	MaxValues int
 

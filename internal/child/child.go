@@ -66,8 +66,8 @@ func Lookup(environ []string, name string) (value string, ok bool) {
 	return "", false
 }
 
-// LookPath returns the first program with the name in the PATH of an environment, or "". Relative directories do not count: they would be
-// those of the project.
+// LookPath returns the first program with the name in the PATH of an environment, or "". It ignores relative directories, which would be
+// in the project.
 func LookPath(name string, environ []string) string {
 	list, _ := Lookup(environ, "PATH")
 	for _, dir := range filepath.SplitList(list) {

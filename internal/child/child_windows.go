@@ -27,7 +27,8 @@ func OwnSession(*exec.Cmd) {}
 
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// Job is a job object. Closing it, which the system does when this process ends, kills all processes in it. The zero value is none.
+// Job is a job object. Closing it, which the system does when this process ends, kills all processes in it. The zero value is no
+// job.
 type Job struct{ handle windows.Handle }
 
 // Enter puts a command that was started with windows.CREATE_SUSPENDED, and so has started nothing yet, into a new job and resumes it. After an
@@ -78,7 +79,7 @@ func (j Job) Close() error {
 	return windows.CloseHandle(j.handle)
 }
 
-// jobs are those of the commands that Start started.
+// jobs are the jobs of the commands that Start started.
 var jobs = struct {
 	sync.Mutex
 	of map[*exec.Cmd]Job
@@ -106,8 +107,8 @@ func begin(cmd *exec.Cmd) (leave func() error, err error) {
 	}, nil
 }
 
-// Kill kills the job of a command that Start started, even if the command itself has ended. Of others it kills the process tree: on Windows a process
-// group cannot be killed by a signal. It returns nil if the processes have ended.
+// Kill kills the job of a command that Start started, even if the command itself has ended. For other commands it kills the process tree: on Windows
+// a process group cannot be killed by a signal. It returns nil if the processes have ended.
 func Kill(cmd *exec.Cmd) error {
 	jobs.Lock()
 	if job, ok := jobs.of[cmd]; ok {

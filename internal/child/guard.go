@@ -38,7 +38,7 @@ rm -rf -- "$@" 2>/dev/null
 exit 0
 `
 
-// Guard is a small shell process that outlives this process until it has killed the groups in its list. It needs a Unix system. Its
+// Guard is a small shell process that kills the process groups in its list when this process ends. It needs a Unix system. Its
 // methods may be called concurrently, except for Close. If the guard was killed, Add, Remove and Directory have no effect.
 type Guard struct {
 	// Ended is closed when the process has ended.
@@ -82,7 +82,8 @@ func (g *Guard) Directory(dir string) { g.send("dir " + dir + "\n") }
 
 func (g *Guard) send(line string) { _, _ = io.WriteString(g.input, line) } // fails if the guard was killed
 
-// Close kills the groups in the list and ends the guard. The error tells how the process ended.
+// Close kills the groups in the list and ends the guard. The error says how the guard's process
+// ended.
 func (g *Guard) Close() error {
 	g.send("bye\n")
 	_ = g.input.Close()

@@ -66,8 +66,8 @@ func Gaps(abi int) []string {
 	return out
 }
 
-// Installation returns the program and the library directories next to its directory; if the program is a link, also those of its target.
-// It never returns a directory that could contain other files, such as ~/.local.
+// Installation returns the program and the library directories next to its directory. If the program is a link, the result includes those
+// of its target. It never returns a directory that could contain other files, such as ~/.local.
 func Installation(program string) []string {
 	out := []string{program}
 	paths := []string{program}
@@ -82,7 +82,7 @@ func Installation(program string) []string {
 			for _, name := range []string{"lib", "lib64", "libexec", "include", "conf", "pyvenv.cfg"} {
 				out = append(out, filepath.Join(root, name))
 			}
-		case "shims": // of pyenv, rbenv, asdf, mise: scripts that search the directory above for the program
+		case "shims": // scripts of pyenv, rbenv, asdf and mise, which search the directory above for the program
 			out = append(out, root)
 		}
 	}

@@ -21,7 +21,7 @@ func Expend(int) {}
 // Devices returns nothing.
 func Devices() []string { return nil }
 
-// Ruleset is never built here.
+// Ruleset is never built on this system.
 type Ruleset struct{}
 
 // New fails with [ErrUnsupported].

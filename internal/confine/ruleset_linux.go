@@ -33,7 +33,7 @@ const createVersion = 1
 // Supported returns the ABI version of Landlock. If processes cannot be confined, the error wraps [ErrUnsupported] and names the reason.
 func Supported() (abi int, err error) { return supported() }
 
-// supported asks the kernel once. The answer does not change while it runs.
+// supported asks the kernel once: its answer does not change.
 var supported = sync.OnceValues(func() (abi int, err error) {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, createVersion)
 	switch {
@@ -69,7 +69,8 @@ func rights(abi int) (access, scoped uint64) {
 	return access, scoped
 }
 
-// Ruleset is a policy that was passed to the kernel. Any number of commands may start concurrently, until Close.
+// Ruleset is a policy that was passed to the kernel. Until Close, any number of commands may start under it
+// concurrently.
 type Ruleset struct {
 	fd     int // -1 after Close
 	access uint64
@@ -100,7 +101,7 @@ func New(p Policy) (*Ruleset, error) {
 // fill adds the rules.
 func (r *Ruleset) fill(p Policy) error {
 	hidden := tree{paths: map[string]bool{}, above: map[string]string{}}
-	for _, path := range p.Hide { // as it is written, and where its links lead, which need not exist
+	for _, path := range p.Hide { // the path itself, and the target of its links, which need not exist
 		hidden.add(filepath.Clean(path))
 		hidden.add(projectfs.Real(path))
 	}
@@ -129,7 +130,7 @@ func (r *Ruleset) fill(p Policy) error {
 	return nil
 }
 
-// read allows reading a tree except for the hidden paths in it. Files that cannot be opened here are not readable to the command either.
+// read allows reading a tree except for the hidden paths in it. The command cannot read files that cannot be opened here, either.
 func (r *Ruleset) read(path string, hidden tree) {
 	if hidden.paths[path] {
 		return
@@ -203,7 +204,7 @@ func (r *Ruleset) Close() error {
 	return err
 }
 
-// tree is a set of paths with all directories above them.
+// tree is a set of paths, and all directories above them.
 type tree struct {
 	paths map[string]bool
 	above map[string]string // a directory above a path, and that path

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limiters are the numbers of prlimit64 by architecture, including 32-bit programs, from linux/arch/*/kernel/syscalls. Its first argument is
-// the process, 0 for the caller, and its third one the new limit, 0 for none.
+// limiters are the numbers of prlimit64 by architecture, including 32-bit programs, from linux/arch/*/kernel/syscalls. The first argument of
+// prlimit64 is the process, or 0 for the caller; the third is the new limit, or 0 for none.
 var limiters = [...]struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 302}, {unix.AUDIT_ARCH_X86_64, 302 | 1<<30}, {unix.AUDIT_ARCH_I386, 340}, // 1<<30: x32
 	{unix.AUDIT_ARCH_AARCH64, 261}, {unix.AUDIT_ARCH_ARM, 369}, {unix.AUDIT_ARCH_RISCV64, 261}, {unix.AUDIT_ARCH_LOONGARCH64, 261},

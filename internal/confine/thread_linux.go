@@ -34,9 +34,9 @@ func (r *Ruleset) Do(start func() error) error {
 }
 
 // onThread runs f on a thread that ends with f: a goroutine that returns while it is locked to its thread ends the thread. Two kinds of
-// threads are unsuitable. The main thread would not end, and its restriction shows as that of the process. The end of a thread that
-// started processes would end those with a parent death signal (package child). A goroutine on such a thread keeps the thread busy until
-// another goroutine runs on a suitable one.
+// threads are unsuitable. The main thread would not end, and the system shows its restriction as that of the process. The end of a
+// thread that started processes would end those with a parent death signal (package child). A goroutine on such a thread keeps the
+// thread busy until another goroutine runs on a suitable one.
 func onThread(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != unix.Getpid() && childless() {
@@ -78,9 +78,10 @@ func (r *Ruleset) enter() error {
 	return nil
 }
 
-// kept are the capabilities root keeps: owning, reading and writing files, other users, the network. All others are dropped, including
-// those of later kernels. Of the dropped ones, these would break the confinement: SYS_PTRACE, PERFMON, SYS_ADMIN (memory of others, mounts), BPF, SYS_MODULE,
-// SYS_RAWIO, MKNOD (the kernel and disks), DAC_READ_SEARCH (open_by_handle_at), SYS_TIME (forged ctime), SYS_RESOURCE, SETPCAP.
+// kept are the capabilities that root keeps, for changing, reading and writing files, switching users, and the network. All others are dropped,
+// including those of later kernels. Of the dropped ones, these would break the confinement: SYS_PTRACE, PERFMON, SYS_ADMIN (memory of others,
+// mounts), BPF, SYS_MODULE, SYS_RAWIO, MKNOD (the kernel and disks), DAC_READ_SEARCH (open_by_handle_at), SYS_TIME (forged ctime), SYS_RESOURCE,
+// SETPCAP.
 const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID |
 	1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_NET_RAW
 
@@ -102,7 +103,7 @@ func dropCapabilities() error {
 			}
 			err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 			if err == unix.EINVAL {
-				break // the kernel has no more
+				break // the kernel has no more capabilities
 			}
 			if err != nil {
 				return fmt.Errorf("bounding set: %w", err)

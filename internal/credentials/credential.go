@@ -19,8 +19,9 @@ const (
 	TypeOAuth Type = "oauth" // an access token, usually with a refresh token
 )
 
-// expirySlack is the time before its end after which a token counts as expired: it must survive the request that it is sent with, and
-// clocks differ. A longer time would refresh short-lived tokens at each request. A token that ends earlier is refused, and refreshed then.
+// expirySlack is how long before its end a token counts as expired: it must remain valid during the request that it is sent with, and
+// clocks differ. With a longer slack, short-lived tokens would be refreshed at each request. If a token ends earlier, the server refuses
+// it, and it is refreshed then.
 const expirySlack = 30 * time.Second
 
 // Credential is a key or a token.
@@ -42,11 +43,11 @@ type Credential struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Keyring is set if the secrets are in the system's keyring, not in the file.
 	Keyring bool `json:"keyring,omitempty"`
-	// Source is the place of the credential, for messages. It is not stored.
+	// Source says where the credential comes from, for messages. It is not stored.
 	Source string `json:"-"`
 }
 
-// Client is an OAuth client with the server that issued a token to it.
+// Client is an OAuth client, and the server that issued a token to it.
 type Client struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
@@ -57,14 +58,14 @@ type Client struct {
 	Audience   string   `json:"audience,omitempty"` // resource that the server's metadata names, for refreshes
 	TokenURL   string   `json:"tokenURL"`           // refreshes the token
 	InHeader   bool     `json:"inHeader"`           // the secret is sent as Basic authentication, not in the body
-	Scopes     []string `json:"scopes,omitempty"`   // granted
-	// Wanted are scopes that the server required since. The next sign-in requests them.
+	Scopes     []string `json:"scopes,omitempty"`   // granted scopes
+	// Wanted are scopes that the server required after the sign-in. The next sign-in requests them.
 	Wanted []string `json:"wanted,omitempty"`
 	// Definition identifies the configuration of a project's server that the user signed in for; empty for the user's own servers.
 	Definition string `json:"definition,omitempty"`
 }
 
-// Expired reports whether the access token is expired, or will be soon.
+// Expired reports whether the access token has expired or will expire soon.
 func (c *Credential) Expired(now time.Time) bool {
 	return c.Expires != 0 && now.Add(expirySlack).UnixMilli() >= c.Expires
 }
@@ -107,13 +108,14 @@ func (c *Credential) check() error {
 // ForProvider returns the name of a model provider's credential.
 func ForProvider(id string) string { return providerPrefix + id }
 
-// ProviderOf returns the provider of a credential's name, and false for the name of another one.
+// ProviderOf returns the provider that a credential's name belongs to, and false if it belongs to
+// no provider.
 func ProviderOf(name string) (id string, ok bool) { return strings.CutPrefix(name, providerPrefix) }
 
 const providerPrefix = "provider/"
 
-// Name returns the name of an MCP server's credential. It determines who issued the token, to which client, for which server and
-// configuration.
+// Name returns the name of an MCP server's credential. The name depends on who issued the token, to which client, and for which
+// server and configuration.
 func (c *Client) Name() string {
 	text, err := json.Marshal([]string{c.Issuer, c.ID, c.Resource, c.Definition})
 	if err != nil { // strings always encode

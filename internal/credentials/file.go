@@ -15,7 +15,7 @@ import (
 var ErrFile = errors.New("bad credentials file")
 
 const (
-	// fileVersion is the version of the format. It changes if an older tenon would use or lose credentials wrongly.
+	// fileVersion is the version of the format. It changes if an older tenon would misuse or lose credentials.
 	fileVersion = 1
 	// maxFile is the maximum size of the file in bytes; a credential has one to three kilobytes.
 	maxFile = 4 << 20
@@ -29,8 +29,8 @@ type content struct {
 	leftovers map[string]bool // credentials whose entries in the keyring are removed after the file is written
 }
 
-// readFile returns an empty content if the file does not exist. Only the user may be able to read it. Its errors contain no part of it: it
-// holds secrets.
+// readFile returns an empty content if the file does not exist. It is an error if others can read the file. Errors contain no part of the
+// file, because it holds secrets.
 func readFile(path string) (*content, error) {
 	bad := func(format string, args ...any) (*content, error) {
 		return nil, fmt.Errorf("%w: "+format, append([]any{ErrFile}, args...)...)

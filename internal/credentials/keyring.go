@@ -10,7 +10,8 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// ErrKeyring is wrapped by errors of the system's keyring. The file is not used instead: the user asked for the keyring.
+// ErrKeyring is wrapped by errors of the system's keyring. tenon does not fall back to the file, because the user asked
+// for the keyring.
 var ErrKeyring = errors.New("the system's keyring")
 
 // keyringService is the name of tenon's entries in the keyring.
@@ -33,7 +34,8 @@ func (systemRing) Get(service, user string) (string, error) { return keyring.Get
 func (systemRing) Set(service, user, secret string) error   { return keyring.Set(service, user, secret) }
 func (systemRing) Delete(service, user string) error        { return keyring.Delete(service, user) }
 
-// ringTimeout limits an operation of the keyring, which asks the user to unlock it, perhaps on another screen.
+// ringTimeout limits an operation of the keyring, which may ask the user to unlock it, perhaps on another
+// screen.
 const ringTimeout = 30 * time.Second
 
 // answered calls f, an operation of the keyring, within ringTimeout.
@@ -48,7 +50,7 @@ func answered(f func() error) error {
 	}
 }
 
-// kept are the secrets of a credential in the keyring.
+// kept holds the secrets of a credential in the keyring.
 type kept struct {
 	Key     string `json:"key,omitempty"`
 	Access  string `json:"access,omitempty"`
@@ -56,7 +58,7 @@ type kept struct {
 	Client  string `json:"client,omitempty"` // secret of Credential.Client
 }
 
-// entry returns the name of a credential's entry in the keyring. Stores in different directories have different ones.
+// entry returns the name of a credential's entry in the keyring. Stores in different directories use different names.
 func (s *Store) entry(name string) string { return name + " in " + s.path }
 
 // keep moves the secrets of a credential to the keyring and returns the rest, for the file.
@@ -87,7 +89,7 @@ func (s *Store) keep(name string, c *Credential) (*Credential, error) {
 	return &rest, nil
 }
 
-// unlock adds the secrets of a credential in the keyring.
+// unlock adds the secrets from the keyring to a credential.
 func (s *Store) unlock(name string, c *Credential) error {
 	if !c.Keyring {
 		return nil

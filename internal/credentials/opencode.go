@@ -25,7 +25,7 @@ const (
 const opencodeDummy = "opencode-oauth-dummy-key"
 
 // Opencode reads the credentials of opencode, by provider. It returns keys and tokens that are not expired, without refresh tokens: a
-// refreshed token would be lost for opencode. Entries of other kinds, which need a command, are left out.
+// refreshed token would be lost for opencode. It leaves out entries of other kinds, which need a command.
 //
 // A missing file is not an error. Errors wrap ErrFile.
 func Opencode(home string, lookup func(name string) string, now time.Time) (map[string]*Credential, error) {

@@ -29,12 +29,13 @@ var (
 	ErrLocked = filelock.ErrLocked
 	// ErrLeftover is wrapped if a change is stored, but the secrets of the old credential could not be removed from the keyring.
 	ErrLeftover = errors.New("the change is stored, but the old entry is still in the keyring")
-	// ErrNotStored is wrapped if a refreshed token can be used by this process only.
+	// ErrNotStored is wrapped if only this process can use a refreshed token.
 	ErrNotStored = errors.New("the refreshed token could not be stored and is lost when tenon ends")
 )
 
 const (
-	// lockTimeout is the maximum wait for the lock of the file, which is held for a write.
+	// lockTimeout is the maximum wait for the lock of the file, which a process holds while it
+	// writes.
 	lockTimeout = 10 * time.Second
 	// refreshTimeout is the maximum time to refresh a token, and to wait for a process that is refreshing it.
 	refreshTimeout = 45 * time.Second
@@ -43,7 +44,8 @@ const (
 // Store is a file of credentials. It holds nothing in memory, except refreshed tokens that it could not store, and is safe for concurrent
 // use by many processes.
 type Store struct {
-	// Warn receives problems after which a change holds or a token can be used: ErrLeftover, ErrNotStored. Default: none are reported.
+	// Warn receives problems that do not undo a change and do not keep a token from being used: ErrLeftover, ErrNotStored. If nil,
+	// they are not reported.
 	Warn func(error)
 
 	path string
@@ -54,7 +56,8 @@ type Store struct {
 	held map[string]held // by name
 }
 
-// held is a refreshed token that could not be stored. It replaces the stored one with these secrets in this process.
+// held is a refreshed token that could not be stored. In this process, it replaces the stored credential that has
+// these secrets.
 type held struct {
 	over  []string
 	fresh *Credential
@@ -95,7 +98,7 @@ func (s *Store) whole(c *content, name string) (*Credential, error) {
 	return found, nil
 }
 
-// hold keeps the refreshed form of old for this process.
+// hold keeps fresh, the refreshed form of old, for this process.
 func (s *Store) hold(name string, old, fresh *Credential) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +128,8 @@ func (s *Store) credential(c *content, name string) (*Credential, error) {
 	return found, nil
 }
 
-// All returns the credentials by name, without the secrets in the keyring. Those that cannot be decoded are left out; the error, which wraps ErrFile, names them, and the
-// others are returned too.
+// All returns the credentials by name, without the secrets in the keyring. It leaves out those that cannot be decoded and returns the others with an
+// error that names the former and wraps ErrFile.
 func (s *Store) All() (map[string]*Credential, error) {
 	c, err := readFile(s.path)
 	if err != nil {
@@ -237,8 +240,9 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 	})
 }
 
-// locked returns the path that the names of the locks begin with: the target of a link, so that data directories with one file exclude each
-// other, or the link if no lock can be created there, such as on a disk that is read-only or not mounted.
+// locked returns the path with which the names of the locks begin. If the file is a link, this is its target, so that data directories that
+// share a file also share the locks; or the link itself if no lock can be created next to the target, for example on a disk that is
+// read-only or not mounted.
 func (s *Store) locked() string {
 	target := projectfs.Real(s.path)
 	lock, err := os.OpenFile(target+".lock", os.O_CREATE|os.O_RDWR, 0o600)
@@ -250,12 +254,12 @@ func (s *Store) locked() string {
 }
 
 // Refresh returns the credential with the name, refreshed if it is expired or is the rejected one. rejected is the access token that a
-// server refused; empty if none. f is called at most once, by one process at a time, with the stored credential. Its result is
-// stored before Refresh returns it, unless another one was stored meanwhile, which Refresh returns then. If it cannot be stored, this Store
-// alone uses it, with a warning: the server may no longer accept the old one.
+// server refused; empty if none. f is called at most once, by one process at a time, with the stored credential. Its result is stored
+// before Refresh returns it. If another credential was stored meanwhile, Refresh returns that one instead. If the result cannot be stored,
+// only this Store uses it, with a warning: the server may no longer accept the old token.
 //
-// The end of ctx ends the wait for another process. It does not end f, whose context has its own limit: once the server has received the
-// request, it may no longer accept the old refresh token, and the new one must be stored.
+// The end of ctx ends the wait for another process. It does not interrupt f, whose context has its own limit: once the server has
+// received the request, it may no longer accept the old refresh token, and the new one must be stored.
 //
 // Errors: ErrNotFound, ErrFile, ErrLocked, and f's errors, after which the stored credential is unchanged.
 func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(context.Context, *Credential) (*Credential, error)) (*Credential, error) {
@@ -265,7 +269,7 @@ func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(conte
 	}
 	sum := sha256.Sum256([]byte(name))
 	err = filelock.Do(ctx, s.locked()+"."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
-		c, err = s.Get(name) // another process may have refreshed it
+		c, err = s.Get(name) // another process may have refreshed the token
 		if err != nil || s.usable(c, rejected) {
 			return err
 		}
@@ -301,15 +305,15 @@ func (s *Store) usable(c *Credential, rejected string) bool {
 	return c.Type == TypeKey || !c.Expired(s.now())
 }
 
-// replace stores fresh, the refreshed form of old. If the user signed in again or out meanwhile, that holds: it returns the credential
-// that is stored then. Errors: ErrNotFound, ErrFile.
+// replace stores fresh, the refreshed form of old. If the user signed in again or signed out meanwhile, replace stores nothing and
+// returns the credential that is stored then. Errors: ErrNotFound, ErrFile.
 func (s *Store) replace(ctx context.Context, name string, old, fresh *Credential) (stored *Credential, err error) {
 	err = s.update(ctx, func(content *content) error {
 		if stored, err = s.whole(content, name); err != nil || !slices.Equal(stored.Secrets(), old.Secrets()) {
 			return err
 		}
 		if fresh.Client != nil && stored.Client != nil {
-			fresh.Client.Wanted = stored.Client.Wanted // they may have changed meanwhile
+			fresh.Client.Wanted = stored.Client.Wanted // Wanted may have changed meanwhile
 		}
 		fresh.Keyring = stored.Keyring
 		stored = fresh

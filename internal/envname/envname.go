@@ -1,4 +1,4 @@
-// Package envname judges names of environment variables that hooks of plugins want to set.
+// Package envname judges the names of environment variables that hooks of plugins set.
 package envname
 
 import (
@@ -30,7 +30,7 @@ func Declared(writes []string) []string {
 	return out
 }
 
-// The names are listed in the manuals of shells, dynamic linkers, git, and common interpreters and build tools.
+// The names come from the manuals of shells, dynamic linkers, git, and common interpreters and build tools.
 var (
 	codeNames = []string{
 		"PATH", "HOME", "SHELL", "ENV", "IFS", "PS0", "PS1", "PS2", "PS3", "PS4", "CDPATH", "FPATH", "ZDOTDIR", "SHELLOPTS", "PROMPT_COMMAND",

@@ -1,5 +1,5 @@
-// Package fakellm is a scripted model server for tests and benchmarks. It speaks OpenAI Chat
-// Completions over real HTTP on loopback, and the faults of real servers: refusals, stalls, cut connections, garbage.
+// Package fakellm is a scripted model server for tests and benchmarks. It speaks OpenAI Chat Completions over real
+// HTTP on loopback, and reproduces the faults of real servers: refusals, stalls, cut connections, garbage.
 //
 //	srv := fakellm.New(t,
 //		fakellm.Call("read", `{"filePath":"go.mod"}`),

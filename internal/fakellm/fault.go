@@ -32,7 +32,7 @@ func Overflows() map[string]Reply {
 		Status int
 		Body   json.RawMessage
 	}
-	_ = json.Unmarshal(overflows, &table) // it is part of the program; tests fail without its rows
+	_ = json.Unmarshal(overflows, &table) // the data is part of the program, and tests fail without its rows
 	out := map[string]Reply{}
 	for name, row := range table {
 		out[name] = Status(row.Status, string(row.Body))

@@ -12,8 +12,8 @@ import (
 // extended; the order of calls is the order on the wire.
 type Reply struct {
 	steps     []step
-	calls     int    // tool calls of the steps
-	finish    string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
+	calls     int    // number of tool calls in the steps
+	finish    string // a Chat Completions finish_reason; "" selects stop or tool_calls, NoFinish omits it
 	usage     Usage  // the zero value means the default
 	status    int    // 0: 200
 	header    map[string]string
@@ -29,7 +29,7 @@ type Usage struct {
 	Input, Output, Cached, Reasoning int64
 }
 
-// NoFinish as a finish reason leaves it out.
+// NoFinish is the finish reason that omits the field.
 const NoFinish = "-"
 
 // ToolCall is a tool call of a reply. Args is sent verbatim and need not be JSON.
@@ -160,10 +160,11 @@ func (r Reply) add(steps ...step) Reply {
 	return r
 }
 
-// flushed adds a step before which all that was written is sent.
+// flushed adds a step. Everything written before it is sent first.
 func (r Reply) flushed(do step) Reply {
 	return r.add(func(s *stream) bool { return s.flush() && do(s) })
 }
 
-// sends returns a step that sends data, which is encoded only once.
+// sends returns a step that sends data. The caller has encoded the data, so that this is done only
+// once.
 func sends(data []byte) step { return func(s *stream) bool { return s.write(data) } }

@@ -10,7 +10,7 @@ import (
 type Request struct {
 	Path    string // such as /v1/chat/completions
 	Header  http.Header
-	Raw     []byte         // the body as it came
+	Raw     []byte         // the body as it arrived
 	Body    map[string]any // the body decoded; nil when it is not an object
 	Arrived time.Time      // when the body had arrived
 	Time    time.Time      // when the server had decoded it and began to answer
@@ -20,7 +20,7 @@ type Request struct {
 type Message struct {
 	Role       string   // system, user, assistant or tool
 	Text       string   // all text of the message
-	ToolCallID string   // of a tool result
+	ToolCallID string   // ID of the call, for a tool result
 	Files      []string // URLs of images and files
 }
 
@@ -69,8 +69,8 @@ func (r Request) Results() map[string]string {
 	return out
 }
 
-// IsTitle reports whether the request asks for a session's title: it offers no tools and its system
-// prompt speaks of a title.
+// IsTitle reports whether the request asks for a session's title: it offers no tools, and its
+// system prompt mentions a title.
 func (r Request) IsTitle() bool {
 	return len(list(r.Body["tools"])) == 0 && strings.Contains(strings.ToLower(r.System()), "title")
 }

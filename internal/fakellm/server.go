@@ -93,7 +93,8 @@ func (s *Server) locked(change func()) {
 	change()
 }
 
-// Requests returns the model requests so far, in the order they came, listings of models left out.
+// Requests returns the model requests so far, in the order in which they arrived. It omits requests
+// for the list of models.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +174,7 @@ func (s *Server) pick(req Request) Reply {
 		s.script = s.script[1:]
 		return reply
 	case s.handle != nil:
-		// f may take its time or ask the server: not under the lock.
+		// handle is called without the lock, because it may be slow or use the server.
 		handle := s.handle
 		s.mu.Unlock()
 		defer s.mu.Lock()

@@ -44,14 +44,14 @@ func (s *stream) write(data []byte) bool {
 	return len(s.pending) < maxPending || s.push()
 }
 
-// push writes what is pending.
+// push writes the pending data.
 func (s *stream) push() bool {
 	_, err := s.w.Write(s.pending)
 	s.pending = s.pending[:0]
 	return err == nil
 }
 
-// flush writes what is pending, and sends it.
+// flush writes the pending data and sends it.
 func (s *stream) flush() bool { return s.push() && s.control.Flush() == nil }
 
 // over reports whether the client or the server went away.
@@ -72,8 +72,8 @@ func (s *stream) cut() bool {
 	return false
 }
 
-// wait returns true when ch is ready or d is over, false when the client or the server went away. With
-// neither ch nor d it waits for the latter.
+// wait returns true when ch is ready or d has passed, and false when the client or the server has gone
+// away. Without ch and d, it waits for the latter.
 func (s *stream) wait(ch <-chan struct{}, d time.Duration) bool {
 	var timer <-chan time.Time
 	if d > 0 {

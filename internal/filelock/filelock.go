@@ -28,12 +28,12 @@ func Do(ctx context.Context, path string, limit time.Duration, f func() error) e
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	defer lock.Close() // which unlocks it
+	defer lock.Close() // Close unlocks the file
 	switch _, err := lock.TryLockContext(ctx, retry); {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%s: %w: %w", path, ErrLocked, err)
 	case err != nil:
-		return err // names the file
+		return err // the error names the file
 	}
 	return f()
 }

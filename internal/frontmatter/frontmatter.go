@@ -29,7 +29,8 @@ var ErrFrontMatter = errors.New("bad front matter")
 const (
 	// maxBytes is the maximum size of the front matter. The largest known are a few kilobytes.
 	maxBytes = 64 << 10
-	// maxLines is its maximum number of lines: the parser takes quadratic time for some.
+	// maxLines is the maximum number of lines of the front matter: the parser takes quadratic time
+	// for some texts.
 	maxLines = 500
 )
 
@@ -87,8 +88,8 @@ func (d *Document) Keys(v any) (unknown, known []string) {
 	return unknown, known
 }
 
-// Flag is a boolean key that other programs define. The words of YAML 1.1 and 1 are also true, as in some of those programs. Any other value is
-// false, so that a mistake in such a key does not exclude a file.
+// Flag is a boolean key that other programs define. As in some of those programs, the words for true of YAML 1.1 and the number 1 are also
+// true. Any other value is false, so that a mistake in such a key does not exclude a file.
 type Flag bool
 
 // UnmarshalJSON decodes a value. It returns no error.
@@ -137,8 +138,8 @@ func decode(meta string) (json.RawMessage, error) {
 	return object, nil
 }
 
-// check refuses anchors and aliases, which can expand a few lines without bound, and what is slow to parse: many documents, deeply nested flow
-// collections, lists in one line and many tokens.
+// check refuses anchors and aliases, which can expand a few lines without bound, and texts that are slow to parse: many documents, deeply
+// nested flow collections, lists in one line and many tokens.
 func check(meta string) error {
 	const maxDepth, maxTokens = 32, 4000 // a repository can have hundreds of files
 	depth, line, dashes := 0, 0, 0

@@ -1,8 +1,8 @@
 // Package gitignore matches paths with the patterns of .gitignore files (gitignore(5)). A test of package search/ignore compares it with git on
 // random trees.
 //
-// Patterns are matched by doublestar: it compares characters, not bytes, it knows no ] at the start of a set, and a set such as [!a] matches a
-// slash. Of the classes, [:cntrl:], [:graph:], [:print:] and [:punct:] are unknown.
+// The library doublestar matches the patterns, with these differences from git: it compares characters, not bytes; a ] cannot be the first
+// character of a set; and a set such as [!a] matches a slash. It does not know the classes [:cntrl:], [:graph:], [:print:] and [:punct:].
 package gitignore
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
-// Rules are patterns that apply in one directory: its own and those of the directories above it. The last one that matches decides.
+// Rules are the patterns that apply in one directory: those of the directory and of the directories above it. The last one that
+// matches decides.
 type Rules []pattern
 
 // pattern is one line of an ignore file.
@@ -27,7 +28,7 @@ type pattern struct {
 	glob    string // for package doublestar
 	literal string // most patterns are a name, or the end of one behind a star: they are compared, which is much faster
 	star    bool
-	below   int // where a path begins that is relative to the directory of the file
+	below   int // offset in an absolute path at which the path below the file's directory begins
 }
 
 // Add returns the rules with those in the content of an ignore file, which is in the directory dir, an absolute path. It returns no errors: an
@@ -49,7 +50,7 @@ func (r Rules) Add(dir string, content []byte) Rules {
 }
 
 // Match reports whether a rule applies to path, an absolute path with slashes below all directories of the rules, and whether the
-// last one that does ignores it. It does not check whether a directory above the path is ignored.
+// last such rule ignores the path. It does not check whether a directory above the path is ignored.
 func (r Rules) Match(path string, isDir bool) (applies, ignored bool) {
 	base := strings.LastIndexByte(path, '/') + 1
 	for _, p := range slices.Backward(r) {
@@ -75,7 +76,7 @@ func newPattern(text string) (p pattern) {
 		text = classes.Replace(text)
 	}
 	if strings.HasSuffix(text, "/**") {
-		text += "/*" // not the directory itself
+		text += "/*" // does not match the directory itself
 	}
 	p.glob = braces.Replace(text)
 	if literal, star := strings.CutPrefix(p.glob, "*"); !strings.ContainsAny(literal, `*?[\`) && (p.base || !star) {
@@ -93,7 +94,7 @@ var (
 	braces = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`)
 )
 
-// stars matches stars that mean the same as two.
+// stars matches three or more stars, which mean the same as two.
 var stars = lazyregexp.New(`\*{3,}`)
 
 // trimSpaces removes the unescaped spaces at the end of line.

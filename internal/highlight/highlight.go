@@ -101,7 +101,7 @@ func (s *scanner) next() {
 	}
 }
 
-// begins takes the beginning of a comment or a string, or all of one that ends on this line. Without an end, only a double-quoted string extends
+// begins reads the beginning of a comment or a string, or all of it if it ends on this line. Without an end, only a double-quoted string extends
 // to the end of the line: the other marks may be apostrophes.
 func (s *scanner) begins(rest string) bool {
 	for _, p := range s.language.pairs {

@@ -31,7 +31,7 @@ func (i *Info) Allows(v sdk.Verdict) bool {
 var Policies = [...]sdk.OnError{sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop}
 
 // Fits reports whether the policy is possible at the point: only hooks that may deny can deny by failing, and observers cannot stop the turn,
-// which does not wait for them. Unknown policies fit.
+// because it does not wait for them. Unknown policies fit.
 func (i *Info) Fits(policy sdk.OnError) bool {
 	switch policy {
 	case sdk.OnErrorDeny:
@@ -53,7 +53,7 @@ func (i *Info) OnError(policy sdk.OnError) sdk.OnError {
 // verdicts are in the order of their strictness.
 var verdicts = [...]sdk.Verdict{sdk.VerdictAbstain, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictContinue, sdk.VerdictDeny, sdk.VerdictHalt}
 
-// Strictness orders verdicts: of several, the one with the highest number holds.
+// Strictness orders verdicts: if there are several, the one with the highest number decides.
 func Strictness(v sdk.Verdict) int { return slices.Index(verdicts[:], v) }
 
 // Label names a hook in messages: its point, and its name if that is different.

@@ -26,10 +26,10 @@ const (
 type Info struct {
 	Point   sdk.Point
 	Kind    Kind
-	MayDeny bool // a transform that may refuse (sdk.Deny, sdk.Halt)
+	MayDeny bool // whether a transform may refuse (sdk.Deny, sdk.Halt)
 	Summary string
-	// NewInput returns a pointer to a new input of the point, NewValue one to a new value: the types in sdk.HookCall, into which carriers
-	// decode. NewValue is nil if the kind has no value.
+	// NewInput returns a pointer to a new input of the point, and NewValue a pointer to a new value. Carriers decode into them; their
+	// types are those in sdk.HookCall. NewValue is nil if the kind has no value.
 	NewInput func() any
 	NewValue func() any
 }
@@ -73,8 +73,8 @@ var points = [...]Info{
 	{sdk.PointSessionEnd, KindObserve, false, "the host has finished with a session", fresh[sdk.SessionInput], nil},
 }
 
-// Hook makes the hook described by d, to be run by h. Errors wrap sdk.ErrManifest and name the field; where says what comes before the
-// field's name, such as "hooks[2]".
+// Hook makes the hook described by d, to be run by h. Errors wrap sdk.ErrManifest and name the field; where precedes the field's name,
+// such as "hooks[2]".
 func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, error) {
 	info, ok := Of(d.Point)
 	if !ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// SessionOf returns the session that the input of a hook belongs to; empty if none. The input names it in sessionID, or, in an event, in
-// sessionID of the properties, their info or their part. These fields come first, and much may follow.
+// SessionOf returns the session that the input of a hook belongs to, or "". The input names it in the field sessionID; an event names it
+// in sessionID of its properties, or of their info or part. These fields come first in the input, so a long rest need not be read.
 func SessionOf(input []byte) string {
 	if id := sessionID(input); id != "" {
 		return id

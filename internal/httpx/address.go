@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// publicIPv6 is the range that registries assign; all else has special uses.
-// see https://www.iana.org/assignments/ipv6-address-space
+// publicIPv6 is the range that registries assign; all other ranges have special uses. See
+// https://www.iana.org/assignments/ipv6-address-space
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// reserved are the parts of the address space that lead elsewhere than to a public server, or nowhere: the registries of special
-// addresses, see https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry.
+// reserved are the parts of the address space that do not lead to a public server: the registries of special addresses, see
+// https://www.iana.org/assignments/iana-ipv4-special-registry and iana-ipv6-special-registry.
 var reserved = [...]netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"), // carrier-grade NAT
 	netip.MustParsePrefix("127.0.0.0/8"),
-	netip.MustParsePrefix("168.63.129.16/32"), // the metadata server of Azure, a public address by its number
+	netip.MustParsePrefix("168.63.129.16/32"), // the metadata server of Azure, in a public range
 	netip.MustParsePrefix("169.254.0.0/16"),   // link-local, and most metadata servers
 	netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.0.0/24"),

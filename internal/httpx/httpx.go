@@ -63,7 +63,7 @@ func (p Proxied) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // ProxyError is the error of a request that was sent through a proxy: net/http names only the server.
 type ProxyError struct {
-	Proxy string // its address, without user and password
+	Proxy string // address of the proxy, without user and password
 	Err   error
 }
 
@@ -98,7 +98,7 @@ func Stay(base, u *url.URL, option string) error {
 }
 
 // CheckRedirect returns a function for http.Client that follows at most limit redirects, all within the origin of the first request:
-// another origin must not receive its headers or its body, and without its body a request means something else.
+// another origin must not receive the request's headers or body, and without the body a request means something else.
 func CheckRedirect(limit int, option string) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if err := Stay(via[0].URL, req.URL, option); err != nil {

@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// patience is the time without requests after which Serve reads again. The hooks of a step follow each other faster.
+// patience is the time without requests after which Serve reads again. Usually the next hook of a step follows
+// sooner.
 const patience = time.Millisecond
 
-// awaitTime is the maximum time for which a caller of Ask reads. Its context does not interrupt that.
+// awaitTime is the maximum time for which a caller of Ask reads. The caller's context does not
+// interrupt the read.
 const awaitTime = 5 * time.Millisecond
 
 // deadliner is a stream whose reads end at a deadline.
@@ -25,8 +27,8 @@ func limited(stream any) deadliner {
 }
 
 // await reads in the goroutine of the caller until the response to its request of Ask has come, but at most for some milliseconds. That saves
-// waking the caller, and the threads that the scheduler wakes with it. await returns early if another goroutine reads, or if something else
-// comes than responses to such requests; then Serve reads.
+// waking the caller, and the threads that the scheduler wakes with it. await returns early if another goroutine reads, or if another message
+// arrives than a response to such a request; then Serve reads.
 func (c *Conn) await(id uint64) {
 	if c.reads == nil || !c.reading.TryLock() {
 		return
@@ -82,7 +84,8 @@ func (c *Conn) receive() (*Message, error) {
 	}
 }
 
-// pause waits until Serve is needed: callers read for themselves while one call follows the other.
+// pause waits until Serve is needed: callers read for themselves as long as one call follows the
+// other.
 func (c *Conn) pause() {
 	for last := uint64(0); ; {
 		select {

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 )
 
-// Call is a request whose messages wait for their receiver, up to a limit: then nothing more is read from the other end.
+// Call is a request whose messages are queued for the receiver, up to a limit. When the queue is full, nothing more is
+// read from the other end.
 type Call struct {
 	conn     *Conn
 	ctx      context.Context
 	messages chan *Message
 	units    chan struct{} // holds the units of messages
-	answered func() bool   // no cancel is sent afterwards
+	answered func() bool   // called when the response has arrived: no cancel is sent afterwards
 }
 
 // Limits of the messages of a call that were not received yet: 256 KiB, or one larger message.
@@ -20,7 +21,7 @@ const (
 	unitBytes = 256
 )
 
-// units returns how much a message counts, at least 1.
+// units returns the number of units of a message, at least 1.
 func units(m *Message) int { return min(1+(len(m.Params)+len(m.Result))/unitBytes, maxUnits) }
 
 // Start sends a request. If ctx ends before the response was received, the other end gets a notification "cancel". Errors: ErrClosed, the
@@ -42,7 +43,8 @@ func (c *Conn) Start(ctx context.Context, method string, params json.RawMessage)
 	return call, nil
 }
 
-// put adds a message. A goroutine that reads calls it, so it waits for room. Without room, messages are dropped after Close.
+// put adds a message. If the queue is full, it waits, so that the goroutine that calls it stops reading. After Close, it
+// drops messages that have no room.
 func (c *Call) put(m *Message) {
 	for range units(m) {
 		select {
@@ -89,7 +91,8 @@ func (c *Call) Next() (*Message, error) {
 	return m, nil
 }
 
-// Call sends a request and waits for its response. It drops other messages. Errors: as of Start and Next.
+// Call sends a request and waits for its response. It drops other messages. Errors: those of Start and
+// Next.
 func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	call, err := c.Start(ctx, method, params)
 	if err != nil {

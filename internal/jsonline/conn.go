@@ -15,7 +15,7 @@ import (
 // ErrClosed is returned when the connection has ended.
 var ErrClosed = errors.New("the connection has ended")
 
-// bufferBytes is the size of the buffer for reading; most messages fit in.
+// bufferBytes is the size of the buffer for reading; most messages fit into it.
 const bufferBytes = 64 << 10
 
 // Conn is one end of a connection. Both ends may call the other. Safe for concurrent use.
@@ -32,7 +32,7 @@ type Conn struct {
 	reads   deadliner // nil if only Serve reads
 	reading sync.Mutex
 	lines   *reader
-	left    *received     // read by await for Serve
+	left    *received     // message that await read and Serve must handle
 	wanted  chan struct{} // has an element if Serve is to read immediately
 
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ type Conn struct {
 // request is a request without a response.
 type request struct {
 	take func(*Message)
-	own  bool // its goroutine reads
+	own  bool // the goroutine of the request reads for itself
 }
 
 // New returns a connection over stream, which Close closes.
@@ -55,10 +55,10 @@ func New(stream io.ReadWriteCloser) *Conn {
 	}
 }
 
-// Serve reads until the connection ends: responses go to their requests, requests and notifications of the other end to handle, in order.
-// handle should return soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open,
-// so that the caller can note the reason before the other end sees that it closes. After a response to a request of Ask, callers of Ask read, and
-// Serve continues within a few milliseconds after them.
+// Serve reads until the connection ends: responses go to their requests, requests and notifications of the other end to handle, in order. handle
+// should return soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open, so that
+// the caller can note the reason before the other end sees that it closes. After a response to a request of Ask, callers of Ask read for
+// themselves; Serve continues within a few milliseconds after the last of them.
 func (c *Conn) Serve(handle func(*Message)) error {
 	defer close(c.done)
 	for {
@@ -71,7 +71,8 @@ func (c *Conn) Serve(handle func(*Message)) error {
 	}
 }
 
-// serve reads until the connection ends, with its error, or callers can read for themselves.
+// serve reads until the connection ends, and returns the error, or until callers can read for
+// themselves.
 func (c *Conn) serve(handle func(*Message)) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -79,7 +80,7 @@ func (c *Conn) serve(handle func(*Message)) error {
 		m, err := c.receive()
 		switch {
 		case err != nil:
-			c.left = &received{nil, err} // no caller reads after it
+			c.left = &received{nil, err} // no caller reads afterwards
 			return err
 		case m.Method != "":
 			handle(m)
@@ -113,8 +114,8 @@ func (c *Conn) NextID() uint64 {
 	return c.last
 }
 
-// Begin sends a request with an ID of NextID. take receives its messages, in a goroutine that reads; it must not wait long. If ctx ends before
-// the request is written, sent reports whether the other end may still receive it.
+// Begin sends a request with an ID of NextID. take receives the messages of the request, in a goroutine that reads; it must not wait long. If
+// ctx ends before the request is written, sent reports whether the other end may still receive it.
 func (c *Conn) Begin(ctx context.Context, id uint64, method string, params json.RawMessage, take func(*Message)) (sent bool, err error) {
 	sent, err = c.begin(ctx, id, method, params, request{take: take})
 	c.wake()
@@ -180,7 +181,7 @@ func (c *Conn) Update(id uint64, m *Message) {
 	}
 }
 
-// Forget drops a request: its response goes nowhere.
+// Forget drops a request: its response is ignored.
 func (c *Conn) Forget(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +215,8 @@ func (c *Conn) Reply(id uint64, result json.RawMessage, problem *Error) error {
 // errAbandoned is the error of write if abandoned was closed first.
 var errAbandoned = errors.New("the message was abandoned")
 
-// write writes a message. If it is abandoned first, sent reports whether the rest of it is still written. Errors: ErrClosed, errAbandoned.
+// write writes a message. If abandoned is closed first, sent reports whether the rest of the message will still be written. Errors:
+// ErrClosed, errAbandoned.
 func (c *Conn) write(abandoned <-chan struct{}, m *Message) (sent bool, err error) {
 	select {
 	case c.writing <- struct{}{}:

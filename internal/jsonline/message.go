@@ -26,7 +26,7 @@ const MaxLine = maxNotice + 64<<10
 // maxNotice is the maximum size of the parameters of a notification.
 const maxNotice = 16 << 20
 
-// shownBytes is how much of a bad message its error shows.
+// shownBytes is how much of a bad message the error shows.
 const shownBytes = 80
 
 var (
@@ -138,7 +138,7 @@ func (m *Message) encode(out []byte) ([]byte, error) {
 	return append(out, "}\n"...), nil
 }
 
-// appendLine appends JSON without its line breaks, or otherwise if there is none.
+// appendLine appends JSON without its line breaks, or the text otherwise if body is empty.
 func appendLine(out, body []byte, otherwise string) []byte {
 	switch {
 	case len(body) == 0:
@@ -189,5 +189,5 @@ func (r *reader) next() ([]byte, error) {
 	}
 }
 
-// keptBytes bounds the buffer for long lines that is kept.
+// keptBytes is the maximum size of a buffer for long lines that is kept for reuse.
 const keptBytes = 1 << 20

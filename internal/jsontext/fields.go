@@ -9,7 +9,7 @@ import (
 )
 
 // EachField calls f with the raw name (between its quotes) and the raw value of each top-level field of the object in data, until f returns
-// false. For invalid JSON the calls are undefined, but it ends.
+// false. For invalid JSON the calls are undefined, but it returns.
 func EachField(data []byte, f func(key, value []byte) bool) {
 	d := Scanner{data: data, nested: maxDepth}
 	d.Each('{', '}', func() bool {
@@ -22,7 +22,7 @@ func EachField(data []byte, f func(key, value []byte) bool) {
 	})
 }
 
-// EachElement calls f with the raw value of each element of the array in data. For invalid JSON the calls are undefined, but it ends.
+// EachElement calls f with the raw value of each element of the array in data. For invalid JSON the calls are undefined, but it returns.
 func EachElement(data []byte, f func(value []byte)) {
 	d := Scanner{data: data, nested: maxDepth}
 	d.Each('[', ']', func() bool {

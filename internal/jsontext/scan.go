@@ -14,12 +14,12 @@ import (
 // maxDepth is the maximum nesting that encoding/json accepts.
 const maxDepth = 10000
 
-// Scanner reads JSON as encoding/json does. Its methods skip leading space and report whether the JSON was as expected. After a method reported
-// false, the value must not be used.
+// Scanner reads JSON as encoding/json does. Its methods skip leading space and report whether the JSON was as expected. After a method has
+// returned false, the scanner must not be used.
 type Scanner struct {
 	data   []byte
 	i      int
-	nested int  // levels that may still be entered
+	nested int  // number of levels that may still be entered
 	spaced bool // space was skipped
 }
 

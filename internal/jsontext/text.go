@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Marshal is json.Marshal without HTML escapes: text of models is not changed.
+// Marshal is json.Marshal without HTML escapes, which would change the text of models.
 func Marshal(v any) ([]byte, error) { return Append(nil, v) }
 
 // Append appends the JSON of v, as Marshal returns it, to out.
@@ -32,7 +32,7 @@ func Compact(raw []byte) []byte {
 	return out
 }
 
-// AppendCompact appends JSON without space around its tokens. JSON without space, which is the most, is only checked.
+// AppendCompact appends JSON without space around its tokens. JSON without space, the usual case, is only checked.
 func AppendCompact(out, raw []byte) ([]byte, error) {
 	d := NewScanner(raw)
 	if _, ok := d.Raw(); ok && d.i == len(raw) && !d.spaced {

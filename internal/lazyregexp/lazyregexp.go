@@ -1,4 +1,5 @@
-// Package lazyregexp compiles regular expressions when they are first used: a start uses few, and each takes up to 80 KB.
+// Package lazyregexp compiles regular expressions when they are first used: a start of tenon uses few of them, and each
+// takes up to 80 KB.
 package lazyregexp
 
 import (

@@ -64,10 +64,12 @@ func sumOf(name string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// withoutProblems is a file with the keys of packages, one a line; empty: none is kept.
+// withoutProblems is the path of a file with the keys of packages, one a line. If empty, no keys
+// are kept.
 type withoutProblems string
 
-// keysFile returns the file in dir for a target and the patterns of packages; empty without dir.
+// keysFile returns the file in dir for a target and the patterns of packages, or "" if dir is
+// empty.
 func keysFile(dir, target string, patterns []string) withoutProblems {
 	if dir == "" {
 		return ""
@@ -76,7 +78,7 @@ func keysFile(dir, target string, patterns []string) withoutProblems {
 	return withoutProblems(filepath.Join(dir, hex.EncodeToString(sum[:8])))
 }
 
-// read returns the keys, none if the file is missing.
+// read returns the keys, or none if the file is missing.
 func (w withoutProblems) read() map[string]bool {
 	content, _ := os.ReadFile(string(w))
 	keys := map[string]bool{}

@@ -3,9 +3,9 @@
 //	go run ./internal/lint -targets linux/amd64,darwin/arm64 ./...
 //
 // It runs the analyzers of go vet and staticcheck. Those commands compile all dependencies for each system, or analyze their functions; this one
-// reads only the declarations of dependencies, which takes a fraction of the time. It exits with status 1 if a package does not compile or
-// an analyzer reports a problem. With -known, it keeps in that directory which packages had none, and looks at them again only if their files,
-// packages they import, or this program changed.
+// reads only the declarations of dependencies, which takes a fraction of the time. It exits with status 1 if a package does not compile or an
+// analyzer reports a problem. With -known, it records in that directory which packages had no problems, and analyzes them again only if their
+// files, packages they import, or this program changed.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 // Kind is the kind of a line of a unified diff.
 type Kind int
 
-// The kinds of lines. KindFile is that of a file's names.
+// The kinds of lines. KindFile is a line with the name of a file.
 const (
 	KindOther Kind = iota
 	KindAdded
@@ -20,8 +20,8 @@ const (
 	KindFile
 )
 
-// DiffReader finds the kinds of lines, one after another. The head of a hunk counts its lines: --- x is a removed line within a hunk, and
-// the name of a file elsewhere.
+// DiffReader finds the kinds of lines, one after another. The head of a hunk says how many lines follow, because --- x is a removed line
+// within a hunk and the name of a file elsewhere.
 type DiffReader struct{ removed, added int } // lines of the hunk that may follow
 
 // hunkHead matches the head of a hunk, with the numbers of its lines unless they are 1.

@@ -20,7 +20,7 @@ var blockParser = sync.OnceValue(func() parser.Parser {
 			blocks[i].Value = shallow{v.Value.(parser.BlockParser)}
 		}
 	}
-	const after = 500 // of code spans and links
+	const after = 500 // the priority of the parsers of code spans and links
 	return parser.NewParser(
 		parser.WithBlockParsers(blocks...),
 		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(strikeParser{}, after))...),
@@ -98,7 +98,8 @@ type plain struct{ ast.Paragraph }
 // IsRaw reports that the text has no inline nodes.
 func (*plain) IsRaw() bool { return true }
 
-// maxNames is how many times longer than all of a table its head may be if each row repeats it.
+// maxNames limits tables that are shown with the names of the columns in each row: all names
+// together may be this many times longer than the table.
 const maxNames = 32
 
 // tableTransformer finds the tables in paragraphs. Long paragraphs become plain.

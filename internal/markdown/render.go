@@ -30,10 +30,10 @@ type renderer struct {
 	source []byte
 	// number is the number of the first item if the text begins with an ordered list that continues another one; 0 if it does not.
 	number int
-	// coder has the state of the last block of code. The first block continues an earlier one if it is continued.
+	// coder is the state of the last block of code. If it is continued, the first block continues an earlier one.
 	coder     coder
 	continued ast.Node
-	// apart means that the first rows are to be separated from blocks of the text that have no rows.
+	// apart means that a blank line must precede the first rows, after blocks that have no rows.
 	apart bool
 }
 

@@ -38,8 +38,8 @@ type Stream struct {
 	added   bool     // lines have been added to source since the last split
 	spaced  bool     // a blank line precedes source
 	fenced  bool     // source begins with the first line of fenced code that is open; its other lines so far are in closed
-	begun   bool     // there are such lines
-	coder   coder    // of that code
+	begun   bool     // some of these lines are in closed
+	coder   coder    // state of that code
 
 	// the rendered blocks
 	shown  bool // there are any
@@ -121,8 +121,8 @@ func (s *Stream) line(text string) {
 	}
 }
 
-// split renders the blocks that have ended: all but the last one, and all but the last item of a list at the end. Of fenced code at the end, it
-// renders the lines so far.
+// split renders the blocks that have ended: all but the last one, and all but the last item of a list at the end. If the last block is fenced
+// code, it renders the lines of it that have arrived.
 func (s *Stream) split() {
 	if !s.added {
 		return

@@ -1,7 +1,7 @@
 // Package markdown renders Markdown as styled lines for a terminal.
 //
-// Stream splits a growing text into blocks: it renders a finished block once, and only the open block again. Render writes a whole text to a
-// Stream. Text may be untrusted: no line controls the terminal, except by the sequences of its Style.
+// Stream splits a growing text into blocks: it renders each finished block once, and only the open block repeatedly. Render writes a whole
+// text to a Stream. Text may be untrusted: no line controls the terminal, except by the sequences of its Style.
 package markdown
 
 import (

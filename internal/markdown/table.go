@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	// minColumn is the minimum width of a shrunk column. A table that needs narrower ones is shown row by row.
+	// minColumn is the minimum width of a shrunk column. A table that would need narrower columns is shown row
+	// by row.
 	minColumn = 6
 	// between is the number of columns between the cells of a row: " │ ".
 	between = 3
@@ -44,7 +45,7 @@ func (r *renderer) table(t *table, width int) []string {
 	return rows
 }
 
-// shrunk limits the widest columns so that all fit; nil if they would become too narrow.
+// shrunk limits the widest columns so that all fit. It returns nil if they would become too narrow.
 func shrunk(natural []int, width int) []int {
 	limit := slices.Max(natural)
 	for ; limit > 0; limit-- {
@@ -104,7 +105,7 @@ func (r *renderer) records(cells [][]span, columns, width int) []string {
 		line := append(slices.Clone(cells[i%columns]), span{text: ": "})
 		rows = append(rows, wrap(append(line, cells[i]...), width, r.style.Overflow)...)
 	}
-	if len(cells) == columns { // a head alone
+	if len(cells) == columns { // there is only the head
 		for _, cell := range cells {
 			rows = append(rows, wrap(cell, width, r.style.Overflow)...)
 		}

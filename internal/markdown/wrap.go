@@ -13,7 +13,7 @@ type span struct{ text, look string }
 type wrapper struct {
 	width    int
 	overflow bool
-	chops    bool // lines break at any character, and spaces are like others
+	chops    bool // lines break at any character, and spaces are ordinary characters
 }
 
 // wrap returns the rows of spans; at least one.
@@ -63,8 +63,9 @@ type line struct{ start, end int }
 func (w wrapper) lines(text string) []line {
 	var out []line
 	var now line // without spaces at its end
-	columns := 0 // of now with these spaces
-	// The last place to break: the line before it, the offset of the next line, and the columns up to there. It counts if it is after the start of now.
+	columns := 0 // width of now with these spaces
+	// These are the last place to break: the line before it, the offset of the next line, and the number of columns before that. The place is valid
+	// if it is after the start of now.
 	var before line
 	next, passed := 0, 0
 	for at := 0; at < len(text); {
@@ -110,7 +111,7 @@ func cluster(text string) (string, int) {
 	return c, max(columns, ansi.StringWidthWc(c))
 }
 
-// columnsOf returns the width of a painted text: that of its clusters.
+// columnsOf returns the width of a painted text, which is the sum of the widths of its clusters.
 func columnsOf(text string) (columns int) {
 	for text = ansi.Strip(text); text != ""; {
 		c, n := cluster(text)

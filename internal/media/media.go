@@ -3,7 +3,8 @@ package media
 
 import "net/http"
 
-// Attachable reports whether models read files of a type. A provider refuses every later request of a session with another one.
+// Attachable reports whether models read files of a type. After a file of another type, a provider refuses every later request
+// of the session.
 func Attachable(typ string) bool {
 	switch typ {
 	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
@@ -12,7 +13,8 @@ func Attachable(typ string) bool {
 	return false
 }
 
-// Detect returns the type of a file that models read, from its first bytes; "" for others.
+// Detect returns the type of a file from its first bytes, or "" if models do not read files of the
+// type.
 func Detect(head []byte) string {
 	if typ := http.DetectContentType(head); Attachable(typ) {
 		return typ

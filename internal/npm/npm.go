@@ -1,5 +1,5 @@
-// Package npm translates the names of npm packages, by which opencode's configuration and models.dev name the dialect of a model server,
-// to wire formats. Nothing is installed.
+// Package npm translates the names of npm packages to wire formats: opencode's configuration and models.dev use these names for the
+// dialects of model servers. Nothing is installed.
 package npm
 
 // Formats returns the names of the wire formats.

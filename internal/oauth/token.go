@@ -38,7 +38,7 @@ const (
 
 // Error is the refusal of an authorization server.
 type Error struct {
-	Status      int // of HTTP
+	Status      int // HTTP status
 	Code        string
 	Description string
 	Interval    int // new interval in seconds, for CodeSlowDown; 0: not given
@@ -57,7 +57,7 @@ func Passing(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Status >= 500 || refused.Status == http.StatusTooManyRequests && refused.Code != CodeSlowDown
 	}
-	failed, ok := errors.AsType[net.Error](err) // any error of a request, such as a bad certificate
+	failed, ok := errors.AsType[net.Error](err) // every error of http.Client is one, such as a bad certificate
 	return ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 

@@ -15,7 +15,8 @@ type Operations struct {
 	running sync.WaitGroup
 }
 
-// New returns the operations of an owner that lives until Close; it has the values of ctx.
+// New returns the operations of an owner. Their life ends with Close, not with ctx, but has the
+// values of ctx.
 func New(ctx context.Context) *Operations {
 	o := &Operations{}
 	o.life, o.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -35,7 +36,7 @@ func (o *Operations) Bound(ctx context.Context) (context.Context, context.Cancel
 	}
 }
 
-// Begin begins an operation, which ends with End; false after Close.
+// Begin begins an operation, which ends with End. It returns false after Close.
 func (o *Operations) Begin() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -49,7 +50,7 @@ func (o *Operations) Begin() bool {
 // End ends an operation.
 func (o *Operations) End() { o.running.Done() }
 
-// Go runs f as an operation in a goroutine; false after Close.
+// Go runs f as an operation in a goroutine. It returns false after Close.
 func (o *Operations) Go(f func()) bool {
 	if !o.Begin() {
 		return false
@@ -61,7 +62,7 @@ func (o *Operations) Go(f func()) bool {
 	return true
 }
 
-// Close ends the life of the operations, and lets no further one begin. It does not wait for them, and may be called twice.
+// Close ends the life of the operations; no further one can begin. It does not wait for them, and may be called twice.
 func (o *Operations) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -35,14 +35,15 @@ func Path(path, project string) string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
-// ownsPrograms reports whether a project contains the user's own programs: it contains the home directory.
+// ownsPrograms reports whether a project contains the user's own programs, because it contains the home
+// directory.
 func ownsPrograms(project string) bool {
 	project = Real(project)
 	home, err := os.UserHomeDir()
 	return filepath.Dir(project) == project || err == nil && Inside(project, Real(home))
 }
 
-// passes reports whether a path leads through a directory, by links too.
+// passes reports whether a path leads through a directory, possibly by links.
 func passes(dir, path string) bool {
 	for ; !Inside(dir, Real(path)); path = filepath.Dir(path) {
 		if path == filepath.Dir(path) {

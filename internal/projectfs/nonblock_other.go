@@ -2,5 +2,5 @@
 
 package projectfs
 
-// Nonblock is zero: opening a file never blocks here.
+// Nonblock is zero: on this system, opening a file never blocks.
 const Nonblock = 0

@@ -4,7 +4,7 @@
 //
 // Callers resolve a path (Real), judge the real path, and then open exactly that path (OpenDir, Open): component by component below a
 // trusted directory, through os.Root, without following any link. If a link replaces a component in between, opening fails with
-// ErrChanged. So the opened file is the judged one, and no caller compares names and opens them again.
+// ErrChanged. So the opened file is the one that was judged, and no caller has to compare names before it opens a file again.
 //
 // # Project and user
 //
@@ -54,11 +54,11 @@ type Dir struct {
 	path string
 }
 
-// OpenDir opens the directory at the real path. The part of the path that one of the trusted real paths shares is opened in one step, the rest
-// component by component. Every directory of the rest must be readable. Errors wrap ErrChanged or are those of package os.
+// OpenDir opens the directory at the real path. The part of the path that it shares with one of the trusted real paths is opened in one step,
+// the rest component by component. Every directory of the rest must be readable. Errors wrap ErrChanged or are those of package os.
 func OpenDir(trusted []string, real string) (*Dir, error) { return openDir(trusted, real, false) }
 
-// MakeDir is OpenDir, and creates the directory and missing ones above it.
+// MakeDir is like OpenDir, and creates the directory and missing directories above it.
 func MakeDir(trusted []string, real string) (*Dir, error) { return openDir(trusted, real, true) }
 
 func openDir(trusted []string, real string, create bool) (*Dir, error) {
@@ -150,7 +150,8 @@ func (d *Dir) Dir(name string) (*Dir, error) {
 	return &Dir{root, filepath.Join(d.path, name)}, nil
 }
 
-// Open opens the regular file with the name for reading. It never waits for a named pipe.
+// Open opens the regular file with the name for reading. It never waits for the other end of a
+// named pipe.
 func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) { return d.open(name, os.O_RDONLY) }
 
 // OpenForWriting opens the existing regular file with the name for writing. Otherwise it is like Open.
@@ -174,7 +175,7 @@ func (d *Dir) open(name string, flags int) (*os.File, fs.FileInfo, error) {
 	return opened(f, func(info fs.FileInfo) error { return errors.Join(regular(info), d.isNamed(name, info)) })
 }
 
-// opened returns an open file that passes check, and closes others.
+// opened returns the open file f if check accepts it, and otherwise closes it.
 func opened(f *os.File, check func(fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 const maxLinks = 40
 
 // Real returns the absolute path with every symbolic link in it followed, including the last component. Parts that do not exist or cannot
-// be read are kept as written, so it returns no error. As for the system, and unlike in a cleaned path, .. after a link leaves the
-// directory that the link leads to. On Windows, names are those that the directories list.
+// be read are kept as written, so it returns no error. As in the system, and unlike in a cleaned path, .. after a link means the parent
+// of the directory that the link leads to. On Windows, names have the form in which directories list them.
 func Real(path string) string {
 	sep := string(filepath.Separator)
 	path = filepath.FromSlash(path)
@@ -54,8 +54,8 @@ func Overlap(a, b string) bool {
 	return Within(a, b) || Within(b, a)
 }
 
-// PrivateLinks returns where the links in a directory of tenon and in its subdirectories lead, without those of the user's skills, which
-// programs may read. It returns none if the directory cannot be read.
+// PrivateLinks returns the targets of the links in a directory of tenon and in its subdirectories, except those of the user's skills,
+// which programs may read. If the directory cannot be read, it returns none.
 func PrivateLinks(dir string) []string { return privateLinks(dir, 1) }
 
 func privateLinks(dir string, depth int) (out []string) {
@@ -66,7 +66,7 @@ func privateLinks(dir string, depth int) (out []string) {
 		case e.Name() == "skill" || e.Name() == "skills":
 		case e.Type()&os.ModeSymlink != 0:
 			out = append(out, Real(path))
-		case e.IsDir() && depth > 0 && e.Name() != "plugins": // whose content is approved by its digest
+		case e.IsDir() && depth > 0 && e.Name() != "plugins": // the content of plugins is approved by its digest
 			out = append(out, privateLinks(path, depth-1)...)
 		}
 	}

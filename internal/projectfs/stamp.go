@@ -10,7 +10,7 @@ import (
 type Stamp struct {
 	Mode              fs.FileMode
 	Size              int64
-	Modified, Changed int64 // nanoseconds; programs cannot set Changed without setting the clock; it is Modified where the system has none
+	Modified, Changed int64 // nanoseconds; programs cannot set Changed without setting the clock; it equals Modified where the system has no such time
 	Inode, Device     uint64
 }
 

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open returns the two ends of a new pseudo terminal of this size: control reads the output of a program and writes its input, side is the
-// program's terminal. The caller closes both.
+// Open returns the two ends of a new pseudo terminal of this size: control is for reading the output of a program and writing its input;
+// side is the program's terminal. The caller closes both.
 func Open(rows, columns int) (control, side *os.File, err error) {
 	if control, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
 		return nil, nil, err

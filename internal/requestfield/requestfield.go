@@ -1,6 +1,7 @@
-// Package requestfield knows which fields of a model request files of a project may set. The options of models, variants and agents
-// become fields of the request's body, where others could have the server pass the conversation on: tools with an address, the order of
-// the companies that serve a model, other messages. It also knows which options of a provider choose the server, as its address does.
+// Package requestfield says which fields of a model request the files of a project may set. The options of models, variants and agents
+// become fields of the request's body, and some fields could make the server pass the conversation on to others: tools with an address,
+// the order of the companies that serve a model, additional messages. The package also says which options of a provider select the
+// server, as its address does.
 package requestfield
 
 import (
@@ -24,14 +25,14 @@ func generation() []string {
 // Generates reports whether a field of a request only decides how an answer is generated.
 func Generates(name string) bool { return slices.Contains(generation(), name) }
 
-// Addresses lists the options of a provider of which wire formats make its address.
+// Addresses lists the options of a provider from which wire formats build its address.
 func Addresses() []string {
 	return []string{"endpoint", "enterpriseUrl", "location", "project", "region", "resourceName"}
 }
 
 // Restrict deletes the options that a file of a project may not set. It returns their names, sorted.
 func Restrict(options map[string]any) []string {
-	allowed := append(generation(), "disabled") // of a variant: removes it
+	allowed := append(generation(), "disabled") // "disabled" removes a variant
 	var deleted []string
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		if !slices.Contains(allowed, name) {

@@ -59,7 +59,7 @@ func (f *finder) goSettings() map[string]string {
 	file := cmp.Or(f.lookup("GOENV"), filepath.Join(cmp.Or(f.lookup("XDG_CONFIG_HOME"), filepath.Join(f.Project.Home, ".config")), "go", "env"))
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil // most have none
+		return nil // most users have no such file
 	}
 	out := map[string]string{}
 	for line := range strings.Lines(string(text)) {

@@ -40,7 +40,7 @@ const Own = "files of tenon"
 
 // Origins of paths that are hidden only where commands cannot write.
 const (
-	deeper    = "secret by its name" // in a directory of the home directory: copies and dotfiles
+	deeper    = "secret by its name" // in a subdirectory of the home directory: copies and dotfiles
 	temporary = "temporary files of other programs"
 	account   = "secret of your account's home directory" // if HOME is another directory
 )
@@ -48,7 +48,7 @@ const (
 // Options describe the project and the user.
 type Options struct {
 	Project sdk.Project
-	Environ []string // of tenon: its caches, PATH and TENON_CONFIG
+	Environ []string // tenon's environment: the variables of caches, PATH and TENON_CONFIG
 	Config  sdk.SandboxConfig
 	Skills  []string // directories of skills, which contain programs for commands
 	// Create creates missing cache directories, as the programs would.
@@ -84,9 +84,9 @@ func Find(o Options) ([]Path, error) {
 	return f.out, nil
 }
 
-// Policy returns the policy for a command that writes these directories, such as the project and a temporary one. Hidden paths that the
-// configuration makes readable are not hidden. Neither are paths in writable directories that are hidden by name, as temporary files or in
-// another home directory than that of HOME.
+// Policy returns the policy for a command that writes these directories, such as the project and a temporary one. It does not hide paths
+// that the configuration makes readable. In writable directories, it also does not hide paths that are hidden only by their names, as
+// temporary files, or because they are in the account's home directory while HOME is a different one.
 func Policy(list []Path, writable ...string) confine.Policy {
 	p := confine.Policy{Write: slices.Clone(writable)}
 	read := map[string]bool{}
@@ -110,7 +110,8 @@ func Policy(list []Path, writable ...string) confine.Policy {
 	return p
 }
 
-// SkillDirectories returns the directories of a configuration's skills. Packages count as a whole, because skills may use their files.
+// SkillDirectories returns the directories of a configuration's skills. Packages are included as a whole, because skills may use their
+// files.
 func SkillDirectories(c sdk.SkillsConfig) []string {
 	out := slices.Clone(c.Paths)
 	for _, s := range c.Packaged {
@@ -141,7 +142,7 @@ func (f *finder) lookup(name string) string {
 	return value
 }
 
-// own returns tenon's directories and files, and where links in these directories lead.
+// own returns tenon's directories and files, and the targets of links in these directories.
 func (f *finder) own() []string {
 	var out []string
 	for _, path := range []string{f.Project.ConfigDir, f.Project.DataDir, f.Project.CacheDir, f.lookup("TENON_CONFIG"), f.lookup("TENON_DATA_DIR")} {

@@ -62,7 +62,7 @@ func (f *finder) secretsOf(home, origin string) {
 
 // below hides files with the names of secrets in the directories of place. It does not follow links.
 func (f *finder) below(place string, known map[string]bool) {
-	entries, _ := os.ReadDir(place) // commands cannot read an unreadable directory either
+	entries, _ := os.ReadDir(place) // commands cannot read a directory that tenon cannot read
 	for _, e := range entries {
 		if !e.IsDir() || known[e.Name()] {
 			continue

@@ -26,13 +26,14 @@ const (
 	maxNesting = 128
 )
 
-// Limits of the comparisons of values with schemas, including those behind references. Ten values of an enumeration or names of properties count
-// as one more comparison, and so do 16 bytes or parts of a value, which an error repeats, or 4 that a pattern is searched for in.
+// Limits of the comparisons of values with schemas, including those behind references. One more comparison is counted for every ten values of an
+// enumeration or names of properties, for every 16 bytes or parts of a value, which an error repeats, and for every 4 bytes in which a pattern
+// is searched.
 const (
-	maxCost  = 2000      // of one value, whatever it contains
-	maxSum   = 200_000   // of one value with each schema in a schema
-	maxWork  = 4_000_000 // of a value with all that it contains; the validator needs about 0.3 µs for one
-	maxDepth = 10_000    // of schemas that lead to each other; the validator's stack grows with it
+	maxCost  = 2000      // for one value, whatever it contains
+	maxSum   = 200_000   // for one value with each schema in a schema
+	maxWork  = 4_000_000 // for a value with all that it contains; the validator needs about 0.3 µs for a comparison
+	maxDepth = 10_000    // number of schemas that lead to each other; the validator's stack grows with it
 )
 
 // Kinds of errors.
@@ -65,7 +66,8 @@ func Resolve(text []byte) (*Schema, error) {
 	if err := CheckSize(text); err != nil {
 		return nil, err
 	}
-	// Check what the validator reads: it accepts "AllOf" for "allOf", and the last of duplicate members.
+	// Check the schema as the validator reads it, which accepts "AllOf" for "allOf" and uses the last of
+	// duplicate members.
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
 		return nil, err
@@ -86,8 +88,8 @@ func Resolve(text []byte) (*Schema, error) {
 	return &Schema{resolved, value}, err
 }
 
-// Validate returns an error if the value does not match, or ErrCost if it is too large to find out. A value consists of what encoding/json
-// decodes.
+// Validate returns an error if the value does not match, or ErrCost if it is too large to be checked. A value consists of what
+// encoding/json decodes.
 func (s *Schema) Validate(value any) error {
 	c := &counter{root: s.root, left: maxWork}
 	if c.count(s.root, value); c.err != nil {
@@ -100,7 +102,7 @@ func (s *Schema) Validate(value any) error {
 type counter struct {
 	root               any // the schema that references lead into
 	left, depth, spent int
-	err                error // the first
+	err                error // the first error
 }
 
 func (c *counter) fail(err error) { c.err = cmp.Or(c.err, err) }
@@ -133,8 +135,8 @@ func (c *counter) all(value any, top bool) {
 	}
 }
 
-// count counts the comparisons of a value, and of what it contains, with a schema and those that this one leads to, unless one fails. A schema
-// that is true or false costs nothing.
+// count counts the comparisons of a value, and of what it contains, with a schema and with the schemas that this one leads to. It stops at the
+// first error. A schema that is true or false costs nothing.
 func (c *counter) count(of, value any) {
 	schema, ok := of.(map[string]any)
 	if !ok || c.err != nil {

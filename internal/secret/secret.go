@@ -1,5 +1,5 @@
-// Package secret finds the secrets in a configuration by their place: values with the name of a secret, parts of addresses, and values of
-// command-line options.
+// Package secret finds the secrets in a configuration by where they are: values with the name of a secret, parts of addresses, and values
+// of command-line options.
 package secret
 
 import (
@@ -62,8 +62,8 @@ func InURL(text string) []string {
 	return out
 }
 
-// WithoutSecrets returns an address, which may lack its scheme, for display: without user, password and query. It does not show one that is not
-// valid: no part of it is known to be without secrets.
+// WithoutSecrets returns an address, which may lack its scheme, for display: without user, password and query. It does not show an invalid
+// address, because any part of it may be a secret.
 func WithoutSecrets(address string) string {
 	whole := address
 	if !strings.Contains(address, "://") {
@@ -99,7 +99,8 @@ func InArgs(args []string) []string {
 	return out
 }
 
-// Hide returns text with the secrets masked, in their order: a secret must come before shorter ones that it contains.
+// Hide returns text with the secrets masked, one after the other: a secret must precede shorter ones that it
+// contains.
 func Hide(text string, secrets []string) string {
 	for _, s := range secrets {
 		text = strings.ReplaceAll(text, s, Mask)

@@ -1,4 +1,4 @@
-// Package toolname knows the names of tools that rules of permissions treat as one.
+// Package toolname maps tools to the names that permission rules use for them.
 package toolname
 
 import (
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Permission returns the permission that a tool is decided under: all tools that change files share edit.
+// Permission returns the name of the permission for a tool: all tools that change files share edit.
 func Permission(tool string) string {
 	if slices.Contains([]string{"write", "patch", "multiedit", "apply_patch"}, strings.ToLower(tool)) {
 		return "edit"

@@ -17,7 +17,8 @@ import (
 	"github.com/tenonhq/tenon/internal/value"
 )
 
-// Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrSize, schemacost.ErrReference, or the schema is not one.
+// Resolve returns the validator of a schema. Errors: schemacost.ErrCost, schemacost.ErrSize, schemacost.ErrReference, and others for a text
+// that is not a schema.
 func Resolve(text json.RawMessage) (*schemacost.Schema, error) {
 	if err := schemacost.CheckSize(text); err != nil {
 		return nil, err
@@ -92,14 +93,14 @@ func Check(r *schemacost.Schema, args json.RawMessage) error {
 
 func validate(r *schemacost.Schema, args json.RawMessage) error {
 	var v any
-	if err := value.Decode(args, &v); err != nil { // which copies a long text once, encoding/json twice
+	if err := value.Decode(args, &v); err != nil { // Decode copies a long text once, encoding/json twice
 		return err
 	}
 	return r.Validate(v)
 }
 
-// WithoutNulls returns arguments without the members that are null and optional: many models write null for an argument they
-// leave out. It reports whether there were any. It keeps a null that the schema of the member allows.
+// WithoutNulls returns arguments without the members that are null and optional: many models write null for an argument that
+// they omit. It reports whether there were any. It keeps a null that the schema of the member allows.
 func WithoutNulls(r *schemacost.Schema, args json.RawMessage) (json.RawMessage, bool) {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(args, &members) // other values have no members
@@ -173,7 +174,7 @@ func schema(value any) (wider bool) {
 	return wider
 }
 
-// patterns leaves out regular expressions that Go does not have, such as look-around, and those that are too slow.
+// patterns removes regular expressions that Go does not support, such as look-around, and those that are too slow.
 func patterns(s map[string]any) (wider bool) {
 	if text, ok := s["pattern"].(string); ok && !compiles(text) {
 		delete(s, "pattern")
@@ -182,7 +183,7 @@ func patterns(s map[string]any) (wider bool) {
 	members, _ := s["patternProperties"].(map[string]any)
 	before := len(members)
 	maps.DeleteFunc(members, func(name string, _ any) bool { return !compiles(name) })
-	if len(members) < before { // their names count as additional now
+	if len(members) < before { // the names of the removed patterns count as additional now
 		delete(s, "additionalProperties")
 		delete(s, "unevaluatedProperties")
 		wider = true
@@ -202,8 +203,9 @@ func compiles(expression string) bool {
 	return err == nil && len(program.Inst) <= maxInstructions
 }
 
-// olderDrafts writes keywords of the drafts 3 and 4 as those of today: there, exclusiveMinimum and exclusiveMaximum were
-// booleans beside a limit, and required a boolean of a property. See https://json-schema.org/draft-06/json-schema-release-notes.
+// olderDrafts converts keywords of the drafts 3 and 4 to those of today. In these drafts, exclusiveMinimum and exclusiveMaximum
+// were booleans next to a limit, and required was a boolean of a property. See
+// https://json-schema.org/draft-06/json-schema-release-notes.
 func olderDrafts(s map[string]any) {
 	for _, limit := range []string{"Minimum", "Maximum"} {
 		plain, exclusive := strings.ToLower(limit), "exclusive"+limit

@@ -15,12 +15,13 @@ import (
 var errUnknownMember = errors.New("no such field")
 
 // Apply makes the changes to v, a pointer, in order: all of them or, on an error, none. Missing objects on the way to a member are created;
-// arrays grow by one element at a time, at their length or at - (RFC 6901). A pointer has at most MaxPointerSegments.
+// a change at the length of an array, or at - (RFC 6901), appends one element. A pointer has at most MaxPointerSegments.
 //
-// The value that v pointed at is copied along the path of each change, not changed: callers may share parts of it with v.
+// The value that v pointed at does not change: it is copied along the path of each change, because callers may share
+// parts of it with v.
 //
-// The work is proportional to the changes, because Go values are changed directly. Unknown fields are JSON, which is read again: at most
-// maxReread bytes, else the error wraps ErrBounds.
+// The work is proportional to the changes, because Go values are changed directly. Unknown fields are stored as JSON, which is read
+// again for each change; beyond maxReread bytes in all, the error wraps ErrBounds.
 //
 // The type, the role and the id of a part or a message cannot be changed; the whole part can be replaced. Errors wrap ErrWire and name the
 // pointer and the cause.
@@ -88,7 +89,7 @@ func (a *applier) change(p *plan, v reflect.Value, c *Change) error {
 	return a.at(p, v, segments, e)
 }
 
-// at makes the edit at the path below v, which is settable and not shared.
+// at makes the edit at the path below v. v must be settable and not shared.
 func (a *applier) at(p *plan, v reflect.Value, path []string, e edit) error {
 	if len(path) == 0 {
 		return a.set(p, v, e.value)
@@ -184,7 +185,7 @@ func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) erro
 	p = p.at(v)
 	i, known := p.byName[name]
 	if p.states != nil || owner.states != nil && name == "status" {
-		return a.reencode(owner, v, path, e) // a state of another status
+		return a.reencode(owner, v, path, e) // the change makes it a state of another status
 	}
 	if !known {
 		return a.inExtra(p, v, path, e)
@@ -293,7 +294,7 @@ func (a *applier) inSlice(p *plan, v reflect.Value, path []string, e edit) error
 	return fmt.Errorf("no element %d in an array of %d", i, n)
 }
 
-// arrayIndex parses an index of an array with n elements; n itself is the end, and so is -.
+// arrayIndex parses an index of an array with n elements. Both n and - mean the end.
 func arrayIndex(segment string, n int) (int, error) {
 	if segment == end[1:] {
 		return n, nil

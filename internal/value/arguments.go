@@ -12,8 +12,8 @@ import (
 const maxArgumentValues = 1 << 17
 
 // CheckArguments returns an error if the arguments of a tool call are not a JSON object, have more than maxArgumentValues, are nested deeper
-// than MaxAnswerDepth, which ends plugins whose decoders have a limit, or if an object in them has a name twice: decoders differ in the value
-// that they take then, so a gate could judge another call than the tool runs.
+// than MaxAnswerDepth, which ends plugins whose decoders have a limit, or if an object in them has a name twice: decoders differ in which
+// value they use, so a gate could judge a different call than the tool runs.
 func CheckArguments(raw []byte) error {
 	var object *struct{} // checked, not copied
 	if err := json.Unmarshal(raw, &object); err != nil {

@@ -9,20 +9,21 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// Bounds of the answer of a hook outside this process. They hold for every carrier and are checked in one place, CheckAnswer.
+// These are the bounds of the answer of a hook outside this process. They apply to every carrier and are checked in one
+// place, CheckAnswer.
 const (
 	// MaxAnswerBytes bounds an answer: pointers, values and texts together. It is the limit of one message of the process and MCP
 	// carriers.
 	MaxAnswerBytes = 16 << 20
-	// MaxAnswerChanges bounds the changes of one answer, also after Restrict split objects into their declared members. A hook that
-	// redacts every part of a long conversation needs about a thousand.
+	// MaxAnswerChanges bounds the changes of one answer, even after Restrict has split objects into their declared members. A hook
+	// that redacts every part of a long conversation needs about a thousand.
 	MaxAnswerChanges = 4096
 	// MaxPointerSegments and MaxPointerBytes bound the pointer of a change. The deepest declared field,
 	// /messages/0/parts/0/state/metadata, has six segments; the rest is for JSON of any shape below it.
 	MaxPointerSegments = 64
 	MaxPointerBytes    = 4 << 10
 	// MaxAnswerText bounds the reason and the message of an answer, in bytes each: five times the limit of a tool's output in the
-	// conversation. The model, the terminal and the ledger receive them whole.
+	// conversation. The model, the terminal and the ledger receive the whole text.
 	MaxAnswerText = 256 << 10
 	// MaxAnswerDepth bounds the nesting of objects and arrays in a value, and in the arguments of a tool call.
 	MaxAnswerDepth = 256

@@ -9,7 +9,7 @@ import (
 )
 
 // Clone returns a deep copy of v: a pointer to a type of the contract, a container of them, or JSON in the form of encoding/json, which is
-// copied without reflection. Strings are shared, and so are values that are neither: an interface value in a field, or a foreign struct
+// copied without reflection. Strings are shared, and so are values of other kinds: an interface value in a field, or a foreign struct
 // inside an Object.
 func Clone(v any) any {
 	if scalar(v) {
@@ -52,7 +52,7 @@ func CloneObject(o map[string]any) map[string]any {
 	return c
 }
 
-// scalar reports whether v is JSON that is not changed in place.
+// scalar reports whether v is a JSON value that cannot be changed in place.
 func scalar(v any) bool {
 	switch v.(type) {
 	case nil, string, bool, float64, json.Number, int, int64:

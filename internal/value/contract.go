@@ -13,7 +13,7 @@ var ErrWire = errors.New("invalid data")
 // Extra holds the fields of an object that a type does not declare, by name.
 type Extra = map[string]json.RawMessage
 
-// Change is one change of a value. Functions with changes accept any type with these fields.
+// Change is one change of a value. Functions that take changes accept any type with these fields.
 type Change struct {
 	Pointer string          `json:"pointer"`
 	Value   json.RawMessage `json:"value,omitempty"`
@@ -28,7 +28,7 @@ type change interface {
 	}
 }
 
-// Contract describes the types of one package, as far as their JSON does not follow from their declarations.
+// Contract describes the types of one package whose JSON does not follow from their declarations.
 type Contract struct {
 	Unions []Union
 	// Keeping are structs with a field Extra that decode themselves with Unmarshal.

@@ -12,8 +12,8 @@ import (
 )
 
 // Unmarshal decodes data into v, a pointer to a struct. A field Extra receives the fields that the struct does not declare. A member of a union
-// may lack its tag, but not have another one. The State of the contract is decoded by the status in the data. Names must be exact: encoding/json
-// would decode "Text" into the field "text". Otherwise the result is that of encoding/json. Errors wrap ErrWire.
+// may lack its tag, but must not have a different one. The State of the contract is decoded by the status in the data. Names must be exact:
+// encoding/json would decode "Text" into the field "text". Otherwise the result is that of encoding/json. Errors wrap ErrWire.
 func Unmarshal(data []byte, v any) error {
 	if target := reflect.ValueOf(v).Elem(); planOf(target.Type()).unions != nil {
 		target.SetZero() // a missing member of a union is an error
@@ -73,7 +73,7 @@ func decode(d decoder, v any) error {
 }
 
 // DecodeCall decodes the call of a hook, {"input": …, "value": …}, into pointers to zero values of the point's types. value is nil if the
-// point has none. Errors wrap ErrWire.
+// point has no value. Errors wrap ErrWire.
 func DecodeCall(data []byte, input, value any) error {
 	d := decoder{Scanner: jsontext.NewScanner(data), standard: true}
 	fields := map[string]any{"input": input, "value": value}
@@ -103,7 +103,7 @@ type decoder struct {
 	jsontext.Scanner
 	standard bool   // unknown fields are dropped
 	err      error  // why a method failed; nil if the text is not JSON
-	at       string // where, as a JSON pointer
+	at       string // the place of the error, as a JSON pointer
 }
 
 // result returns the error of a decoded text. ok reports whether all methods succeeded.
@@ -123,7 +123,7 @@ func (d *decoder) result(ok bool, p *plan) error {
 	switch name := p.typ.Name(); {
 	case p.union != nil:
 		d.err = fmt.Errorf("%s: %w", p.union, d.err)
-	case name != "" && name[0] < 'a': // exported; other names mean nothing outside their package
+	case name != "" && name[0] < 'a': // an exported name; others mean nothing outside their package
 		d.err = fmt.Errorf("%s: %w", name, d.err)
 	}
 	return fmt.Errorf("%w: %w", ErrWire, d.err)
@@ -167,7 +167,7 @@ func (d *decoder) value(p *plan, v reflect.Value) (unknown Extra, ok bool) {
 	switch p.shape {
 	case shapeStruct:
 		if unknown, ok = d.fields(p, v); p.decodes {
-			return nil, ok // its owner keeps nothing
+			return nil, ok // the owner keeps no unknown fields
 		}
 		return unknown, ok
 	case shapePointer:
@@ -218,8 +218,8 @@ func (d *decoder) fields(p *plan, v reflect.Value) (unknown Extra, ok bool) {
 	return unknown, ok && d.complete(p, v)
 }
 
-// field reads the name of a field and the colon. It returns the index of the field, or -1 and the name if the plan has none. Fields mostly come
-// in order, without the empty ones; next is the index of the first that may follow.
+// field reads the name of a field and the colon. It returns the index of the field, or -1 and the name if the plan has none. Fields usually
+// come in order, and empty ones are omitted; next is the index of the first field that may follow.
 func (d *decoder) field(p *plan, next int) (i int, name []byte, ok bool) {
 	d.Peek()
 	for i := next; i < min(next+4, len(p.fields)); i++ {

@@ -104,7 +104,7 @@ func (d *decoder) slice(p *plan, v reflect.Value) (unknown Extra, ok bool) {
 		if n == v.Cap() {
 			v.Grow(1)
 		}
-		if n == v.Len() { // encoding/json decodes into the elements that are there
+		if n == v.Len() { // like encoding/json, decode into the existing elements
 			v.SetLen(n + 1)
 		}
 		if p.elem.isHead() && d.Peek() == 'n' {

@@ -29,8 +29,8 @@ var (
 // equal length are compared by element. Elements added to or removed from the end are separate changes. Other arrays are replaced, and
 // so are parts and messages of another type or identifier, and tool states of another status.
 //
-// For equal values it returns nil and does not allocate. Errors wrap ErrWire: after holds a value without JSON, or null in place of a part or
-// a message.
+// For equal values it returns nil and does not allocate. Errors wrap ErrWire: they mean that after holds a value that has no JSON, or null in
+// place of a part or a message.
 func Diff[C change](before, after any) ([]C, error) {
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	if a.Kind() != reflect.Pointer || a.Type() != b.Type() || a.IsNil() || b.IsNil() {
@@ -51,10 +51,10 @@ func Diff[C change](before, after any) ([]C, error) {
 // differ walks two values in parallel and collects the changes.
 type differ struct {
 	path    []byte
-	places  int // segments of path
+	places  int // number of segments of path
 	depth   int
 	changes []Change
-	err     error // the first
+	err     error // the first error
 }
 
 // value compares two values of the type of p, which have addresses.
@@ -102,7 +102,8 @@ func (d *differ) pointers(p *plan, a, b reflect.Value) {
 	d.value(p.elem, a.Elem(), b.Elem())
 }
 
-// structs compares two objects field by field. It replaces a part or message of another identity, and a state of another status.
+// structs compares two objects field by field. If the identity of a part or message, or the status of a state differs, it
+// replaces the whole object.
 func (d *differ) structs(p *plan, a, b reflect.Value) {
 	owner := p
 	p = p.at(b)

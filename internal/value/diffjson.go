@@ -27,7 +27,7 @@ func (d *differ) any(a, b any) {
 	}
 }
 
-// inside compares the members of two objects or of two lists. It reports false for other values, and if only one of them is nil.
+// inside compares the members of two objects or of two lists. It returns false for other values, and if only one of them is nil.
 func (d *differ) inside(a, b any) bool {
 	ma, objectA := anyObject(a)
 	mb, objectB := anyObject(b)

@@ -19,9 +19,9 @@ const (
 	minLong = 64 << 10
 )
 
-// Marshal encodes v, a pointer to a struct that has a field Extra: an object, led by the tag of a member of a union and followed by the
-// extra fields in the order of their names. Of the State of the contract it has the fields that belong to the status. HTML characters are not
-// escaped.
+// Marshal encodes v, a pointer to a struct that has a field Extra: the result is an object with the tag first if v is a member of a union,
+// then the fields, and then the extra fields in the order of their names. For the State of the contract, it has only the fields that belong
+// to the status. HTML characters are not escaped.
 func Marshal(v any) ([]byte, error) {
 	target := reflect.ValueOf(v).Elem()
 	return planOf(target.Type()).appendStruct(make([]byte, 0, usualSize), target, scope{})
@@ -69,7 +69,7 @@ func (p *plan) append(out []byte, v reflect.Value, s scope) ([]byte, error) {
 	case p.shape == shapeMap && !v.IsNil():
 		return p.appendMap(out, v, s)
 	}
-	return append(out, "null"...), nil // no members to select
+	return append(out, "null"...), nil // null has no members to select
 }
 
 // appendPlain appends a value as it is.
@@ -117,7 +117,7 @@ func (p *plan) appendOwn(out []byte, v reflect.Value, s scope) (_ []byte, err er
 	return p.appendUnknown(out[:len(out)-1], insideOf(s.inside), s)
 }
 
-// appendStruct appends the JSON of the fields of v, behind the tag of a member of a union, and the unknown fields.
+// appendStruct appends the tag if v is a member of a union, the JSON of the fields of v, and the unknown fields.
 func (p *plan) appendStruct(out []byte, v reflect.Value, s scope) (_ []byte, err error) {
 	if p = p.at(v); p.states != nil {
 		return nil, fmt.Errorf("tool state: unknown status %q", v.Field(0))
@@ -228,6 +228,6 @@ func appendRaw(out []byte, raw json.RawMessage, s scope) ([]byte, error) {
 		compact, err := jsontext.AppendCompact(nil, raw)
 		return selectRaw(out, compact, s.want), err
 	}
-	room := len(raw) + min(len(raw), minLong) // also for the fields behind it: to grow by them would be another copy
+	room := len(raw) + min(len(raw), minLong) // leaves room for the following fields: growing for them would cost another copy
 	return jsontext.AppendCompact(slices.Grow(out, room), raw)
 }

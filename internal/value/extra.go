@@ -12,20 +12,20 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// The unknown fields of a plain struct, which has no Extra, are kept by the struct around it: under the name of the field that holds the plain struct,
-// as an object. Those of elements of a list are an object, too. Its names are derived from the elements, so that the fields stay with their element when
+// A plain struct has no field Extra. The struct around it keeps the unknown fields of the plain struct, as an object under the name of the field that
+// holds it. For a list of plain structs, the names in this object are derived from the elements, so that unknown fields stay with their element when
 // the list changes.
 
 // at returns the address of v as that of a T, which has the same memory as the type of v.
 func at[T any](v reflect.Value) *T { return (*T)(v.Addr().UnsafePointer()) }
 
-// as returns the same changes as another type.
+// as converts changes to another type without copying them.
 func as[D, C change](changes []C) []D { return *(*[]D)(unsafe.Pointer(&changes)) }
 
-// extraAt returns where the extra fields of v are, which is addressable.
+// extraAt returns the address of the extra fields of v. v must be addressable.
 func (p *plan) extraAt(v reflect.Value) *Extra { return at[Extra](v.FieldByIndex(p.extra)) }
 
-// extraOf returns the extra fields of v; none if its type has no Extra.
+// extraOf returns the extra fields of v, or nil if its type has no Extra.
 func (p *plan) extraOf(v reflect.Value) Extra {
 	if p.extra == nil {
 		return nil
@@ -51,7 +51,7 @@ func keepInside(unknown Extra, name string, inner Extra) Extra {
 	if unknown == nil {
 		unknown = Extra{}
 	}
-	unknown[name], _ = jsontext.Marshal(inner) // JSON that was valid before
+	unknown[name], _ = jsontext.Marshal(inner) // cannot fail: it is JSON that was decoded before
 	return unknown
 }
 
@@ -66,7 +66,7 @@ func (p *plan) keepElements(list reflect.Value, inner map[int]Extra) Extra {
 	return unknown
 }
 
-// insideOf returns the unknown fields that an owner keeps for a member, which raw holds; none if raw is nil.
+// insideOf decodes raw, the unknown fields that an owner keeps for a member. It returns nil if raw is nil.
 func insideOf(raw json.RawMessage) (extra Extra) {
 	if raw != nil {
 		_ = json.Unmarshal(raw, &extra) // a value that is not an object has none
@@ -104,5 +104,5 @@ func (p *plan) loses(data []byte) bool {
 	}
 	d := decoder{Scanner: jsontext.NewScanner(data)}
 	unknown, ok := d.value(p, reflect.New(p.typ).Elem())
-	return ok && len(unknown) > 0 // the caller gets the error of wrong data, too
+	return ok && len(unknown) > 0 // for invalid data, the caller gets the same error
 }

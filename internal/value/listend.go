@@ -16,7 +16,7 @@ import (
 const end = "/-"
 
 // Appended turns changes that add elements to a list into changes at its end, if writes permits only appending to it. lengths returns the
-// numbers of elements that the hook saw, see Lengths. If it saw none, the elements of a new list count as added.
+// numbers of elements of the lists that the hook saw, see Lengths. If the hook saw no list, all elements of the new list count as added.
 func Appended[C change](changes []C, writes []string, lengths func(lists []string) map[string]int) []C {
 	var lists []string
 	for _, w := range writes {

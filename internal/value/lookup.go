@@ -47,9 +47,9 @@ func LookupAll(v any, pointers []string) ([]json.RawMessage, error) {
 
 // place is a value inside a Go value.
 type place struct {
-	plan   *plan // nil: there is none
+	plan   *plan // nil: the pointer names nothing
 	value  reflect.Value
-	inside json.RawMessage // the unknown fields that its owner keeps for it
+	inside json.RawMessage // the unknown fields that the owner keeps for the value
 }
 
 // locate follows a pointer through structs, slices and pointers, and encodes nothing: a conversation is large. ok is false if it leads through

@@ -17,7 +17,7 @@ type shape uint8
 const (
 	shapeScalar  shape = iota // a string, number or bool; compared with ==
 	shapeRaw                  // json.RawMessage
-	shapeOpaque               // encodes itself; changed by encoding, editing and decoding it
+	shapeOpaque               // encodes itself; to change it, its JSON is edited and decoded
 	shapePointer              // null or the value
 	shapeStruct               // an object with the fields of the struct
 	shapeSlice                // an array
@@ -36,7 +36,7 @@ type plan struct {
 	fields  []planField // of struct, in the order of the JSON
 	byName  map[string]int
 	extra   []int            // index of the Extra field; nil without one
-	tag     string           // "type" of parts, "role" of messages: the field that must not change, as id must not
+	tag     string           // "type" of parts, "role" of messages: like id, this field must not change
 	want    string           // for a member of a union, the value of tag
 	quoted  string           // want as JSON
 	unions  []int            // of struct, the fields that are unions: they must not be missing
@@ -115,7 +115,7 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 		p.nilList = t.Kind() == reflect.Slice && p.elem.shape == shapeUnion && p.decodes
 	case reflect.Interface:
 		p.union = unionOf(t)
-		p.shallow = p.shape == shapeOpaque // not of the contract: shared
+		p.shallow = p.shape == shapeOpaque // values of types outside the contract are shared
 	case reflect.Struct:
 		p.compileStruct(building)
 	default:

@@ -14,7 +14,7 @@ const maxDropped = 64
 
 // Restrict splits changes into those under the declared fields and the pointers of the others, of which it returns at most maxDropped.
 // If a change sets an object above a declared field, its declared members are kept and the pointers of the other members are dropped.
-// Each object is decoded once, at any depth of the declared member, and results in at most one change more than MaxAnswerChanges.
+// Each object is decoded only once, however deep the declared member is. The result has at most one change more than MaxAnswerChanges.
 func Restrict[C change](changes []C, writes []string) (kept []C, dropped []string) {
 	if slices.Contains(writes, "") {
 		return changes, nil

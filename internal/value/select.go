@@ -17,7 +17,7 @@ import (
 // The structure is kept. Objects hold only the selected members; fields that v does not have are omitted. Arrays on the way to a selected
 // member keep their length and indices: an element without a selected member is {}, [] or null, by its type. So that the result can be
 // decoded, parts and messages always keep their type or role and their id, a tool state its status, and a message with parts its message.
-// A hook that replaces an array it did not select as a whole loses the members it did not receive.
+// If a hook replaces an array of which it selected only some members, the other members are lost.
 func Select(v any, fields []string) (json.RawMessage, error) {
 	target := reflect.ValueOf(v)
 	if target.Kind() != reflect.Pointer || target.IsNil() {

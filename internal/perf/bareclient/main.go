@@ -1,5 +1,5 @@
-// Command bareclient is the yardstick of tenon: a Go program that sends chat requests to the URL in its first argument, reads each answer
-// to its end and does nothing else.
+// Command bareclient is what tenon is compared with: a Go program that sends chat requests to the URL in its first argument, reads each
+// answer to its end and does nothing else.
 //
 //	bareclient URL                       one request
 //	bareclient URL FILE read NAME        the requests of FILE, a line each; before each but the first it reads the file NAME

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Command launch runs a program and prints when it began and what it used, as JSON, to stderr. It stands
-// between the measuring process and the measured one because Linux counts the memory of the process that
-// starts another into the peak of the started one: this one is small.
+// Command launch runs a program and prints when it began and what it used, as JSON, to stderr. It runs
+// between the measuring process and the measured one, because Linux includes the memory of the starting
+// process in the peak of the started one, and launch is small.
 package main
 
 import (
@@ -48,7 +48,7 @@ func launch(program string, args []string) (*usage, error) {
 		PeakKB: int64(state.SysUsage().(*syscall.Rusage).Maxrss), Code: state.ExitCode(),
 	}
 	if runtime.GOOS == "darwin" {
-		u.PeakKB /= 1024 // bytes there, see getrusage(2)
+		u.PeakKB /= 1024 // these systems report bytes, see getrusage(2)
 	}
 	return u, nil
 }
