@@ -1,6 +1,6 @@
 // Command tenon-verify checks Sigstore bundles for tenon, which starts it when a policy requires one: it reads one request as JSON from
 // standard input, writes one answer to standard output, and uses neither the network nor other files than the trusted root. It is a
-// program and a module apart because its libraries would slow down every start of tenon.
+// separate program and module because its libraries would slow down every start of tenon.
 package main
 
 import (
@@ -35,7 +35,7 @@ type request struct {
 	Digest string          `json:"digest"` // of the signed artifact: sha256: or sha512: and hexadecimal digits
 	// Identity is a regular expression that the whole identity of the signer matches: an address of mail, or of a workflow.
 	Identity    string `json:"identity"`
-	Issuer      string `json:"issuer"`                // that confirmed the identity
+	Issuer      string `json:"issuer"`                // the issuer that confirmed the identity
 	TrustedRoot string `json:"trustedRoot,omitempty"` // path of a trusted root; empty: that of the public instance
 }
 

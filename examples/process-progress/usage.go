@@ -77,7 +77,7 @@ func (diskUsage) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResu
 	}, nil
 }
 
-// measurement adds up what lies below each top directory.
+// measurement adds up the sizes of the files below each top directory.
 type measurement struct {
 	sizes        map[string]int64
 	files, bytes int64
@@ -92,7 +92,7 @@ func (m *measurement) measure(ctx context.Context, fsys fs.FS) error {
 			return context.Cause(ctx)
 		}
 		if err != nil || !entry.Type().IsRegular() {
-			return nil // what cannot be read has no size
+			return nil // unreadable files count as empty
 		}
 		info, err := entry.Info()
 		if err != nil {
@@ -109,7 +109,7 @@ func (m *measurement) measure(ctx context.Context, fsys fs.FS) error {
 	})
 }
 
-// show tells the user how far it is, a few times a second.
+// show tells the user about the progress, a few times a second.
 func (m *measurement) show(top string) {
 	if time.Since(m.shown) < 200*time.Millisecond {
 		return

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxLine      = 4 << 20  // of an answer; a tool call's arguments come in one
+	maxLine      = 4 << 20  // bytes of a line; the arguments of a tool call arrive in one line
 	maxErrorBody = 16 << 10 // as sdk.ProviderError wants it
 )
 
@@ -105,9 +105,9 @@ func (c *client) send(ctx context.Context, method, path string, body []byte, hea
 	return response, nil
 }
 
-// refused is the error of a response that is none.
+// refused returns the error for a response whose status is not 200.
 func (c *client) refused(response *http.Response) error {
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // what could be read is better than nothing
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBody)) // a part is better than nothing
 	e := &sdk.ProviderError{ProviderID: c.info.ID, StatusCode: response.StatusCode, Headers: map[string]string{}, Body: string(body)}
 	for name := range response.Header {
 		e.Headers[strings.ToLower(name)] = response.Header.Get(name)
@@ -120,7 +120,8 @@ func (c *client) refused(response *http.Response) error {
 	return e
 }
 
-// failed is the error of an answer that broke off. Errors of the sink go through it too: they are not the server's.
+// failed returns the error for an answer that broke off. It passes on errors of the sink, which are not the
+// server's.
 func (c *client) failed(err error, begun bool) error {
 	var own *sinkError
 	if errors.As(err, &own) {

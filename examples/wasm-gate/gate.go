@@ -45,7 +45,7 @@ func (g *gate) judge(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision
 
 func deny(reason string) sdk.Decision { return sdk.Decision{Verdict: sdk.VerdictDeny, Reason: reason} }
 
-// forcesPush judges one simple command; the host takes pipes and lists apart.
+// forcesPush judges one simple command; the host splits pipes and lists into these.
 func forcesPush(command string) bool {
 	words := strings.Fields(command)
 	if len(words) == 0 || path.Base(words[0]) != "git" {

@@ -38,7 +38,7 @@ func (p *prompt) start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// add works on what people wait for. Titles and summaries do not need our rules.
+// add changes only the requests that people wait for. Titles and summaries do not need our rules.
 func (p *prompt) add(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
 		return nil
@@ -50,7 +50,7 @@ func (p *prompt) add(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValu
 	return nil
 }
 
-// firstYear is before any real time. A module that was not granted the clock sees one that lies.
+// firstYear is before any real time. A module without the ability clock sees a wrong time.
 const firstYear = 2024
 
 func (p *prompt) addDate(v *sdk.ChatSystemValue) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// mark stands where a secret was.
+// mark replaces a secret.
 const mark = "[redacted]"
 
 // known are the forms of common secrets. None of them matches a quote or a backslash, so they may be replaced in JSON, too.
@@ -37,8 +37,8 @@ func plugin() *sdk.Bundle {
 	output.Reads = []string{"/title", "/output"}
 	for _, hook := range []*sdk.Hook{&messages, &output} {
 		hook.Writes = hook.Reads
-		hook.OnError = sdk.OnErrorStop // better no answer than one that leaks
-		hook.Priority = 1000           // after those who add something
+		hook.OnError = sdk.OnErrorStop // no answer is better than one that leaks a secret
+		hook.Priority = 1000           // run after hooks that add text
 	}
 	return &sdk.Bundle{
 		Info: sdk.Manifest{
