@@ -39,12 +39,12 @@ const (
 // Compiled when a request first fails, so that they do not slow down every start.
 var (
 	// overflowText matches errors of well-known servers about a prompt that is too long.
-	overflowText = lazyregexp.New(`(?i)context[ _]?length|context window|maximum (context|prompt length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
+	overflowText = lazyregexp.New(`(?i)context[ _]?length|context ?window|maximum (context|prompt length|sequence length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
 		`too many (input |prompt )?tokens|token limit exceeded|input token count.* exceeds the maximum|tokens in request more than max tokens allowed|` +
 		`reduce the length of the messages|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceeds the limit of \d+|exceeded model token limit|` +
 		`prompt (token count of|has) \d+|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request (too large for|entity too large)|` +
-		`exceed(s|ed)? (context limit|max_prompt_tokens)|prompt exceeds max|range of input length|must have less than \d+ tokens|` +
-		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded|many-image requests|too much media`)
+		`exceed(s|ed)? (context limit|max_prompt_tokens)|prompt exceeds max|range of input length|must have less than \d+ tokens|must be less than max_seq_len|Prompt 超长|` +
+		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded|many-image requests|too much media|too many total text bytes|exceed the configured limit of \d+ tokens`)
 	// rateText matches rate limits: those that mention tokens are not an overflow.
 	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
 	// passingText matches server errors that may be temporary, whatever their status.
