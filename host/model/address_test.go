@@ -202,6 +202,28 @@ func TestConfiguredServer(t *testing.T) {
 	}
 }
 
+// TestSignInChooses: a sign-in is a choice, of the provider's newest model with tools; a variable can be there for other programs.
+func TestSignInChooses(t *testing.T) {
+	t.Parallel()
+	options := model.Options{
+		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{
+			{ID: "p", Protocol: "x", Env: []string{"P_TOKEN"}, Models: map[string]sdk.Model{
+				"a": {ToolCall: true, ReleaseDate: "2025-01-01"}, "b": {ToolCall: true, ReleaseDate: "2026-01-01"}, "c": {ReleaseDate: "2026-02-01"},
+			}},
+			{ID: "builtin", Protocol: "x", Models: map[string]sdk.Model{"m": {}}},
+		},
+	}
+	options.Environ = []string{"P_TOKEN=secret"}
+	picked, err := model.New(options).Choose(t.Context())
+	if err != nil || picked.Model.ProviderID != "builtin" || !strings.Contains(picked.Reason, "P_TOKEN") {
+		t.Errorf("with a variable: %+v, %v, want the built-in model because of P_TOKEN", picked, err)
+	}
+	options.Environ, options.SignIn = nil, func(r *model.SignInRequest) string { return map[string]string{"p": "tenon auth"}[r.Info.ID] }
+	if picked, err := model.New(options).Choose(t.Context()); err != nil || picked.Model.Ref().String() != "p/b" {
+		t.Errorf("with a sign-in: %+v, %v, want p/b", picked, err)
+	}
+}
+
 // TestPlan: a sign-in decides which of the catalog's models exist, their prices and limits; the configuration overrides it.
 func TestPlan(t *testing.T) {
 	t.Parallel()

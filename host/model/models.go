@@ -197,16 +197,21 @@ func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	return choice, err
 }
 
-// pick picks the configured model, else a model of a provider with a key or with configured models, else of a server with an address in the
-// configuration, else of a local server, else of the last provider that needs no key.
+// pick picks the configured model, else a model of a provider with a key, a sign-in or configured models, else of a server with an address in the
+// configuration, else of a local server, else of the last provider that needs nothing.
 func (m *Models) pick(ctx context.Context) (Picked, error) {
 	if name := m.o.Config.Model; name != "" {
 		model, err := m.Resolve(name)
 		return Picked{model, "model in the configuration"}, err
 	}
+	ignored := ""
 	for _, id := range m.order {
 		p := m.providers[id]
-		if !m.enabled(id) || p.info.Local || !p.configured && (p.keyFrom == "" || p.info.Default == "") {
+		if !m.enabled(id) || p.info.Local || !p.configured && p.keyFrom == "" {
+			continue
+		}
+		if !p.configured && !p.signedIn && p.info.Default == "" { // its variable may be set for other programs, such as GITHUB_TOKEN
+			ignored = cmp.Or(ignored, fmt.Sprintf("%s alone does not choose a model of %s", p.keyFrom, id))
 			continue
 		}
 		if model, ok := m.defaultModel(p); ok {
@@ -232,19 +237,29 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 		p := m.providers[id]
 		if m.enabled(id) && !p.info.Local && !p.info.NoKey && len(p.info.Env) == 0 && p.info.BaseURL == "" {
 			if model, ok := m.defaultModel(p); ok {
-				return Picked{model, "no model is configured, no key is in the environment and no model server answers"}, nil
+				return Picked{model, "no model is configured, " + cmp.Or(ignored, "no key is in the environment") + " and no model server answers"}, nil
 			}
 		}
 	}
 	return Picked{}, fmt.Errorf("%w: none is configured; set model in tenon.json or pass -m provider/model", ErrModel)
 }
 
-// defaultModel returns the provider's default, else the first of its models by name.
+// defaultModel returns the provider's default, else the newest of its models that calls tools; the first by name of those of one day.
 func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
 	if id := p.info.Default; id != "" && m.listed(p.info.ID, id) {
 		return m.known(p.info.ID, id), true
 	}
-	ids := slices.Sorted(maps.Keys(p.models()))
+	models := p.models()
+	ids := slices.SortedFunc(maps.Keys(models), func(a, b string) int {
+		newer := strings.Compare(models[b].ReleaseDate, models[a].ReleaseDate)
+		if models[a].ToolCall != models[b].ToolCall {
+			newer = 1
+			if models[a].ToolCall {
+				newer = -1
+			}
+		}
+		return cmp.Or(newer, strings.Compare(a, b))
+	})
 	if len(ids) == 0 {
 		return sdk.Model{}, false
 	}
