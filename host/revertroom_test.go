@@ -25,6 +25,7 @@ func TestRevertFileAndDirectory(t *testing.T) {
 		"a file becomes a directory":      {[]string{"f"}, []func(*work){func(k *work) { clear(k); k.write("f/deep/q", "q"); k.write("f/q", "q") }}},
 		"a directory becomes a file":      {[]string{"f/q", "f/deep/q"}, []func(*work){func(k *work) { clear(k); k.write("f", "f") }}},
 		"a directory goes on in the next": {[]string{"f"}, []func(*work){func(k *work) { clear(k); k.write("f/q", "q") }, func(k *work) { k.remove("f/q"); k.write("f/deep/r", "r") }}},
+		"another turn before":             {[]string{"f/q"}, []func(*work){func(k *work) { k.write("g", "g") }, func(k *work) { clear(k); k.write("f", "f") }}},
 		"there and back":                  {[]string{"f/q"}, []func(*work){func(k *work) { clear(k); k.write("f", "f") }, func(k *work) { clear(k); k.write("f/z", "z") }}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -43,6 +44,12 @@ func TestRevertFileAndDirectory(t *testing.T) {
 			k.is("after the revert", before)
 			k.unrevert(id)
 			k.is("after unrevert", after)
+			for range c.turns {
+				k.revert(host.RevertOptions{SessionID: id})
+			}
+			k.is("after each turn was reverted", before)
+			k.unrevert(id)
+			k.is("after the second unrevert", after)
 		})
 	}
 }

@@ -248,8 +248,8 @@ func (p *restoring) add(path snapshot.Path, expected, target, original snapshot.
 	if expected.SamePermissions(target) && original.WithPermissionsOf(expected) == original {
 		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
 	}
-	if err == nil && is.Directory() && !expected.Exists() && target.Exists() {
-		is = expected // the steps of the files in the directory empty it
+	if err == nil && is.Directory() && !expected.Exists() {
+		is = expected // a directory is not the file; if the file returns, the steps of the files in the directory empty it
 	}
 	if err == nil && !is.Same(expected) && !behind { // the expected content is already stored
 		is, err = p.repo.Record(path)
