@@ -27,8 +27,8 @@ const file = `{
     "other": {"npm": "gitlab-ai-provider", "options": {"apiKey": "{env:KEY}"}}
   },
   "mcp": {"files": {"type": "local", "command": ["x"], "enabled": false, "hooks": []}},
-  "agent": {"build": {"maxSteps": 5, "reasoningEffort": "high", "mode": "sideways"}},
-  "mode": {"docs": {"prompt": "write docs"}, "build": {"prompt": "lost"}},
+  "agent": {"build": {"maxSteps": 5, "reasoningEffort": "high", "mode": "sideways"}, "plan": {"prompt": "loses", "steps": 3}},
+  "mode": {"docs": {"prompt": "write docs"}, "plan": {"prompt": "wins", "mode": "subagent"}},
   "command": {"test": {"template": "run $ARGUMENTS"}},
   "skills": {"paths": ["s"], "urls": ["https://x"]},
   "compaction": {"auto": "yes"},
@@ -69,6 +69,9 @@ func TestTranslate(t *testing.T) {
 	}
 	if a := c.Agent["build"]; a.MaxSteps != 5 || a.Options["reasoningEffort"] != "high" || a.Prompt != "" {
 		t.Errorf("agent build = %+v", a)
+	}
+	if a := c.Agent["plan"]; a.Mode != sdk.ModePrimary || a.Prompt != "wins" || a.Steps != 3 {
+		t.Errorf("agent plan = %+v", a)
 	}
 	if a := c.Agent["docs"]; a.Mode != sdk.ModePrimary || a.Prompt != "write docs" {
 		t.Errorf("agent docs = %+v", a)

@@ -38,12 +38,15 @@ func rewriteModes(root *hujson.Value) {
 	if modes := take(object, "mode"); modes != nil {
 		agents := objectAt(object, "agent")
 		for _, m := range membersOf(modes) {
-			name := nameOf(&m)
-			if mode, ok := m.Value.Value.(*hujson.Object); ok && find(mode, "mode") == nil {
-				mode.Members = append(mode.Members, hujson.ObjectMember{Name: text("mode"), Value: text(sdk.ModePrimary)})
-			}
-			if find(agents, name) == nil {
+			mode, ok := m.Value.Value.(*hujson.Object)
+			if !ok {
 				agents.Members = append(agents.Members, m)
+				continue
+			}
+			agent := objectAt(agents, nameOf(&m))
+			for _, field := range append(mode.Members, hujson.ObjectMember{Name: text("mode"), Value: text(sdk.ModePrimary)}) {
+				take(agent, nameOf(&field))
+				agent.Members = append(agent.Members, field)
 			}
 		}
 	}
