@@ -37,7 +37,7 @@ var (
 	// ErrDisabled is the ErrNotFound for an agent that the configuration disables.
 	ErrDisabled = generation.ErrDisabled
 	// ErrSubagent is returned if a prompt is for an agent that only the task tool runs.
-	ErrSubagent = errors.New("is a subagent, which the task tool runs")
+	ErrSubagent = generation.ErrSubagent
 )
 
 // Host runs sessions. Safe for use from many goroutines.

@@ -198,10 +198,7 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 		return fmt.Errorf("command %s names its agent: %w", command.Label(), err)
 	}
 	if in.Agent == "" && name == t.gen.Config.DefaultAgent {
-		if err == nil && agent.Hidden {
-			err = fmt.Errorf("agent %q: %w among the visible agents; it is hidden", name, ErrNotFound)
-		}
-		if err != nil {
+		if agent, err = t.gen.DefaultAgent(); err != nil {
 			return fmt.Errorf("default_agent in the configuration: %w", err)
 		}
 	}
@@ -216,11 +213,7 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 		}
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (!itsAgent || t.delegate != "") {
-		by := ""
-		if in.Agent == "" && agent.Name == t.gen.Config.DefaultAgent {
-			by = " (default_agent in the configuration)"
-		}
-		return fmt.Errorf("agent %q%s %w", agent.Name, by, ErrSubagent)
+		return fmt.Errorf("agent %q %w", agent.Name, ErrSubagent)
 	}
 	byRepository := byCommand && t.gen.ChoosesCommandModel(&command.Command.Command)
 	m, err := ask.OpenModel(ctx, t.gen, &agent, in.Model, byRepository, s.Model.String())

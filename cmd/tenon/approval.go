@@ -40,7 +40,7 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 	if _, fix, err := set.Required(); err != nil {
 		return set, cli.Fail(cli.ExitConfig, err, terminal.Visible(fix))
 	}
-	leftOut(w.App, set, o.Rejected)
+	leftOut(w.App, set)
 	set.Meet(ctx, o.Wait, o.Waiting)
 	if o.Interactive {
 		err = offerSignIn(ctx, w.App, set)
@@ -88,19 +88,13 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
-// leftOut reports extensions that are not used, with the remedy. It reports plugins and servers that cannot be loaded to rejected, if that is
-// set. None of these extensions has run.
-func leftOut(a *cli.App, set *extensions.Set, rejected func(text string)) {
+// leftOut logs extensions that are not used, with the remedy. None of them has run.
+func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
 		a.Log.Warn(w)
 	}
 	for _, c := range set.In(plugins.StateRejected) {
-		text := fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err)
-		if rejected == nil || c.Kind == trust.KindHooks {
-			a.Log.Warn(text)
-		} else {
-			rejected(text)
-		}
+		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err))
 	}
 	for _, c := range set.In(plugins.StateQuarantined) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",

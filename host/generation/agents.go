@@ -1,7 +1,9 @@
 package generation
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +64,22 @@ func (g *Set) Agent(name string) (sdk.Agent, error) {
 	}
 	return sdk.Agent{}, fmt.Errorf("agent %q: %w; the agents are %s", name, problem, strings.Join(names, ", "))
 }
+
+// DefaultAgent returns the agent of sessions that name none.
+func (g *Set) DefaultAgent() (sdk.Agent, error) {
+	a, err := g.Agent(cmp.Or(g.Config.DefaultAgent, sdk.AgentBuild))
+	switch {
+	case err != nil:
+	case a.Hidden && g.Config.DefaultAgent != "":
+		err = fmt.Errorf("agent %q: %w among the visible agents; it is hidden", a.Name, live.ErrNotFound)
+	case a.Mode == sdk.ModeSubagent:
+		err = fmt.Errorf("agent %q %w", a.Name, ErrSubagent)
+	}
+	return a, err
+}
+
+// ErrSubagent is wrapped by errors about an agent that only the task tool runs.
+var ErrSubagent = errors.New("is a subagent, which the task tool runs")
 
 // ErrDisabled is the ErrNotFound for an agent that the configuration disables.
 var ErrDisabled = fmt.Errorf("%w: it is disabled in the configuration", live.ErrNotFound)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -149,9 +150,33 @@ func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err
 	return g.Models.Test(ctx, id)
 }
 
-// CheckModels returns the problems of the configured models and providers. It sends nothing.
-func (n Inventory) CheckModels(ctx context.Context) []model.Problem {
-	return use(n, func(g *Set) []model.Problem { return g.Models.Check(ctx) })
+// Check returns the problems of the configured models and providers, of agents and commands, and of the default agent. It sends nothing.
+func (n Inventory) Check(ctx context.Context) []model.Problem {
+	return use(n, func(g *Set) []model.Problem { return g.check(ctx) })
+}
+
+func (g *Set) check(ctx context.Context) (out []model.Problem) {
+	models, origins := map[string]string{}, map[string]string{}
+	for _, a := range g.Agents() {
+		if key := checked.Join("agent", a.Name) + ".model"; a.Model != nil {
+			models[key], origins[key] = a.Model.String(), a.Origin
+		}
+	}
+	for _, c := range g.Commands(ctx) {
+		key := checked.Join("command", c.Name)
+		models[key+".model"], origins[key+".model"] = c.Model, c.Origin
+		if _, err := g.Agent(c.Agent); err != nil && c.Agent != "" {
+			out = append(out, model.Problem{Key: key + ".agent", Err: err, Origin: c.Origin})
+		}
+	}
+	if _, err := g.DefaultAgent(); err != nil {
+		out = append(out, model.Problem{Key: "default_agent", Err: err})
+	}
+	for _, p := range g.Models.Check(ctx, models) {
+		p.Origin = origins[p.Key]
+		out = append(out, p)
+	}
+	return out
 }
 
 // DoubtModel returns an error if a model is none of the known models of its provider; see model.Models.Doubt.

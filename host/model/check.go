@@ -22,6 +22,8 @@ import (
 type Problem struct {
 	Key string // such as model or provider.mine
 	Err error
+	// Origin is the place of the agent or command that has the problem; empty for other parts.
+	Origin string
 	// Warning is set if the part may work in spite of the problem.
 	Warning bool
 }
@@ -35,9 +37,9 @@ func (p *Problem) Message() string {
 	return text
 }
 
-// Check returns the problems of the configured models and providers: unknown names and protocols, missing addresses and keys. It sends
-// nothing.
-func (m *Models) Check(ctx context.Context) (out []Problem) {
+// Check returns the problems of the configured providers and models, and of those that agents and commands name, by key: unknown names and
+// protocols, missing addresses and keys. It sends nothing.
+func (m *Models) Check(ctx context.Context, contributed map[string]string) (out []Problem) {
 	reported := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(m.o.Config.Provider)) {
 		if !m.enabled(id) {
@@ -45,19 +47,20 @@ func (m *Models) Check(ctx context.Context) (out []Problem) {
 		}
 		if _, err := m.client(ctx, id, nil); err != nil {
 			reported[err.Error()] = true
-			out = append(out, Problem{checked.Join("provider", id), err, errors.Is(err, ErrReceiver)})
+			out = append(out, Problem{Key: checked.Join("provider", id), Err: err, Warning: errors.Is(err, ErrReceiver)})
 		}
 	}
 	models := named(m.o.Config)
+	maps.Copy(models, contributed)
 	for _, key := range slices.Sorted(maps.Keys(models)) {
 		if models[key] == "" {
 			continue
 		}
 		_, err := m.open(ctx, models[key], false)
 		if problem := m.Doubt(models[key]); err == nil && problem != nil {
-			out = append(out, Problem{key, problem, true})
+			out = append(out, Problem{Key: key, Err: problem, Warning: true})
 		} else if err != nil && !reported[err.Error()] {
-			out = append(out, Problem{key, err, errors.Is(err, ErrReceiver)})
+			out = append(out, Problem{Key: key, Err: err, Warning: errors.Is(err, ErrReceiver)})
 		}
 	}
 	return out

@@ -272,8 +272,6 @@ type HostOptions struct {
 	// their names and the maximum.
 	Wait    time.Duration
 	Waiting func(servers []string, limit time.Duration)
-	// Rejected is called with each plugin or server that cannot be loaded, and the reason. Nil: they are logged.
-	Rejected func(text string)
 }
 
 // Open opens the store and starts the host with the approved plugins. The caller closes the machine.

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,7 +103,7 @@ func (r *configReport) add(list []config.Problem, warning bool) {
 	}
 }
 
-// checkConfig reports all problems of the configuration, its command hooks, plugins, models and providers.
+// checkConfig reports all problems of the configuration, and of all that it and the directories of the project and the user contribute.
 func checkConfig(ctx context.Context, a *cli.App) error {
 	r := configReport{Files: []string{}, Problems: []configProblem{}}
 	w, err := a.ConfiguredQuietly(ctx)
@@ -116,7 +117,7 @@ func checkConfig(ctx context.Context, a *cli.App) error {
 		r.Files = append(r.Files, w.Loaded.Files...)
 		r.add(w.Loaded.Warnings, true)
 		r.hooks(w)
-		if err := r.models(ctx, w); err != nil {
+		if err := r.parts(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -136,18 +137,27 @@ func (r *configReport) hooks(w *cli.Workspace) {
 	}
 }
 
-// models adds the plugins and servers that cannot be loaded, and the problems of configured models and providers.
-func (r *configReport) models(ctx context.Context, w *cli.Workspace) error {
-	m, err := w.Open(ctx, cli.HostOptions{Rejected: func(text string) {
-		r.Problems = append(r.Problems, configProblem{Message: text, Warning: true})
-	}})
+// parts adds what a run would log: the plugins, servers and files that cannot be loaded, and the problems of configured models, providers and
+// agents.
+func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
+	var logged []string
+	w.App.CollectLog(func(text string) { logged = append(logged, text) })
+	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		return err
 	}
-	for _, p := range m.CheckModels(ctx) {
-		r.Problems = append(r.Problems, configProblem{Place: originOf(w.Loaded, p.Key), Key: p.Key, Message: p.Message(), Warning: p.Warning})
+	for _, p := range m.Check(ctx) { // reads the files of agents and commands, too
+		place := cmp.Or(originOf(w.Loaded, p.Key), p.Origin)
+		r.Problems = append(r.Problems, configProblem{Place: place, Key: p.Key, Message: p.Message(), Warning: p.Warning})
 	}
-	return m.Close(context.WithoutCancel(ctx))
+	m.SkillInfos(ctx)
+	err = m.Close(context.WithoutCancel(ctx)) // from here on, nothing is logged
+	for _, text := range logged {
+		if !slices.ContainsFunc(r.Problems, func(p configProblem) bool { return strings.Contains(text, p.Message) }) {
+			r.Problems = append(r.Problems, configProblem{Message: text, Warning: true})
+		}
+	}
+	return err
 }
 
 // show prints the report. It returns an error if there is a problem other than a warning.

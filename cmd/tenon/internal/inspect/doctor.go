@@ -20,6 +20,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -259,7 +260,7 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 		c.note("provider", "%s at %s: chosen by the repository and not approved; approve it with tenon permission approve", r.Provider, r.Address)
 	}
 	broken := map[string]bool{}
-	for _, p := range m.CheckModels(ctx) {
+	for _, p := range m.Check(ctx) {
 		id, isProvider := strings.CutPrefix(p.Key, "provider.")
 		broken[id] = true
 		switch {
@@ -267,6 +268,8 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 			c.note("model", "%s: %s", p.Key, p.Message())
 		case isProvider:
 			c.bad("provider", cli.Fail(cli.ExitModel, fmt.Errorf("%s: %s", p.Key, p.Message()), "tenon config edit opens your configuration"))
+		case !errors.Is(p.Err, host.ErrModel):
+			c.bad("config", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", p.Key, p.Err), "tenon config edit opens your configuration"))
 		case p.Key != "model": // reported below
 			c.bad("model", fmt.Errorf("%s: %w", p.Key, p.Err))
 		}
