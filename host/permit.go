@@ -22,9 +22,7 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if r.Always == nil {
 		r.Always = []string{}
 	}
-	q := permission.RequestOf(&r)
-	q.Tool, q.Sources = tool, permission.SourcesOf(o)
-	d := s.Rules.DecideRequest(q)
+	d := s.judge(&r, tool, o)
 	if d.Action == sdk.ActionDeny {
 		return &sdk.Refusal{By: "rule", Reason: permission.Denied(&r, d)}
 	}
@@ -70,7 +68,14 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	return permission.AskPermission(ctx, h.Asks, r, alwaysAsk, !s.gen.Config.Experimental.ContinueLoopOnDeny, s.publish)
 }
 
-// gate runs the hooks at permission.ask. Their answer applies to this request only.
+// judge judges a permission request by the rules.
+func (s *step) judge(r *sdk.PermissionRequest, tool string, o sdk.Origin) permission.Decision {
+	q := permission.RequestOf(r)
+	q.Tool, q.Sources = tool, permission.SourcesOf(o)
+	return s.Rules.DecideRequest(q)
+}
+
+// gate runs the hooks at permission.ask. Their answer holds for this request only.
 func (s *step) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result, error) {
 	scope := hooks.Scope{Ledger: s.ledger}
 	if r.Tool != nil {

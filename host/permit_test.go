@@ -354,6 +354,24 @@ func TestHeadlessDecides(t *testing.T) {
 	}
 }
 
+// A call that needs several permissions, one of which a rule denies, is refused without a question about the others.
+func TestDeniedBeforeAsked(t *testing.T) {
+	t.Parallel()
+	tl := touch(false)
+	tl.prepare = func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+		return []sdk.PermissionRequest{{Permission: "external_directory", Patterns: []string{"/x/*"}}, {Permission: "edit", Patterns: []string{"/x/y"}}}, nil
+	}
+	b := base(newModel(nil, calls(path("a")), say("done")))
+	b.tools = []sdk.Tool{tl}
+	k := start(t, func(o *host.Options) {
+		o.Config.Permission = sdk.PermissionRules{{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny}}
+	}, b)
+	id, _ := k.prompt("go")
+	if got := k.results(id)[0]; !strings.Contains(got, `permission "edit" is denied`) {
+		t.Errorf("result = %q, want the denial", got)
+	}
+}
+
 // TestUnconfinedIsAskedForByItself has a call that wants out of the sandbox: neither --auto, a gate nor rules for something else allow it.
 func TestUnconfinedIsAskedForByItself(t *testing.T) {
 	t.Parallel()

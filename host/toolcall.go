@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,6 +139,12 @@ func (s *step) prepareCall(ctx context.Context, c *call) error {
 		return err
 	}
 	c.prepared, c.paths = prepared, c.tool.WillWrite(requests)
+	if len(requests) > 1 { // the user is not asked about parts of a call that a rule denies
+		denied := func(r sdk.PermissionRequest) bool {
+			return s.judge(&r, c.tool.Def.ID, c.tool.Origin).Action == sdk.ActionDeny
+		}
+		requests = requests[max(0, slices.IndexFunc(requests, denied)):]
+	}
 	for _, r := range requests {
 		if err := c.host.Ask(ctx, r); err != nil {
 			return err
