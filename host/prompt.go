@@ -202,7 +202,10 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 			return fmt.Errorf("default_agent in the configuration: %w", err)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil && in.Agent == "" && name == s.Agent: // it was removed, or the session was imported
+		return fmt.Errorf("the session's %w; --agent chooses another", err)
+	case err != nil:
 		return err
 	}
 	t.delegate = ""
