@@ -17,7 +17,7 @@ var (
 	ErrBusy = errors.New("session is busy")
 	// ErrNothing is returned if there is nothing to undo, redo or summarize, or no summary to remove.
 	ErrNothing = live.ErrNothing
-	// ErrElsewhere is returned if the session changed files of a project other than the host's.
+	// ErrElsewhere is returned if the session changed files of another working tree than the host's.
 	ErrElsewhere = undo.ErrElsewhere
 )
 

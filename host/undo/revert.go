@@ -17,8 +17,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrElsewhere is returned if the session changed files of a project other than the host's.
-var ErrElsewhere = errors.New("the session changed files of another project")
+// ErrElsewhere is returned if the session changed files of another working tree than the host's.
+var ErrElsewhere = errors.New("the session changed files of another directory")
 
 // ConflictError lists files that were modified after the session wrote them. Nothing was changed.
 type ConflictError struct {

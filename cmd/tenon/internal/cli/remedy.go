@@ -225,7 +225,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 	f := Remedies{
 		{host.ErrNothing, ExitUsage, "undo and summaries need a prompt in this session; redo needs an undone one, and works until the next prompt"},
 		{host.ErrBusy, ExitStore, "wait for its turn to end, or interrupt it"},
-		{host.ErrElsewhere, ExitTurn, "run it there, or pass --dir with the directory of that project"},
+		{host.ErrElsewhere, ExitTurn, "run it there, or pass that directory with --dir; if you moved the project, move it back first"},
 		{snapshot.ErrGone, ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
 		{snapshot.ErrChanged, ExitTurn, "run it again when no other program changes the file; move away a directory with your files that is in its place"},
 		{snapshot.ErrOff, ExitTurn, "work in a git repository (not a home directory), with git in PATH"},

@@ -68,6 +68,7 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 	if err != nil {
 		return nil, err
 	}
+	fix := "start one with tenon run, or name one that tenon session list --all shows"
 	if w.Project.Git {
 		all, err := s.List(ctx, store.Query{ProjectID: w.ProjectID(), Limit: MaxSessions})
 		if _, err = store.Readable(err); err != nil {
@@ -79,8 +80,11 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 				return found, err
 			}
 		}
+		if len(all) > 0 && w.ProjectID() != GlobalProject { // of a clone or another working tree, or the project was moved
+			fix = fmt.Sprintf("start one with tenon run, or name one of this repository, such as the latest: %s, started in %s", all[0].ID, all[0].Directory)
+		}
 	}
-	return nil, UsageError("start one with tenon run, or name one that tenon session list --all shows", "no sessions in %s yet", w.Project.Directory)
+	return nil, UsageError(fix, "no sessions in %s yet", w.Project.Directory)
 }
 
 // FindMessage finds a message of a session by its ID or a unique prefix, and returns its ID.
