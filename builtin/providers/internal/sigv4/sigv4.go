@@ -54,7 +54,7 @@ func (s *signer) authorize(req *http.Request, body []byte) error {
 	credentials, err := chain.Retrieve(ctx)
 	if err != nil {
 		// %v, because without credentials the chain ends with a network error, which must not count as temporary.
-		return fmt.Errorf("no AWS credentials: %v; set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK", err)
+		return fmt.Errorf("no AWS credentials: %v; run aws sso login, or set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK", err)
 	}
 	return sign(ctx, req, body, credentials, s.service, s.region, time.Now())
 }
