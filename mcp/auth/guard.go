@@ -87,12 +87,27 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	g.note(content)
+	if req.Method == http.MethodPost && req.Header.Get("Content-Type") == "application/json" { // a registration; other requests are forms
+		content = withMethod(content)
+	}
 	resp.Body = io.NopCloser(bytes.NewReader(content))
 	return resp, nil
 }
 
-// note stores the issuer if an answer is the metadata of an authorization server, see RFC 8414, section
-// 2.
+// withMethod adds how a registered client authenticates, if the server gave it no secret and does not say: then go-sdk assumes
+// client_secret_basic, the default in RFC 7591, and would not send the client's ID in the body, where servers expect it.
+func withMethod(content []byte) []byte {
+	const method = "token_endpoint_auth_method"
+	var client map[string]json.RawMessage
+	if json.Unmarshal(content, &client) != nil || client["client_id"] == nil || client["client_secret"] != nil || client[method] != nil {
+		return content
+	}
+	client[method] = json.RawMessage(`"none"`)
+	complete, _ := json.Marshal(client) // decoded above
+	return complete
+}
+
+// note keeps the issuer if an answer is the metadata of an authorization server, see RFC 8414, section 2.
 func (g *guard) note(content []byte) {
 	var metadata struct {
 		Issuer   string `json:"issuer"`

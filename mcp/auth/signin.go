@@ -130,6 +130,7 @@ func (a *Authorizer) flow(address string, old *credentials.Credential) *auth.Aut
 	config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 		ClientName: "tenon", ClientURI: "https://github.com/tenonhq/tenon", RedirectURIs: []string{address},
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
+		TokenEndpointAuthMethod: "none", // as other hosts register; a secret would expire, and servers do not always say how to send it
 	}}
 	return config
 }
