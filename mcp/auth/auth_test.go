@@ -49,6 +49,9 @@ func TestSignIn(t *testing.T) {
 		"document, not known":   {config: auth.Config{ClientID: "https://tenon.example/client.json"}, register: 1},
 		"IDs in the body only":  {setUp: func(s *authtest.Service) { s.Accepted = "client_secret_post" }, register: 1},
 		"terse registration":    {setUp: func(s *authtest.Service) { s.Accepted, s.Terse = "client_secret_post", true }, register: 1},
+		"of a whole origin":     {setUp: func(s *authtest.Service) { s.Resource = "" }, register: 1},
+		"of an origin's root":   {setUp: func(s *authtest.Service) { s.Resource = "/" }, register: 1},
+		"with a slash":          {setUp: func(s *authtest.Service) { s.Resource = "/mcp/" }, register: 1},
 		"localhost":             {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +80,7 @@ func TestSignIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if client := token.Client; client.Issuer != s.URL || client.Resource != s.URL+"/mcp" || client.Audience != s.URL+"/mcp" {
+			if client := token.Client; client.Issuer != s.URL || client.Resource != s.URL+"/mcp" || client.Audience != s.URL+s.Resource {
 				t.Errorf("stored %+v, want the issuer and the resource", client)
 			}
 		})
@@ -134,6 +137,7 @@ func TestRefusedSignIn(t *testing.T) {
 		"the user refuses":    {func(s *authtest.Service) { s.Deny = true }, "access_denied: not"},
 		"of another issuer":   {func(s *authtest.Service) { s.Iss = "https://evil.example" }, "does not match"},
 		"not announced":       {func(s *authtest.Service) { s.Iss, s.Silent = "https://evil.example", true }, "does not match"},
+		"of another server":   {func(s *authtest.Service) { s.Resource = "/mc" }, "/mc, another server"},
 		"the code is refused": {func(s *authtest.Service) { s.Forget = true }, "invalid_grant"},
 		"a long page": {func(s *authtest.Service) {
 			service := s.Config.Handler

@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -23,10 +25,6 @@ import (
 // server's metadata, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, errors of visit and of the
 // flow.
 func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.o.URL, nil)
-	if err != nil {
-		return err
-	}
 	a.mu.Lock()
 	challenge := a.challenge
 	a.mu.Unlock()
@@ -35,7 +33,7 @@ func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	if err != nil && !errors.Is(err, credentials.ErrNotFound) {
 		return err
 	}
-	issued, err := a.authorize(ctx, visit, req, challenge, old)
+	issued, err := a.authorize(ctx, visit, challenge, old)
 	if err != nil {
 		return &flowError{err}
 	}
@@ -58,7 +56,15 @@ func (e *flowError) Error() string { return "sign-in: " + visible.Bound(e.err.Er
 func (e *flowError) Unwrap() error { return e.err }
 
 // authorize runs the flow with the user and returns the token. old is the token to replace; nil if the user has none.
-func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, req *http.Request, challenge *http.Response, old *credentials.Credential) (*credentials.Credential, error) {
+func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge *http.Response, old *credentials.Credential) (*credentials.Credential, error) {
+	audience, challenge, err := a.locate(ctx, challenge)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, audience, nil)
+	if err != nil {
+		return nil, err
+	}
 	redirect, address, err := a.listen(ctx)
 	if err != nil {
 		return nil, err
@@ -67,15 +73,11 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, req *http
 		defer redirect.Close(ctx)
 	}
 	var issued *credentials.Credential
-	var audience string // the resource that a token is requested for
 	config := a.flow(address, old)
 	config.AuthorizationCodeFetcher = func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 		answer, err := redirect.Answer(ctx, args.URL, visit)
 		if err != nil {
 			return nil, err
-		}
-		if u, err := url.Parse(args.URL); err == nil {
-			audience = u.Query().Get("resource")
 		}
 		return &auth.AuthorizationResult{Code: answer.Get("code"), State: answer.Get("state"), Iss: answer.Get("iss")}, nil
 	}
@@ -94,6 +96,63 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, req *http
 		return nil, errors.New("the authorization server issued no token")
 	}
 	return issued, nil
+}
+
+// locate finds the server's metadata, see RFC 9728. It returns the resource that they describe, which a token is requested for, and the challenge with
+// their address. Like the official SDKs for TypeScript and Python, and unlike go-sdk, it accepts a resource that contains the server's URL, such as
+// its origin: many servers name that. Without metadata, it returns the URL and the challenge.
+func (a *Authorizer) locate(ctx context.Context, challenge *http.Response) (string, *http.Response, error) {
+	server, err := url.Parse(a.o.URL)
+	if err != nil {
+		return "", nil, err
+	}
+	challenges, err := oauthex.ParseWWWAuthenticate(challenge.Header.Values("WWW-Authenticate"))
+	var places []string
+	for _, c := range challenges {
+		places = append(places, c.Params["resource_metadata"])
+	}
+	root := &url.URL{Scheme: server.Scheme, Host: server.Host, Path: "/.well-known/oauth-protected-resource"}
+	for _, place := range append(places, root.JoinPath(server.Path).String(), root.String()) {
+		described, problem := a.resourceAt(ctx, place)
+		switch {
+		case problem != nil: // the next place may have them
+		case !contains(described, server):
+			err = cmp.Or(err, fmt.Errorf("the metadata at %s describe %s, another server", place, visible.Strip(described)))
+		default:
+			header := http.Header{"Www-Authenticate": {fmt.Sprintf("Bearer resource_metadata=%q", place)}}
+			for _, value := range challenge.Header.Values("WWW-Authenticate") {
+				header.Add("Www-Authenticate", value)
+			}
+			return described, &http.Response{StatusCode: challenge.StatusCode, Header: header, Body: http.NoBody}, nil
+		}
+	}
+	return a.o.URL, challenge, err
+}
+
+// resourceAt returns the resource that the metadata at an address describe.
+func (a *Authorizer) resourceAt(ctx context.Context, address string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	var metadata struct {
+		Resource string `json:"resource"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&metadata); err != nil || metadata.Resource == "" {
+		return "", errors.Join(errors.New("no metadata"), err)
+	}
+	return metadata.Resource, nil
+}
+
+// contains reports whether a server is the resource, or below it.
+func contains(resource string, server *url.URL) bool {
+	u, err := url.Parse(resource)
+	return err == nil && httpx.SameOrigin(u, server) && strings.HasPrefix(strings.TrimSuffix(server.Path, "/")+"/", strings.TrimSuffix(u.Path, "/")+"/")
 }
 
 // listen starts to listen for the answer of the browser, and returns the redirect address. The listener is nil if the address does not

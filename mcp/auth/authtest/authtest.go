@@ -37,6 +37,7 @@ type Service struct {
 	Clients  map[string]string // secret by ID
 	Methods  []string          // how clients may authenticate, in the metadata
 	Accepted string            // the only method for a secret; empty: all
+	Resource string            // path of what the metadata describe; /mcp by default
 	Terse    bool              // registrations are answered with the client's ID only
 	Scopes   []string          // of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
@@ -54,14 +55,14 @@ type grant struct{ client, challenge, redirect, scope, resource string }
 func New(t testing.TB) *Service {
 	t.Helper()
 	s := &Service{
-		t: t, Lifetime: 3600, Methods: []string{"none", "client_secret_basic"}, Clients: map[string]string{},
+		t: t, Resource: "/mcp", Lifetime: 3600, Methods: []string{"none", "client_secret_basic"}, Clients: map[string]string{},
 		grants: map[string]grant{}, counts: map[string]int{},
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") }),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", s.mcp)
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		s.json(w, http.StatusOK, map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
+		s.json(w, http.StatusOK, map[string]any{"resource": s.URL + s.Resource, "authorization_servers": []string{s.URL}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 		s.json(w, http.StatusOK, map[string]any{
@@ -164,7 +165,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) {
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {
 	defer s.note("authorize")()
 	q := r.URL.Query()
-	if _, known := s.Clients[q.Get("client_id")]; !known || q.Get("code_challenge_method") != "S256" || q.Get("resource") != s.URL+"/mcp" {
+	if _, known := s.Clients[q.Get("client_id")]; !known || q.Get("code_challenge_method") != "S256" || q.Get("resource") != s.URL+s.Resource {
 		http.Error(w, "bad request", http.StatusBadRequest)
 		return
 	}
@@ -256,7 +257,9 @@ func Browser(t testing.TB) func(context.Context, string) (string, error) {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			_ = resp.Body.Close()
 			if resp.StatusCode != http.StatusOK {
-				t.Errorf("the browser got status %d", resp.StatusCode)
+				err = fmt.Errorf("the browser got status %d", resp.StatusCode)
+				t.Error(err)
+				return "", err
 			}
 		}
 		<-ctx.Done()
