@@ -13,7 +13,7 @@ import (
 // retryAfter is the time after a failed start during which other runs do not start the server in the background.
 const retryAfter = time.Minute
 
-// checkFresh is the age at which the record of a server that works is written again.
+// checkFresh is the age at which a run writes the record of a server that works again.
 const checkFresh = time.Hour
 
 // Check is the outcome of the last start of a server with its current configuration.
@@ -56,7 +56,7 @@ func (p *Plugin) record(def *Definition, err error) {
 		c.Title, c.Tools = def.Title, len(offered.Tools)
 	}
 	old := LastCheck(p.options.Dir, p.server)
-	if err == nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {
+	if err == nil && p.host != nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {
 		return
 	}
 	c.Declined = c.SignIn && old != nil && old.Declined

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/mcp"
 )
@@ -223,5 +224,21 @@ func TestCall(t *testing.T) {
 	}
 	if _, err := mcp.Probe(t.Context(), fake(t, "exit"), h.project, o); err == nil || !strings.Contains(err.Error(), "cannot find my configuration") {
 		t.Errorf("error = %v", err)
+	}
+}
+
+// Each check that the user requests is recorded, also if nothing has changed.
+func TestChecksAreRecorded(t *testing.T) {
+	t.Parallel()
+	s, o, before := fake(t, "plain"), mcp.Options{Dir: t.TempDir()}, time.Now()
+	for range 2 {
+		if _, err := mcp.Probe(t.Context(), s, newTestHost(t).project, o); err != nil {
+			t.Fatal(err)
+		}
+		last := mcp.LastCheck(o.Dir, s)
+		if last == nil || !last.At.After(before) {
+			t.Fatalf("check = %+v, want one after %v", last, before)
+		}
+		before = last.At
 	}
 }
