@@ -47,6 +47,7 @@ func TestUselessServers(t *testing.T) {
 		"hangs":      {mode: "hang", server: func(s *mcp.Server) { s.Timeout = 200 * time.Millisecond }, want: "in 200ms"},
 		"no newline": {mode: "endless", want: "16 MiB"},
 		"missing":    {mode: "plain", server: func(s *mcp.Server) { s.Command = "no-such-command-here" }, want: "not in PATH"},
+		"one text":   {mode: "plain", server: func(s *mcp.Server) { s.Command = "npx -y a" }, want: `"-y a" are arguments`},
 		"no file":    {mode: "plain", server: func(s *mcp.Server) { s.Command = "/no/such/file" }, want: "/no/such/file"},
 		"no program": {mode: "plain", server: func(s *mcp.Server) { s.Command = garbage }, want: garbage},
 		"no folder":  {mode: "plain", server: func(s *mcp.Server) { s.Cwd = "/no/such/folder" }, want: "/no/such/folder"},

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -92,6 +94,9 @@ func (t *stdio) start(context.Context) error {
 	env := child.Environ(c.Environ, c.Env)
 	path, err := lookPath(c.Name, c.Dir, env)
 	if err != nil {
+		if program, arguments, ok := strings.Cut(c.Name, " "); ok {
+			err = fmt.Errorf("%w; if the program is %s, %q are arguments", err, program, arguments)
+		}
 		return err
 	}
 	if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
@@ -108,6 +113,9 @@ func (t *stdio) start(context.Context) error {
 		}
 	}
 	if err != nil {
+		if c.Confine != nil && errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w; it is confined, unless sandbox.unconfined lists the server", err)
+		}
 		return fmt.Errorf("start %s: %w", path, err)
 	}
 	t.in = pipes.Stdin

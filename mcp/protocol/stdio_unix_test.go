@@ -6,10 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/confine"
 )
 
 // dialScript connects to a server that is a shell script, from its end of the handshake on. Its requests are answered when the connection
@@ -33,6 +36,18 @@ read -r initialized
 	}
 	t.Cleanup(c.Close)
 	return c
+}
+
+// A program that the sandbox does not let run: the error names the setting that does.
+func TestConfinedProgram(t *testing.T) {
+	t.Parallel()
+	d := &Dialer{Timeout: 10 * time.Second, Log: NewLog("", nil), Command: &Command{
+		Name: "sh", Environ: os.Environ(), Dir: t.TempDir(),
+		Confine: func() (confine.Policy, error) { return confine.Policy{}, fs.ErrPermission },
+	}}
+	if c, err := d.Dial(t.Context()); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "sandbox.unconfined") {
+		t.Errorf("Dial() = %v, %v, want an error with the setting", c, err)
+	}
 }
 
 // A server sends more requests than it reads answers, and ends. The answers that cannot be sent must not keep the connection.
