@@ -83,6 +83,7 @@ func TestMCPLogin(t *testing.T) {
 	}
 	s.RevokeAll()
 	expectOutput(t, p, 1, "tenon mcp login docs", "mcp", "call", "docs", "greet")
+	expectOutput(t, p, 0, "rejected; run: tenon mcp login docs", "mcp", "status")
 	expectOutput(t, p, 0, "signed out of docs", "mcp", "logout", "docs")
 	expectOutput(t, p, 2, "not signed in", "mcp", "logout", "docs")
 	s.Change(func() { s.Deny = true })

@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	case errors.Is(err, oauth.ErrDenied):
 		return cli.Fail(cli.ExitRefused, err, "run tenon mcp login "+c.Argument()+" again and allow the access")
 	case err != nil:
-		return cli.Fail(cli.ExitTurn, err, "if a server is down, try again later; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
+		return cli.Fail(cli.ExitTurn, err, fmt.Sprintf("if a server is down, try again later; if it registers no clients, set oauth.clientId in %s; if it has no sign-in, put a token into its headers", c.From))
 	}
 	offer, err := s.Compare(ctx, c)
 	if err == nil && !offer.Pinned && !c.Project {
@@ -74,6 +75,7 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 			continue
 		}
 		token, err := s.SignIn(c)
+		last := s.LastCheck(c)
 		if errors.Is(err, extensions.ErrNoSignIn) {
 			continue
 		}
@@ -84,7 +86,9 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 			if token.Expires != 0 {
 				one.Expires = time.UnixMilli(token.Expires)
 			}
-			if len(token.Client.Wanted) > 0 {
+			if last != nil && last.SignIn {
+				one.Status = "rejected; run: tenon mcp login " + c.Argument()
+			} else if len(token.Client.Wanted) > 0 {
 				one.Status = "requires more rights; run: tenon mcp login " + c.Argument()
 			} else if token.Refresh == "" && token.Expired(time.Now()) {
 				one.Status = "expired; run: tenon mcp login " + c.Argument()
