@@ -51,6 +51,7 @@ func TestSignIn(t *testing.T) {
 		"terse registration":    {setUp: func(s *authtest.Service) { s.Accepted, s.Terse = "client_secret_post", true }, register: 1},
 		"of a whole origin":     {setUp: func(s *authtest.Service) { s.Resource = "" }, register: 1},
 		"of an origin's root":   {setUp: func(s *authtest.Service) { s.Resource = "/" }, register: 1},
+		"issuer with a slash":   {setUp: func(s *authtest.Service) { s.Issuer = "/" }, register: 1},
 		"with a slash":          {setUp: func(s *authtest.Service) { s.Resource = "/mcp/" }, register: 1},
 		"localhost":             {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
 	} {
@@ -80,7 +81,7 @@ func TestSignIn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if client := token.Client; client.Issuer != s.URL || client.Resource != s.URL+"/mcp" || client.Audience != s.URL+s.Resource {
+			if client := token.Client; client.Issuer != s.URL+s.Issuer || client.Resource != s.URL+"/mcp" || client.Audience != s.URL+s.Resource {
 				t.Errorf("stored %+v, want the issuer and the resource", client)
 			}
 		})

@@ -73,6 +73,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := g.check(req.URL); err != nil {
 		return nil, err
 	}
+	if before, name, ok := strings.Cut(req.URL.Path, "/.well-known/"); ok && !strings.HasPrefix(name, "oauth-protected-resource") {
+		req = req.Clone(req.Context()) // without the slash that ends some issuers: RFC 8414, section 3.1
+		req.URL.Path, req.URL.RawPath = strings.TrimSuffix(before, "/")+"/.well-known/"+strings.TrimSuffix(name, "/"), ""
+	}
 	inner := g.direct
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
 		inner = g.proxied

@@ -38,6 +38,7 @@ type Service struct {
 	Methods  []string          // how clients may authenticate, in the metadata
 	Accepted string            // the only method for a secret; empty: all
 	Resource string            // path of what the metadata describe; /mcp by default
+	Issuer   string            // path of the authorization server's name
 	Terse    bool              // registrations are answered with the client's ID only
 	Scopes   []string          // of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
@@ -62,11 +63,11 @@ func New(t testing.TB) *Service {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", s.mcp)
 	mux.HandleFunc("/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, _ *http.Request) {
-		s.json(w, http.StatusOK, map[string]any{"resource": s.URL + s.Resource, "authorization_servers": []string{s.URL}})
+		s.json(w, http.StatusOK, map[string]any{"resource": s.URL + s.Resource, "authorization_servers": []string{s.URL + s.Issuer}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, _ *http.Request) {
 		s.json(w, http.StatusOK, map[string]any{
-			"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
+			"issuer": s.URL + s.Issuer, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
 			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": s.Methods,
 			"authorization_response_iss_parameter_supported": s.Iss != "" && !s.Silent,
 		})
