@@ -193,24 +193,29 @@ func size(dir string) (total int64) {
 	return total
 }
 
-// mayAsk refuses hosts that a repository must not name. Git itself resolves the name again, but follows no
-// redirects.
+// mayAsk refuses addresses that a repository must not name. Git resolves the name again; it follows no redirect then.
 func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return err
+	case f.Guarded && (u.Scheme == "file" || u.Scheme == "http"):
+		return fmt.Errorf("%w: a repository must not name %s", ErrAddress, address)
+	}
+	return f.mayName(ctx, u.Hostname())
+}
+
+// mayName refuses hosts that a repository must not name where another program connects: the user's proxy, or git. They decide about names that
+// this machine cannot resolve, since there may be no other way to the network.
+func (f *Fetcher) mayName(ctx context.Context, host string) error {
 	if !f.Guarded {
 		return nil
 	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return err
-	}
-	if u.Scheme == "file" || u.Scheme == "http" {
-		return fmt.Errorf("%w: a repository must not name %s", ErrAddress, address)
-	}
-	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", u.Hostname())
+	addrs, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if at := slices.IndexFunc(addrs, refused); at >= 0 {
-		return fmt.Errorf("%w: %s leads to %s", ErrAddress, u.Hostname(), addrs[at])
+		return fmt.Errorf("%w: %s leads to %s", ErrAddress, host, addrs[at])
 	}
-	return err
+	return nil
 }
 
 // staysPut reports whether git must not follow redirects, because no code would judge their

@@ -46,8 +46,8 @@ func refused(addr netip.Addr) bool {
 	return !httpx.Public(addr) && !(addr.Is4() && addr.IsPrivate())
 }
 
-// elsewhere is a key of contexts: the server named the address of the request, not the user.
-type elsewhere struct{}
+// checked is a key of contexts: the address of the request must not be one that is refused.
+type checked struct{}
 
 // connected returns a fetcher that keeps its connections until release. With Guarded, it refuses the addresses that a repository must not name.
 func (f *Fetcher) connected() (kept *Fetcher, release func()) {
@@ -57,10 +57,7 @@ func (f *Fetcher) connected() (kept *Fetcher, release func()) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = stallTimeout
 	t.DialContext = (&net.Dialer{Timeout: dialTimeout, ControlContext: f.control}).DialContext
-	if f.Guarded {
-		t.Proxy = nil // a proxy would resolve the names
-	}
-	t.DisableCompression = true // digests cover the bytes as sent
+	t.DisableCompression = true // digests are of the bytes as sent
 	inner := *f
 	inner.Transport = httpx.Proxied{Transport: t}
 	return &inner, t.CloseIdleConnections
@@ -88,8 +85,9 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 	return c, release, nil
 }
 
-// judging sends requests to the origin of a source, and to other addresses that Judge permits: servers name them in redirects, as token
-// servers and as addresses of files. Metadata servers and other special addresses are refused. Offline, it sends no requests.
+// judging sends requests to the origin of a source, and those that Judge permits: servers name other addresses by redirects, as token servers
+// and as addresses of files. These lead to no metadata server, nor to other special addresses; with Guarded, nor do those of the source.
+// Offline, it sends none.
 type judging struct {
 	http.RoundTripper
 	f      *Fetcher
@@ -99,12 +97,16 @@ type judging struct {
 // RoundTrip sends a request. Redirects are judged within the origin, too.
 func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 	led := req.Response != nil || !httpx.SameOrigin(req.URL, j.origin)
-	var err error
-	switch {
+	proxy, err := http.ProxyFromEnvironment(req)
+	proxied := err == nil && proxy != nil // the connection is to the user's proxy
+	switch err = nil; {
 	case j.f.Offline:
 		err = ErrOffline
 	case led && j.f.Judge != nil:
 		err = j.f.Judge(req.URL)
+	}
+	if err == nil && proxied {
+		err = j.f.mayName(req.Context(), req.URL.Hostname())
 	}
 	if err != nil {
 		if req.Body != nil {
@@ -112,8 +114,8 @@ func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	if proxy, err := http.ProxyFromEnvironment(req); led && (err != nil || proxy == nil) { // otherwise the connection goes to the user's proxy
-		req = req.WithContext(context.WithValue(req.Context(), elsewhere{}, true))
+	if (led || j.f.Guarded) && !proxied {
+		req = req.WithContext(context.WithValue(req.Context(), checked{}, true))
 	}
 	return j.RoundTripper.RoundTrip(req)
 }
@@ -124,8 +126,8 @@ func (f *Fetcher) control(ctx context.Context, _, address string, _ syscall.RawC
 	if err != nil {
 		return err
 	}
-	switch led := ctx.Value(elsewhere{}) != nil && !to.Addr().IsLoopback(); {
-	case !f.Guarded && !led || !refused(to.Addr()):
+	switch {
+	case ctx.Value(checked{}) == nil, !refused(to.Addr()), !f.Guarded && to.Addr().IsLoopback():
 		return nil
 	case f.Guarded:
 		return fmt.Errorf("%w: %s is not a public server; a repository must not name it", ErrAddress, to.Addr())
