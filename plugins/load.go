@@ -387,9 +387,8 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	}
 }
 
-// Approve records the approval of an item as shown, with these grants, and seals its content. If the content changed since it was
-// shown, nothing is recorded and the error wraps trust.ErrChanged. For a grant over tenon's own directories, the error wraps
-// ErrPrivate.
+// Approve records the approval of an item as shown, with these grants, and seals its content. Approvals of contents to which rollback returns stay. If the content changed since it was
+// shown, nothing is recorded and the error wraps trust.ErrChanged; with a grant over tenon's own directories, ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
 		return fmt.Errorf("%s is not waiting for approval: it is %s", i.Name, i.State)
@@ -410,7 +409,11 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}
-	if err := l.store.Approve(ctx, i.Trusted(), grants); err != nil {
+	pinned, err := l.History().Digests() // rollback returns to them, and so does an update that is interrupted before its pin is written
+	if err != nil {
+		return err
+	}
+	if err := l.store.Approve(ctx, i.Trusted(), grants, pinned); err != nil {
 		return err
 	}
 	l.Save()

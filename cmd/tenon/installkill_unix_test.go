@@ -90,6 +90,9 @@ func (k *killedInstall) kill(states map[string]bool, args ...string) {
 	after := k.state()
 	k.output(k.t, 0, "plugin", "sync", "--frozen", "--offline")
 	k.output(k.t, 0, "plugin", "verify")
+	if list, _ := k.output(k.t, 0, "plugin", "list"); strings.Contains(after, "hello") && !strings.Contains(list, "ready") {
+		k.t.Fatalf("tenon %q: neither the old content nor the new one is approved:\n%s", args, list)
+	}
 	if after == before || states[after] {
 		return
 	}

@@ -40,6 +40,9 @@ func (i Item) same(o Item) bool {
 	return o.Kind == i.Kind && o.Source == i.Source && (i.Kind == KindPlugin || o.Name == i.Name)
 }
 
+// equal reports whether two items have one approval and the same content.
+func (i Item) equal(o Item) bool { return i.same(o) && o.Digest == i.Digest }
+
 // NewItem returns an item that a file defines, an MCP server or a block of command hooks, with its digest. That covers the canonical JSON of
 // the definition and the files that it starts and depends on, which LocalFiles finds.
 func NewItem(ctx context.Context, i Item, definition any, files []string) (Item, error) {
@@ -100,7 +103,7 @@ const (
 type Decision struct {
 	Approved bool
 	Grants   []sdk.Capability // rights of an approved item
-	Disabled bool             // switched off by the user: this content at this path, or, by an older version, its name
+	Disabled bool             // switched off by the user: at this path, or, by an older version, its name
 	Reason   string           // why it is disabled
 	// Quarantined is the reason why its hooks are not called; empty if they are. It applies to this content at this path.
 	Quarantined string
@@ -117,8 +120,10 @@ type Decision struct {
 // approval.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
-	if at := slices.IndexFunc(e, func(old Entry) bool { return i.same(old.Item) }); at >= 0 {
-		d = e[at].check(i)
+	for _, old := range e { // the approval of this content, else the latest of another
+		if i.same(old.Item) && (d.Previous == nil || !i.equal(d.Previous.Item)) {
+			d = old.check(i)
+		}
 	}
 	if at := slices.IndexFunc(e, func(old Entry) bool { return old.everywhere() && old.Name == i.Name }); at >= 0 {
 		d.Disabled, d.Reason = true, e[at].Reason
@@ -129,12 +134,12 @@ func (e Entries) Check(i Item) Decision {
 // check compares an item with the approval at its path.
 func (old Entry) check(i Item) Decision {
 	same := old.Digest == i.Digest
-	d := Decision{Previous: &old, Changes: Diff(old.Request, i.Request), Undescribed: i.Request.Undescribed}
+	d := Decision{Previous: &old, Changes: Diff(old.Request, i.Request), Undescribed: i.Request.Undescribed, Disabled: old.Disabled, Reason: old.Reason}
 	if old.Name != i.Name {
 		d.Changes = append([]Change{{true, "name", i.Name}, {false, "name", old.Name}}, d.Changes...)
 	}
 	if same {
-		d.Disabled, d.Reason, d.Quarantined, d.Failures = old.Disabled, old.Reason, old.Quarantined, old.Failures
+		d.Quarantined, d.Failures = old.Quarantined, old.Failures
 	}
 	grown := slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Added })
 	switch {

@@ -132,15 +132,15 @@ func migrated(list Entries) Entries {
 	return append(out, names...)
 }
 
-// Approve records the approval of exactly this item with grants, which it must have requested, and enables it. Errors wrap ErrGrant or
-// ErrLockFile.
-func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) error {
+// Approve records the approval of exactly this item with grants, which it must have requested, and enables it. It replaces those of other
+// contents at its path, except of those that are kept. Errors wrap ErrGrant or ErrLockFile.
+func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability, kept map[Digest]bool) error {
 	if grant := notRequested(i.Request.Capabilities, grants); grant != "" {
 		return fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)
 	}
 	e := Entry{Item: i, Grants: grants, ApprovedAt: s.now().UTC().Truncate(time.Second)}
 	return s.change(ctx, func(list Entries) (Entries, error) {
-		list = slices.DeleteFunc(list, func(old Entry) bool { return i.same(old.Item) })
+		list = slices.DeleteFunc(list, func(old Entry) bool { return i.equal(old.Item) || i.same(old.Item) && !kept[old.Digest] })
 		return append(list, e), nil
 	})
 }
@@ -165,10 +165,11 @@ func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, er
 	return gone, err
 }
 
-// SetEnabled enables or disables an item at its path with its content, which stays approved. reason is shown for a disabled one. Enabling
-// also ends its quarantine, and removes entries of version 1 that disable its name everywhere. ErrNotFound without any such entry.
+// SetEnabled enables or disables an item at its path, also with other content than now. What is approved stays so. reason is shown for a
+// disabled one. Enabling also ends its quarantine, and removes entries of version 1 that disable its name everywhere. ErrNotFound without any
+// such entry.
 func (s *Store) SetEnabled(ctx context.Context, i Item, enabled bool, reason string) error {
-	return s.amend(ctx, i, enabled, func(e *Entry) {
+	return s.amend(ctx, i, i.same, enabled, func(e *Entry) {
 		e.Disabled, e.Reason = !enabled, reason
 		if enabled {
 			e.Reason, e.Quarantined, e.Failures = "", "", nil
@@ -178,16 +179,16 @@ func (s *Store) SetEnabled(ctx context.Context, i Item, enabled bool, reason str
 
 // Quarantine records the reason why the hooks of an item are no longer called. ErrNotFound if its content was not approved.
 func (s *Store) Quarantine(ctx context.Context, i Item, reason string) error {
-	return s.amend(ctx, i, false, func(e *Entry) { e.Quarantined, e.Failures = reason, nil })
+	return s.amend(ctx, i, i.equal, false, func(e *Entry) { e.Quarantined, e.Failures = reason, nil })
 }
 
 // SetFailures records how often the hooks of an item failed in a row. ErrNotFound if its content was not approved.
 func (s *Store) SetFailures(ctx context.Context, i Item, failures map[string]int) error {
-	return s.amend(ctx, i, false, func(e *Entry) { e.Failures = failures })
+	return s.amend(ctx, i, i.equal, false, func(e *Entry) { e.Failures = failures })
 }
 
-// amend changes the entry of the current content of an item; enable also removes entries that disable its name everywhere.
-func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) error {
+// amend changes the entries of matching items; enable also removes entries that disable the name of i everywhere.
+func (s *Store) amend(ctx context.Context, i Item, matches func(Item) bool, enable bool, f func(*Entry)) error {
 	return s.change(ctx, func(list Entries) (Entries, error) {
 		found := false
 		list = slices.DeleteFunc(list, func(e Entry) bool {
@@ -196,7 +197,7 @@ func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) 
 			return gone
 		})
 		for n := range list {
-			if e := &list[n]; i.same(e.Item) && e.Digest == i.Digest {
+			if e := &list[n]; matches(e.Item) {
 				found = true
 				f(e)
 			}

@@ -70,7 +70,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStore(t)
-			if err := s.Approve(t.Context(), plugin(1, nil), nil); err != nil {
+			if err := s.Approve(t.Context(), plugin(1, nil), nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			d, err := s.Check(c.item)
@@ -97,7 +97,7 @@ func TestStore(t *testing.T) {
 	if list, err := s.Read(); err != nil || len(list) > 0 {
 		t.Fatalf("a new store holds %v, %v", list, err)
 	}
-	if err := s.Approve(t.Context(), plugin(1, nil), grants); err != nil {
+	if err := s.Approve(t.Context(), plugin(1, nil), grants, nil); err != nil {
 		t.Fatal(err)
 	}
 	if runtime.GOOS != "windows" {
@@ -120,8 +120,23 @@ func TestStore(t *testing.T) {
 	if d, err := s.Check(plugin(1, nil)); err != nil || d.Disabled || d.Reason != "" {
 		t.Errorf("Check of an enabled plugin = %+v, %v", d, err)
 	}
-	// A second approval in the same place replaces the first.
-	if err := s.Approve(t.Context(), plugin(2, nil), nil); err != nil {
+	// A second approval in the same place replaces the first, unless its content is kept.
+	if err := errors.Join(s.Approve(t.Context(), plugin(2, nil), nil, nil), s.Approve(t.Context(), plugin(3, nil), nil, map[trust.Digest]bool{hash(2): true})); err != nil {
+		t.Fatal(err)
+	}
+	for n, approved := range map[int]bool{1: false, 2: true, 3: true} {
+		if d, err := s.Check(plugin(n, nil)); err != nil || d.Approved != approved {
+			t.Errorf("Check of content %d = %+v, %v", n, d, err)
+		}
+	}
+	// What is disabled stays so with any content.
+	if err := s.SetEnabled(t.Context(), plugin(4, nil), false, "by the user"); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := s.Check(plugin(5, nil)); err != nil || d.Approved || !d.Disabled || d.Previous.Digest != hash(3) {
+		t.Errorf("Check of new content of a disabled plugin = %+v, %v", d, err)
+	}
+	if err := s.Approve(t.Context(), plugin(2, nil), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.Read()
@@ -136,7 +151,7 @@ func TestStore(t *testing.T) {
 	if gone, err := s.Revoke(t.Context(), trust.KindPlugin, item.Source); err != nil || len(gone) != 1 {
 		t.Errorf("Revoke of a place = %v, %v", gone, err)
 	}
-	if err := s.Approve(t.Context(), item, nil); err != nil {
+	if err := s.Approve(t.Context(), item, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := s.Revoke(t.Context(), trust.KindPlugin, "p")
@@ -163,7 +178,7 @@ func TestGrants(t *testing.T) {
 		"every host":         {Name: "http", Scope: []string{"*"}},
 		"no scope":           {Name: "http"},
 	} {
-		if err := newStore(t).Approve(t.Context(), plugin(1, nil), []sdk.Capability{grant}); !errors.Is(err, trust.ErrGrant) {
+		if err := newStore(t).Approve(t.Context(), plugin(1, nil), []sdk.Capability{grant}, nil); !errors.Is(err, trust.ErrGrant) {
 			t.Errorf("%s: error %v, want ErrGrant", name, err)
 		}
 	}
@@ -186,7 +201,7 @@ func TestBadLockFile(t *testing.T) {
 			mkdir(t, filepath.Dir(s.Path()))
 			write(t, s.Path(), c.content)
 			_, err := s.Read()
-			approved := s.Approve(t.Context(), plugin(1, nil), nil)
+			approved := s.Approve(t.Context(), plugin(1, nil), nil, nil)
 			for _, err := range []error{err, approved} {
 				if !errors.Is(err, trust.ErrLockFile) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), s.Path()) {
 					t.Errorf("error %v, want one that names the file and has %q", err, c.want)
@@ -205,7 +220,7 @@ func TestLockFileThatOthersWrite(t *testing.T) {
 		return // without such modes
 	}
 	s := newStore(t)
-	if err := s.Approve(t.Context(), plugin(1, nil), nil); err != nil {
+	if err := s.Approve(t.Context(), plugin(1, nil), nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(s.Path(), 0o666); err != nil {
@@ -227,7 +242,7 @@ func TestWritersAtTheSameTime(t *testing.T) {
 			s := trust.OpenStore(path)
 			for n := range each {
 				i := plugin(1, func(i *trust.Item) { i.Source = "/" + strconv.Itoa(w) + "/" + strconv.Itoa(n) })
-				if err := s.Approve(t.Context(), i, nil); err != nil {
+				if err := s.Approve(t.Context(), i, nil, nil); err != nil {
 					t.Error(err)
 				}
 				if _, err := s.Read(); err != nil {

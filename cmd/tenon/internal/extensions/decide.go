@@ -105,7 +105,7 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 		}
 	}
 	if c.State == plugins.StatePending {
-		if err := s.store.Approve(ctx, c.trusted, nil); err != nil {
+		if err := s.store.Approve(ctx, c.trusted, nil, nil); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -238,7 +238,7 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool) error {
 	items := []trust.Item{{Name: name}}
 	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })
-	if len(elsewhere) == 1 {
+	if len(elsewhere) > 0 && !slices.ContainsFunc(elsewhere, func(e trust.Entry) bool { return e.Source != elsewhere[0].Source }) {
 		items[0] = elsewhere[0].Item
 	}
 	if found := s.Find(name); len(found) > 0 {

@@ -73,7 +73,7 @@ func TestQuarantineOfTheLoadedServer(t *testing.T) {
 	s.store = trust.OpenStore(filepath.Join(t.TempDir(), trust.LockFile))
 	far := &mcp.Server{Name: "far", Transport: mcp.TransportHTTP, URL: "https://far.example/mcp"}
 	item := trust.Item{Kind: trust.KindServer, Name: "far", Source: "/project/.mcp.json", Digest: trust.Digest("sha256:" + strings.Repeat("0", 64))}
-	if err := s.store.Approve(t.Context(), item, nil); err != nil {
+	if err := s.store.Approve(t.Context(), item, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.addServer(&Candidate{Kind: trust.KindServer, Name: "far", Project: true, State: plugins.StateReady, Server: far, trusted: item})

@@ -38,7 +38,7 @@ func (j *job) sync(ctx context.Context, _ []string) error {
 			if f, err = j.pinned(); err != nil { // now with the digests of the content that was made on this machine
 				return err
 			}
-			if err := j.approvePinned(ctx, f.Plugins); err != nil {
+			if err := j.approvePinned(ctx, f.Plugins, true); err != nil {
 				return err
 			}
 		}
@@ -66,8 +66,8 @@ func (j *job) confirmHosts(missing []pins.Plugin) error {
 	return j.Consent(false, "  fetch from there? [y/N] ", cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again once you trust these hosts"))
 }
 
-// approvePinned asks about the pinned plugins that were not approved.
-func (j *job) approvePinned(ctx context.Context, list []pins.Plugin) error {
+// approvePinned asks about the pinned plugins that were not approved, or says which command does.
+func (j *job) approvePinned(ctx context.Context, list []pins.Plugin, asks bool) error {
 	set, err := j.workspace.Extensions(ctx, nil, false)
 	if err != nil {
 		return err
@@ -79,7 +79,10 @@ func (j *job) approvePinned(ctx context.Context, list []pins.Plugin) error {
 			pending = append(pending, &in)
 		}
 	}
-	err = set.Discard(ctx)
+	if err = set.Discard(ctx); len(pending) > 0 && !asks {
+		j.Say("tenon plugin sync asks about content that is not approved")
+		return err
+	}
 	for _, s := range pending {
 		if err == nil {
 			err = j.approve(ctx, s)
@@ -204,11 +207,7 @@ func (j *job) rollback(ctx context.Context, _ []string) error {
 			j.Say("removed %s", p.Name)
 		}
 	}
-	if len(changed) > 0 && !j.yes && !j.Screen.Answers {
-		j.Say("tenon plugin sync asks about content that is not approved")
-		return nil
-	}
-	return j.approvePinned(ctx, changed)
+	return j.approvePinned(ctx, changed, j.yes || j.Screen.Answers)
 }
 
 // remove removes plugins. It revokes all approvals first, so that no removed plugin stays approved if it fails or is interrupted.

@@ -325,6 +325,8 @@ func (j *job) approve(ctx context.Context, s *plugins.Installed) error {
 		err = fmt.Errorf("%s was not found after it was unpacked", s.Name)
 	case c.State == plugins.StateRejected:
 		err = cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
+	case c.State == plugins.StateDisabled:
+		j.Say("it stays disabled; enable it with tenon plugin enable %s", c.Argument())
 	case c.State == plugins.StatePending: // the question about a package covers its servers and hooks
 		err = manage.Approve(ctx, j.App, set, c, j.yes, j.without)
 	}

@@ -41,7 +41,13 @@ func (g *group) switchPlugin(enabled bool) func(context.Context, *extensions.Set
 
 // setEnabled enables or disables everything with a name or path.
 func (g *group) setEnabled(ctx context.Context, s *extensions.Set, name string, enabled bool) error {
-	return g.reportDecision(s.SetEnabled(ctx, name, enabled), s, name, switched(enabled))
+	done := switched(enabled)
+	for _, c := range s.Find(name) {
+		if enabled && c.State == plugins.StateDisabled && c.Item != nil && !c.Item.Decision.Approved {
+			done = "enabled, but its content changed; approve it with tenon plugin trust " + c.Argument()
+		}
+	}
+	return g.reportDecision(s.SetEnabled(ctx, name, enabled), s, name, done)
 }
 
 func switched(enabled bool) string {
