@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
 	"github.com/tenonhq/tenon/mcp/protocol"
@@ -133,10 +134,10 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 		Value *json.RawMessage `json:"value"` // nil for null, too: libraries write it for a field that is not set
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
-		return sdk.Answer{}, fmt.Errorf("its answer is not a JSON object with a hook's answer: %w", err)
+		return sdk.Answer{}, fmt.Errorf("its answer is not a JSON object with a hook's answer: %w", jsontext.Mismatch(err))
 	}
 	if answer.Value == nil {
-		return answer.Answer, nil
+		return answer.Answer, hookpoint.CheckMembers(point, &answer.Answer, text, "value")
 	}
 	if len(answer.Changes) > 0 {
 		return sdk.Answer{}, errors.New("its answer has both changes and value")

@@ -26,6 +26,7 @@ func guestModules() map[string][]byte {
 	out["answer is a list"] = say(`[1, 2]`)
 	out["answer has a bad change"] = say(`{"changes": [{"pointer": "nope", "value": 1}]}`)
 	out["answer has a bad verdict"] = say(`{"verdict": "maybe"}`)
+	out["answer has a misspelled verdict"] = say(`{"verdit": "deny", "reason": "no"}`)
 	out["answer is deep"] = say(`{"changes": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)
 	out["error is not text"] = guestModule{answer: "\xff\xfe\x00bad\n\x1b[31mline", body: answers(0, 15, 1)}.bytes()
 	out["unknown result"] = guestModule{body: i32(99)}.bytes()

@@ -2,10 +2,28 @@ package hookpoint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// CheckMembers returns an error for the JSON of an answer that changes and decides nothing, but has a member other than those of an answer and
+// also: with a misspelled verdict, a gate would let every call pass. Observers may answer anything.
+func CheckMembers(point sdk.Point, answer *sdk.Answer, data []byte, also ...string) (err error) {
+	if info, _ := Of(string(point)); info.Kind == KindObserve || answer.Verdict != sdk.VerdictAbstain || len(answer.Changes) > 0 {
+		return nil
+	}
+	known := append(slices.Clone(also), "changes", "verdict", "reason", "message")
+	jsontext.EachField(data, func(key, _ []byte) bool {
+		if name := jsontext.Name(key); !slices.Contains(known, name) {
+			err = fmt.Errorf("%w: the answer has %.80q, and neither changes nor a verdict", sdk.ErrWire, name)
+		}
+		return err == nil
+	})
+	return err
+}
 
 // mayRefuse reports whether a hook at the point can deny.
 func (i *Info) mayRefuse() bool { return i.Kind == KindGate || i.MayDeny }

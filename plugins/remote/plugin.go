@@ -122,7 +122,9 @@ func (h *hook) Ready() error { return h.runner.Ready() }
 func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (answer sdk.Answer, err error) {
 	data, err := h.runner.RunHook(ctx, h.n, call)
 	if err == nil && len(data) > 0 {
-		err = Decode("answer of the hook", data, &answer)
+		if err = Decode("answer of the hook", data, &answer); err == nil {
+			err = hookpoint.CheckMembers(call.Point, &answer, data)
+		}
 	}
 	if err != nil {
 		return sdk.Answer{}, err
@@ -181,14 +183,15 @@ func (t *tool) Deadline() time.Duration {
 // Execute runs the call.
 func (t *tool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	result := &sdk.ToolResult{}
-	if err := t.call(ctx, "tool", call, "result", result); err != nil {
+	if err := t.call(ctx, "tool", call, "output", result); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// call calls a method for the tool and decodes its answer, which is called what in errors.
-func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, what string, answer any) error {
+// call calls a method for the tool and decodes its answer. An answer without its required member is an error: a misspelled one would be no output,
+// or run the call without permission.
+func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, member string, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, t.Deadline())
 	defer cancel()
 	body, err := json.Marshal(call)
@@ -198,19 +201,19 @@ func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, what
 	data, err := t.runner.Call(ctx, &Call{
 		Request: guest.Request{Method: method, Tool: t.n, Body: body}, By: ability.Caller{SessionID: call.SessionID, Tool: call.Host},
 	})
-	if err == nil && (len(data) == 0 || jsontext.IsNull(data)) { // no answer means no requests; the call must not run without permission
-		err = fmt.Errorf("%w: the tool %s returned no %s", sdk.ErrWire, t.ID, what)
+	if err == nil && len(data) > 0 {
+		err = Decode("answer of the tool "+t.ID, data, answer)
 	}
-	if err != nil {
-		return err
+	if err == nil && jsontext.Field(data, member) == nil {
+		err = fmt.Errorf("%w: answer of the tool %s without %q: %q", sdk.ErrWire, t.ID, member, visible.Cut(string(data), shownBytes, "…"))
 	}
-	return Decode(what+" of the tool "+t.ID, data, answer)
+	return err
 }
 
 // Prepare asks the plugin which permissions the call requires.
 func (t preparingTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	var response guest.PrepareResponse
-	if err := t.call(ctx, "prepare", call, "permissions", &response); err != nil {
+	if err := t.call(ctx, "prepare", call, "requests", &response); err != nil {
 		return nil, err
 	}
 	return response.Requests, nil

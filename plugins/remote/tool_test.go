@@ -22,7 +22,7 @@ func (s says) Call(context.Context, *remote.Call) ([]byte, error) { return []byt
 func TestBadAnswersOfTools(t *testing.T) {
 	t.Parallel()
 	d := sdk.Description{Name: "p", Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "do"}, Prepares: true}}}
-	for _, text := range []string{"", "null", `{"metadata":{"a":[` + strings.Repeat("{},", 1<<20) + `{}]}}`} {
+	for _, text := range []string{"", "null", "{}", `{"text":"done","request":[]}`, `{"metadata":{"a":[` + strings.Repeat("{},", 1<<20) + `{}]}}`} {
 		b, err := remote.NewBase(&remote.Unit{Description: d}, sdk.CarrierWASM, says{text: text})
 		if err != nil {
 			t.Fatal(err)

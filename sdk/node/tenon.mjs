@@ -94,6 +94,7 @@ function hooksOf(p) {
   return Object.entries(p.hooks ?? {}).map(([point, hook]) => ({ point, ...hook }));
 }
 
+const gates = ["permission.ask", "turn.stop"];
 const canonical = (point) => point.replace(/^experimental\./, "");
 
 /** Returns the options with the defaults of their schema. */
@@ -276,7 +277,7 @@ class Server {
     this.hooks = (request.hooks ?? []).map(({ point, name }) => {
       const hook = own.find((h) => canonical(h.point) === canonical(point) && (h.name ?? canonical(h.point)) === canonical(name));
       if (!hook) throw new Error(`the manifest names the hook ${name} at ${point}, which the plugin does not have`);
-      return { ...hook, appends: (hook.writes ?? []).filter((w) => w.endsWith("/-")).map((w) => w.slice(0, -2)) };
+      return { ...hook, gate: gates.includes(canonical(point)), appends: (hook.writes ?? []).filter((w) => w.endsWith("/-")).map((w) => w.slice(0, -2)) };
     });
     this.tools = (request.tools ?? []).map((id) => {
       const tool = this.definition.tools?.[id];
@@ -295,7 +296,7 @@ class Server {
     const before = clone(value);
     try {
       const result = hook.run(input, value, call);
-      return isPromise(result) ? result.then((r) => answerOf(r, before, value)).catch(refused) : answerOf(result, before, value);
+      return isPromise(result) ? result.then((r) => answerOf(r, before, value, hook.gate)).catch(refused) : answerOf(result, before, value, hook.gate);
     } catch (error) {
       return refused(error);
     }
@@ -309,7 +310,7 @@ class Server {
   prepare({ tool: n, call: tool }, call) {
     call.tool = tool;
     const requests = this.tools[n].prepare(tool.args, call);
-    return this.settle(requests, (requests) => ({ requests: requests ?? [] }));
+    return this.settle(requests, (requests) => ({ requests: requests ?? undefined }));
   }
 
   tool({ tool: n, call: tool }, call) {
@@ -352,24 +353,19 @@ function refused(error) {
 }
 
 /** Returns the answer of a hook: what it changed in its value, and what it returned. */
-function answerOf(result, before, value) {
-  if (value === undefined) return verdictOf(result);
-  if (result === value) result = undefined; // no verdict, although it may have a field of a verdict's name
+function answerOf(result, before, value, gate) {
+  if (value === undefined && !gate) return null; // of an observer
+  if (result !== undefined && result === value) result = undefined; // no verdict, although it may have a field of a verdict's name
   if (result?.changes !== undefined) return result; // the hook found them itself
   const changes = [];
   diff(before, value, "", changes);
-  const verdict = verdictOf(result);
-  if (changes.length > 0) return verdict ? { changes, ...verdict } : { changes };
-  if (!verdict && isObject(result) && Object.keys(result).length > 0) {
-    throw new Error(`a hook changes its value in place and returns nothing or a verdict; it returned ${JSON.stringify(result).slice(0, 80)}`);
+  const verdict = isObject(result) && ["verdict", "reason", "message"].some((key) => key in result) ? result : null;
+  if (changes.length > 0) return { changes, ...verdict };
+  if (!verdict && (isObject(result) ? Object.keys(result).length > 0 : gate && result != null)) {
+    const expected = gate ? 'a gate returns nothing or a verdict, such as { verdict: "deny" }' : "a hook changes its value in place and returns nothing or a verdict";
+    throw new Error(`${expected}; it returned ${`${JSON.stringify(result)}`.slice(0, 80)}`);
   }
   return verdict;
-}
-
-function verdictOf(result) {
-  if (result === undefined || result === null || typeof result !== "object") return null;
-  const { verdict, reason, message } = result;
-  return verdict === undefined && reason === undefined && message === undefined ? null : { verdict, reason, message };
 }
 
 /** One call of the host, with the way back to it. In start() it belongs to no call. */

@@ -81,6 +81,23 @@ test("a hook that appends to lists in a map sees no key *", async (t) => {
   }
 });
 
+test("a gate returns nothing or a verdict, an observer anything", async (t) => {
+  const { connection, send } = start(t, `
+    const answers = [undefined, {}, { verdict: "deny" }, { verdit: "deny", reason: "no" }, { decision: "deny" }, "deny", false];
+    const next = ({ n }) => answers[n];
+    plugin({ name: "p", hooks: { "permission.ask": { run: next }, event: { run: next } } });`);
+  send({ id: 100, method: "start", params: { request: { hooks: ["permission.ask", "event"].map((point) => ({ point, name: point })) } } });
+  for (let n = 0; n < 14; n++) send({ id: n + 1, method: "hook", params: { hook: n < 7 ? 0 : 1, request: { input: { n: n % 7 } } } });
+  const got = [];
+  for await (const line of createInterface(connection)) {
+    const { id, result, error } = JSON.parse(line);
+    if (id < 100) got[id - 1] = error ? "error" : result;
+    if (got.filter((g) => g !== undefined).length === 14) break;
+  }
+  const verdicts = [null, null, { verdict: "deny" }, { verdit: "deny", reason: "no" }, "error", "error", "error"];
+  assert.deepEqual(got, [...verdicts, ...verdicts.map(() => null)]);
+});
+
 test("asynchronous calls: a late signal has ended, and an answer that is not JSON is an error", async (t) => {
   const { child, connection, send } = start(t, `
     async function wait(args, call) {

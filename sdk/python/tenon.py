@@ -468,7 +468,7 @@ class _Server:
                 return answer  # the hook found them itself
             changes = []
             diff(before, value, "", changes)
-            if answer and not changes and not (isinstance(answer, dict) and answer.keys() & {"verdict", "reason", "message"}):
+            if answer not in (None, {}) and not changes and not (isinstance(answer, dict) and answer.keys() & {"verdict", "reason", "message"}):
                 raise TypeError("a hook changes its value in place and returns nothing or a verdict; it returned %.80r" % (answer,))
             answer = _verdict(answer)
             return {"changes": changes, **(answer or {})} if changes else answer
@@ -478,7 +478,7 @@ class _Server:
     def do_prepare(self, params, call):
         _, _, prepare, parameters = self.tools[params["tool"]]
         call.tool = params["call"]
-        return {"requests": list(prepare(_arguments(parameters, call.tool), call) or ())}
+        return {"requests": list(prepare(_arguments(parameters, call.tool), call))}
 
     def do_tool(self, params, call):
         _, run, _, parameters = self.tools[params["tool"]]

@@ -110,7 +110,7 @@ class Declarations(unittest.TestCase):
             return server.do_hook({"hook": 0, "request": {"input": {}, **value}}, None)
 
         for value in ({"value": []}, {}):  # of a transform, and none, as of a gate
-            for returned in ([1], "deny", True, {"temperature": 2}):
+            for returned in ([1], "deny", True, False, {"temperature": 2}):
                 with self.assertRaisesRegex(TypeError, "returns nothing or a verdict; it returned"):
                     answer(returned, **value)
             self.assertEqual(answer({"verdict": "deny"}, **value), {"verdict": "deny"})
