@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -149,7 +150,7 @@ func parseReply(event string, stdout []byte) (*reply, error) {
 	}
 	var w wireReply
 	if err := json.Unmarshal(stdout, &w); err != nil {
-		return nil, fmt.Errorf("standard output begins with { but is not a valid answer: %w", err)
+		return nil, fmt.Errorf("standard output begins with { but is not a valid answer: %w", jsontext.Mismatch(err))
 	}
 	return w.reply(event)
 }
