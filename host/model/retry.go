@@ -58,7 +58,7 @@ var (
 // Classify is the only place that interprets provider errors.
 func Classify(err error) class {
 	var pe *sdk.ProviderError
-	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
+	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) || errors.Is(err, sdk.ErrWire) {
 		return classFatal
 	}
 	said := visible.Cut(pe.Code, maxErrorText, "…") + " " + visible.Cut(pe.Message, maxErrorText, "…") + " " + visible.Cut(pe.Body, maxErrorBody, "…")

@@ -94,6 +94,7 @@ func TestClassify(t *testing.T) {
 		"body too large":                {&sdk.ProviderError{StatusCode: 413}, ClassOverflow},
 		"wrapped":                       {fmt.Errorf("request: %w", &sdk.ProviderError{StatusCode: 503}), ClassRetry},
 		"answer too long":               {&sdk.ProviderError{StatusCode: 200, Cut: true, Err: sdk.ErrAnswerLimit}, classFatal},
+		"wrong type":                    {&sdk.ProviderError{Err: fmt.Errorf("%w: text: want a string", sdk.ErrWire)}, classFatal},
 		"not the provider's":            {errors.New("disk full"), classFatal},
 	}
 	for name, c := range cases {
