@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/remote"
 )
@@ -44,16 +43,13 @@ func (p *printed) Write(data []byte) (int, error) {
 // shown returns a line as users see it.
 func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine+len(remote.Cut)) }
 
-// crash matches the line of Go's runtime that names the cause of a crash.
-var crash = lazyregexp.New(`^(panic|fatal error|SIG[A-Z]+): `)
-
 // take logs a line. Dropped lines must be cheap, because a process may print gigabytes. The caller holds mu.
 func (p *printed) take(line []byte) {
 	line = bytes.Trim(line, " \t\r")
 	if len(line) == 0 {
 		return
 	}
-	if p.cause == "" && crash().Match(line) {
+	if p.cause == "" && remote.NamesCrash(line) {
 		p.cause = shown(line) // a trace of goroutines follows
 	}
 	if p.next {

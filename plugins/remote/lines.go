@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // MaxLine is the maximum length of a log line of a plugin, in bytes; longer lines are cut.
@@ -49,6 +51,11 @@ func Level(level int32) slog.Level {
 
 // Cut ends a line whose rest was dropped.
 const Cut = " […]"
+
+var crash = lazyregexp.New(`^(panic|fatal error|SIG[A-Z]+): `)
+
+// NamesCrash reports whether a line of output is the one in which Go's runtime names the cause of a crash. A trace of goroutines follows it.
+func NamesCrash(line []byte) bool { return crash().Match(line) }
 
 // Lines splits the output of a plugin into lines of at most MaxLine bytes. It replaces the rest of longer ones by Cut.
 type Lines struct {

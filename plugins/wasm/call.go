@@ -28,6 +28,7 @@ type call struct {
 	output   []byte    // nil: not set
 	response []byte    // of the last host_call
 	fault    error     // ends the call, and with it the instance
+	crash    string    // what the guest printed about its end, after a colon
 }
 
 type callKey struct{}

@@ -58,7 +58,7 @@
 // An instance is discarded after a trap, an exit, a missed deadline or a bad pointer.
 //
 // Without grants a guest has no files, environment, arguments or network. The time of day is fictitious; the monotonic time begins with the
-// instance and advances in steps of a millisecond. Random numbers are real. Lines written to stdout and stderr are logged. Granted
+// instance and advances in steps of a millisecond. Random numbers are real. Lines written to stdout and stderr are logged at level debug. Granted
 // directories have the same absolute paths as on the host. They are opened below the project or $DATA, and never contain tenon's
 // directories (grants.go).
 //

@@ -131,10 +131,13 @@ func TestGuestInGo(t *testing.T) {
 		g.wantAnswer(3, `{"permission":"bash","patterns":["ls"]}`, "", `{"verdict":"deny","reason":"bash ls"}`)
 		g.wantAnswer(4, `{"continued":0}`, "", `{"verdict":"continue","message":"and now?"}`)
 		g.wantAnswer(4, `{"continued":1}`, "", `{"verdict":"allow"}`)
-		for text, want := range map[string]string{"error": "no such luck", "panic": "panic: "} {
+		for text, want := range map[string]string{"error": "no such luck", "panic": "panic: ", "memory": "fatal error: out of memory"} {
 			if _, err := g.hook(1, `{}`, `{"text":"`+text+`"}`); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("hook with %s: %v", text, err)
 			}
+		}
+		if logs := g.logs.String(); strings.Contains(logs, `level=WARN msg="fatal error`) { // a trace of Go's runtime has a hundred lines
+			t.Errorf("logs: %s", logs)
 		}
 		if _, err := g.hook(1, `{"sessionID":7}`, `{"text":""}`); err == nil || !strings.Contains(err.Error(), "sessionID") {
 			t.Errorf("hook with a bad input: %v", err)

@@ -172,11 +172,15 @@ type outputLog struct {
 	lines remote.Lines
 }
 
-func newOutputLog(p *plugin, g *guard, level slog.Level) *outputLog {
+func newOutputLog(p *plugin, g *guard) *outputLog {
 	return &outputLog{g, remote.Lines{Take: func(line []byte) {
-		if len(line) > 0 {
-			p.writeLog(guest.Detached(), int32(level), line)
+		if len(line) == 0 {
+			return
 		}
+		if g.current.crash == "" && remote.NamesCrash(line) {
+			g.current.crash = ": " + visible.Clean(string(line), remote.MaxLine)
+		}
+		p.writeLog(guest.Detached(), int32(slog.LevelDebug), line)
 	}}}
 }
 

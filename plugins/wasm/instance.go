@@ -138,7 +138,7 @@ func (c *call) failure(err error) error {
 	if c.fault != nil || err == nil {
 		return c.fault
 	}
-	return c.plugin.trap(err)
+	return c.trap(err)
 }
 
 // clean returns the text of an error as valid UTF-8 of limited size.
@@ -150,18 +150,18 @@ func clean(text []byte) string {
 }
 
 // trap returns the error for wazero's error about the end of a guest. It logs the stack.
-func (p *plugin) trap(err error) error {
+func (c *call) trap(err error) error {
 	if exit, ok := errors.AsType[*sys.ExitError](err); ok {
-		return fmt.Errorf("%w: it ended itself with exit code %d", ErrTrap, exit.ExitCode())
+		return fmt.Errorf("%w: it ended itself with exit code %d%s", ErrTrap, exit.ExitCode(), c.crash)
 	}
 	text, stack, _ := strings.Cut(err.Error(), "\n")
 	stack = strings.TrimSpace(strings.TrimPrefix(stack, "wasm stack trace:"))
-	p.log.Load().Debug("trap", "err", text, "stack", stack)
+	c.plugin.log.Load().Debug("trap", "err", text, "stack", stack)
 	top, _, _ := strings.Cut(stack, "\n")
 	if top = strings.TrimSpace(top); top != "" {
 		text += " in " + top
 	}
-	return fmt.Errorf("%w: %s", ErrTrap, strings.TrimPrefix(text, "wasm error: "))
+	return fmt.Errorf("%w: %s%s", ErrTrap, strings.TrimPrefix(text, "wasm error: "), c.crash)
 }
 
 // close ends the instance and releases its resources.

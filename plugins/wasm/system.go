@@ -3,7 +3,6 @@ package wasm
 import (
 	"crypto/rand"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -55,8 +54,7 @@ func newSystem(u *remote.Unit) *system {
 func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 	// Unnamed modules can have several instances.
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions(exportInitialize).WithRandSource(random{g}).
-		WithStdout(newOutputLog(p, g, slog.LevelInfo)).
-		WithStderr(newOutputLog(p, g, slog.LevelWarn))
+		WithStdout(newOutputLog(p, g)).WithStderr(newOutputLog(p, g))
 	for _, e := range s.env {
 		c = c.WithEnv(e[0], e[1])
 	}

@@ -34,6 +34,10 @@ func plugin() *sdk.Bundle {
 		case "panic":
 			var none *sdk.TextCompleteValue
 			v.Text = none.Text
+		case "memory":
+			for kept := [][]byte(nil); ; {
+				kept = append(kept, make([]byte, 8<<20))
+			}
 		case "error":
 			return errors.New("no such luck")
 		}
