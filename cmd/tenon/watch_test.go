@@ -55,6 +55,23 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchBroken: code that no longer starts leaves the old one in force.
+func TestWatchBroken(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	p.output(t, 0, "plugin", "new", "w", "--carrier", "process", "--lang", "node")
+	p.output(t, 0, "plugin", "trust", "./w", "--yes")
+	c := converse(t, p.command("run", "--auto", "--plugin", "./w", "--watch"))
+	defer c.end()
+	c.want("watching")
+	must(t, os.WriteFile(filepath.Join(p.work, "w", "main.mjs"), []byte("import {"), 0o644))
+	c.want("the old plugins stay loaded")
+	c.ask(`w_greet {"name": "Ada"}`)
+	c.want("Hello, Ada!")
+	c.want("continue: ")
+}
+
 // TestWatchUnapproved: the reload of a plugin that was never approved names this as the problem.
 func TestWatchUnapproved(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,8 @@ type App struct {
 	Managed string // path of the administrator's configuration file
 	Version string // of this binary
 
+	Described map[string]bool // packages whose code has described itself, by path: manage.BuildAll
+
 	// Start starts the host of a workspace.
 	Start func(context.Context, *Workspace, HostOptions) (*Machine, error)
 
@@ -46,7 +48,7 @@ type App struct {
 
 // New returns an app; its flags are set when the command line is parsed.
 func New(s Streams, env environ, version, managed string) *App {
-	a := &App{Streams: s, Env: env, Screen: terminal.NewScreen(s.In, s.Out, s.Err, env.Lookup), Managed: managed, Version: version}
+	a := &App{Streams: s, Env: env, Screen: terminal.NewScreen(s.In, s.Out, s.Err, env.Lookup), Managed: managed, Version: version, Described: map[string]bool{}}
 	a.Mask = &maskWriter{w: a.Screen.Besides(s.Err)}
 	a.Mask.hide(environSecrets(env))
 	a.setLevel(slog.LevelWarn) // degraded operation, and problems that require action

@@ -265,7 +265,8 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	return nil
 }
 
-// BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them.
+// BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them. Code without a library of tenon cannot
+// describe itself; code that no longer can is broken.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
 		if !hasManifest(path) {
@@ -275,9 +276,10 @@ func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 		if err == nil {
 			err = syncManifest(ctx, a, path)
 		}
-		if err != nil && !errors.Is(err, errNoDescription) {
+		if err != nil && (a.Described[path] || !errors.Is(err, errNoDescription)) {
 			return err
 		}
+		a.Described[path] = err == nil
 	}
 	return nil
 }
