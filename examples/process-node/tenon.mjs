@@ -232,9 +232,11 @@ class Server {
   fail(call, error) {
     this.done(call);
     let message = String(error?.message ?? error);
+    const mistake = error instanceof TypeError || error instanceof ReferenceError;
+    if (mistake) message += placeOf(error);
     if (message.length > maxError) message = message.slice(0, maxError) + "…";
     let data;
-    if (error instanceof TypeError || error instanceof ReferenceError) {
+    if (mistake) {
       this.send({ method: "log", params: { level: -4, message: "error in the code", attributes: { stack: error.stack.slice(0, maxStack) } } });
     }
     if (error instanceof Refusal) data = { refused: true, halt: error.halt };
@@ -276,12 +278,12 @@ class Server {
     const own = hooksOf(this.definition);
     this.hooks = (request.hooks ?? []).map(({ point, name }) => {
       const hook = own.find((h) => canonical(h.point) === canonical(point) && (h.name ?? canonical(h.point)) === canonical(name));
-      if (!hook) throw new Error(`the manifest names the hook ${name} at ${point}, which the plugin does not have`);
+      if (!hook) throw new Error(`the manifest names the hook ${name} at ${point}, which the plugin does not have; tenon plugin sync-manifest updates plugin.json`);
       return { ...hook, gate: gates.includes(canonical(point)), appends: (hook.writes ?? []).filter((w) => w.endsWith("/-")).map((w) => w.slice(0, -2)) };
     });
     this.tools = (request.tools ?? []).map((id) => {
       const tool = this.definition.tools?.[id];
-      if (!tool) throw new Error(`the manifest names the tool ${id}, which the plugin does not have`);
+      if (!tool) throw new Error(`the manifest names the tool ${id}, which the plugin does not have; tenon plugin sync-manifest updates plugin.json`);
       return tool;
     });
     this.started = true;
@@ -344,6 +346,12 @@ class Server {
     if (!listModels) throw Object.assign(new Error("the protocol has no list of models"), { rpc: methodNotFound });
     return listModels(connection, call);
   }
+}
+
+/** Returns the place in the author's code where an error was thrown, such as " (main.mjs:3:12)". */
+function placeOf(error) {
+  const frame = error.stack.split("\n").find((line) => /^ +at .*:\d+:\d+\)?$/.test(line) && !line.includes(import.meta.url) && !line.includes("node:"));
+  return frame ? ` (${frame.match(/[^\\/]*:\d+:\d+/)[0]})` : "";
 }
 
 /** Turns a refusal of a hook into its answer; other errors stay errors. */

@@ -167,7 +167,7 @@ func (g *Guest) findHooks(refs []HookRef) error {
 			return h.Point == ref.Point && (h.Name == ref.Name || h.Name == "" && ref.Name == string(ref.Point))
 		})
 		if at < 0 {
-			return fmt.Errorf("hook %q at %s is in the manifest, but not in the plugin", ref.Name, ref.Point)
+			return fmt.Errorf("hook %q at %s is in the manifest, but not in the plugin; tenon plugin sync-manifest updates plugin.json", ref.Name, ref.Point)
 		}
 		info, known := hookpoint.Of(string(ref.Point))
 		if !known || own[at].Handler == nil {
@@ -187,7 +187,7 @@ func (g *Guest) findTools(ids []string) error {
 	for i, id := range ids {
 		at := slices.IndexFunc(own, func(t sdk.Tool) bool { return t.Definition().ID == id })
 		if at < 0 {
-			return fmt.Errorf("tool %q is in the manifest, but not in the plugin", id)
+			return fmt.Errorf("tool %q is in the manifest, but not in the plugin; tenon plugin sync-manifest updates plugin.json", id)
 		}
 		g.tools[i] = own[at]
 	}

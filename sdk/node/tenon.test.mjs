@@ -98,6 +98,22 @@ test("a gate returns nothing or a verdict, an observer anything", async (t) => {
   assert.deepEqual(got, [...verdicts, ...verdicts.map(() => null)]);
 });
 
+test("an error in the code has its place", async (t) => {
+  const { connection, send } = start(t, `
+    const bad = () => undefined.text;
+    const wrong = () => { throw new Error("no such city"); };
+    plugin({ name: "p", tools: { bad: { description: "", run: bad }, wrong: { description: "", run: wrong } } });`);
+  send({ id: 1, method: "start", params: { request: { tools: ["bad", "wrong"] } } });
+  for (const n of [0, 1]) send({ id: n + 2, method: "tool", params: { tool: n, call: { args: {} } } });
+  const errors = [];
+  for await (const line of createInterface(connection)) {
+    const { error } = JSON.parse(line);
+    if (error && errors.push(error.message) === 2) break;
+  }
+  assert.match(errors[0], /reading 'text'.* \(.*eval1.*:\d+:\d+\)$/);
+  assert.equal(errors[1], "no such city");
+});
+
 test("asynchronous calls: a late signal has ended, and an answer that is not JSON is an error", async (t) => {
   const { child, connection, send } = start(t, `
     async function wait(args, call) {

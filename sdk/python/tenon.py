@@ -440,7 +440,7 @@ class _Server:
             self.hooks.append(self.find_hook(ref["point"], ref["name"]))
         for id in request.get("tools") or []:
             if id not in self.plugin.tools:
-                raise LookupError("the manifest names the tool %s, which the plugin does not have" % id)
+                raise LookupError("the manifest names the tool %s, which the plugin does not have; tenon plugin sync-manifest updates plugin.json" % id)
             self.tools.append(self.plugin.tools[id])
         self.started = True
         if self.plugin.on_start:
@@ -451,7 +451,7 @@ class _Server:
             own = _canonical(declared["point"])
             if own == _canonical(point) and declared.get("name", own) == _canonical(name):
                 return run, [w[:-2] for w in declared.get("writes", ()) if w.endswith("/-")]
-        raise LookupError("the manifest names the hook %s at %s, which the plugin does not have" % (name, point))
+        raise LookupError("the manifest names the hook %s at %s, which the plugin does not have; tenon plugin sync-manifest updates plugin.json" % (name, point))
 
     def do_hook(self, params, call):
         run, appends = self.hooks[params["hook"]]
@@ -513,15 +513,20 @@ class _Server:
 
 
 def _place(e):
-    """Returns the file and line that raised an exception."""
-    at = e.__traceback__
-    while at.tb_next:
+    """Returns the place in the author's code that raised an exception, such as "main.py:3"; empty outside of it."""
+    place, at = "", e.__traceback__
+    while at:
+        folder, name = os.path.split(os.path.abspath(at.tb_frame.f_code.co_filename))
+        if folder == os.path.dirname(os.path.abspath(__file__)) and name != os.path.basename(__file__):
+            place = "%s:%d" % (name, at.tb_lineno)
         at = at.tb_next
-    return "%s:%d" % (at.tb_frame.f_code.co_filename, at.tb_lineno)
+    return place
 
 
 def _problem(e):
-    text = "%s: %s" % (type(e).__name__, e) if isinstance(e, KeyError) else str(e) or type(e).__name__
+    text = "%s: %s" % (type(e).__name__, e) if isinstance(e, (KeyError, SystemExit)) else str(e) or type(e).__name__
+    if isinstance(e, (TypeError, AttributeError, NameError, LookupError, SystemExit)) and _place(e):
+        text += " (%s)" % _place(e)
     if len(text) > MAX_ERROR:
         text = text[:MAX_ERROR] + "…"
     problem = {"code": METHOD_NOT_FOUND if isinstance(e, _MethodNotFound) else 1, "message": text}

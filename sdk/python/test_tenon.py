@@ -1,5 +1,6 @@
 import contextlib
 import io
+import sys
 import unittest
 from typing import List
 
@@ -124,6 +125,11 @@ class Declarations(unittest.TestCase):
     def test_problems(self):
         for error, text in [(KeyError("city"), "KeyError: 'city'"), (ValueError("no city"), "no city"), (ValueError(), "ValueError")]:
             self.assertEqual(tenon._problem(error), {"code": 1, "message": text})
+        for mistake, text in [(lambda: None.city, "'NoneType' object has no attribute 'city'"), (lambda: sys.exit(2), "SystemExit: 2")]:
+            try:
+                mistake()
+            except BaseException as e:
+                self.assertRegex(tenon._problem(e)["message"], "^%s \\(test_tenon.py:[0-9]+\\)$" % text)
 
 
 if __name__ == "__main__":

@@ -939,12 +939,12 @@ impl Server {
                 let at = canonical(own["point"].str());
                 at == point && own.get("name").map_or(at, |n| n.str()) == name
             });
-            hooks.push(found.ok_or_else(|| format!("the manifest names the hook {} at {}, which the plugin does not have", name, point))?);
+            hooks.push(found.ok_or_else(|| format!("the manifest names the hook {} at {}, which the plugin does not have; tenon plugin sync-manifest updates plugin.json", name, point))?);
         }
         let mut tools = Vec::new();
         for id in request["tools"].items() {
             let found = self.plugin.tools.iter().position(|(own, _, _)| own["id"] == *id);
-            tools.push(found.ok_or_else(|| format!("the manifest names the tool {}, which the plugin does not have", id.str()))?);
+            tools.push(found.ok_or_else(|| format!("the manifest names the tool {}, which the plugin does not have; tenon plugin sync-manifest updates plugin.json", id.str()))?);
         }
         let (options, project) = (Arc::new(options), Arc::new(request["project"].clone()));
         {
