@@ -60,7 +60,12 @@ type Options struct {
 // Find returns the paths for a project, without the project and its temporary directory, which Policy adds. It returns an error if the
 // configuration makes a path writable that must not be.
 func Find(o Options) ([]Path, error) {
-	f := &finder{Options: o}
+	mounts, _ := os.ReadFile("/proc/self/mountinfo") // Linux has it, the only system that confines
+	return find(o, string(mounts))
+}
+
+func find(o Options, mounts string) ([]Path, error) {
+	f := &finder{Options: o, mounts: mountsOf(mounts)}
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
@@ -75,7 +80,7 @@ func Find(o Options) ([]Path, error) {
 		}
 	}
 	f.add(Hide, "terminals, disks and other devices", "/dev")
-	f.add(Hide, "secrets of the system", "/run/user", "/run/secrets", "/run/credentials", "/var/run/secrets")
+	f.add(Hide, "secrets of the system", "/run/user", "/run/secrets", "/run/credentials", "/var/run/secrets", "/var/mail")
 	f.caches()
 	if err := f.configured(); err != nil {
 		return nil, err
@@ -123,6 +128,7 @@ func SkillDirectories(c sdk.SkillsConfig) []string {
 type finder struct {
 	Options
 	out      []Path
+	mounts   []mount
 	precious []precious // filled by refuse
 }
 
@@ -132,6 +138,9 @@ func (f *finder) add(access Access, origin string, paths ...string) {
 		known := func(p Path) bool { return p.Path == path && p.Access == access }
 		if filepath.IsAbs(path) && !slices.ContainsFunc(f.out, known) {
 			f.out = append(f.out, Path{path, access, origin})
+			if access == Hide {
+				f.add(Hide, origin, elsewhere(f.mounts, path)...)
+			}
 		}
 	}
 }

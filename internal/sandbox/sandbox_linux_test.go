@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -35,21 +36,21 @@ func has(list []sandbox.Path, access sandbox.Access, path string) bool {
 
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	home := newHome(t, "backup/.ssh/id", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a", "conf/deep/old/.netrc", "store/deep/app/.netrc")
+	home := newHome(t, "backup/.ssh/id", ".local/state/old/.netrc", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a", "conf/deep/old/.netrc", "store/deep/app/.netrc")
 	for name, target := range map[string]string{"data/credentials.json": "../vault/keys", ".config/tenon/tenon.json": "../../dotfiles/tenon.json", ".config/tenon/agents/a.md": "../../../dotfiles/a.md", ".config/tenon/skill": "../../skill", ".config/tenon/skills": "../../skills"} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700), os.Symlink(target, filepath.Join(home, name))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data", CacheDir: home + "/cache"}, Environ: []string{"XDG_CONFIG_HOME=" + home + "/conf/deep", "XDG_DATA_HOME=" + home + "/store/deep", "TENON_CONFIG=" + home + "/own.json"}})
+	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data", CacheDir: home + "/cache"}, Environ: []string{"XDG_CONFIG_HOME=" + home + "/conf/deep", "XDG_DATA_HOME=" + home + "/store/deep", "XDG_STATE_HOME=" + home + "/state/deep", "TENON_CONFIG=" + home + "/own.json"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
-		".ssh", ".aws", ".netrc", "backup/.ssh", ".config/old/.netrc", ".config/gh", "conf/deep/gh", "conf/deep/old/.netrc", "store/deep/keyrings", "store/deep/app/.netrc", ".local/share/keyrings", ".cargo/credentials.toml", ".bash_history",
+		".ssh", ".aws", ".netrc", "backup/.ssh", ".config/old/.netrc", ".config/gh", "conf/deep/gh", "conf/deep/old/.netrc", "store/deep/keyrings", "store/deep/app/.netrc", ".local/share/keyrings", ".local/state/bash", ".local/state/old/.netrc", "state/deep/lesshst", "Maildir", "/var/mail", ".cargo/credentials.toml", ".bash_history",
 		"data", "cache", "own.json", ".config/tenon", "vault/keys", "dotfiles/tenon.json", "dotfiles/a.md",
 	} {
-		if !has(list, sandbox.Hide, filepath.Join(home, path)) {
+		if !has(list, sandbox.Hide, projectfs.Join(home, path)) {
 			t.Errorf("%s is not hidden", path)
 		}
 	}
@@ -232,6 +233,51 @@ func TestConfigured(t *testing.T) {
 			}
 			if name == "good" && !(has(list, sandbox.Write, home+"/more") && has(list, sandbox.Hide, "/srv") && !slices.Contains(sandbox.Policy(list, home+"/more").Hide, home+"/.netrc")) {
 				t.Errorf("paths %+v", list)
+			}
+		})
+	}
+}
+
+// A file system that is mounted twice has each secret twice.
+func TestSecretsAtOtherMounts(t *testing.T) {
+	t.Parallel()
+	const once = "22 1 0:21 / /proc rw - proc proc rw\n27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n28 27 254:1 / /none/home rw - ext4 /dev/vdb rw\n"
+	hidden := func(home, mounts string) (out []string) {
+		list, err := sandbox.FindIn(sandbox.Options{Project: sdk.Project{Home: home}}, mounts)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, p := range list {
+			if p.Access == sandbox.Hide {
+				out = append(out, p.Path)
+			}
+		}
+		return out
+	}
+	tests := map[string]struct {
+		more, home string
+		want       []string // hidden as well because of more; none means nothing else is hidden
+	}{
+		"a space":           {`30 27 254:1 / /none/my\040disk ro - ext4 /dev/vdb rw`, "/none/home/a", []string{"/none/my disk/a/.ssh"}},
+		"a directory":       {"30 27 254:1 /a /none/work rw - ext4 /dev/vdb rw", "/none/home/a", []string{"/none/work/.ssh", "/none/work/.config/gh"}},
+		"from a directory":  {"30 27 254:0 /none/sys/var /none/var rw - ext4 /dev/vda rw", "/none/var/a", []string{"/none/sys/var/a/.ssh"}},
+		"another directory": {"30 27 254:1 /b /none/work rw - ext4 /dev/vdb rw", "/none/home/a", nil},
+		"mounted over":      {"30 27 254:0 / /none/root rw - ext4 /dev/vda rw", "/none/home/a", []string{"/none/root/none/home", "/none/root/dev"}},
+		"mounted over, too": {"30 27 254:0 / /none/root rw - ext4 /dev/vda rw\n31 30 254:1 / /none/root/none/home rw - ext4 /dev/vdb rw", "/none/home/a", []string{"/none/root/none/home/a/.ssh"}},
+		"in itself":         {"30 27 254:0 / /none/root rw - ext4 /dev/vda rw", "/none/root/none/a", []string{"/none/a/.ssh", "/none/root/none/root"}},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			known := hidden(c.home, once)
+			more := slices.DeleteFunc(hidden(c.home, once+c.more), func(path string) bool { return slices.Contains(known, path) })
+			for _, path := range c.want {
+				if !slices.Contains(more, path) {
+					t.Errorf("%s is not hidden", path)
+				}
+			}
+			if slices.Contains(more, "/none/home") || slices.Contains(more, "/none/root") || c.want == nil && len(more) > 0 {
+				t.Errorf("hidden as well: %q", more)
 			}
 		})
 	}

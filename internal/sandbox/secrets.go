@@ -44,7 +44,7 @@ func (f *finder) secretsOf(home, origin string) {
 	}
 	under(home, secretsIn("~"))
 	places := []string{home}
-	for _, dir := range [...]struct{ usual, moved string }{{".config", f.lookup("XDG_CONFIG_HOME")}, {".local/share", f.lookup("XDG_DATA_HOME")}} {
+	for _, dir := range [...]struct{ usual, moved string }{{".config", f.lookup("XDG_CONFIG_HOME")}, {".local/share", f.lookup("XDG_DATA_HOME")}, {".local/state", f.lookup("XDG_STATE_HOME")}} {
 		for _, place := range []string{filepath.Join(home, dir.usual), dir.moved} { // add ignores paths that are not absolute
 			under(place, secretsIn(dir.usual))
 			places = append(places, place)

@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
+)
+
+// mount is a directory of a file system and its place in the tree.
+type mount struct{ device, root, point string }
+
+// escapes are the characters that the kernel does not print in mountinfo.
+var escapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+// mountsOf reads a text of /proc/self/mountinfo. It returns nil if each file system has one place, as on most systems.
+func mountsOf(text string) (list []mount) {
+	places := map[string]int{}
+	repeated := false
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) > 4 {
+			list = append(list, mount{f[2], escapes.Replace(f[3]), escapes.Replace(f[4])})
+			places[f[2]]++
+			repeated = repeated || places[f[2]] > 1
+		}
+	}
+	if !repeated {
+		return nil
+	}
+	return list
+}
+
+// elsewhere returns the other paths of a file, which need not exist, if file systems are mounted more than once. WSL, for example, has the root
+// directory also at /mnt/wslg/distro, and systems with an immutable root have the home directories also in /sysroot.
+//
+// The directories that are mounted over on the way to the file count like the file: a rule of Landlock is about a directory, whatever its path,
+// so one for /mnt/distro/mnt would be one for /mnt, and for all that is mounted in it.
+func elsewhere(mounts []mount, path string) (out []string) {
+	if mounts == nil {
+		return nil
+	}
+	path = projectfs.Real(path)
+	at := mountAt(mounts, path)
+	stored := move(path, at.point, at.root)
+	for _, m := range mounts {
+		if m.device != at.device || !inside(m.root, stored) {
+			continue
+		}
+		if other := move(stored, m.root, m.point); other != path && mountAt(mounts, other) == m {
+			out = append(out, other)
+		}
+	}
+	if parent := filepath.Dir(at.point); parent != at.point {
+		for _, other := range elsewhere(mounts, parent) {
+			if over := filepath.Join(other, filepath.Base(at.point)); mountAt(mounts, over) == mountAt(mounts, other) {
+				out = append(out, over)
+			}
+		}
+	}
+	return out
+}
+
+// mountAt returns the mount that a path without links is in. Later ones cover those before them.
+func mountAt(mounts []mount, path string) (at mount) {
+	for _, m := range mounts {
+		if inside(m.point, path) && len(m.point) >= len(at.point) {
+			at = m
+		}
+	}
+	return at
+}
+
+// inside is projectfs.Inside for clean paths, which are compared often.
+func inside(dir, path string) bool {
+	return dir == "/" || strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
+}
+
+// move returns the path in the directory to that path has in the directory from.
+func move(path, from, to string) string { return filepath.Join(to, path[len(from):]) }
