@@ -152,6 +152,11 @@ func attacks(host int) []attempt {
 			_, err = unix.PidfdGetfd(fd, 1, 0)
 			return err
 		}},
+		{"find a keyring of the kernel", func() error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err }},
+		{"add a key", func() error {
+			_, err := unix.AddKey("user", "tenon", []byte("k"), unix.KEY_SPEC_PROCESS_KEYRING)
+			return err
+		}},
 		{"connect to an abstract socket (signal scope)", func() error {
 			c, err := net.Dial("unix", "@tenon-confine-"+strconv.Itoa(host))
 			if err == nil {

@@ -8,6 +8,7 @@
 //   - open, create, rename or remove files that its [Policy] does not allow;
 //   - read the memory or the environment of processes outside its command, or trace them;
 //   - signal them, or connect to their abstract Unix sockets (ABI 6 and newer), or set their limits (seccomp);
+//   - use the kernel's keyrings (seccomp);
 //   - use files that this process inherited open;
 //   - gain privileges by running a program (no_new_privs); as root, it has only the capabilities that building software needs.
 //

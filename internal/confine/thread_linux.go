@@ -69,7 +69,7 @@ func (r *Ruleset) enter() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("confine: no_new_privs: %w", err)
 	}
-	if err := errors.Join(dropCapabilities(), limitItself()); err != nil {
+	if err := errors.Join(dropCapabilities(), filterCalls()); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 { // EBADF after Close
