@@ -43,6 +43,12 @@ func findWorktree(dir string) (root string, found bool) {
 	return dir, true
 }
 
+// acceptable reports whether a repository belongs to the user, or git accepts it (safe.directory). Anybody can create one in /tmp, above the
+// directories of others: its instructions would reach their models, and their commands could write all of it.
+func acceptable(ctx context.Context, worktree string) bool {
+	return projectfs.Owned(filepath.Join(worktree, ".git")) || git(ctx, worktree, "rev-parse", "--git-dir") != ""
+}
+
 func isGit(path string) bool {
 	if _, err := os.Stat(filepath.Join(path, "HEAD")); err == nil {
 		return true
@@ -87,25 +93,30 @@ func projectKey(worktree string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// rootCommit returns the first of the root commits in alphabetical order. A repository can configure programs for git to run,
-// so everything that could make git fetch is disabled.
+// rootCommit returns the first of the root commits in alphabetical order; "" if there is none.
 func rootCommit(ctx context.Context, worktree string) string {
+	roots := strings.Fields(git(ctx, worktree, "rev-list", "--max-parents=0", "HEAD"))
+	slices.Sort(roots)
+	if len(roots) == 0 || !isCommit(roots[0]) {
+		return ""
+	}
+	return roots[0]
+}
+
+// git returns the output of a git command, or "" if it fails. A repository can configure programs for git to run, so everything that could make
+// git fetch is disabled.
+func git(ctx context.Context, worktree string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	git, _ := projectfs.LookPath("git", worktree) // without one, Output fails
-	cmd := exec.CommandContext(ctx, git, "rev-list", "--max-parents=0", "HEAD")
+	path, _ := projectfs.LookPath("git", worktree) // without one, Output fails
+	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env = worktree, child.GitEnviron(os.Environ())
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return ""
 	}
-	roots := strings.Fields(string(out))
-	slices.Sort(roots)
-	if len(roots) == 0 || !isCommit(roots[0]) {
-		return ""
-	}
-	return roots[0]
+	return string(out)
 }
 
 // keepProject caches the ID. Errors do not matter: the next start asks git again.

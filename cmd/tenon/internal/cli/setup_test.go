@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -139,6 +140,27 @@ func TestFindWorktree(t *testing.T) {
 		}
 		if have != want {
 			t.Errorf("findWorktree(%q) = %q, want %q", dir, have, want)
+		}
+	}
+}
+
+// A repository of another user, which anybody can create above the directories of others, counts only if git accepts it.
+func TestRepositoryOfAnotherUser(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Lchown(filepath.Join(dir, ".git"), 65534, 65534); err != nil {
+		t.Skip("only root can give a directory to another user")
+	}
+	settings := filepath.Join(t.TempDir(), "settings")
+	t.Setenv("GIT_CONFIG_GLOBAL", settings)
+	for text, want := range map[string]bool{"": false, "[safe]\n\tdirectory = " + dir + "\n": true} {
+		if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := acceptable(t.Context(), dir); got != want {
+			t.Errorf("settings %q: acceptable() = %v, want %v", text, got, want)
 		}
 	}
 }

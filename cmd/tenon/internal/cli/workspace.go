@@ -52,6 +52,10 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 	}
 	w := &Workspace{App: a}
 	worktree, git := findWorktree(directory)
+	if git && !acceptable(ctx, worktree) {
+		a.Log.Warn("the repository " + worktree + " belongs to another user and is not used; if you trust it: git config --global --add safe.directory " + worktree)
+		git = false
+	}
 	if git {
 		w.id = lookUpProject(ctx, worktree, project.DataDir)
 	} else {
