@@ -216,8 +216,20 @@ func (s *Server) Written() *Server {
 	return s
 }
 
-// TokenScope identifies the definition that tokens are issued for: only the server of a project or a package for which a token was issued
-// can use it. Packages with the same name differ in their data directory. It is empty for the user's own servers.
+// Taken returns the names of the variables that were replaced.
+func (s *Server) Taken() (names []string) {
+	if s.written == nil {
+		return nil
+	}
+	for _, reference := range variable().FindAllString(string(s.Definition()), -1) {
+		name, _, _ := strings.Cut(reference[2:len(reference)-1], ":-")
+		names = append(names, name)
+	}
+	return names
+}
+
+// TokenScope identifies the definition that tokens are issued for: tokens of a project's or a package's server are used only by that server.
+// Packages with the same name differ in their data directory. It is empty for the user's own servers.
 func (s *Server) TokenScope() string {
 	if s.Own && s.Root == "" {
 		return ""

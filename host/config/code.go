@@ -70,3 +70,14 @@ func (l *Loaded) HookBlocks() []HookBlock { return slices.Clone(l.hooks) }
 func (l *Loaded) ServerOrigin(name string) Origin {
 	return firstUnder(l.Origins, checked.Join("mcp", name))
 }
+
+// Taken returns the names of the variables whose values a file of the project takes for key or the keys below it; those of all its files if
+// file is empty.
+func (l *Loaded) Taken(file, key string) (names []string) {
+	for _, t := range l.taken {
+		if checked.Under(t.key, key) && (file == "" || file == t.file) {
+			names = append(names, t.variable)
+		}
+	}
+	return names
+}

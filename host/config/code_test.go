@@ -33,3 +33,25 @@ func TestWhoNamedCode(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// The variables that a project's files take are known by file and key; those of the user's own files do not matter.
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, map[string]string{
+		userFile:                 `{"mcp": {"a": {"type": "local", "command": ["{env:MINE}"]}}, "hooks": {"Stop": ["{env:MINE}"]}}`,
+		outerFile:                `{"mcp": {"b": {"type": "local", "command": ["b", "{env:ONE} {env:TWO}"], "environment": {"X": "{env:ONE}"}}, "bb": {"type": "remote", "url": "https://x.example", "headers": {"A": "{env:THREE}"}}}, "hooks": {"Stop": ["{env:FOUR}"]}}`,
+		"project/sub/tenon.json": `{"hooks": {"Stop": ["{env:FIVE}"]}}`,
+	})
+	l := p.load()
+	for _, c := range []struct {
+		file, key string
+		want      []string
+	}{
+		{"", "mcp.a", nil}, {"", "mcp.b", []string{"ONE", "TWO", "ONE"}}, {"", "mcp.bb", []string{"THREE"}},
+		{p.path(outerFile), "hooks", []string{"FOUR"}}, {p.path("project/sub/tenon.json"), "hooks", []string{"FIVE"}}, {"", "hooks", []string{"FOUR", "FIVE"}},
+	} {
+		if diff := cmp.Diff(c.want, l.Taken(c.file, c.key)); diff != "" {
+			t.Errorf("%s %s: %s", c.file, c.key, diff)
+		}
+	}
+}

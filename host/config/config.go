@@ -57,7 +57,11 @@ type Loaded struct {
 
 	plugins map[string]Origin
 	hooks   []HookBlock
+	taken   []taken
 }
+
+// taken is a variable of the environment whose value a file of the project uses.
+type taken struct{ file, key, variable string }
 
 // Load reads all layers. All problems in them are returned as one *Error, which wraps ErrConfig; other errors are
 // those of ctx.
@@ -106,7 +110,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	}
 	loaded := &Loaded{
 		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.Warnings, Foreign: foreign,
-		UserSecrets: sortedSecrets(l.secrets), Secrets: sortedSecrets(slices.Concat(l.secrets, l.written)), ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
+		UserSecrets: sortedSecrets(l.secrets), Secrets: sortedSecrets(slices.Concat(l.secrets, l.written)), ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks, taken: l.taken,
 	}
 	if byProject {
 		m = newMerger()
@@ -140,6 +144,7 @@ type loader struct {
 	// borrowed holds the keys whose values a file of the project took from the environment or another file. It is true if the value is more than
 	// one variable.
 	borrowed map[string]bool
+	taken    []taken
 }
 
 // Schema is a JSON schema of tenon.json, for editors. TestSchema writes it from the types and comments of package sdk.

@@ -45,6 +45,7 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 		c.Lines = append(c.Lines, s.opts.Config.Mask(line))
 	}
 	if project {
+		c.Lines = append(c.Lines, takes(s.opts.Config.Taken(source.Where, "hooks"))...)
 		root := s.opts.Project.Worktree
 		c.files = append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
 	}

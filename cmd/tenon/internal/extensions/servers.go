@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/mcp"
@@ -109,6 +110,7 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
 	}
 	c.Lines = []string{s.opts.Config.Mask(line)}
 	if project {
+		c.Lines = append(c.Lines, takes(append(s.opts.Config.Taken("", checked.Join("mcp", server.Name)), server.Taken()...))...)
 		c.files = s.serverFiles(&server)
 	}
 	rights := slices.DeleteFunc(c.serverHooks(), func(h trust.Hook) bool { return h.Right == "" }) // full rights
@@ -188,6 +190,15 @@ func (s *Set) packagedServer(p plugins.Server) error {
 		Lines: lines, pack: p.Plugin,
 	})
 	return nil
+}
+
+// takes returns the line of a question that names the variables whose values a project's server or hook gets, if there are any.
+func takes(variables []string) []string {
+	if len(variables) == 0 {
+		return nil
+	}
+	slices.Sort(variables)
+	return []string{"takes " + strings.Join(slices.Compact(variables), ", ") + " from your environment"}
 }
 
 // serverLine returns the command or address of a server.

@@ -137,14 +137,17 @@ func TestProjectServerShowsNames(t *testing.T) {
 	s := newSet(t)
 	s.opts.Environ = []string{"TOKEN=abc-secret-xyz"}
 	path := filepath.Join(s.opts.Project.Directory, ProjectServerFile)
-	if err := os.WriteFile(path, []byte(`{"mcpServers": {"far": {"url": "https://far.example/${TOKEN}"}, "near": {"command": "sh", "args": ["-c", "echo ${TOKEN}"]}}}`), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {
+		"address": {"url": "https://far.example/${TOKEN}"}, "header": {"url": "https://far.example/", "headers": {"A": "Bearer ${TOKEN}"}},
+		"argument": {"command": "sh", "args": ["-c", "echo ${TOKEN}"]}, "environment": {"command": "sh", "env": {"X": "${TOKEN:-none}", "Y": "${TOKEN}"}}
+	}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s.serverFile(t.Context(), path, true); len(s.Candidates) != 2 {
+	if s.serverFile(t.Context(), path, true); len(s.Candidates) != 4 {
 		t.Fatalf("%+v, %v", s.Candidates, s.Warnings)
 	}
 	for _, c := range s.Candidates {
-		if text := strings.Join(c.Lines, "\n"); strings.Contains(text, "secret") || !strings.Contains(text, "${TOKEN}") {
+		if text := strings.Join(c.Lines, "\n"); strings.Contains(text, "secret") || !strings.HasSuffix(text, "\ntakes TOKEN from your environment") {
 			t.Errorf("%s: %s", c.Name, text)
 		}
 	}

@@ -103,7 +103,7 @@ func (g *group) listServers(ctx context.Context, s *extensions.Set, _ []string) 
 
 func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	l := listedServer{
-		Name: c.Name, Approved: c.State == plugins.StateReady, Starts: strings.TrimPrefix(strings.Join(c.Lines, " "), "starts "), From: c.From, Project: c.Project,
+		Name: c.Name, Approved: c.State == plugins.StateReady, Starts: strings.TrimPrefix(strings.Join(c.Lines, "; "), "starts "), From: c.From, Project: c.Project,
 	}
 	l.State, l.Why, l.Check = standing(s, c)
 	return l

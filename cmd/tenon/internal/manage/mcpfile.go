@@ -112,7 +112,7 @@ func (g *group) addServer(ctx context.Context, w *cli.Workspace, args []string) 
 		if err != nil {
 			return err
 		}
-		g.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit())
+		g.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, "; ")), c.Server.Limit())
 		_, warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
