@@ -279,6 +279,9 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 		version = "version " + Clean(d.Previous.Version) + ", "
 	}
 	t.line("  approved before, on %s: %sdigest %s", d.Previous.ApprovedAt.Format("2006-01-02"), version, d.Previous.Digest.Short())
+	if list := d.Previous.Withheld(); len(list) > 0 {
+		t.line("  still withheld: %s; tenon plugin untrust lifts that", Clean(strings.Join(list, ", ")))
+	}
 	if d.Undescribed {
 		t.line("  content changed")
 		return

@@ -52,6 +52,17 @@ type Entry struct {
 	Failures map[string]int `json:"failures,omitempty"`
 }
 
+// Withheld returns the names of the capabilities that the item requested and the user did not grant.
+func (e *Entry) Withheld() []string {
+	var out []string
+	for _, asked := range e.Request.Capabilities {
+		if !slices.ContainsFunc(e.Grants, func(g sdk.Capability) bool { return g.Name == asked.Name }) {
+			out = append(out, asked.Name)
+		}
+	}
+	return out
+}
+
 // everywhere reports whether the entry disables a name at every path, as version 1 wrote it, and is not an approval.
 func (e *Entry) everywhere() bool { return e.Source == "" && e.Disabled }
 

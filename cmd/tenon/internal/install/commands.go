@@ -327,7 +327,7 @@ func (j *job) approve(ctx context.Context, s *plugins.Installed) error {
 		err = cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
 	case c.State == plugins.StateDisabled:
 		j.Say("it stays disabled; enable it with tenon plugin enable %s", c.Argument())
-	case c.State == plugins.StatePending: // the question about a package covers its servers and hooks
+	case c.State == plugins.StatePending, len(j.without) > 0: // the question about a package covers its servers and hooks
 		err = manage.Approve(ctx, j.App, set, c, j.yes, j.without)
 	}
 	return errors.Join(err, set.Discard(ctx))

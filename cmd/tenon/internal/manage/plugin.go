@@ -137,11 +137,7 @@ func (g *group) trustPlugin(ctx context.Context, s *extensions.Set, name string)
 		err = onePlace("trust", found)
 	}
 	for _, c := range found {
-		switch {
-		case err != nil:
-		case c.State == plugins.StateReady && c.Server == nil:
-			g.Say("%s is already approved", c.Name)
-		default:
+		if err == nil {
 			err = Approve(ctx, g.App, s, c, g.yes, g.without)
 		}
 	}
@@ -165,9 +161,19 @@ func onePlace(verb string, found []*extensions.Candidate) error {
 // maxRounds limits the rounds of one approval.
 const maxRounds = 3
 
-// Approve shows a candidate, asks the user unless yes is set, and stores the approval. If the plugin then requests more, it asks again.
+// Approve shows a candidate, asks the user unless yes is set, and stores the approval. It asks again about a plugin that then requests more. It
+// grants neither the capabilities of without, nor those that the user withheld from the content before.
 func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
 	var err error
+	switch approved := c.State == plugins.StateReady && c.Server == nil; {
+	case approved && len(without) > 0:
+		return cli.UsageError("to change its grants, first run: tenon plugin untrust "+c.Argument(), "%s is already approved", c.Name)
+	case approved:
+		a.Say("%s is already approved", c.Name)
+		return nil
+	case c.Item != nil && c.Item.Decision.Previous != nil:
+		without = slices.Concat(without, c.Item.Decision.Previous.Withheld())
+	}
 	for round := 0; err == nil && c != nil && round < maxRounds; round++ {
 		c, err = approve(ctx, a, s, c, yes, without)
 	}
