@@ -22,8 +22,15 @@ func (j *judge) parsed(text string, shell shell) {
 	for _, token := range slices.Compact(tokens) { // each lookup costs system calls
 		_ = j.path(token)
 	}
+	if shell.grammar {
+		j.commandsIn(text, false)
+	}
+}
+
+// commandsIn records every simple command and written file that it finds in a text. maybe tells that the text may not run.
+func (j *judge) commandsIn(text string, maybe bool) {
 	opened := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`") + strings.Count(text, "do") + strings.Count(text, "then")
-	if !shell.grammar || len(text) > maxParsed || opened > maxOpened {
+	if len(text) > maxParsed || opened > maxOpened {
 		return
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
@@ -38,11 +45,11 @@ func (j *judge) parsed(text string, shell shell) {
 				words[i].text = static(w, text)
 			}
 			for i := range words {
-				j.imply("bash", normal(words[i:]), i > 0)
+				j.imply("bash", normal(words[i:]), maybe || i > 0)
 			}
 		case *syntax.Redirect:
 			if node.Word != nil && strings.Contains(node.Op.String(), ">") {
-				j.implyFile("edit", static(node.Word, text), false)
+				j.implyFile("edit", static(node.Word, text), maybe)
 			}
 		}
 		return true

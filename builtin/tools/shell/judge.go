@@ -128,6 +128,13 @@ func (j *judge) command(words []word, asks bool) error {
 	for i, w := range words[1:] { // it may run its arguments or write to them
 		j.imply("bash", normal(words[i+1:]), true)
 		j.implyFile("edit", w.text, true)
+		text := w.text
+		if strings.HasPrefix(text, "-") {
+			_, text, _ = strings.Cut(text, "=")
+		}
+		if strings.Contains(text, " ") { // for a shell, as in nix-shell --run 'cd a && rm b'
+			j.commandsIn(text, true)
+		}
 	}
 	return j.paths(words[1:])
 }
