@@ -448,6 +448,14 @@ func TestTUIResize(t *testing.T) {
 		x.resized(size[0], size[1])
 		x.until("the rule", func(screen string) bool { return strings.Contains(screen, "\n"+strings.Repeat("─", size[0])+"\n") })
 	}
+	x.mu.Lock()
+	x.emulator.Resize(61, 30)
+	_, _ = x.emulator.WriteString("\x1b[1;20r") // the end of a frame of the old size, which arrives after the resize
+	x.mu.Unlock()
+	x.resize(30, 61)
+	x.until("the footer below the rule", func(screen string) bool {
+		return strings.Contains(screen, "\n"+strings.Repeat("─", 61)+"\n› Write") && strings.Contains(screen, "\n build ·")
+	})
 	close(hold)
 	x.shows("The end.")
 	screen := x.idle()

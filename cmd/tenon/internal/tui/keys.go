@@ -35,6 +35,8 @@ func (m *model) key(k tea.KeyPressMsg) {
 	switch {
 	case name == "ctrl+z":
 		m.start(tea.Suspend)
+	case name == "ctrl+l":
+		m.repaint()
 	case m.leader:
 		m.leader = false
 		m.leaderKey(name)

@@ -186,6 +186,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) update(msg tea.Msg) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
+		if m.width > 0 {
+			m.repaint()
+		}
 		if m.width, m.height = msg.Width, msg.Height; m.width == 0 || m.height == 0 { // unknown, as on a serial console
 			m.start(func() tea.Msg { return tea.WindowSizeMsg{Width: 80, Height: 24} })
 		}
@@ -219,6 +222,12 @@ func (m *model) update(msg tea.Msg) {
 	case then:
 		msg()
 	}
+}
+
+// repaint draws the whole screen again. It first resets the scroll region: bubbletea restores that of the size it knows, so a frame that reaches
+// the terminal after a resize leaves a wrong one, in which line feeds scroll instead of moving the cursor.
+func (m *model) repaint() {
+	m.start(tea.Sequence(tea.Raw(ansi.SetTopBottomMargins(0, 0)), tea.ClearScreen))
 }
 
 // maxLog is the maximum number of log records kept for /log.
