@@ -248,3 +248,15 @@ func TestFailedSummaryIsShownOnce(t *testing.T) {
 		t.Errorf("screen:\n%s", screen)
 	}
 }
+
+// A narrow window shows when the next attempt begins, and how to end the wait.
+func TestWaitForAnAttempt(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 60, 20)
+	m.Update(eventsMsg{{Properties: &sdk.SessionStatusInfo{SessionID: "ses_1", Status: sdk.SessionStatus{
+		Type: sdk.StatusRetry, Attempt: 1, Message: strings.Repeat("the server is overloaded ", 20), Next: m.now().UnixMilli(),
+	}}}})
+	if screen := m.plain(); !strings.Contains(screen, "next in 0") || !strings.Contains(screen, "esc interrupts") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}

@@ -199,18 +199,17 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 // workLine describes the current activity.
 func (m *model) workLine() []string {
 	t, k := m.thread(), m.look.Theme
-	var left string
+	left, hint := "", "esc interrupts"
+	if t.Info.ParentID != "" {
+		hint = "esc returns"
+	}
 	switch {
-	case t.Status.Type == "retry":
+	case t.Status.Type == sdk.StatusRetry: // the transcript has the reason
 		wait := max(0, time.UnixMilli(t.Status.Next).Sub(m.now())).Round(time.Second)
-		left = draw.Paint(k.Warn, fmt.Sprintf("attempt %d failed: %s · next in %s", t.Status.Attempt, view.Clip(terminal.OneLine(t.Status.Message), 200), view.Duration(wait)))
+		left = draw.Paint(k.Warn, fmt.Sprintf("● attempt %d failed · next in %s · %s", t.Status.Attempt, view.Duration(wait), hint))
 	case t.Busy() && len(m.asks) > 0:
 		left = draw.Paint(k.Warn, "● waiting for your answer")
 	case t.Busy():
-		hint := "esc interrupts"
-		if t.Info.ParentID != "" {
-			hint = "esc returns"
-		}
 		left = draw.Paint(k.Accent, "● ") + draw.Paint(k.Faint, "working · "+view.Duration(m.now().Sub(t.Begun).Truncate(time.Second))+" · "+hint)
 	}
 	right := ""
