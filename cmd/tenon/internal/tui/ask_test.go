@@ -240,16 +240,26 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	}
 	press(0, "per_1 once")
 	press(time.Millisecond, "per_1 once") // a double key
-	*now = now.Add(startled)
-	m.Update(m.opens(m.helpScreen()))
-	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
-	press(time.Millisecond, "per_1 once") // the question was behind a screen
 	m.Update(tea.KeyPressMsg{Code: 'w', Text: "w"})
 	*now = now.Add(startled)
 	m.Update(tea.KeyPressMsg{Code: 'w', Text: "w"}) // a word, such as "why"
 	m.Update(tea.KeyPressMsg{Code: 'h', Text: "h"})
 	press(0, "per_1 once")
-	press(startled, "per_1 once, per_2 once")
+	*now = now.Add(startled)
+	look := func() {
+		m.Update(m.opens(m.helpScreen()))
+		m.Update(redraw{})
+		*now = now.Add(startled)
+	}
+	look()
+	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	press(time.Millisecond, "per_1 once, per_2 once") // the user had seen the question before
+	look()
+	m.request(&sdk.PermissionRequest{ID: "per_3", Permission: "bash", Patterns: []string{"ls"}})
+	*now = now.Add(startled)
+	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	press(time.Millisecond, "per_1 once, per_2 once") // it came behind a screen
+	press(startled, "per_1 once, per_2 once, per_3 once")
 }
 
 // Answers stay when the user goes back to an earlier question, and a long problem is shown whole.

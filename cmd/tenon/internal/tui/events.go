@@ -248,7 +248,10 @@ func (m *model) answered(id string) {
 func (m *model) faced() {
 	front := m.top()
 	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
-		front = nil // the user opened this dialog, so it takes keys immediately
+		if m.calm() {
+			return // the user opened it, and has seen the question below it
+		}
+		front = nil
 	}
 	if front != m.front {
 		m.front = front
