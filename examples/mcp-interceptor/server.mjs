@@ -1,7 +1,7 @@
 // An MCP server over stdio without any dependency: one JSON-RPC message a line. It offers one tool and two interceptors.
 import { createInterface } from "node:readline";
 
-// What looks like a key is not to reach the model.
+// Text that looks like a key must not reach the model.
 const SECRET = /\b(?:sk-[A-Za-z0-9]{16,}|AKIA[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{36})\b/g;
 
 const interceptors = [
@@ -43,7 +43,7 @@ const tools = [
   },
 ];
 
-// without leaves out the functions: they are ours, not the protocol's.
+// without removes the functions, which are not part of the protocol.
 const without = (list) => list.map(({ invoke, call, ...rest }) => rest);
 
 const methods = {

@@ -27,7 +27,7 @@ plugin({
         try {
           value.system.push(`Scripts of package.json, to run with npm run:\n${scripts(project.Worktree).join("\n")}`);
         } catch {
-          // no package.json is no reason to say anything
+          // without a package.json, there is nothing to say
         }
       },
     },

@@ -15,7 +15,7 @@ const statuses = { 1: "failed", 2: "denied", 3: "unknown", 4: "limited" };
 const write = process.stdout.write.bind(process.stdout);
 if (process.env.TENON_PLUGIN || process.argv.includes("--describe")) process.stdout.write = process.stderr.write.bind(process.stderr);
 
-/** Thrown by a handler, it refuses the call: a tool call, or at a point that may deny. With halt the turn ends. */
+/** A handler throws it to refuse a tool call, or a hook's call at a point that may deny. With halt, the turn ends. */
 export class Refusal extends Error {
   constructor(reason, halt = false) {
     super(reason);
@@ -158,7 +158,7 @@ class Server {
     }
   }
 
-  /** Returns a line of which the rest has the beginning. */
+  /** Returns the line whose beginning is in this.rest. */
   joined(end) {
     const line = Buffer.concat([...this.rest, end]).toString();
     this.rest = [];
@@ -362,8 +362,8 @@ function refused(error) {
 
 /** Returns the answer of a hook: what it changed in its value, and what it returned. */
 function answerOf(result, before, value, gate) {
-  if (value === undefined && !gate) return null; // of an observer
-  if (result !== undefined && result === value) result = undefined; // no verdict, although it may have a field of a verdict's name
+  if (value === undefined && !gate) return null; // an observer has no answer
+  if (result !== undefined && result === value) result = undefined; // the handler returned its value, which is not a verdict even if it has a field with such a name
   if (result?.changes !== undefined) return result; // the hook found them itself
   const changes = [];
   diff(before, value, "", changes);
@@ -376,7 +376,7 @@ function answerOf(result, before, value, gate) {
   return verdict;
 }
 
-/** One call of the host, with the way back to it. In start() it belongs to no call. */
+/** A call of the host. Its methods send requests to the host. In start() it belongs to no call. */
 class Call {
   #server;
   #params;
@@ -418,7 +418,7 @@ class Call {
     if (this.#timer) clearTimeout(this.#timer);
   }
 
-  /** Shows the user how far a tool call is. */
+  /** Shows the user the progress of a tool call. */
   progress(title, metadata) {
     this.#server.send({ method: "progress", params: { id: this.id, title, metadata } });
   }
@@ -448,7 +448,7 @@ class Call {
     return () => server.send({ method: "cancel", params: { id } });
   }
 
-  // Functions are made when they are used: most calls need none.
+  // These functions are created on first use: most calls need none.
   get kv() {
     return {
       get: async (key) => {
@@ -495,7 +495,7 @@ const escape = (segment) => (/[~/]/.test(segment) ? segment.replaceAll("~", "~0"
 const unescape = (segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~");
 const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
 
-/** Makes an empty list at a pointer where there is none, so that a hook can append to a list that it does not read. */
+/** Creates an empty list at a pointer if none is there, so that a hook can append to a list that it does not read. */
 function addList(value, pointer) {
   const segments = pointer.split("/").slice(1).map(unescape);
   const last = segments.pop();

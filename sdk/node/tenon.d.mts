@@ -102,7 +102,7 @@ export interface AuthMethod<Options = any> {
   headers?(token: Token, call: Call<Options>): { [name: string]: string } | Promise<{ [name: string]: string }>;
 }
 
-/** One call of the host, with the way back to it. */
+/** A call of the host. Its methods send requests to the host. */
 export interface Call<Options = any> {
   readonly options: Options;
   readonly project: { ID: string; Directory: string; Worktree: string; [key: string]: any };

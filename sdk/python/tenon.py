@@ -29,7 +29,7 @@ MAX_LOGGED = 1 << 20  # characters of a message in the log, as in Go's library
 MAX_ERROR = 256 << 10  # characters of an error
 METHOD_NOT_FOUND = -32601
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
-_decode = json.JSONDecoder().raw_decode  # json.loads would find out the encoding first
+_decode = json.JSONDecoder().raw_decode  # json.loads would detect the encoding first
 STATUSES = {1: "failed", 2: "denied", 3: "unknown", 4: "limited"}
 
 _STDOUT = 1  # for the description or the handshake; until then, what the plugin prints goes to stderr, and so to the log
@@ -39,7 +39,7 @@ if "--describe" in sys.argv[1:] or os.environ.get("TENON_PLUGIN"):
 
 
 class Refusal(Exception):
-    """Refuses the call: a tool call, or at a point that may deny. With halt the turn ends."""
+    """A handler raises it to refuse a tool call, or a hook's call at a point that may deny. With halt, the turn ends."""
 
     def __init__(self, reason, halt=False):
         super().__init__(reason)
@@ -115,7 +115,7 @@ def _typed(cls, values):
 
 
 def _check(run):
-    """Refuses a coroutine function, which would return without running."""
+    """Raises an error for a coroutine function, which would return without running."""
     code = getattr(run, "__code__", None)
     if code and code.co_flags & 0x80:  # inspect.CO_COROUTINE
         raise TypeError("%s: write def instead of async def" % run.__name__)
@@ -202,7 +202,7 @@ class Plugin:
 
 
 class Call:
-    """One call of the host, with the way back to it."""
+    """A call of the host. Its methods send requests to the host."""
 
     def __init__(self, server, message):
         params = message.get("params") or {}
@@ -227,7 +227,7 @@ class Call:
         return self._canceled is True or self._deadline is not None and time.monotonic() >= self._deadline
 
     def wait(self, seconds=None):
-        """Waits, until the host no longer waits for the call; returns whether that is so."""
+        """Waits until the host no longer waits for the call, at most for the given time. Returns whether the host no longer waits."""
         self._server.hand_over()
         with self._server.changed:
             self._canceled = self._canceled or False
@@ -241,7 +241,7 @@ class Call:
         return self.canceled
 
     def progress(self, title, metadata=None):
-        """Shows the user how far a tool call is."""
+        """Shows the user the progress of a tool call."""
         self._server.notify("progress", {"id": self.id, "title": title, **({"metadata": metadata} if metadata else {})})
 
     def log(self, message, level=0, **attributes):
@@ -463,7 +463,7 @@ class _Server:
             before = _clone(value)
             answer = run(request["input"], value, call)
             if answer is value:
-                answer = None  # no verdict, although it may have a field of a verdict's name
+                answer = None  # the handler returned its value, which is not a verdict even if it has a key with such a name
             if isinstance(answer, dict) and "changes" in answer:
                 return answer  # the hook found them itself
             changes = []
@@ -558,7 +558,7 @@ def _clone(v):
 
 
 def _add_list(value, pointer):
-    """Makes an empty list at a pointer where there is none, so that a hook can append to a list that it does not read."""
+    """Creates an empty list at a pointer if none is there, so that a hook can append to a list that it does not read."""
     segments = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
     for segment in segments[:-1]:
         if segment == "*" or not isinstance(value, dict):

@@ -37,7 +37,7 @@ pub enum Value {
 
 static NULL: Value = Value::Null;
 
-/// Returns the value of JSON in the program's source; if the text is not JSON, it panics at the caller.
+/// Returns the value of JSON in the program's source. If the text is not JSON, it panics with the caller's location.
 #[track_caller]
 pub fn json(text: &str) -> Value {
     Value::parse(text).expect("JSON in the source")
@@ -666,7 +666,7 @@ struct Server {
     changed: Condvar,
 }
 
-/// One call of the host, with the way back to it.
+/// A call of the host. Its methods send requests to the host.
 pub struct Call {
     server: Arc<Server>,
     id: u64,
@@ -695,7 +695,7 @@ impl Call {
         }
     }
 
-    /// Shows the user how far a tool call is.
+    /// Shows the user the progress of a tool call.
     pub fn progress(&self, title: &str, metadata: Value) {
         let id = Value::Number(self.id.to_string());
         self.server.notify("progress", Value::object([("id", id), ("title", title.into()), ("metadata", metadata)]));

@@ -1,6 +1,6 @@
-# PreToolUse: exit code 2 denies the call, and the model gets what stands on standard error. Exit code 0 says nothing.
-# The input is one line of JSON. A look for text in it is enough for a reminder; it is no fence against a model that wants to get
-# around it: rules of "permission" in tenon.json are.
+# PreToolUse: exit code 2 denies the call, and the model gets what the command printed to standard error. Exit code 0 has no effect.
+# The input is one line of JSON. Searching it for text is enough for a reminder, but does not stop a model that tries to get around
+# it. Rules under "permission" in tenon.json do.
 input=$(cat)
 case $input in
 *'git push'*'--force'* | *'git push'*' -f'*)
