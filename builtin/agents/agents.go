@@ -85,7 +85,7 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	}
 	for _, r := range config.Permission {
 		if toolname.Permission(r.Permission) != r.Permission {
-			p.Log.Warn("a rule has no effect: tools that change files are decided under edit; use edit", "file", doc.Path, "permission", r.Permission)
+			p.Log.Warn("a rule has no effect: the permission for tools that change files is edit", "file", doc.Path, "permission", r.Permission)
 		}
 	}
 	i := slices.IndexFunc(*list, named)

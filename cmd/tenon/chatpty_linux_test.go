@@ -201,7 +201,7 @@ func TestChatUndo(t *testing.T) {
 	x.say("write it", "Written.")
 	x.say("/diff", "+model")
 	x.enter("/undo\n")
-	x.expect("1 file undone; /redo restores it")
+	x.expect("1 file undone; /redo restores them")
 	x.expect("a.txt")
 	x.expect("the prompt was: write it")
 	x.expect("> ")

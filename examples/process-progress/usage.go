@@ -19,7 +19,7 @@ import (
 func plugin() *sdk.Bundle {
 	return &sdk.Bundle{
 		Info: sdk.Manifest{
-			Name: "process-progress", Version: "1.0.0", Description: "A tool that measures directories and shows how far it is", Carrier: sdk.CarrierProcess,
+			Name: "process-progress", Version: "1.0.0", Description: "A tool that measures directories and shows its progress", Carrier: sdk.CarrierProcess,
 			Capabilities: []sdk.Capability{{Name: sdk.CapabilityRead, Scope: []string{"$PROJECT"}, Reason: "measures the project"}},
 		},
 		ToolList: []sdk.Tool{diskUsage{}},

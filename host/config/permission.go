@@ -75,7 +75,7 @@ func (c *checker) warnPermission(p place, permission string) {
 	known := strings.Fields(permissions)
 	switch {
 	case toolname.Permission(permission) != permission:
-		c.Warn(p, "has no effect: tools that change files are decided under edit", `use "edit"`)
+		c.Warn(p, "has no effect: the permission for tools that change files is edit", `use "edit"`)
 	case strings.ContainsAny(permission, "*?") || slices.Contains(known, permission):
 	case nearest.Name(permission, known) != "":
 		c.Warn(p, "unknown permission; it applies only if a plugin or MCP server has a tool with this name",

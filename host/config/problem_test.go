@@ -300,7 +300,7 @@ func TestWarnings(t *testing.T) {
 		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode are JavaScript and cannot run here; "plugins" lists tenon's`,
 		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on unchanged; did you mean "apiKey"?`,
-		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: tools that change files are decided under edit; use "edit"`,
+		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: the permission for tools that change files is edit; use "edit"`,
 	}
 	var got []string
 	for _, w := range l.Warnings {

@@ -191,7 +191,7 @@ func (f *finder) configured() error {
 					return fmt.Errorf("%s: %s: %w", origin, c.key, err)
 				}
 				if _, err := os.Stat(full); err != nil {
-					return fmt.Errorf("%s: %s: %w; create it, or take it out", origin, c.key, err)
+					return fmt.Errorf("%s: %s: %w; create it, or remove it from the list", origin, c.key, err)
 				}
 			}
 			f.add(c.access, origin, full)

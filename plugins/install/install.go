@@ -199,7 +199,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 		return nil, err
 	}
 	if pin != nil && !pin.Local && pin.Digest != digest {
-		return nil, fmt.Errorf("%s: %w: its digest is %s, pinned is %s", r, source.ErrMismatch, digest.Short(), pin.Digest.Short())
+		return nil, fmt.Errorf("%s: %w: its digest is %s, but %s is pinned", r, source.ErrMismatch, digest.Short(), pin.Digest.Short())
 	}
 	sealed, err := in.Vault.Seal(ctx, fetched.Path, digest)
 	if err != nil {

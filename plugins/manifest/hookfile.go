@@ -21,7 +21,7 @@ func (r *reader) hookFile() {
 		case rep.src.Parse(data, &rep.Report) == nil:
 			r.warnAll(rep, "no command hooks are loaded: ")
 		case r.p.HookFile != "":
-			r.warn(path, "", "keep one of the two files", "is not read: %s is", r.p.HookFile)
+			r.warn(path, "", "keep one of the two files", "is not read, because %s is", r.p.HookFile)
 		default:
 			r.p.HookFile, r.p.Hooks = path, string(data)
 		}

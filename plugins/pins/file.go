@@ -94,7 +94,7 @@ func Decode(data []byte) (*File, error) {
 		case seen[p.Name]:
 			return nil, fmt.Errorf("plugins[%d]: duplicate name %q", i, p.Name)
 		case p.Local && p.Digest != "":
-			return nil, fmt.Errorf("plugins[%d] (%s): a digest of content that each machine makes", i, p.Name)
+			return nil, fmt.Errorf("plugins[%d] (%s): want no digest: each machine makes this content itself", i, p.Name)
 		case !p.Local && !p.Digest.Valid():
 			return nil, fmt.Errorf("plugins[%d] (%s): invalid digest %q", i, p.Name, p.Digest)
 		}

@@ -91,7 +91,7 @@ func checkProgram(u *remote.Unit) error {
 		return fmt.Errorf("read %s: %w", u.Program, err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != strings.ToLower(u.Checksum) {
-		return fmt.Errorf("%w: %s has the digest sha256:%s, approved is sha256:%s; review the change, then approve the plugin again",
+		return fmt.Errorf("%w: %s has the digest sha256:%s, but sha256:%s was approved; review the change, then approve the plugin again",
 			ErrDigest, u.Program, got, u.Checksum)
 	}
 	return nil

@@ -81,7 +81,7 @@ func (k *PublicKey) check(content, data []byte) error {
 		return fmt.Errorf("%s: %w", source.MinisignSuffix, err)
 	}
 	if s.KeyId != k.key.KeyId {
-		return fmt.Errorf("signed with another key than %s", k.text)
+		return fmt.Errorf("signed with a different key than %s", k.text)
 	}
 	ok, err := k.key.Verify(content, s)
 	if err == nil && !ok {

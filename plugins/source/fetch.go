@@ -99,7 +99,7 @@ func (p Pin) Check(r Ref) error {
 	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
 		return fmt.Errorf("%w: manifest %q is not sha256: and 64 hexadecimal digits", ErrRef, visible.Cut(p.Manifest, 100, "…"))
 	case p.Local != p.made() && !(p.Local && p.SHA256 != "" && (formatOf(r.URL) == formatBundle || r.Kind == MCP)):
-		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
+		return fmt.Errorf("%w: no field pins the content that this machine makes", ErrRef)
 	case p.Build != nil:
 		return p.Build.check()
 	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256,
@@ -197,7 +197,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	}
 	sum, err := sumFile(r.URL, "")
 	if err == nil && out.SHA256 != "" && out.SHA256 != sum {
-		err = fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
+		err = fmt.Errorf("%w: its SHA-256 is %s, but %s is pinned", ErrMismatch, sum, out.SHA256)
 	}
 	if err != nil {
 		return err

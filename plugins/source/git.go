@@ -112,7 +112,7 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	}
 	have := strings.TrimSpace(string(head))
 	if !isCommit(have) || commit != "" && have != commit {
-		return "", fmt.Errorf("%w: %s is at commit %s, pinned is %s", ErrMismatch, r.URL, have, commit)
+		return "", fmt.Errorf("%w: %s is at commit %s, but %s is pinned", ErrMismatch, r.URL, have, commit)
 	}
 	return have, nil
 }

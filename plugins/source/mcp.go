@@ -211,7 +211,7 @@ func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, r Ref, pinn
 	}
 	switch {
 	case pinned && out.URL != r.URL:
-		return fmt.Errorf("%w: the bundle is at %s, pinned is %q", ErrMismatch, r.URL, out.URL)
+		return fmt.Errorf("%w: the bundle is at %s, but %q is pinned", ErrMismatch, r.URL, out.URL)
 	case !pinned && f.Guarded:
 		return fmt.Errorf("%w: the bundle is at %s; if you know this host, install the server again with --project", ErrAddress, r.URL)
 	}

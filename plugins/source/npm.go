@@ -88,7 +88,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		return err
 	}
 	if have, err := sumFile(file, want); err != nil || have != want {
-		return errors.Join(fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch), err, os.Remove(file))
+		return errors.Join(fmt.Errorf("%w: the SHA-512 of the tarball is not the one that the registry names", ErrMismatch), err, os.Remove(file))
 	}
 	out.SHA256 = sum
 	if err := f.unpack(ctx, file, "tar.gz", out, dir); err != nil {

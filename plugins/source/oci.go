@@ -116,7 +116,7 @@ func (f *Fetcher) resolveOCI(ctx context.Context, repo *oci.Repository, r Ref, d
 	}
 	b, err := repo.Resolve(ctx, reference)
 	if err == nil && digest != "" && b.Digest != digest {
-		err = fmt.Errorf("%w: the registry has %s, pinned is %s", ErrMismatch, b.Digest, digest)
+		err = fmt.Errorf("%w: the registry has %s, but %s is pinned", ErrMismatch, b.Digest, digest)
 	}
 	return b, err
 }
@@ -148,7 +148,7 @@ func (f *Fetcher) variant(ctx context.Context, repo *oci.Repository, r Ref, inde
 			return nil, err
 		}
 		if was := pinned[name]; was != "" && was != b.Digest {
-			return nil, fmt.Errorf("%w: the index names %s for %s, pinned is %s", ErrMismatch, b.Digest, name, was)
+			return nil, fmt.Errorf("%w: the index names %s for %s, but %s is pinned", ErrMismatch, b.Digest, name, was)
 		}
 		out.Platforms[name] = b.Digest
 	}

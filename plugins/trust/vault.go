@@ -122,7 +122,7 @@ func (v *Vault) fill(ctx context.Context, temp, path string, want Digest) error 
 		return err
 	}
 	if d := t.Digest(); d != want {
-		return fmt.Errorf("%s: %w: its digest is %s, approved is %s; review the change, then approve it again", path, ErrChanged, d.Short(), want.Short())
+		return fmt.Errorf("%s: %w: its digest is %s, but %s was approved; review the change, then approve it again", path, ErrChanged, d.Short(), want.Short())
 	}
 	if err := os.WriteFile(filepath.Join(temp, indexFile), t.index(), 0o400); err != nil {
 		return err

@@ -144,7 +144,7 @@ func (f *moduleFile) read() ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
 	if sum := sha256.Sum256(wasm); f.approved() && f.digest != sum {
-		return nil, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)
+		return nil, fmt.Errorf("%w: its SHA-256 is %x, but %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)
 	}
 	return wasm, nil
 }

@@ -223,7 +223,7 @@ func decodeIndex(list []specs.Descriptor) (*Manifest, error) {
 func (r *Repository) Push(ctx context.Context, tag string, config, archive []byte, annotations map[string]string) (string, error) {
 	remote, ok := r.place.(server)
 	if !ok {
-		return "", errors.New("a layout is not written")
+		return "", errors.New("cannot push to an OCI layout")
 	}
 	m := specs.Manifest{MediaType: specs.MediaTypeImageManifest, ArtifactType: ArtifactType, Annotations: annotations}
 	m.SchemaVersion = 2

@@ -142,7 +142,7 @@ func (c *conversation) undo(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	if err := sessions.ShowReverted(c.a, r, "undone", "/redo restores it until the next prompt"); err != nil {
+	if err := sessions.ShowReverted(c.a, r, "undone", "/redo restores them until the next prompt"); err != nil {
 		return err
 	}
 	messages, err := c.m.Store.Messages(ctx, c.session.ID, store.Page{From: r.MessageID})

@@ -24,7 +24,7 @@ func (g *group) revert(ctx context.Context, m *cli.Machine, s *sdk.Session) erro
 	if err != nil {
 		return err
 	}
-	return ShowReverted(g.App, r, "undone", "tenon session unrevert restores it until the next prompt")
+	return ShowReverted(g.App, r, "undone", "tenon session unrevert restores them until the next prompt")
 }
 
 func (g *group) unrevert(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
@@ -43,7 +43,7 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 	text := fmt.Sprintf("%s: %s %s", r.SessionID, view.Plural(len(r.Files), "file"), what)
 	switch {
 	case r.Messages == 0 && len(r.Files) == 0: // redo does not count the messages
-		text = fmt.Sprintf("%s: the messages %s", r.SessionID, what)
+		text = fmt.Sprintf("%s: messages %s", r.SessionID, what)
 	case r.Messages > 0:
 		text = fmt.Sprintf("%s: %s and %s %s", r.SessionID, view.Plural(r.Messages, "message"), view.Plural(len(r.Files), "file"), what)
 	}

@@ -194,7 +194,7 @@ func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []trans
 	var prompt transcript.Prompt
 	switch {
 	case !o.Redo:
-		done += " undone; ctrl+x r restores it until the next prompt"
+		done += " undone; ctrl+x r restores them until the next prompt"
 		if i := slices.IndexFunc(prompts, func(p transcript.Prompt) bool { return p.ID == r.MessageID }); i >= 0 {
 			prompt = prompts[i]
 		}
