@@ -129,7 +129,7 @@ func TestStore(t *testing.T) {
 			t.Errorf("Check of content %d = %+v, %v", n, d, err)
 		}
 	}
-	// What is disabled stays so with any content.
+	// A disabled item stays disabled with any content.
 	if err := s.SetEnabled(t.Context(), plugin(4, nil), false, "by the user"); err != nil {
 		t.Fatal(err)
 	}
