@@ -27,7 +27,7 @@ type turn struct {
 	last      *sdk.AssistantMessage // the message of the latest finished step or summary
 	failure   *TurnError
 	titled    bool          // startTitle was called
-	refusal   error         // of the latest request
+	refusal   error         // the server's refusal of the latest request
 	compacted int           // compactions in a row that did not make enough room
 	converted convert.Cache // converted messages, reused by the requests of the turn
 }

@@ -75,7 +75,7 @@ func (s *step) judge(r *sdk.PermissionRequest, tool string, o sdk.Origin) permis
 	return s.Rules.DecideRequest(q)
 }
 
-// gate runs the hooks at permission.ask. Their answer holds for this request only.
+// gate runs the hooks at permission.ask. Their answer applies to this request only.
 func (s *step) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result, error) {
 	scope := hooks.Scope{Ledger: s.ledger}
 	if r.Tool != nil {

@@ -203,7 +203,7 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 		}
 	}
 	switch {
-	case err != nil && in.Agent == "" && name == s.Agent: // it was removed, or the session was imported
+	case err != nil && in.Agent == "" && name == s.Agent: // the agent was removed, or the session was imported
 		return fmt.Errorf("the session's %w; --agent chooses another", err)
 	case err != nil:
 		return err

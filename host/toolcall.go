@@ -139,7 +139,7 @@ func (s *step) prepareCall(ctx context.Context, c *call) error {
 		return err
 	}
 	c.prepared, c.paths = prepared, c.tool.WillWrite(requests)
-	if len(requests) > 1 { // the user is not asked about parts of a call that a rule denies
+	if len(requests) > 1 { // do not ask the user about parts of a call that a rule denies
 		denied := func(r sdk.PermissionRequest) bool {
 			return s.judge(&r, c.tool.Def.ID, c.tool.Origin).Action == sdk.ActionDeny
 		}

@@ -387,8 +387,9 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	}
 }
 
-// Approve records the approval of an item as shown, with these grants, and seals its content. Approvals of contents to which rollback returns stay. If the content changed since it was
-// shown, nothing is recorded and the error wraps trust.ErrChanged; with a grant over tenon's own directories, ErrPrivate.
+// Approve records the approval of an item as shown, with these grants, and seals its content. The approvals of contents to which rollback can return
+// stay valid. If the content changed since it was shown, nothing is recorded and the error wraps trust.ErrChanged; for a grant over tenon's own
+// directories, it wraps ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
 		return fmt.Errorf("%s is not waiting for approval: it is %s", i.Name, i.State)
@@ -409,7 +410,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}
-	pinned, err := l.History().Digests() // rollback returns to them, and so does an update that is interrupted before its pin is written
+	pinned, err := l.History().Digests() // rollback can return to these, and so does an update that is interrupted before it writes its pin
 	if err != nil {
 		return err
 	}

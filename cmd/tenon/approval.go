@@ -88,7 +88,7 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
-// leftOut logs extensions that are not used, with the remedy. None of them has run.
+// leftOut logs extensions that are not used, with the remedy. None of them has run so far.
 func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
 		a.Log.Warn(w)

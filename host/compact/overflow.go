@@ -53,7 +53,7 @@ func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
 }
 
 // TooLong returns the error for a conversation that no summary makes short enough. Clients derive the remedy from its kind. refusal is the
-// server's, which can name its limit; nil: the count of tokens exceeded the model's.
+// error of the server, which may name the limit; it is nil if the counted tokens exceed the model's limit.
 func TooLong(refusal error, format string, args ...any) error {
 	message := fmt.Sprintf(format, args...)
 	if refusal != nil {

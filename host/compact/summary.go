@@ -20,7 +20,7 @@ import (
 // MaxTries bounds the summaries in a row that do not make enough room; then the turn fails.
 const MaxTries = 3
 
-// minRoom bounds how much of a conversation is left out to make room for the request for its summary: no more when fewer bytes remain.
+// minRoom bounds how much of a conversation is left out to make room for the request for its summary: at least this many bytes remain.
 const minRoom = 8 << 10
 
 // summaryPrompt asks for the summary when no hook replaces it.

@@ -71,8 +71,8 @@ func (l *Loaded) ServerOrigin(name string) Origin {
 	return firstUnder(l.Origins, checked.Join("mcp", name))
 }
 
-// Taken returns the names of the variables whose values a file of the project takes for key or the keys below it; those of all its files if
-// file is empty.
+// Taken returns the names of the variables whose values a file of the project uses in key or the keys below it. If file is empty, it
+// returns those of all files of the project.
 func (l *Loaded) Taken(file, key string) (names []string) {
 	for _, t := range l.taken {
 		if checked.Under(t.key, key) && (file == "" || file == t.file) {

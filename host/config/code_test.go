@@ -34,7 +34,7 @@ func TestWhoNamedCode(t *testing.T) {
 	}
 }
 
-// The variables that a project's files take are known by file and key; those of the user's own files do not matter.
+// The variables that a project's files use are recorded by file and key; those in the user's own files are not.
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{

@@ -22,7 +22,7 @@ import (
 type Problem struct {
 	Key string // such as model or provider.mine
 	Err error
-	// Origin is the place of the agent or command that has the problem; empty for other parts.
+	// Origin is where the agent or command with the problem is defined; empty for other parts.
 	Origin string
 	// Warning is set if the part may work in spite of the problem.
 	Warning bool

@@ -210,7 +210,7 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 		if !m.enabled(id) || p.info.Local || !p.configured && p.keyFrom == "" {
 			continue
 		}
-		if !p.configured && !p.signedIn && p.info.Default == "" { // its variable may be set for other programs, such as GITHUB_TOKEN
+		if !p.configured && !p.signedIn && p.info.Default == "" { // the variable of its key, such as GITHUB_TOKEN, may be set for other programs
 			ignored = cmp.Or(ignored, fmt.Sprintf("%s alone does not choose a model of %s", p.keyFrom, id))
 			continue
 		}
@@ -244,7 +244,8 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 	return Picked{}, fmt.Errorf("%w: none is configured; set model in tenon.json or pass -m provider/model", ErrModel)
 }
 
-// defaultModel returns the provider's default, else the newest of its models that calls tools; the first by name of those of one day.
+// defaultModel returns the provider's default, else the newest of its models that call tools. Of models of the same day, it returns
+// the first by name.
 func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
 	if id := p.info.Default; id != "" && m.listed(p.info.ID, id) {
 		return m.known(p.info.ID, id), true

@@ -108,8 +108,9 @@ func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
 // longestWait is the longest result of requestedWait.
 const longestWait = 10_000 * time.Hour
 
-// bodyWait finds the wait in the body of an error: Google's, such as "retryDelay": "34.4s", see https://cloud.google.com/apis/design/errors
-// (google.rpc.RetryInfo), and in seconds or as a Unix time that of ChatGPT, whose plans have limits for hours and weeks.
+// bodyWait finds the requested wait in the body of an error. Google sends "retryDelay": "34.4s", see
+// https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo). ChatGPT, whose plans have limits for hours and weeks, sends seconds
+// or a Unix time.
 var bodyWait = lazyregexp.New(`"(?:retryDelay|resets_(in_seconds|at))"\s*:\s*"?([0-9.]{1,12})`)
 
 // requestedWait returns the wait that the server requests, at most longestWait: retry-after-ms, or retry-after in seconds or as a date

@@ -249,7 +249,7 @@ func (p *restoring) add(path snapshot.Path, expected, target, original snapshot.
 		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
 	}
 	if err == nil && is.Directory() && !expected.Exists() {
-		is = expected // a directory is not the file; if the file returns, the steps of the files in the directory empty it
+		is = expected // a directory is in place of the file; if the file comes back, the steps for the files in the directory empty it first
 	}
 	if err == nil && !is.Same(expected) && !behind { // the expected content is already stored
 		is, err = p.repo.Record(path)

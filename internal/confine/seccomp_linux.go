@@ -8,15 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// numbers are those of system calls by architecture, including 32-bit programs, from linux/arch/*/kernel/syscalls. The first argument of
-// prlimit64 is the process, 0 for the caller, and its third one the new limit, 0 for none. request_key and keyctl follow add_key.
+// numbers are the numbers of system calls by architecture, including 32-bit programs, from linux/arch/*/kernel/syscalls. The first
+// argument of prlimit64 is the process, 0 for the caller, and its third one the new limit, 0 for none. request_key and keyctl follow
+// add_key.
 var numbers = [...]struct{ arch, prlimit64, addKey uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 302, 248}, {unix.AUDIT_ARCH_X86_64, 302 | 1<<30, 248 | 1<<30}, {unix.AUDIT_ARCH_I386, 340, 286}, // 1<<30: x32
 	{unix.AUDIT_ARCH_AARCH64, 261, 217}, {unix.AUDIT_ARCH_ARM, 369, 309}, {unix.AUDIT_ARCH_RISCV64, 261, 217}, {unix.AUDIT_ARCH_LOONGARCH64, 261, 217},
 }
 
-// filterCalls keeps the thread from what Landlock does not cover: setting the limits of other processes, as one on processor time ends a process
-// with a signal; and the kernel's keyrings, which all processes of the user share, and for which the kernel starts programs outside.
+// filterCalls forbids the thread two things that Landlock does not cover. One is setting the limits of other processes: a limit on processor
+// time ends a process with a signal. The other is using the kernel's keyrings, which all processes of the user share, and for which the kernel
+// starts programs outside the sandbox.
 func filterCalls() error {
 	load := func(offset uint32) unix.SockFilter { // of struct seccomp_data, see linux/seccomp.h
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}

@@ -10,10 +10,11 @@ import (
 // mount is a directory of a file system and its place in the tree.
 type mount struct{ device, root, point string }
 
-// escapes are the characters that the kernel does not print in mountinfo.
+// escapes replaces the escape sequences of mountinfo by the characters that they stand for.
 var escapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// mountsOf reads a text of /proc/self/mountinfo. It returns nil if each file system has one place, as on most systems.
+// mountsOf parses the text of /proc/self/mountinfo. It returns nil if each file system is mounted only once, as on
+// most systems.
 func mountsOf(text string) (list []mount) {
 	places := map[string]int{}
 	repeated := false
@@ -30,11 +31,11 @@ func mountsOf(text string) (list []mount) {
 	return list
 }
 
-// elsewhere returns the other paths of a file, which need not exist, if file systems are mounted more than once. WSL, for example, has the root
-// directory also at /mnt/wslg/distro, and systems with an immutable root have the home directories also in /sysroot.
+// elsewhere returns the other paths of a file, which need not exist, if file systems are mounted more than once. On WSL, for example, the root
+// directory is also at /mnt/wslg/distro; on systems with an immutable root, the home directories are also in /sysroot.
 //
-// The directories that are mounted over on the way to the file count like the file: a rule of Landlock is about a directory, whatever its path,
-// so one for /mnt/distro/mnt would be one for /mnt, and for all that is mounted in it.
+// The result also has the other paths of the directories above the file on which something is mounted. A rule of Landlock is about a directory,
+// whatever its path, so a rule for /mnt/distro/mnt would also be a rule for /mnt, and for everything that is mounted in it.
 func elsewhere(mounts []mount, path string) (out []string) {
 	if mounts == nil {
 		return nil
@@ -60,7 +61,7 @@ func elsewhere(mounts []mount, path string) (out []string) {
 	return out
 }
 
-// mountAt returns the mount that a path without links is in. Later ones cover those before them.
+// mountAt returns the mount that contains a path without links. Later mounts cover earlier ones.
 func mountAt(mounts []mount, path string) (at mount) {
 	for _, m := range mounts {
 		if inside(m.point, path) && len(m.point) >= len(at.point) {
@@ -75,5 +76,5 @@ func inside(dir, path string) bool {
 	return dir == "/" || strings.HasPrefix(path, dir) && (len(path) == len(dir) || path[len(dir)] == '/')
 }
 
-// move returns the path in the directory to that path has in the directory from.
+// move moves a path below the directory from to the same place below the directory to.
 func move(path, from, to string) string { return filepath.Join(to, path[len(from):]) }

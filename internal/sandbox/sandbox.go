@@ -60,7 +60,7 @@ type Options struct {
 // Find returns the paths for a project, without the project and its temporary directory, which Policy adds. It returns an error if the
 // configuration makes a path writable that must not be.
 func Find(o Options) ([]Path, error) {
-	mounts, _ := os.ReadFile("/proc/self/mountinfo") // Linux has it, the only system that confines
+	mounts, _ := os.ReadFile("/proc/self/mountinfo") // exists on Linux, the only system that confines
 	return find(o, string(mounts))
 }
 

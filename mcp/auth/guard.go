@@ -74,7 +74,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if before, name, ok := strings.Cut(req.URL.Path, "/.well-known/"); ok && !strings.HasPrefix(name, "oauth-protected-resource") {
-		req = req.Clone(req.Context()) // without the slash that ends some issuers: RFC 8414, section 3.1
+		req = req.Clone(req.Context()) // omit the slash at the end of some issuers, see RFC 8414, section 3.1
 		req.URL.Path, req.URL.RawPath = strings.TrimSuffix(before, "/")+"/.well-known/"+strings.TrimSuffix(name, "/"), ""
 	}
 	inner := g.direct
@@ -98,8 +98,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// withMethod adds how a registered client authenticates, if the server gave it no secret and does not say: then go-sdk assumes
-// client_secret_basic, the default in RFC 7591, and would not send the client's ID in the body, where servers expect it.
+// withMethod adds how a registered client authenticates, if the server gave it no secret and does not say how. go-sdk would
+// assume client_secret_basic, the default in RFC 7591, and not send the client's ID in the body, where servers expect it.
 func withMethod(content []byte) []byte {
 	const method = "token_endpoint_auth_method"
 	var client map[string]json.RawMessage

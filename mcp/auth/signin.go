@@ -98,9 +98,9 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 	return issued, nil
 }
 
-// locate finds the server's metadata, see RFC 9728. It returns the resource that they describe, which a token is requested for, and the challenge with
-// their address. Like the official SDKs for TypeScript and Python, and unlike go-sdk, it accepts a resource that contains the server's URL, such as
-// its origin: many servers name that. Without metadata, it returns the URL and the challenge.
+// locate finds the server's metadata, see RFC 9728. It returns the resource that they describe, for which a token is requested, and the challenge
+// with the address of the metadata. Like the official SDKs for TypeScript and Python, and unlike go-sdk, it accepts a resource that contains the
+// server's URL, such as its origin: many servers name that. Without metadata, it returns the URL and the challenge.
 func (a *Authorizer) locate(ctx context.Context, challenge *http.Response) (string, *http.Response, error) {
 	server, err := url.Parse(a.o.URL)
 	if err != nil {
@@ -115,7 +115,7 @@ func (a *Authorizer) locate(ctx context.Context, challenge *http.Response) (stri
 	for _, place := range append(places, root.JoinPath(server.Path).String(), root.String()) {
 		described, problem := a.resourceAt(ctx, place)
 		switch {
-		case problem != nil: // the next place may have them
+		case problem != nil: // the next place may have the metadata
 		case !contains(described, server):
 			err = cmp.Or(err, fmt.Errorf("the metadata at %s describe %s, another server", place, visible.Strip(described)))
 		default:
@@ -149,7 +149,7 @@ func (a *Authorizer) resourceAt(ctx context.Context, address string) (string, er
 	return metadata.Resource, nil
 }
 
-// contains reports whether a server is the resource, or below it.
+// contains reports whether a server's address is the resource or below it.
 func contains(resource string, server *url.URL) bool {
 	u, err := url.Parse(resource)
 	return err == nil && httpx.SameOrigin(u, server) && strings.HasPrefix(strings.TrimSuffix(server.Path, "/")+"/", strings.TrimSuffix(u.Path, "/")+"/")
@@ -189,7 +189,7 @@ func (a *Authorizer) flow(address string, old *credentials.Credential) *auth.Aut
 	config.DynamicClientRegistrationConfig = &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 		ClientName: "tenon", ClientURI: "https://github.com/tenonhq/tenon", RedirectURIs: []string{address},
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
-		TokenEndpointAuthMethod: "none", // as other hosts register; a secret would expire, and servers do not always say how to send it
+		TokenEndpointAuthMethod: "none", // other hosts do the same; a secret would expire, and servers do not always say how to send it
 	}}
 	return config
 }

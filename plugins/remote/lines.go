@@ -54,7 +54,7 @@ const Cut = " […]"
 
 var crash = lazyregexp.New(`^(panic|fatal error|SIG[A-Z]+): `)
 
-// NamesCrash reports whether a line of output is the one in which Go's runtime names the cause of a crash. A trace of goroutines follows it.
+// NamesCrash reports whether Go's runtime names the cause of a crash in this line of output. A trace of goroutines follows the line.
 func NamesCrash(line []byte) bool { return crash().Match(line) }
 
 // Lines splits the output of a plugin into lines of at most MaxLine bytes. It replaces the rest of longer ones by Cut.

@@ -189,8 +189,8 @@ func (t *tool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 	return result, nil
 }
 
-// call calls a method for the tool and decodes its answer. An answer without its required member is an error: a misspelled one would be no output,
-// or run the call without permission.
+// call calls a method for the tool and decodes its answer. An answer without its required member is an error: with a misspelled member, the output
+// would be lost, or the call would run without permission.
 func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, member string, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, t.Deadline())
 	defer cancel()

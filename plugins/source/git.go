@@ -205,8 +205,8 @@ func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
 	return f.mayName(ctx, u.Hostname())
 }
 
-// mayName refuses hosts that a repository must not name where another program connects: the user's proxy, or git. They decide about names that
-// this machine cannot resolve, since there may be no other way to the network.
+// mayName refuses hosts that a repository must not name where another program connects: the user's proxy, or git. If this machine cannot
+// resolve a name, they decide about it: there may be no other way to the network.
 func (f *Fetcher) mayName(ctx context.Context, host string) error {
 	if !f.Guarded {
 		return nil

@@ -46,7 +46,7 @@ func refused(addr netip.Addr) bool {
 	return !httpx.Public(addr) && !(addr.Is4() && addr.IsPrivate())
 }
 
-// checked is a key of contexts: the address of the request must not be one that is refused.
+// checked is the key of a context in which the address of the request is checked.
 type checked struct{}
 
 // connected returns a fetcher that keeps its connections until release. With Guarded, it refuses the addresses that a repository must not name.
@@ -85,9 +85,9 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 	return c, release, nil
 }
 
-// judging sends requests to the origin of a source, and those that Judge permits: servers name other addresses by redirects, as token servers
-// and as addresses of files. These lead to no metadata server, nor to other special addresses; with Guarded, nor do those of the source.
-// Offline, it sends none.
+// judging sends requests to the origin of a source, and to other addresses only if Judge permits them: servers name other addresses in
+// redirects, as token servers and as addresses of files. Those addresses must not lead to a metadata server or to another special address;
+// with Guarded, the source itself must not either. Offline, it sends no request.
 type judging struct {
 	http.RoundTripper
 	f      *Fetcher

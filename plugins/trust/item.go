@@ -103,7 +103,7 @@ const (
 type Decision struct {
 	Approved bool
 	Grants   []sdk.Capability // rights of an approved item
-	Disabled bool             // switched off by the user: at this path, or, by an older version, its name
+	Disabled bool             // the user disabled the item at this path, or with an older version everywhere by its name
 	Reason   string           // why it is disabled
 	// Quarantined is the reason why its hooks are not called; empty if they are. It applies to this content at this path.
 	Quarantined string
@@ -120,7 +120,7 @@ type Decision struct {
 // approval.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
-	for _, old := range e { // the approval of this content, else the latest of another
+	for _, old := range e { // finds the approval of this content, else the latest one of other content
 		if i.same(old.Item) && (d.Previous == nil || !i.equal(d.Previous.Item)) {
 			d = old.check(i)
 		}

@@ -143,8 +143,8 @@ func migrated(list Entries) Entries {
 	return append(out, names...)
 }
 
-// Approve records the approval of exactly this item with grants, which it must have requested, and enables it. It replaces those of other
-// contents at its path, except of those that are kept. Errors wrap ErrGrant or ErrLockFile.
+// Approve records the approval of exactly this item with grants, which it must have requested, and enables it. It replaces the approvals
+// of other contents at its path, except those in kept. Errors wrap ErrGrant or ErrLockFile.
 func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability, kept map[Digest]bool) error {
 	if grant := notRequested(i.Request.Capabilities, grants); grant != "" {
 		return fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)

@@ -110,7 +110,7 @@ func TestRequest(t *testing.T) {
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Error(diff)
 	}
-	noChoice, noTools := *req, *req // both without toolConfig: then the server refuses calls and results
+	noChoice, noTools := *req, *req // neither has a toolConfig, without which the server refuses calls and results
 	noChoice.ToolChoice, noTools.Tools = sdk.ToolChoiceNone, nil
 	for _, req := range []*sdk.ModelRequest{&noChoice, &noTools} {
 		if _, body := wiretest.Sent(t, bedrock.Open, info(), req); strings.Contains(body, "tool") || !strings.Contains(body, `[called read {\"a\":1}]`) {

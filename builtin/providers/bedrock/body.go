@@ -88,9 +88,9 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 type encoder struct {
 	req        *sdk.ModelRequest
 	claude     bool
-	tools      []sdk.ToolDefinition // that the model can call
+	tools      []sdk.ToolDefinition // tools that the model can call
 	additional sdk.Object           // fields of the model's own API
-	documents  int                  // so far
+	documents  int                  // number of documents so far
 }
 
 func (e *encoder) mark() bool { return e.claude && e.req.Params.Options["cacheControl"] == nil }

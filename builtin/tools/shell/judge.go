@@ -132,7 +132,7 @@ func (j *judge) command(words []word, asks bool) error {
 		if strings.HasPrefix(text, "-") {
 			_, text, _ = strings.Cut(text, "=")
 		}
-		if strings.Contains(text, " ") { // for a shell, as in nix-shell --run 'cd a && rm b'
+		if strings.Contains(text, " ") { // may be a text for a shell, as in nix-shell --run 'cd a && rm b'
 			j.commandsIn(text, true)
 		}
 	}

@@ -37,9 +37,9 @@ type Service struct {
 	Clients  map[string]string // secret by ID
 	Methods  []string          // how clients may authenticate, in the metadata
 	Accepted string            // the only method for a secret; empty: all
-	Resource string            // path of what the metadata describe; /mcp by default
+	Resource string            // path of the resource that the metadata describe; /mcp by default
 	Issuer   string            // path of the authorization server's name
-	Terse    bool              // registrations are answered with the client's ID only
+	Terse    bool              // answers to registrations contain only the client's ID
 	Scopes   []string          // of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
 
@@ -160,7 +160,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) {
 	if s.Terse {
 		client = map[string]any{"client_id": id}
 	}
-	s.json(w, http.StatusCreated, client) // what was sent, without defaults, as the official SDK for TypeScript answers
+	s.json(w, http.StatusCreated, client) // like the official SDK for TypeScript, return what was sent, without defaults
 }
 
 func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {

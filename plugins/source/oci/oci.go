@@ -39,7 +39,8 @@ const (
 // ErrArtifact is returned for artifacts that are not plugins.
 var ErrArtifact = errors.New("not a plugin")
 
-// OfServer reports whether an error is an answer of a registry, or that it asks for credentials that the user does not have.
+// OfServer reports whether an error is an answer of a registry, or means that the registry requires credentials that the
+// user does not have.
 func OfServer(err error) bool {
 	_, answer := errors.AsType[*errcode.ErrorResponse](err)
 	return answer || errors.Is(err, errdef.ErrNotFound) || errors.Is(err, auth.ErrBasicCredentialNotFound)

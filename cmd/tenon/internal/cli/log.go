@@ -44,7 +44,7 @@ func (a *App) CollectLog(report func(text string)) {
 
 // collector receives the lines of a log.
 type collector struct {
-	w      io.Writer // of other levels
+	w      io.Writer // for other levels
 	mu     sync.Mutex
 	report func(text string)
 }

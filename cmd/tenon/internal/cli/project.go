@@ -43,8 +43,8 @@ func findWorktree(dir string) (root string, found bool) {
 	return dir, true
 }
 
-// acceptable reports whether a repository belongs to the user, or git accepts it (safe.directory). Anybody can create one in /tmp, above the
-// directories of others: its instructions would reach their models, and their commands could write all of it.
+// acceptable reports whether a repository belongs to the user, or git accepts it (safe.directory). Anybody can create a repository in /tmp,
+// above the directories of others: its instructions would reach their models, and their commands could write to all of it.
 func acceptable(ctx context.Context, worktree string) bool {
 	return projectfs.Owned(filepath.Join(worktree, ".git")) || git(ctx, worktree, "rev-parse", "--git-dir") != ""
 }
@@ -108,7 +108,7 @@ func rootCommit(ctx context.Context, worktree string) string {
 func git(ctx context.Context, worktree string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	path, _ := projectfs.LookPath("git", worktree) // without one, Output fails
+	path, _ := projectfs.LookPath("git", worktree) // without git, Output fails
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env = worktree, child.GitEnviron(os.Environ())
 	cmd.WaitDelay = time.Second

@@ -192,7 +192,8 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	return nil
 }
 
-// takes returns the line of a question that names the variables whose values a project's server or hook gets, if there are any.
+// takes returns the line of a question that names the variables whose values a project's server or hook gets. It returns
+// nothing if there are none.
 func takes(variables []string) []string {
 	if len(variables) == 0 {
 		return nil

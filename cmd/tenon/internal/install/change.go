@@ -66,7 +66,8 @@ func (j *job) confirmHosts(missing []pins.Plugin) error {
 	return j.Consent(false, "  fetch from there? [y/N] ", cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again once you trust these hosts"))
 }
 
-// approvePinned asks about the pinned plugins that were not approved, or says which command does.
+// approvePinned asks about the pinned plugins that are not approved. If asks is false, it names the
+// command that does.
 func (j *job) approvePinned(ctx context.Context, list []pins.Plugin, asks bool) error {
 	set, err := j.workspace.Extensions(ctx, nil, false)
 	if err != nil {

@@ -161,8 +161,8 @@ func onePlace(verb string, found []*extensions.Candidate) error {
 // maxRounds limits the rounds of one approval.
 const maxRounds = 3
 
-// Approve shows a candidate, asks the user unless yes is set, and stores the approval. It asks again about a plugin that then requests more. It
-// grants neither the capabilities of without, nor those that the user withheld from the content before.
+// Approve shows a candidate, asks the user unless yes is set, and stores the approval. It asks again if the plugin then requests more. It
+// grants neither the capabilities in without, nor those that the user withheld from the earlier content.
 func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
 	var err error
 	switch approved := c.State == plugins.StateReady && c.Server == nil; {

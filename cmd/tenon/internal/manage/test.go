@@ -265,8 +265,8 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	return nil
 }
 
-// BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them. Code without a library of tenon cannot
-// describe itself; code that no longer can is broken.
+// BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them. Code that does not use a library of
+// tenon cannot describe itself. Code that could before and cannot any more is broken.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
 		if !hasManifest(path) {

@@ -249,7 +249,7 @@ func (m *model) faced() {
 	front := m.top()
 	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
 		if m.calm() {
-			return // the user opened it, and has seen the question below it
+			return // the user opened the view, and has already seen the question
 		}
 		front = nil
 	}

@@ -224,8 +224,8 @@ func (m *model) update(msg tea.Msg) {
 	}
 }
 
-// repaint draws the whole screen again. It first resets the scroll region: bubbletea restores that of the size it knows, so a frame that reaches
-// the terminal after a resize leaves a wrong one, in which line feeds scroll instead of moving the cursor.
+// repaint draws the whole screen again. It first resets the scroll region: bubbletea restores the region for the last size it knows. A frame
+// that reaches the terminal after a resize so leaves a wrong region, in which line feeds scroll instead of moving the cursor.
 func (m *model) repaint() {
 	m.start(tea.Sequence(tea.Raw(ansi.SetTopBottomMargins(0, 0)), tea.ClearScreen))
 }
