@@ -17,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/host/snapshot"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
@@ -189,6 +190,9 @@ func (w *wording) refusalFix(r *sdk.Refusal) string {
 	return "change the rule under permission in tenon.json; tenon config show prints its source"
 }
 
+// noTools matches what Ollama, OpenRouter and Groq say of a model that calls no tools.
+var noTools = lazyregexp.New(`(?i)support tools|support tool use|tool calling.{0,10} not supported`)
+
 // apiFix returns the remedy for a failed model request.
 func (w *wording) apiFix(te *host.TurnError) string {
 	pe := &sdk.ProviderError{ProviderID: "ID"}
@@ -197,6 +201,8 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	switch status := te.Named.Data.StatusCode; {
 	case errors.Is(te.Err, sdk.ErrAnswerLimit):
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
+	case noTools().MatchString(te.Named.Data.Message):
+		return w.model + " that calls tools, or set tool_call of this one to false under provider." + pe.ProviderID + ".models in tenon.json, to use it without"
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):
 		return "check the model's name and the provider's baseURL; tenon models lists the available models"
 	case status == 402 || pe.Code == "insufficient_quota":
