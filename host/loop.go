@@ -177,8 +177,8 @@ func (t *turn) decide() (state, error) {
 		return stateStop, nil
 	}
 	next := follows(facts)
-	if next == stateStop && t.wantsStructured() && !facts.lastStep {
-		return t.remindStructured()
+	if next == stateStop && t.wantsStructured() {
+		return t.withoutStructured()
 	}
 	return next, nil
 }

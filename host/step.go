@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -21,6 +22,9 @@ import (
 // wrapUp is the instruction to the model in the last step its agent may take.
 const wrapUp = "This is the last step of this turn: tools can no longer be called. " +
 	"Answer now with what was done, what is left to do and what you would do next."
+
+// remindStructured is the instruction to a model that must give structured output now.
+const remindStructured = "Give the answer through the tool " + tools.Structured + ". Call it now."
 
 // defaultCorrections is the default number of reminders for a model that answers in plain text instead of structured output.
 const defaultCorrections = 2
@@ -81,7 +85,12 @@ func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 		return nil, err
 	}
 	if t.atLimit() {
-		req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{{Type: sdk.ContentText, Text: wrapUp}}})
+		text := wrapUp
+		if t.wantsStructured() {
+			text = remindStructured
+			req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), func(d sdk.ToolDefinition) bool { return d.ID != tools.Structured })
+		}
+		req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{{Type: sdk.ContentText, Text: text}}})
 	}
 	if !t.titled {
 		t.titled = true
@@ -103,10 +112,10 @@ func (s *step) toolScope() *tools.Scope {
 
 func (t *turn) toolChoice() string {
 	switch {
-	case t.atLimit():
-		return sdk.ToolChoiceNone
 	case t.wantsStructured():
 		return sdk.ToolChoiceRequired
+	case t.atLimit():
+		return sdk.ToolChoiceNone
 	}
 	return sdk.ToolChoiceAuto
 }
@@ -142,15 +151,16 @@ func (s *step) wantsStructured() bool {
 	return s.user != nil && s.user.Format != nil && s.user.Format.Type == sdk.FormatJSONSchema
 }
 
-// remindStructured reminds a model that answered in plain text to use the tool for structured output. After the last reminder it returns an error.
-func (t *turn) remindStructured() (state, error) {
-	if t.corrections >= *cmp.Or(t.user.Format.RetryCount, new(defaultCorrections)) {
+// withoutStructured is called after plain text instead of structured output. It reminds the model of the tool, or returns an error after the
+// last reminder and after the last step.
+func (t *turn) withoutStructured() (state, error) {
+	if t.atLimit() || t.corrections >= *cmp.Or(t.user.Format.RetryCount, new(defaultCorrections)) {
 		named := &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{
 			Message: fmt.Sprintf("no structured output from the model after %d reminders", t.corrections), Retries: t.corrections,
 		}}
 		return stateDone, named
 	}
 	t.corrections++
-	t.addSynthetic("Give the answer through the tool "+tools.Structured+". Call it now.", nil)
+	t.addSynthetic(remindStructured, nil)
 	return stateAsk, nil
 }

@@ -117,7 +117,7 @@ func (s *step) prepareCall(ctx context.Context, c *call) error {
 	if s.halted.reason() != nil {
 		return &sdk.Refusal{Reason: "the turn was stopped; tool call skipped", By: "an earlier call"}
 	}
-	if s.atLimit() && c.byPlugin == nil {
+	if answers := s.wantsStructured() && c.tool.Def.ID == tools.Structured; s.atLimit() && c.byPlugin == nil && !answers {
 		return errors.New("step limit reached; tool call skipped")
 	}
 	if err := s.watchDoom(ctx, c, c.args); err != nil {

@@ -354,6 +354,27 @@ func TestStructuredOutput(t *testing.T) {
 			}
 		}
 	})
+	t.Run("in the last step", func(t *testing.T) {
+		t.Parallel()
+		for text, last := range map[string]answer{`{"n":4}`: call("StructuredOutput", `{"n":4}`), "": say("it is 4")} {
+			m := newModel(t, call("echo", `{"n":1}`), last)
+			b := base(m)
+			b.tools = []sdk.Tool{echo("echo")}
+			b.agents[0].Steps = 2
+			k := start(t, nil, b)
+			got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "2+2", Format: format})
+			var te *host.TurnError
+			switch {
+			case text == "" && (!errors.As(err, &te) || te.Named.Name != sdk.ErrorStructuredOutput):
+				t.Errorf("Prompt = %v after plain text, want %s", err, sdk.ErrorStructuredOutput)
+			case text != "" && (err != nil || string(got.Info.(*sdk.AssistantMessage).Structured) != text):
+				t.Errorf("Prompt = %+v, %v, want %s", got.Info, err, text)
+			}
+			if r := m.last(sdk.PurposeTurn); len(r.Tools) != 1 || r.ToolChoice != sdk.ToolChoiceRequired {
+				t.Errorf("tools %+v, choice %q; want only the one for structured output, required", r.Tools, r.ToolChoice)
+			}
+		}
+	})
 	t.Run("never given", func(t *testing.T) {
 		t.Parallel()
 		k := start(t, nil, base(newModel(t, say("no"), say("no"), say("no"))))
