@@ -231,7 +231,7 @@ func TestFileParts(t *testing.T) {
 		want []string // what the model gets
 	}{
 		"a file on disk":     {&sdk.FilePart{Mime: "text/plain", URL: strings.ReplaceAll(url, " ", "%20")}, []string{"<file path="}},
-		"an image as data":   {&sdk.FilePart{Mime: "image/png", Filename: "x.png", URL: "data:image/png;base64,AAAA"}, []string{"[x.png of type image/png left out: the model test/m does not accept it]"}},
+		"an image as data":   {&sdk.FilePart{Mime: "image/png", Filename: "x.png", URL: "data:image/png;base64,AAAA"}, []string{"[x.png of type image/png left out: the model test/m does not accept it. Tell the user.]"}},
 		"text as data":       {&sdk.FilePart{Mime: "text/plain", Filename: "x.txt", URL: "data:text/plain;base64,aGVsbG8="}, []string{"<file path=\"x.txt\">\nhello\n</file>"}},
 		"text as plain data": {&sdk.FilePart{Mime: "text/plain", Filename: "x.txt", URL: "data:text/plain,hello%20you"}, []string{"<file path=\"x.txt\">\nhello you\n</file>"}},
 	}

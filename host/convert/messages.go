@@ -96,7 +96,7 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 		return sdk.ModelContent{}, false
 	}
 	leftOut := func(typ, why string) (sdk.ModelContent, bool) {
-		return sdk.ModelContent{Type: sdk.ContentText, Text: fmt.Sprintf("[%s of type %s left out: %s]", p.Filename, typ, why)}, true
+		return sdk.ModelContent{Type: sdk.ContentText, Text: fmt.Sprintf("[%s of type %s left out: %s. Tell the user.]", p.Filename, typ, why)}, true
 	}
 	header, data, encoded := strings.Cut(p.URL, ";base64,")
 	inline := encoded && (kindOf(p.Mime) == "image" || kindOf(p.Mime) == "pdf")

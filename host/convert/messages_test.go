@@ -80,7 +80,7 @@ func TestModelMessages(t *testing.T) {
 		state.Attachments = []*sdk.FilePart{{Mime: typ, Filename: "x", URL: "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString([]byte(content))}}
 		return []sdk.MessageWithParts{modelSays(nil, toolCalled("c", state))}
 	}
-	const call, notRead = `assistant call:c{"a":1}`, " left out: models cannot read its content]"
+	const call, notRead = `assistant call:c{"a":1}`, " left out: models cannot read its content. Tell the user.]"
 	ignoredText := &sdk.TextPart{Text: "cut", Ignored: true}
 	ignoredCall := toolCalled("c", done)
 	ignoredCall.Metadata = sdk.Object{"ignored": true}
@@ -108,10 +108,10 @@ func TestModelMessages(t *testing.T) {
 		"empty reasoning with a signature": {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant reasoning:{"signature":"s"}|text:x`}},
 		"of another model it is nothing":   {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant text:x`}},
 		"media the model takes":            {sees, []sdk.MessageWithParts{userSays(text("look"), &sdk.FilePart{Mime: "image/png", URL: "https://example.com/x.png"})}, []string{"user text:look|file:image/png"}},
-		"media it does not take":           {sees, []sdk.MessageWithParts{userSays(&sdk.FilePart{Mime: "application/pdf", Filename: "d.pdf"})}, []string{"user text:[d.pdf of type application/pdf left out: the model p/m does not accept it]"}},
+		"media it does not take":           {sees, []sdk.MessageWithParts{userSays(&sdk.FilePart{Mime: "application/pdf", Filename: "d.pdf"})}, []string{"user text:[d.pdf of type application/pdf left out: the model p/m does not accept it. Tell the user.]"}},
 		"text files are there already":     {sees, []sdk.MessageWithParts{userSays(text("x"), &sdk.FilePart{Mime: "text/plain"}, &sdk.FilePart{Mime: MimeDirectory})}, []string{"user text:x"}},
 		"a result with an image":           {sees, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out+image/png"}},
-		"a result with one left out":       {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out\n[x.png of type image/png left out: the model p/m does not accept it]"}},
+		"a result with one left out":       {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out\n[x.png of type image/png left out: the model p/m does not accept it. Tell the user.]"}},
 		"an image of another type":         {sees, attached("image/jpeg", "\x89PNG\r\n\x1a\n"), []string{call, "tool result:c=out+image/png"}},
 		"an image that is none":            {sees, attached("image/png", "404 not found"), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
 		"an empty image":                   {sees, attached("image/png", ""), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
@@ -142,12 +142,12 @@ func TestFileContent(t *testing.T) {
 		"right":              {[]string{"image"}, png, "data:image/png;base64," + aPNG, "data:image/png;base64," + aPNG},
 		"another image":      {[]string{"image"}, jpg, "data:image/jpeg;base64," + aPNG, "data:image/png;base64," + aPNG},
 		"another in the URL": {[]string{"image"}, png, "data:image/jpeg;base64," + aPNG, "data:image/png;base64," + aPNG},
-		"PDF as image":       {[]string{"image"}, png, "data:image/png;base64," + aPDF, "[x of type application/pdf left out: the model p/m does not accept it]"},
+		"PDF as image":       {[]string{"image"}, png, "data:image/png;base64," + aPDF, "[x of type application/pdf left out: the model p/m does not accept it. Tell the user.]"},
 		"image as PDF":       {[]string{"image"}, pdf, "data:application/pdf;base64," + aPNG, "data:image/png;base64," + aPNG},
 		"in lines":           {[]string{"image"}, png, "data:image/png;base64," + aPNG[:4] + "\r\n" + aPNG[4:] + "\n", "data:image/png;base64," + aPNG},
-		"not taken, broken":  {[]string{"text"}, png, "data:image/png;base64,AAAA", "[x of type image/png left out: the model p/m does not accept it]"},
-		"on disk":            {[]string{"image"}, png, "file:///x.png", "[x of type image/png left out: its address cannot be sent to the model]"},
-		"not in base64":      {[]string{"image"}, png, "data:image/png,abc", "[x of type image/png left out: its address cannot be sent to the model]"},
+		"not taken, broken":  {[]string{"text"}, png, "data:image/png;base64,AAAA", "[x of type image/png left out: the model p/m does not accept it. Tell the user.]"},
+		"on disk":            {[]string{"image"}, png, "file:///x.png", "[x of type image/png left out: its address cannot be sent to the model. Tell the user.]"},
+		"not in base64":      {[]string{"image"}, png, "data:image/png,abc", "[x of type image/png left out: its address cannot be sent to the model. Tell the user.]"},
 		"elsewhere":          {[]string{"image"}, png, "https://example.com/x.png", "https://example.com/x.png"},
 	} {
 		m := &sdk.Model{ProviderID: "p", ID: "m"}
