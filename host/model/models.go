@@ -251,16 +251,13 @@ func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
 		return m.known(p.info.ID, id), true
 	}
 	models := p.models()
-	ids := slices.SortedFunc(maps.Keys(models), func(a, b string) int {
-		newer := strings.Compare(models[b].ReleaseDate, models[a].ReleaseDate)
-		if models[a].ToolCall != models[b].ToolCall {
-			newer = 1
-			if models[a].ToolCall {
-				newer = -1
-			}
+	released := func(id string) string { // empty for models that call no tools, such as for speech: they come last
+		if models[id].ToolCall {
+			return models[id].ReleaseDate
 		}
-		return cmp.Or(newer, strings.Compare(a, b))
-	})
+		return ""
+	}
+	ids := slices.SortedFunc(maps.Keys(models), func(a, b string) int { return cmp.Or(strings.Compare(released(b), released(a)), strings.Compare(a, b)) })
 	if len(ids) == 0 {
 		return sdk.Model{}, false
 	}

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -187,18 +189,9 @@ func (r *rule) budgets(lowest, highest int64) map[string]sdk.Object {
 	if !r.anthropic() && r.npm != bedrock {
 		return nil
 	}
-	top := int64(maxBudget)
-	if output := r.model.Limit.Output; output > 0 {
-		top = min(top, output-1)
-	}
-	if highest > 0 {
-		top = min(top, highest)
-	}
-	high := int64(16_000)
-	if output := r.model.Limit.Output; output > 0 {
-		high = min(high, output/2-1)
-	}
-	return map[string]sdk.Object{"high": r.budget(max(lowest, min(high, top))), "max": r.budget(top)}
+	output := cmp.Or(max(r.model.Limit.Output, 0), math.MaxInt64)
+	top := min(maxBudget, output-1, cmp.Or(max(highest, 0), math.MaxInt64))
+	return map[string]sdk.Object{"high": r.budget(max(lowest, min(16_000, output/2-1, top))), "max": r.budget(top)}
 }
 
 // budget returns the options for a budget of tokens.
@@ -267,10 +260,9 @@ func (r *rule) efforts() string {
 		return r.gptEfforts()
 	case r.npm == "@ai-sdk/groq":
 		return "none low medium high"
+	case r.npm == "@ai-sdk/mistral" && r.has("mistral-small-2603", "mistral-medium-3.5", "mistral-medium-2604"):
+		return "high"
 	case r.npm == "@ai-sdk/mistral":
-		if r.has("mistral-small-2603", "mistral-medium-3.5", "mistral-medium-2604") {
-			return "high"
-		}
 		return ""
 	case r.has("deepseek-v4"):
 		return "low medium high max"
