@@ -18,16 +18,13 @@ import (
 const indentation = "  "
 
 // Set returns the text of a configuration file with another value at key, such as provider.mine.models."qwen-2.5". It adds missing
-// objects around it. Comments and the layout of all other values stay as they are. An empty text counts as an empty object.
+// objects around it. Comments and the layout of all other values stay as they are. A text without a value counts as an empty object.
 func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
 	path, err := splitKey(key)
 	if err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
-		text = []byte("{}\n")
-	}
-	root, err := hujson.Parse(text)
+	root, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +61,7 @@ func Remove(text []byte, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := hujson.Parse(text)
+	root, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +75,18 @@ func Remove(text []byte, key string) ([]byte, error) {
 		}
 	}
 	return root.Pack(), nil
+}
+
+// parse parses a configuration file as it is read: a byte order mark does not count, and neither do comments without a value.
+func parse(text []byte) (hujson.Value, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	root, err := hujson.Parse(text)
+	if err != nil {
+		if empty, err := hujson.Parse(bytes.TrimLeft(append(bytes.TrimSpace(text), "\n{}\n"...), "\n")); err == nil {
+			return empty, nil
+		}
+	}
+	return root, err
 }
 
 // addMember adds a value at the end of an object, whose path is path without its last name. The value is on a separate line if the others are.

@@ -13,6 +13,8 @@ func TestSet(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, key, value, want string }{
 		"no file":        {"", "model", `"a/b"`, "{\n  \"model\": \"a/b\"\n}\n"},
+		"comments alone": {"// why\n\n", "a", "1", "// why\n{\n  \"a\": 1\n}\n"},
+		"mark":           {"\ufeff{\r\n  \"a\": 1\r\n}", "a", "2", "{\r\n  \"a\": 2\r\n}"},
 		"replaced":       {"{\n  // why\n  \"model\": \"x/y\", // and how\n  \"retry\": {}\n}\n", "model", `"a/b"`, "{\n  // why\n  \"model\": \"a/b\", // and how\n  \"retry\": {}\n}\n"},
 		"replaced list":  {"{\n  \"a\": {\n    \"b\": [\n      1\n    ]\n  }\n}\n", "a.b", "[2]", "{\n  \"a\": {\n    \"b\": [\n      2\n    ]\n  }\n}\n"},
 		"added":          {"{\n\t\"model\": \"x/y\" // note\n\t// end\n}\n", "retry.max", "3", "{\n\t\"model\": \"x/y\", // note\n\t\"retry\": {\n    \"max\": 3\n  }\n\t// end\n}\n"},

@@ -117,6 +117,9 @@ func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, k
 		}
 	}
 	if changed, err = config.Set(old, key, value); err != nil {
+		if _, bad := w.LoadConfig(ctx, map[string][]byte{path: old}); errors.As(bad, new(*config.Error)) { // it names the place in the file
+			return nil, nil, bad
+		}
 		return nil, nil, cli.UsageError("write keys as tenon config show prints them", "%s: %w", path, err)
 	}
 	loaded, err = w.LoadConfig(ctx, map[string][]byte{path: changed})
