@@ -25,12 +25,8 @@ type Step struct {
 	To   Entry `json:"to"`
 }
 
-// tempPrefix is the prefix of temporary names of files that are then renamed into place.
-const tempPrefix = ".tenon-restore-"
-
-// Run takes all steps or none: if one fails, the steps before it are undone. It returns ErrChanged for a file in neither state of its step, and
-// ErrGone, before it changes anything, for a content that is no longer stored. Steps that were already taken are skipped, so Run can continue an
-// interrupted Run.
+// Run takes all steps or none: if one fails, the steps before it are undone. A file in neither state of its step is ErrChanged; a content that
+// is no longer stored is ErrGone, before anything is changed. Steps that were taken already are skipped, so Run can continue an interrupted Run.
 func (r *Repo) Run(ctx context.Context, steps []Step) error {
 	taken, _, err := r.attempt(ctx, steps, false)
 	if err == nil {
@@ -252,7 +248,7 @@ func put(root *os.Root, name string, to Entry, content []byte) error {
 }
 
 func tempName(name string) string {
-	return filepath.Join(filepath.Dir(name), tempPrefix+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
+	return filepath.Join(filepath.Dir(name), atomicfile.TempStart+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
 }
 
 // replaceFile writes a file so that after a crash either the old or the new file exists. Only one process may write it at a time, because replaceFile

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 // scan goes through the files of a project once, several directories in parallel. A file with the same stamp as in an earlier state is
@@ -125,7 +127,9 @@ func (v *visit) ignore(here *rules) {
 		if v.ctx.Err() != nil { // a list may have very many patterns
 			return
 		}
-		if here.ignored(v.path+e.Name, e.Dir) || strings.EqualFold(e.Name, ".git") || slices.Contains(v.exclude, v.name+e.Name) {
+		// Another session writes the temporary files: an undo of this one would bring them back.
+		own := strings.EqualFold(e.Name, ".git") || strings.HasPrefix(e.Name, atomicfile.TempStart) || slices.Contains(v.exclude, v.name+e.Name)
+		if own || here.ignored(v.path+e.Name, e.Dir) {
 			v.set(i, entry{Name: e.Name, Dir: e.Dir, Ignored: true})
 		} else if e.Ignored {
 			v.set(i, entry{Name: e.Name, Dir: e.Dir})

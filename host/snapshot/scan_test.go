@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/snapshot"
+	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/filelock"
 )
 
@@ -77,6 +78,7 @@ func TestIgnoredAndNot(t *testing.T) {
 		p.write("deep/nested/z", "2")
 	})
 	step("not ignored", func() { p.write("logs/b.txt", "2"); p.write("logs/keep.log", "2") }, "logs/b.txt", "logs/keep.log")
+	step("tenon's temporary files", func() { p.write(atomicfile.TempStart+"x", "1"); p.write("sub/"+atomicfile.TempStart+"x", "1") })
 	step("a directory with the name of an ignored one elsewhere", func() { p.write("sub/dist/x", "1") }, "sub/dist/x")
 	step("a file in the place of an ignored directory", func() { p.removeAll("dist"); p.write("dist", "file") }) // what was there is not known
 	step("after it", func() { p.write("dist", "changed") }, "dist")

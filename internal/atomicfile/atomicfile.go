@@ -31,8 +31,8 @@ type Options struct {
 	Prepare func(*os.File) error
 }
 
-// tempStart begins the names of temporary files.
-const tempStart = ".tenon-new-"
+// TempStart begins the names of temporary files.
+const TempStart = ".tenon-new-"
 
 // Write replaces the file at path. It replaces a symbolic link and does not follow it. After an error the old file still exists, unless only
 // SyncDir failed.
@@ -75,7 +75,7 @@ type Staged struct {
 
 // Stage writes the new content of the file with the name, which may include directories below root, to a temporary file.
 func Stage(root *os.Root, name string, content []byte, o Options) (*Staged, error) {
-	temp := filepath.Join(filepath.Dir(name), cmp.Or(o.Temp, tempStart+rand.Text()))
+	temp := filepath.Join(filepath.Dir(name), cmp.Or(o.Temp, TempStart+rand.Text()))
 	s := &Staged{root: root, name: name, temp: temp, syncDir: o.SyncDir}
 	f, err := root.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, cmp.Or(o.Mode, 0o600))
 	if err != nil {
