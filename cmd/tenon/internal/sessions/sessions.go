@@ -155,7 +155,7 @@ func (g *group) show(ctx context.Context, s store.Store, info *sdk.Session) erro
 	fmt.Fprintf(&b, "%s\n%s\n", c.Paint(terminal.Bold, terminal.OneLine(info.Title)), c.Paint(terminal.Dim, fmt.Sprintf(
 		"%s · %s · %s · %s tokens · %s", info.ID, terminal.Visible(info.Directory), time.UnixMilli(info.Time.Updated).Format(time.DateTime), view.Count(info.Tokens.Sum()), view.Money(info.Cost))))
 	if page.Limit > 0 && len(messages) == page.Limit {
-		fmt.Fprintf(&b, "%s\n", c.Paint(terminal.Dim, fmt.Sprintf("the latest %d messages; --all prints all", page.Limit)))
+		fmt.Fprintf(&b, "%s\n", c.Paint(terminal.Dim, "the latest "+view.Plural(page.Limit, "message")+"; --all prints all"))
 	}
 	for i := range messages {
 		view.ShowMessage(c, &b, &messages[i], info.Directory, g.tools)
