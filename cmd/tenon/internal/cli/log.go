@@ -37,30 +37,6 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 // setLevel sets the minimum level of log messages from now on.
 func (a *App) setLevel(level slog.Level) { a.Level, a.Log = level, newLogger(a.Mask, level) }
 
-// CollectLog passes warnings and errors to report from now on, one call at a time, instead of logging them.
-func (a *App) CollectLog(report func(text string)) {
-	a.Log = newLogger(&collector{w: a.Mask, report: report}, min(a.Level, slog.LevelWarn))
-}
-
-// collector receives the lines of a log.
-type collector struct {
-	w      io.Writer // for other levels
-	mu     sync.Mutex
-	report func(text string)
-}
-
-// Write receives a line.
-func (c *collector) Write(line []byte) (int, error) {
-	level, text, _ := strings.Cut(string(line), " ")
-	if level == "DEBU" || level == "INFO" {
-		return c.w.Write(line)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.report(strings.TrimSpace(text))
-	return len(line), nil
-}
-
 // masked replaces secrets.
 const masked = "********"
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -140,24 +141,42 @@ func (r *configReport) hooks(w *cli.Workspace) {
 // parts adds what a run would log: the plugins, servers and files that cannot be loaded, and the problems of configured models, providers and
 // agents.
 func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
-	var logged []string
-	w.App.CollectLog(func(text string) { logged = append(logged, text) })
+	var log logLines
+	restore := w.App.Divert(&log)
 	m, err := w.Open(ctx, cli.HostOptions{})
-	if err != nil {
-		return err
+	if err == nil {
+		for _, p := range m.Check(ctx) { // reads the files of agents and commands, too
+			place := cmp.Or(originOf(w.Loaded, p.Key), p.Origin)
+			r.Problems = append(r.Problems, configProblem{Place: place, Key: p.Key, Message: p.Message(), Warning: p.Warning})
+		}
+		m.SkillInfos(ctx)
+		err = m.Close(context.WithoutCancel(ctx))
 	}
-	for _, p := range m.Check(ctx) { // reads the files of agents and commands, too
-		place := cmp.Or(originOf(w.Loaded, p.Key), p.Origin)
-		r.Problems = append(r.Problems, configProblem{Place: place, Key: p.Key, Message: p.Message(), Warning: p.Warning})
-	}
-	m.SkillInfos(ctx)
-	err = m.Close(context.WithoutCancel(ctx)) // from here on, nothing is logged
-	for _, text := range logged {
-		if !slices.ContainsFunc(r.Problems, func(p configProblem) bool { return strings.Contains(text, p.Message) }) {
-			r.Problems = append(r.Problems, configProblem{Message: text, Warning: true})
+	restore()
+	for _, line := range log.lines {
+		text, warns := strings.CutPrefix(line, "WARN ")
+		known := func(p configProblem) bool { return strings.Contains(text, p.Message) }
+		if err != nil || !warns {
+			_, _ = w.App.Mask.Write([]byte(line)) // as without the report
+		} else if !slices.ContainsFunc(r.Problems, known) {
+			r.Problems = append(r.Problems, configProblem{Message: strings.TrimSpace(text), Warning: true})
 		}
 	}
 	return err
+}
+
+// logLines keeps the lines of a log.
+type logLines struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Write keeps a line.
+func (l *logLines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, string(line))
+	return len(line), nil
 }
 
 // show prints the report. It returns an error if there is a problem other than a warning.
