@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/transfer"
 	"github.com/tenonhq/tenon/internal/atomicfile"
@@ -120,17 +121,17 @@ func importSession(ctx context.Context, w *cli.Workspace, s store.Store, f *tran
 	return nil
 }
 
-// markdown returns a conversation as Markdown: prompts, answers, and tool calls with their outputs.
+// markdown returns a conversation as Markdown: prompts, answers, and tool calls with their outputs, without what was undone.
 func markdown(f *transfer.File) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s · %s\n", terminal.OneLine(f.Info.Title), f.Info.ID, time.UnixMilli(f.Info.Time.Created).UTC().Format(time.DateTime+" UTC"))
-	for i := range f.Messages {
+	for _, m := range live.WithoutUndone(f.Messages, f.Info.Revert) {
 		head := "User"
-		if info, ok := f.Messages[i].Info.(*sdk.AssistantMessage); ok {
+		if info, ok := m.Info.(*sdk.AssistantMessage); ok {
 			head = "Assistant (" + info.ProviderID + "/" + info.ModelID + ")"
 		}
 		var body strings.Builder
-		for _, p := range f.Messages[i].Parts {
+		for _, p := range m.Parts {
 			if text := markdownPart(p); text != "" {
 				body.WriteString("\n" + text + "\n")
 			}
