@@ -211,6 +211,9 @@ func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions
 	if err := g.PrintTable(t); err != nil {
 		return err
 	}
+	if len(offer.Tools)+len(offer.Withheld) == 0 {
+		g.Say("%s offers no tools", c.Name)
+	}
 	for _, w := range offer.Withheld {
 		g.Say("%s", w)
 	}

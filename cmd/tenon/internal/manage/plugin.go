@@ -219,7 +219,7 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	}
 	again, warning, err := s.Approve(ctx, c, grants)
 	if errors.Is(err, extensions.ErrLocked) {
-		return nil, cli.Fail(cli.ExitRefused, err, "compare it with the commit that changed "+extensions.ServerLock+"; if the change is right, write the lock again: tenon mcp lock")
+		return nil, cli.Fail(cli.ExitRefused, err, fmt.Sprintf("compare it with the commit that changed %s; if the change is right, remove %s from that file, approve it, and run tenon mcp lock", extensions.ServerLock, c.Argument()))
 	}
 	if err != nil {
 		return nil, err
