@@ -193,7 +193,7 @@ func (s *Server) Remedy(signIn bool, a protocol.Authorizer) string {
 	case signIn:
 		return "run tenon mcp login " + visible.Word(s.Name)
 	case s.Transport == TransportStdio:
-		return "tenon mcp logs " + visible.Word(s.Name) + " shows its output"
+		return "check its command; tenon mcp logs " + visible.Word(s.Name) + " shows its output"
 	}
 	return "check its address; tenon mcp list --check tries again"
 }

@@ -40,7 +40,11 @@ func (g *group) findServer(s *extensions.Set, name string) (*extensions.Candidat
 	c := s.Server(name)
 	if c == nil {
 		g.warn(s)
-		return nil, cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
+		fix := "tenon mcp list shows the servers"
+		if len(s.Warnings) > 0 {
+			fix = "correct what the warnings name; " + fix
+		}
+		return nil, cli.UsageError(fix, "MCP server %q not found", name)
 	}
 	return c, nil
 }
