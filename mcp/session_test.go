@@ -302,3 +302,16 @@ func TestListsAtTheEnd(t *testing.T) {
 		t.Errorf("Close() = %v, log: %s", err, h.log.String())
 	}
 }
+
+// A server that refuses a call for now is not asked for a new session, and the error names the status.
+func TestTooManyRequests(t *testing.T) {
+	t.Parallel()
+	s := &sessions{}
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "tools/call", http.StatusTooManyRequests, "application/json", `{"error":"slow down"}`)).URL))
+	for range 2 {
+		_, err := run(t.Context(), t, p, "far_count", "{}")
+		if want := `HTTP status 429 (Too Many Requests): {"error":"slow down"}`; err == nil || !strings.Contains(err.Error(), want) || s.inits.Load() != 1 {
+			t.Errorf("%v in %d sessions, want %q in 1", err, s.inits.Load(), want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -140,7 +141,7 @@ func (e *answerError) Unwrap() error { return e.error }
 func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
-	isError := !value.Crowded(body, maxMessageValues) && json.Unmarshal(body, &m) == nil && m.Error != nil
+	isError := !value.Crowded(body, maxMessageValues) && json.Unmarshal(body, &m) == nil && m.Error != nil && (!m.hasNoID() || bytes.Contains(body, []byte(`"jsonrpc"`)))
 	text := strings.TrimSpace(visible.Bound(string(body), maxErrorBody))
 	switch {
 	case s.forgotten(resp.StatusCode, body) && !(isError && m.key() == string(r.ID)):
@@ -149,7 +150,7 @@ func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 		m.ID = r.ID
 		s.conn.take(&m)
 		return nil
-	case resp.StatusCode == http.StatusBadRequest:
+	case resp.StatusCode/100 == 4:
 		return &statusError{resp.StatusCode, text}
 	}
 	return unexpected(resp)
