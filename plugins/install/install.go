@@ -132,7 +132,7 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 	p := &plan{pin: pin, fetcher: &fetcher}
 	var err error
 	p.ref, err = source.Parse(ref, t.base(), in.Home)
-	p.from = p.ref
+	p.from, fetcher.Described = p.ref, p.ref.Kind != source.Catalogue
 	switch {
 	case err != nil || p.ref.Kind != source.Catalogue:
 	case pin != nil:

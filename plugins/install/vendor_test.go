@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/source/sourcetest"
@@ -26,6 +27,20 @@ func installer(t testing.TB, environ []string, builds string) *install.Installer
 	return &install.Installer{
 		Vault: trust.NewVault(filepath.Join(dir, "store"), ""), History: pins.History{Dir: dir}, Home: dir, Temp: filepath.Join(dir, "temp"),
 		Fetcher: &source.Fetcher{Cache: filepath.Join(dir, "cache"), Builds: builds, Environ: environ},
+	}
+}
+
+// TestNoPluginInNPM: the dependencies of a package that is not a plugin are not fetched.
+func TestNoPluginInNPM(t *testing.T) {
+	t.Parallel()
+	npm := sourcetest.NewNPM(t)
+	npm.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0","dependencies":{"two":"1"}}`, "index.js": "1"})
+	npm.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.0.0"}`, "index.js": "2"})
+	in := installer(t, os.Environ(), "")
+	in.Fetcher.Registry = npm.URL
+	_, err := in.Stage(t.Context(), install.Target{Path: filepath.Join(t.TempDir(), pins.Name)}, "npm:one", nil)
+	if asked := strings.Join(npm.Asked(), " "); !errors.Is(err, manifest.ErrNone) || strings.Contains(asked, "two") {
+		t.Errorf("error %v after requests of %s", err, asked)
 	}
 }
 

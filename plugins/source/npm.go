@@ -26,6 +26,7 @@ import (
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
 const (
@@ -93,6 +94,9 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	out.SHA256 = sum
 	if err := f.unpack(ctx, file, "tar.gz", out, dir); err != nil {
 		return err
+	}
+	if _, err := manifest.ReadNamed(dir, "plugin"); errors.Is(err, manifest.ErrNone) && f.Described {
+		return err // before its dependencies are fetched, which takes long
 	}
 	return f.npmTree(ctx, out, dir)
 }
