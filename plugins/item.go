@@ -274,13 +274,8 @@ func (l *Loader) Vault() *trust.Vault { return l.vault }
 // History returns the lock files' earlier states.
 func (l *Loader) History() pins.History { return pins.History{Dir: l.pluginDir()} }
 
-// Pin returns the lock file's entry of an installed item; false for others.
-func (i *Item) Pin() (Installed, bool) {
-	if i.installed == nil {
-		return Installed{}, false
-	}
-	return *i.installed, true
-}
+// Pin returns the lock file's entry of an installed item; nil for others.
+func (i *Item) Pin() *Installed { return i.installed }
 
 // NameOf returns the name of a plugin in the vault: the name in its manifest or, for a bare module or program, a name derived from
 // its file.

@@ -56,15 +56,8 @@ func (s *stamps) remember(path, stamp string, d Digest) {
 	}
 }
 
-func (s *stamps) forget(path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.load()
-	if _, ok := s.known[path]; ok {
-		delete(s.known, path)
-		s.dirty = true
-	}
-}
+// forget stores an empty digest, which is not valid: the tree is read again.
+func (s *stamps) forget(path string) { s.remember(path, "", "") }
 
 func (s *stamps) load() {
 	if s.known != nil {

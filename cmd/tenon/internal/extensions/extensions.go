@@ -109,7 +109,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
 		c.plugin, c.key = i.Plugin, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options, o.unconfined(i.Name))
-		if _, installed := i.Pin(); installed {
+		if i.Pin() != nil {
 			continue // shown when it was installed, and by plugin info
 		}
 		for _, w := range i.Warnings {

@@ -169,14 +169,14 @@ func (j *job) asPinned(names []string) []string {
 	out := slices.Clone(names)
 	for n, name := range names {
 		for _, c := range j.set.Candidates {
-			if c.Item == nil {
+			if c.Item == nil || c.Item.Pin() == nil {
 				continue
 			}
-			pin, ok := c.Item.Pin()
-			if ok && c.Name == name {
-				out[n] = pin.Name
+			pinned := c.Item.Pin().Name
+			if c.Name == name {
+				out[n] = pinned
 			}
-			if ok && pin.Name == name {
+			if pinned == name {
 				out[n] = name
 				break
 			}
@@ -341,7 +341,7 @@ func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
 		if c.Item == nil {
 			continue
 		}
-		if pin, ok := c.Item.Pin(); ok && pin.Source() == in.Source() {
+		if c.Item.Trusted().Source == in.Source() {
 			return c
 		}
 		if c.Name == in.Name && c.Item.Digest == in.Digest {
