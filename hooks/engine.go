@@ -64,7 +64,8 @@ type pluginHook struct {
 	plugin *pluginState
 
 	failures  atomic.Int32           // in a row
-	oversized atomic.Pointer[string] // session of the latest input if that input was too large and the user got a notice; else nil
+	dropped   atomic.Bool            // the user knows that it changes fields that it does not declare
+	oversized atomic.Pointer[string] // session of the latest input if that was too large, of which the user got a notice; else nil
 }
 
 // HookInfo describes a hook and its place in the order.

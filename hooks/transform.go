@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -43,6 +45,10 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 	}
 	if len(entry.Changes) > 0 {
 		entry.Outcome = OutcomeChanged
+	}
+	if len(entry.Dropped) > 0 && !h.dropped.Swap(true) {
+		message := visible.Clean("changes are dropped: the hook does not declare that it writes "+strings.Join(entry.Dropped, ", "), maxNotice)
+		w.engine.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: message})
 	}
 	h.clearFailures()
 	w.record(h, &entry, took)

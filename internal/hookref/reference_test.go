@@ -38,7 +38,7 @@ There are three kinds of points:
   hooks with ` + "`onError: \"stop\"`" + ` end the turn, and its other hooks are skipped. Each run names the command that ends the quarantine. Hooks
   that time out together because their process is still starting are one failure.
 - **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`" + `*` + "`" + ` matches any one member. A plugin outside the host
-  receives only these fields. tenon drops and reports changes to other fields.
+  receives only these fields. tenon drops changes to other fields, with one notice for each hook.
 - **Size of an input**: a process receives at most 16 MiB at once. A larger input, such as messages with many images, is not sent. The
   hook's ` + "`onError`" + ` policy applies, with one notice in each session until the hook is called again, but the plugin is not quarantined for it. A
   WASM module receives at most 64 MiB; a larger input, or one that its memory does not hold, is a failure of the hook. Let a hook read only
