@@ -24,6 +24,7 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -164,10 +165,25 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 		return nil, nil, err
 	}
 	synced, err = mergeDescription(old, said)
+	if err == nil {
+		noteBlind(a, said)
+	}
 	if err != nil || equalJSON(old, synced) {
 		synced = nil
 	}
 	return old, synced, err
+}
+
+// noteBlind tells the author of hooks that can neither see nor change anything: a field that is not declared does not exist for them.
+func noteBlind(a *cli.App, said []byte) {
+	var d sdk.Description
+	_ = json.Unmarshal(said, &d) // manifest.Describe read it
+	for _, h := range d.Hooks {
+		info, _ := hookpoint.Of(h.Point)
+		if info.Kind == hookpoint.KindTransform && !info.MayDeny && len(h.Reads)+len(h.Writes) == 0 {
+			a.Say("the hook at %s declares no field in reads or writes: it gets an empty value, and its changes are dropped", h.Point)
+		}
+	}
 }
 
 // describeCode asks the code of a package for its contributions.
