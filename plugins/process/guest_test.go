@@ -36,6 +36,8 @@ func beGuest(kind string) {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "cannot read settings.toml")
 		os.Exit(3)
+	case "empty":
+		os.Exit(0)
 	case "drip":
 		for {
 			fmt.Print("1")

@@ -254,7 +254,7 @@ func (p *program) describeEnd(err error) error {
 	}
 	said := p.err.why()
 	if said == "" && !p.greeted {
-		said = p.out.why()
+		said = cmp.Or(p.out.why(), "it ended without its handshake, such as a program that does not run its plugin")
 	}
 	if said != "" {
 		end += ": " + said

@@ -27,6 +27,7 @@ func TestBadStarts(t *testing.T) {
 		"garbage instead of the handshake":   {"garbage", usual, `its first line of output is "hello world\n"`},
 		"says nothing":                       {"silent", short, "it was not ready within 1.5s: it sent no handshake"},
 		"exits and says why":                 {"exit", usual, "exit status 3: cannot read settings.toml"},
+		"ends at once":                       {"empty", usual, "exit status 0: it ended without its handshake"},
 		"drips bytes":                        {"drip", short, "it was not ready within 1.5s: it sent no handshake"},
 		"floods without a line":              {"flood", usual, `its first line of output is "xxxx`},
 		"another version":                    {"version", usual, `version "9" of tenon's process protocol, this host version 1`},
