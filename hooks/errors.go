@@ -17,6 +17,9 @@ var (
 	ErrQuarantined = errors.New("quarantined")
 )
 
+// ErrOverride is wrapped by errors about the user's settings for the hooks of a plugin.
+var ErrOverride = errors.New("hook override")
+
 // ErrNotCalled is wrapped by the error of a hook that cannot be called for a reason that is not its plugin's fault: its module is still being
 // compiled, or the conversation is too large to be sent. The hook's OnError applies as for any failure, but the failure does not count towards
 // quarantine.

@@ -104,7 +104,7 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("hook override of plugin %q: %s", plugin, problem)
+	return fmt.Errorf("%w of plugin %q: %s", ErrOverride, plugin, problem)
 }
 
 // sortHooks returns the hooks of one point in the order they are called: by priority, then as Before and After demand, then as configured. It

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/input"
@@ -119,6 +120,7 @@ func configRemedy(err error) *Failure {
 		return Remedies{
 			{pins.ErrFile, ExitConfig, "correct the file as the error says, restore it from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
+			{hooks.ErrOverride, ExitConfig, "correct hook in the configuration; tenon config show prints its source"},
 			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
 		}.Failure(err)
 	}
@@ -201,6 +203,8 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	switch status := te.Named.Data.StatusCode; {
 	case errors.Is(te.Err, sdk.ErrAnswerLimit):
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
+	case errors.Is(te.Err, sdk.ErrWire):
+		return "fix the plugin of provider " + pe.ProviderID + ", or " + w.model
 	case noTools().MatchString(te.Named.Data.Message):
 		return w.model + " that calls tools, or set tool_call of this one to false under provider." + pe.ProviderID + ".models in tenon.json, to use it without"
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
@@ -39,6 +40,7 @@ func TestRemedyOfEveryError(t *testing.T) {
 		"newer":            {store.ErrNewer, ExitStore},
 		"fenced":           {store.ErrFenced, ExitStore},
 		"configuration":    {&config.Error{Kind: config.ErrConfig, Problems: []config.Problem{{File: "tenon.json", Line: 1, Column: 2, Key: "modle", Message: "unknown key"}}}, ExitConfig},
+		"hook override":    {fmt.Errorf("reload: %w", hooks.ErrOverride), ExitConfig},
 		"model":            {fmt.Errorf("%w: gone", host.ErrModel), ExitModel},
 		"model in a turn":  {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown}, Err: host.ErrModel}, ExitModel},
 		"key":              {turn(sdk.ErrorProviderAuth, sdk.ErrorData{ProviderID: "acme"}), ExitModel},
