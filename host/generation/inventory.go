@@ -151,11 +151,9 @@ func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err
 }
 
 // Check returns the problems of the configured models and providers, of agents and commands, and of the default agent. It sends nothing.
-func (n Inventory) Check(ctx context.Context) []model.Problem {
-	return use(n, func(g *Set) []model.Problem { return g.check(ctx) })
-}
-
-func (g *Set) check(ctx context.Context) (out []model.Problem) {
+func (n Inventory) Check(ctx context.Context) (out []model.Problem) {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
 	models, origins := map[string]string{}, map[string]string{}
 	for _, a := range g.Agents() {
 		if key := checked.Join("agent", a.Name) + ".model"; a.Model != nil {
