@@ -164,26 +164,11 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 	if err != nil {
 		return nil, nil, err
 	}
-	synced, err = mergeDescription(old, said)
-	if err == nil {
-		noteBlind(a, said)
-	}
+	synced, err = mergeDescription(a, old, said)
 	if err != nil || equalJSON(old, synced) {
 		synced = nil
 	}
 	return old, synced, err
-}
-
-// noteBlind tells the author of hooks that can neither see nor change anything: a field that is not declared does not exist for them.
-func noteBlind(a *cli.App, said []byte) {
-	var d sdk.Description
-	_ = json.Unmarshal(said, &d) // manifest.Describe read it
-	for _, h := range d.Hooks {
-		info, _ := hookpoint.Of(h.Point)
-		if info.Kind == hookpoint.KindTransform && !info.MayDeny && len(h.Reads)+len(h.Writes) == 0 {
-			a.Say("the hook at %s declares no field in reads or writes: it gets an empty value, and its changes are dropped", h.Point)
-		}
-	}
 }
 
 // describeCode asks the code of a package for its contributions.
@@ -229,7 +214,7 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 
 // mergeDescription returns the text of a manifest with the contributions of a description, and with its name, version and description where
 // it has them. The other fields and the layout stay the same.
-func mergeDescription(text, said []byte) ([]byte, error) {
+func mergeDescription(a *cli.App, text, said []byte) ([]byte, error) {
 	var description map[string]json.RawMessage
 	var outer struct{ Name json.RawMessage }
 	err := errors.Join(json.Unmarshal(text, &outer), json.Unmarshal(said, &description))
@@ -253,7 +238,7 @@ func mergeDescription(text, said []byte) ([]byte, error) {
 	if _, err := manifest.Describe(whole); err != nil {
 		return nil, cli.UsageError(fixCode, "%w", err)
 	}
-	if description["hooks"], err = shortHooks(description["hooks"]); err != nil {
+	if description["hooks"], err = shortHooks(a, description["hooks"]); err != nil {
 		return nil, err
 	}
 	for _, field := range contributions() {
@@ -270,8 +255,9 @@ func mergeDescription(text, said []byte) ([]byte, error) {
 	return text, nil
 }
 
-// shortHooks leaves out the names of hooks that are the default, the point.
-func shortHooks(raw json.RawMessage) (json.RawMessage, error) {
+// shortHooks leaves out the names of hooks that are the default, the point. It tells the author of hooks for which the value is empty, because they
+// declare no field of it.
+func shortHooks(a *cli.App, raw json.RawMessage) (json.RawMessage, error) {
 	var hooks []sdk.HookDescription
 	if len(raw) == 0 {
 		return raw, nil
@@ -282,6 +268,9 @@ func shortHooks(raw json.RawMessage) (json.RawMessage, error) {
 	for i := range hooks {
 		if hooks[i].Name == hooks[i].Point {
 			hooks[i].Name = ""
+		}
+		if info, _ := hookpoint.Of(hooks[i].Point); info.Kind == hookpoint.KindTransform && !info.MayDeny && len(hooks[i].Reads)+len(hooks[i].Writes) == 0 {
+			a.Say("the hook at %s declares no field in reads or writes: it gets an empty value, and its changes are dropped", info.Point)
 		}
 	}
 	return json.Marshal(hooks)
