@@ -61,8 +61,12 @@ func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.A
 	switch took = time.Since(start); {
 	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // the handler returned too late, or because its context ended
 		err = h.timeoutError(start, err)
+	case err == nil && h.Handler != nil && len(answer.Changes) > 0:
+		err = fmt.Errorf("%w: changes where none are expected", ErrAnswer) // the engine finds them itself
 	case err == nil:
-		err = h.checkVerdict(&answer)
+		if problem := h.info.Check(&answer); problem != nil {
+			err = fmt.Errorf("%w: %w", ErrAnswer, problem)
+		}
 	}
 	return answer, took, err
 }
@@ -87,20 +91,6 @@ func (t *task) restrict(answer *sdk.Answer) error {
 	if h := t.hook; h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
 		answer.Changes = value.Appended(answer.Changes, h.Writes, func(lists []string) map[string]int { return value.LengthsJSON(t.remote.Value, lists) })
 		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
-	}
-	return nil
-}
-
-// checkVerdict returns an error for an answer that has no meaning at the point.
-func (h *pluginHook) checkVerdict(answer *sdk.Answer) error {
-	if !h.info.Allows(answer.Verdict) {
-		return fmt.Errorf("%w: verdict %q has no meaning at this point", ErrAnswer, answer.Verdict)
-	}
-	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
-		return fmt.Errorf("%w: verdict %q without a message to continue with", ErrAnswer, answer.Verdict)
-	}
-	if len(answer.Changes) > 0 && (h.Handler != nil || h.info.Kind != hookpoint.KindTransform) {
-		return fmt.Errorf("%w: changes where none are expected", ErrAnswer)
 	}
 	return nil
 }

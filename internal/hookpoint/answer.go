@@ -2,6 +2,7 @@ package hookpoint
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,8 +29,20 @@ func CheckMembers(point sdk.Point, answer *sdk.Answer, data []byte, also ...stri
 // mayRefuse reports whether a hook at the point can deny.
 func (i *Info) mayRefuse() bool { return i.Kind == KindGate || i.MayDeny }
 
-// Allows reports whether an answer with the verdict has a meaning at the point.
-func (i *Info) Allows(v sdk.Verdict) bool {
+// Check returns an error for an answer that has no meaning at the point.
+func (i *Info) Check(a *sdk.Answer) error {
+	switch {
+	case !i.allows(a.Verdict):
+		return fmt.Errorf("verdict %q has no meaning at this point", a.Verdict)
+	case a.Verdict == sdk.VerdictContinue && a.Message == "":
+		return fmt.Errorf("verdict %q without a message to continue with", a.Verdict)
+	case i.Kind != KindTransform && len(a.Changes) > 0:
+		return errors.New("changes where none are expected")
+	}
+	return nil
+}
+
+func (i *Info) allows(v sdk.Verdict) bool {
 	switch v {
 	case sdk.VerdictAbstain:
 		return true

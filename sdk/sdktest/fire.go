@@ -118,19 +118,7 @@ func run(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, call *sdk.Re
 
 // judge returns an error for an invalid answer.
 func judge(info *hookpoint.Info, answer *sdk.Answer) error {
-	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
-		return err
-	}
-	if !info.Allows(answer.Verdict) {
-		return fmt.Errorf("verdict %q has no meaning at this point", answer.Verdict)
-	}
-	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
-		return errors.New("verdict continue requires a message")
-	}
-	if info.Kind != hookpoint.KindTransform && len(answer.Changes) > 0 {
-		return errors.New("changes at a point without a value")
-	}
-	return nil
+	return cmp.Or(value.CheckAnswer(answer.Changes, answer.Reason, answer.Message), info.Check(answer))
 }
 
 // combine adds the answer of a hook to the answers of earlier ones, as the host does.
