@@ -138,7 +138,9 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 		found = r.references.find(ctx, r.Generation, name)
 	}
 	if found == nil && fileName().MatchString(name) {
-		r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
+		if _, err := r.stat(name); err != nil {
+			r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
+		}
 	}
 	return name, found
 }
@@ -179,8 +181,7 @@ func Mention(path string) string {
 // mentioned returns the parts of one mention; nil if it names neither a file nor an agent, or a file that its author may not attach. The parts of
 // a file that cannot be attached are empty.
 func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
-	path := projectfs.Join(r.Project.Directory, projectfs.FromHome(r.Project.Home, name))
-	if _, err := r.files().Stat(path); err == nil {
+	if path, err := r.stat(name); err == nil {
 		at := attached{path: path}
 		if confined {
 			var ok bool
@@ -198,6 +199,13 @@ func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 		return nil
 	}
 	return r.agent(&sdk.AgentPart{Name: name, Source: source})
+}
+
+// stat returns the path that a mention names, and an error if nothing is there.
+func (r *Resolver) stat(name string) (path string, err error) {
+	path = projectfs.Join(r.Project.Directory, projectfs.FromHome(r.Project.Home, name))
+	_, err = r.files().Stat(path)
+	return path, err
 }
 
 // mayAttach reports whether a file that a template of the repository names is in the project, after links, and may be read without asking. It
