@@ -191,8 +191,8 @@ func (t *tool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult
 
 // call calls a method for the tool and decodes its answer. An answer without its required member is an error: with a misspelled member, the output
 // would be lost, or the call would run without permission.
-func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, member string, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, t.Deadline())
+func (t *tool) call(outer context.Context, method string, call *sdk.ToolCall, member string, answer any) error {
+	ctx, cancel := context.WithTimeout(outer, t.Deadline())
 	defer cancel()
 	body, err := json.Marshal(call)
 	if err != nil {
@@ -206,6 +206,9 @@ func (t *tool) call(ctx context.Context, method string, call *sdk.ToolCall, memb
 	}
 	if err == nil && jsontext.Field(data, member) == nil {
 		err = fmt.Errorf("%w: answer of the tool %s without %q: %q", sdk.ErrWire, t.ID, member, visible.Cut(string(data), shownBytes, "…"))
+	}
+	if err != nil && ctx.Err() != nil && outer.Err() == nil { // the host knows only its own time limits
+		err = fmt.Errorf("no %s of the tool %s in %s", member, t.ID, t.Deadline())
 	}
 	return err
 }

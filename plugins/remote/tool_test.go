@@ -18,6 +18,33 @@ type says struct {
 
 func (s says) Call(context.Context, *remote.Call) ([]byte, error) { return []byte(s.text), nil }
 
+// hangs answers when the context of the call ends.
+type hangs struct{ runner }
+
+func (hangs) Call(ctx context.Context, _ *remote.Call) ([]byte, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A tool that does not answer in its time is named, with the time; one that is canceled is not.
+func TestSilentTool(t *testing.T) {
+	t.Parallel()
+	tool := sdk.ToolDescription{ToolDefinition: sdk.ToolDefinition{ID: "do"}, Prepares: true, TimeoutMS: 1}
+	b, err := remote.NewBase(&remote.Unit{Description: sdk.Description{Name: "p", Tools: []sdk.ToolDescription{tool}}}, sdk.CarrierWASM, hangs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepare := b.Tools()[0].(sdk.ToolPreparer).Prepare
+	if _, err := prepare(t.Context(), &sdk.ToolCall{}); err == nil || !strings.Contains(err.Error(), "tool do in 1ms") {
+		t.Errorf("Prepare() = %v, want the tool and its time", err)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := prepare(canceled, &sdk.ToolCall{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Prepare() of a canceled call = %v", err)
+	}
+}
+
 // A tool that lists its permissions and answers nothing must not run without permission. Millions of values would take gigabytes.
 func TestBadAnswersOfTools(t *testing.T) {
 	t.Parallel()
