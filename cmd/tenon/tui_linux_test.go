@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -237,6 +238,28 @@ func TestTUIShell(t *testing.T) {
 	if turns := s.Turns(); !strings.Contains(string(turns[0].Raw), "marker-42") {
 		t.Errorf("the model got %s", turns[0].Raw)
 	}
+}
+
+// While a shell line runs, the screen shows its latest output, then the first and last lines.
+func TestTUIShellOutput(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, fakellm.New(t).URL())
+	x := p.onScreen(t, 80, 24, "--title", "x", "--auto")
+	gate := filepath.Join(p.work, "gate")
+	must(t, syscall.Mkfifo(gate, 0o600))
+	x.shows("Ask anything")
+	x.enter("!seq 101 140; cat gate\r")
+	x.shows("● bash seq 101 140; cat gate")
+	x.shows("│ 140")
+	must(t, os.WriteFile(gate, []byte("end\n"), 0o600))
+	x.hides("● bash")
+	screen := x.shows("┃ … 30 more lines")
+	for text, want := range map[string]bool{"┃ $ seq 101 140": true, "┃ 107": true, "108": false, "137": false, "┃ 138": true, "┃ end": true} {
+		if strings.Contains(screen, text) != want {
+			t.Errorf("%q is on the screen: %t\n%s", text, !want, screen)
+		}
+	}
+	x.leave()
 }
 
 // Sessions are renamed, forked, deleted and continued; undo and redo change files and messages.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,8 @@ func (m *model) event(e *sdk.Event) {
 		m.threadOf(p.SessionID).Delta(p)
 	case *sdk.MessageRef:
 		m.threadOf(p.SessionID).RemoveMessage(p.MessageID)
+	case *sdk.Object:
+		m.templateCall(*p)
 	case *sdk.TodoInfo:
 		m.threadOf(p.SessionID).Todos = p.Todos
 	case *sdk.PluginNotice:
@@ -50,6 +53,26 @@ func (m *model) event(e *sdk.Event) {
 		}
 	default:
 		m.askEvent(e)
+	}
+}
+
+// templateCall shows a shell command of the user, or of a command's template, while it runs: a prompt contains only its output.
+func (m *model) templateCall(e sdk.Object) {
+	text := func(key string) string {
+		s, _ := e[key].(string)
+		return s
+	}
+	if text("template") == "" {
+		return
+	}
+	part := &sdk.ToolPart{PartHead: sdk.PartHead{ID: text("callID"), MessageID: text("messageID")}, Tool: text("tool")}
+	part.State.Status, _ = e["status"].(sdk.ToolStatus)
+	part.State.Input, _ = e["input"].(json.RawMessage)
+	part.State.Metadata, _ = e["metadata"].(sdk.Object)
+	if t := m.threadOf(text("sessionID")); part.State.Open() {
+		t.Part(part)
+	} else {
+		t.RemoveMessage(part.MessageID)
 	}
 }
 

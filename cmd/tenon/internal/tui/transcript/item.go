@@ -65,6 +65,9 @@ func (i *item) unfold(open bool) {
 // margin is the left margin of the transcript.
 const margin = "  "
 
+// promptHead is the number of first lines that a folded prompt shows, such as a long paste or the output of a shell command.
+const promptHead = 8
+
 // prompt is a prompt of the user. Its parts arrive one by one.
 type prompt struct{ parts sdk.Parts }
 
@@ -106,7 +109,8 @@ func (p *prompt) render(i *item, width int) []string {
 	bar := draw.Paint(i.look.Theme.User, "┃") + " "
 	out := []string{""}
 	if text != "" {
-		out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(view.Plain(text)), "\n"), width-2))...)
+		lines := draw.Wrap(strings.TrimRight(visible.Prose(view.Plain(text)), "\n"), width-2)
+		out = append(out, draw.Indent(bar, i.cut(lines, promptHead, foldedTail))...)
 	}
 	for _, note := range notes {
 		out = append(out, draw.Indent(bar, draw.Wrap(draw.Paint(i.look.Theme.Faint, note), width-2))...)

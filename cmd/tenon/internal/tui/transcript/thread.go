@@ -222,7 +222,8 @@ func (t *Thread) Part(p sdk.Part) {
 // promptPart shows a part of a prompt.
 func (t *Thread) promptPart(p sdk.Part) {
 	message := p.Head().MessageID
-	_, shown := entry(t, message, message, &prompt{})
+	i, shown := entry(t, message, message, &prompt{})
+	i.folds = true
 	shown.set(p)
 }
 
