@@ -91,7 +91,7 @@ func (m *model) run(draft edit.Editor, text string, files []string) {
 
 // elsewhere maps commands of other agents to those of tenon in a shell.
 var elsewhere = map[string]string{
-	"config": "config", "doctor": "doctor", "export": "session export", "mcp": "mcp", "permissions": "permission", "plugin": "plugin", "plugins": "plugin",
+	"config": "config", "doctor": "doctor", "export": "session export", "logout": "auth logout", "mcp": "mcp", "permissions": "permission", "plugin": "plugin", "plugins": "plugin",
 }
 
 // meant suggests a command for an unknown name, as a sentence.

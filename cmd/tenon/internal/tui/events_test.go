@@ -256,7 +256,7 @@ func TestWaitForAnAttempt(t *testing.T) {
 	m.Update(eventsMsg{{Properties: &sdk.SessionStatusInfo{SessionID: "ses_1", Status: sdk.SessionStatus{
 		Type: sdk.StatusRetry, Attempt: 1, Message: strings.Repeat("the server is overloaded ", 20), Next: m.now().UnixMilli(),
 	}}}})
-	if screen := m.plain(); !strings.Contains(screen, "next in 0") || !strings.Contains(screen, "esc interrupts") {
+	if screen := m.plain(); !strings.Contains(screen, "next in 1 s") || !strings.Contains(screen, "esc interrupts") {
 		t.Errorf("screen:\n%s", screen)
 	}
 }

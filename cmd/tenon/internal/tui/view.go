@@ -204,13 +204,13 @@ func (m *model) workLine() []string {
 		hint = "esc returns"
 	}
 	switch {
-	case t.Status.Type == sdk.StatusRetry: // the transcript shows the reason
-		wait := max(0, time.UnixMilli(t.Status.Next).Sub(m.now())).Round(time.Second)
+	case t.Status.Type == sdk.StatusRetry: // the transcript has the reason
+		wait := max(time.Second, time.UnixMilli(t.Status.Next).Sub(m.now()).Round(time.Second))
 		left = draw.Paint(k.Warn, fmt.Sprintf("● attempt %d failed · next in %s · %s", t.Status.Attempt, view.Duration(wait), hint))
 	case t.Busy() && len(m.asks) > 0:
 		left = draw.Paint(k.Warn, "● waiting for your answer")
 	case t.Busy():
-		left = draw.Paint(k.Accent, "● ") + draw.Paint(k.Faint, "working · "+view.Duration(m.now().Sub(t.Begun).Truncate(time.Second))+" · "+hint)
+		left = draw.Paint(k.Accent, "● ") + draw.Paint(k.Faint, "working · "+view.Duration(max(time.Second, m.now().Sub(t.Begun).Truncate(time.Second)))+" · "+hint)
 	}
 	right := ""
 	if !t.List.Following() {
