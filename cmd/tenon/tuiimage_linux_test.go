@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
@@ -31,6 +32,9 @@ func TestTUIImages(t *testing.T) {
 	cat, copied := draw("my cat.png", 3), draw("copied", 5)
 	must(t, os.WriteFile(filepath.Join(dir, "wl-paste"), []byte("#!/bin/sh\nexit 1\n"), 0o700)) // the screen is not of its kind
 	must(t, os.WriteFile(filepath.Join(dir, "xclip"), []byte("#!/bin/sh\nexec cat '"+filepath.Join(dir, "copied")+"'\n"), 0o700))
+	clipboard := filepath.Join(dir, "clipboard")
+	must(t, syscall.Mkfifo(clipboard, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "wl-copy"), []byte("#!/bin/sh\nexec cat >'"+clipboard+"'\n"), 0o700))
 	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	x := p.onScreen(t, 100, 24, "--title", "x")
 	x.shows("Ask anything")
@@ -50,6 +54,10 @@ func TestTUIImages(t *testing.T) {
 	x.enter("\x7f\r")
 	x.shows("Two cats.")
 	x.shows("my cat.png")
+	x.enter("\x18y") // ctrl+x y
+	if text, err := os.ReadFile(clipboard); err != nil || string(text) != "Two cats." {
+		t.Errorf("the clipboard has %q, %v", text, err)
+	}
 	x.leave()
 	messages := s.Turns()[0].Messages()
 	last := messages[len(messages)-1]

@@ -259,5 +259,5 @@ func (m *model) copyAnswer() {
 		return
 	}
 	m.say("copied the last answer")
-	m.start(tea.SetClipboard(text))
+	m.copy(text)
 }

@@ -139,6 +139,26 @@ func (m *model) pasteImage() {
 	})
 }
 
+// copyTools write the clipboard: Wayland, X11, macOS.
+var copyTools = [][]string{{"wl-copy"}, {"xclip", "-selection", "clipboard"}, {"pbcopy"}}
+
+// copy puts a text into the clipboard: of the terminal's machine, and of this one, because many terminals ignore the request.
+func (m *model) copy(text string) {
+	m.start(tea.SetClipboard(text))
+	m.do(func(ctx context.Context) (then, error) {
+		for _, tool := range copyTools {
+			if path, err := projectfs.LookPath(tool[0], m.o.worktree); err == nil {
+				run := exec.CommandContext(ctx, path, tool[1:]...)
+				run.Stdin = strings.NewReader(text)
+				if run.Run() == nil {
+					break
+				}
+			}
+		}
+		return nil, nil
+	})
+}
+
 // attach inserts files into an editor.
 func attach(e *edit.Editor, files ...string) {
 	for _, path := range files {

@@ -71,7 +71,7 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 	u := &signingIn{browse: m.o.browse, post: m.post, pasted: make(chan string, 1)}
 	u.dialog = &dialog.Line{
 		Title: "Connecting to " + terminal.OneLine(provider), Hint: "esc cancel", Cancel: cancel,
-		Copy: func(address string) { m.start(tea.SetClipboard(address)) },
+		Copy: m.copy,
 	}
 	m.open(u.dialog)
 	m.start(func() tea.Msg {
