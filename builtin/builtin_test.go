@@ -25,7 +25,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestToolsAreSmall: every request carries all of them.
+// TestToolsAreSmall: every request contains the definitions of all tools.
 func TestToolsAreSmall(t *testing.T) {
 	t.Parallel()
 	total := 0

@@ -25,7 +25,7 @@ func remotely(h sdk.Hook, changes ...sdk.Change) sdk.Hook {
 	return h
 }
 
-// TestAnswersAreBounded holds that an answer beyond a bound is a failure of its hook, whatever it declared.
+// TestAnswersAreBounded checks that an answer beyond a bound is a failure of its hook, whatever it declared.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	one := func(pointer, value string) []sdk.Change {
@@ -75,8 +75,8 @@ func (s slow) MarshalJSON() ([]byte, error) {
 	return []byte(`{"a":1}`), nil
 }
 
-// TestApplyingIsUnderTheDeadline holds that what the engine does with an answer costs the hook's time, not the caller's, and that a
-// caller who gives up does not wait for it.
+// TestApplyingIsUnderTheDeadline checks that the engine's work on an answer counts toward the hook's deadline, and that a caller
+// who gives up does not wait for it.
 func TestApplyingIsUnderTheDeadline(t *testing.T) {
 	t.Parallel()
 	answer := sdk.Change{Pointer: "/args/slow/a", Value: json.RawMessage("2")}
@@ -116,8 +116,8 @@ func TestApplyingIsUnderTheDeadline(t *testing.T) {
 	}
 }
 
-// TestLedgerNamesEachPlaceOnce holds that an answer that changes a place and places under it leaves one entry: the work is in
-// proportion to the value.
+// TestLedgerNamesEachPlaceOnce checks that an answer that changes a place and places below it leaves one entry, so that the
+// work is proportional to the value.
 func TestLedgerNamesEachPlaceOnce(t *testing.T) {
 	t.Parallel()
 	set := func(pointer, value string) sdk.Change {
@@ -139,7 +139,8 @@ func TestLedgerNamesEachPlaceOnce(t *testing.T) {
 	}
 }
 
-// TestGuard holds that the host is asked about changes from outside of the process, and that what it refuses has no effect.
+// TestGuard checks that the host is asked about changes from outside the process, and that changes it refuses have no
+// effect.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	refuse := errors.New("not that")

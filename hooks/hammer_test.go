@@ -97,7 +97,7 @@ func hammerOnce(t *testing.T, e *hooks.Engine, l *hooks.Ledger) {
 	}
 }
 
-// TestGoroutinesDoNotPileUp holds that firings reuse goroutines, and that Close ends them.
+// TestGoroutinesDoNotPileUp checks that firings reuse goroutines, and that Close ends them.
 func TestGoroutinesDoNotPileUp(t *testing.T) {
 	e, _ := start0(t, hooks.Options{Plugins: []hooks.Plugin{plugin("a", appends("x"))}})
 	var wg sync.WaitGroup

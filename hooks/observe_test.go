@@ -48,7 +48,7 @@ func TestObserversAreToldInOrder(t *testing.T) {
 		var a, b recorder
 		e, _ := engine(t,
 			plugin("a", observer(func(_ context.Context, e *sdk.Event) error {
-				time.Sleep(time.Millisecond) // a slow one delays neither the caller nor the other
+				time.Sleep(time.Millisecond) // a slow observer delays neither the caller nor the other observer
 				a.note(e)
 				return nil
 			})),
@@ -199,7 +199,7 @@ func TestBadObservers(t *testing.T) {
 	}
 }
 
-// TestNoNoticeAboutANotice holds that an observer that fails on notices does not make more of them.
+// TestNoNoticeAboutANotice checks that an observer that fails on notices does not make more of them.
 func TestNoNoticeAboutANotice(t *testing.T) {
 	t.Parallel()
 	e, told := engine(t, plugin("bad", observer(func(_ context.Context, e *sdk.Event) error {

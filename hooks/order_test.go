@@ -95,8 +95,8 @@ func TestOrderDescribes(t *testing.T) {
 	}
 }
 
-// TestCycle checks that impossible demands are named and end nothing: of the hooks that wait for each other, the one that is configured first is
-// called.
+// TestCycle checks that contradictory demands are reported and stop nothing: of hooks that wait for each other, the one that is configured first
+// is called first.
 func TestCycle(t *testing.T) {
 	t.Parallel()
 	hook := func(name string, before, after []string) hooks.Plugin {

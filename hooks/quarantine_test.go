@@ -154,7 +154,7 @@ func TestTimeoutsDuringOneStart(t *testing.T) {
 	}
 }
 
-// A hook that is not ready yet fails as its policy says, and is called again for as long as that takes; a failure that counts counts.
+// A hook that is not ready yet fails as its policy says, and is called again until it is ready. Its other failures count.
 func TestNotReadyIsNoFailure(t *testing.T) {
 	t.Parallel()
 	var cold, broken atomic.Bool
@@ -243,7 +243,7 @@ func TestInputTooLarge(t *testing.T) {
 	}
 }
 
-// A gate that is not ready yet denies, as one that fails.
+// A gate that is not ready yet denies, like one that fails.
 func TestNotReadyDenies(t *testing.T) {
 	t.Parallel()
 	e, _ := engine(t, plugin("slow", sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
@@ -293,7 +293,7 @@ func TestSuccessResets(t *testing.T) {
 	}
 }
 
-// TestOtherHookDoesNotSave: the success of one hook is none of another that always fails.
+// TestOtherHookDoesNotSave: the success of one hook does not count for another that always fails.
 func TestOtherHookDoesNotSave(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
@@ -328,7 +328,7 @@ func TestNoticeIsOneLine(t *testing.T) {
 	}
 }
 
-// TestQuarantineIsSafe holds that a quarantined guard does not open the gate.
+// TestQuarantineIsSafe checks that a quarantined guard does not open the gate.
 func TestQuarantineIsSafe(t *testing.T) {
 	t.Parallel()
 	redactor := appends("redacted")
@@ -363,7 +363,7 @@ func TestQuarantineIsSafe(t *testing.T) {
 	}
 }
 
-// TestFailuresOverRuns holds that a hook which is called once in a run and always fails is quarantined in the third, and that a success
+// TestFailuresOverRuns checks that a hook which is called once in a run and always fails is quarantined in the third, and that a success
 // in between ends the row.
 func TestFailuresOverRuns(t *testing.T) {
 	t.Parallel()

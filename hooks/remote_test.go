@@ -21,7 +21,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// pipeCarrier is a carrier as small as one can be: it sends calls as lines of JSON to a guest at the other
+// pipeCarrier is the smallest possible carrier: it sends calls as lines of JSON to a guest at the other
 // end of a pipe and reads the answers. One call at a time.
 type pipeCarrier struct {
 	mu      sync.Mutex
@@ -217,7 +217,7 @@ func carrierCases() map[string]carrierCase {
 	}
 }
 
-// TestCarriersAreAlike holds that a hook behind a carrier has the same effect as in this process, and
+// TestCarriersAreAlike checks that a hook behind a carrier has the same effect as in this process, and
 // leaves the same entry byte for byte, the duration apart.
 func TestCarriersAreAlike(t *testing.T) {
 	t.Parallel()
@@ -243,7 +243,7 @@ func TestCarriersAreAlike(t *testing.T) {
 				inLedger, inValue, inNotices := run(hook)
 				outLedger, outValue, outNotices := run(carry(t, hook))
 				if name == "nil part" || name == "bad verdict" {
-					// The cause is found at different places; what it leads to is the same.
+					// The cause is found in different places, but the effect is the same.
 					inLedger, outLedger = withoutCause(inLedger), withoutCause(outLedger)
 					inValue, outValue = withoutCause(inValue), withoutCause(outValue)
 				}
@@ -298,7 +298,7 @@ func TestRemoteIsSentWhatItReads(t *testing.T) {
 	}
 }
 
-// TestGarbageFromARemote holds that an answer that makes no sense changes nothing, even in part.
+// TestGarbageFromARemote checks that an answer that makes no sense changes nothing, even in part.
 func TestGarbageFromARemote(t *testing.T) {
 	t.Parallel()
 	first := sdk.Change{Pointer: "/system/0", Value: json.RawMessage(`"x"`)}
@@ -332,7 +332,7 @@ func TestGarbageFromARemote(t *testing.T) {
 	}
 }
 
-// TestSilentRemote holds that a carrier that does not even return when its context ends is left behind.
+// TestSilentRemote checks that a carrier that does not even return when its context ends is left behind.
 func TestSilentRemote(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

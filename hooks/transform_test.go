@@ -73,8 +73,8 @@ func TestNoHooksNoWork(t *testing.T) {
 	}
 }
 
-// TestTheValueBelongsToTheCaller holds that a hook cannot reach the value, before or after it returned,
-// and that what the caller's value shares with others is not changed.
+// TestTheValueBelongsToTheCaller checks that a hook cannot reach the value, before or after it has
+// returned, and that data which the caller's value shares with others does not change.
 func TestTheValueBelongsToTheCaller(t *testing.T) {
 	t.Parallel()
 	var kept *sdk.ChatMessagesValue
@@ -152,7 +152,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// TestFailures holds the failure policy of transforms for everything a handler can do wrong.
+// TestFailures checks the failure policy of transforms for everything a handler can do wrong.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	failures := map[string]struct {
@@ -216,7 +216,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// fireAt fires a point that has a hook named good behind the one under test.
+// fireAt fires a point that has a hook named good after the one under test.
 func fireAt(t *testing.T, e *hooks.Engine, p sdk.Point, l *hooks.Ledger) (reached bool, err error) {
 	t.Helper()
 	if p == sdk.PointChatSystem {
@@ -302,7 +302,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestDeadlineOfEach holds that each hook has its own deadline, though they share a goroutine and a timer.
+// TestDeadlineOfEach checks that each hook has its own deadline, though they share a goroutine and a timer.
 func TestDeadlineOfEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -448,7 +448,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestFailedGuardMayDeny holds that a hook that may refuse can ask for its failure to be a refusal.
+// TestFailedGuardMayDeny checks that a hook that may refuse can ask for its failure to be a refusal.
 func TestFailedGuardMayDeny(t *testing.T) {
 	t.Parallel()
 	h := toolHook(func(*sdk.ToolBeforeValue) error { return errors.New("no rules") })

@@ -173,7 +173,8 @@ func TestPluginAsksTheUser(t *testing.T) {
 	}
 }
 
-// TestPluginEvents has a subscriber that does not keep up lose the oldest, and end with its context, the plugin or the host.
+// TestPluginEvents: a subscriber that does not keep up loses the oldest events, and a subscription ends with its context,
+// the plugin or the host.
 func TestPluginEvents(t *testing.T) {
 	t.Parallel()
 	p := &plugin{name: "listener"}
@@ -218,7 +219,7 @@ func TestEventsEndWithTheHost(t *testing.T) {
 	}
 }
 
-// withOuter lets the tool outer run, whatever else a change of the options asks for: it is what the plugin does inside of it that counts.
+// withOuter lets the tool outer run, whatever else changes in the options: the tests are about what the plugin does inside the tool.
 func withOuter(change func(*host.Options)) func(*host.Options) {
 	return func(o *host.Options) {
 		if change != nil {

@@ -16,7 +16,7 @@ func rule(permission, pattern string, action sdk.Action) sdk.PermissionRule {
 	return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: action, Origin: "here"}
 }
 
-// TestAgentsRules has what an agent's own rules say against the user's.
+// TestAgentsRules tests an agent's own rules against the user's.
 func TestAgentsRules(t *testing.T) {
 	t.Parallel()
 	deny, ask, allow := sdk.ActionDeny, sdk.ActionAsk, sdk.ActionAllow
@@ -96,7 +96,7 @@ func TestAgentsRules(t *testing.T) {
 	}
 }
 
-// TestRepositoryLiftsNoDenial: what the user denies, a file of the repository cannot make a question of, which --auto would answer.
+// TestRepositoryLiftsNoDenial: a file of the repository cannot turn the user's denial into a question, which --auto would answer.
 func TestRepositoryLiftsNoDenial(t *testing.T) {
 	t.Parallel()
 	const refused, ran = "is denied", "touched"
@@ -135,8 +135,8 @@ func TestRepositoryLiftsNoDenial(t *testing.T) {
 	}
 }
 
-// TestSubagentsOfAStrictAgent nests subagents that allow themselves everything: what the strict agent at the root may not do
-// or must ask for, none of them does, however much is allowed elsewhere.
+// TestSubagentsOfAStrictAgent nests subagents that allow themselves everything: none of them does what the strict agent at
+// the root may not do or must ask for, however much is allowed elsewhere.
 func TestSubagentsOfAStrictAgent(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -187,8 +187,8 @@ type skillful struct {
 
 func (s *skillful) Skills(context.Context) ([]sdk.Skill, error) { return s.skills, nil }
 
-// TestDeniedSkills: a call finds the skills that the rules of its agent do not deny, a compiled-in plugin receives their list,
-// and the list has all.
+// TestDeniedSkills: a call finds only the skills that the rules of its agent do not deny, while the list of a compiled-in
+// plugin contains all.
 func TestDeniedSkills(t *testing.T) {
 	t.Parallel()
 	b := base(newModel(t, call("look", `{}`), say("done")))

@@ -19,7 +19,8 @@ func touching(p string) *plugin {
 	return b
 }
 
-// TestAlwaysIsKept answers "always" once: it holds in the next process, in a process beside, and until it is forgotten.
+// TestAlwaysIsKept answers "always" once: the answer applies in the next process and in a concurrent one, until it is
+// forgotten.
 func TestAlwaysIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,7 +53,7 @@ func TestAlwaysIsKept(t *testing.T) {
 	}
 }
 
-// TestApprovalsOfAnotherProject do not hold.
+// TestApprovalsOfAnotherProject: they do not apply.
 func TestApprovalsOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	k := start(t, func(o *host.Options) { o.Config.Permission = nil }, touching("src/a"))
@@ -85,7 +86,8 @@ func TestApprovalProject(t *testing.T) {
 	}
 }
 
-// TestNothingBeatsARule has approvals, --auto and a hook that allows against rules that do not give way.
+// TestNothingBeatsARule tests approvals, --auto and a hook that allows against rules that they must not
+// override.
 func TestNothingBeatsARule(t *testing.T) {
 	t.Parallel()
 	allow := sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
@@ -120,7 +122,7 @@ func TestNothingBeatsARule(t *testing.T) {
 	}
 }
 
-// TestImpliedRules has a request that includes another.
+// TestImpliedRules tests a request that includes another one.
 func TestImpliedRules(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -152,7 +154,7 @@ func TestImpliedRules(t *testing.T) {
 	}
 }
 
-// TestApprovalOfCommand has an approval of a command, which does not answer a question about a file that the command reads.
+// TestApprovalOfCommand: the approval of a command does not answer a question about a file that the command reads.
 func TestApprovalOfCommand(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{"notes.txt": "ran", ".env": "no user can answer"} {
@@ -177,7 +179,7 @@ func TestApprovalOfCommand(t *testing.T) {
 	}
 }
 
-// TestUntrustedRules has rules whose file the user did not approve.
+// TestUntrustedRules tests rules whose file the user did not approve.
 func TestUntrustedRules(t *testing.T) {
 	t.Parallel()
 	for _, trusted := range []bool{true, false} {

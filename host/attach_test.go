@@ -36,7 +36,7 @@ func project(t *testing.T) string {
 	return dir
 }
 
-// describe renders the parts of a prompt: type, and what of it matters.
+// describe renders the parts of a prompt: the type, and what matters of the content.
 func describe(dir string, parts sdk.Parts) []string {
 	var out []string
 	for _, p := range parts {

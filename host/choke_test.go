@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// log is what happened, in order, by tool.
+// log records what happened, in order, by tool.
 type callLog struct {
 	mu    sync.Mutex
 	steps map[string][]string
@@ -73,8 +73,9 @@ func (l *callLog) tool(id string) *tool {
 	}
 }
 
-// TestOneChokePoint sends calls of tools of every origin through every way to start one: each passes the
-// hooks, the schema, the permissions and the tool in one order, once, with the arguments the hook made.
+// TestOneChokePoint calls tools of every origin in every way that starts a call: each call passes the
+// hooks, the schema, the permissions and the tool once, in the same order, with the arguments that the
+// hook changed.
 func TestOneChokePoint(t *testing.T) {
 	t.Parallel()
 	carriers := []sdk.Carrier{sdk.CarrierBuiltin, sdk.CarrierWASM, sdk.CarrierProcess, sdk.CarrierMCP}
@@ -119,7 +120,7 @@ func TestOneChokePoint(t *testing.T) {
 					fmt.Sprintf("before %s %s", c, s.path), "prepare " + args, "permission " + args, "run " + args, "after ok " + args + " out of " + tool,
 				}, l.of(tool))
 			}
-			if strings.Contains(s.path, "/") { // the task call itself takes the same way
+			if strings.Contains(s.path, "/") { // the task call itself goes the same way
 				if got := l.of("task"); len(got) != 2 || got[0] != "before builtin build" || !strings.HasPrefix(got[1], "after ok ") {
 					t.Errorf("task: %q, want before and after once", got)
 				}
@@ -134,8 +135,8 @@ func TestOneChokePoint(t *testing.T) {
 	}
 }
 
-// TestAfterHookHearsEveryOutcome has a call for each way to end: the hook at tool.execute.after hears of
-// each once and can change what the model gets.
+// TestAfterHookHearsEveryOutcome has a call for each possible outcome: the hook at tool.execute.after
+// sees each outcome once and can change what the model gets.
 func TestAfterHookHearsEveryOutcome(t *testing.T) {
 	t.Parallel()
 	deny := func(f func(string) error) []sdk.Hook {
@@ -213,7 +214,8 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 	}
 }
 
-// TestRedactor has a plugin that takes a secret out of tool results: it is nowhere, however the call ends.
+// TestRedactor has a plugin that removes a secret from tool results: the secret appears nowhere, however
+// the call ends.
 func TestRedactor(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
@@ -281,8 +283,8 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
-// TestProgressIsReplacedByTheHooksResult shows something while it runs and then fails: what is stored is
-// what the hook left of it.
+// TestProgressIsReplacedByTheHooksResult: a call shows something while it runs and then fails. Only what
+// the hook keeps of it is stored.
 func TestProgressIsReplacedByTheHooksResult(t *testing.T) {
 	t.Parallel()
 	leak := &tool{id: "leak", run: func(_ context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
@@ -324,7 +326,8 @@ func TestTextCompleteChangesWhatIsStoredAndSent(t *testing.T) {
 	want(t, "sent", "assistant: the … | call echo {}", lines(m.last(sdk.PurposeTurn))[1])
 }
 
-// TestStopPolicy has hooks that must not fail: their failure ends the turn and names them.
+// TestStopPolicy has hooks that must not fail: their failure ends the turn, and the error names
+// them.
 func TestStopPolicy(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("cannot redact")
@@ -410,7 +413,7 @@ func TestBadHooksChangeNothing(t *testing.T) {
 	}
 }
 
-// TestPluginsThatDoNotStartAreLeftOut starts a host with plugins whose Start goes wrong.
+// TestPluginsThatDoNotStartAreLeftOut starts a host with plugins whose Start fails.
 func TestPluginsThatDoNotStartAreLeftOut(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func() error{

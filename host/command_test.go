@@ -15,8 +15,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// shellTool is a bash tool that asks for leave as the real one does and answers with outputs by command; one that is not in the
-// list runs until its context ends, after it told of it.
+// shellTool is a bash tool that requests permission like the real one and answers with outputs by command. A command that is
+// not in the list announces that it runs, and runs until its context ends.
 func shellTool(outputs map[string]string, running chan<- struct{}) *tool {
 	command := func(call *sdk.ToolCall) string {
 		var args struct{ Command string }
@@ -57,8 +57,8 @@ func whole(r *sdk.ModelRequest) string {
 	return out.String()
 }
 
-// TestTemplateShell runs the shell commands of a template: through the hooks of every tool call, in their order, with arguments
-// that are not code, and what they write is text and nothing else.
+// TestTemplateShell runs the shell commands of a template: they pass the hooks of every tool call in order, their arguments are
+// not code, and their output is only text.
 func TestTemplateShell(t *testing.T) {
 	t.Parallel()
 	l := &callLog{}
@@ -115,7 +115,7 @@ func TestTemplateShell(t *testing.T) {
 	}, ran)
 }
 
-// TestTemplateShellIsBounded cuts what a command writes as it cuts what a tool gives.
+// TestTemplateShellIsBounded: the output of a command is cut like that of a tool.
 func TestTemplateShellIsBounded(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, say("done"))
@@ -126,7 +126,8 @@ func TestTemplateShellIsBounded(t *testing.T) {
 	want(t, "prompt", []string{"user: [the last 11 of 110 bytes]\n0123456789"}, lines(m.last(sdk.PurposeTurn)))
 }
 
-// TestTemplateShellOfASubtask hands what the commands wrote to the subagent, in whose session nothing of it is resolved again.
+// TestTemplateShellOfASubtask passes the output of the commands to the subagent, in whose session nothing in it is resolved
+// again.
 func TestTemplateShellOfASubtask(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, say("done")).on(sdk.PurposeSubtask, say("helped"))
@@ -140,7 +141,8 @@ func TestTemplateShellOfASubtask(t *testing.T) {
 	want(t, "the subagent's prompt", []string{"user: See @secret.txt"}, lines(m.last(sdk.PurposeSubtask)))
 }
 
-// TestTemplateShellNeedsLeave has templates of the user and of the repository against what could let their commands run.
+// TestTemplateShellNeedsLeave tests templates of the user and of the repository against everything that could let their
+// commands run.
 func TestTemplateShellNeedsLeave(t *testing.T) {
 	t.Parallel()
 	allow := func(origin string) sdk.PermissionRules {
@@ -201,7 +203,7 @@ func TestTemplateShellNeedsLeave(t *testing.T) {
 	}
 }
 
-// TestTemplateShellIsAskedFor shows the user the command and whose it is. A repository's command offers no "always".
+// TestTemplateShellIsAskedFor: the user sees the command and whose it is. A repository's command offers no "always".
 func TestTemplateShellIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, repository := range map[string]bool{"user": false, "repository": true} {
@@ -260,8 +262,8 @@ func TestAbortEndsTemplateShell(t *testing.T) {
 	}
 }
 
-// TestTemplatesOfOthers: a plugin of third parties runs nothing and reads nothing through the templates of its commands, and a
-// repository reads what lies in the project.
+// TestTemplatesOfOthers: a third-party plugin runs nothing and reads nothing through the templates of its commands, and a
+// repository can only read files in the project.
 func TestTemplatesOfOthers(t *testing.T) {
 	t.Parallel()
 	yes := true
@@ -317,7 +319,8 @@ func TestTemplatesOfOthers(t *testing.T) {
 	}
 }
 
-// TestQuotedArgument: quotes of the template around an argument make it no name of the template, unlike any other text between them.
+// TestQuotedArgument: an argument that the template puts in quotes is not a name that the template chose, unlike any other text in
+// quotes.
 func TestQuotedArgument(t *testing.T) {
 	t.Parallel()
 	for template, attached := range map[string]bool{`@"$1"`: true, `@"$1/my notes.md"`: false} {

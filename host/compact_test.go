@@ -186,7 +186,7 @@ func TestCompactionIsOff(t *testing.T) {
 	want(t, "the next answer", "third", textOf(k.again(id, "three")))
 }
 
-// TestCompactionIsCapped has a provider that finds every request too long.
+// TestCompactionIsCapped has a provider that refuses every request as too long.
 func TestCompactionIsCapped(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, say("first"), tooLong(), tooLong(), tooLong(), tooLong(), say("ok")).
@@ -258,7 +258,7 @@ func TestManualCompactionOfAnEmptySession(t *testing.T) {
 	}
 }
 
-// TestCompactionModel names a model for the summary of an idle session: it holds instead of the compaction agent's.
+// TestCompactionModel names a model for the summary of an idle session: it overrides the compaction agent's.
 func TestCompactionModel(t *testing.T) {
 	t.Parallel()
 	for name, model := range map[string]string{"": "other", "test/special": "special"} {
@@ -276,7 +276,8 @@ func TestCompactionModel(t *testing.T) {
 	}
 }
 
-// TestFailedCompaction has summaries that cannot be used: the turn fails, the session stays as it was.
+// TestFailedCompaction has summaries that cannot be used: the turn fails, and the session stays as it
+// was.
 func TestFailedCompaction(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -339,7 +340,7 @@ func TestLongConversationIsSummarized(t *testing.T) {
 	want(t, "the beginning of the next request", []string{summaryQuestion, "assistant: the summary"}, lines(m.last(sdk.PurposeTurn))[:2])
 }
 
-// TestCompactionRetries keeps what a broken summary said out of the one that counts.
+// TestCompactionRetries: nothing of a broken summary is in the one that replaces it.
 func TestCompactionRetries(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction,
@@ -420,7 +421,8 @@ func TestCompactionHooks(t *testing.T) {
 	})
 }
 
-// TestAbortOfCompaction ends a summary in the middle: nothing is open, the originals count.
+// TestAbortOfCompaction ends a summary in the middle: nothing stays open, and the original messages
+// remain in use.
 func TestAbortOfCompaction(t *testing.T) {
 	t.Parallel()
 	begun, hold := make(chan struct{}), make(chan struct{})

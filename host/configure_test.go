@@ -98,7 +98,8 @@ func TestAgentsOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestHeadersOfTheConfiguration replaces headers that the host sends, in any spelling: the provider's are added by its connection.
+// TestHeadersOfTheConfiguration: configured headers replace those that the host sends, in any spelling. The provider's connection
+// adds the provider's own.
 func TestHeadersOfTheConfiguration(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, say("a"))

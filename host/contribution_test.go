@@ -56,8 +56,8 @@ func (s *skilled) Skills(context.Context) ([]sdk.Skill, error) {
 	return []sdk.Skill{{Name: "cook"}}, nil
 }
 
-// TestBadContributionsCostTheirPlugin has a plugin whose every contribution goes wrong: the turn is the same as without it, soon
-// enough, and users see each once.
+// TestBadContributionsCostTheirPlugin has a plugin whose every contribution fails: the turn is the same as without the plugin
+// and not much slower, and users see each failure once.
 func TestBadContributionsCostTheirPlugin(t *testing.T) {
 	t.Parallel()
 	faults := map[string]struct {
@@ -148,7 +148,7 @@ func toolNames(r *sdk.ModelRequest) []string {
 	return names
 }
 
-// TestBadDefinitionsCostTheTool holds back what no model server would take.
+// TestBadDefinitionsCostTheTool: a definition that no model server accepts is not sent.
 func TestBadDefinitionsCostTheTool(t *testing.T) {
 	t.Parallel()
 	theirs := &plugin{name: "theirs", carrier: sdk.CarrierMCP, tools: []sdk.Tool{
@@ -166,7 +166,8 @@ func TestBadDefinitionsCostTheTool(t *testing.T) {
 	}
 }
 
-// TestBadHooksOfOthersLeaveThemOut has hooks that no engine takes cost a plugin its place, not the host its start.
+// TestBadHooksOfOthersLeaveThemOut: a plugin with hooks that the engine refuses is left out, and the host starts
+// without it.
 func TestBadHooksOfOthersLeaveThemOut(t *testing.T) {
 	t.Parallel()
 	slow := sdk.OnEvent(func(context.Context, *sdk.Event) error { return nil })
@@ -192,7 +193,7 @@ type bounding struct {
 
 func (b *bounding) Deadline() time.Duration { return b.deadline }
 
-// TestToolDeadline measures what context the calls of tools get.
+// TestToolDeadline checks the deadline in the context of tool calls.
 func TestToolDeadline(t *testing.T) {
 	t.Parallel()
 	var left time.Duration

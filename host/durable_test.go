@@ -48,8 +48,8 @@ func TestStartIsStoredFirst(t *testing.T) {
 	}
 }
 
-// TestStoreIsFull runs out of room at each write of a turn in turn: the turn ends with that error, no caller
-// was told of what is not stored, and with room again the session continues.
+// TestStoreIsFull runs a turn for each of its writes and lets that write run out of space: the turn ends
+// with that error, nothing that is not stored was reported, and with free space the session continues.
 func TestStoreIsFull(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"echo", "read"} {
@@ -92,7 +92,8 @@ func storeIsFull(t *testing.T, tool string) {
 		if !errors.Is(err, store.ErrFull) {
 			t.Fatalf("write %d: Prompt = %v, want %v", n, err, store.ErrFull)
 		}
-		// A message without a prompt that was taken from the queue: it is answered with the next one.
+		// A message for which no prompt remains in the queue is answered together with the next
+		// prompt.
 		stored, waits := len(k.messages(id)) > 0, errors.Is(err, host.ErrWaits)
 		if got != nil && !stored || got == nil && stored && !waits {
 			t.Errorf("write %d: the prompt is stored: %v; Prompt = %v, %v", n, stored, got, err)

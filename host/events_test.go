@@ -59,7 +59,7 @@ func outlines(t *testing.T, sub *host.Subscription) []string {
 	return out
 }
 
-// TestEventsOfAToolTurn holds the order that clients of opencode's stream know.
+// TestEventsOfAToolTurn checks that events have the order that clients of opencode expect.
 func TestEventsOfAToolTurn(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, answer{text: "let me see", calls: []toolCall{{tool: "touch", args: `{"path":"a"}`}}}, say("done"))
@@ -178,7 +178,8 @@ func TestEventsDecodeAgain(t *testing.T) {
 	}
 }
 
-// TestSubscriberThatFallsBehind misses the oldest events; one that is lossless gets everything.
+// TestSubscriberThatFallsBehind: such a subscriber misses the oldest events, but a lossless one
+// gets everything.
 func TestSubscriberThatFallsBehind(t *testing.T) {
 	t.Parallel()
 	k := start(t, nil, base(newModel(t, say("a long enough answer"))))
@@ -284,7 +285,7 @@ func (p *perSession) Stream(_ context.Context, req *sdk.ModelRequest, sink func(
 	return finish(sink)
 }
 
-// TestPrune takes old tool output out of requests, when configured, and keeps it stored.
+// TestPrune: if configured, old tool output is removed from requests, but stays stored.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	big := strings.Repeat("x", 50_000) // 12,500 tokens

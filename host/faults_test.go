@@ -87,7 +87,7 @@ func (f *faulty) Submit(ctx context.Context, p store.Prompt) error {
 	return err
 }
 
-// room makes room again and reports whether there was none.
+// room frees the space again and reports whether it had run out.
 func (f *faulty) room() (was bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +114,7 @@ func (k *kit) titled() string {
 	return s.ID
 }
 
-// TestWaitingPromptsOutlastAFullStore has prompts wait for a turn that cannot be stored: each is answered once, with the next one.
+// TestWaitingPromptsOutlastAFullStore: prompts wait while a turn cannot be stored. Each is answered once, with the next prompt.
 func TestWaitingPromptsOutlastAFullStore(t *testing.T) {
 	t.Parallel()
 	begun, hold := make(chan struct{}), make(chan struct{})
@@ -191,7 +191,7 @@ func untilIdle(t *testing.T, sub *host.Subscription) []sdk.Event {
 	return out
 }
 
-// toldIsStored checks that what the events told is what a client finds in the store.
+// toldIsStored checks that the events agree with what a client finds in the store.
 func toldIsStored(t *testing.T, k *kit, id string, events []sdk.Event) {
 	t.Helper()
 	stored := map[string]string{}
@@ -227,7 +227,7 @@ func toldIsStored(t *testing.T, k *kit, id string, events []sdk.Event) {
 	}
 }
 
-// everyCallHasAResult checks a request as strict providers do.
+// everyCallHasAResult checks a request in the way strict providers do.
 func everyCallHasAResult(t *testing.T, r *sdk.ModelRequest) {
 	t.Helper()
 	open := map[string]bool{}
@@ -249,7 +249,7 @@ func everyCallHasAResult(t *testing.T, r *sdk.ModelRequest) {
 	}
 }
 
-// crashed leaves a session as a process does that dies in the middle of a step, with a prompt that waits.
+// crashed leaves a session like a process that dies in the middle of a step while a prompt waits.
 func crashed(t *testing.T, k *kit) string {
 	t.Helper()
 	ctx := t.Context()
@@ -297,7 +297,7 @@ func crashed(t *testing.T, k *kit) string {
 	return s.ID
 }
 
-// TestRecovery starts a host on what a crashed one left.
+// TestRecovery starts a host on the store that a crashed one left.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -345,7 +345,8 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestRecoveryWhileRunning takes up a session that another process left open after this one started.
+// TestRecoveryWhileRunning continues a session that another process left open after this one
+// started.
 func TestRecoveryWhileRunning(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

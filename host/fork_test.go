@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// A fork has the messages before a point, under new names, and goes on by itself.
+// A fork has the messages before a point, with new IDs, and continues independently.
 func TestFork(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, func(o *host.Options) { o.Config.ToolOutput.MaxBytes = 100 })
@@ -58,8 +58,8 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// TestForkOfSubagent continues a copy of a subagent's session, which is the user's own: with its agent if that answers users, else with the
-// default one.
+// TestForkOfSubagent continues a copy of a subagent's session as a session of the user: with the same agent if users can choose it, else
+// with the default agent.
 func TestForkOfSubagent(t *testing.T) {
 	t.Parallel()
 	for agent, answers := range map[string]string{"helper": sdk.AgentBuild, "reviewer": "reviewer"} {
@@ -89,7 +89,7 @@ func TestForkOfSubagent(t *testing.T) {
 	}
 }
 
-// A fork leaves out what is undone, and takes the task list only with the whole conversation.
+// A fork omits undone messages, and copies the task list only with the whole conversation.
 func TestForkOfUndone(t *testing.T) {
 	t.Parallel()
 	k := start(t, nil, base(newModel(t)))

@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// guardedEdit has a tool that edits a file under permission edit, or a command that implies it.
+// guardedEdit is a tool that edits a file with the permission edit, or a command that implies it.
 func guardedEdit(file string, implied bool) *plugin {
 	tl := &tool{id: "editor", run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
 		return &sdk.ToolResult{Output: "edited"}, nil

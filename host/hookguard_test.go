@@ -29,7 +29,8 @@ func changing(point sdk.Point, writes, pointer, value string) *plugin {
 	}}}
 }
 
-// TestPluginsChangeNoRights holds that a hook at config changes neither rules nor what receives keys, code or conversations.
+// TestPluginsChangeNoRights checks that a hook at config can change neither rules nor who receives keys, code or
+// conversations.
 func TestPluginsChangeNoRights(t *testing.T) {
 	t.Parallel()
 	own := func() *sdk.Config {
@@ -107,7 +108,8 @@ func TestPluginsChangeNoRights(t *testing.T) {
 	}
 }
 
-// TestPluginsSetListedVariables holds that a hook at shell.env sets the variables its manifest lists, and none by which code runs.
+// TestPluginsSetListedVariables checks that a hook at shell.env can set only the variables that its manifest lists, and none that
+// makes programs run code.
 func TestPluginsSetListedVariables(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -148,7 +150,8 @@ func TestPluginsSetListedVariables(t *testing.T) {
 	}
 }
 
-// TestPluginsChooseNoRules holds that a hook at chat.message can change the model of a prompt, but not which tools may run.
+// TestPluginsChooseNoRules checks that a hook at chat.message can change the model of a prompt, but not which tools may
+// run.
 func TestPluginsChooseNoRules(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,7 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestAllowInSession: what the user allows in a session asks no more in it, but does in another one.
+// TestAllowInSession: a call that the user allows in a session is not asked about again in that
+// session, but in another one.
 func TestAllowInSession(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, calls(path("src/a")), say("one"), calls(path("src/b")), say("two"), calls(path("src/c")), say("three"))
@@ -37,7 +38,7 @@ func TestAllowInSession(t *testing.T) {
 	}
 }
 
-// TestAcceptEdits holds until it is switched off.
+// TestAcceptEdits: edits are accepted until the mode is switched off.
 func TestAcceptEdits(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, call("edit", `{}`), say("one"), call("edit", `{}`), say("two"))

@@ -8,8 +8,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestPluginToolCannotWaivePermission: a third party's tool needs leave for itself, whatever it says it needs leave for, and an answer
-// "always" to it covers no more than what is asked.
+// TestPluginToolCannotWaivePermission: a third party's tool needs permission to be called, whatever permissions it requests, and the
+// answer "always" covers no more than the question.
 func TestPluginToolCannotWaivePermission(t *testing.T) {
 	t.Parallel()
 	type ask struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// touch is a tool that asks for leave to touch its path, in Prepare or, when late, while it runs.
+// touch is a tool that requests permission to touch its path, in Prepare or, if late is set, while
+// it runs.
 func touch(late bool) *tool {
 	request := func(call *sdk.ToolCall) sdk.PermissionRequest {
 		path := strings.Trim(strings.TrimPrefix(string(call.Args), `{"path":`), `"}`)
@@ -39,7 +40,7 @@ func path(p string) toolCall { return toolCall{tool: "touch", args: fmt.Sprintf(
 // asking is a host that asks for everything.
 func asking(o *host.Options) { o.Config.Permission = nil; o.Interactive = true }
 
-// results renders what became of the calls of a session.
+// results renders the results of the calls of a session.
 func (k *kit) results(session string) []string {
 	k.t.Helper()
 	var out []string
@@ -270,7 +271,7 @@ func TestAbortEndsARequest(t *testing.T) {
 	noOpenParts(t, k, id)
 }
 
-// TestRequestShowsWhatRuns checks what clients and gates get to judge.
+// TestRequestShowsWhatRuns checks what clients and gates see of a call.
 func TestRequestShowsWhatRuns(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, calls(path("a")), say("done"))
@@ -419,7 +420,7 @@ func TestUnconfinedIsAskedForByItself(t *testing.T) {
 	}
 }
 
-// TestUndecidedToolAsksForItself has a tool that says nothing of permissions.
+// TestUndecidedToolAsksForItself has a tool that declares no permissions.
 func TestUndecidedToolAsksForItself(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, call("plain", `{}`), say("done"))
@@ -432,7 +433,7 @@ func TestUndecidedToolAsksForItself(t *testing.T) {
 	}
 }
 
-// plainTool hides what a tool says of permissions.
+// plainTool hides the permissions that a tool declares.
 type plainTool struct{ sdk.Tool }
 
 // TestQuestions asks the user from a tool.
@@ -494,7 +495,7 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-// TestHeadlessNamesWhatIsMissing holds that the rule which a refusal offers allows the call.
+// TestHeadlessNamesWhatIsMissing checks that the rule that a refusal suggests allows the call.
 func TestHeadlessNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	var many []string

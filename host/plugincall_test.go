@@ -49,8 +49,8 @@ func (c *caller) got() []string {
 	return slices.Clone(c.results)
 }
 
-// TestOneChokePointForPlugins has a plugin of every carrier start calls of tools of every origin, from every place that a plugin
-// can start one from: each takes the way of the model's calls, once.
+// TestOneChokePointForPlugins has plugins of every carrier call tools of every origin, from every place where a plugin can start
+// a call: each call goes the same way as the model's calls, once.
 func TestOneChokePointForPlugins(t *testing.T) {
 	t.Parallel()
 	carriers := []sdk.Carrier{sdk.CarrierBuiltin, sdk.CarrierWASM, sdk.CarrierProcess, sdk.CarrierMCP}
@@ -235,7 +235,8 @@ func TestPluginCallsInCircles(t *testing.T) {
 	}
 }
 
-// TestPluginCallIsRefused has what refuses a call of the model's refuse a plugin's.
+// TestPluginCallIsRefused checks that everything that refuses a call of the model also refuses a
+// call of a plugin.
 func TestPluginCallIsRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -329,7 +330,8 @@ func TestPluginCallIsRefused(t *testing.T) {
 	}
 }
 
-// TestPluginCallOfSubagent is bound to what the subagent may do, not to what the main agent may.
+// TestPluginCallOfSubagent: the call is limited to what the subagent may do, not to what the main
+// agent may do.
 func TestPluginCallOfSubagent(t *testing.T) {
 	t.Parallel()
 	c := newCaller(sdk.CarrierMCP)
@@ -395,7 +397,8 @@ func TestPluginCallEndsWithTheTurn(t *testing.T) {
 	}
 }
 
-// TestPluginGetsTheWholeResult bounds what goes into the conversation, not what a plugin gets, and the hooks see it.
+// TestPluginGetsTheWholeResult: the limit applies to the result in the conversation, not to the one that a plugin
+// gets, and the hooks see it.
 func TestPluginGetsTheWholeResult(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("line of output\n", 10_000)

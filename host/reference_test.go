@@ -46,7 +46,7 @@ func (l *library) RenderCommand(_ context.Context, name, arguments string) (sdk.
 
 func text(s string) sdk.Parts { return sdk.Parts{&sdk.TextPart{Text: s}} }
 
-// TestMentionsOfPlugins asks plugins for what a prompt mentions and nothing here knows.
+// TestMentionsOfPlugins: plugins are asked about mentions in a prompt that the host does not know.
 func TestMentionsOfPlugins(t *testing.T) {
 	t.Parallel()
 	known := map[string]sdk.Parts{
@@ -125,7 +125,8 @@ func manyNames(n int) []string {
 
 func manyMentions(n int) string { return "@" + strings.Join(manyNames(n), " @") }
 
-// TestMentionThatFails leaves the text and tells the user; another plugin may know the name.
+// TestMentionThatFails: the text stays unchanged and the user gets a notice; another plugin may
+// know the name.
 func TestMentionThatFails(t *testing.T) {
 	t.Parallel()
 	bad, good := newLibrary(nil), newLibrary(map[string]sdk.Parts{"topic": text("a topic")})

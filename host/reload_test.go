@@ -87,8 +87,8 @@ func TestServersCloseTogether(t *testing.T) {
 	told.Wait()
 }
 
-// TestReloadBetweenTurns swaps a plugin while a turn and its subagent run: they keep the old one to their end, the next turn has
-// the new one, and what stays continues as it was.
+// TestReloadBetweenTurns replaces a plugin while a turn and its subagent run: they keep the old one until they end, the next
+// turn has the new one, and plugins that stay continue as before.
 func TestReloadBetweenTurns(t *testing.T) {
 	t.Parallel()
 	hold, begun := make(chan struct{}), make(chan struct{})
@@ -133,7 +133,8 @@ func TestReloadBetweenTurns(t *testing.T) {
 	}
 }
 
-// TestReloadThatFails leaves the old generation in force, with all its plugins, and closes what it started.
+// TestReloadThatFails: the old generation stays in use with all its plugins, and everything that the reload
+// started is closed.
 func TestReloadThatFails(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("does not compile")
@@ -199,7 +200,7 @@ func TestReloadFailsDuringStart(t *testing.T) {
 	})
 }
 
-// TestReloadKeepsWhatWaits has a question to the user and a queued prompt outlive the generation.
+// TestReloadKeepsWhatWaits: a question to the user and a queued prompt outlive the generation.
 func TestReloadKeepsWhatWaits(t *testing.T) {
 	t.Parallel()
 	act := &tool{id: "act", prepare: func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
@@ -238,7 +239,8 @@ func TestReloadKeepsWhatWaits(t *testing.T) {
 	}
 }
 
-// TestQuarantineIsRemembered tells the owner of the host once, starts those that were quarantined so, and ends with a new build.
+// TestQuarantineIsRemembered: the owner of the host learns of it once, a quarantined plugin starts in quarantine, and a new
+// build ends it.
 func TestQuarantineIsRemembered(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool

@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Files and messages go back together and come back together.
+// Files and messages are undone together and restored together.
 func TestRevert(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -140,7 +140,7 @@ func TestRevertIgnoredAndLarge(t *testing.T) {
 	k.is("after the revert", before)
 }
 
-// A subagent's changes are reverted with the prompt that asked for them.
+// A subagent's changes are reverted with the prompt that caused them.
 func TestRevertSubagent(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -189,7 +189,7 @@ func TestRevertWhenTheClockStepsBack(t *testing.T) {
 	next.is("after the revert", map[string]string{"a.txt": "one"})
 }
 
-// Without snapshots messages go back alone, and a reading tool takes none.
+// Without snapshots, only messages are undone. A tool that only reads takes no snapshots.
 func TestSnapshotsOff(t *testing.T) {
 	t.Parallel()
 	off := false
@@ -232,7 +232,7 @@ func TestSnapshotsOff(t *testing.T) {
 	})
 }
 
-// Files of the same names in another project are other files.
+// Files with the same names in another project are not touched.
 func TestRevertElsewhere(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -250,7 +250,7 @@ func TestRevertElsewhere(t *testing.T) {
 	k.is("after the refusal", map[string]string{"a.txt": "two"})
 }
 
-// While a turn runs nothing is undone, however long it takes; it continues as if no undo was requested.
+// While a turn runs, nothing is undone, however long it takes. The turn continues as if no undo was requested.
 func TestRevertBusy(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -285,7 +285,7 @@ func TestRevertBusy(t *testing.T) {
 	k.is("after the turn", map[string]string{"a.txt": "two"})
 }
 
-// A step that may have written says which states it began and ended with, as opencode's do; one that read has none.
+// A step that may have written files names the states at its beginning and end, like opencode's; a step that only read has none.
 func TestStepStates(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -333,7 +333,7 @@ func statesOf(parts sdk.Parts) (start, end string, patch *sdk.PatchPart) {
 	return start, end, patch
 }
 
-// Permissions that a session changed go back. Permissions that another program gave a file whose content the session changed stay.
+// Permissions that a session changed are restored. Permissions that another program set on a file whose content the session changed stay.
 func TestRevertPermissions(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -401,7 +401,7 @@ func TestUnrevertPermissionsOfSeveralTurns(t *testing.T) {
 	k.unrevert(id)
 	is("after unrevert", 0o755)
 	k.is("after unrevert", map[string]string{"a": "two"})
-	// Those that the user gave the file between two reverts are not taken back silently.
+	// Permissions that the user set between two reverts are not reset silently.
 	k.revert(host.RevertOptions{SessionID: id})
 	mode(0o600)()
 	var conflict *host.ConflictError
@@ -413,7 +413,7 @@ func TestUnrevertPermissionsOfSeveralTurns(t *testing.T) {
 	is("after a forced revert and unrevert", 0o600)
 }
 
-// Directories that were there stay, also with nothing in them; those that came go.
+// Directories that existed before stay, even if they are empty; new directories are removed.
 func TestRevertDirectories(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -442,7 +442,7 @@ func TestRevertDirectories(t *testing.T) {
 	k.is("after the revert with a file of the user", map[string]string{"new/empty/mine": "mine"})
 }
 
-// When a limit stops a state, the user learns what cannot be undone and why.
+// If a limit prevents a state, the user learns what cannot be undone and why.
 func TestUndoLimitsAreTold(t *testing.T) {
 	t.Parallel()
 	log := &records{}
@@ -493,7 +493,7 @@ func TestOldStatesCannotBeRemoved(t *testing.T) {
 	}
 }
 
-// A revert whose process died while this host ran is finished before anything else happens to the session.
+// If a process died during a revert while this host ran, the revert is completed before anything else happens to the session.
 func TestRevertFinishedLate(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]func(k *work, id string){

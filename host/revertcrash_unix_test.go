@@ -36,7 +36,8 @@ func TestRevertCrashHelper(t *testing.T) {
 	}
 }
 
-// Killed at any point of undo or redo, the next host finds files and session both as before it or both as after it.
+// If a process is killed at any point of undo or redo, the next host finds files and session either both as before
+// or both as after it.
 func TestRevertCrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// A revert whose rows are damaged would leave files as they are without a word: it refuses. Damage before it does not matter.
+// A revert with damaged rows would silently leave files unchanged, so it is refused. Damage before the reverted messages does
+// not matter.
 func TestRevertOfDamagedRows(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

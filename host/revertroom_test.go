@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host/snapshot"
 )
 
-// Where a file became a directory, or a directory a file, both ways back are open.
+// If a file became a directory, or a directory a file, both undo and redo work.
 func TestRevertFileAndDirectory(t *testing.T) {
 	t.Parallel()
 	clear := func(k *work) {
@@ -54,7 +54,8 @@ func TestRevertFileAndDirectory(t *testing.T) {
 	}
 }
 
-// Files of other programs in a directory that would have to go stay, whatever is forced.
+// Files of other programs stay, even with force, if they are in a directory that would have to be
+// removed.
 func TestRevertDirectoryInTheWay(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -76,7 +77,8 @@ func TestRevertDirectoryInTheWay(t *testing.T) {
 	}
 }
 
-// So do those in a directory that the user put in the place of a file that the session changed, which force does not empty.
+// The same applies to files in a directory that the user put in place of a file that the session changed: force does not
+// empty it.
 func TestRevertDirectoryReplacesFile(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -112,7 +114,7 @@ func TestRevertEmptyDirectoryInTheWay(t *testing.T) {
 	k.is("after the revert", before)
 }
 
-// A directory that was moved and linked to from its old place comes back, though its files seem to be there behind the link.
+// A directory that was moved and replaced by a link is restored, although its files seem to exist behind the link.
 func TestRevertBehindLink(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)

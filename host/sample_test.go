@@ -19,7 +19,8 @@ func question(text string) sdk.SampleRequest {
 	}}
 }
 
-// TestPluginAsksTheModel asks for leave, passes the hooks of a request, and the session pays.
+// TestPluginAsksTheModel: the plugin needs permission, the request passes the hooks, and the
+// session pays for it.
 func TestPluginAsksTheModel(t *testing.T) {
 	t.Parallel()
 	var got *sdk.SampleResult

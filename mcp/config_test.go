@@ -50,7 +50,7 @@ func TestReadConfig(t *testing.T) {
 	}
 }
 
-// One bad server is named, with its file, key and remedy, and does not take the others along.
+// A bad server is named, with its file, key and remedy, and the others are loaded.
 func TestReadConfigErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ entry, want string }{

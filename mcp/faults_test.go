@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/mcp"
 )
 
-// Servers that break the protocol in a way that a client can bear.
+// These servers break the protocol in ways that a client can tolerate.
 func TestUnrulyServers(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"garbage", "duplicate", "batch", "flood"} {
@@ -31,7 +31,7 @@ func TestUnrulyServers(t *testing.T) {
 	}
 }
 
-// Servers that cannot be used delay nothing and say why.
+// Servers that cannot be used do not delay anything, and their errors say why.
 func TestUselessServers(t *testing.T) {
 	t.Parallel()
 	garbage := filepath.Join(t.TempDir(), "program.exe")

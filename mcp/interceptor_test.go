@@ -162,7 +162,7 @@ func TestMutationsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestHostileMutations holds that what an interceptor returns is within the bounds of every plugin's answer.
+// TestHostileMutations checks that what an interceptor returns is within the bounds of every plugin's answer.
 func TestHostileMutations(t *testing.T) {
 	t.Parallel()
 	for kind, reason := range map[string]string{

@@ -95,7 +95,7 @@ func TestChangedInstructions(t *testing.T) {
 	}
 }
 
-// A tool that changes behind the model's back is not called.
+// A tool that has changed since the model saw it is not called.
 func TestToolThatChangesWhileIdle(t *testing.T) {
 	t.Parallel()
 	tools := filepath.Join(t.TempDir(), "tools.json")
@@ -153,7 +153,7 @@ func TestLargeList(t *testing.T) {
 	}
 }
 
-// Of a server that the user did not configure nothing is offered that was not approved.
+// A server that the user did not configure offers nothing that was not approved.
 func TestForeignServerNeedsApproval(t *testing.T) {
 	t.Parallel()
 	h, o := newTestHost(t), mcp.Options{Dir: t.TempDir()}

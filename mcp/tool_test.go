@@ -172,7 +172,7 @@ func TestServerDeadline(t *testing.T) {
 	}
 }
 
-// A server of ours that says nothing any more is ended after as many calls as quarantine a plugin, and is of use again.
+// A local server that stops responding is ended after as many calls as quarantine a plugin, and then works again.
 func TestServerThatIsStuck(t *testing.T) {
 	t.Parallel()
 	p := ready(t, newTestHost(t), fake(t, "plain"))

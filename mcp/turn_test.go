@@ -99,7 +99,7 @@ func TestReferenceServersInATurn(t *testing.T) {
 	}
 }
 
-// A server that never answers delays a turn by nothing: it would take an hour.
+// A server that never answers does not delay a turn, which would otherwise take an hour.
 func TestServerThatHangsDelaysNoTurn(t *testing.T) {
 	t.Parallel()
 	hang := fake(t, "hang")

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// TestCommandHookRights holds that the question names command hooks that can allow or rewrite tool calls.
+// TestCommandHookRights checks that the question names command hooks that can allow or rewrite tool calls.
 func TestCommandHookRights(t *testing.T) {
 	t.Parallel()
 	for event, full := range map[string]bool{"PreToolUse": true, "PermissionRequest": true, "PostToolUse": false, "SessionStart": false} {

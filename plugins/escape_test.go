@@ -23,7 +23,7 @@ type attempt struct {
 	check func(p *place, l *plugins.Loaded)
 }
 
-// nothing holds when nothing runs and nothing is contributed.
+// nothing passes if nothing runs and nothing is contributed.
 func nothing(p *place, l *plugins.Loaded) {
 	p.t.Helper()
 	if len(running(l))+len(l.Skills)+len(l.Servers)+len(l.HookFiles) > 0 {
@@ -31,7 +31,7 @@ func nothing(p *place, l *plugins.Loaded) {
 	}
 }
 
-// waits holds when nothing runs and an item asks for approval for the reason.
+// waits passes if nothing runs and an item asks for approval for the reason.
 func waits(name string, why trust.Why) func(p *place, l *plugins.Loaded) {
 	return func(p *place, l *plugins.Loaded) {
 		p.t.Helper()
@@ -42,7 +42,7 @@ func waits(name string, why trust.Why) func(p *place, l *plugins.Loaded) {
 	}
 }
 
-// rejected holds when nothing runs and an item is rejected with the words.
+// rejected passes if nothing runs and an item is rejected with the words.
 func rejected(name, words string) func(p *place, l *plugins.Loaded) {
 	return func(p *place, l *plugins.Loaded) {
 		p.t.Helper()

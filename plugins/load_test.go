@@ -501,7 +501,7 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 	}
 }
 
-// TestQuarantined holds what is left of a plugin in quarantine: its hooks, which are never called, and what its package has beside its
+// TestQuarantined checks what is left of a plugin in quarantine: its hooks, which are never called, and what its package has beside its
 // runtime.
 func TestQuarantined(t *testing.T) {
 	t.Parallel()

@@ -113,7 +113,7 @@ func TestTextOfLeave(t *testing.T) {
 	}
 }
 
-// A tool that takes the place of one that tenon ships is not one name among others.
+// A tool that replaces one of tenon's is not just one name among others.
 func TestTextOfReplacedTools(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

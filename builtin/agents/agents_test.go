@@ -88,7 +88,7 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// TestBuiltinRules looks at what the last matching rule of each agent says.
+// TestBuiltinRules checks the last matching rule of each agent.
 func TestBuiltinRules(t *testing.T) {
 	t.Parallel()
 	p, _ := start(t)
@@ -115,7 +115,7 @@ func TestBuiltinRules(t *testing.T) {
 	} {
 		var got sdk.Action
 		for _, r := range find(t, p.Agents(), c.agent).Permission {
-			// The patterns here are simple enough for path.Match, save that * spans slashes.
+			// These patterns are simple enough for path.Match, except that * also matches slashes.
 			matches := func(pattern, text string) bool {
 				prefix, suffix, star := strings.Cut(pattern, "*")
 				if strings.Contains(suffix, "*") {
@@ -196,7 +196,7 @@ func TestRequestFields(t *testing.T) {
 	}
 }
 
-// TestRepositoryDoesNotLiftPlan: what plan denies, only the user's own file changes.
+// TestRepositoryDoesNotLiftPlan: only the user's own file can change what plan denies.
 func TestRepositoryDoesNotLiftPlan(t *testing.T) {
 	t.Parallel()
 	for name, user := range map[string]bool{"repository": false, "user": true} {

@@ -66,7 +66,8 @@ func TestFilePath(t *testing.T) {
 	r.clean()
 }
 
-// A command sees what it needs to run and where it is, and nothing else of the host. Not parallel: it sets the environment.
+// A command gets the variables that it needs to run and its location, and nothing else from the host. Not parallel: the
+// test sets the environment.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "s3cret")
 	t.Setenv("TENON_TEST_OTHER", "s3cret")
@@ -157,7 +158,7 @@ func TestPreToolUse(t *testing.T) {
 	}
 }
 
-// Leave that a command gave holds for the call and the arguments it saw.
+// A permission that a command gave applies to the call and the arguments that the command saw.
 func TestLeaveIsForOneCall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "Bash", answer(`{"decision": "approve"}`)))
@@ -182,7 +183,8 @@ func TestLeaveIsForOneCall(t *testing.T) {
 	}
 }
 
-// Several commands run in the order they are written, each with what the one before made of the arguments.
+// Several commands run in the order in which they are written, each with the arguments as changed by the
+// one before.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	step := func(name string) string {
@@ -256,11 +258,11 @@ func TestPermissionRequestInput(t *testing.T) {
 	if diff := cmp.Diff(want, r.input("in")); diff != "" {
 		t.Errorf("input (-want +got):\n%s", diff)
 	}
-	// A call that runs in circles is asked for with the tool's name; allowing the tool does not allow that.
+	// The question about a repeated call names the tool; allowing the tool does not allow the repetition.
 	if got := r.ask(request(in, sdk.PermissionDoomLoop, `{}`)); got.Verdict != "" {
 		t.Errorf("leave to run in circles = %v", got)
 	}
-	// Outside of a tool call there is the permission alone.
+	// Outside of a tool call, only the permission is known.
 	if got := r.ask(&sdk.PermissionRequest{SessionID: "ses_1", Permission: "deploy"}); got.Verdict != sdk.VerdictAllow || r.input("in")["tool_name"] != "deploy" {
 		t.Errorf("leave outside of a call = %v for %v", got, r.input("in")["tool_name"])
 	}
@@ -385,7 +387,7 @@ func TestSessionResumed(t *testing.T) {
 	r.clean()
 }
 
-// A plugin that joins a session that runs already does not hold its prompts up.
+// A plugin that joins a running session does not delay its prompts.
 func TestSessionThatWasNotAnnounced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "SessionStart", "", "echo late"))

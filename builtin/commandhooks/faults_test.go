@@ -18,7 +18,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Everything that goes wrong is an error of the hook, told with its place, and no decision: the call goes on.
+// Everything that goes wrong is an error of the hook, reported with its place, and not a decision: the call
+// continues.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ command, text string }{
@@ -69,7 +70,8 @@ func nested(levels int) string {
 	return fmt.Sprintf(`printf '{"hookSpecificOutput": {"updatedInput": {"a": '; head -c %d /dev/zero | tr '\0' '['; head -c %[1]d /dev/zero | tr '\0' ']'; echo '}}}'`, levels)
 }
 
-// A missing interpreter that ends with the code for "block" must not lock the tools. Checked with the real ones that are here.
+// A missing interpreter that exits with the code for "block" must not block the tools. This tests the real interpreters on
+// this machine.
 func TestRealInterpreters(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -168,7 +170,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Who writes a reason of its own beside a shell's complaints means it.
+// A command that writes its own reason next to the error messages of a shell means to block.
 func TestDeliberateDenialWithNoise(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", "tenon-no-such-command; echo not on main >&2; exit 2"))
@@ -190,7 +192,7 @@ func TestQuotedComplaint(t *testing.T) {
 	}
 }
 
-// Events that wait for no answer cannot be blocked.
+// Events that do not wait for an answer cannot be blocked.
 func TestNothingToBlock(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "SessionStart", "", "echo no >&2; exit 2"))
@@ -222,7 +224,8 @@ func short(events string) string {
 	return strings.Replace(events, `"type":"command"`, `"type":"command","timeout":0.3`, 1)
 }
 
-// At the deadline the command goes with everything it started, also with what ignores signals.
+// At the deadline, the command ends with everything that it started, including processes that
+// ignore signals.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{
@@ -251,11 +254,12 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A command's background processes delay no caller, though they hold the pipes, and end with the command.
+// Background processes of a command do not delay the caller, although they hold the pipes, and they end
+// with the command.
 func TestBackgroundProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", `sleep 100 & echo $! > pid; echo '{"decision": "block", "reason": "no"}'`))
-	// Held up, the hook would hit its deadline of a minute.
+	// If it waited, the hook would reach its deadline of a minute.
 	if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny {
 		t.Errorf("verdict %q", result.Verdict)
 	}
@@ -263,7 +267,7 @@ func TestBackgroundProcess(t *testing.T) {
 	waitGone(t, r.file("pid"))
 }
 
-// One that left the group keeps the pipes open; it is not waited for.
+// A process that left the group keeps the pipes open, but is not waited for.
 func TestProcessOutsideOfTheGroup(t *testing.T) {
 	t.Parallel()
 	setsid, err := exec.LookPath("setsid")
@@ -275,7 +279,7 @@ func TestProcessOutsideOfTheGroup(t *testing.T) {
 		`%s sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 100' &
 		while [ ! -e pid ]; do sleep 0.01; done
 		echo '{"decision": "block", "reason": "no"}'`, setsid)))
-	// Waited for, it would make the hook hit its deadline of a minute.
+	// If the hook waited for it, it would reach its deadline of a minute.
 	if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny {
 		t.Errorf("verdict %q", result.Verdict)
 	}
@@ -405,7 +409,7 @@ func TestFailuresInARow(t *testing.T) {
 	}
 }
 
-// waitGone waits until a process is gone; it may be a zombie that its parent has not buried yet.
+// waitGone waits until a process has ended; it may be a zombie that its parent has not reaped yet.
 func waitGone(tb testing.TB, text string) {
 	tb.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(text))

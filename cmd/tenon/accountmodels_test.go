@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Copilot's list of models decides how a model is asked; it is requested once. A model that the account has not, and a refused sign-in,
-// are errors with the remedy.
+// Copilot's list of models determines the wire format of each model; it is requested once. A model that the account does not have, and
+// a refused sign-in, are errors with a remedy.
 func TestAccountModels(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

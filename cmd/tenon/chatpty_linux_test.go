@@ -21,7 +21,7 @@ func (p *process) chat(t *testing.T, args ...string) *terminal {
 	return x
 }
 
-// say enters a line at the prompt, and waits for what it leads to and for the next prompt.
+// say enters a line at the prompt, and waits for the expected output and for the next prompt.
 func (x *terminal) say(line, want string) {
 	x.t.Helper()
 	x.enter(line + "\n")

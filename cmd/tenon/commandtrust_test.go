@@ -47,7 +47,7 @@ func TestCommandTrust(t *testing.T) {
 	}
 }
 
-// TestApprovalOfMarkdown holds that the approval of a Markdown file is valid for the content that was read, and for no content that a plugin
+// TestApprovalOfMarkdown checks that the approval of a Markdown file is valid for the content that was read, and for no content that a plugin
 // only claims to have read.
 func TestApprovalOfMarkdown(t *testing.T) {
 	t.Parallel()

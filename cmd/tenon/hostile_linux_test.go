@@ -35,7 +35,7 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// TestLongAnswersTakeLittleMemory holds that an answer near the limit, which is kept whole, takes up to four times its size.
+// TestLongAnswersTakeLittleMemory checks that an answer near the limit, which is kept whole, takes up to four times its size.
 func TestLongAnswersTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")
@@ -62,7 +62,7 @@ func TestLongAnswersTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// TestLongArgumentsTakeLittleMemory holds that arguments near the limit take up to four times their size, with the tool that gets them and
+// TestLongArgumentsTakeLittleMemory checks that arguments near the limit take up to four times their size, with the tool that gets them and
 // the next request, which contains them. A JSON line is one more copy: it is written while the next request is made.
 func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
@@ -90,7 +90,7 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// TestManyLongCallsTakeLittleMemory holds that arguments near the limit may be those of several calls, with the same memory.
+// TestManyLongCallsTakeLittleMemory checks that arguments near the limit may be those of several calls, with the same memory.
 func TestManyLongCallsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")

@@ -128,7 +128,7 @@ func gitFiles(config string) map[string]string {
 	}
 }
 
-// TestHostileRepository holds that nothing a repository contains reads the user's files, runs code, or ends a turn. TestRepositoryChoosesNoReceiver
+// TestHostileRepository checks that nothing a repository contains reads the user's files, runs code, or ends a turn. TestRepositoryChoosesNoReceiver
 // has what it tries with addresses.
 func TestHostileRepository(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestHostileRepository(t *testing.T) {
 	}
 }
 
-// TestAttemptsAreNoticed holds that the attempts would find a leak or code that runs: links that stay in the repository are followed, and
+// TestAttemptsAreNoticed checks that the attempts would find a leak or code that runs: links that stay in the repository are followed, and
 // the user's own hook runs.
 func TestAttemptsAreNoticed(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 // there, with tenon's data in the directory data of the project.
 const lockGrantsRoot = "/tmp/tenon-v1g"
 
-// TestGrantsOverOwnDirectories holds that directories which contain tenon's own, or lie in one, are not granted, whatever an earlier
+// TestGrantsOverOwnDirectories checks that directories which contain tenon's own, or lie in one, are not granted, whatever an earlier
 // version approved: the plugins wait for approval, which is refused, and runs go on without them.
 func TestGrantsOverOwnDirectories(t *testing.T) {
 	t.Parallel()

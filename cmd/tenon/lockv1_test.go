@@ -53,7 +53,7 @@ func (p *process) states(t *testing.T) map[string]string {
 	return states
 }
 
-// TestLockOfVersion1 holds what a lock file of version 1 means: hooks with rights are asked about again, what was disabled is disabled by
+// TestLockOfVersion1 checks what a lock file of version 1 means: hooks with rights are asked about again, what was disabled is disabled by
 // its name in every place until it is enabled, what was quarantined is, and the rest stays approved.
 func TestLockOfVersion1(t *testing.T) {
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestLockOfVersion1(t *testing.T) {
 	}
 }
 
-// TestQuarantineFailsClosed holds that a gate in quarantine denies and that a hook with onError stop ends the turn, in every run, and that
+// TestQuarantineFailsClosed checks that a gate in quarantine denies and that a hook with onError stop ends the turn, in every run, and that
 // each run says how that ends.
 func TestQuarantineFailsClosed(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestQuarantineFailsClosed(t *testing.T) {
 	}
 }
 
-// TestDisabledIsAbsent holds that a gate that the user disabled denies nothing.
+// TestDisabledIsAbsent checks that a gate that the user disabled denies nothing.
 func TestDisabledIsAbsent(t *testing.T) {
 	t.Parallel()
 	p, _ := newLockV1(t)
@@ -141,7 +141,7 @@ func TestDisabledIsAbsent(t *testing.T) {
 	}
 }
 
-// TestFailuresCountOverRuns holds that a hook which fails in every run is quarantined, though it is called once in each.
+// TestFailuresCountOverRuns checks that a hook which fails in every run is quarantined, though it is called once in each.
 func TestFailuresCountOverRuns(t *testing.T) {
 	t.Parallel()
 	p, _ := newLockV1(t)

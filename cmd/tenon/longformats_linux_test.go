@@ -70,7 +70,7 @@ func frame(kind, payload string) string {
 	return string(binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out)))
 }
 
-// TestLongArgumentsInEveryFormat holds TestLongArgumentsTakeLittleMemory for the formats that fakellm does not speak.
+// TestLongArgumentsInEveryFormat is TestLongArgumentsTakeLittleMemory for the formats that fakellm does not speak.
 func TestLongArgumentsInEveryFormat(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestApprovalOfParsedBytes holds that a configuration file is approved by the content that was parsed: a file that is exchanged
+// TestApprovalOfParsedBytes checks that a configuration file is approved by the content that was parsed: a file that is exchanged
 // after that, and back, does not lend its approval to what was parsed.
 func TestApprovalOfParsedBytes(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestQuestionAboutCommands holds that the question about a project's server and command hooks says which hooks have full rights, which
+// TestQuestionAboutCommands checks that the question about a project's server and command hooks says which hooks have full rights, which
 // files count, and what does not.
 func TestQuestionAboutCommands(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRequired holds that a run ends when a plugin that the configuration requires does not work, and only then.
+// TestRequired checks that a run ends when a plugin that the configuration requires does not work, and only then.
 func TestRequired(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 )
 
-// TestEveryKeyIsDescribed holds that an editor has something to say of each key of the schema.
+// TestEveryKeyIsDescribed checks that the schema has a description of each key, for editors.
 func TestEveryKeyIsDescribed(t *testing.T) {
 	t.Parallel()
 	var root any

@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestManaged has an administrator's file above all other layers.
+// TestManaged tests an administrator's file, which overrides all other layers.
 func TestManaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Own is what the user's layers alone say about who receives the conversation, whatever files of the project change.
+// Own is what only the user's layers say about who receives the conversation, whatever files of the project change.
 func TestOwn(t *testing.T) {
 	t.Parallel()
 	const user = `{"model": "a/m", "provider": {"a": {"name": "A", "options": {"baseURL": "http://user"}}}, "username": "u"}`

@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestProjectReachesNotBeyond holds that a file which came with a repository gets no secret, no file elsewhere and no say about what
+// TestProjectReachesNotBeyond checks that a file of a repository gets no secrets and no files from elsewhere, and cannot change what
 // runs the user's commands or guards them.
 func TestProjectReachesNotBeyond(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ const schemaDialect = "http://json-schema.org/draft-07/schema#"
 
 var update = flag.Bool("update", false, "write schema.json")
 
-// TestSchema holds that schema.json agrees with the types and comments of package sdk.
+// TestSchema checks that schema.json agrees with the types and comments of package sdk.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	docs, err := fieldDocs("../../sdk")

@@ -128,7 +128,7 @@ func TestModelMessages(t *testing.T) {
 	}
 }
 
-// A file is sent as what it contains, on one line, if the model takes that.
+// A file is sent by its content, on one line, if the model accepts its type.
 func TestFileContent(t *testing.T) {
 	t.Parallel()
 	const png, pdf, jpg = "image/png", "application/pdf", "image/jpeg"

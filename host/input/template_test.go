@@ -33,7 +33,7 @@ func TestExpandTemplate(t *testing.T) {
 	}
 }
 
-// TestShellArguments looks at how arguments get into the shell commands of a template.
+// TestShellArguments checks how arguments are inserted into the shell commands of a template.
 func TestShellArguments(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ template, arguments, want string }{
@@ -110,8 +110,8 @@ func TestCutOutput(t *testing.T) {
 	}
 }
 
-// FuzzShellArguments checks that whatever the arguments are, the shell reads the command of the template and no other: what comes
-// before it is one line of words in single quotes, what is put into it means nothing to a shell.
+// FuzzShellArguments checks that the shell runs only the command of the template, whatever the arguments are: before it is one
+// line of words in single quotes, and the inserted text has no meaning to a shell.
 func FuzzShellArguments(f *testing.F) {
 	f.Add("a b")
 	f.Add("'; rm -rf / #")

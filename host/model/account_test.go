@@ -44,7 +44,7 @@ func opener(t *testing.T, config *sdk.Config, list []sdk.Model, err error) (open
 	return func(id string) (*model.Model, error) { return models.Open(t.Context(), "known/"+id, false) }, asked
 }
 
-// TestAccountModels: the server's list decides the models, their formats and limits; prices stay those of the catalog, and the user's configuration
+// TestAccountModels: the server's list determines the models, their formats and limits. Prices come from the catalog, and the user's configuration
 // overrides both.
 func TestAccountModels(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func TestAccountWithoutList(t *testing.T) {
 	}
 }
 
-// TestListAfterFailure: a failure that may pass leaves the model as it is described, and the next prompt requests the list again.
+// TestListAfterFailure: after a temporary failure, the model keeps its description, and the next prompt requests the list again.
 func TestListAfterFailure(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -121,7 +121,7 @@ func (b broken) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent)
 
 func (b broken) ListModels(context.Context) ([]sdk.Model, error) { return nil, b.err }
 
-// lister cannot list its models if status is set, and answers requests if the key is right.
+// lister refuses to list its models if status is set, and answers requests if the key is right.
 type lister struct {
 	speaker
 	status int
@@ -140,7 +140,8 @@ func (l *lister) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	return l.speaker.Stream(ctx, req, sink)
 }
 
-// TestTest: the list of models tests the key; a short request does where no list exists.
+// TestTest: the key is tested by listing the models, or by a short request if the server has no
+// list.
 func TestTest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -202,7 +203,8 @@ func TestConfiguredServer(t *testing.T) {
 	}
 }
 
-// TestSignInChooses: a sign-in is a choice, of the provider's newest model with tools; a variable can be there for other programs.
+// TestSignInChooses: a sign-in selects the provider's newest model with tools. A variable alone does not, because it may be set
+// for other programs.
 func TestSignInChooses(t *testing.T) {
 	t.Parallel()
 	options := model.Options{

@@ -28,7 +28,7 @@ func opened(t *testing.T, o model.Options) (*sdk.ProviderInfo, error) {
 	return got, err
 }
 
-// TestForeignIsKeyOnly: a protocol does not look for credentials where a file of the project chose the address.
+// TestForeignIsKeyOnly: a protocol does not look for credentials if a file of the project chose the address.
 func TestForeignIsKeyOnly(t *testing.T) {
 	t.Parallel()
 	config := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Protocol: "x", Options: sdk.ProviderOptions{BaseURL: "https://a.example"}}}}
@@ -81,7 +81,8 @@ func TestSignInAtAnIncompleteAddress(t *testing.T) {
 	}
 }
 
-// unapproved returns the receiver p that a repository's configuration makes of the user's.
+// unapproved returns the receiver p that results when a repository's configuration changes the
+// user's.
 func unapproved(t *testing.T, own, project sdk.ProviderConfig) model.Receiver {
 	t.Helper()
 	users := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": own}}
@@ -126,7 +127,8 @@ func TestTimeLimitsAreNotPartOfTheReceiver(t *testing.T) {
 	}
 }
 
-// TestPackageIsPartOfTheReceiver: another npm package can make other options the address. Approvals from before it counted stay valid.
+// TestPackageIsPartOfTheReceiver: with another npm package, other options can determine the address. Approvals from before the package
+// was included stay valid.
 func TestPackageIsPartOfTheReceiver(t *testing.T) {
 	t.Parallel()
 	with := func(npm, address, region string) sdk.ProviderConfig {

@@ -142,7 +142,8 @@ func TestRefusesReasoning(t *testing.T) {
 	}
 }
 
-// TestWaitOfAServer: a date is one of the server's clock, whatever the clock here says, and no wait at all is not followed.
+// TestWaitOfAServer: a date is compared with the server's clock, whatever the local clock says, and a wait of zero is
+// ignored.
 func TestWaitOfAServer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -9,7 +9,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// A server whose name cannot be verified, or that does not speak TLS, was not reached: the address or the system's certificates are wrong.
+// A server whose certificate cannot be verified, or that does not speak TLS, counts as not reached: the address or the system's
+// certificates are wrong.
 func TestUnreachableWithoutTrust(t *testing.T) {
 	t.Parallel()
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())

@@ -69,7 +69,8 @@ func TestGuardedFilesImplied(t *testing.T) {
 	}
 }
 
-// A subagent and an agent within its own bounds are held to the same, and a rule of the user that names the file holds for them.
+// The same applies to a subagent and to an agent with its own rules; a rule of the user that names the file applies to them,
+// too.
 func TestGuardedFilesOfSubagents(t *testing.T) {
 	t.Parallel()
 	all := permission.Compile("", sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}})

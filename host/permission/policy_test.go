@@ -145,7 +145,7 @@ func TestAbsolutePatterns(t *testing.T) {
 	}
 }
 
-// TestAskAll asks for everything that the rules do not deny, and lifts no denial.
+// TestAskAll: everything that the rules do not deny is asked about, and no denial is lifted.
 func TestAskAll(t *testing.T) {
 	t.Parallel()
 	p := permission.Policy{Managed: rules("webfetch", "*", "deny")}

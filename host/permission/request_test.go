@@ -40,7 +40,8 @@ func TestSources(t *testing.T) {
 	if got := permission.Child(parent, permission.Compile("", rules("*", "*", "allow", "mcp:github", "*", "allow"))).DecideRequest(own); got.Action != deny {
 		t.Errorf("a subagent: %s, want deny", got.Action)
 	}
-	// A source's leave counts below a parent that allows the call, and not below one that has to be asked.
+	// A permission from a source counts below a parent that allows the call, and not below a parent that
+	// must ask.
 	child := permission.Compile("", rules("*", "*", "ask", "mcp:github", "*", "allow"))
 	for action, want := range map[string]sdk.Action{"allow": allow, "ask": ask} {
 		if got := permission.Child(permission.Compile("", rules("*", "*", action)), child).DecideRequest(own); got.Action != want {
@@ -85,7 +86,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestVerbatimWithin holds that a text of which not all is known asks if an administrator denies a command by name, whoever the agent is.
+// TestVerbatimWithin checks that a text that is not fully understood asks if an administrator denies a command by name, whoever the agent
+// is.
 func TestVerbatimWithin(t *testing.T) {
 	t.Parallel()
 	q := &permission.Request{Permission: "bash", Patterns: []string{"eval x"}, Verbatim: true}

@@ -141,7 +141,7 @@ func FuzzMatch(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
-		// The definition is about characters; what a regular expression makes of other bytes is its own affair.
+		// The definition is about characters; how a regular expression treats other bytes does not matter.
 		pattern, text = strings.ToValidUTF8(pattern, "·"), strings.ToValidUTF8(text, "·")
 		if len(pattern) > 100 {
 			return

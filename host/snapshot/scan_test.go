@@ -18,7 +18,8 @@ import (
 	"github.com/tenonhq/tenon/internal/filelock"
 )
 
-// A file that is written again at once, with as many bytes, may have the stamp it had: it is found all the same.
+// A file that is written again immediately with the same number of bytes may have the same stamp. The change is
+// found nevertheless.
 func TestSameStamp(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -34,7 +35,7 @@ func TestSameStamp(t *testing.T) {
 	}
 }
 
-// A command may set the time of a file; the time of that cannot be set.
+// A command may set the modification time of a file, but not the time of that change.
 func TestTimeSetBack(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
@@ -146,7 +147,8 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// A long run of random changes: the state that is made from the one before is the one that is made from nothing.
+// After many random changes, a state that is made from the previous one is equal to one that is made from
+// scratch.
 func TestScanRandom(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -200,7 +202,7 @@ func (p *project) scramble(r *rand.Rand) {
 	}
 }
 
-// Permissions go back, also where the content stays: the file is the same one then.
+// Permissions are restored even if the content did not change: the file then stays the same file.
 func TestPermissionsAlone(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -393,7 +395,8 @@ func TestGitMissing(t *testing.T) {
 	if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown option") {
 		t.Errorf("Take() = %v, want what git says", err)
 	}
-	// One that makes the store and cannot do more, as an old one that does not know an option.
+	// This git creates the store and fails afterwards, like an old version that does not know an
+	// option.
 	old := filepath.Join(t.TempDir(), "git")
 	script := "#!/bin/sh\nfor a; do case $a in init) exec git \"$@\";; esac; done\necho unknown option >&2\nexit 129\n"
 	if err := os.WriteFile(old, []byte(script), 0o755); err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Among files whose stamps can be relied on, the one that changes is found, wherever it stands.
+// Among files with reliable stamps, the one that changes is found, wherever it is in the order.
 func TestOneAmongSettledFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

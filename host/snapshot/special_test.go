@@ -154,7 +154,8 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	}
 }
 
-// Large files are left out and told of; one that grows too large is not taken for deleted, and not lost.
+// Large files are left out and reported. A file that grows too large does not count as deleted and is
+// not lost.
 func TestLargeFiles(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -277,7 +278,7 @@ func TestNothingOfTheUserRuns(t *testing.T) {
 	}
 }
 
-// One that cannot be taken leaves the others untaken.
+// If one cannot be restored, none of the others is.
 func TestRunIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -329,7 +330,8 @@ func TestTakeAtOnce(t *testing.T) {
 	}
 }
 
-// States older than a week go, younger ones stay, whatever the age of the files in them.
+// States older than a week are removed, and younger ones stay, whatever the age of the files in
+// them.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -363,7 +365,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A reference that is empty for want of space does not keep old states forever.
+// A reference that is empty because the disk was full does not keep old states forever.
 func TestCollectEmptyReference(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -373,7 +375,7 @@ func TestCollectEmptyReference(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, age := range []time.Duration{48 * time.Hour, -48 * time.Hour} { // the latter of a clock that was ahead
+	for _, age := range []time.Duration{48 * time.Hour, -48 * time.Hour} { // the latter was written while the clock was ahead
 		at := time.Now().Add(-age)
 		if err := os.Chtimes(filepath.Join(p.store(), "collected"), at, at); err != nil {
 			t.Fatal(err)
@@ -473,7 +475,7 @@ func TestSlowProject(t *testing.T) {
 	if _, err := p.Record("a.txt"); err != nil {
 		t.Errorf("Record() = %v", err)
 	}
-	for _, age := range []time.Duration{25 * time.Hour, -25 * time.Hour} { // the latter of a clock that was ahead
+	for _, age := range []time.Duration{25 * time.Hour, -25 * time.Hour} { // the latter was written while the clock was ahead
 		at := time.Now().Add(-age)
 		if err := os.Chtimes(mark, at, at); err != nil {
 			t.Fatal(err)

@@ -120,7 +120,7 @@ func TestCI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What is printed or explained is not run.
+	// Text that is printed or explained is not run.
 	script = regexp.MustCompile(`(?m)^\s*(#|step ).*$`).ReplaceAllLiteral(script, nil)
 	command := regexp.MustCompile(`(?m)^(?:\$ )?(.*\bgo test .*)$`).FindSubmatch(readme)
 	if command == nil {

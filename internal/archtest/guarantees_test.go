@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestGuarantees holds that every guarantee of docs/security.md names tests, and that these tests exist.
+// TestGuarantees checks that every guarantee of docs/security.md names tests, and that these tests exist.
 func TestGuarantees(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(root + "/docs/security.md")

@@ -41,7 +41,8 @@ func rights(p confine.Policy) func() (confine.Policy, error) {
 
 func policy() confine.Policy { return confine.Policy{Read: []string{"/"}, Write: confine.Devices()} }
 
-// A host that is killed takes a confined command along, all of its group, and its temporary directory.
+// When a host is killed, a confined command, all of its group and its temporary directory are removed
+// as well.
 func TestCellHostKilled(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0])
@@ -129,8 +130,8 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// npx works in a cell, with npm's packages if the cell may write them; the programs that it installs stay in the cell, where no other
-// process runs them.
+// npx works in a cell, with npm's packages if the cell may write to them. The programs that it installs stay in the cell, where no
+// other process runs them.
 func TestCellNPX(t *testing.T) {
 	t.Parallel()
 	for name, writable := range map[string]bool{"packages": true, "no packages": false} {

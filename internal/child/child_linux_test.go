@@ -37,7 +37,7 @@ func host() int {
 	return 0
 }
 
-// A host that is killed and cannot clean up takes its helpers along.
+// When a host is killed and cannot clean up, its helpers end, too.
 func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0])

@@ -103,7 +103,7 @@ func playMain() error {
 	return nil
 }
 
-// attack tries what would hurt the host and prints what worked.
+// attack tries to harm the host and prints what worked.
 func attack() error {
 	_, _ = bufio.NewReader(os.Stdin).ReadByte() // until it is closed
 	host := os.Getppid()

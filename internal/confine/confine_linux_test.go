@@ -146,7 +146,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A ruleset knows when names came to a directory that is allowed name by name.
+// A ruleset notices new names in a directory that is allowed name by name.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	need(t)

@@ -64,7 +64,7 @@ func TestCommand(t *testing.T) {
 // TestBadCommands runs turns with command hooks that go wrong.
 func TestBadCommands(t *testing.T) {
 	t.Parallel()
-	// A command that says nothing sensible decides nothing, at PermissionRequest either.
+	// A command with a nonsensical answer decides nothing, not even at PermissionRequest.
 	commands := map[string]string{"missing": "/nonexistent/command", "interpreter": "nonexistent-interpreter x.py", "killed": "kill -9 $$"}
 	for _, fault := range []string{"silent", "exit", "garbage", "flood", "drip"} {
 		commands[fault] = fmt.Sprintf("%q %s", program(t), fault)

@@ -132,7 +132,7 @@ func faulty(t *testing.T, c Carrier, o conformance.Options, hook sdk.HookDescrip
 	return &configured{p, raw}
 }
 
-// TestFaults runs turns with a plugin installed that goes wrong in each way, at each kind of hook, over each carrier.
+// TestFaults runs turns with a plugin that fails in every way, at each kind of hook, over each carrier.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	all := []conformance.Fault{

@@ -49,7 +49,7 @@ func guestModules() map[string][]byte {
 	return out
 }
 
-// TestGuestModules runs turns with modules installed that no compiler would make.
+// TestGuestModules runs turns with modules that no compiler would produce.
 func TestGuestModules(t *testing.T) {
 	t.Parallel()
 	r := shop.runtime

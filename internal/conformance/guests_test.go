@@ -20,7 +20,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// workshop holds what all tests share: the built guests and the WASM runtime. TestMain makes it and takes it away.
+// workshop holds what all tests share: the built guests and the WASM runtime. TestMain creates and removes it.
 type workshop struct {
 	dir   string
 	mu    sync.Mutex

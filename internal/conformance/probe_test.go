@@ -104,7 +104,7 @@ func openProbes(t *testing.T, c Carrier, list ...probe) *sdktest.Host {
 	return open(t, c, newCase(t, conformance.Options{Hooks: scripts}, hooks...), sdktest.Options{})
 }
 
-// probe compares what comes of a probe over the carrier with what comes of it in this process.
+// probe compares the result of a probe over the carrier with its result in this process.
 func (s *suite) probe(t *testing.T, h *sdktest.Host, p probe) {
 	want, got := p.run(t, Builtin(), openProbes(t, Builtin(), p)), p.run(t, s.carrier, h)
 	if p.check != nil {
@@ -182,7 +182,7 @@ func orNil(value func() any) any {
 	return value()
 }
 
-// forgetCauses drops why handlers did not come back.
+// forgetCauses removes the reasons why handlers did not return.
 func (o *outcome) forgetCauses() {
 	for i, e := range o.Entries {
 		if e.Error != "" {

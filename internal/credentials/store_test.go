@@ -311,7 +311,7 @@ func TestCanceledRefresh(t *testing.T) {
 	}
 }
 
-// A credential that is stored during a refresh wins over the refreshed one.
+// A credential that is stored during a refresh takes precedence over the refreshed one.
 func TestStoredDuringRefresh(t *testing.T) {
 	t.Parallel()
 	wanting := token("old", 1)
@@ -352,7 +352,7 @@ func TestStoredDuringRefresh(t *testing.T) {
 	}
 }
 
-// Changes by many do not lose each other, and do not restore a credential that was removed.
+// No change of concurrent processes is lost, and none restores a credential that was removed.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/internal/filelock"
 )
 
-// One call runs at a time; each gets its turn.
+// Only one call runs at a time, and every call runs.
 func TestCallsExclude(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "lock")

@@ -129,7 +129,7 @@ func FuzzParse(f *testing.F) {
 		if err := json.Unmarshal(doc.Meta, &object); err != nil || object == nil {
 			t.Fatalf("Meta %q is not an object: %v", doc.Meta, err)
 		}
-		// Without front matter nothing of the text may get lost.
+		// Without front matter, no part of the text may be lost.
 		if !strings.HasPrefix(strings.TrimPrefix(string(data), "\xef\xbb\xbf"), "---") && doc.Body != strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(string(data), "\xef\xbb\xbf"), "\r\n", "\n")) {
 			t.Fatalf("body %q of %q", doc.Body, data)
 		}

@@ -71,7 +71,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// FuzzLine holds that tokens are the line, whatever the line, the language and what is open.
+// FuzzLine checks that tokens are the line, whatever the line, the language and what is open.
 func FuzzLine(f *testing.F) {
 	for _, name := range []string{"go", "rust", "python", "sh", "html", "lua", "php", "none"} {
 		f.Add(name, "a /* b\n\"c\\\" 'd' '\\u{1} `e`\n--[[ x ]] <!-- 0x1.f #if @media", "\xff'\xfe")

@@ -22,7 +22,7 @@ var samples = []string{
 // exact tells zero from minus zero.
 var exact = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 
-// FuzzDecodeObject holds that the fast way agrees with encoding/json.
+// FuzzDecodeObject checks that the fast way agrees with encoding/json.
 func FuzzDecodeObject(f *testing.F) {
 	for _, sample := range samples {
 		f.Add([]byte(sample))
@@ -65,7 +65,7 @@ func rounded(v any) any {
 	return v
 }
 
-// FuzzEachField holds that the fields of valid JSON are those that encoding/json finds, and that any data comes to an end.
+// FuzzEachField checks that the fields of valid JSON are those that encoding/json finds, and that any data comes to an end.
 func FuzzEachField(f *testing.F) {
 	for _, sample := range samples {
 		f.Add([]byte(sample))
@@ -86,7 +86,7 @@ func FuzzEachField(f *testing.F) {
 	})
 }
 
-// FuzzEachElement holds the same for arrays.
+// FuzzEachElement checks the same for arrays.
 func FuzzEachElement(f *testing.F) {
 	for _, sample := range samples {
 		f.Add([]byte("[" + sample + "," + sample + "]"))
@@ -104,7 +104,7 @@ func FuzzEachElement(f *testing.F) {
 	})
 }
 
-// FuzzAppendString holds that texts are written as encoding/json writes them.
+// FuzzAppendString checks that texts are written as encoding/json writes them.
 func FuzzAppendString(f *testing.F) {
 	f.Add("\x00\x1f\"\\/<>&\u2028\u2029\b\f\n\r\t")
 	f.Add("é\xc3😀\u007f\ufffd")
@@ -116,7 +116,7 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-// FuzzAppendCompact holds that JSON is written and refused as by json.Compact.
+// FuzzAppendCompact checks that JSON is written and refused as by json.Compact.
 func FuzzAppendCompact(f *testing.F) {
 	for _, sample := range samples {
 		f.Add([]byte(sample))
@@ -131,7 +131,7 @@ func FuzzAppendCompact(f *testing.F) {
 	})
 }
 
-// FuzzScanner holds that a Scanner accepts what encoding/json accepts.
+// FuzzScanner checks that a Scanner accepts what encoding/json accepts.
 func FuzzScanner(f *testing.F) {
 	for _, sample := range samples {
 		f.Add([]byte(sample))

@@ -60,7 +60,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestPieces holds that how a text is cut does not matter, and that the open block never changes what is above it.
+// TestPieces checks that how a text is cut does not matter, and that the open block never changes what is above it.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/all.md")
@@ -135,7 +135,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestBounds holds the rules that keep rendering linear.
+// TestBounds checks the rules that keep rendering linear.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	const rows = 2500
@@ -213,7 +213,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// FuzzRender holds that whatever a model writes, lines fit, control nothing, and do not depend on how the text was cut.
+// FuzzRender checks that whatever a model writes, lines fit, control nothing, and do not depend on how the text was cut.
 func FuzzRender(f *testing.F) {
 	data, err := os.ReadFile("testdata/all.md")
 	if err != nil {

@@ -83,7 +83,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyRefuses holds that an error names the pointer, wraps ErrWire and leaves the value as it was,
+// TestApplyRefuses checks that an error names the pointer, wraps ErrWire and leaves the value as it was,
 // the changes before the bad one included.
 func TestApplyRefuses(t *testing.T) {
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
-// TestApplyKeepsMessage holds that a change of a whole value must not take away the message that the value is about.
+// TestApplyKeepsMessage checks that a change of a whole value must not take away the message that the value is about.
 func TestApplyKeepsMessage(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []string{"null", "{}", `{"message":null,"parts":[]}`} {
@@ -149,7 +149,7 @@ func TestApplyKeepsMessage(t *testing.T) {
 	}
 }
 
-// FuzzApply holds that whatever a plugin answers is applied or refused, all or nothing, and that the
+// FuzzApply checks that whatever a plugin answers is applied or refused, all or nothing, and that the
 // outcome still has a JSON.
 func FuzzApply(f *testing.F) {
 	for _, c := range []sdk.Change{
@@ -279,7 +279,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestSelectDecodes holds that a guest can decode what it is sent, whatever it declared, and that a
+// TestSelectDecodes checks that a guest can decode what it is sent, whatever it declared, and that a
 // change it then makes fits the host's value.
 func TestSelectDecodes(t *testing.T) {
 	t.Parallel()

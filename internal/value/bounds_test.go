@@ -135,7 +135,7 @@ func TestRestrictOnce(t *testing.T) {
 	}
 }
 
-// TestDiffDepth holds that changes found by comparing can be applied: their pointers are no longer than a pointer may be.
+// TestDiffDepth checks that changes found by comparing can be applied: their pointers are no longer than a pointer may be.
 func TestDiffDepth(t *testing.T) {
 	t.Parallel()
 	nest := func(leaf any) *sdk.ToolBeforeValue {

@@ -32,7 +32,7 @@ var oddJSON = []string{
 	`{"todos":[{"content":"a"},{"content":"b","x":1}]}`, `{"todos":[null]}`, `{"retryCount":1}`, `{"format":{"type":"t","retryCount":2}}`, strings.Repeat(`{"metadata":`, 300) + strings.Repeat(`}`, 300), `{"x":` + strings.Repeat(`[`, 250) + strings.Repeat(`]`, 250) + `}`,
 }
 
-// checkDecoders holds that data is decoded as by encoding/json.
+// checkDecoders checks that data is decoded as by encoding/json.
 func checkDecoders(t *testing.T, data []byte) (accepted []string) {
 	t.Helper()
 	accepted, err := value.CompareDecoders(structs(), data)

@@ -19,7 +19,7 @@ import (
 // other holds texts that encoding/json decodes in another way: it takes names in other capitals, and null for an attachment.
 var other = []string{`"Id"`, `"Text"`, `"ſessionID"`, `"attachments":[null]`}
 
-// checkDecode holds that Decode makes of data what json.Unmarshal does, for any value and for the input and the value of every point.
+// checkDecode checks that Decode makes of data what json.Unmarshal does, for any value and for the input and the value of every point.
 func checkDecode(t *testing.T, data []byte) {
 	t.Helper()
 	checkDecodeInto(t, data, func() any { return new(any) })
@@ -119,7 +119,7 @@ func TestDecodeCall(t *testing.T) {
 	}
 }
 
-// FuzzDecodeCall holds that a call is its input and its value, decoded one by one.
+// FuzzDecodeCall checks that a call is its input and its value, decoded one by one.
 func FuzzDecodeCall(f *testing.F) {
 	for _, sample := range oddJSON {
 		f.Add([]byte(`{"input":`+sample+`,"value":{}}`), uint(4))
@@ -164,7 +164,7 @@ func compareDecoded(t *testing.T, data []byte, got any) {
 	}
 }
 
-// TestPriceForms holds that the short way of reading amounts agrees with the long one, which those with an exponent take.
+// TestPriceForms checks that the short way of reading amounts agrees with the long one, which those with an exponent take.
 func TestPriceForms(t *testing.T) {
 	t.Parallel()
 	for _, number := range []string{

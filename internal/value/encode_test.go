@@ -53,7 +53,7 @@ func FuzzAppendAnswer(f *testing.F) {
 	})
 }
 
-// TestDiffEncodesStrings holds that a changed text is written as its field is.
+// TestDiffEncodesStrings checks that a changed text is written as its field is.
 func TestDiffEncodesStrings(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "a\nb", "<&>", "\u2028", "\xff", "😀"} {
@@ -68,7 +68,7 @@ func TestDiffEncodesStrings(t *testing.T) {
 	}
 }
 
-// TestAppendJSON holds that values of any type are encoded as encoding/json encodes them, except for HTML characters.
+// TestAppendJSON checks that values of any type are encoded as encoding/json encodes them, except for HTML characters.
 func TestAppendJSON(t *testing.T) {
 	t.Parallel()
 	type item struct {

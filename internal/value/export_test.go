@@ -22,7 +22,7 @@ func States() (types []reflect.Type) {
 	return types
 }
 
-// exact tells what encodes differently apart.
+// exact distinguishes values that are encoded differently.
 var exact = cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 
 // CompareDecoders decodes data as every type. It returns the names of the types that accept it, and an error when the declared fields are not

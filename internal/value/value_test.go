@@ -52,7 +52,7 @@ func canonical(t testing.TB, v any) string {
 	return encode(t, fresh)
 }
 
-// checkDiff holds the laws of Clone, Diff and Apply for two values of one type.
+// checkDiff checks the rules of Clone, Diff and Apply for two values of one type.
 func checkDiff(t *testing.T, a, b any) {
 	t.Helper()
 	jsonA, jsonB := encode(t, a), encode(t, b)
@@ -148,7 +148,7 @@ func FuzzDiffApply(f *testing.F) {
 	})
 }
 
-// TestCloneIsDeep holds that no address is shared, strings and foreign values apart.
+// TestCloneIsDeep checks that no address is shared, strings and foreign values apart.
 func TestCloneIsDeep(t *testing.T) {
 	t.Parallel()
 	for name, sample := range samples() {
@@ -168,7 +168,8 @@ func TestCloneIsDeep(t *testing.T) {
 	}
 }
 
-// Go plugins put any value into an object: lists and maps of interfaces are copied, what is in them is shared.
+// Go plugins put any value into an object: lists and maps of interfaces are copied, and their contents are
+// shared.
 func TestCloneForeignInterfaces(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("failed")
@@ -280,7 +281,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffOpaque holds that a type is compared by its JSON if its fields are hidden.
+// TestDiffOpaque checks that a type is compared by its JSON if its fields are hidden.
 func TestDiffOpaque(t *testing.T) {
 	t.Parallel()
 	type timed struct {

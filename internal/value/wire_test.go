@@ -91,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzWire holds that decoding never panics, that errors wrap ErrWire or come from encoding/json, that
+// FuzzWire checks that decoding never panics, that errors wrap ErrWire or come from encoding/json, that
 // what was decoded encodes to a fixed point, and that no unknown field of the top level is lost.
 func FuzzWire(f *testing.F) {
 	for _, sample := range wireSamples {
@@ -124,7 +124,7 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// checkUnknown holds that the fields that v has no place for are in its JSON.
+// checkUnknown checks that the fields that v has no place for are in its JSON.
 func checkUnknown(t *testing.T, v any, data []byte, encoded string) {
 	t.Helper()
 	extra := reflect.ValueOf(v).Elem().FieldByName("Extra")
@@ -364,7 +364,7 @@ func TestPermissionRulesForms(t *testing.T) {
 	}
 }
 
-// TestToolPartSplicesState holds that a tool part, which puts its JSON together by hand, looks no other
+// TestToolPartSplicesState checks that a tool part, which puts its JSON together by hand, looks no other
 // than encoding/json would make it.
 func TestToolPartSplicesState(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 	}
 }
 
-// The rest of an answer that is of no use is not waited for.
+// tenon does not wait for the rest of an answer that it cannot use.
 func TestRefusalThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

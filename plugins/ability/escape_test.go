@@ -80,7 +80,7 @@ func TestEscapeGrantWidening(t *testing.T) {
 			t.Errorf("%s = %v %s, want unknown", op, status, text)
 		}
 	}
-	// A yes of the model or the user covers one request; it is not a grant.
+	// An approval by the model or the user covers one request; it is not a grant.
 	want(t, b, "ask", `{"permission":"secret","patterns":["OTHER"],"always":["*"]}`, `{}`)
 	want(t, b, "tool", `{"tool":"read","args":{"capabilities":[{"name":"secret","scope":["OTHER"]}]}}`, "")
 	given[0].Scope[0], given[1].Scope[0] = "OTHER", "bash"

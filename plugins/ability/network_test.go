@@ -105,7 +105,7 @@ func httpBroker(tb testing.TB, scope ...string) (*ability.Broker, *internet) {
 	return b, newInternet(tb, b)
 }
 
-// Every way out that a plugin with a grant for http://allowed.example might try.
+// These are all the ways that a plugin with a grant for http://allowed.example might try.
 func TestEscapeURL(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -259,7 +259,7 @@ func TestEscapeRedirect(t *testing.T) {
 	}
 }
 
-// A name of the grant that leads to where the grant does not.
+// A name in a grant leads to an address that the grant does not allow.
 func TestEscapeDNS(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{
@@ -288,7 +288,8 @@ func TestEscapeDNS(t *testing.T) {
 	}
 }
 
-// A name whose answer changes after it was checked leads nowhere else: each connection looks up once and dials what it checked.
+// A name whose address changes after the check does not lead elsewhere: each connection looks it up once and dials the checked
+// address.
 func TestEscapeDNSRebinding(t *testing.T) {
 	t.Parallel()
 	b, n := httpBroker(t, "http://allowed.example")

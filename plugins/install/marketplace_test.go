@@ -320,7 +320,7 @@ func TestMarketplace(t *testing.T) {
 	}
 }
 
-// TestMarketplaceUpdate holds that only an update of the marketplace changes what its names mean.
+// TestMarketplaceUpdate checks that only an update of the marketplace changes what its names mean.
 func TestMarketplaceUpdate(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
@@ -367,7 +367,7 @@ func TestMarketplaceUpdate(t *testing.T) {
 	}
 }
 
-// TestMarketplaceAddresses holds which addresses a catalogue from the network may name, and that a project's file names no paths through one.
+// TestMarketplaceAddresses checks which addresses a catalogue from the network may name, and that a project's file names no paths through one.
 // answers is a network with one answer.
 type answers string
 

@@ -199,7 +199,7 @@ func TestClaimedSigner(t *testing.T) {
 	missing(1)
 }
 
-// TestUnsigned holds that sources which carry no signature are refused if one is required, and denied sources before anything is fetched.
+// TestUnsigned checks that sources which carry no signature are refused if one is required, and denied sources before anything is fetched.
 func TestUnsigned(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

@@ -287,7 +287,7 @@ func TestIgnores(t *testing.T) {
 	}
 }
 
-// TestManySkills holds that one warning reports skills beyond the limit, for our packages and those of other programs.
+// TestManySkills checks that one warning reports skills beyond the limit, for our packages and those of other programs.
 func TestManySkills(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"plugin.json", ".claude-plugin/plugin.json"} {

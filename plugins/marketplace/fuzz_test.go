@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
-// FuzzDecode holds that what a catalogue names is what its reference says when it is read again from a lock file, and stays in the marketplace.
+// FuzzDecode checks that what a catalogue names is what its reference says when it is read again from a lock file, and stays in the marketplace.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`{"name": "m", "plugins": [{"name": "a", "source": "./a"}, {"name": "b", "source": {"source": "github", "repo": "o/r", "ref": "v1"}}]}`,

@@ -256,7 +256,7 @@ func pathOf(call *sdk.ToolCall) string {
 	return strings.Replace(path, "$TEMP", os.Getenv("TMPDIR"), 1)
 }
 
-// deployTool says itself what it needs leave for.
+// deployTool lists the permissions that it requires.
 type deployTool struct{}
 
 func (deployTool) Definition() sdk.ToolDefinition { return sdk.ToolDefinition{ID: "deploy"} }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A host that is killed and cannot clean up takes its plugins along, and leaves no file behind.
+// When a host is killed and cannot clean up, its plugins end, too, and no file is left behind.
 func TestHostKilled(t *testing.T) {
 	t.Parallel()
 	spec, family := heldGuest(t)

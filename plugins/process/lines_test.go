@@ -56,7 +56,7 @@ func badLines(kind string) {
 	}
 }
 
-// A process that speaks lines badly does not start, and the error says what it sent.
+// A process that violates the line protocol does not start, and the error says what it sent.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// rawGuest speaks the contract as badly as its kind says.
+// rawGuest violates the contract in the way that its kind says.
 type rawGuest struct {
 	tenonv1.UnimplementedPluginServer
 	kind string

@@ -143,7 +143,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A line of a plugin is one line, and steers no terminal.
+// A line of a plugin stays one line and cannot control a terminal.
 func TestLogIsClean(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 1)
@@ -160,7 +160,7 @@ func TestLogIsClean(t *testing.T) {
 	}
 }
 
-// Neither many nor long lines get through.
+// Too many or too long lines are not logged.
 func TestNoise(t *testing.T) {
 	t.Parallel()
 	log := &logged{}
@@ -231,7 +231,7 @@ func testHugeMessages(t *testing.T, w wire) {
 	}
 }
 
-// A plugin that speaks the contract badly fails its own calls, in bounded time.
+// The calls of a plugin that violates the contract fail, in bounded time.
 func TestBadAnswers(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ hook, tool string }{

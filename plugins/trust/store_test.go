@@ -144,7 +144,7 @@ func TestStore(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0].Digest != hash(2) {
 		t.Errorf("entries %+v, %v", list, err)
 	}
-	// A place is as good as a name, for plugins alone.
+	// A path can be used like a name, but only for plugins.
 	item := plugin(2, nil)
 	if _, err := s.Revoke(t.Context(), trust.KindHooks, item.Source); !errors.Is(err, trust.ErrNotFound) {
 		t.Errorf("Revoke of hooks in the plugin's place: %v, want ErrNotFound", err)

@@ -292,7 +292,7 @@ func TestPoisonedCache(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(s.Root, "a")); string(got) != "good" {
 		t.Errorf("runs %q, %v", got, err)
 	}
-	// When the copy is gone, the lie is found out.
+	// Without the copy, the wrong digest is noticed.
 	if err := v.Remove(d); err != nil {
 		t.Fatal(err)
 	}

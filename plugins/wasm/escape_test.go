@@ -65,7 +65,7 @@ func outside(t *testing.T) (granted, secret string) {
 	return granted, secret
 }
 
-// Without grants a guest has nothing of the machine it runs on.
+// Without grants, a guest has no access to the machine it runs on.
 func TestNothingWithoutGrants(t *testing.T) {
 	t.Parallel()
 	_, secret := outside(t)

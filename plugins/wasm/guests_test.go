@@ -316,7 +316,7 @@ func compiler(t *testing.T, stdin io.Reader, args ...string) []byte {
 	return out
 }
 
-// TestGuestInAssemblyScriptIsCurrent holds that the committed module is what the source compiles to.
+// TestGuestInAssemblyScriptIsCurrent checks that the committed module is what the source compiles to.
 func TestGuestInAssemblyScriptIsCurrent(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "guest.wasm")
@@ -355,7 +355,7 @@ func TestGuestOfTheDocs(t *testing.T) {
 	}
 }
 
-// TestJSONOfTheDocs holds that the page's JSON has the shapes of the contract, in the order the page shows them.
+// TestJSONOfTheDocs checks that the page's JSON has the shapes of the contract, in the order the page shows them.
 func TestJSONOfTheDocs(t *testing.T) {
 	t.Parallel()
 	shapes := []any{

@@ -177,7 +177,8 @@ func linked(t *testing.T) (project, private string) {
 	return project, private
 }
 
-// A granted directory that is a link out of the project is not opened, nor one of tenon's own in any disguise.
+// A granted directory that is a link out of the project is not opened, and neither is a directory of tenon
+// under any name.
 func TestGrantedDirectories(t *testing.T) {
 	t.Parallel()
 	project, private := linked(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// A module that does not meet the ABI is an error that says in what.
+// A module that violates the ABI is an error that says how.
 func TestBadModules(t *testing.T) {
 	t.Parallel()
 	r := newRuntime(t, wasm.Options{})
@@ -92,7 +92,7 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// Open refuses what can be known to be wrong.
+// Open refuses what it can know to be wrong.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	good := module("echo.wasm")

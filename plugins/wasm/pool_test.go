@@ -28,7 +28,7 @@ func counter(t testing.TB, state string, o wasm.Options) sdk.Plugin {
 	}, host{})
 }
 
-// No session sees what another left in memory; calls without a session have memory of their own.
+// No session sees what another one left in memory; calls without a session have separate memory.
 func TestSessionsAreApart(t *testing.T) {
 	t.Parallel()
 	p := counter(t, "", wasm.Options{})

@@ -116,7 +116,7 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// TestServe holds that a plugin's main package can be tested outside of a module.
+// TestServe checks that a plugin's main package can be tested outside of a module.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	wasm.Serve(&sdk.Bundle{OnStart: func(context.Context, sdk.Host) error {
@@ -125,7 +125,7 @@ func TestServe(t *testing.T) {
 	}})
 }
 
-// FuzzCall holds that no input makes a module trap.
+// FuzzCall checks that no input makes a module trap.
 func FuzzCall(f *testing.F) {
 	call := wasm.NewCall(counter(), func(context.Context, string, []byte) (guest.Status, []byte, error) {
 		return guest.StatusFailed, nil, nil

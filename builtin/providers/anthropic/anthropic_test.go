@@ -30,7 +30,8 @@ func textDelta(text string) string {
 	return event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`)
 }
 
-// TestSmallValuesOfCitations count as the memory that they take when they are decoded, not as their text.
+// TestSmallValuesOfCitations: such values count by the memory that they take when they are decoded, not
+// by the size of their text.
 func TestSmallValuesOfCitations(t *testing.T) {
 	t.Parallel()
 	citation := event(`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"a":[{}` + strings.Repeat(",{}", 1<<14) + `]}}}`)
@@ -49,7 +50,7 @@ func TestAnswerWithoutMessageStop(t *testing.T) {
 	}
 }
 
-// TestUnreadableUsage: counts of an unexpected type do not cost the answer.
+// TestUnreadableUsage: the answer is not lost if counts have an unexpected type.
 func TestUnreadableUsage(t *testing.T) {
 	t.Parallel()
 	stream := event(start) + event(textOpen) + textDelta("hi") + event(`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":"many","output_tokens":5}}`) + event(stop)

@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestTable holds what every entry must keep to.
+// TestTable checks the rules for every entry.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	open := map[string]func(sdk.ProviderInfo) (sdk.ModelClient, error){}

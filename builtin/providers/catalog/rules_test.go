@@ -59,7 +59,7 @@ func FuzzModels(f *testing.F) {
 	})
 }
 
-// TestVariants has the ways in which families reason.
+// TestVariants tests the ways in which the families of models reason.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	budget := []sdk.ReasoningOption{{Type: "budget_tokens", Min: 1024}}

@@ -54,7 +54,7 @@ func script(t testing.TB, text string) sdk.ModelClient {
 	return client
 }
 
-// answer is what came of one request.
+// answer is the result of one request.
 type answer struct {
 	Reasoning, Text string
 	Calls           []string // tool and arguments
@@ -190,7 +190,7 @@ func TestConversation(t *testing.T) {
 	if len(second.Calls) > 0 || len(second.Text) > 3000 {
 		t.Errorf("calls %v, %d bytes of text", second.Calls, len(second.Text))
 	}
-	// The same words again are a new prompt.
+	// The same text again is a new prompt.
 	req.Messages = append(req.Messages, user("read {}"))
 	third, _ := ask(t, client, req)
 	if diff := cmp.Diff([]string{"read {}"}, third.Calls); diff != "" {

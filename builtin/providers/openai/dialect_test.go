@@ -37,7 +37,7 @@ func step(model string) *sdk.ModelRequest {
 	return req
 }
 
-// TestDialects has what the servers of npm packages need.
+// TestDialects tests what the servers of npm packages need.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	const mark = `"cache_control":{"type":"ephemeral"}`

@@ -21,7 +21,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestMisbehavingServers has everything a server can do wrong, over HTTP.
+// TestMisbehavingServers tests everything that a server can do wrong, over HTTP.
 func TestMisbehavingServers(t *testing.T) {
 	t.Parallel()
 	hasty := sdk.Object{"timeout": 1000.0} // with less, a busy machine also exceeds the time between two events
@@ -83,7 +83,8 @@ func TestMisbehavingServers(t *testing.T) {
 	}
 }
 
-// TestErrorsInAStream has errors in other forms than OpenAI's, after the beginning of an answer. Each has the server's words.
+// TestErrorsInAStream tests errors in other forms than OpenAI's, after the beginning of an answer. The message of each is the
+// server's.
 func TestErrorsInAStream(t *testing.T) {
 	t.Parallel()
 	begun := map[string]string{
@@ -176,7 +177,7 @@ func TestErrorsKeepHeadersBodyAndCode(t *testing.T) {
 	}
 }
 
-// TestConnectionErrorsAreClear has what goes wrong before there is an answer.
+// TestConnectionErrorsAreClear tests failures before there is an answer.
 func TestConnectionErrorsAreClear(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

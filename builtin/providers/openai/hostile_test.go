@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestAnswersBeyondAllBounds are refused, and asking again would be the same.
+// TestAnswersBeyondAllBounds: such answers are refused, and not requested again.
 func TestAnswersBeyondAllBounds(t *testing.T) {
 	t.Parallel()
 	var nameless, details, items strings.Builder
@@ -69,7 +69,7 @@ func smallExtras() string {
 	return out.String()
 }
 
-// TestArgumentsBeforeTheirName are kept up to a bound.
+// TestArgumentsBeforeTheirName: such arguments are kept up to a limit.
 func TestArgumentsBeforeTheirName(t *testing.T) {
 	t.Parallel()
 	piece := call(`"index":0,"function":{"arguments":"` + strings.Repeat("x", 1000) + `"}`)
@@ -114,7 +114,7 @@ func TestHalvesOfCharacters(t *testing.T) {
 	}
 }
 
-// TestAnswersWithoutAnAnswer are errors: a run must not end well with nothing.
+// TestAnswersWithoutAnAnswer: such answers are errors, because a run must not succeed with nothing.
 func TestAnswersWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, stream := range map[string]string{

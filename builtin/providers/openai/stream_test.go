@@ -255,7 +255,8 @@ func TestUsageForms(t *testing.T) {
 	}
 }
 
-// TestMetadataComesBack proves that what a server wants back in the next request is in the events.
+// TestMetadataComesBack checks that the events contain everything that a server wants back in the
+// next request.
 func TestMetadataComesBack(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -179,7 +179,7 @@ func TestManyEvents(t *testing.T) {
 	}
 }
 
-// drip has servers that never end an event, and never fall silent.
+// drip tests servers that never end an event and never stop sending.
 func (f *hostile) drip(t *testing.T) {
 	for name, c := range map[string]struct{ first, then string }{
 		"from the start": {f.half, f.idle},
@@ -242,7 +242,7 @@ func (f *hostile) cut(t *testing.T) {
 	}
 }
 
-// broken has answers that are not whole.
+// broken tests incomplete answers.
 func (f *hostile) broken(t *testing.T) {
 	whole := f.start + f.text("hello") + f.end
 	if events, err := f.decode(t, whole); err != nil || len(events) < 2 {

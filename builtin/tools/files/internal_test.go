@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestCommitFails lets the last of several changes fail when the others are in place already. The error names them, and no file loses its content.
+// TestCommitFails lets the last of several changes fail after the others have been made. The error names them, and no file loses its content.
 func TestCommitFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -269,7 +269,7 @@ func BenchmarkEdit(b *testing.B) {
 	}
 }
 
-// TestDiffOfLongFile holds that the diff of a long new file, which is not compared, is the one that the comparison finds.
+// TestDiffOfLongFile checks that the diff of a long new file, which is not compared, is the one that the comparison finds.
 func TestDiffOfLongFile(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{

@@ -41,7 +41,7 @@ func flip(t *testing.T, root, outside string) {
 	})
 }
 
-// No tool reads or writes outside of the project without asking, whatever happens to the links on the way.
+// No tool reads or writes outside the project without asking, whatever happens to the links in the path.
 func TestNoEscapeWhileLinksChange(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// No search shows names or lines from outside of the project without asking, whatever happens to the links on the way.
+// No search shows names or lines from outside the project without asking, whatever happens to the links in the path.
 func TestNoEscapeWhileLinksChange(t *testing.T) {
 	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())

@@ -10,8 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestGrepLeavesSecretsToRead checks that a search shows nothing of files that reading asks for, and that
-// one of them by name needs the same leave as reading it.
+// TestGrepLeavesSecretsToRead checks that a search shows nothing from files for which reading requires
+// approval, and that searching such a file by name needs the same permission as reading it.
 func TestGrepLeavesSecretsToRead(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{
@@ -53,7 +53,7 @@ func (r rules) DeniesByName(permission, pattern string) bool {
 	return permission == "read" && r.denied[pattern]
 }
 
-// TestGrepShowsNothingDenied holds that a search shows no lines of a file that a rule denies to read, and says so.
+// TestGrepShowsNothingDenied checks that a search shows no lines of a file that a rule denies to read, and says so.
 func TestGrepShowsNothingDenied(t *testing.T) {
 	t.Parallel()
 	root := tree(t, map[string]string{"a/key.pem": "KEY=1", "b.go": "KEY=2", "c.go": ""})

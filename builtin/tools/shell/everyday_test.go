@@ -53,7 +53,7 @@ func (f *fixture) decide(t testing.TB, rules *permission.Rules, command string) 
 	return action, verbatim, judged
 }
 
-// TestEveryday holds how many everyday commands ask although each of their programs is allowed by name: those outside of the grammar
+// TestEveryday checks how many everyday commands ask although each of their programs is allowed by name: those outside of the grammar
 // have to, of the others at most one in ten.
 func TestEveryday(t *testing.T) {
 	t.Parallel()

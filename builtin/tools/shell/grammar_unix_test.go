@@ -66,7 +66,7 @@ func runWords(t testing.TB, text string, list [][]string) (commands []string, ok
 	return commands, true
 }
 
-// checkWords holds the law of the grammar: bash runs an accepted text as exactly these words.
+// checkWords checks the rule of the grammar: bash runs an accepted text as exactly these words.
 func checkWords(t *testing.T, text string) {
 	list, err := shell.Words(text)
 	if err != nil {

@@ -69,7 +69,7 @@ func newProject(t *testing.T, shell string) (f *fixture, tmp string) {
 	return f, tmp
 }
 
-// TestJudged holds what commands of the grammar need permission for.
+// TestJudged checks what commands of the grammar need permission for.
 func TestJudged(t *testing.T) {
 	t.Parallel()
 	f, tmp := newProject(t, "bash")
@@ -164,7 +164,8 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// TestVerbatim holds that text outside of the grammar, and programs with other than harmless words, are asked for as a whole.
+// TestVerbatim checks that a text outside the grammar, or with a program whose words are not harmless, is asked about as a
+// whole.
 func TestVerbatim(t *testing.T) {
 	t.Parallel()
 	f, _ := newProject(t, "bash")
@@ -221,7 +222,7 @@ func TestPatternThroughLinks(t *testing.T) {
 	}
 }
 
-// TestOtherShell has a shell of which nothing is understood.
+// TestOtherShell tests a shell whose texts are not understood.
 func TestOtherShell(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "fish")
@@ -234,7 +235,7 @@ func TestOtherShell(t *testing.T) {
 	}
 }
 
-// TestRules holds what rules say of commands that hide something.
+// TestRules checks how rules apply to commands that hide something.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	const allow, ask, deny = sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny
@@ -315,7 +316,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestGitSettings holds that git is judged harmless only in repositories that name nothing to run.
+// TestGitSettings checks that git is judged harmless only in repositories that name nothing to run.
 func TestGitSettings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -378,7 +379,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// FuzzPrepare holds that every text is judged, as commands or as a whole, and that deep nesting costs neither the stack nor much time.
+// FuzzPrepare checks that every text is judged, as commands or as a whole, and that deep nesting costs neither the stack nor much time.
 func FuzzPrepare(f *testing.F) {
 	for _, text := range []string{
 		"ls", "a && b || c; d & e | f |& g", "cat <<A <<-B\nx\nA\ny\n\tB\n", "f() { cd ..; f; }; f", "echo ${a[@]:1:2} $((1<<2)) `c`", "cd -- -", "\xff\xfe", "a\\\nb", "& ;;", "git -C", "git", "timeout", "env env env", "find", "sed", "x=[", "go -",

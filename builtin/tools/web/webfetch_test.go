@@ -181,7 +181,7 @@ func TestFetchImage(t *testing.T) {
 	}
 }
 
-// TestRedirectElsewhere: leave was given for one host, another one is not contacted.
+// TestRedirectElsewhere: the permission is for one host, so another one is not contacted.
 func TestRedirectElsewhere(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the other host was asked") }))

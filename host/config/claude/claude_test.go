@@ -109,7 +109,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// TestDenials holds that what is denied there is denied here.
+// TestDenials checks that everything denied there is denied here.
 func TestDenials(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

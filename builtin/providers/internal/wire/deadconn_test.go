@@ -49,7 +49,7 @@ func (l *pipes) Accept() (net.Conn, error) {
 func (l *pipes) Close() error { l.close(); return nil }
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestDeadConnection: a request on a connection of HTTP/2 that died without a word fails before its timeout, and the next one uses another
+// TestDeadConnection: a request on an HTTP/2 connection that died silently fails before its timeout, and the next request uses another
 // connection.
 func TestDeadConnection(t *testing.T) {
 	t.Parallel()

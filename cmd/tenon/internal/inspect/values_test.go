@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestReveal holds which values explain shows in place of hashes: those that are stored or usual, but nothing that a hook may have taken out.
+// TestReveal checks which values explain shows in place of hashes: those that are stored or usual, but nothing that a hook may have taken out.
 func TestReveal(t *testing.T) {
 	t.Parallel()
 	const secret, text, unknown = "a secret <of mine>", "harmless & short", "in no message"

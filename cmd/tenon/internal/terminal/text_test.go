@@ -84,7 +84,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// FuzzFit holds that whatever a model writes, a live line stays one line that fits the terminal.
+// FuzzFit checks that whatever a model writes, a live line stays one line that fits the terminal.
 func FuzzFit(f *testing.F) {
 	for _, s := range []string{"", "abc", "\x1b[31mx", "漢字\u0301", "a\nb\rc", strings.Repeat("🙂", 50), "\xff\xfe"} {
 		f.Add(s, 10)

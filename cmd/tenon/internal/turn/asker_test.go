@@ -38,7 +38,7 @@ func (r *replies) ReplyQuestion(id string, answers [][]string) error {
 	return nil
 }
 
-// TestAskerShows holds that a question names the tool and its target in one sentence, says whose request it is, and shows the whole command
+// TestAskerShows checks that a question names the tool and its target in one sentence, says whose request it is, and shows the whole command
 // or diff.
 func TestAskerShows(t *testing.T) {
 	t.Parallel()

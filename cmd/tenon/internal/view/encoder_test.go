@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// TestPrintedJSON holds that printed JSON controls no terminal, hides nothing, and means what was encoded.
+// TestPrintedJSON checks that printed JSON controls no terminal, hides nothing, and means what was encoded.
 func TestPrintedJSON(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{

@@ -451,7 +451,8 @@ func sameValidity(t *testing.T, r wazero.Runtime, wasm, changed []byte) bool {
 	return want == nil
 }
 
-// Whatever it is given, the rewriter returns, and what it accepts a compiler accepts exactly if it accepts the module as it was.
+// The rewriter returns for any input. If it accepts a module, a compiler accepts the rewritten module exactly if it accepts the
+// original.
 func FuzzRewrite(f *testing.F) {
 	for _, wasm := range modules(f) {
 		f.Add(wasm)
