@@ -203,8 +203,19 @@ func TestConfiguredServer(t *testing.T) {
 	}
 }
 
-// TestSignInChooses: a sign-in selects the provider's newest model with tools. A variable alone does not, because it may be set
-// for other programs.
+// TestUsualDialect: a server without protocol and npm in the configuration speaks Chat Completions, as in opencode.
+func TestUsualDialect(t *testing.T) {
+	t.Parallel()
+	models := model.New(model.Options{
+		Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"mine": {Options: sdk.ProviderOptions{BaseURL: "http://127.0.0.1:2/v1"}}}},
+		Engine: &hooks.Engine{}, Protocols: map[string]sdk.Protocol{"openai-chat": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return &lister{}, nil }}},
+	})
+	if m, err := models.Open(t.Context(), "mine/x", false); err != nil || m.Provider.NPM != "@ai-sdk/openai-compatible" {
+		t.Errorf("Open = %+v, %v, want the usual dialect", m, err)
+	}
+}
+
+// TestSignInChooses: a sign-in is a choice, of the provider's newest model with tools; a variable can be there for other programs.
 func TestSignInChooses(t *testing.T) {
 	t.Parallel()
 	options := model.Options{

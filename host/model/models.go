@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -117,6 +118,9 @@ func makeModels(o Options, r *receivers) *Models {
 		p.configured = true
 		p.addressed = o.Config.Provider[id].Options.BaseURL != ""
 		p.info = configure(p.info, o.Config.Provider[id])
+		if p.info.Protocol == "" {
+			p.info.NPM, p.info.Protocol = npm.Usual, npm.Protocol(npm.Usual)
+		}
 		if p.info.Key != "" {
 			p.keyFrom = "provider." + id + ".options.apiKey"
 		}
@@ -362,11 +366,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	protocol, ok := m.o.Protocols[info.Protocol]
 	if !ok {
 		names := slices.Sorted(maps.Keys(m.o.Protocols))
-		problem := fmt.Sprintf("protocol %q is unknown", info.Protocol)
-		if info.Protocol == "" {
-			problem = "protocol is missing"
-		}
-		return nil, fmt.Errorf("%w: provider %q: %s; set provider.%s.protocol to one of %s", ErrModel, id, problem, id, strings.Join(names, ", "))
+		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, info.Protocol, id, strings.Join(names, ", "))
 	}
 	info.KeyOnly = info.KeyOnly || m.o.Foreign[id] != ""
 	c, err := protocol.Open(info)

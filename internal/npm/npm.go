@@ -2,6 +2,9 @@
 // dialects of model servers. Nothing is installed.
 package npm
 
+// Usual is the package of servers for which a configuration names none, as in opencode.
+const Usual = "@ai-sdk/openai-compatible"
+
 // Formats returns the names of the wire formats.
 func Formats() []string {
 	return []string{"openai-chat", "openai-responses", "anthropic-messages", "gemini", "bedrock-converse"}
@@ -18,7 +21,7 @@ func Protocol(name string) string {
 		return "gemini"
 	case "@ai-sdk/amazon-bedrock":
 		return "bedrock-converse"
-	case "@ai-sdk/openai-compatible", "@openrouter/ai-sdk-provider", "@ai-sdk/groq", "@ai-sdk/mistral", "@ai-sdk/togetherai",
+	case Usual, "@openrouter/ai-sdk-provider", "@ai-sdk/groq", "@ai-sdk/mistral", "@ai-sdk/togetherai",
 		"@ai-sdk/cerebras", "@ai-sdk/deepinfra", "@ai-sdk/perplexity", "@ai-sdk/cohere", "@ai-sdk/vercel", "@ai-sdk/gateway", "@ai-sdk/alibaba",
 		"@ai-sdk/github-copilot", "@ai-sdk/deepseek", "@ai-sdk/fireworks", "@ai-sdk/moonshotai", "venice-ai-sdk-provider", "@aihubmix/ai-sdk-provider":
 		return "openai-chat"
