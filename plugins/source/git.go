@@ -211,6 +211,8 @@ func (f *Fetcher) mayName(ctx context.Context, host string) error {
 	if !f.Guarded {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
 	addrs, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if at := slices.IndexFunc(addrs, refused); at >= 0 {
 		return fmt.Errorf("%w: %s leads to %s", ErrAddress, host, addrs[at])

@@ -32,6 +32,8 @@ const (
 	maxRedirects = 5
 	maxTries     = 3 // of one download; each continues where the last one ended
 	dialTimeout  = 15 * time.Second
+	// lookupTimeout is short: behind a proxy, a name server may be out of reach, and each request asks it.
+	lookupTimeout = 3 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
 	// lockTimeout is the maximum wait for another process that downloads the same file.
