@@ -73,24 +73,24 @@ func (f *Fetcher) registry(r Ref) (repo *oci.Repository, release func(), err err
 
 // artifact fetches the pinned or named manifest, for an index the manifest of this platform, and its content.
 func (f *Fetcher) artifact(ctx context.Context, repo *oci.Repository, r Ref, out *Fetched, dir string) error {
-	top := oci.Blob{Digest: out.Manifest}
+	top := oci.Blob{Digest: oci.Digest(out.Manifest)}
 	if r.SHA256 != "" {
-		top.Digest = sha256Prefix + r.SHA256
+		top.Digest = oci.Digest(sha256Prefix + r.SHA256)
 	}
-	path, err := f.kept(strings.TrimPrefix(top.Digest, sha256Prefix))
+	path, err := f.kept(strings.TrimPrefix(top.Digest.String(), sha256Prefix))
 	if err == nil && path == "" {
-		top, err = f.resolveOCI(ctx, repo, r, top.Digest)
+		top, err = f.resolveOCI(ctx, repo, r, top.Digest.String())
 	}
 	if err != nil {
 		return err
 	}
-	out.Manifest, out.Version = top.Digest, r.Version
+	out.Manifest, out.Version = top.Digest.String(), r.Version
 	m, err := f.manifest(ctx, repo, r, top)
 	if err != nil {
 		return err
 	}
 	bundles := func(ctx context.Context, _ string) ([][]byte, error) { return repo.Bundles(ctx, top, maxSignatureFile) }
-	if err := f.verify(ctx, &Artifact{Digest: top.Digest, Signatures: bundles}, out); err != nil {
+	if err := f.verify(ctx, &Artifact{Digest: out.Manifest, Signatures: bundles}, out); err != nil {
 		return err
 	}
 	if m.Platforms != nil {
@@ -115,7 +115,7 @@ func (f *Fetcher) resolveOCI(ctx context.Context, repo *oci.Repository, r Ref, d
 		reference = cmp.Or(digest, r.Version, "latest")
 	}
 	b, err := repo.Resolve(ctx, reference)
-	if err == nil && digest != "" && b.Digest != digest {
+	if err == nil && digest != "" && b.Digest.String() != digest {
 		err = fmt.Errorf("%w: the registry has %s, but %s is pinned", ErrMismatch, b.Digest, digest)
 	}
 	return b, err
@@ -147,10 +147,10 @@ func (f *Fetcher) variant(ctx context.Context, repo *oci.Repository, r Ref, inde
 		if err != nil {
 			return nil, err
 		}
-		if was := pinned[name]; was != "" && was != b.Digest {
+		if was := pinned[name]; was != "" && was != b.Digest.String() {
 			return nil, fmt.Errorf("%w: the index names %s for %s, but %s is pinned", ErrMismatch, b.Digest, name, was)
 		}
-		out.Platforms[name] = b.Digest
+		out.Platforms[name] = b.Digest.String()
 	}
 	b, err := index.Choose(own)
 	if err != nil {
@@ -170,7 +170,7 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 		if err != nil {
 			return nil, err
 		}
-		s := &stream{ReadCloser: body, host: r.Host(""), size: b.Size, tag: b.Digest}
+		s := &stream{ReadCloser: body, host: r.Host(""), size: b.Size, tag: b.Digest.String()}
 		if seeker, ok := body.(io.Seeker); ok && have < b.Size {
 			if _, err := seeker.Seek(have, io.SeekStart); err == nil {
 				s.from = have
@@ -178,7 +178,7 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 		}
 		return s, nil
 	}
-	path, _, err := f.receive(ctx, b.Digest, strings.TrimPrefix(b.Digest, sha256Prefix), fetch)
+	path, _, err := f.receive(ctx, b.Digest.String(), strings.TrimPrefix(b.Digest.String(), sha256Prefix), fetch)
 	return path, err
 }
 

@@ -422,7 +422,7 @@ func TestEndlessReferrers(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if _, err := repo.Bundles(ctx, oci.Blob{Digest: "sha256:" + strings.Repeat("0", 64)}, 1<<20); err == nil || ctx.Err() != nil {
+	if _, err := repo.Bundles(ctx, oci.Blob{Digest: oci.Digest("sha256:" + strings.Repeat("0", 64))}, 1<<20); err == nil || ctx.Err() != nil {
 		t.Errorf("Bundles() = %v, %v", err, ctx.Err())
 	}
 }
@@ -440,7 +440,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		for _, b := range append([]oci.Blob{m.Content}, values(m.Platforms)...) {
-			if b != (oci.Blob{}) && len(b.Digest) != 71 {
+			if b.Digest != "" && len(b.Digest) != 71 {
 				t.Errorf("%+v", b)
 			}
 		}

@@ -55,6 +55,7 @@ type Repository struct{ place }
 
 // place has the methods that registries and layouts share.
 type place interface {
+	// Fetch opens a blob. Its content is not checked.
 	Fetch(ctx context.Context, d specs.Descriptor) (io.ReadCloser, error)
 	Resolve(ctx context.Context, reference string) (specs.Descriptor, error)
 	// referrers returns the manifests that can be signatures of a manifest.
@@ -118,26 +119,14 @@ func (r *Repository) Resolve(ctx context.Context, reference string) (Blob, error
 	case d.Size > maxManifest:
 		return Blob{}, fmt.Errorf("manifest of %d bytes; at most %d", d.Size, maxManifest)
 	}
-	return blob(d), checkDigest(d.Digest)
+	return d, checkDigest(d.Digest)
 }
 
 // Blob is content with a digest.
-type Blob struct {
-	Digest string // "sha256:" and 64 hexadecimal digits
-	Size   int64  // in bytes
-	Type   string // media type
-}
+type Blob = specs.Descriptor
 
-func blob(d specs.Descriptor) Blob { return Blob{d.Digest.String(), d.Size, d.MediaType} }
-
-func (b Blob) descriptor() specs.Descriptor {
-	return specs.Descriptor{Digest: digest.Digest(b.Digest), Size: b.Size, MediaType: b.Type}
-}
-
-// Fetch opens a blob. Its content is not checked.
-func (r *Repository) Fetch(ctx context.Context, b Blob) (io.ReadCloser, error) {
-	return r.place.Fetch(ctx, b.descriptor())
-}
+// Digest is "sha256:" and 64 hexadecimal digits.
+type Digest = digest.Digest
 
 func checkDigest(d digest.Digest) error {
 	if err := d.Validate(); err != nil || d.Algorithm() != digest.SHA256 {
@@ -194,7 +183,7 @@ func Decode(data []byte) (*Manifest, error) {
 		if err := checkDigest(l.Digest); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrArtifact, err)
 		}
-		out.Content, out.Module = blob(l), module
+		out.Content, out.Module = l, module
 	}
 	if out.Content.Digest == "" {
 		return nil, fmt.Errorf("%w: %d layers, none of type %s or %s", ErrArtifact, len(m.Layers), ContentType, ModuleType)
@@ -213,7 +202,7 @@ func decodeIndex(list []specs.Descriptor) (*Manifest, error) {
 			name = p.OS + "/" + p.Architecture
 		}
 		if _, ok := out.Platforms[name]; !ok {
-			out.Platforms[name] = blob(d)
+			out.Platforms[name] = d
 		}
 	}
 	return out, nil
@@ -259,7 +248,7 @@ const (
 
 // Bundles returns the Sigstore bundles that refer to a manifest, each of at most maxBytes.
 func (r *Repository) Bundles(ctx context.Context, of Blob, maxBytes int64) ([][]byte, error) {
-	referrers, err := r.referrers(ctx, of.descriptor())
+	referrers, err := r.referrers(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +292,7 @@ func (r *Repository) bundle(ctx context.Context, d specs.Descriptor, of Blob, ma
 	if err != nil {
 		return nil, err
 	}
-	if len(m.Layers) != 1 || !strings.HasPrefix(m.Layers[0].MediaType, bundleType) || m.Subject == nil || m.Subject.Digest.String() != of.Digest {
+	if len(m.Layers) != 1 || !strings.HasPrefix(m.Layers[0].MediaType, bundleType) || m.Subject == nil || m.Subject.Digest != of.Digest {
 		return nil, nil
 	}
 	if m.Layers[0].Size > maxBytes {
