@@ -208,7 +208,7 @@ func TestModelThatCannotBeUsed(t *testing.T) {
 	p := &catalog{plugin: plugin{name: "catalog", model: newModel(t)}, list: []sdk.ProviderInfo{info("keyed", "A_KEY", "B_KEY"), odd}}
 	k := start(t, nil, p, &plugin{name: "agents", agents: base(nil).agents})
 	for model, piece := range map[string]string{
-		"keyed/big": "set A_KEY or B_KEY, or provider.keyed.options.apiKey in tenon.json",
+		"keyed/big": "set A_KEY or B_KEY or provider.keyed.options.apiKey in tenon.json",
 		"odd/big":   `protocol "morse" is unknown; set provider.odd.protocol to one of test`,
 	} {
 		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "x", Model: model})
