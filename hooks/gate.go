@@ -31,22 +31,16 @@ var outcomes = map[sdk.Verdict]Outcome{
 }
 
 // add adds the verdict of a hook: the strictest one so far stays, with the reasons, messages and plugins of the hooks that gave it.
-func (r *Result) add(verdict sdk.Verdict, reason, message, plugin string) {
-	if hookpoint.Strictness(verdict) < hookpoint.Strictness(r.Verdict) || verdict == sdk.VerdictAbstain {
+func (r *Result) add(a *sdk.Answer, plugin string) {
+	all := sdk.Answer{Verdict: r.Verdict, Reason: r.Reason, Message: r.Message}
+	if !hookpoint.Combine(&all, a) {
 		return
 	}
-	if verdict != r.Verdict {
-		*r = Result{Verdict: verdict}
+	if a.Verdict != r.Verdict {
+		r.Plugin = ""
 	}
-	r.Reason, r.Message = joined(r.Reason, "; ", reason), joined(r.Message, "\n\n", message)
 	if !slices.Contains(strings.Split(r.Plugin, ", "), plugin) {
-		r.Plugin = joined(r.Plugin, ", ", plugin)
+		r.Plugin = hookpoint.Join(r.Plugin, ", ", plugin)
 	}
-}
-
-func joined(a, separator, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + separator + b
+	r.Verdict, r.Reason, r.Message = all.Verdict, all.Reason, all.Message
 }

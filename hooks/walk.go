@@ -76,7 +76,7 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 		return w.fail(ctx, h, err, took)
 	}
 	h.clearFailures()
-	w.result.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.Name)
+	w.result.add(&answer, h.plugin.Name)
 	w.record(h, &Entry{Outcome: outcomes[answer.Verdict], Verdict: answer.Verdict, Reason: answer.Reason}, took)
 	return w.value == nil
 }
@@ -110,7 +110,7 @@ func (w *walk) applyPolicy(h *pluginHook, outcome Outcome, err error, took time.
 		w.err = blamed
 	case sdk.OnErrorDeny:
 		entry.Verdict, entry.Reason = sdk.VerdictDeny, blamed.Error()
-		w.result.add(sdk.VerdictDeny, entry.Reason, "", h.plugin.Name)
+		w.result.add(&sdk.Answer{Verdict: sdk.VerdictDeny, Reason: entry.Reason}, h.plugin.Name)
 	}
 	w.record(h, &entry, took)
 	return w.err == nil && (w.value == nil || w.result.Verdict == "")

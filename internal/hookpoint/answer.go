@@ -84,8 +84,27 @@ func (i *Info) OnError(policy sdk.OnError) sdk.OnError {
 // verdicts are in the order of their strictness.
 var verdicts = [...]sdk.Verdict{sdk.VerdictAbstain, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictContinue, sdk.VerdictDeny, sdk.VerdictHalt}
 
-// Strictness orders verdicts: if there are several, the one with the highest number decides.
-func Strictness(v sdk.Verdict) int { return slices.Index(verdicts[:], v) }
+// Combine adds the verdict of a hook to that of earlier ones: the strictest one stays, with the reasons and messages of the hooks that gave it. It
+// reports whether the hook is one of them.
+func Combine(all, a *sdk.Answer) bool {
+	is, was := slices.Index(verdicts[:], a.Verdict), slices.Index(verdicts[:], all.Verdict)
+	switch {
+	case is < was || a.Verdict == sdk.VerdictAbstain:
+		return false
+	case is > was:
+		all.Verdict, all.Reason, all.Message = a.Verdict, "", ""
+	}
+	all.Reason, all.Message = Join(all.Reason, "; ", a.Reason), Join(all.Message, "\n\n", a.Message)
+	return true
+}
+
+// Join returns two texts with a separator between them, unless one is empty.
+func Join(a, separator, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + separator + b
+}
 
 // Label names a hook in messages: its point, and its name if that is different.
 func Label(point sdk.Point, name string) string {

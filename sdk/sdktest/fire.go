@@ -46,7 +46,8 @@ func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer,
 		if err != nil {
 			return all, err
 		}
-		combine(&all, &answer)
+		all.Changes = append(all.Changes, answer.Changes...)
+		hookpoint.Combine(&all, &answer)
 		if info.Kind == hookpoint.KindTransform && answer.Verdict != sdk.VerdictAbstain {
 			break
 		}
@@ -119,26 +120,6 @@ func run(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, call *sdk.Re
 // judge returns an error for an invalid answer.
 func judge(info *hookpoint.Info, answer *sdk.Answer) error {
 	return cmp.Or(value.CheckAnswer(answer.Changes, answer.Reason, answer.Message), info.Check(answer))
-}
-
-// combine adds the answer of a hook to the answers of earlier ones, as the host does.
-func combine(all, answer *sdk.Answer) {
-	all.Changes = append(all.Changes, answer.Changes...)
-	switch is, was := hookpoint.Strictness(answer.Verdict), hookpoint.Strictness(all.Verdict); {
-	case answer.Verdict == sdk.VerdictAbstain || is < was:
-	case is > was:
-		all.Verdict, all.Reason, all.Message = answer.Verdict, answer.Reason, answer.Message
-	default:
-		all.Reason = join(all.Reason, "; ", answer.Reason)
-		all.Message = join(all.Message, "\n\n", answer.Message)
-	}
-}
-
-func join(a, separator, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + separator + b
 }
 
 // hooksAt returns the plugin's hooks at a point in the order of their calls.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
@@ -66,16 +67,12 @@ func Replay(ctx context.Context, p sdk.Plugin, records []Record) ([]Difference, 
 func replay(ctx context.Context, p sdk.Plugin, r *Record) ([]Difference, error) {
 	info, _ := hookpoint.Of(string(r.Point)) // checked
 	name := cmp.Or(r.Hook, string(info.Point))
-	var hook *sdk.Hook
 	hooks := hooksAt(p, info.Point)
-	for i := range hooks {
-		if hooks[i].Name == name {
-			hook = &hooks[i]
-		}
-	}
-	if hook == nil {
+	at := slices.IndexFunc(hooks, func(h sdk.Hook) bool { return h.Name == name })
+	if at < 0 {
 		return []Difference{{Field: "hook", Want: quote(name)}}, nil
 	}
+	hook := &hooks[at]
 	answer, err := run(ctx, &info, hook, &sdk.RemoteCall{Point: info.Point, Hook: hook.Name, Input: r.Input, Value: r.Value})
 	if err == nil {
 		err = judge(&info, &answer)
