@@ -43,6 +43,7 @@ const (
 	deeper    = "secret by its name" // in a subdirectory of the home directory: copies and dotfiles
 	temporary = "temporary files of other programs"
 	account   = "secret of your account's home directory" // if HOME is another directory
+	moved     = "secret by a variable"
 )
 
 // Options describe the project and the user.
@@ -107,7 +108,7 @@ func Policy(list []Path, writable ...string) confine.Policy {
 		}
 	}
 	for _, path := range list {
-		mild := path.Origin == deeper || path.Origin == temporary || path.Origin == account
+		mild := path.Origin == deeper || path.Origin == temporary || path.Origin == account || path.Origin == moved
 		if path.Access == Hide && !read[path.Path] && !(mild && slices.ContainsFunc(p.Write, func(w string) bool { return projectfs.Inside(w, path.Path) })) {
 			p.Hide = append(p.Hide, path.Path)
 		}

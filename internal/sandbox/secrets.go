@@ -5,7 +5,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // table lists the secrets of a home directory.
@@ -25,14 +28,17 @@ func secretsIn(dir string) (names []string) {
 	return names
 }
 
-// secrets hides the secrets of the home directory, and files with the names of secrets in its directories. If HOME differs from the home
-// directory of the account, it hides the secrets of both.
+// secrets hides the secrets of the home directory, files with the names of secrets in its directories, and those that variables name. If HOME
+// differs from the home directory of the account, it hides the secrets of both.
 func (f *finder) secrets() {
 	if home := f.Project.Home; home != "" {
 		f.secretsOf(home, "secret of the home directory")
 	}
 	if u, err := user.Current(); err == nil && u.HomeDir != f.Project.Home && filepath.Dir(u.HomeDir) != u.HomeDir {
 		f.secretsOf(u.HomeDir, account)
+	}
+	for _, name := range secretsIn("variables") {
+		f.add(Hide, moved, slices.DeleteFunc(filepath.SplitList(f.lookup(name)), func(path string) bool { return projectfs.Inside(path, f.Project.Home) })...)
 	}
 }
 
