@@ -259,6 +259,8 @@ func TestTUIShellOutput(t *testing.T) {
 			t.Errorf("%q is on the screen: %t\n%s", text, !want, screen)
 		}
 	}
+	x.enter("\x0f") // ctrl+o
+	x.shows("┃ 137")
 	x.leave()
 }
 

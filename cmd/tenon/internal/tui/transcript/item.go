@@ -110,7 +110,10 @@ func (p *prompt) render(i *item, width int) []string {
 	out := []string{""}
 	if text != "" {
 		lines := draw.Wrap(strings.TrimRight(visible.Prose(view.Plain(text)), "\n"), width-2)
-		out = append(out, draw.Indent(bar, i.cut(lines, promptHead, foldedTail))...)
+		if !i.open {
+			lines = i.cut(lines, promptHead, foldedTail)
+		}
+		out = append(out, draw.Indent(bar, lines)...)
 	}
 	for _, note := range notes {
 		out = append(out, draw.Indent(bar, draw.Wrap(draw.Paint(i.look.Theme.Faint, note), width-2))...)
