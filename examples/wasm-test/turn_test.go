@@ -101,7 +101,7 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 	return plugin
 }
 
-// described holds that what plugin.json says of a plugin is what the plugin says of itself.
+// described checks that plugin.json describes a plugin as the plugin describes itself.
 func described(t *testing.T, runtime *wasm.Runtime, p *manifest.Package) {
 	t.Helper()
 	d, err := runtime.Describe(t.Context(), remote.Unit{Program: filepath.Join(p.Root, p.Description.Runtime.Module)})

@@ -215,7 +215,8 @@ func TestUsualDialect(t *testing.T) {
 	}
 }
 
-// TestSignInChooses: a sign-in is a choice, of the provider's newest model with tools; a variable can be there for other programs.
+// TestSignInChooses: a sign-in selects the provider's newest model with tools. A variable alone does not, because it may be set
+// for other programs.
 func TestSignInChooses(t *testing.T) {
 	t.Parallel()
 	options := model.Options{

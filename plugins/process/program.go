@@ -254,7 +254,7 @@ func (p *program) describeEnd(err error) error {
 	}
 	said := p.err.why()
 	if said == "" && !p.greeted {
-		said = cmp.Or(p.out.why(), "it ended without its handshake, such as a program that does not run its plugin")
+		said = cmp.Or(p.out.why(), "it ended without its handshake; check that the program runs its plugin")
 	}
 	if said != "" {
 		end += ": " + said

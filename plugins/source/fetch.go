@@ -139,10 +139,10 @@ type Fetcher struct {
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
 	// repository names.
 	Guarded bool
-	// Described is set for plugins whose content has to have a manifest; a marketplace describes others.
+	// Described is set for plugins whose content must have a manifest; a marketplace describes others.
 	Described bool
-	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It may be called
-	// concurrently.
+	// Progress receives the number of bytes that have arrived, and the number expected or 0. If nil, progress is not reported. It
+	// may be called concurrently.
 	Progress    func(name string, have, want int64)
 	MaxTransfer int64 // bytes of one git fetch or download; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.

@@ -139,10 +139,10 @@ func (m *model) pasteImage() {
 	})
 }
 
-// copyTools write the clipboard: Wayland, X11, macOS.
+// copyTools are the programs that write to the clipboard on Wayland, X11 and macOS.
 var copyTools = [][]string{{"wl-copy"}, {"xclip", "-selection", "clipboard"}, {"pbcopy"}}
 
-// copy puts a text into the clipboard: of the terminal's machine, and of this one, because many terminals ignore the request.
+// copy puts a text into the clipboards of the terminal's machine and of this one, because many terminals ignore the request.
 func (m *model) copy(text string) {
 	m.start(tea.SetClipboard(text))
 	m.do(func(ctx context.Context) (then, error) {

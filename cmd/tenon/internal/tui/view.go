@@ -204,7 +204,7 @@ func (m *model) workLine() []string {
 		hint = "esc returns"
 	}
 	switch {
-	case t.Status.Type == sdk.StatusRetry: // the transcript has the reason
+	case t.Status.Type == sdk.StatusRetry: // the transcript shows the reason
 		wait := max(time.Second, time.UnixMilli(t.Status.Next).Sub(m.now()).Round(time.Second))
 		left = draw.Paint(k.Warn, fmt.Sprintf("● attempt %d failed · next in %s · %s", t.Status.Attempt, view.Duration(wait), hint))
 	case t.Busy() && len(m.asks) > 0:
