@@ -26,6 +26,7 @@ import (
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -53,7 +54,7 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 	w := &Workspace{App: a}
 	worktree, git := findWorktree(directory)
 	if git && !acceptable(ctx, worktree) {
-		a.Log.Warn("the repository " + worktree + " belongs to another user and is not used; if you trust it: git config --global --add safe.directory " + worktree)
+		a.Log.Warn("the repository " + worktree + " belongs to another user and is not used; if you trust it: git config --global --add safe.directory " + visible.Word(worktree))
 		git = false
 	}
 	if git {
