@@ -139,8 +139,7 @@ func TestLedgerNamesEachPlaceOnce(t *testing.T) {
 	}
 }
 
-// TestGuard checks that the host is asked about changes from outside the process, and that changes it refuses have no
-// effect.
+// TestGuard checks that the host is asked about changes from outside the process, and that changes it refuses have no effect.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	refuse := errors.New("not that")

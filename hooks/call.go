@@ -21,8 +21,8 @@ type task struct {
 	dropped []string        // changes that a remote hook answered with outside of its fields
 }
 
-// newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
-// v is nil where the kind has none. The encoded input is kept in inputJSON for the next remote hook.
+// newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one. v is nil where the kind has none. The
+// encoded input is kept in inputJSON for the next remote hook.
 func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 	t := &task{hook: h}
 	if h.Handler != nil {

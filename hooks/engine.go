@@ -157,8 +157,7 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 // Has reports whether a hook is called at the point.
 func (e *Engine) Has(p sdk.Point) bool { return e.points[p] != nil }
 
-// Order lists all hooks: the points in the order of a turn, and the hooks of each point in the order they
-// are called.
+// Order lists all hooks: the points in the order of a turn, and the hooks of each point in the order they are called.
 func (e *Engine) Order() []HookInfo {
 	var infos []HookInfo
 	for _, info := range hookpoint.All() {

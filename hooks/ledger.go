@@ -65,8 +65,7 @@ type Conflict struct {
 	Winner  string    `json:"winner"`  // the last of them
 }
 
-// Ledger records the calls of hooks and their changes. The zero value is ready; safe for use from
-// many goroutines.
+// Ledger records the calls of hooks and their changes. The zero value is ready; safe for use from many goroutines.
 type Ledger struct {
 	mu      sync.Mutex
 	firings int

@@ -24,8 +24,7 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	}
 }
 
-// observer is the queue of one hook. A goroutine handles the events and ends when none is left; Engine.Close waits for
-// it.
+// observer is the queue of one hook. A goroutine handles the events and ends when none is left; Engine.Close waits for it.
 type observer struct {
 	engine *Engine
 	*pluginHook
@@ -64,8 +63,7 @@ func (o *observer) work() {
 	}
 }
 
-// next takes the next event from the queue. If the queue is empty, it returns nil, and the
-// goroutine ends.
+// next takes the next event from the queue. If the queue is empty, it returns nil, and the goroutine ends.
 func (o *observer) next() (in any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

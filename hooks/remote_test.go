@@ -21,8 +21,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// pipeCarrier is the smallest possible carrier: it sends calls as lines of JSON to a guest at the other
-// end of a pipe and reads the answers. One call at a time.
+// pipeCarrier is the smallest possible carrier: it sends calls as lines of JSON to a guest at the other end of a pipe and reads the
+// answers. One call at a time.
 type pipeCarrier struct {
 	mu      sync.Mutex
 	out     *io.PipeWriter

@@ -13,9 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Transform calls the hooks at p in order. Each gets in and a copy of the value as its predecessors
-// left it, and its changes are applied to the value, a pointer, before the next hook is called. Values
-// that it refers to are replaced, not changed, so that they may be shared.
+// Transform calls the hooks at p in order. Each gets in and a copy of the value as its predecessors left it, and its changes are applied to
+// the value, a pointer, before the next hook is called. Values that it refers to are replaced, not changed, so that they may be shared.
 //
 // in and value must have the types of the point, and the caller must not use the value until Transform
 // returns. in is shared by all hooks of this process. Neither they nor the caller may change it, even later: an abandoned hook may still

@@ -19,8 +19,7 @@ func touching(p string) *plugin {
 	return b
 }
 
-// TestAlwaysIsKept answers "always" once: the answer applies in the next process and in a concurrent one, until it is
-// forgotten.
+// TestAlwaysIsKept answers "always" once: the answer applies in the next process and in a concurrent one, until it is forgotten.
 func TestAlwaysIsKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -86,8 +85,7 @@ func TestApprovalProject(t *testing.T) {
 	}
 }
 
-// TestNothingBeatsARule tests approvals, --auto and a hook that allows against rules that they must not
-// override.
+// TestNothingBeatsARule tests approvals, --auto and a hook that allows against rules that they must not override.
 func TestNothingBeatsARule(t *testing.T) {
 	t.Parallel()
 	allow := sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {

@@ -152,8 +152,7 @@ func BenchmarkIdlePlugins(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenSession2000 continues a session of 2,000 messages in a host that does not know it, up to
-// the request to the model.
+// BenchmarkOpenSession2000 continues a session of 2,000 messages in a host that does not know it, up to the request to the model.
 func BenchmarkOpenSession2000(b *testing.B) {
 	asked := make(chan time.Time, 1)
 	answer := streamFunc(func(_ *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {

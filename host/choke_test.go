@@ -73,9 +73,8 @@ func (l *callLog) tool(id string) *tool {
 	}
 }
 
-// TestOneChokePoint calls tools of every origin in every way that starts a call: each call passes the
-// hooks, the schema, the permissions and the tool once, in the same order, with the arguments that the
-// hook changed.
+// TestOneChokePoint calls tools of every origin in every way that starts a call: each call passes the hooks, the schema, the permissions
+// and the tool once, in the same order, with the arguments that the hook changed.
 func TestOneChokePoint(t *testing.T) {
 	t.Parallel()
 	carriers := []sdk.Carrier{sdk.CarrierBuiltin, sdk.CarrierWASM, sdk.CarrierProcess, sdk.CarrierMCP}
@@ -135,8 +134,8 @@ func TestOneChokePoint(t *testing.T) {
 	}
 }
 
-// TestAfterHookHearsEveryOutcome has a call for each possible outcome: the hook at tool.execute.after
-// sees each outcome once and can change what the model gets.
+// TestAfterHookHearsEveryOutcome has a call for each possible outcome: the hook at tool.execute.after sees each outcome once and can
+// change what the model gets.
 func TestAfterHookHearsEveryOutcome(t *testing.T) {
 	t.Parallel()
 	deny := func(f func(string) error) []sdk.Hook {
@@ -214,8 +213,7 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 	}
 }
 
-// TestRedactor has a plugin that removes a secret from tool results: the secret appears nowhere, however
-// the call ends.
+// TestRedactor has a plugin that removes a secret from tool results: the secret appears nowhere, however the call ends.
 func TestRedactor(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2"
@@ -326,8 +324,7 @@ func TestTextCompleteChangesWhatIsStoredAndSent(t *testing.T) {
 	want(t, "sent", "assistant: the … | call echo {}", lines(m.last(sdk.PurposeTurn))[1])
 }
 
-// TestStopPolicy has hooks that must not fail: their failure ends the turn, and the error names
-// them.
+// TestStopPolicy has hooks that must not fail: their failure ends the turn, and the error names them.
 func TestStopPolicy(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("cannot redact")

@@ -126,8 +126,7 @@ func TestTemplateShellIsBounded(t *testing.T) {
 	want(t, "prompt", []string{"user: [the last 11 of 110 bytes]\n0123456789"}, lines(m.last(sdk.PurposeTurn)))
 }
 
-// TestTemplateShellOfASubtask passes the output of the commands to the subagent, in whose session nothing in it is resolved
-// again.
+// TestTemplateShellOfASubtask passes the output of the commands to the subagent, in whose session nothing in it is resolved again.
 func TestTemplateShellOfASubtask(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, say("done")).on(sdk.PurposeSubtask, say("helped"))
@@ -141,8 +140,7 @@ func TestTemplateShellOfASubtask(t *testing.T) {
 	want(t, "the subagent's prompt", []string{"user: See @secret.txt"}, lines(m.last(sdk.PurposeSubtask)))
 }
 
-// TestTemplateShellNeedsLeave tests templates of the user and of the repository against everything that could let their
-// commands run.
+// TestTemplateShellNeedsLeave tests templates of the user and of the repository against everything that could let their commands run.
 func TestTemplateShellNeedsLeave(t *testing.T) {
 	t.Parallel()
 	allow := func(origin string) sdk.PermissionRules {
@@ -319,8 +317,7 @@ func TestTemplatesOfOthers(t *testing.T) {
 	}
 }
 
-// TestQuotedArgument: an argument that the template puts in quotes is not a name that the template chose, unlike any other text in
-// quotes.
+// TestQuotedArgument: an argument that the template puts in quotes is not a name that the template chose, unlike any other text in quotes.
 func TestQuotedArgument(t *testing.T) {
 	t.Parallel()
 	for template, attached := range map[string]bool{`@"$1"`: true, `@"$1/my notes.md"`: false} {

@@ -276,8 +276,7 @@ func TestCompactionModel(t *testing.T) {
 	}
 }
 
-// TestFailedCompaction has summaries that cannot be used: the turn fails, and the session stays as it
-// was.
+// TestFailedCompaction has summaries that cannot be used: the turn fails, and the session stays as it was.
 func TestFailedCompaction(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -421,8 +420,7 @@ func TestCompactionHooks(t *testing.T) {
 	})
 }
 
-// TestAbortOfCompaction ends a summary in the middle: nothing stays open, and the original messages
-// remain in use.
+// TestAbortOfCompaction ends a summary in the middle: nothing stays open, and the original messages remain in use.
 func TestAbortOfCompaction(t *testing.T) {
 	t.Parallel()
 	begun, hold := make(chan struct{}), make(chan struct{})

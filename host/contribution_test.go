@@ -166,8 +166,7 @@ func TestBadDefinitionsCostTheTool(t *testing.T) {
 	}
 }
 
-// TestBadHooksOfOthersLeaveThemOut: a plugin with hooks that the engine refuses is left out, and the host starts
-// without it.
+// TestBadHooksOfOthersLeaveThemOut: a plugin with hooks that the engine refuses is left out, and the host starts without it.
 func TestBadHooksOfOthersLeaveThemOut(t *testing.T) {
 	t.Parallel()
 	slow := sdk.OnEvent(func(context.Context, *sdk.Event) error { return nil })

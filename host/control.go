@@ -53,8 +53,7 @@ func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Rever
 	return h.whileIdle(ctx, session, func(ctx context.Context, t *turn) (*Reverted, error) { return t.undo.Unrevert(ctx, force) })
 }
 
-// whileIdle runs f between turns of a session. If a turn is running, it returns ErrBusy instead of
-// waiting: the turn may take long.
+// whileIdle runs f between turns of a session. If a turn is running, it returns ErrBusy instead of waiting: the turn may take long.
 func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Context, *turn) (*Reverted, error)) (*Reverted, error) {
 	busy := fmt.Errorf("session %s: %w", session, ErrBusy)
 	if r := h.runner(session); r != nil && r.inTurn() {

@@ -92,8 +92,7 @@ func storeIsFull(t *testing.T, tool string) {
 		if !errors.Is(err, store.ErrFull) {
 			t.Fatalf("write %d: Prompt = %v, want %v", n, err, store.ErrFull)
 		}
-		// A message for which no prompt remains in the queue is answered together with the next
-		// prompt.
+		// A message for which no prompt remains in the queue is answered together with the next prompt.
 		stored, waits := len(k.messages(id)) > 0, errors.Is(err, host.ErrWaits)
 		if got != nil && !stored || got == nil && stored && !waits {
 			t.Errorf("write %d: the prompt is stored: %v; Prompt = %v, %v", n, stored, got, err)

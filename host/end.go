@@ -30,8 +30,7 @@ func (e *TurnError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *TurnError) Unwrap() error { return e.Err }
 
-// finish ends the turn: it closes open messages and parts, waits until all changes are durable, and
-// replies to waiting callers.
+// finish ends the turn: it closes open messages and parts, waits until all changes are durable, and replies to waiting callers.
 func (t *turn) finish(ctx context.Context, err error) {
 	t.runner.mu.Lock()
 	t.runner.cancel, t.runner.turnCtx, t.runner.view = nil, nil, nil

@@ -178,8 +178,7 @@ func TestEventsDecodeAgain(t *testing.T) {
 	}
 }
 
-// TestSubscriberThatFallsBehind: such a subscriber misses the oldest events, but a lossless one
-// gets everything.
+// TestSubscriberThatFallsBehind: such a subscriber misses the oldest events, but a lossless one gets everything.
 func TestSubscriberThatFallsBehind(t *testing.T) {
 	t.Parallel()
 	k := start(t, nil, base(newModel(t, say("a long enough answer"))))

@@ -345,8 +345,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-// TestRecoveryWhileRunning continues a session that another process left open after this one
-// started.
+// TestRecoveryWhileRunning continues a session that another process left open after this one started.
 func TestRecoveryWhileRunning(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -29,8 +29,7 @@ func changing(point sdk.Point, writes, pointer, value string) *plugin {
 	}}}
 }
 
-// TestPluginsChangeNoRights checks that a hook at config can change neither rules nor who receives keys, code or
-// conversations.
+// TestPluginsChangeNoRights checks that a hook at config can change neither rules nor who receives keys, code or conversations.
 func TestPluginsChangeNoRights(t *testing.T) {
 	t.Parallel()
 	own := func() *sdk.Config {
@@ -150,8 +149,7 @@ func TestPluginsSetListedVariables(t *testing.T) {
 	}
 }
 
-// TestPluginsChooseNoRules checks that a hook at chat.message can change the model of a prompt, but not which tools may
-// run.
+// TestPluginsChooseNoRules checks that a hook at chat.message can change the model of a prompt, but not which tools may run.
 func TestPluginsChooseNoRules(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

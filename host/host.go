@@ -133,9 +133,8 @@ func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Sessio
 	return h.sessions.Fork(ctx, session, messageID)
 }
 
-// Subscribe returns the events from now on. A lossless subscriber must read until it closes the
-// subscription: the host waits for it. Other subscribers miss the oldest events if they do not keep
-// up.
+// Subscribe returns the events from now on. A lossless subscriber must read until it closes the subscription: the host waits for it. Other
+// subscribers miss the oldest events if they do not keep up.
 func (h *Host) Subscribe(size int, lossless bool) *live.Subscription {
 	return h.bus.Subscribe(size, lossless)
 }

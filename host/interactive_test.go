@@ -13,8 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestAllowInSession: a call that the user allows in a session is not asked about again in that
-// session, but in another one.
+// TestAllowInSession: a call that the user allows in a session is not asked about again in that session, but in another one.
 func TestAllowInSession(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, calls(path("src/a")), say("one"), calls(path("src/b")), say("two"), calls(path("src/c")), say("three"))

@@ -12,8 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// touch is a tool that requests permission to touch its path, in Prepare or, if late is set, while
-// it runs.
+// touch is a tool that requests permission to touch its path, in Prepare or, if late is set, while it runs.
 func touch(late bool) *tool {
 	request := func(call *sdk.ToolCall) sdk.PermissionRequest {
 		path := strings.Trim(strings.TrimPrefix(string(call.Args), `{"path":`), `"}`)

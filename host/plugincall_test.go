@@ -235,8 +235,7 @@ func TestPluginCallsInCircles(t *testing.T) {
 	}
 }
 
-// TestPluginCallIsRefused checks that everything that refuses a call of the model also refuses a
-// call of a plugin.
+// TestPluginCallIsRefused checks that everything that refuses a call of the model also refuses a call of a plugin.
 func TestPluginCallIsRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -330,8 +329,7 @@ func TestPluginCallIsRefused(t *testing.T) {
 	}
 }
 
-// TestPluginCallOfSubagent: the call is limited to what the subagent may do, not to what the main
-// agent may do.
+// TestPluginCallOfSubagent: the call is limited to what the subagent may do, not to what the main agent may do.
 func TestPluginCallOfSubagent(t *testing.T) {
 	t.Parallel()
 	c := newCaller(sdk.CarrierMCP)

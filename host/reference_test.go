@@ -125,8 +125,7 @@ func manyNames(n int) []string {
 
 func manyMentions(n int) string { return "@" + strings.Join(manyNames(n), " @") }
 
-// TestMentionThatFails: the text stays unchanged and the user gets a notice; another plugin may
-// know the name.
+// TestMentionThatFails: the text stays unchanged and the user gets a notice; another plugin may know the name.
 func TestMentionThatFails(t *testing.T) {
 	t.Parallel()
 	bad, good := newLibrary(nil), newLibrary(map[string]sdk.Parts{"topic": text("a topic")})

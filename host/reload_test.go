@@ -239,8 +239,7 @@ func TestReloadKeepsWhatWaits(t *testing.T) {
 	}
 }
 
-// TestQuarantineIsRemembered: the owner of the host learns of it once, a quarantined plugin starts in quarantine, and a new
-// build ends it.
+// TestQuarantineIsRemembered: the owner of the host learns of it once, a quarantined plugin starts in quarantine, and a new build ends it.
 func TestQuarantineIsRemembered(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool

@@ -11,8 +11,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// A revert with damaged rows would silently leave files unchanged, so it is refused. Damage before the reverted messages does
-// not matter.
+// A revert with damaged rows would silently leave files unchanged, so it is refused. Damage before the reverted messages does not matter.
 func TestRevertOfDamagedRows(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

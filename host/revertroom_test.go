@@ -54,8 +54,7 @@ func TestRevertFileAndDirectory(t *testing.T) {
 	}
 }
 
-// Files of other programs stay, even with force, if they are in a directory that would have to be
-// removed.
+// Files of other programs stay, even with force, if they are in a directory that would have to be removed.
 func TestRevertDirectoryInTheWay(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -77,8 +76,7 @@ func TestRevertDirectoryInTheWay(t *testing.T) {
 	}
 }
 
-// The same applies to files in a directory that the user put in place of a file that the session changed: force does not
-// empty it.
+// The same applies to files in a directory that the user put in place of a file that the session changed: force does not empty it.
 func TestRevertDirectoryReplacesFile(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)

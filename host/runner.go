@@ -57,9 +57,8 @@ type promptResult struct {
 	err     error
 }
 
-// Prompt sends a prompt to the session and waits for its answer: the last assistant message of the
-// turn. A prompt for a busy session is stored and reaches the model with its next request. When ctx
-// ends, Prompt returns but the turn continues; Abort ends it.
+// Prompt sends a prompt to the session and waits for its answer: the last assistant message of the turn. A prompt for a busy session is
+// stored and reaches the model with its next request. When ctx ends, Prompt returns but the turn continues; Abort ends it.
 //
 // A turn that failed returns the message with its error and a *TurnError, and no message if the prompt did not become part of the session.
 // A prompt that a running turn refuses returns the refusal alone. Errors: ErrNotFound, ErrClosed, *store.OwnedError, errors of the store;

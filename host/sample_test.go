@@ -19,8 +19,7 @@ func question(text string) sdk.SampleRequest {
 	}}
 }
 
-// TestPluginAsksTheModel: the plugin needs permission, the request passes the hooks, and the
-// session pays for it.
+// TestPluginAsksTheModel: the plugin needs permission, the request passes the hooks, and the session pays for it.
 func TestPluginAsksTheModel(t *testing.T) {
 	t.Parallel()
 	var got *sdk.SampleResult

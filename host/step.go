@@ -71,8 +71,8 @@ func (t *turn) openStep() {
 	t.show(t.user)
 }
 
-// request builds the step's request for one attempt, and runs the hooks over it. After the first request, it starts the request
-// for a title.
+// request builds the step's request for one attempt, and runs the hooks over it. After the first request, it
+// starts the request for a title.
 func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 	messages := live.Active(t.conv.Snapshot())
 	var err error

@@ -21,8 +21,7 @@ import (
 )
 
 const (
-	// abandonAfter is the time a tool has to return after its context ended. After that, its call gets a result without
-	// it.
+	// abandonAfter is the time a tool has to return after its context ended. After that, its call gets a result without it.
 	abandonAfter = 5 * time.Second
 	// longArgs is the size in bytes from which unused copies of arguments are freed immediately.
 	longArgs = 1 << 20

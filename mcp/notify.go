@@ -22,12 +22,10 @@ func (p *Plugin) notified(method string, fields map[string]any) {
 	}
 }
 
-// maxErrors is the number of errors of a server in tenon's log. The last one refers to the server's
-// own log.
+// maxErrors is the number of errors of a server in tenon's log. The last one refers to the server's own log.
 const maxErrors = 10
 
-// message writes a log message of the server to the server's log, and the first serious ones also to
-// tenon's log.
+// message writes a log message of the server to the server's log, and the first serious ones also to tenon's log.
 func (p *Plugin) message(fields map[string]any) {
 	raw, _ := json.Marshal(fields["data"]) // it was JSON
 	if text, ok := fields["data"].(string); ok {

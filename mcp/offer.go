@@ -124,8 +124,7 @@ func (p *Plugin) remedy() string {
 	return `"tenon mcp trust ` + visible.Word(p.server.Name) + `"`
 }
 
-// maxNamed is the maximum number of withheld items in tenon's log, because a server may announce new
-// ones without end.
+// maxNamed is the maximum number of withheld items in tenon's log, because a server may announce new ones without end.
 const maxNamed = 20
 
 // logWithheld logs the items that are not offered, and why, each once. p.mu must be held.

@@ -40,8 +40,7 @@ type Options struct {
 	// MayApprove returns an error for a definition that the user must not be asked to approve. If nil, every
 	// definition may be approved.
 	MayApprove func(*Definition) error
-	// Turns limits how many servers start at the same time before they are needed: its capacity is the number. If nil, there is no
-	// limit.
+	// Turns limits how many servers start at the same time before they are needed: its capacity is the number. Nil means unlimited.
 	Turns chan struct{}
 	// Version is tenon's version for the handshake.
 	Version string
@@ -268,8 +267,7 @@ func (p *Plugin) Close(ctx context.Context) error {
 // Hooks returns the server's interceptors, the tools configured as hooks, and the hook that adds the server's instructions.
 func (p *Plugin) Hooks() []sdk.Hook { return p.hooks }
 
-// Tools returns the tools known now. When a turn requests them, the plugin asks again what the user could not answer in an
-// earlier turn.
+// Tools returns the tools known now. When a turn requests them, the plugin asks again what the user could not answer in an earlier turn.
 func (p *Plugin) Tools() []sdk.Tool {
 	p.used.Store(true)
 	p.update(nil)

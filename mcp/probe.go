@@ -19,8 +19,7 @@ func Probe(ctx context.Context, s Server, project sdk.Project, o Options) (def *
 	return def, err
 }
 
-// Call connects to a server once and calls a tool by the server's name for it. It requests no permission, because the user makes
-// the call.
+// Call connects to a server once and calls a tool by the server's name for it. It requests no permission, because the user makes the call.
 func Call(ctx context.Context, s Server, project sdk.Project, o Options, name string, args json.RawMessage) (result *sdk.ToolResult, err error) {
 	err = once(ctx, s, project, o, func(c *connection) error {
 		t, ok := c.definition.Load().tool(name)

@@ -42,8 +42,7 @@ type Server struct {
 	Name      string    `json:"name"`
 	Transport Transport `json:"transport"`
 
-	// These are for a local server. Env is its environment in addition to PATH, HOME, the locale and similar
-	// variables.
+	// These are for a local server. Env is its environment in addition to PATH, HOME, the locale and similar variables.
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`

@@ -13,8 +13,7 @@ import (
 // maxSubscriptions is the maximum number of resources of a server that are subscribed to.
 const maxSubscriptions = 50
 
-// subscribe asks a server to announce changes of a resource that was read. An error is ignored: the
-// server then announces none.
+// subscribe asks a server to announce changes of a resource that was read. An error is ignored: the server then announces none.
 func (p *Plugin) subscribe(ctx context.Context, c *connection, uri string) {
 	if resources := c.Hello().Capabilities.Resources; resources == nil || !resources.Subscribe {
 		return

@@ -33,8 +33,7 @@ const (
 	StateQuarantined State = "quarantined"
 )
 
-// place is the origin of a plugin. Of two plugins with the same name, the one with the lower value
-// is used.
+// place is the origin of a plugin. Of two plugins with the same name, the one with the lower value is used.
 type place int
 
 const (
@@ -62,8 +61,7 @@ type Item struct {
 	// Manifest is the plugin's description; empty while unknown. Use Text to show its texts.
 	Manifest sdk.Description
 	Warnings []string
-	// Plugin is the part that the host runs; nil if no part of the item runs, or only its skills, servers and command
-	// hooks.
+	// Plugin is the part that the host runs; nil if no part of the item runs, or only its skills, servers and command hooks.
 	Plugin sdk.Plugin
 
 	Options  json.RawMessage // the user's options for the plugin; empty without any
@@ -277,8 +275,8 @@ func (l *Loader) History() pins.History { return pins.History{Dir: l.pluginDir()
 // Pin returns the lock file's entry of an installed item; nil for others.
 func (i *Item) Pin() *Installed { return i.installed }
 
-// NameOf returns the name of a plugin in the vault: the name in its manifest or, for a bare module or program, a name derived from
-// its file.
+// NameOf returns the name of a plugin in the vault: the name in its manifest or, for a bare module or program, a
+// name derived from its file.
 func NameOf(s *trust.Sealed, file string) (string, error) {
 	if s.File() != "" {
 		return nameOfFile(file), nil

@@ -107,8 +107,7 @@ func (l *Loader) inspect(ctx context.Context, i *Item, approved trust.Entries) {
 	l.decide(i, approved)
 }
 
-// locate returns the place from which an item is read: its sealed copy or, until it is approved, its
-// own path.
+// locate returns the place from which an item is read: its sealed copy or, until it is approved, its own path.
 func (l *Loader) locate(ctx context.Context, i *Item, approved trust.Entries) (from string, err error) {
 	if i.installed != nil {
 		if err := l.openInstalled(ctx, i); err != nil {

@@ -192,8 +192,7 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 // keptDescription is the name of an item's description next to its sealed copy.
 const keptDescription = "description"
 
-// cachedDescription uses the description from an earlier run of the item. Without a valid description, the item is
-// asked again.
+// cachedDescription uses the description from an earlier run of the item. Without a valid description, the item is asked again.
 func (l *Loader) cachedDescription(i *Item) {
 	if i.sealed == nil {
 		return

@@ -304,8 +304,7 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 	}
 }
 
-// Clean makes text of a plugin safe for a terminal: one bounded line without control and invisible
-// characters.
+// Clean makes text of a plugin safe for a terminal: one bounded line without control and invisible characters.
 func Clean(s string) string { return visible.Clean(s, maxWords) }
 
 // cleanLine is visible.Clean, but shows line breaks, which end commands and comments.

@@ -25,8 +25,7 @@ type Hook struct {
 	// Timeout bounds one call. Zero means DefaultHookTimeout. Values above MaxHookTimeout are refused.
 	Timeout time.Duration
 
-	// Exactly one of the two is set: Handler for a hook in this process, Remote (by the carrier) for a hook outside
-	// it.
+	// Exactly one of the two is set: Handler for a hook in this process, Remote (by the carrier) for a hook outside it.
 	Handler Handler
 	Remote  RemoteHandler
 }
@@ -95,8 +94,7 @@ func newHook(p Point, h Handler) Hook {
 	return Hook{Point: p, Name: string(p), Reads: []string{""}, Writes: []string{""}, Handler: h}
 }
 
-// transform adapts a typed handler. It is generic to avoid an adapter for each point; plugins call the On functions, which are not
-// generic.
+// transform adapts a typed handler. It is generic to avoid an adapter for each point; plugins call the On functions, which are not generic.
 type transform[I, V any] func(ctx context.Context, in *I, v *V) error
 
 // Handle calls the function with the types of its point.

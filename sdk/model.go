@@ -202,8 +202,7 @@ type ModelContent struct {
 	Mime     string `json:"mime,omitempty"`
 	Filename string `json:"filename,omitempty"`
 	URL      string `json:"url,omitempty"`
-	// CallID and Tool belong to tool calls and results, Args (an object) to calls, IsError and Files
-	// (the tool's attachments) to results.
+	// CallID and Tool belong to tool calls and results, Args (an object) to calls, IsError and Files (the tool's attachments) to results.
 	CallID  string          `json:"callID,omitempty"`
 	Tool    string          `json:"tool,omitempty"`
 	Args    json.RawMessage `json:"args,omitempty"`

@@ -183,8 +183,7 @@ func TestLeaveIsForOneCall(t *testing.T) {
 	}
 }
 
-// Several commands run in the order in which they are written, each with the arguments as changed by the
-// one before.
+// Several commands run in the order in which they are written, each with the arguments as changed by the one before.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	step := func(name string) string {

@@ -18,8 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Everything that goes wrong is an error of the hook, reported with its place, and not a decision: the call
-// continues.
+// Everything that goes wrong is an error of the hook, reported with its place, and not a decision: the call continues.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ command, text string }{
@@ -70,8 +69,7 @@ func nested(levels int) string {
 	return fmt.Sprintf(`printf '{"hookSpecificOutput": {"updatedInput": {"a": '; head -c %d /dev/zero | tr '\0' '['; head -c %[1]d /dev/zero | tr '\0' ']'; echo '}}}'`, levels)
 }
 
-// A missing interpreter that exits with the code for "block" must not block the tools. This tests the real interpreters on
-// this machine.
+// A missing interpreter that exits with the code for "block" must not block the tools. This tests the real interpreters on this machine.
 func TestRealInterpreters(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -224,8 +222,7 @@ func short(events string) string {
 	return strings.Replace(events, `"type":"command"`, `"type":"command","timeout":0.3`, 1)
 }
 
-// At the deadline, the command ends with everything that it started, including processes that
-// ignore signals.
+// At the deadline, the command ends with everything that it started, including processes that ignore signals.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{

@@ -121,8 +121,7 @@ func isBroken(stderr string) bool {
 	return broken
 }
 
-// complaints are words. Every text that brokenLine or crashed matches contains at least one of
-// them.
+// complaints are words. Every text that brokenLine or crashed matches contains at least one of them.
 var complaints = []string{"found", "open", "such", "directory", "denied", "syntax", "error", "looking", "goroutine"}
 
 // quotes reports whether the complaint in stderr may be a quotation of the input: commands that block often quote the call, whose words must
@@ -188,8 +187,7 @@ func (w *wireReply) reply(event string) (*reply, error) {
 	return r, nil
 }
 
-// decide adds a decision. If a stricter decision follows, the reason of an earlier one that does not
-// refuse is dropped.
+// decide adds a decision. If a stricter decision follows, the reason of an earlier one that does not refuse is dropped.
 func (r *reply) decide(v verdict, reason string) {
 	if v > r.verdict && (r.verdict == allow || r.verdict == ask) {
 		r.reason = ""

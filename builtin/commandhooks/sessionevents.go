@@ -36,8 +36,7 @@ const (
 	endOther     = "other"
 )
 
-// startSource returns the source at the start of a session. A new session has no model before its
-// first prompt.
+// startSource returns the source at the start of a session. A new session has no model before its first prompt.
 func startSource(s *sdk.Session) string {
 	if s.Model == nil {
 		return startNew

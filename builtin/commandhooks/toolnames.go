@@ -48,8 +48,7 @@ func toolNames(tool string, origin sdk.Origin) []string {
 	return []string{tool}
 }
 
-// isOurs reports whether the tool is built in. Another tool of the same name may have different
-// arguments.
+// isOurs reports whether the tool is built in. Another tool of the same name may have different arguments.
 func isOurs(origin sdk.Origin) bool { return origin.Carrier == sdk.CarrierBuiltin }
 
 // notInID matches a character that the ids of a server's tools do not contain.

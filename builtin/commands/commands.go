@@ -57,8 +57,7 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 		for _, sub := range []string{"command", "commands"} {
 			sources.Documents(w, filepath.Join(folder, sub), sources.Markdown, func(doc *sources.Document, config *sdk.CommandConfig) error {
 				if unknown, _ := doc.Keys(config); len(unknown) > 0 {
-					// Commands written for other programs may have more keys. None of them changes the command's
-					// permissions.
+					// Commands written for other programs may have more keys. None of them changes the command's permissions.
 					p.Log.Warn("unknown keys of a command are ignored", "file", doc.Path, "keys", strings.Join(unknown, ", "))
 				}
 				config.Template = cmp.Or(doc.Body, config.Template)

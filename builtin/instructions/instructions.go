@@ -50,8 +50,7 @@ const (
 	maxWarnings = 5
 )
 
-// names lists the usual names of instruction files in a directory. Only the files of the first row with an existing file are
-// read.
+// names lists the usual names of instruction files in a directory. Only the files of the first row with an existing file are read.
 var names = [][]string{{"AGENTS.md"}, {"CLAUDE.md", filepath.Join(".claude", "CLAUDE.md"), "CLAUDE.local.md"}, {"CONTEXT.md"}}
 
 // load reads all files, the most general first, so that the nearest file comes last. Each file precedes those that it imports.
@@ -114,8 +113,7 @@ func read(w *sources.Watch, path string) (string, error) {
 	return text, nil
 }
 
-// files returns the files to read: the user's, the project's, and the configured ones. A file can be listed several
-// times.
+// files returns the files to read: the user's, the project's, and the configured ones. A file can be listed several times.
 func (p *Plugin) files(w *sources.Watch) (files []string) {
 	for _, path := range []string{filepath.Join(p.Project.ConfigDir, "AGENTS.md"), filepath.Join(p.Project.Home, ".claude", "CLAUDE.md")} {
 		if w.Exists(path) {

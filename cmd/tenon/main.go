@@ -20,8 +20,7 @@ func main() {
 
 // command runs tenon with the process's own arguments and streams and returns its exit code. managed is as in run.
 func command(managed string) int {
-	// net/http logs parts of malformed answers through package log, which would appear in the middle of the
-	// terminal UI.
+	// net/http logs parts of malformed answers through package log, which would appear in the middle of the terminal UI.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	return run(context.Background(), os.Args[1:], os.Environ(), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, managed)
 }

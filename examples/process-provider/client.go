@@ -120,8 +120,7 @@ func (c *client) refused(response *http.Response) error {
 	return e
 }
 
-// failed returns the error for an answer that broke off. It passes on errors of the sink, which are not the
-// server's.
+// failed returns the error for an answer that broke off. It passes on errors of the sink, which are not the server's.
 func (c *client) failed(err error, begun bool) error {
 	var own *sinkError
 	if errors.As(err, &own) {

@@ -80,8 +80,8 @@ func (f *fetch) version(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResul
 	}, nil
 }
 
-// escape writes capital letters in the form that the proxy requires, !x for X, and escapes characters
-// that would end the path. See https://go.dev/ref/mod#goproxy-protocol
+// escape writes capital letters in the form that the proxy requires, !x for X, and escapes characters that would end the path. See
+// https://go.dev/ref/mod#goproxy-protocol
 func escape(module string) string {
 	var out strings.Builder
 	for i := range len(module) {

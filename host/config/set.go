@@ -77,8 +77,7 @@ func Remove(text []byte, key string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// parse parses a configuration file in the way it is read: it ignores a byte order mark, and comments alone are an empty
-// object.
+// parse parses a configuration file in the way it is read: it ignores a byte order mark, and comments alone are an empty object.
 func parse(text []byte) (hujson.Value, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	root, err := hujson.Parse(text)

@@ -182,8 +182,7 @@ func (l *Plugin) asHooks() hooks.Plugin {
 	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
 }
 
-// close closes the plugin, after its start has ended. If the start or the closing hangs, it is abandoned after closeGrace or
-// when ctx ends.
+// close closes the plugin, after its start has ended. If the start or the closing hangs, it is abandoned after closeGrace or when ctx ends.
 func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
 	_, err := WithDeadline(ctx, l.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {

@@ -61,8 +61,7 @@ func (r *Registry) Close(ctx context.Context) error {
 	return r.closeGeneration(ctx, r.gen)
 }
 
-// Acquire returns the generation in force, which stays open until Release; nil until the first
-// generation is complete.
+// Acquire returns the generation in force, which stays open until Release; nil until the first generation is complete.
 func (r *Registry) Acquire() *Set {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,8 +33,7 @@ func (g *Set) Rules(ctx context.Context, find func(context.Context, string) (*sd
 	return permission.Child(parents, rules), path + "/" + a.Name, nil
 }
 
-// Rules returns the permission rules that apply to an agent in a new session. Empty means the default agent. Errors:
-// ErrNotFound.
+// Rules returns the permission rules that apply to an agent in a new session. Empty means the default agent. Errors: ErrNotFound.
 func (n Inventory) Rules(agent string) (*permission.Rules, error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)

@@ -67,8 +67,7 @@ func sampleMessages(messages []sdk.MessageWithParts) ([]sdk.MessageWithParts, er
 	return out, nil
 }
 
-// samplePart copies a part. From a tool call in an answer it copies only the call and its text
-// result.
+// samplePart copies a part. From a tool call in an answer it copies only the call and its text result.
 func samplePart(info sdk.Message, p sdk.Part) (sdk.Parts, error) {
 	call, ok := p.(*sdk.ToolPart)
 	if _, answer := info.(*sdk.AssistantMessage); !ok || !answer {

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// deltaInterval is how long streamed text is collected before it is made durable and published.
-	// Clients notice no difference from single deltas, and it takes a third of the CPU time.
+	// deltaInterval is how long streamed text is collected before it is made durable and published. Clients notice no difference from
+	// single deltas, and it takes a third of the CPU time.
 	deltaInterval = 50 * time.Millisecond
 	// putInterval is how long a change waits for others to share its append, unless a caller of Flush waits for it.
 	putInterval = 2 * time.Millisecond
@@ -83,8 +83,7 @@ func (j *journal) append(head sdk.PartHead, field, delta string) {
 	j.hand(entry{text: &textRun{head: head, field: field, delta: delta}})
 }
 
-// hand passes the entry to the goroutine. Entries after Close come from abandoned tool calls and are
-// dropped.
+// hand passes the entry to the goroutine. Entries after Close come from abandoned tool calls and are dropped.
 func (j *journal) hand(e entry) bool {
 	j.handover.RLock()
 	defer j.handover.RUnlock()
@@ -94,8 +93,7 @@ func (j *journal) hand(e entry) bool {
 	return !j.closed
 }
 
-// Flush waits until everything recorded before is durable and published, and returns the first error
-// that occurred.
+// Flush waits until everything recorded before is durable and published, and returns the first error that occurred.
 func (j *journal) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
 	if !j.hand(entry{flush: done}) {

@@ -23,8 +23,7 @@ func (s *countingStore) Append(_ context.Context, _ store.Token, ops []store.Op)
 	return 0, nil
 }
 
-// Changes that follow each other, and changes of callers that wait at the same time, share an append. No caller waits for further
-// changes.
+// Changes that follow each other, and changes of callers that wait at the same time, share an append. No caller waits for further changes.
 func TestJournalShares(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

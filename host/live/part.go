@@ -127,8 +127,7 @@ const MaxCutText = 64 << 10
 // ignoredKey marks reasoning and tool parts of a broken answer in their metadata.
 const ignoredKey = "ignored"
 
-// WithKey returns a copy of o with one more field. It copies because parts that were recorded must
-// not change.
+// WithKey returns a copy of o with one more field. It copies because parts that were recorded must not change.
 func WithKey(o sdk.Object, key string, value any) sdk.Object {
 	c := make(sdk.Object, len(o)+1)
 	maps.Copy(c, o)

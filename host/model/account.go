@@ -18,8 +18,7 @@ import (
 // listTimeout is the maximum time for the list of an account's models. Prompts wait for it.
 const listTimeout = 15 * time.Second
 
-// account holds the models that a server with AccountModels offers to the user's account. The server is asked once in a
-// process.
+// account holds the models that a server with AccountModels offers to the user's account. The server is asked once in a process.
 type account struct {
 	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
 	models map[string]sdk.Model // nil: not known

@@ -140,8 +140,7 @@ func (l *lister) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	return l.speaker.Stream(ctx, req, sink)
 }
 
-// TestTest: the key is tested by listing the models, or by a short request if the server has no
-// list.
+// TestTest: the key is tested by listing the models, or by a short request if the server has no list.
 func TestTest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -134,8 +134,7 @@ func (m *Models) listed(provider, id string) bool {
 	return (len(c.Whitelist) == 0 || slices.Contains(c.Whitelist, id)) && !slices.Contains(c.Blacklist, id)
 }
 
-// configureServer applies the settings that decide the dialect of a model's server, and with it the
-// rules.
+// configureServer applies the settings that decide the dialect of a model's server, and with it the rules.
 func configureServer(m sdk.Model, c sdk.ModelConfig) sdk.Model {
 	m.Family, m.ReleaseDate = cmp.Or(c.Family, m.Family), cmp.Or(c.ReleaseDate, m.ReleaseDate)
 	setIf(&m.Reasoning, c.Reasoning)

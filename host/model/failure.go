@@ -18,8 +18,7 @@ const (
 	maxErrorHeaders = 8 << 10  // names and values together
 )
 
-// WireError turns an error into its form on the wire, bounded and without the secrets that hide
-// removes.
+// WireError turns an error into its form on the wire, bounded and without the secrets that hide removes.
 func WireError(err error, hide func(string) string) *sdk.NamedError {
 	n := *namedError(err)
 	n.Data.Message = visible.Cut(hide(n.Data.Message), maxErrorText, "…")

@@ -162,8 +162,7 @@ func (m *meter) take(e sdk.StreamEvent) error {
 	return m.sink(e)
 }
 
-// storedSize returns the approximate number of bytes that a text takes as JSON: a control character
-// takes six.
+// storedSize returns the approximate number of bytes that a text takes as JSON: a control character takes six.
 func storedSize(text string) int {
 	n := len(text)
 	for i := range len(text) {

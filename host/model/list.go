@@ -35,8 +35,7 @@ const (
 	configuredTimeout = 3 * time.Second
 	// choiceTimeout bounds the wait for such a server when the default model is chosen, at each start.
 	choiceTimeout = time.Second
-	// refreshTimeout bounds the wait for a list that the user asks for. The longest known list has
-	// 3 MiB.
+	// refreshTimeout bounds the wait for a list that the user asks for. The longest known list has 3 MiB.
 	refreshTimeout = time.Minute
 )
 

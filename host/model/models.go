@@ -300,8 +300,8 @@ func (m *Models) known(providerID, id string) sdk.Model {
 	return complete(model, providerID, id)
 }
 
-// Resolve returns the model with the name provider/model. A model that is missing from the table is accepted: it may be newer than the
-// table.
+// Resolve returns the model with the name provider/model. A model that is missing from the table is accepted: it
+// may be newer than the table.
 func (m *Models) Resolve(name string) (sdk.Model, error) {
 	providerID, id, ok := strings.Cut(name, "/")
 	if !ok || providerID == "" || id == "" {

@@ -150,8 +150,7 @@ func (m *Models) shownAddress(id string) string {
 	return strings.Join(append(shown, slices.Compact(servers)...), ", ")
 }
 
-// namedAddresses returns the options from which protocols form an address, each as its name and
-// value.
+// namedAddresses returns the options from which protocols form an address, each as its name and value.
 func namedAddresses(info *sdk.ProviderInfo) []string {
 	var out []string
 	for _, name := range requestfield.Addresses() {

@@ -81,8 +81,7 @@ func TestSignInAtAnIncompleteAddress(t *testing.T) {
 	}
 }
 
-// unapproved returns the receiver p that results when a repository's configuration changes the
-// user's.
+// unapproved returns the receiver p that results when a repository's configuration changes the user's.
 func unapproved(t *testing.T, own, project sdk.ProviderConfig) model.Receiver {
 	t.Helper()
 	users := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": own}}

@@ -21,8 +21,7 @@ const (
 	DefaultRetryDelay = 2 * time.Second  // before the first retry
 	maxRetryDelay     = 30 * time.Second // if the server requests no other delay
 	maxRetryAfter     = 10 * time.Minute // longest wait that a server may request; if it requests more, the turn fails
-	// silentRetries bounds the retries if a server sent nothing for the whole idle time: each attempt takes
-	// minutes.
+	// silentRetries bounds the retries if a server sent nothing for the whole idle time: each attempt takes minutes.
 	silentRetries = 1
 )
 
@@ -134,8 +133,7 @@ func requestedWait(pe *sdk.ProviderError) time.Duration {
 	return wait
 }
 
-// waitOf parses a number of units, or returns 0. A number too large for a float64 means the longest
-// wait.
+// waitOf parses a number of units, or returns 0. A number too large for a float64 means the longest wait.
 func waitOf(v string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(v, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || !(n >= 0) { // NaN is not a number to wait for

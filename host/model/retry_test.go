@@ -142,8 +142,7 @@ func TestRefusesReasoning(t *testing.T) {
 	}
 }
 
-// TestWaitOfAServer: a date is compared with the server's clock, whatever the local clock says, and a wait of zero is
-// ignored.
+// TestWaitOfAServer: a date is compared with the server's clock, whatever the local clock says, and a wait of zero is ignored.
 func TestWaitOfAServer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -76,8 +76,7 @@ func (a *Approvals) covers(session string, r *sdk.PermissionRequest) bool {
 	return Compile("", rules).Approve(r)
 }
 
-// Keep stores the approvals that result from an "always" answer to a request, and returns the rules of
-// all approvals.
+// Keep stores the approvals that result from an "always" answer to a request, and returns the rules of all approvals.
 func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules, error) {
 	ctx, cancel := context.WithTimeout(ctx, approvalTimeout)
 	defer cancel()

@@ -69,8 +69,7 @@ func TestGuardedFilesImplied(t *testing.T) {
 	}
 }
 
-// The same applies to a subagent and to an agent with its own rules; a rule of the user that names the file applies to them,
-// too.
+// The same applies to a subagent and to an agent with its own rules; a rule of the user that names the file applies to them, too.
 func TestGuardedFilesOfSubagents(t *testing.T) {
 	t.Parallel()
 	all := permission.Compile("", sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}})

@@ -12,8 +12,7 @@ import (
 type Policy struct {
 	Home     string // for ~ in patterns
 	Worktree string // the project, to whose files absolute patterns apply, too
-	// Managed are an administrator's rules. Their denials and questions override all other rules, hooks, stored approvals and
-	// flags.
+	// Managed are an administrator's rules. Their denials and questions override all other rules, hooks, stored approvals and flags.
 	Managed sdk.PermissionRules
 	// Trust returns the author of a rule with this origin; digest is the digest of its file, empty if unknown. If nil, the user wrote all rules.
 	Trust func(origin, digest string) Trust

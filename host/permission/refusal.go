@@ -25,8 +25,7 @@ func origin(r sdk.PermissionRule) string {
 	return " by the rule at " + r.Origin
 }
 
-// Headless returns the refusal of a request that requires the user's answer, with a remedy, if no user is
-// available.
+// Headless returns the refusal of a request that requires the user's answer, with a remedy, if no user is available.
 func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 	if r.Verbatim != "" {
 		remedy := `, or allow every command with --auto or the rule {"permission": {` + quoted(r.Permission) + `: {"*": "allow"}}}`

@@ -40,8 +40,7 @@ func TestSources(t *testing.T) {
 	if got := permission.Child(parent, permission.Compile("", rules("*", "*", "allow", "mcp:github", "*", "allow"))).DecideRequest(own); got.Action != deny {
 		t.Errorf("a subagent: %s, want deny", got.Action)
 	}
-	// A permission from a source counts below a parent that allows the call, and not below a parent that
-	// must ask.
+	// A permission from a source counts below a parent that allows the call, and not below a parent that must ask.
 	child := permission.Compile("", rules("*", "*", "ask", "mcp:github", "*", "allow"))
 	for action, want := range map[string]sdk.Action{"allow": allow, "ask": ask} {
 		if got := permission.Child(permission.Compile("", rules("*", "*", action)), child).DecideRequest(own); got.Action != want {
@@ -86,8 +85,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestVerbatimWithin checks that a text that is not fully understood asks if an administrator denies a command by name, whoever the agent
-// is.
+// TestVerbatimWithin checks that a text that is not fully understood asks if an administrator denies a command by
+// name, whoever the agent is.
 func TestVerbatimWithin(t *testing.T) {
 	t.Parallel()
 	q := &permission.Request{Permission: "bash", Patterns: []string{"eval x"}, Verbatim: true}

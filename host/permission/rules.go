@@ -107,8 +107,7 @@ type Decision struct {
 	by *rule // the deciding rule, in its list; nil if none matched
 }
 
-// AlwaysAsks reports whether a decision to ask requires the user's answer even if stored approvals cover the
-// request.
+// AlwaysAsks reports whether a decision to ask requires the user's answer even if stored approvals cover the request.
 func (d Decision) AlwaysAsks(r *sdk.PermissionRequest) bool {
 	return d.Final || d.Implied || r.Verbatim != ""
 }

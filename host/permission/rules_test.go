@@ -155,8 +155,7 @@ func TestSeveralPatterns(t *testing.T) {
 	}
 }
 
-// Of the decisions of a subagent and its parents, the strictest applies, whatever the order and
-// depth.
+// Of the decisions of a subagent and its parents, the strictest applies, whatever the order and depth.
 func TestChild(t *testing.T) {
 	t.Parallel()
 	actions := []sdk.Action{allow, ask, deny}

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// foldCase reports that file names are usually case-insensitive: a rule against secret.txt must also cover
-// SECRET.TXT.
+// foldCase reports that file names are usually case-insensitive: a rule against secret.txt must also cover SECRET.TXT.
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // wildcard is a pattern in normal form.

@@ -53,8 +53,7 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	return f.session, damage.Err()
 }
 
-// forkOf returns the row of a session that continues a copy of another one. The cost of the messages stays with the
-// other session.
+// forkOf returns the row of a session that continues a copy of another one. The cost of the messages stays with the other session.
 func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
 	created := live.Now()
 	s := *from

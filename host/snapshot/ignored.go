@@ -76,8 +76,7 @@ func (v *visit) rules(above *rules) (here *rules, err error) {
 	return here, nil
 }
 
-// list returns what is known about a list of ignored names. A list that cannot be read has no rules, as in
-// git.
+// list returns what is known about a list of ignored names. A list that cannot be read has no rules, as in git.
 func (v *visit) list(name string, is stamp, was entry) entry {
 	if was.Name == name && was.Settled && was.Stamp == is {
 		return was

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// looker examines the files of one directory. It uses the directory's descriptor, so that the path is resolved once and not for each
-// file.
+// looker examines the files of one directory. It uses the directory's descriptor, so that the path is resolved once and not for each file.
 type looker struct{ fd int }
 
 // newLooker opens the directory, whose name ends in a separator. The caller closes the looker.

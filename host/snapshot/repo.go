@@ -146,8 +146,7 @@ func cleanEnv() []string {
 	return env
 }
 
-// command returns a git command that knows only our directory, and neither the project's files nor the user's
-// repository.
+// command returns a git command that knows only our directory, and neither the project's files nor the user's repository.
 func (r *Repo) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, r.git, append([]string{"-c", "gc.auto=0", "-c", "gc.packRefs=false", "-c", "core.compression=1"}, args...)...)
 	cmd.Dir = r.dir

@@ -70,8 +70,7 @@ func (s *scan) leave(path string) {
 	s.leftOut = append(s.leftOut, Path(path[1:]))
 }
 
-// content finds the names in the directory, and the states of its files. It returns the rules that apply in the
-// directory.
+// content finds the names in the directory, and the states of its files. It returns the rules that apply in the directory.
 func (v *visit) content(above *rules) (here *rules, err error) {
 	if v.look, err = newLooker(v.name); err != nil {
 		return nil, err

@@ -147,8 +147,7 @@ func TestNoDirectory(t *testing.T) {
 	}
 }
 
-// After many random changes, a state that is made from the previous one is equal to one that is made from
-// scratch.
+// After many random changes, a state that is made from the previous one is equal to one that is made from scratch.
 func TestScanRandom(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -395,8 +394,7 @@ func TestGitMissing(t *testing.T) {
 	if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "unknown option") {
 		t.Errorf("Take() = %v, want what git says", err)
 	}
-	// This git creates the store and fails afterwards, like an old version that does not know an
-	// option.
+	// This git creates the store and fails afterwards, like an old version that does not know an option.
 	old := filepath.Join(t.TempDir(), "git")
 	script := "#!/bin/sh\nfor a; do case $a in init) exec git \"$@\";; esac; done\necho unknown option >&2\nexit 129\n"
 	if err := os.WriteFile(old, []byte(script), 0o755); err != nil {

@@ -154,8 +154,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 	}
 }
 
-// Large files are left out and reported. A file that grows too large does not count as deleted and is
-// not lost.
+// Large files are left out and reported. A file that grows too large does not count as deleted and is not lost.
 func TestLargeFiles(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -330,8 +329,7 @@ func TestTakeAtOnce(t *testing.T) {
 	}
 }
 
-// States older than a week are removed, and younger ones stay, whatever the age of the files in
-// them.
+// States older than a week are removed, and younger ones stay, whatever the age of the files in them.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

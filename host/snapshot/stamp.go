@@ -38,8 +38,7 @@ func stampOf(info os.FileInfo) stamp {
 	return s
 }
 
-// settled reports whether any change after begun, a time before the stamp was taken, would result in
-// another stamp.
+// settled reports whether any change after begun, a time before the stamp was taken, would result in another stamp.
 func (s stamp) settled(begun time.Time) bool {
 	wait := settleAfter
 	if s.Ctime%int64(time.Second) == 0 {

@@ -25,8 +25,7 @@ type Change struct {
 	After  Entry `json:"after"`
 }
 
-// node is the state of a directory. It never changes after it was made, so states can share equal nodes. state.go encodes its
-// fields.
+// node is the state of a directory. It never changes after it was made, so states can share equal nodes. state.go encodes its fields.
 type node struct {
 	Stamp      stamp
 	Settled    bool // as long as the stamp stays the same, so do the names
@@ -120,8 +119,7 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 	})
 }
 
-// entry does the work of Entry. other reports whether a directory contains a missing name in another
-// case.
+// entry does the work of Entry. other reports whether a directory contains a missing name in another case.
 func (t *Tree) entry(p Path, other func(dir *node, name string) bool) (Entry, bool) {
 	names := strings.Split(string(p), "/")
 	dir := t.root

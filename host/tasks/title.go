@@ -44,8 +44,7 @@ func byUser(p sdk.Part) bool {
 	return !ok || !text.Synthetic
 }
 
-// Title makes the title of a session from its first prompt. s is the setup of the title agent with the turn's
-// model.
+// Title makes the title of a session from its first prompt. s is the setup of the title agent with the turn's model.
 func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.UserMessage) error {
 	var m *model.Model
 	var err error

@@ -77,8 +77,8 @@ func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sd
 // eventPluginCall is published for a tool call of a plugin: at its start, at progress and at its end.
 const eventPluginCall = "plugin.tool.updated"
 
-// PluginCallEvent returns the event for the current state of a plugin's call. template is the command whose template makes the call, if
-// any.
+// PluginCallEvent returns the event for the current state of a plugin's call. template is the command whose
+// template makes the call, if any.
 func PluginCallEvent(p *sdk.ToolPart, plugin, template string) sdk.Event {
 	info := &sdk.Object{
 		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": plugin,

@@ -59,8 +59,8 @@ func (s *Schemas) resolve(text json.RawMessage) (*schemacost.Schema, error) {
 	return resolved, nil
 }
 
-// Unreadable returns the error of a call whose arguments value.CheckArguments rejects. cut reports that the answer reached the
-// output limit.
+// Unreadable returns the error of a call whose arguments value.CheckArguments rejects. cut reports that the
+// answer reached the output limit.
 func Unreadable(tool string, arguments []byte, cut bool, err error) error {
 	begin := visible.Cut(string(arguments), 200, "…")
 	if cut {

@@ -93,8 +93,7 @@ func Hidden(tool string) error {
 	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, searchTool, tool)
 }
 
-// HookError is returned if a hook at tool.definition fails that must not fail. The host then ends the
-// turn.
+// HookError is returned if a hook at tool.definition fails that must not fail. The host then ends the turn.
 type HookError struct{ err error }
 
 // Error returns the text of the cause.
@@ -186,8 +185,7 @@ func find(hidden []*Tool, query string, limit int) []*Tool {
 	return found[:min(len(found), limit, maxFound)]
 }
 
-// rank returns the tools that contain words of the query, the best first. Words count more if they occur in a name or in few
-// tools.
+// rank returns the tools that contain words of the query, the best first. Words count more if they occur in a name or in few tools.
 func rank(tools []*Tool, query string) []*Tool {
 	names, texts := make([]string, len(tools)), make([]string, len(tools))
 	for i, one := range tools {

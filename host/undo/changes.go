@@ -81,8 +81,8 @@ func (n *netChange) take(c snapshot.Change) {
 	n.After = c.After
 }
 
-// childPatches returns the patches of subagents since a message. It compares identifiers, because the clock may have been changed
-// meanwhile.
+// childPatches returns the patches of subagents since a message. It compares identifiers, because the clock may
+// have been changed meanwhile.
 func (f *Files) childPatches(ctx context.Context, session, since string) ([]*sdk.PatchPart, error) {
 	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 type Options struct {
 	// Mode holds the permissions of the new file, less the umask. Zero means 0600.
 	Mode fs.FileMode
-	// MakeDirs holds the permissions of missing directories that Write creates. Zero means that the directory must
-	// already exist.
+	// MakeDirs holds the permissions of missing directories that Write creates. Zero means that the directory must already exist.
 	MakeDirs fs.FileMode
 	// Sync stores the content on the disk before the file gets its name: after a crash of the system, the old file or the new one exists.
 	Sync bool

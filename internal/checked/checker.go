@@ -39,14 +39,12 @@ func (p Place) Element(i, offset int) Place {
 
 // Rules are the rules of a format in addition to its types.
 type Rules interface {
-	// Own reads a value of a type that has several forms in the source. It returns own = false for
-	// other types.
+	// Own reads a value of a type that has several forms in the source. It returns own = false for other types.
 	Own(p Place, n *Node, t reflect.Type) (value any, ok, own bool)
 	// Member handles a member of a struct, whether or not the struct has a field of the name. It returns false for members that it leaves
 	// to the fields.
 	Member(p Place, name string, isField bool, n *Node, out map[string]any) bool
-	// Text returns the value of a string, with references replaced. It returns false after it reported a reference that cannot be
-	// replaced.
+	// Text returns the value of a string, with references replaced. It returns false after it reported a reference that cannot be replaced.
 	Text(p Place, text string) (string, bool)
 	// Constrain checks a value of a plain type, or raw JSON, and returns it in the form in which it is stored. An empty message means that it is
 	// valid.

@@ -53,8 +53,7 @@ func (n *Node) Get(name string) *Node {
 // Place returns the place of the node, if key is its key.
 func (n *Node) Place(key string) Place { return Place{Key: key, Schema: key, Offset: n.Offset} }
 
-// find returns the offset of the value with the key, or of the nearest value around it. at is the key of the
-// node.
+// find returns the offset of the value with the key, or of the nearest value around it. at is the key of the node.
 func (n *Node) find(at, key string) int {
 	best := n.Offset
 	for i := range n.Members {
@@ -73,8 +72,7 @@ func (n *Node) find(at, key string) int {
 	return best
 }
 
-// keyBytes returns the total size of the keys of the values in the node; key is the size of the
-// node's own key.
+// keyBytes returns the total size of the keys of the values in the node; key is the size of the node's own key.
 func (n *Node) keyBytes(key int) int {
 	size := 0
 	for i := range n.Members {

@@ -99,8 +99,7 @@ func (c *cell) close() (err error) {
 	return errors.Join(err, RemoveAll(c.temp))
 }
 
-// RemoveAll removes a directory, even if it contains read-only directories, as Go's module cache
-// does.
+// RemoveAll removes a directory, even if it contains read-only directories, as Go's module cache does.
 func RemoveAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil

@@ -41,8 +41,7 @@ func rights(p confine.Policy) func() (confine.Policy, error) {
 
 func policy() confine.Policy { return confine.Policy{Read: []string{"/"}, Write: confine.Devices()} }
 
-// When a host is killed, a confined command, all of its group and its temporary directory are removed
-// as well.
+// When a host is killed, a confined command, all of its group and its temporary directory are removed as well.
 func TestCellHostKilled(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0])

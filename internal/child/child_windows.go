@@ -27,8 +27,7 @@ func OwnSession(*exec.Cmd) {}
 
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// Job is a job object. Closing it, which the system does when this process ends, kills all processes in it. The zero value is no
-// job.
+// Job is a job object. Closing it, which the system does when this process ends, kills all processes in it. The zero value has no job object.
 type Job struct{ handle windows.Handle }
 
 // Enter puts a command that was started with windows.CREATE_SUSPENDED, and so has started nothing yet, into a new job and resumes it. After an

@@ -82,8 +82,7 @@ func (g *Guard) Directory(dir string) { g.send("dir " + dir + "\n") }
 
 func (g *Guard) send(line string) { _, _ = io.WriteString(g.input, line) } // fails if the guard was killed
 
-// Close kills the groups in the list and ends the guard. The error says how the guard's process
-// ended.
+// Close kills the groups in the list and ends the guard. The error says how the guard's process ended.
 func (g *Guard) Close() error {
 	g.send("bye\n")
 	_ = g.input.Close()

@@ -69,8 +69,7 @@ func rights(abi int) (access, scoped uint64) {
 	return access, scoped
 }
 
-// Ruleset is a policy that was passed to the kernel. Until Close, any number of commands may start under it
-// concurrently.
+// Ruleset is a policy that was passed to the kernel. Until Close, any number of commands may start under it concurrently.
 type Ruleset struct {
 	fd     int // -1 after Close
 	access uint64

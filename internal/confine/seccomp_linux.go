@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// numbers are the numbers of system calls by architecture, including 32-bit programs, from linux/arch/*/kernel/syscalls. The first
-// argument of prlimit64 is the process, 0 for the caller, and its third one the new limit, 0 for none. request_key and keyctl follow
-// add_key.
+// numbers are the numbers of system calls by architecture, including 32-bit programs, from linux/arch/*/kernel/syscalls. The first argument
+// of prlimit64 is the process, 0 for the caller, and its third one the new limit, 0 for none. request_key and keyctl follow add_key.
 var numbers = [...]struct{ arch, prlimit64, addKey uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 302, 248}, {unix.AUDIT_ARCH_X86_64, 302 | 1<<30, 248 | 1<<30}, {unix.AUDIT_ARCH_I386, 340, 286}, // 1<<30: x32
 	{unix.AUDIT_ARCH_AARCH64, 261, 217}, {unix.AUDIT_ARCH_ARM, 369, 309}, {unix.AUDIT_ARCH_RISCV64, 261, 217}, {unix.AUDIT_ARCH_LOONGARCH64, 261, 217},

@@ -108,8 +108,7 @@ func (c *Credential) check() error {
 // ForProvider returns the name of a model provider's credential.
 func ForProvider(id string) string { return providerPrefix + id }
 
-// ProviderOf returns the provider that a credential's name belongs to, and false if it belongs to
-// no provider.
+// ProviderOf returns the provider that a credential's name belongs to, and false if it belongs to no provider.
 func ProviderOf(name string) (id string, ok bool) { return strings.CutPrefix(name, providerPrefix) }
 
 const providerPrefix = "provider/"

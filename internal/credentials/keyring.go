@@ -34,8 +34,7 @@ func (systemRing) Get(service, user string) (string, error) { return keyring.Get
 func (systemRing) Set(service, user, secret string) error   { return keyring.Set(service, user, secret) }
 func (systemRing) Delete(service, user string) error        { return keyring.Delete(service, user) }
 
-// ringTimeout limits an operation of the keyring, which may ask the user to unlock it, perhaps on another
-// screen.
+// ringTimeout limits an operation of the keyring, which may ask the user to unlock it, perhaps on another screen.
 const ringTimeout = 30 * time.Second
 
 // answered calls f, an operation of the keyring, within ringTimeout.

@@ -34,8 +34,7 @@ var (
 )
 
 const (
-	// lockTimeout is the maximum wait for the lock of the file, which a process holds while it
-	// writes.
+	// lockTimeout is the maximum wait for the lock of the file, which a process holds while it writes.
 	lockTimeout = 10 * time.Second
 	// refreshTimeout is the maximum time to refresh a token, and to wait for a process that is refreshing it.
 	refreshTimeout = 45 * time.Second
@@ -56,8 +55,7 @@ type Store struct {
 	held map[string]held // by name
 }
 
-// held is a refreshed token that could not be stored. In this process, it replaces the stored credential that has
-// these secrets.
+// held is a refreshed token that could not be stored. In this process, it replaces the stored credential that has these secrets.
 type held struct {
 	over  []string
 	fresh *Credential

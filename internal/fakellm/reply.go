@@ -165,6 +165,5 @@ func (r Reply) flushed(do step) Reply {
 	return r.add(func(s *stream) bool { return s.flush() && do(s) })
 }
 
-// sends returns a step that sends data. The caller has encoded the data, so that this is done only
-// once.
+// sends returns a step that sends data. The caller has encoded the data, so that this is done only once.
 func sends(data []byte) step { return func(s *stream) bool { return s.write(data) } }

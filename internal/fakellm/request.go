@@ -69,8 +69,7 @@ func (r Request) Results() map[string]string {
 	return out
 }
 
-// IsTitle reports whether the request asks for a session's title: it offers no tools, and its
-// system prompt mentions a title.
+// IsTitle reports whether the request asks for a session's title: it offers no tools, and its system prompt mentions a title.
 func (r Request) IsTitle() bool {
 	return len(list(r.Body["tools"])) == 0 && strings.Contains(strings.ToLower(r.System()), "title")
 }

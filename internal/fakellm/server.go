@@ -93,8 +93,7 @@ func (s *Server) locked(change func()) {
 	change()
 }
 
-// Requests returns the model requests so far, in the order in which they arrived. It omits requests
-// for the list of models.
+// Requests returns the model requests so far, in the order in which they arrived. It omits requests for the list of models.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

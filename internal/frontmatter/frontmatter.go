@@ -29,8 +29,7 @@ var ErrFrontMatter = errors.New("bad front matter")
 const (
 	// maxBytes is the maximum size of the front matter. The largest known are a few kilobytes.
 	maxBytes = 64 << 10
-	// maxLines is the maximum number of lines of the front matter: the parser takes quadratic time
-	// for some texts.
+	// maxLines is the maximum number of lines of the front matter: the parser takes quadratic time for some texts.
 	maxLines = 500
 )
 

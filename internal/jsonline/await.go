@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-// patience is the time without requests after which Serve reads again. Usually the next hook of a step follows
-// sooner.
+// patience is the time without requests after which Serve reads again. Usually the next hook of a step follows sooner.
 const patience = time.Millisecond
 
-// awaitTime is the maximum time for which a caller of Ask reads. The caller's context does not
-// interrupt the read.
+// awaitTime is the maximum time for which a caller of Ask reads. The caller's context does not interrupt the read.
 const awaitTime = 5 * time.Millisecond
 
 // deadliner is a stream whose reads end at a deadline.
@@ -84,8 +82,7 @@ func (c *Conn) receive() (*Message, error) {
 	}
 }
 
-// pause waits until Serve is needed: callers read for themselves as long as one call follows the
-// other.
+// pause waits until Serve is needed: callers read for themselves as long as one call follows the other.
 func (c *Conn) pause() {
 	for last := uint64(0); ; {
 		select {

@@ -91,8 +91,7 @@ func (c *Call) Next() (*Message, error) {
 	return m, nil
 }
 
-// Call sends a request and waits for its response. It drops other messages. Errors: those of Start and
-// Next.
+// Call sends a request and waits for its response. It drops other messages. Errors: those of Start and Next.
 func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 	call, err := c.Start(ctx, method, params)
 	if err != nil {

@@ -71,8 +71,7 @@ func (c *Conn) Serve(handle func(*Message)) error {
 	}
 }
 
-// serve reads until the connection ends, and returns the error, or until callers can read for
-// themselves.
+// serve reads until the connection ends, and returns the error, or until callers can read for themselves.
 func (c *Conn) serve(handle func(*Message)) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()

@@ -64,12 +64,10 @@ func sumOf(name string) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// withoutProblems is the path of a file with the keys of packages, one a line. If empty, no keys
-// are kept.
+// withoutProblems is the path of a file with the keys of packages, one a line. If empty, no keys are kept.
 type withoutProblems string
 
-// keysFile returns the file in dir for a target and the patterns of packages, or "" if dir is
-// empty.
+// keysFile returns the file in dir for a target and the patterns of packages, or "" if dir is empty.
 func keysFile(dir, target string, patterns []string) withoutProblems {
 	if dir == "" {
 		return ""

@@ -98,8 +98,8 @@ type plain struct{ ast.Paragraph }
 // IsRaw reports that the text has no inline nodes.
 func (*plain) IsRaw() bool { return true }
 
-// maxNames limits tables that are shown with the names of the columns in each row: all names
-// together may be this many times longer than the table.
+// maxNames limits tables that are shown with the names of the columns in each row: all names together may be this many
+// times longer than the table.
 const maxNames = 32
 
 // tableTransformer finds the tables in paragraphs. Long paragraphs become plain.

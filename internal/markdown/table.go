@@ -6,8 +6,7 @@ import (
 )
 
 const (
-	// minColumn is the minimum width of a shrunk column. A table that would need narrower columns is shown row
-	// by row.
+	// minColumn is the minimum width of a shrunk column. A table that would need narrower columns is shown row by row.
 	minColumn = 6
 	// between is the number of columns between the cells of a row: " │ ".
 	between = 3

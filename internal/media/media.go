@@ -13,8 +13,7 @@ func Attachable(typ string) bool {
 	return false
 }
 
-// Detect returns the type of a file from its first bytes, or "" if models do not read files of the
-// type.
+// Detect returns the type of a file from its first bytes, or "" if models do not read files of the type.
 func Detect(head []byte) string {
 	if typ := http.DetectContentType(head); Attachable(typ) {
 		return typ

@@ -40,8 +40,7 @@ func Slip(name, known string) bool {
 	return len(name) <= len(known)+1 && Distance(strings.ToLower(name), strings.ToLower(known)) <= 1
 }
 
-// Distance returns the Levenshtein distance of a and b in bytes, except that swapping two neighbors counts as
-// one change.
+// Distance returns the Levenshtein distance of a and b in bytes, except that swapping two neighbors counts as one change.
 func Distance(a, b string) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -15,8 +15,7 @@ type Operations struct {
 	running sync.WaitGroup
 }
 
-// New returns the operations of an owner. Their life ends with Close, not with ctx, but has the
-// values of ctx.
+// New returns the operations of an owner. Their life ends with Close, not with ctx, but has the values of ctx.
 func New(ctx context.Context) *Operations {
 	o := &Operations{}
 	o.life, o.end = context.WithCancel(context.WithoutCancel(ctx))

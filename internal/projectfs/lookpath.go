@@ -35,8 +35,7 @@ func Path(path, project string) string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
-// ownsPrograms reports whether a project contains the user's own programs, because it contains the home
-// directory.
+// ownsPrograms reports whether a project contains the user's own programs, because it contains the home directory.
 func ownsPrograms(project string) bool {
 	project = Real(project)
 	home, err := os.UserHomeDir()

@@ -150,8 +150,7 @@ func (d *Dir) Dir(name string) (*Dir, error) {
 	return &Dir{root, filepath.Join(d.path, name)}, nil
 }
 
-// Open opens the regular file with the name for reading. It never waits for the other end of a
-// named pipe.
+// Open opens the regular file with the name for reading. It never waits for the other end of a named pipe.
 func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) { return d.open(name, os.O_RDONLY) }
 
 // OpenForWriting opens the existing regular file with the name for writing. Otherwise it is like Open.

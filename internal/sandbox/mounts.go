@@ -13,8 +13,7 @@ type mount struct{ device, root, point string }
 // escapes replaces the escape sequences of mountinfo by the characters that they stand for.
 var escapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// mountsOf parses the text of /proc/self/mountinfo. It returns nil if each file system is mounted only once, as on
-// most systems.
+// mountsOf parses the text of /proc/self/mountinfo. It returns nil if each file system is mounted only once, as on most systems.
 func mountsOf(text string) (list []mount) {
 	places := map[string]int{}
 	repeated := false

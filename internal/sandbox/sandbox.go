@@ -116,8 +116,8 @@ func Policy(list []Path, writable ...string) confine.Policy {
 	return p
 }
 
-// SkillDirectories returns the directories of a configuration's skills. Packages are included as a whole, because skills may use their
-// files.
+// SkillDirectories returns the directories of a configuration's skills. Packages are included as a whole, because
+// skills may use their files.
 func SkillDirectories(c sdk.SkillsConfig) []string {
 	out := slices.Clone(c.Paths)
 	for _, s := range c.Packaged {

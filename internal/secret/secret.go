@@ -99,8 +99,7 @@ func InArgs(args []string) []string {
 	return out
 }
 
-// Hide returns text with the secrets masked, one after the other: a secret must precede shorter ones that it
-// contains.
+// Hide returns text with the secrets masked, one after the other: a secret must precede shorter ones that it contains.
 func Hide(text string, secrets []string) string {
 	for _, s := range secrets {
 		text = strings.ReplaceAll(text, s, Mask)

@@ -56,8 +56,7 @@ func install(ctx context.Context, root string) error {
 	return err
 }
 
-// installed reports whether npm has installed the packages of the lock file. npm leaves a copy of the lock file
-// when it has.
+// installed reports whether npm has installed the packages of the lock file. npm leaves a copy of the lock file when it has.
 func installed(dir string) (bool, error) {
 	lock, err := os.Stat(filepath.Join(dir, lockFile))
 	if err != nil {

@@ -279,8 +279,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestSelectDecodes checks that a guest can decode what it is sent, whatever it declared, and that a
-// change it then makes fits the host's value.
+// TestSelectDecodes checks that a guest can decode what it is sent, whatever it declared, and that a change it then
+// makes fits the host's value.
 func TestSelectDecodes(t *testing.T) {
 	t.Parallel()
 	for _, p := range hookpoint.All() {

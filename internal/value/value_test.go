@@ -168,8 +168,7 @@ func TestCloneIsDeep(t *testing.T) {
 	}
 }
 
-// Go plugins put any value into an object: lists and maps of interfaces are copied, and their contents are
-// shared.
+// Go plugins put any value into an object: lists and maps of interfaces are copied, and their contents are shared.
 func TestCloneForeignInterfaces(t *testing.T) {
 	t.Parallel()
 	failure := errors.New("failed")

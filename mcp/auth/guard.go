@@ -27,9 +27,8 @@ const (
 	requestTimeout = 30 * time.Second
 )
 
-// guard sends the requests to addresses that a server names. Such an address must not lead into the user's network: unless its host is
-// the one that the user configured, it must be https and lead to a public address. Only a server on this machine may name others on
-// it.
+// guard sends the requests to addresses that a server names. Such an address must not lead into the user's network: unless its host is the
+// one that the user configured, it must be https and lead to a public address. Only a server on this machine may name others on it.
 type guard struct {
 	home *url.URL // address of the server
 	// direct checks the addresses that it connects to; proxied leaves that to the user's proxy.

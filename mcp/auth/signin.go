@@ -21,9 +21,8 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// SignIn signs the user in and stores the token. It answers the last challenge of the server. Without a challenge, it follows the
-// server's metadata, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, errors of visit and of the
-// flow.
+// SignIn signs the user in and stores the token. It answers the last challenge of the server. Without a challenge, it follows the server's
+// metadata, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, errors of visit and of the flow.
 func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	a.mu.Lock()
 	challenge := a.challenge

@@ -156,8 +156,7 @@ func (f form) fill(ask func([]sdk.Question) ([][]string, error), message string,
 	return nil, nil
 }
 
-// read returns the value of the last answer; nil if the field stays empty. No answer selects the default; an empty text selects
-// no value.
+// read returns the value of the last answer; nil if the field stays empty. No answer selects the default; an empty text selects no value.
 func (f *field) read() (any, error) {
 	given := slices.DeleteFunc(slices.Clone(f.answer), func(s string) bool { return s == "" })
 	switch {
@@ -331,8 +330,7 @@ func (f *field) choices() []choice {
 	return out
 }
 
-// plain returns a value as text. It writes numbers without an exponent, because integers must not
-// have one.
+// plain returns a value as text. It writes numbers without an exponent, because integers must not have one.
 func plain(v any) string {
 	if n, ok := v.(float64); ok {
 		return strconv.FormatFloat(n, 'f', -1, 64)

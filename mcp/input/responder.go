@@ -146,8 +146,7 @@ func visit(address, message string) (text string, link *sdk.FormField, err error
 	return text, &sdk.FormField{Message: message, URL: u.String()}, nil
 }
 
-// question asks the user on behalf of a call: through the call's own host if it has one, else
-// through the responder's.
+// question asks the user on behalf of a call: through the call's own host if it has one, else through the responder's.
 func (r *Responder) question(ctx context.Context, on *protocol.Call, questions []sdk.Question) ([][]string, error) {
 	if q, ok := on.Host.(sdk.Questioner); ok {
 		return q.Question(ctx, questions)

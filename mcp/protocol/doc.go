@@ -4,6 +4,5 @@
 //	  └── Conn      one connection: the handshake, calls with their time limits, lists, the server's own requests
 //	        └── carrier   exchanges messages: stdio, streamable HTTP or SSE
 //
-// A Conn is used until it is lost; its user then makes another one. It passes on the server's messages
-// undecoded.
+// A Conn is used until it is lost; its user then makes another one. It passes on the server's messages undecoded.
 package protocol

@@ -167,8 +167,7 @@ func mediaType(resp *http.Response) string {
 	return media
 }
 
-// refusedAsSuch reports whether err is an answer of the server, if only a refusal: the connection
-// works.
+// refusedAsSuch reports whether err is an answer of the server, if only a refusal: the connection works.
 func refusedAsSuch(err error) bool {
 	return errors.As(err, new(*statusError)) || errors.As(err, new(*AuthError))
 }

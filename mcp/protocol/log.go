@@ -36,8 +36,7 @@ type Log struct {
 	tail []byte
 }
 
-// NewLog returns the log at path. The log masks the secrets, which are sorted with the longest
-// first.
+// NewLog returns the log at path. The log masks the secrets, which are sorted with the longest first.
 func NewLog(path string, secrets []string) *Log { return &Log{path: path, secrets: secrets} }
 
 // Write logs the server's standard error.

@@ -45,8 +45,7 @@ type message struct {
 	Error  *errorDetails   `json:"error"`
 }
 
-// errorDetails is the error in an answer. It need not follow JSON-RPC exactly: otherwise the call would wait for another
-// answer.
+// errorDetails is the error in an answer. It need not follow JSON-RPC exactly: otherwise the call would wait for another answer.
 type errorDetails struct{ mcp.JSONRPCErrorDetails }
 
 // UnmarshalJSON keeps the message of an error whose other fields cannot be decoded, such as a code that is a string.
@@ -87,8 +86,7 @@ type carrier interface {
 	start(ctx context.Context) error
 	// send sends a message. Answers arrive by Conn.receive: the carrier may wait for them, or return before. ctx limits only send.
 	send(ctx context.Context, m *outgoing) error
-	// close ends the connection to the server. It is called once, possibly without an earlier start. Conn waits for the
-	// goroutines.
+	// close ends the connection to the server. It is called once, possibly without an earlier start. Conn waits for the goroutines.
 	close()
 }
 

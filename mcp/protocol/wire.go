@@ -127,8 +127,7 @@ type carrierError struct{ error }
 // Unwrap returns the cause.
 func (e *carrierError) Unwrap() error { return e.error }
 
-// lostError is the error of a request that was sent before the connection was lost. Its cause may be the error of another
-// request.
+// lostError is the error of a request that was sent before the connection was lost. Its cause may be the error of another request.
 type lostError struct{ error }
 
 // Unwrap returns the cause.

@@ -288,8 +288,7 @@ func TestEscapeDNS(t *testing.T) {
 	}
 }
 
-// A name whose address changes after the check does not lead elsewhere: each connection looks it up once and dials the checked
-// address.
+// A name whose address changes after the check does not lead elsewhere: each connection looks it up once and dials the checked address.
 func TestEscapeDNSRebinding(t *testing.T) {
 	t.Parallel()
 	b, n := httpBroker(t, "http://allowed.example")

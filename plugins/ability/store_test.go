@@ -162,8 +162,7 @@ func writer(dir string) int {
 	return 0
 }
 
-// Two processes that are killed while they write lose nothing that was reported as stored, and damage
-// nothing.
+// Two processes that are killed while they write lose nothing that was reported as stored, and damage nothing.
 func TestKVKilledProcesses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

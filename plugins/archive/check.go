@@ -209,8 +209,7 @@ func (c *checker) Write(content []byte) (int, error) {
 	return len(content), nil
 }
 
-// content returns the entries in the form in which they are written. With cut, a single top folder is left
-// out.
+// content returns the entries in the form in which they are written. With cut, a single top folder is left out.
 func (c *checker) content(cut bool) (*Content, error) {
 	out := &Content{entries: c.found, omit: map[string]bool{}}
 	if cut {

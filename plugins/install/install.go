@@ -68,8 +68,7 @@ func (t Target) dir() string { return filepath.Dir(t.Path) }
 
 func (t Target) base() string { return cmp.Or(t.Base, t.dir()) }
 
-// Renew stages the current content of an installed plugin's reference. The error wraps ErrRenamed if it is a different
-// plugin.
+// Renew stages the current content of an installed plugin's reference. The error wraps ErrRenamed if it is a different plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugins.Installed, error) {
 	renewing, fetcher := *in, *in.Fetcher
 	renewing.was, renewing.keeps, renewing.Fetcher = signature.KeyOf(p.Signer), p.Name, &fetcher
@@ -252,8 +251,7 @@ func (t Target) allows(r source.Ref) error {
 	return nil
 }
 
-// written returns a reference in the form of the lock file, in which a project's paths are relative
-// to the file.
+// written returns a reference in the form of the lock file, in which a project's paths are relative to the file.
 func (t Target) written(r source.Ref) string {
 	if r.Kind == source.Path && t.Project {
 		if rel, err := filepath.Rel(t.dir(), r.URL); err == nil && filepath.IsLocal(rel) {

@@ -18,12 +18,10 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// VendorDir is the directory of a project with the content that its lock file pins, so that a sync needs
-// no network.
+// VendorDir is the directory of a project with the content that its lock file pins, so that a sync needs no network.
 const VendorDir = ".tenon/vendor"
 
-// vendorStart is the prefix of temporary directories next to the vendor directory; the finished one
-// is renamed to it.
+// vendorStart is the prefix of temporary directories next to the vendor directory; the finished one is renamed to it.
 const vendorStart = ".vendor-"
 
 // treesDir has the contents of plugins, each as a .tar.gz named by its digest. Next to it are the sources of contents that each machine

@@ -49,8 +49,7 @@ func hostNames() string {
 	return strings.Join(names, ", ")
 }
 
-// withoutEquivalent lists the parts of other hosts' plugins that tenon does not support, as fields and as
-// places.
+// withoutEquivalent lists the parts of other hosts' plugins that tenon does not support, as fields and as places.
 var withoutEquivalent = map[string]string{
 	"lspServers": "LSP servers", "outputStyles": "output styles", "workflows": "workflows", "channels": "channels", "dependencies": "dependencies on other plugins",
 	"experimental": "experimental parts", "apps": "apps", "themes": "themes", "plan": "plan settings", "policies": "policies", "excludeTools": "excluded tools", "contextFileName": "instructions of plugins",
@@ -62,8 +61,7 @@ var placesWithoutEquivalent = map[string]string{
 	"bin": "programs for PATH", "settings.json": "settings", "policies": "policies", "rules": "rules",
 }
 
-// isForeign reports whether the package has a manifest of another host or, with usual, a part in its usual
-// place.
+// isForeign reports whether the package has a manifest of another host or, with usual, a part in its usual place.
 func (r *reader) isForeign(usual bool) bool {
 	for _, h := range hosts {
 		if dir, _, _ := strings.Cut(h.file, "/"); r.folder.has(dir) {
@@ -135,8 +133,8 @@ func ReadClaude(dir string) ([]byte, error) {
 	return data, err
 }
 
-// places returns the files and directories of a component: those in the field, which replace the usual place or, with adds, are added to
-// it.
+// places returns the files and directories of a component: those in the field, which replace the usual place or,
+// with adds, are added to it.
 func (r *reader) places(manifest string, n *checked.Node, field, usual string, adds bool) []string {
 	var out []string
 	v := n.Get(field)

@@ -81,8 +81,7 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	return s, rep.err()
 }
 
-// replaceForeign replaces the variables of other hosts by those of tenon. The error names the variables that the server
-// cannot have.
+// replaceForeign replaces the variables of other hosts by those of tenon. The error names the variables that the server cannot have.
 func (s *Server) replaceForeign() error {
 	var v foreignVariables
 	s.Command, s.Cwd, s.URL = v.fixed(s.Command), v.fixed(s.Cwd), v.fixed(s.URL)

@@ -36,8 +36,7 @@ type Package struct {
 	Root string
 	// Host is the program the package was written for: "tenon" for Agent Plugins.
 	Host string
-	// Carrier is the carrier of the runtime; without a runtime, mcp if the package has servers, else
-	// command.
+	// Carrier is the carrier of the runtime; without a runtime, mcp if the package has servers, else command.
 	Carrier  sdk.Carrier
 	Homepage string
 	License  string

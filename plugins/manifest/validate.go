@@ -330,8 +330,7 @@ func variableProblem(name string) string {
 	return ""
 }
 
-// directoryProblem refuses directories whose meaning depends on the reader: relative paths, and paths
-// with "..".
+// directoryProblem refuses directories whose meaning depends on the reader: relative paths, and paths with "..".
 func directoryProblem(dir string) string {
 	rest, known := dir, false
 	for _, prefix := range []string{"$PROJECT", "$DATA"} {

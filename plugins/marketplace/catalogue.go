@@ -159,8 +159,7 @@ var components = []string{
 	"skills", "commands", "agents", "hooks", "mcpServers", "lspServers", "outputStyles", "workflows", "channels", "userConfig", "dependencies", "experimental",
 }
 
-// ErrConflict is returned for a plugin whose manifest and entry both name parts, although the entry claims to be the only
-// definition.
+// ErrConflict is returned for a plugin whose manifest and entry both name parts, although the entry claims to be the only definition.
 var ErrConflict = errors.New("the marketplace and the plugin's own manifest both define its parts")
 
 // Manifest returns the manifest that the entry defines for a plugin; empty if the plugin's own is sufficient. own is the plugin's manifest of

@@ -98,8 +98,7 @@ func (l *location) ref(b base) (source.Ref, error) {
 	return source.Ref{}, fmt.Errorf("unknown kind of source %q", visible.Cut(l.Source, maxText, "…"))
 }
 
-// remote parses a reference that must be of this kind: the text of an entry cannot select another
-// kind.
+// remote parses a reference that must be of this kind: the text of an entry cannot select another kind.
 func remote(text string, kind source.Kind) (source.Ref, error) {
 	r, err := source.Parse(text, "/", "/")
 	if err == nil && r.Kind != kind {

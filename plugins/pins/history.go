@@ -51,9 +51,8 @@ func (h History) Change(ctx context.Context, path string, f func(*File) (*File, 
 		if err != nil || bytes.Equal(old.Encode(), changed.Encode()) {
 			return err
 		}
-		// Keep the previous state first, in case the file was not written by Change, and the new state after the switch, so that
-		// Digests names its contents. If the process is killed in between, a state is stored twice, which Rollback skips, or not
-		// at all.
+		// Keep the previous state first, in case the file was not written by Change, and the new state after the switch, so that Digests
+		// names its contents. If the process is killed in between, a state is stored twice, which Rollback skips, or not at all.
 		if err := h.keep(path, old); err != nil {
 			return err
 		}
@@ -205,8 +204,7 @@ func (h History) madeFile(p *Plugin) string {
 	return filepath.Join(h.Dir, madeDir, fmt.Sprintf("%.16x", sum))
 }
 
-// Same reports whether two plugins have the same content. For content that each machine makes, the pins
-// decide.
+// Same reports whether two plugins have the same content. For content that each machine makes, the pins decide.
 func (p *Plugin) Same(o *Plugin) bool {
 	if !p.Local && !o.Local {
 		return p.Digest == o.Digest

@@ -14,6 +14,5 @@
 // and logs its output. go-plugin attaches to a process that speaks gRPC, as to one that it did not start, and handles the connection. The
 // plugin calls the host over a stream of the same connection.
 //
-// On Linux the process is confined to its grants; elsewhere it has all rights of the user. It does not inherit the host's
-// environment.
+// On Linux the process is confined to its grants; elsewhere it has all rights of the user. It does not inherit the host's environment.
 package process

@@ -168,8 +168,7 @@ func (h *hookStream) cancel(id uint64) {
 	}
 }
 
-// taker returns the function that receives the answer to a request, once; nil if the request is
-// unknown.
+// taker returns the function that receives the answer to a request, once; nil if the request is unknown.
 func (h *hookStream) taker(id uint64) func(*tenonv1.HookResponse) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -70,8 +70,7 @@ func announces(line []byte) bool {
 // endings are prefixes of the lines that Node and Rust print last, after any error.
 var endings = []string{"Node.js v", "note: run with `RUST_BACKTRACE"}
 
-// why returns the line that most likely contains the cause of the exit; empty if the process printed
-// nothing.
+// why returns the line that most likely contains the cause of the exit; empty if the process printed nothing.
 func (p *printed) why() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

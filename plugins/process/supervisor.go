@@ -261,8 +261,7 @@ func backoff(delay time.Duration, n int) time.Duration {
 	return min(delay, maxRestartDelay)
 }
 
-// wait returns the time from now until the next start is allowed, or an error if no start is
-// allowed.
+// wait returns the time from now until the next start is allowed, or an error if no start is allowed.
 func (r *restarts) wait(now time.Time) (time.Duration, error) {
 	if r.down {
 		return 0, fmt.Errorf("%w: it ended %d times within %s; the last time: %w; fix the plugin, then enable it or restart tenon",

@@ -43,8 +43,7 @@ func (l *LineLimit) Take(notice func(message string, args ...any)) bool {
 	return true
 }
 
-// Level returns the level of a line that a plugin logs. It clamps the level to those that the log can
-// name.
+// Level returns the level of a line that a plugin logs. It clamps the level to those that the log can name.
 func Level(level int32) slog.Level {
 	return min(max(slog.Level(level), slog.LevelDebug), slog.LevelError)
 }

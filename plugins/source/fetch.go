@@ -44,8 +44,7 @@ type Pin struct {
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
 	// Source is the reference that a marketplace named for Ref, in the form of Ref.
 	Source string `json:"source,omitempty"`
-	// Definition is the manifest that the marketplace's entry defines for the plugin; empty if the plugin's own is
-	// sufficient.
+	// Definition is the manifest that the marketplace's entry defines for the plugin; empty if the plugin's own is sufficient.
 	Definition json.RawMessage `json:"definition,omitempty"`
 	// Signer is the signer of the content, as Verify returned it; empty if no signature was required.
 	Signer string `json:"signer,omitempty"`
@@ -56,8 +55,7 @@ type Pin struct {
 	Packages json.RawMessage `json:"packages,omitempty"`
 	// Manifest is the digest of the manifest or index in an OCI registry: "sha256:" and 64 hexadecimal digits.
 	Manifest string `json:"manifest,omitempty"`
-	// Platforms are the digests of an index's manifests by platform, such as linux/amd64. For other platforms, the index
-	// decides.
+	// Platforms are the digests of an index's manifests by platform, such as linux/amd64. For other platforms, the index decides.
 	Platforms map[string]string `json:"platforms,omitempty"`
 	// Build pins the modules that a Go program is built from.
 	Build *Build `json:"build,omitempty"`
@@ -221,8 +219,7 @@ func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) 
 	return f.file(ctx, path, name, sum, f.besideURL(r.URL, sum, want != ""), out, dir)
 }
 
-// file verifies a file and unpacks it. Its name determines its format. signatures returns the content of a signature file by its
-// suffix.
+// file verifies a file and unpacks it. Its name determines its format. signatures returns the content of a signature file by its suffix.
 func (f *Fetcher) file(ctx context.Context, path, name, sum string, signatures func(context.Context, string) ([]byte, error), out *Fetched, dir string) error {
 	out.SHA256 = sum
 	all := func(ctx context.Context, suffix string) ([][]byte, error) {

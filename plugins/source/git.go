@@ -43,8 +43,7 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	return out.unpacked(g.Extract(ctx, dir))
 }
 
-// commit returns the cached repository and the commit in it: the given one, else the commit of the reference's branch
-// or tag.
+// commit returns the cached repository and the commit in it: the given one, else the commit of the reference's branch or tag.
 func (f *Fetcher) commit(ctx context.Context, r Ref, commit string) (repo, found string, err error) {
 	repo, err = f.repository(ctx, r.URL)
 	if err == nil && (commit == "" || !f.hasCommit(ctx, repo, commit)) {
@@ -99,8 +98,7 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 		return "", errors.Join(err, os.RemoveAll(repo)) // otherwise the next fetch would treat it as complete
 	}
 	if err != nil && commit != "" && ctx.Err() == nil && r.Version != "" {
-		// Some servers do not serve a commit by its ID. Fetch the branch or tag instead, and check that it is that
-		// commit.
+		// Some servers do not serve a commit by its ID. Fetch the branch or tag instead, and check that it is that commit.
 		err = f.transferCommit(ctx, repo, r, r.Version, ref)
 	}
 	if err != nil {
@@ -220,8 +218,7 @@ func (f *Fetcher) mayName(ctx context.Context, host string) error {
 	return nil
 }
 
-// staysPut reports whether git must not follow redirects, because no code would judge their
-// addresses.
+// staysPut reports whether git must not follow redirects, because no code would judge their addresses.
 func (f *Fetcher) staysPut() bool { return f.Guarded || f.Judge != nil }
 
 // gitCommand returns the user's git, which has the user's credentials, and runs nothing of the repository.

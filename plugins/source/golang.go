@@ -36,8 +36,7 @@ const (
 )
 
 var (
-	// goRef parses the text after "go:". The version is a version of the module, a branch or a
-	// commit.
+	// goRef parses the text after "go:". The version is a version of the module, a branch or a commit.
 	goRef      = formed(Go, "example.com/module/command", `(`+goModule+`)(?:@([0-9A-Za-z][0-9A-Za-z._+/-]*))?`)
 	goLanguage = lazyregexp.New(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
 	goMajor    = lazyregexp.New(`^v[0-9]+$`)
@@ -113,8 +112,7 @@ func programName(pkg string) string {
 	return name
 }
 
-// goOldest is the language version of a new go.mod; modules may raise it. From this version on, go.mod files list all required
-// modules.
+// goOldest is the language version of a new go.mod; modules may raise it. From this version on, go.mod files list all required modules.
 const goOldest = "1.21"
 
 // goTool is the user's go command in a directory that tenon made. Its caches are tenon's: commands of the model can write to the user's.
@@ -178,8 +176,7 @@ func fileProxy(dir string) string {
 	return strings.ReplaceAll(u.String(), ",", "%2C")
 }
 
-// run runs the go command. With write, the command is confined to these directories; otherwise it
-// may contact servers.
+// run runs the go command. With write, the command is confined to these directories; otherwise it may contact servers.
 func (g *goTool) run(ctx context.Context, write []string, args ...string) ([]byte, error) {
 	if write == nil {
 		var cancel context.CancelFunc

@@ -378,8 +378,7 @@ func shortSum(s string) string {
 	return fmt.Sprintf("%.16x", sha256.Sum256([]byte(s)))
 }
 
-// sumFile returns the digest of a file, as hexadecimal digits: the SHA-512 if want is a SHA-512, else the
-// SHA-256.
+// sumFile returns the digest of a file, as hexadecimal digits: the SHA-512 if want is a SHA-512, else the SHA-256.
 func sumFile(path, want string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -190,8 +190,7 @@ func (m *bundleManifest) elements(arg string) []any {
 	return []any{arg}
 }
 
-// fill replaces the settings in a text of a bundle with their defaults, and then the variables of
-// directories.
+// fill replaces the settings in a text of a bundle with their defaults, and then the variables of directories.
 func (m *bundleManifest) fill(text string) (string, error) {
 	var problem error
 	missing := func(v string) error {

@@ -138,8 +138,7 @@ func (g *npmGate) write(name string, data []byte) error {
 	return os.WriteFile(filepath.Join(g.work, name), data, 0o600)
 }
 
-// resolve chooses the versions of the dependencies: those in the package's shrinkwrap, else the newest matching
-// ones.
+// resolve chooses the versions of the dependencies: those in the package's shrinkwrap, else the newest matching ones.
 func (g *npmGate) resolve(ctx context.Context, n npmNeeds, dir string) (*packageLock, error) {
 	data, err := projectfs.ReadRegular(filepath.Join(dir, npmShrinkwrap), maxNPMFile)
 	if err == nil {
@@ -185,8 +184,7 @@ func (g *npmGate) install(ctx context.Context, n npmNeeds, packages []byte, dir 
 	return err
 }
 
-// npmSettings are all settings of npm. An older npm ignores settings that it does not know; the gate then refuses the
-// requests.
+// npmSettings are all settings of npm. An older npm ignores settings that it does not know; the gate then refuses the requests.
 const npmSettings = `registry=%[1]s
 proxy=%[1]s
 https-proxy=%[1]s

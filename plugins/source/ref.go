@@ -129,8 +129,7 @@ func isSHA256(s string) bool { return isHex(s, 64) }
 
 func isCommit(s string) bool { return isHex(s, 40) || isHex(s, 64) }
 
-// The forms of repositories: an address or names, optionally followed by a directory, a branch or tag,
-// and a commit.
+// The forms of repositories: an address or names, optionally followed by a directory, a branch or tag, and a commit.
 var (
 	gitForm    = lazyregexp.New(`^git\+([a-z]+:(?://[^/]*)?/[^@#]*?)(?://([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)
 	githubForm = lazyregexp.New(`^github:([\w.][\w.-]*/[\w.][\w.-]*)(?:/([^@#]*))?(?:@([^#]+))?(?:#(.+))?$`)

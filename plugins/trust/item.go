@@ -116,8 +116,7 @@ type Decision struct {
 	Undescribed bool
 }
 
-// Check reports whether an item may run: its content was approved at its path, and it requests nothing beyond the
-// approval.
+// Check reports whether an item may run: its content was approved at its path, and it requests nothing beyond the approval.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
 	for _, old := range e { // finds the approval of this content, else the latest one of other content
@@ -178,8 +177,7 @@ type Request struct {
 	Undescribed bool `json:"undescribed,omitempty"`
 }
 
-// Hook holds the properties of a hook that the user approves. Its policy, timeout and order are shown but not
-// compared.
+// Hook holds the properties of a hook that the user approves. Its policy, timeout and order are shown but not compared.
 type Hook struct {
 	sdk.HookDescription
 	// Right is a right of the hook beyond its fields. It counts as requested: approvals from before rights existed do not cover it.

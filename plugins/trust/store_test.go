@@ -120,8 +120,7 @@ func TestStore(t *testing.T) {
 	if d, err := s.Check(plugin(1, nil)); err != nil || d.Disabled || d.Reason != "" {
 		t.Errorf("Check of an enabled plugin = %+v, %v", d, err)
 	}
-	// A second approval at the same path replaces the first, unless the content of the first is
-	// kept.
+	// A second approval at the same path replaces the first, unless the content of the first is kept.
 	if err := errors.Join(s.Approve(t.Context(), plugin(2, nil), nil, nil), s.Approve(t.Context(), plugin(3, nil), nil, map[trust.Digest]bool{hash(2): true})); err != nil {
 		t.Fatal(err)
 	}

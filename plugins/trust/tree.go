@@ -51,8 +51,7 @@ type Tree struct {
 // Digest returns the digest of the tree. It covers every path, content, executable bit and link target; no two trees share it.
 func (t *Tree) Digest() Digest { return sum(t.index()) }
 
-// index lists the tree, one entry per line. Names are quoted and sizes included, so that different trees have different
-// indexes.
+// index lists the tree, one entry per line. Names are quoted and sizes included, so that different trees have different indexes.
 func (t *Tree) index() []byte {
 	var b bytes.Buffer
 	b.WriteString("tenon package 1\n")

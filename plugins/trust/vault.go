@@ -27,8 +27,7 @@ const (
 // collectAfter is the time Collect keeps an unused copy: another tenon may still run it.
 const collectAfter = 24 * time.Hour
 
-// Vault keeps sealed copies of approved content, by digest. Copies are never modified. Safe for use from many goroutines and
-// processes.
+// Vault keeps sealed copies of approved content, by digest. Copies are never modified. Safe for use from many goroutines and processes.
 type Vault struct {
 	dir    string
 	stamps *stamps
@@ -278,8 +277,7 @@ func (s *Sealed) LeftOut() []string {
 	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 }
 
-// signerFile holds the signer whose signature this machine checked. It is outside the copy, so the digest does not depend
-// on it.
+// signerFile holds the signer whose signature this machine checked. It is outside the copy, so the digest does not depend on it.
 const signerFile = "signer"
 
 // KeepSigner stores that this machine checked the signature of a signer before the copy was made. An empty signer stores nothing.

@@ -12,8 +12,7 @@ import (
 // maxClients is the maximum number of model clients that are kept; a host uses one for each provider.
 const maxClients = 32
 
-// clients are the open model clients of a plugin's protocols, by connection; every request names
-// its connection.
+// clients are the open model clients of a plugin's protocols, by connection; every request names its connection.
 type clients struct {
 	mu   sync.Mutex
 	open map[[3]string]sdk.ModelClient

@@ -224,8 +224,7 @@ type failure struct{ op, text string }
 // Error names the operation and the reason.
 func (f *failure) Error() string { return f.op + ": " + f.text }
 
-// with returns a caller that sends the token of a call, whatever the context. A wire without tokens
-// ignores it.
+// with returns a caller that sends the token of a call, whatever the context. A wire without tokens ignores it.
 func (c Caller) with(token string) Caller {
 	return func(ctx context.Context, op string, request []byte) (Status, []byte, error) {
 		return c(WithToken(ctx, token), op, request)

@@ -77,8 +77,7 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 // noMessage replaces the message, to distinguish it from an attribute of that name.
 const noMessage = "\x00"
 
-// onlyAttributes removes the fields that handlers add to the attributes of a line. Durations become text
-// such as 2s.
+// onlyAttributes removes the fields that handlers add to the attributes of a line. Durations become text such as 2s.
 func onlyAttributes(groups []string, a slog.Attr) slog.Attr {
 	_, level := a.Value.Any().(slog.Level)
 	switch {

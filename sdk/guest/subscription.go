@@ -17,8 +17,7 @@ type Subscription struct {
 	closed bool
 }
 
-// Subscribe makes the host send the events of a subscription until ctx ends. At most size events
-// wait to be read.
+// Subscribe makes the host send the events of a subscription until ctx ends. At most size events wait to be read.
 type Subscribe func(ctx context.Context, s *Subscription, size int) error
 
 // newHost returns the host that sent a start request. It has events if the wire supports them.

@@ -211,8 +211,7 @@ func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, e
 	return out, err
 }
 
-// find sets the directories of the repository, if any: .git, or the directories that the link or the file .git leads
-// to.
+// find sets the directories of the repository, if any: .git, or the directories that the link or the file .git leads to.
 func (k *keeper) find(s *state) error {
 	path := filepath.Join(k.worktree, ".git")
 	s.stamps[path] = stampOf(path)

@@ -35,8 +35,7 @@ func NewWatch(project sdk.Project, log *slog.Logger) *Watch {
 	return &Watch{files: projectfs.ForProject(project), log: log}
 }
 
-// Fresh reports whether all files and directories used since the last Reset are unchanged. It returns false before the
-// first Reset.
+// Fresh reports whether all files and directories used since the last Reset are unchanged. It returns false before the first Reset.
 func (w *Watch) Fresh() bool {
 	for path, before := range w.marks {
 		if w.markOf(path) != before {

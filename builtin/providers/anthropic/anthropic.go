@@ -86,8 +86,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	}, sink)
 }
 
-// allBetas returns one header with the beta features of the provider, the model and the request, each of which may
-// have its own.
+// allBetas returns one header with the beta features of the provider, the model and the request, each of which may have its own.
 func (c *client) allBetas(req *sdk.ModelRequest) map[string]string {
 	var all []string
 	for _, headers := range []map[string]string{c.Headers, req.Model.Headers, req.Headers} {

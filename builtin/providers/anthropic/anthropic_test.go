@@ -30,8 +30,7 @@ func textDelta(text string) string {
 	return event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + text + `"}}`)
 }
 
-// TestSmallValuesOfCitations: such values count by the memory that they take when they are decoded, not
-// by the size of their text.
+// TestSmallValuesOfCitations: such values count by the memory that they take when they are decoded, not by the size of their text.
 func TestSmallValuesOfCitations(t *testing.T) {
 	t.Parallel()
 	citation := event(`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"a":[{}` + strings.Repeat(",{}", 1<<14) + `]}}}`)

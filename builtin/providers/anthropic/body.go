@@ -155,8 +155,7 @@ func ephemeral(mark bool) *cacheControl {
 	return &cacheControl{"ephemeral"}
 }
 
-// systemBlocks returns the system prompt as at most two marked blocks: opencode marks the first two, and the server accepts four
-// marks.
+// systemBlocks returns the system prompt as at most two marked blocks: opencode marks the first two, and the server accepts four marks.
 func systemBlocks(system []string, mark bool) []block {
 	system = slices.DeleteFunc(slices.Clone(system), func(s string) bool { return strings.TrimSpace(s) == "" })
 	if len(system) > 2 {

@@ -149,8 +149,8 @@ type usage struct {
 	OutputDetails struct {
 		Thinking float64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	// Iterations lists the parts of an answer during which the server compacted the conversation; the counts above cover only the
-	// last part.
+	// Iterations lists the parts of an answer during which the server compacted the conversation; the counts
+	// above cover only the last part.
 	Iterations []struct {
 		Type   string  `json:"type"`
 		Input  float64 `json:"input_tokens"`

@@ -121,8 +121,7 @@ func (e *encoder) messages() []wire.Message[content] {
 	return blocks.Turns(e.req)
 }
 
-// file returns an image or a document. The server accepts no addresses, and only simple names that are unique in a
-// request.
+// file returns an image or a document. The server accepts no addresses, and only simple names that are unique in a request.
 func (e *encoder) file(f *sdk.FilePart) content {
 	data, isData := wire.Base64(f.URL)
 	_, format, _ := strings.Cut(f.Mime, "/")
@@ -188,8 +187,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 	return out
 }
 
-// filesInResults reports whether the model accepts files within the results of calls; other models get them after the
-// results.
+// filesInResults reports whether the model accepts files within the results of calls; other models get them after the results.
 func (e *encoder) filesInResults() bool {
 	name := e.req.Model.FamilyText()
 	return slices.ContainsFunc([]string{"claude", "nova", "llama4"}, func(family string) bool { return strings.Contains(name, family) })

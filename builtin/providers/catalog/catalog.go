@@ -61,8 +61,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "catalog", Description: "Well-known model providers and their models", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start stores the address of the list and the path of its copy. It uses neither the network nor the
-// file.
+// Start stores the address of the list and the path of its copy. It uses neither the network nor the file.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log, p.path = h.Logger(), filepath.Join(h.Project().CacheDir, cacheName)
 	if reader, ok := h.(sdk.ConfigReader); ok && h.Project().CacheDir != "" {

@@ -126,8 +126,7 @@ func repack(list []byte) ([]byte, error) {
 	return packed, nil
 }
 
-// read returns the archive of an earlier refresh; nil without one. It removes a damaged archive, which the next refresh
-// replaces.
+// read returns the archive of an earlier refresh; nil without one. It removes a damaged archive, which the next refresh replaces.
 func (p *Plugin) read() []byte {
 	data, err := os.ReadFile(p.path)
 	if err == nil {

@@ -210,8 +210,7 @@ func toolName(name string) string {
 	return name
 }
 
-// resultParts returns the results of calls. Gemini 3 accepts files within them, older models after
-// them.
+// resultParts returns the results of calls. Gemini 3 accepts files within them, older models after them.
 func resultParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part {
 	var out, beside []part
 	for i := range m.Content {

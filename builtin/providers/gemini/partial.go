@@ -57,8 +57,7 @@ func put(args any, p *partialArg) (any, error) {
 	return args, nil
 }
 
-// putAt returns at with value set at the path below it. ok is false if the path leads through a value of another
-// kind.
+// putAt returns at with value set at the path below it. ok is false if the path leads through a value of another kind.
 func putAt(at any, steps [][]string, value any) (_ any, ok bool) {
 	if len(steps) == 0 {
 		text, isText := at.(*longText)

@@ -30,8 +30,8 @@ var kept = []string{
 	"minProperties", "maxProperties", "propertyOrdering",
 }
 
-// parameters returns the schema of a tool's arguments in the subset of OpenAPI that the server accepts, or nil if the tool has no
-// arguments.
+// parameters returns the schema of a tool's arguments in the subset of OpenAPI that the server accepts, or nil if
+// the tool has no arguments.
 func parameters(t *sdk.ToolDefinition) (any, error) {
 	var root map[string]any
 	if err := jsontext.DecodeExact(wire.ObjectParameters(t), &root); err != nil {
@@ -307,8 +307,7 @@ func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
 	}
 }
 
-// mergeInto adds the keywords of more to out. Existing keywords take precedence, and properties and items of both are
-// merged.
+// mergeInto adds the keywords of more to out. Existing keywords take precedence, and properties and items of both are merged.
 func mergeInto(out, more map[string]any) {
 	for name, v := range more {
 		switch own := out[name].(type) {

@@ -83,8 +83,7 @@ func TestMisbehavingServers(t *testing.T) {
 	}
 }
 
-// TestErrorsInAStream tests errors in other forms than OpenAI's, after the beginning of an answer. The message of each is the
-// server's.
+// TestErrorsInAStream tests errors in other forms than OpenAI's, after the beginning of an answer. The message of each is the server's.
 func TestErrorsInAStream(t *testing.T) {
 	t.Parallel()
 	begun := map[string]string{

@@ -255,8 +255,7 @@ func TestUsageForms(t *testing.T) {
 	}
 }
 
-// TestMetadataComesBack checks that the events contain everything that a server wants back in the
-// next request.
+// TestMetadataComesBack checks that the events contain everything that a server wants back in the next request.
 func TestMetadataComesBack(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -28,8 +28,7 @@ type account struct {
 	adjust func(t *sdk.Token, issued *oauth.Token, old *sdk.Token)
 }
 
-// endpoint returns the token endpoint with the client of the options. If user is not nil, it tells the user whose client that
-// is.
+// endpoint returns the token endpoint with the client of the options. If user is not nil, it tells the user whose client that is.
 func (a *account) endpoint(options sdk.Object, user sdk.AuthUser) *oauth.Endpoint {
 	client := text(options, "clientId", a.client)
 	if client == a.client && user != nil {

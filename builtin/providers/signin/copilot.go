@@ -11,8 +11,7 @@ import (
 // enterprise is the option and the metadata with the address of GitHub Enterprise.
 const enterprise = "enterpriseUrl"
 
-// copilot signs in to GitHub with a device code, see https://docs.github.com/apps/oauth-apps ("Device flow"). The token does not
-// expire.
+// copilot signs in to GitHub with a device code, see https://docs.github.com/apps/oauth-apps ("Device flow"). The token does not expire.
 type copilot struct{ account }
 
 func newCopilot(client oauth.Doer, issuer string) *copilot {

@@ -54,8 +54,7 @@ func commit(call *sdk.ToolCall, changes []*change) (err error) {
 	return nil
 }
 
-// partial adds the names of the files that have already changed to the error of a file that could
-// not be changed.
+// partial adds the names of the files that have already changed to the error of a file that could not be changed.
 func partial(call *sdk.ToolCall, err error, done []string) error {
 	if len(done) == 0 {
 		return err

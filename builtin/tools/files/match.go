@@ -16,9 +16,8 @@ type found struct {
 	how   string // the tolerance used; empty for an exact match
 }
 
-// locate finds old in text: exactly, else with increasing tolerance, in opencode's order. The first level that finds a place
-// decides. Unless all is set, there must be exactly one place. Errors list the places that were found; name is the name of
-// the file.
+// locate finds old in text: exactly, else with increasing tolerance, in opencode's order. The first level that finds a place decides.
+// Unless all is set, there must be exactly one place. Errors list the places that were found; name is the name of the file.
 func locate(name, text, old string, all bool) (found, error) {
 	m := &matching{text: text, old: old}
 	for i, level := range levels {
@@ -99,8 +98,7 @@ func (m *matching) tooLarge(s span) bool {
 	return lines >= max(n+3, 2*n) || len(text) > max(len(m.old)+500, 4*len(m.old))
 }
 
-// equal returns the numbers of the lines at which the lines of old begin, compared in a form; see
-// inForm.
+// equal returns the numbers of the lines at which the lines of old begin, compared in a form; see inForm.
 func (m *matching) equal(form func(string) string) []int {
 	return slices.Collect(blocks(inForm(m.lines, form), inForm(m.want, form), 0))
 }
@@ -138,8 +136,7 @@ func ignoringIndentation(m *matching) []span {
 	return m.blocks(all)
 }
 
-// shifted reports whether the lines from number at are those of old, all indented by the same amount more
-// or less.
+// shifted reports whether the lines from number at are those of old, all indented by the same amount more or less.
 func (m *matching) shifted(at int) bool {
 	amounts := map[int]bool{}
 	for k, want := range m.asked {

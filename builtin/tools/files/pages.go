@@ -121,8 +121,7 @@ func showLine(number int, text []byte) string {
 	return line
 }
 
-// countingReader hashes the first maxHashed bytes it reads. Its reads fail once the context has
-// ended.
+// countingReader hashes the first maxHashed bytes it reads. Its reads fail once the context has ended.
 type countingReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -194,8 +194,7 @@ func (op *operation) finishHunk() error {
 	return nil
 }
 
-// extend reads a line of the hunks of a file. A line that starts with @@ begins a hunk; its changed and unchanged lines
-// follow.
+// extend reads a line of the hunks of a file. A line that starts with @@ begins a hunk; its changed and unchanged lines follow.
 func (op *operation) extend(line string) error {
 	var h *hunk // the one that the line belongs to
 	context, begins := strings.CutPrefix(line, "@@")

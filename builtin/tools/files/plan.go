@@ -53,8 +53,7 @@ type planning struct {
 	order []*change
 }
 
-// file returns the state of the file t after the operations so far. The file need not exist; a special file is
-// an error.
+// file returns the state of the file t after the operations so far. The file need not exist; a special file is an error.
 func (s *planning) file(t target) (*change, error) {
 	if c := s.files[t.real]; c != nil {
 		return c, nil
@@ -193,12 +192,10 @@ func (s *planning) delete(ctx context.Context, c *change) error {
 	return nil
 }
 
-// gone makes the change a deletion. If the patch adds a file at the path again, it does not inherit
-// the mode.
+// gone makes the change a deletion. If the patch adds a file at the path again, it does not inherit the mode.
 func (c *change) gone() { c.after, c.mode, c.remove = nil, nil, true }
 
-// move moves the content and the mode of c to the file to. That file must not exist, unless the two names differ only in
-// case.
+// move moves the content and the mode of c to the file to. That file must not exist, unless the two names differ only in case.
 func (s *planning) move(c *change, to target) error {
 	other, err := s.file(to)
 	switch {

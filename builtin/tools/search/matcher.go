@@ -115,8 +115,8 @@ func (m *matcher) literal(block []byte, pos int) int {
 	return first
 }
 
-// matchLine reports whether the pattern matches line, which has no line break. A \r at its end can be
-// part of the match (\r$) or of the line break ($).
+// matchLine reports whether the pattern matches line, which has no line break. A \r at its end can be part of the match
+// (\r$) or of the line break ($).
 func (m *matcher) matchLine(line []byte) bool {
 	if m.plain || m.re.Match(line) {
 		return true

@@ -121,8 +121,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if err != nil {
 		return nil, err
 	}
-	// CDPATH is removed: it can make cd change to a different directory than the one that the text
-	// names.
+	// CDPATH is removed: it can make cd change to a different directory than the one that the text names.
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
 	j := job{shell: args.shell, command: args.Command, dir: args.dir, timeout: timeout, out: out, progress: progress}
 	confined := tmp != ""

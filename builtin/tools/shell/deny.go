@@ -27,8 +27,7 @@ func (j *judge) parsed(text string, shell shell) {
 	}
 }
 
-// commandsIn records every simple command and written file that it finds in a text. maybe says that the text may not be
-// run.
+// commandsIn records every simple command and written file that it finds in a text. maybe says that the text may not be run.
 func (j *judge) commandsIn(text string, maybe bool) {
 	opened := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`") + strings.Count(text, "do") + strings.Count(text, "then")
 	if len(text) > maxParsed || opened > maxOpened {

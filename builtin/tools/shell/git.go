@@ -91,8 +91,7 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 // remoteKey matches the settings that say where git push goes.
 var remoteKey = lazyregexp.New(`^(remote\..+\.(url|pushurl)|remote\.pushdefault|branch\..+\.(remote|pushremote))$`)
 
-// network matches the texts that git takes for addresses of other machines instead of paths:
-// scheme://… and host:path.
+// network matches the texts that git takes for addresses of other machines instead of paths: scheme://… and host:path.
 var network = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:)`)
 
 // local reports whether git push may read remote as the path of a repository on this machine. git resolves a path from the top of the working tree

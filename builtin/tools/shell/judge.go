@@ -200,8 +200,7 @@ func (j *judge) path(text string) (err error) {
 	return err
 }
 
-// tooDeep reports whether a path contains so many existing directories that links in the rest of it cannot be
-// followed.
+// tooDeep reports whether a path contains so many existing directories that links in the rest of it cannot be followed.
 func tooDeep(p string) bool {
 	real := paths.Real(p)
 	if len(real) <= maxPath {

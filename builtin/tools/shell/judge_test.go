@@ -164,8 +164,7 @@ func TestJudged(t *testing.T) {
 	}
 }
 
-// TestVerbatim checks that a text outside the grammar, or with a program whose words are not harmless, is asked about as a
-// whole.
+// TestVerbatim checks that a text outside the grammar, or with a program whose words are not harmless, is asked about as a whole.
 func TestVerbatim(t *testing.T) {
 	t.Parallel()
 	f, _ := newProject(t, "bash")

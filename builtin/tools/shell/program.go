@@ -75,8 +75,7 @@ var programs = sync.OnceValue(func() map[string]program {
 	return out
 })
 
-// versioned matches names with a version, and the names of the dynamic loader, which runs any program; musl's loader
-// is its libc.
+// versioned matches names with a version, and the names of the dynamic loader, which runs any program; musl's loader is its libc.
 var versioned = lazyregexp.New(`^(?:(python3|pip3)\.\d+|(ld|libc)[\w.-]*\.so[\d.]*)$`)
 
 // programOf returns the entry of a command in the table, and the number of words that name it; nil for a program that is not in the table. An error
@@ -103,8 +102,7 @@ func programOf(name string, words []word) (program, int, error) {
 
 var subcommand = lazyregexp.New(`^[a-z][a-z0-9:_-]*$`)
 
-// narrowest returns the narrowest useful pattern for commands like this one, or "" if no pattern can
-// express them.
+// narrowest returns the narrowest useful pattern for commands like this one, or "" if no pattern can express them.
 func (j *judge) narrowest(p program, keys int, words []word) string {
 	if p == nil && len(words) > 1 && subcommand().MatchString(words[1].text) && !exists(from(j.base, words[1].text)) || p.has("name") {
 		keys++
@@ -246,8 +244,7 @@ func (j *judge) options(p program, args []word) (operands, rest []word, mode str
 	return operands, nil, mode, true
 }
 
-// option returns the mark of an option and the value in the same word. For a cluster such as -rn5 it returns the mark that
-// decides.
+// option returns the mark of an option and the value in the same word. For a cluster such as -rn5 it returns the mark that decides.
 func (p program) option(text string) (mark, value string, glued, known bool) {
 	name, value, glued := strings.Cut(text, "=")
 	if p.has("dash") && strings.HasPrefix(name, "--") {

@@ -31,8 +31,7 @@ type page struct {
 	moved       *url.URL // the target of a redirect; if set, nothing else is
 }
 
-// follow fetches a URL. It follows redirects within the host, and from http to https but not back, each only if
-// ask allows it.
+// follow fetches a URL. It follows redirects within the host, and from http to https but not back, each only if ask allows it.
 func (t *webfetch) follow(ctx context.Context, clock *clock, u *url.URL, format string, ask func(*url.URL) error) (*page, error) {
 	for n := 0; ; n++ {
 		var p *page

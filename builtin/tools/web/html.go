@@ -237,8 +237,7 @@ func (r *renderer) prefix() string {
 	return ""
 }
 
-// block ends the line and requires n line ends before the next text, or one in plain text. At the start of a cell it does
-// nothing.
+// block ends the line and requires n line ends before the next text, or one in plain text. At the start of a cell it does nothing.
 func (r *renderer) block(n int) {
 	r.space = true
 	if r.newCell {

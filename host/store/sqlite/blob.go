@@ -10,8 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// window is the size of the compressor's window, which determines its memory. Repetitions in tool outputs are much closer
-// together.
+// window is the size of the compressor's window, which determines its memory. Repetitions in tool outputs are much closer together.
 const window = 256 << 10
 
 // The encoder and the decoder of blobs take less than a megabyte each. They are created at their first use.

@@ -21,8 +21,7 @@ func IsLayout(dir string) bool {
 	return err == nil
 }
 
-// Layout returns the layout in a directory. It has one artifact, or one for each platform, and optionally their
-// signatures.
+// Layout returns the layout in a directory. It has one artifact, or one for each platform, and optionally their signatures.
 func Layout(dir string) *Repository {
 	return &Repository{layout(dir)}
 }
@@ -38,8 +37,7 @@ func (l layout) Fetch(_ context.Context, d specs.Descriptor) (io.ReadCloser, err
 	return file, err
 }
 
-// index returns the manifests that index.json lists: tagged manifests, their parts, and manifests that refer to
-// them.
+// index returns the manifests that index.json lists: tagged manifests, their parts, and manifests that refer to them.
 func (l layout) index() ([]specs.Descriptor, error) {
 	var index specs.Index
 	data, err := projectfs.ReadRegular(filepath.Join(string(l), specs.ImageIndexFile), maxManifest)
@@ -78,8 +76,7 @@ func (l layout) Resolve(_ context.Context, reference string) (specs.Descriptor, 
 
 func isTagged(d specs.Descriptor) bool { return d.Annotations[specs.AnnotationRefName] != "" }
 
-// maxReferrers limits the manifests of a layout that are read to find signatures. It allows a release for many platforms with its
-// bundles.
+// maxReferrers limits the manifests of a layout that are read to find signatures. It allows a release for many platforms with its bundles.
 const maxReferrers = 100
 
 // referrers returns the manifests that can be signatures. Which one each signs is in its content.

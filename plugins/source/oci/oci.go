@@ -65,8 +65,8 @@ type place interface {
 // server is a repository of a registry.
 type server struct{ *remote.Repository }
 
-// Open returns the repository with a name such as ghcr.io/owner/plugin. It sends no request. The credentials are those of the user's
-// Docker.
+// Open returns the repository with a name such as ghcr.io/owner/plugin. It sends no request. The credentials are
+// those of the user's Docker.
 func Open(name string, client *http.Client) (*Repository, error) {
 	repo, err := remote.NewRepository(name)
 	if err != nil {
@@ -137,8 +137,7 @@ func checkDigest(d digest.Digest) error {
 
 // Manifest is a decoded manifest or index.
 type Manifest struct {
-	// Platforms are the manifests of an index by platform, such as linux/amd64; "" is for all others. Nil for a
-	// manifest.
+	// Platforms are the manifests of an index by platform, such as linux/amd64; "" is for all others. Nil for a manifest.
 	Platforms map[string]Blob
 	// Content is the layer with the plugin; zero for an index.
 	Content Blob

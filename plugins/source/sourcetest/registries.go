@@ -200,8 +200,8 @@ func AddModule(t testing.TB, proxy, module, version string, files map[string]str
 	}
 }
 
-// GoBuilds returns the directory in which the go command keeps compiled packages, so that tests need not compile the standard
-// library again.
+// GoBuilds returns the directory in which the go command keeps compiled packages, so that tests need not compile
+// the standard library again.
 func GoBuilds(t testing.TB) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()

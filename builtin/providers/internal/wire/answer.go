@@ -75,8 +75,7 @@ func (a *Answer) Decode(data []byte, into any) {
 	}
 }
 
-// Whole handles a document in place of a stream, which is an error. Formats whose servers may answer with documents
-// override it.
+// Whole handles a document in place of a stream, which is an error. Formats whose servers may answer with documents override it.
 func (a *Answer) Whole(data []byte) {
 	if json.Valid(data) && readError(data).message != "" {
 		a.Fail(&Refusal{Body: data})
@@ -101,8 +100,7 @@ func (a *Answer) Words(kind, text string, metadata sdk.Object) {
 // EndWords ends the block of Words: the next delta begins another.
 func (a *Answer) EndWords() { a.words = nil }
 
-// Bounds of the data kept until it can be passed on. No known server sends the name of a call late, or hundreds of
-// calls.
+// Bounds of the data kept until it can be passed on. No known server sends the name of a call late, or hundreds of calls.
 const (
 	// MaxItems is the maximum number of blocks of an answer, or of entries of a list that it collects.
 	MaxItems = 4 << 10

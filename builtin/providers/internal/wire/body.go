@@ -61,8 +61,7 @@ func (b *Body) Merge(options sdk.Object) {
 	}
 }
 
-// Joined merges over into a copy of under if both are objects, and returns over otherwise. It
-// changes neither.
+// Joined merges over into a copy of under if both are objects, and returns over otherwise. It changes neither.
 func Joined(under, over any) any {
 	u, uok := AsObject(under)
 	o, ook := AsObject(over)

@@ -7,8 +7,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Message is a message in formats where user and assistant messages alternate. B is a block of its
-// content.
+// Message is a message in formats where user and assistant messages alternate. B is a block of its content.
 type Message[B any] struct {
 	Role    string `json:"role"`
 	Content []B    `json:"content"`

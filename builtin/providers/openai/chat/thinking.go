@@ -2,8 +2,8 @@ package chat
 
 import "strings"
 
-// thinking separates the reasoning between <think> and </think> at the start of a text, for servers
-// that do not separate it. The zero value is ready.
+// thinking separates the reasoning between <think> and </think> at the start of a text, for servers that do not separate
+// it. The zero value is ready.
 type thinking struct {
 	state   thinkState
 	held    string // text that may be part of a tag

@@ -153,8 +153,7 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 	return out[:0]
 }
 
-// filesInResults reports whether the server accepts files inside the results of tools. xAI accepts only
-// images there.
+// filesInResults reports whether the server accepts files inside the results of tools. xAI accepts only images there.
 func (c client) filesInResults(m *sdk.ModelMessage) bool {
 	if c.Info.NPM == "@ai-sdk/xai" {
 		other := func(f *sdk.FilePart) bool { return !wire.Image(f) }

@@ -263,8 +263,7 @@ func (s *Set) In(state plugins.State) []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
 }
 
-// ApprovalsChanged reports whether anything waits for approval and tenon.lock has changed since it was last
-// read.
+// ApprovalsChanged reports whether anything waits for approval and tenon.lock has changed since it was last read.
 func (s *Set) ApprovalsChanged() (bool, error) {
 	if len(s.In(plugins.StatePending)) == 0 {
 		return false, nil

@@ -62,8 +62,7 @@ func (s *Set) Remedy(c *Candidate) string {
 	return c.Server.Remedy(last != nil && last.SignIn, s.serverOptions(c).Authorizer)
 }
 
-// Login signs the user in to a server, even if a token is stored, and requests the server's definition. Errors:
-// ErrNoSignIn.
+// Login signs the user in to a server, even if a token is stored, and requests the server's definition. Errors: ErrNoSignIn.
 func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) error {
 	a := s.authorizer(c, true)
 	if a == nil {

@@ -66,8 +66,7 @@ func (j *job) confirmHosts(missing []pins.Plugin) error {
 	return j.Consent(false, "  fetch from there? [y/N] ", cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again once you trust these hosts"))
 }
 
-// approvePinned asks about the pinned plugins that are not approved. If asks is false, it names the
-// command that does.
+// approvePinned asks about the pinned plugins that are not approved. If asks is false, it names the command that does.
 func (j *job) approvePinned(ctx context.Context, list []pins.Plugin, asks bool) error {
 	set, err := j.workspace.Extensions(ctx, nil, false)
 	if err != nil {

@@ -75,8 +75,7 @@ type job struct {
 	target    install.Target
 }
 
-// with returns the work of a command: it runs f with the user's lock file or, with --project, with the
-// project's.
+// with returns the work of a command: it runs f with the user's lock file or, with --project, with the project's.
 func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
 	return func(cmd *cobra.Command, args []string) error {
 		return g.WithExtensions(cmd.Context(), nil, func(w *cli.Workspace, s *extensions.Set) error {
@@ -333,8 +332,7 @@ func (j *job) approve(ctx context.Context, s *plugins.Installed) error {
 	return errors.Join(err, set.Discard(ctx))
 }
 
-// find returns the candidate of an installed plugin, or the candidate with the same content that replaces it; nil without
-// one.
+// find returns the candidate of an installed plugin, or the candidate with the same content that replaces it; nil without one.
 func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
 	var same *extensions.Candidate
 	for _, c := range set.Candidates {

@@ -98,8 +98,7 @@ func packed(ctx context.Context, args []string) (*manifest.Package, []byte, erro
 	return p, content.Bytes(), nil
 }
 
-// archived matches the rest, after the plugin's name, of the names of its archives and their
-// signatures.
+// archived matches the rest, after the plugin's name, of the names of its archives and their signatures.
 var archived = lazyregexp.New(`^(-\d+(\.\d+)*([-+][0-9A-Za-z.+-]*)?)?\.tar\.gz(\.[a-z]+)*$`)
 
 func (g *group) pack(cmd *cobra.Command, args []string) error {

@@ -27,8 +27,7 @@ func (f *authLogin) flags() cli.Flags {
 	return cli.Flags{"method": &f.method, "env": &f.env, "file": &f.file, "keyring": &f.keyring, "no-test": &f.noTest}
 }
 
-// run signs in with one host, and tests the credentials with another host, which loads them at its
-// start.
+// run signs in with one host, and tests the credentials with another host, which loads them at its start.
 func (f *authLogin) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	w, err := f.Place(ctx)

@@ -258,8 +258,7 @@ func lockFiles(ctx context.Context, w *cli.Workspace, f func() error) error {
 	return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "mcp", "files.lock"), lockTimeout, f)
 }
 
-// changeServer runs f with the file that contains a server: the user's or else the project's, with project only the
-// project's.
+// changeServer runs f with the file that contains a server: the user's or else the project's, with project only the project's.
 func changeServer(ctx context.Context, w *cli.Workspace, name string, project bool, f func(file *mcpFile) error) error {
 	return lockFiles(ctx, w, func() error {
 		var paths []string

@@ -233,8 +233,7 @@ func mergeDescription(a *cli.App, text, said []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Check the manifest before writing it: if it were invalid, neither a build nor this command could
-	// read and replace it.
+	// Check the manifest before writing it: if it were invalid, neither a build nor this command could read and replace it.
 	if _, err := manifest.Describe(whole); err != nil {
 		return nil, cli.UsageError(fixCode, "%w", err)
 	}

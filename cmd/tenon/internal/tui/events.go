@@ -266,8 +266,7 @@ func (m *model) answered(id string) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.id == id })
 }
 
-// faced detects a new visible question, and schedules a redraw for the moment from which keys
-// answer it.
+// faced detects a new visible question, and schedules a redraw for the moment from which keys answer it.
 func (m *model) faced() {
 	front := m.top()
 	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {

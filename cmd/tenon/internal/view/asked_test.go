@@ -8,8 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TestAsksNamesEveryArgument: this is so for tools of servers and plugins, whatever their arguments are
-// called.
+// TestAsksNamesEveryArgument: this is so for tools of servers and plugins, whatever their arguments are called.
 func TestAsksNamesEveryArgument(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

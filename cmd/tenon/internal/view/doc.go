@@ -1,3 +1,2 @@
-// Package view shows a turn as text or as JSON lines, and lays out the output of commands: messages, tool calls,
-// tables.
+// Package view shows a turn as text or as JSON lines, and lays out the output of commands: messages, tool calls, tables.
 package view

@@ -306,8 +306,7 @@ func (v *Text) writeAnswer(o *Outcome) error {
 	return err
 }
 
-// figures returns the last line: model, steps, tokens, cost, time, and the command that continues
-// the session.
+// figures returns the last line: model, steps, tokens, cost, time, and the command that continues the session.
 func (v *Text) figures(o *Outcome) string {
 	steps, tokens, cost := v.f.totals()
 	var words []string

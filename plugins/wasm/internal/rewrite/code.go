@@ -107,8 +107,7 @@ func (b *body) open(k block) {
 	}
 }
 
-// instruction copies plain instructions and the instruction after them, with the code that must
-// precede it.
+// instruction copies plain instructions and the instruction after them, with the code that must precede it.
 func (b *body) instruction() {
 	r := b.r
 	first := r.pos

@@ -132,8 +132,7 @@ func mnemonics() map[string]string {
 // weightBytes is the fixed size of a weight in the code, so that it can be written later.
 const weightBytes = 3
 
-// check subtracts a weight from the counter, asks the host if it is used up, and returns the position of the
-// weight.
+// check subtracts a weight from the counter, asks the host if it is used up, and returns the position of the weight.
 func (b *body) check() int {
 	b.out = append(b.out, b.w.weigh...)
 	at := len(b.out)

@@ -30,8 +30,7 @@ const (
 // constantOps are the instructions of constant expressions that are copied unchanged: constants, ref.null, and add, sub and mul of integers.
 const constantOps = "\x41\x42\x43\x44\xd0\x6a\x6b\x6c\x7c\x7d\x7e"
 
-// form describes the encoding of an instruction. Each letter of immediates stands for one
-// immediate, see skip.
+// form describes the encoding of an instruction. Each letter of immediates stands for one immediate, see skip.
 type form struct {
 	immediates string
 	units      int // in addition to the units for its bytes

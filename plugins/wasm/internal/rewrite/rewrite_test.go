@@ -451,8 +451,7 @@ func sameValidity(t *testing.T, r wazero.Runtime, wasm, changed []byte) bool {
 	return want == nil
 }
 
-// The rewriter returns for any input. If it accepts a module, a compiler accepts the rewritten module exactly if it accepts the
-// original.
+// The rewriter returns for any input. If it accepts a module, a compiler accepts the rewritten module exactly if it accepts the original.
 func FuzzRewrite(f *testing.F) {
 	for _, wasm := range modules(f) {
 		f.Add(wasm)

@@ -30,8 +30,7 @@ type Canvas struct {
 	Width  int         // of each line, in columns
 	Height int         // maximum number of lines
 	Method ansi.Method // the terminal's way of counting columns
-	// Ready reports whether keys answer a question. In its first moments they do not, because they were probably meant for
-	// the prompt.
+	// Ready reports whether keys answer a question. In its first moments they do not, because they were probably meant for the prompt.
 	Ready bool
 }
 
@@ -91,8 +90,7 @@ func (s *scroller) key(name string) bool {
 	return ok
 }
 
-// view returns the lines that fit into room lines. place describes their position; it is empty if all
-// lines fit.
+// view returns the lines that fit into room lines. place describes their position; it is empty if all lines fit.
 func (s *scroller) view(lines []string, room int) (shown []string, place string) {
 	s.top = max(0, min(s.top, len(lines)-room))
 	shown = lines[s.top:min(len(lines), s.top+room)]

@@ -40,8 +40,7 @@ func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string)) *Questi
 	return q
 }
 
-// begin asks the current question. It preselects the user's answer, else the last answer to the form field, or the
-// default.
+// begin asks the current question. It preselects the user's answer, else the last answer to the form field, or the default.
 func (q *Questions) begin() {
 	one := &q.request.Questions[q.now]
 	answer, form := one.Default, one.Form

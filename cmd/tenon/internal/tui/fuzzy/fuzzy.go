@@ -50,8 +50,7 @@ func Score(pattern, text string) (score int, ok bool) {
 	return score*8 - min(len(text), 64)/8, true
 }
 
-// Filter returns the texts that match a pattern, the best first, as indexes into the list; never nil. Equally good texts keep their
-// order.
+// Filter returns the texts that match a pattern, the best first, as indexes into the list; never nil. Equally good texts keep their order.
 func Filter(pattern string, count int, text func(int) string) []int {
 	scores, found := make([]int, count), make([]int, 0, count)
 	for i := range count {

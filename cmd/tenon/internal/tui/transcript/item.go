@@ -144,8 +144,7 @@ func Warn(t *draw.Theme) string { return t.Warn }
 // Fail: see Faint.
 func Fail(t *draw.Theme) string { return t.Fail }
 
-// figures returns the note with the figures of a finished turn. A narrow window omits the last
-// ones.
+// figures returns the note with the figures of a finished turn. A narrow window omits the last ones.
 func figures(agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) note {
 	words := []string{agent, model, view.Duration(took)}
 	if tokens.Sum() > 0 {

@@ -171,8 +171,7 @@ func (t *call) subagent(i *item) []string {
 	return append(out, draw.Paint(i.look.Theme.Faint, "ctrl+x ↓ opens its session"))
 }
 
-// cut keeps the first and last lines of a folded card, or the last lines of an unfolded one, and adds the number of
-// missing lines.
+// cut keeps the first and last lines of a folded card, or the last lines of an unfolded one, and adds the number of missing lines.
 func (i *item) cut(lines []string, head, tail int) []string {
 	limit, hint := head+tail, " · ctrl+o shows them"
 	if i.open {
