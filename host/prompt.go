@@ -202,18 +202,17 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 			return fmt.Errorf("default_agent in the configuration: %w", err)
 		}
 	}
-	switch {
-	case err != nil && in.Agent == "" && name == s.Agent: // the agent was removed, or the session was imported
-		return fmt.Errorf("the session's %w; --agent chooses another", err)
-	case err != nil:
-		return err
+	if err == nil && command.Delegates(&agent) {
+		t.delegate, name = name, usual
+		agent, err = t.gen.Agent(name)
+	} else {
+		t.delegate = ""
 	}
-	t.delegate = ""
-	if command.Delegates(&agent) {
-		t.delegate = name
-		if agent, err = t.gen.Agent(usual); err != nil {
-			return err
-		}
+	if err != nil && name == s.Agent && name != in.Agent { // the agent was removed, or the session was imported
+		return fmt.Errorf("the session's %w; choose another agent", err)
+	}
+	if err != nil {
+		return err
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (!itsAgent || t.delegate != "") {
 		return fmt.Errorf("agent %q %w", agent.Name, ErrSubagent)

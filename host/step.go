@@ -155,10 +155,11 @@ func (s *step) wantsStructured() bool {
 // last reminder and after the last step.
 func (t *turn) withoutStructured() (state, error) {
 	if t.atLimit() || t.corrections >= *cmp.Or(t.user.Format.RetryCount, new(defaultCorrections)) {
-		named := &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{
-			Message: fmt.Sprintf("no structured output from the model after %d reminders", t.corrections), Retries: t.corrections,
-		}}
-		return stateDone, named
+		message := fmt.Sprintf("no structured output from the model after %d reminders", t.corrections)
+		if t.atLimit() {
+			message = fmt.Sprintf("no structured output from the model in the %d steps of agent %q", t.Agent.Steps, t.Agent.Name)
+		}
+		return stateDone, &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{Message: message, Retries: t.corrections}}
 	}
 	t.corrections++
 	t.addSynthetic(remindStructured, nil)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -82,7 +83,7 @@ func parse(text []byte) (hujson.Value, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	root, err := hujson.Parse(text)
 	if err != nil {
-		if empty, err := hujson.Parse(bytes.TrimLeft(append(bytes.TrimSpace(text), "\n{}\n"...), "\n")); err == nil {
+		if empty, err := hujson.Parse(bytes.TrimLeft(slices.Concat(bytes.TrimSpace(text), []byte("\n{}\n")), "\n")); err == nil {
 			return empty, nil
 		}
 	}

@@ -12,31 +12,36 @@ import (
 func TestSet(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, key, value, want string }{
-		"no file":        {"", "model", `"a/b"`, "{\n  \"model\": \"a/b\"\n}\n"},
-		"comments alone": {"// why\n\n", "a", "1", "// why\n{\n  \"a\": 1\n}\n"},
-		"mark":           {"\ufeff{\r\n  \"a\": 1\r\n}", "a", "2", "{\r\n  \"a\": 2\r\n}"},
-		"replaced":       {"{\n  // why\n  \"model\": \"x/y\", // and how\n  \"retry\": {}\n}\n", "model", `"a/b"`, "{\n  // why\n  \"model\": \"a/b\", // and how\n  \"retry\": {}\n}\n"},
-		"replaced list":  {"{\n  \"a\": {\n    \"b\": [\n      1\n    ]\n  }\n}\n", "a.b", "[2]", "{\n  \"a\": {\n    \"b\": [\n      2\n    ]\n  }\n}\n"},
-		"added":          {"{\n\t\"model\": \"x/y\" // note\n\t// end\n}\n", "retry.max", "3", "{\n\t\"model\": \"x/y\", // note\n\t\"retry\": {\n    \"max\": 3\n  }\n\t// end\n}\n"},
-		"last comma":     {"{\n  \"a\": 1,\n}", "b", "[1]", "{\n  \"a\": 1,\n  \"b\": [\n    1\n  ]\n}"},
-		"one line":       {`{"a": 1}`, "b.c", "true", `{"a": 1, "b": {"c":true}}`},
-		"deeper":         {"{\n  \"a\": {\n    \"b\": 1\n  }\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"b\": 1,\n    \"c\": 2\n  }\n}\n"},
-		"empty object":   {"{\n  \"a\": {}\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"c\": 2\n  }\n}\n"},
-		"emptied object": {"{\n  \"a\": {\n  }\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"c\": 2\n  }\n}\n"},
-		"quoted name":    {"{}", `models."a.b/~c".x`, "1", "{\n  \"models\": {\n    \"a.b/~c\": {\n      \"x\": 1\n    }\n  }\n}"},
-		"object in list": {"{\"a\": [1]}", "a.b", "1", "error"},
-		"no object":      {"{\"a\": 1}", "a.b", "1", "error"},
-		"list":           {"[]", "a", "1", "error"},
-		"no JSON":        {"{", "a", "1", "error"},
-		"no value":       {"{}", "a", "x", "error"},
-		"no key":         {"{}", "", "1", "error"},
-		"empty name":     {"{}", "a..b", "1", "error"},
-		"open quotation": {"{}", `a."b`, "1", "error"},
-		"after a quote":  {"{}", `"a"b`, "1", "error"},
+		"no file":         {"", "model", `"a/b"`, "{\n  \"model\": \"a/b\"\n}\n"},
+		"comments alone":  {"// why\n\n", "a", "1", "// why\n{\n  \"a\": 1\n}\n"},
+		"carriage return": {"// why\r\n\r\n", "a", "1", "// why\n{\n  \"a\": 1\n}\n"},
+		"mark":            {"\ufeff{\r\n  \"a\": 1\r\n}", "a", "2", "{\r\n  \"a\": 2\r\n}"},
+		"replaced":        {"{\n  // why\n  \"model\": \"x/y\", // and how\n  \"retry\": {}\n}\n", "model", `"a/b"`, "{\n  // why\n  \"model\": \"a/b\", // and how\n  \"retry\": {}\n}\n"},
+		"replaced list":   {"{\n  \"a\": {\n    \"b\": [\n      1\n    ]\n  }\n}\n", "a.b", "[2]", "{\n  \"a\": {\n    \"b\": [\n      2\n    ]\n  }\n}\n"},
+		"added":           {"{\n\t\"model\": \"x/y\" // note\n\t// end\n}\n", "retry.max", "3", "{\n\t\"model\": \"x/y\", // note\n\t\"retry\": {\n    \"max\": 3\n  }\n\t// end\n}\n"},
+		"last comma":      {"{\n  \"a\": 1,\n}", "b", "[1]", "{\n  \"a\": 1,\n  \"b\": [\n    1\n  ]\n}"},
+		"one line":        {`{"a": 1}`, "b.c", "true", `{"a": 1, "b": {"c":true}}`},
+		"deeper":          {"{\n  \"a\": {\n    \"b\": 1\n  }\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"b\": 1,\n    \"c\": 2\n  }\n}\n"},
+		"empty object":    {"{\n  \"a\": {}\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"c\": 2\n  }\n}\n"},
+		"emptied object":  {"{\n  \"a\": {\n  }\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"c\": 2\n  }\n}\n"},
+		"quoted name":     {"{}", `models."a.b/~c".x`, "1", "{\n  \"models\": {\n    \"a.b/~c\": {\n      \"x\": 1\n    }\n  }\n}"},
+		"object in list":  {"{\"a\": [1]}", "a.b", "1", "error"},
+		"no object":       {"{\"a\": 1}", "a.b", "1", "error"},
+		"list":            {"[]", "a", "1", "error"},
+		"no JSON":         {"{", "a", "1", "error"},
+		"no value":        {"{}", "a", "x", "error"},
+		"no key":          {"{}", "", "1", "error"},
+		"empty name":      {"{}", "a..b", "1", "error"},
+		"open quotation":  {"{}", `a."b`, "1", "error"},
+		"after a quote":   {"{}", `"a"b`, "1", "error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, err := config.Set([]byte(c.text), c.key, json.RawMessage(c.value))
+			text := []byte(c.text)
+			out, err := config.Set(text, c.key, json.RawMessage(c.value))
+			if string(text) != c.text {
+				t.Errorf("Set changed its argument to %q", text)
+			}
 			got := string(out)
 			if err != nil {
 				got = "error"

@@ -235,6 +235,10 @@ func TestSignInChooses(t *testing.T) {
 	if picked, err := model.New(options).Choose(t.Context()); err != nil || picked.Model.Ref().String() != "p/b" {
 		t.Errorf("with a sign-in: %+v, %v, want p/b", picked, err)
 	}
+	options.Providers[0].Models = map[string]sdk.Model{"embed": {}, "qwen": {ToolCall: true}}
+	if picked, err := model.New(options).Choose(t.Context()); err != nil || picked.Model.Ref().String() != "p/qwen" {
+		t.Errorf("without dates: %+v, %v, want p/qwen", picked, err)
+	}
 }
 
 // TestPlan: a sign-in decides which of the catalog's models exist, their prices and limits; the configuration overrides it.

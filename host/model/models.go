@@ -201,8 +201,8 @@ func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	return choice, err
 }
 
-// pick picks the configured model, else a model of a provider with a key, a sign-in or configured models, else of a server with an address in the
-// configuration, else of a local server, else of the last provider that needs nothing.
+// pick picks the configured model, else a model of a provider with a key, a sign-in or configured models, else of a server with an address in
+// the configuration, else of a local server, else of the last provider that needs no key.
 func (m *Models) pick(ctx context.Context) (Picked, error) {
 	if name := m.o.Config.Model; name != "" {
 		model, err := m.Resolve(name)
@@ -255,13 +255,13 @@ func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
 		return m.known(p.info.ID, id), true
 	}
 	models := p.models()
-	released := func(id string) string { // empty for models that call no tools, such as for speech: they come last
+	rank := func(id string) string { // models that call no tools, such as for speech, come last
 		if models[id].ToolCall {
-			return models[id].ReleaseDate
+			return "tools " + models[id].ReleaseDate
 		}
 		return ""
 	}
-	ids := slices.SortedFunc(maps.Keys(models), func(a, b string) int { return cmp.Or(strings.Compare(released(b), released(a)), strings.Compare(a, b)) })
+	ids := slices.SortedFunc(maps.Keys(models), func(a, b string) int { return cmp.Or(strings.Compare(rank(b), rank(a)), strings.Compare(a, b)) })
 	if len(ids) == 0 {
 		return sdk.Model{}, false
 	}
@@ -358,7 +358,8 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	if p.withheld != "" && p.info.Key == "" {
 		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.o.Foreign[id], p.withheld)
 	}
-	needed := len(p.info.Env) > 0 && !p.info.NoKey || p.info.AccountModels
+	signsIn := p.info.AccountModels && slices.ContainsFunc(m.o.AuthMethods, func(a sdk.AuthMethod) bool { return a.Provider == id })
+	needed := len(p.info.Env) > 0 && !p.info.NoKey || signsIn
 	if needed && p.keyFrom == "" && !at.public && !p.configured {
 		keys := append(slices.Clone(p.info.Env), "provider."+id+".options.apiKey in tenon.json")
 		return nil, fmt.Errorf("%w: provider %q has no key: run tenon auth login %s, or set %s", ErrModel, id, id, strings.Join(keys, " or "))

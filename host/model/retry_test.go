@@ -107,11 +107,13 @@ func TestClassify(t *testing.T) {
 func TestWaitInBody(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]time.Duration{
-		`{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}]}}`:        34400 * time.Millisecond,
-		`{"error":{"type":"usage_limit_reached","plan_type":"plus","resets_in_seconds":5000}}`:                     5000 * time.Second,
-		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d}}`, time.Now().Add(2*time.Hour).Unix()): 2 * time.Hour,
-		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d}}`, time.Now().Add(-time.Hour).Unix()):  0,
-		`{"error":{"type":"usage_limit_reached","resets_at":null}}`:                                                0,
+		`{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}]}}`:          34400 * time.Millisecond,
+		`{"error":{"type":"usage_limit_reached","plan_type":"plus","resets_in_seconds":5000}}`:                       5000 * time.Second,
+		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d}}`, time.Now().Add(2*time.Hour).Unix()):   2 * time.Hour,
+		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d}}`, time.Now().Add(-time.Hour).Unix()):    0,
+		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d.5}}`, time.Now().Add(2*time.Hour).Unix()): 2 * time.Hour,
+		`{"error":{"type":"usage_limit_reached","resets_at":1764416833123}}`:                                         0,
+		`{"error":{"type":"usage_limit_reached","resets_at":null}}`:                                                  0,
 	} {
 		if got := requestedWait(&sdk.ProviderError{StatusCode: 429, Body: body}); (got-want).Abs() > time.Minute || got == 0 != (want == 0) {
 			t.Errorf("requestedWait(%s) = %v, want %v", body, got, want)

@@ -25,8 +25,9 @@ type Step struct {
 	To   Entry `json:"to"`
 }
 
-// Run takes all steps or none: if one fails, the steps before it are undone. A file in neither state of its step is ErrChanged; a content that
-// is no longer stored is ErrGone, before anything is changed. Steps that were taken already are skipped, so Run can continue an interrupted Run.
+// Run takes all steps or none: if one fails, the steps before it are undone. It returns ErrChanged for a file in neither state of its step, and
+// ErrGone, before it changes anything, for a content that is no longer stored. Steps that were already taken are skipped, so Run can continue an
+// interrupted Run.
 func (r *Repo) Run(ctx context.Context, steps []Step) error {
 	taken, _, err := r.attempt(ctx, steps, false)
 	if err == nil {

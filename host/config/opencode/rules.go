@@ -43,11 +43,9 @@ func rewriteModes(root *hujson.Value) {
 				agents.Members = append(agents.Members, m)
 				continue
 			}
-			agent := objectAt(agents, nameOf(&m))
-			for _, field := range append(mode.Members, hujson.ObjectMember{Name: text("mode"), Value: text(sdk.ModePrimary)}) {
-				take(agent, nameOf(&field))
-				agent.Members = append(agent.Members, field)
-			}
+			take(mode, "mode")
+			mode.Members = append(mode.Members, hujson.ObjectMember{Name: text("mode"), Value: text(sdk.ModePrimary)})
+			merge(objectAt(agents, nameOf(&m)), mode)
 		}
 	}
 	for _, m := range membersOf(find(object, "agent")) {
@@ -74,6 +72,18 @@ func rewriteModes(root *hujson.Value) {
 func nameOf(m *hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
 func text(s string) hujson.Value { return hujson.Value{Value: hujson.String(s)} }
+
+// merge adds the members of from to into: objects are merged, and other values replace those of into.
+func merge(into, from *hujson.Object) {
+	for _, m := range from.Members {
+		if inner, ok := m.Value.Value.(*hujson.Object); ok && find(into, nameOf(&m)) != nil {
+			merge(objectAt(into, nameOf(&m)), inner)
+			continue
+		}
+		take(into, nameOf(&m))
+		into.Members = append(into.Members, m)
+	}
+}
 
 func membersOf(v *hujson.Value) []hujson.ObjectMember {
 	if v == nil {

@@ -51,7 +51,7 @@ func New(s Streams, env environ, version, managed string) *App {
 	a := &App{Streams: s, Env: env, Screen: terminal.NewScreen(s.In, s.Out, s.Err, env.Lookup), Managed: managed, Version: version, Described: map[string]bool{}}
 	a.Mask = &maskWriter{w: a.Screen.Besides(s.Err)}
 	a.Mask.hide(environSecrets(env))
-	a.setLevel(slog.LevelWarn) // degraded operation, and problems that require action
+	a.SetLevel(slog.LevelWarn) // degraded operation, and problems that require action
 	return a
 }
 
@@ -138,7 +138,7 @@ func (a *App) checkFlags(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		a.setLevel(level)
+		a.SetLevel(level)
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func newLogger(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(charm.NewWithOptions(visibleWriter{w}, charm.Options{Level: charm.Level(level)}))
 }
 
-// setLevel sets the minimum level of log messages from now on.
-func (a *App) setLevel(level slog.Level) { a.Level, a.Log = level, newLogger(a.Mask, level) }
+// SetLevel sets the minimum level of log messages from now on.
+func (a *App) SetLevel(level slog.Level) { a.Level, a.Log = level, newLogger(a.Mask, level) }
 
 // masked replaces secrets.
 const masked = "********"

@@ -81,7 +81,7 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 			}
 		}
 		if len(all) > 0 && w.ProjectID() != GlobalProject { // of a clone or another working tree, or the project was moved
-			fix = fmt.Sprintf("start one with tenon run, or name one of this repository, such as the latest: %s, started in %s", all[0].ID, all[0].Directory)
+			fix = fmt.Sprintf("start one with tenon run, or choose a session of this repository; the latest is %s, started in %s", all[0].ID, all[0].Directory)
 		}
 	}
 	return nil, UsageError(fix, "no sessions in %s yet", w.Project.Directory)

@@ -94,7 +94,7 @@ func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.setLevel(l)
+		a.SetLevel(l)
 	}
 	w.hideStored()
 	return w, nil

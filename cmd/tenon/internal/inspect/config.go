@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -142,7 +143,8 @@ func (r *configReport) hooks(w *cli.Workspace) {
 // agents.
 func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
 	var log logLines
-	restore := w.App.Divert(&log)
+	level, restore := w.App.Level, w.App.Divert(&log)
+	w.App.SetLevel(min(level, slog.LevelWarn))
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err == nil {
 		for _, p := range m.Check(ctx) { // reads the files of agents and commands, too
@@ -153,13 +155,17 @@ func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
 		err = m.Close(context.WithoutCancel(ctx))
 	}
 	restore()
+	w.App.SetLevel(level)
 	for _, line := range log.lines {
-		text, warns := strings.CutPrefix(line, "WARN ")
+		kind, text, _ := strings.Cut(line, " ")
 		known := func(p configProblem) bool { return strings.Contains(text, p.Message) }
-		if err != nil || !warns {
+		switch {
+		case err == nil && (kind == "WARN" || kind == "ERRO"):
+			if !slices.ContainsFunc(r.Problems, known) {
+				r.Problems = append(r.Problems, configProblem{Message: strings.TrimSpace(text), Warning: true})
+			}
+		case kind != "WARN" || level <= slog.LevelWarn:
 			_, _ = w.App.Mask.Write([]byte(line)) // as without the report
-		} else if !slices.ContainsFunc(r.Problems, known) {
-			r.Problems = append(r.Problems, configProblem{Message: strings.TrimSpace(text), Warning: true})
 		}
 	}
 	return err

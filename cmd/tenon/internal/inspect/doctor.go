@@ -269,7 +269,11 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 		case isProvider:
 			c.bad("provider", cli.Fail(cli.ExitModel, fmt.Errorf("%s: %s", p.Key, p.Message()), "tenon config edit opens your configuration"))
 		case !errors.Is(p.Err, host.ErrModel):
-			c.bad("config", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", p.Key, p.Err), "tenon config edit opens your configuration"))
+			at, fix := p.Key, "tenon config edit opens your configuration"
+			if p.Origin != "" {
+				at, fix = p.Origin+": "+at, "correct that file, or override the value in tenon.json"
+			}
+			c.bad("config", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", at, p.Err), fix))
 		case p.Key != "model": // reported below
 			c.bad("model", fmt.Errorf("%s: %w", p.Key, p.Err))
 		}
