@@ -115,6 +115,7 @@ func TestPreToolUse(t *testing.T) {
 		"allow without reason":   {command: specific(`"permissionDecision": "allow"`), leave: sdk.VerdictAllow, reason: "command hook PreToolUse[0].hooks[0]"},
 		"ask":                    {command: specific(`"permissionDecision": "ask", "permissionDecisionReason": "unsure"`), leave: sdk.VerdictAsk, reason: "unsure"},
 		"deny":                   {command: specific(`"permissionDecision": "deny", "permissionDecisionReason": "no"`), verdict: sdk.VerdictDeny, reason: "no"},
+		"deny at the top":        {command: answer(`{"permissionDecision": "deny", "permissionDecisionReason": "no"}`), verdict: sdk.VerdictDeny, reason: "no"},
 		"deny without reason":    {command: specific(`"permissionDecision": "deny"`), verdict: sdk.VerdictDeny, reason: "refused by the command hook PreToolUse[0].hooks[0] without a reason"},
 		"exit code 2":            {command: "echo not that >&2; exit 2", verdict: sdk.VerdictDeny, reason: "not that"},
 		"exit code 2, no reason": {command: "exit 2", verdict: sdk.VerdictDeny, reason: "refused by the command hook PreToolUse[0].hooks[0] without a reason"},

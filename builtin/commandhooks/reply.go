@@ -46,26 +46,32 @@ type reply struct {
 	newInput json.RawMessage
 }
 
-// wireReply is the JSON form of a reply.
+// wireReply is the JSON form of a reply. A permissionDecision outside of hookSpecificOutput, where some programs have it, counts, too: a guard
+// must not let calls pass because of its place.
 type wireReply struct {
+	permissionDecision
 	Continue      *bool  `json:"continue"`
 	StopReason    string `json:"stopReason"`
 	SystemMessage string `json:"systemMessage"`
 	Decision      string `json:"decision"`
 	Reason        string `json:"reason"`
 	Specific      struct {
-		Event                    string          `json:"hookEventName"`
-		PermissionDecision       string          `json:"permissionDecision"`
-		PermissionDecisionReason string          `json:"permissionDecisionReason"`
-		UpdatedInput             json.RawMessage `json:"updatedInput"`
-		AdditionalContext        string          `json:"additionalContext"`
-		Decision                 struct {        // of PermissionRequest
+		permissionDecision
+		Event             string          `json:"hookEventName"`
+		UpdatedInput      json.RawMessage `json:"updatedInput"`
+		AdditionalContext string          `json:"additionalContext"`
+		Decision          struct {        // of PermissionRequest
 			Behavior     string          `json:"behavior"`
 			Message      string          `json:"message"`
 			UpdatedInput json.RawMessage `json:"updatedInput"`
 			Interrupt    bool            `json:"interrupt"`
 		} `json:"decision"`
 	} `json:"hookSpecificOutput"`
+}
+
+type permissionDecision struct {
+	PermissionDecision       string `json:"permissionDecision"`
+	PermissionDecisionReason string `json:"permissionDecisionReason"`
 }
 
 // reply interprets the result of a command. Everything except a deliberate answer is an error.
@@ -169,6 +175,7 @@ func (w *wireReply) reply(event string) (*reply, error) {
 	}
 	for _, d := range []struct{ field, word, reason string }{
 		{"decision", w.Decision, w.Reason},
+		{"permissionDecision", w.PermissionDecision, w.PermissionDecisionReason},
 		{"hookSpecificOutput.permissionDecision", s.PermissionDecision, s.PermissionDecisionReason},
 		{"hookSpecificOutput.decision.behavior", s.Decision.Behavior, s.Decision.Message},
 	} {
