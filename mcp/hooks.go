@@ -117,6 +117,14 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 	return answer, err
 }
 
+// onlyResult returns the member of an object whose only member is result: the official SDK for Python puts what is not an object there.
+func onlyResult(text []byte) (inner []byte, only bool) {
+	members := 0
+	jsontext.EachField(text, func(_, _ []byte) bool { members++; return true })
+	inner = jsontext.Field(text, "result")
+	return inner, members == 1 && inner != nil
+}
+
 // decodeHookAnswer decodes the answer of a tool that is used as a hook.
 func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, error) {
 	b, text, err := collect(raw)
@@ -126,7 +134,10 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	if len(text) == 0 {
 		text = json.RawMessage(b.String())
 	}
-	if len(bytes.TrimSpace(text)) == 0 {
+	if inner, only := onlyResult(text); only {
+		text = inner
+	}
+	if len(bytes.TrimSpace(text)) == 0 || jsontext.IsNull(text) {
 		return sdk.Answer{}, nil
 	}
 	var answer struct {

@@ -101,7 +101,7 @@ func TestHookAnswerWithNull(t *testing.T) {
 // A gate whose verdict cannot be read does not let the call pass.
 func TestHookAnswerWithoutVerdict(t *testing.T) {
 	t.Parallel()
-	for text, valid := range map[string]bool{`{}`: true, `{"reason":"r"}`: true, `{"decision":"deny"}`: false, `{"verdit":"deny","reason":"r"}`: false} {
+	for text, valid := range map[string]bool{`{"result":null}`: true, `{"result":{"verdict":"deny"}}`: true, `{"result":{"verdit":"deny"}}`: false, `{}`: true, `{"reason":"r"}`: true, `{"decision":"deny"}`: false, `{"verdit":"deny","reason":"r"}`: false} {
 		raw := json.RawMessage(`{"content":[],"structuredContent":` + text + `}`)
 		if answer, err := decodeHookAnswer(sdk.PointPermissionAsk, raw, nil); errors.Is(err, sdk.ErrWire) == valid {
 			t.Errorf("%s: answer %+v, %v", text, answer, err)

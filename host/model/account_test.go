@@ -79,7 +79,7 @@ func TestAccountModelsNeedAKey(t *testing.T) {
 	models := model.New(model.Options{
 		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", AccountModels: true, NoKey: true}},
 		AuthMethods: []sdk.AuthMethod{{Provider: "known"}},
-		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { panic("not reached") }}},
+		Protocols:   map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { panic("not reached") }}},
 	})
 	if _, err := models.Open(t.Context(), "known/m", false); !errors.Is(err, model.ErrModel) || !strings.Contains(err.Error(), "tenon auth login known") {
 		t.Errorf("Open = %v, want an error with the sign-in", err)

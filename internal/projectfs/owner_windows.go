@@ -1,4 +1,4 @@
 package projectfs
 
-// Owned reports whether a file belongs to the user of this process. git compares the owners itself.
-func Owned(string) bool { return true }
+// Owned reports whether a file belongs to the user of this process. It is always false, so that git, which compares the owners, is asked.
+func Owned(string) bool { return false }

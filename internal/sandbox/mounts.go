@@ -41,6 +41,9 @@ func elsewhere(mounts []mount, path string) (out []string) {
 	}
 	path = projectfs.Real(path)
 	at := mountAt(mounts, path)
+	if at.point == "" { // in a chroot, whose root directory is in no mount
+		return nil
+	}
 	stored := move(path, at.point, at.root)
 	for _, m := range mounts {
 		if m.device != at.device || !inside(m.root, stored) {

@@ -76,7 +76,8 @@ func find(o Options, mounts string) ([]Path, error) {
 	}
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
-		if o.Project.Home != "" && projectfs.Inside(dir, o.Project.Home) {
+		holdsHome := func(dir string) bool { return projectfs.Inside(dir, o.Project.Home) }
+		if o.Project.Home != "" && slices.ContainsFunc(append(elsewhere(f.mounts, dir), dir), holdsHome) {
 			f.add(Read, "home directory", o.Project.Home)
 		}
 	}

@@ -258,7 +258,7 @@ func TestSecretsAtOtherMounts(t *testing.T) {
 	t.Parallel()
 	const once = "22 1 0:21 / /proc rw - proc proc rw\n27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n28 27 254:1 / /none/home rw - ext4 /dev/vdb rw\n"
 	hidden := func(home, mounts string) (out []string) {
-		list, err := sandbox.FindIn(sandbox.Options{Project: sdk.Project{Home: home}}, mounts)
+		list, err := sandbox.FindIn(sandbox.Options{Project: sdk.Project{Home: home}, Environ: []string{"HISTFILE=/dev/null"}}, mounts)
 		if err != nil {
 			t.Error(err)
 		}
@@ -280,6 +280,23 @@ func TestSecretsAtOtherMounts(t *testing.T) {
 		"mounted over":      {"30 27 254:0 / /none/root rw - ext4 /dev/vda rw", "/none/home/a", []string{"/none/root/none/home", "/none/root/dev"}},
 		"mounted over, too": {"30 27 254:0 / /none/root rw - ext4 /dev/vda rw\n31 30 254:1 / /none/root/none/home rw - ext4 /dev/vdb rw", "/none/home/a", []string{"/none/root/none/home/a/.ssh"}},
 		"in itself":         {"30 27 254:0 / /none/root rw - ext4 /dev/vda rw", "/none/root/none/a", []string{"/none/a/.ssh", "/none/root/none/root"}},
+	}
+	for name, more := range map[string]string{
+		"a container": "40 27 0:108 / /dev rw - tmpfs tmpfs rw\n41 22 0:108 /null /proc/kcore rw - tmpfs tmpfs rw\n",
+		"a chroot":    "51 50 254:1 /home /home rw - ext4 /dev/vdb rw\n52 50 254:1 /tmp /tmp rw - ext4 /dev/vdb rw\n",
+	} {
+		mounts := once + more
+		if name == "a chroot" {
+			mounts = more
+		}
+		if list := hidden("/none/home/a", mounts); slices.ContainsFunc(list, func(path string) bool { return strings.HasPrefix(path, "/proc") }) {
+			t.Errorf("in %s: %q", name, list)
+		}
+	}
+	shared := once + "60 27 254:2 / /tmp rw - ext4 /dev/vdc rw\n61 28 254:2 / /none/home/a rw - ext4 /dev/vdc rw\n"
+	list, err := sandbox.FindIn(sandbox.Options{Project: sdk.Project{Home: "/none/home/a"}}, shared)
+	if readable := (sandbox.Path{Path: "/none/home/a", Access: sandbox.Read, Origin: "home directory"}); err != nil || !slices.Contains(list, readable) {
+		t.Errorf("a home directory that is also mounted as /tmp is not readable: %v", err)
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,9 @@ func (f *finder) secrets() {
 		f.secretsOf(u.HomeDir, account)
 	}
 	for _, name := range secretsIn("variables") {
-		f.add(Hide, moved, slices.DeleteFunc(filepath.SplitList(f.lookup(name)), func(path string) bool { return projectfs.Inside(path, f.Project.Home) })...)
+		f.add(Hide, moved, slices.DeleteFunc(filepath.SplitList(f.lookup(name)), func(path string) bool {
+			return projectfs.Inside(path, f.Project.Home) || projectfs.Inside("/dev", path) // such as HISTFILE=/dev/null, which containers mount over files of /proc
+		})...)
 	}
 }
 

@@ -28,6 +28,7 @@ MAX_MESSAGE = 16 << 20  # bytes of a message; the host ends a plugin that sends 
 MAX_LOGGED = 1 << 20  # characters of a message in the log, as in Go's library
 MAX_ERROR = 256 << 10  # characters of an error
 METHOD_NOT_FOUND = -32601
+GATES = ("permission.ask", "turn.stop")
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder().raw_decode  # json.loads would detect the encoding first
 STATUSES = {1: "failed", 2: "denied", 3: "unknown", 4: "limited"}
@@ -450,11 +451,11 @@ class _Server:
         for declared, run in self.plugin.hooks:
             own = _canonical(declared["point"])
             if own == _canonical(point) and declared.get("name", own) == _canonical(name):
-                return run, [w[:-2] for w in declared.get("writes", ()) if w.endswith("/-")]
+                return run, [w[:-2] for w in declared.get("writes", ()) if w.endswith("/-")], own in GATES
         raise LookupError("the manifest names the hook %s at %s, which the plugin does not have; tenon plugin sync-manifest updates plugin.json" % (name, point))
 
     def do_hook(self, params, call):
-        run, appends = self.hooks[params["hook"]]
+        run, appends, gate = self.hooks[params["hook"]]
         request = params["request"]
         value = request.get("value")
         try:
@@ -462,13 +463,16 @@ class _Server:
                 _add_list(value, pointer)
             before = _clone(value)
             answer = run(request["input"], value, call)
+            if value is None and not gate:
+                return None  # an observer has no answer
             if answer is value:
                 answer = None  # the handler returned its value, which is not a verdict even if it has a key with such a name
             if isinstance(answer, dict) and "changes" in answer:
                 return answer  # the hook found them itself
             changes = []
             diff(before, value, "", changes)
-            if answer not in (None, {}) and not changes and not (isinstance(answer, dict) and answer.keys() & {"verdict", "reason", "message"}):
+            wrong = answer not in (None, {}) if gate else answer
+            if wrong and not changes and not (isinstance(answer, dict) and answer.keys() & {"verdict", "reason", "message"}):
                 raise TypeError("a hook changes its value in place and returns nothing or a verdict; it returned %.80r" % (answer,))
             answer = _verdict(answer)
             return {"changes": changes, **(answer or {})} if changes else answer
@@ -478,7 +482,10 @@ class _Server:
     def do_prepare(self, params, call):
         _, _, prepare, parameters = self.tools[params["tool"]]
         call.tool = params["call"]
-        return {"requests": list(prepare(_arguments(parameters, call.tool), call))}
+        requests = prepare(_arguments(parameters, call.tool), call)
+        if requests is None:
+            raise TypeError("prepare returned None; return a list of permissions, [] if the call needs none")
+        return {"requests": list(requests)}
 
     def do_tool(self, params, call):
         _, run, _, parameters = self.tools[params["tool"]]
@@ -515,10 +522,11 @@ class _Server:
 def _place(e):
     """Returns the place in the author's code that raised an exception, such as "main.py:3"; empty outside of it."""
     place, at = "", e.__traceback__
+    library, root = os.path.abspath(__file__), os.environ.get("PLUGIN_ROOT") or os.path.dirname(os.path.abspath(__file__))
     while at:
-        folder, name = os.path.split(os.path.abspath(at.tb_frame.f_code.co_filename))
-        if folder == os.path.dirname(os.path.abspath(__file__)) and name != os.path.basename(__file__):
-            place = "%s:%d" % (name, at.tb_lineno)
+        path = os.path.abspath(at.tb_frame.f_code.co_filename)
+        if path.startswith(os.path.join(root, "")) and path != library:
+            place = "%s:%d" % (os.path.basename(path), at.tb_lineno)
         at = at.tb_next
     return place
 

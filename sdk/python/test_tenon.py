@@ -105,18 +105,28 @@ class Declarations(unittest.TestCase):
                 declare(later)
 
     def test_returned_by_hooks(self):
-        def answer(returned, change=False, **value):
+        def answer(returned, change=False, gate=False, **value):
             server = tenon._Server(tenon.Plugin("p"))
-            server.hooks = [(lambda input, value, call: (change and value.append(1), returned)[1], [])]
+            server.hooks = [(lambda input, value, call: (change and value.append(1), returned)[1], [], gate)]
             return server.do_hook({"hook": 0, "request": {"input": {}, **value}}, None)
 
-        for value in ({"value": []}, {}):  # of a transform, and none, as of a gate
-            for returned in ([1], "deny", True, False, {"temperature": 2}):
+        for hook in ({"value": []}, {"gate": True}):  # a transform and a gate
+            for returned in ([1], "deny", True, {"temperature": 2}):
                 with self.assertRaisesRegex(TypeError, "returns nothing or a verdict; it returned"):
-                    answer(returned, **value)
-            self.assertEqual(answer({"verdict": "deny"}, **value), {"verdict": "deny"})
-            self.assertIsNone(answer(None, **value))
+                    answer(returned, **hook)
+            self.assertEqual(answer({"verdict": "deny"}, **hook), {"verdict": "deny"})
+            self.assertIsNone(answer(None, **hook))
+        with self.assertRaisesRegex(TypeError, "it returned False"):
+            answer(False, gate=True)
+        self.assertIsNone(answer(False, value=[]))
+        self.assertIsNone(answer([1]))  # an observer
         self.assertEqual(answer([1], True, value=[]), {"changes": [{"pointer": "/-", "value": 1}]})
+
+    def test_prepare_returns_a_list(self):
+        server = tenon._Server(tenon.Plugin("p"))
+        server.tools = [(None, None, lambda args, call: None, {})]
+        with self.assertRaisesRegex(TypeError, "prepare returned None"):
+            server.do_prepare({"tool": 0, "call": {"args": {}}}, tenon.Call.__new__(tenon.Call))
 
     def test_host_error(self):
         for code, message, text in [("failed", "kv.get: too long", "kv.get: too long"), ("denied", "no", "kv.get: not granted: no")]:

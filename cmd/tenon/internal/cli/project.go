@@ -46,7 +46,7 @@ func findWorktree(dir string) (root string, found bool) {
 // acceptable reports whether a repository belongs to the user, or git accepts it (safe.directory). Anybody can create a repository in /tmp,
 // above the directories of others: its instructions would reach their models, and their commands could write to all of it.
 func acceptable(ctx context.Context, worktree string) bool {
-	return projectfs.Owned(filepath.Join(worktree, ".git")) || git(ctx, worktree, "rev-parse", "--git-dir") != ""
+	return projectfs.Owned(filepath.Join(worktree, ".git")) || git(ctx, worktree, "rev-parse", "--show-prefix") == "\n" // not one further up
 }
 
 func isGit(path string) bool {

@@ -120,7 +120,7 @@ func configRemedy(err error) *Failure {
 		return Remedies{
 			{pins.ErrFile, ExitConfig, "correct the file as the error says, restore it from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
-			{hooks.ErrOverride, ExitConfig, "correct hook in the configuration; tenon config show prints its source"},
+			{hooks.ErrOverride, ExitConfig, "correct the key hook in the configuration; tenon config show prints its source"},
 			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
 		}.Failure(err)
 	}

@@ -157,6 +157,7 @@ func TestRepositoryOfAnotherUser(t *testing.T) {
 	}
 	settings := filepath.Join(t.TempDir(), "settings")
 	t.Setenv("GIT_CONFIG_GLOBAL", settings)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	for text, want := range map[string]bool{"": false, "[safe]\n\tdirectory = " + dir + "\n": true} {
 		if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
