@@ -45,7 +45,7 @@ func (j *judge) commandsIn(text string, maybe bool) {
 				words[i].text = static(w, text)
 			}
 			for i := range words {
-				if i > 0 && maybe { // a text of words that are no commands contains their names, too
+				if i > 0 && maybe { // prose contains the words of commands, too
 					break
 				}
 				j.imply("bash", normal(words[i:]), maybe || i > 0)
