@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,4 +65,39 @@ func TestInstallLocal(t *testing.T) {
 	p.output(t, 0, "plugin", "sync", "--yes")
 	ready()
 	p.output(t, 0, "plugin", "sync", "--frozen", "--offline")
+}
+
+// TestInstallScope installs a package whose scope has its own registry in the user's .npmrc. The project's .npmrc does not count.
+func TestInstallScope(t *testing.T) {
+	t.Parallel()
+	public, private := sourcetest.NewNPM(t), sourcetest.NewNPM(t)
+	private.Token = "secret"
+	for npm, version := range map[*sourcetest.NPM]string{public: "9.0.0", private: "1.0.0"} {
+		npm.Add(t, map[string]string{
+			"package.json": `{"name":"@corp/one","version":"` + version + `"}`, ".claude-plugin/plugin.json": `{"name":"one","version":"` + version + `"}`,
+			"skills/a/SKILL.md": "---\nname: a\ndescription: d\n---\n",
+		})
+	}
+	p := newProcess(t, "http://127.0.0.1:1")
+	p.env = append(p.env, "NPM_CONFIG_REGISTRY="+public.URL, "CORP_TOKEN=secret")
+	home := filepath.Dir(p.dataDir())
+	settings := "@corp:registry=" + private.URL + "\n" + strings.TrimPrefix(private.URL, "http:") + "/:_authToken=${CORP_TOKEN}\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(p.work, ".npmrc"), []byte("@corp:registry="+public.URL), 0o600),
+		os.WriteFile(filepath.Join(home, ".npmrc"), []byte(settings), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p.output(t, 0, "plugin", "install", "npm:@corp/one", "--yes")
+	lock, err := os.ReadFile(filepath.Join(home, ".config", "tenon", pins.Name))
+	if err != nil || !strings.Contains(string(lock), private.URL) || strings.Contains(string(lock), "secret") || len(public.Asked()) > 0 {
+		t.Errorf("%s, %v, the public registry was asked for %q", lock, err, public.Asked())
+	}
+	p.output(t, 0, "plugin", "outdated")
+	other := filepath.Join(home, "other")
+	if err := os.WriteFile(other, []byte("# mine\n@corp:registry=${PASSWORD}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "NPM_CONFIG_USERCONFIG="+other, "PASSWORD=hidden")
+	if _, errs := p.output(t, 3, "plugin", "install", "npm:@corp/one", "--yes"); !strings.Contains(errs, other+":2: @corp:registry: ") || strings.Contains(errs, "hidden") {
+		t.Error(errs)
+	}
 }

@@ -297,7 +297,15 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.mayVendor(r) && !p.Local && err == nil {
 			continue
 		}
-		for _, host := range []string{r.Host(in.Fetcher.RegistryURL()), source.Ref{Kind: source.Archive, URL: p.URL}.Host("")} {
+		first := r
+		if content, err := p.Content(r); err == nil && content.Kind == source.NPM {
+			registry, err := in.Fetcher.RegistryOf(content.URL)
+			if err != nil {
+				return nil, err
+			}
+			first = source.Ref{Kind: source.Archive, URL: registry.URL}
+		}
+		for _, host := range []string{first.Host(), source.Ref{Kind: source.Archive, URL: p.URL}.Host()} {
 			if !seen[host] {
 				seen[host] = true
 				out = append(out, host)

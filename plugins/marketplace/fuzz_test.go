@@ -20,7 +20,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(text), []byte(`{"commands": "./c"}`))
 	}
 	f.Add([]byte(`{"name": "m", "plugins": [{"name": "a", "source": "./a", "mcpServers": null}]}`), []byte(`{"mcpServers": {"s": {}}}`))
-	b := base{ref: source.Ref{Kind: source.Git, URL: "https://h/market", Subdir: "top", Commit: strings.Repeat("a", 40)}, registry: "https://r"}
+	b := base{ref: source.Ref{Kind: source.Git, URL: "https://h/market", Subdir: "top", Commit: strings.Repeat("a", 40)}, registry: (&source.Fetcher{Registry: "https://r"}).RegistryOf}
 	f.Fuzz(func(t *testing.T, data, own []byte) {
 		c, err := Decode(data)
 		if err != nil {

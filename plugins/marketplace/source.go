@@ -37,7 +37,7 @@ type location struct {
 // base is the place from which relative sources of a catalogue start.
 type base struct {
 	ref      source.Ref // of the marketplace, with its commit
-	registry string     // of npm
+	registry func(npmPackage string) (source.NPMRegistry, error)
 }
 
 // locate returns the reference of an entry's source. Errors wrap ErrSource.
@@ -80,8 +80,12 @@ func (l *location) ref(b base) (source.Ref, error) {
 	case "url", "git-subdir":
 		return source.GitRef(repository(l.URL), clean(l.Path), l.Ref, l.SHA)
 	case "npm":
-		if l.Registry != "" && strings.TrimSuffix(l.Registry, "/") != b.registry {
-			return source.Ref{}, fmt.Errorf("its registry %s is not yours; to use it, set NPM_CONFIG_REGISTRY", visible.Clean(l.Registry, maxText))
+		registry, err := b.registry(l.Package)
+		if err != nil {
+			return source.Ref{}, err
+		}
+		if l.Registry != "" && strings.TrimSuffix(l.Registry, "/") != registry.URL {
+			return source.Ref{}, fmt.Errorf("its registry %s is not yours; to use it, set NPM_CONFIG_REGISTRY or a scope's registry in your .npmrc", visible.Clean(l.Registry, maxText))
 		}
 		if l.Version != "" {
 			l.Package += "@" + l.Version

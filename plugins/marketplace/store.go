@@ -167,7 +167,7 @@ func (s *Store) Find(name, market string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := base{r, s.Fetcher.RegistryURL()}
+	b := base{r, s.Fetcher.RegistryOf}
 	b.ref.Commit = m.Commit
 	if b.ref.Kind == source.Path && m.File == "" {
 		b.ref.URL = rootOf(b.ref.URL)

@@ -54,7 +54,7 @@ func (f *Fetcher) RunNPM(ctx context.Context, work string, args ...string) error
 
 // DecodeNPMLock decodes the packages of a pin as a fetch does.
 func DecodeNPMLock(data []byte) (json.RawMessage, error) {
-	l, err := readNPMLock(data, "")
+	l, err := readNPMLock(data, pinBase)
 	if err != nil {
 		return nil, err
 	}
@@ -80,4 +80,10 @@ func DecodeBundle(data []byte) (string, error) {
 		return "", err
 	}
 	return b.Command, nil
+}
+
+// ReadNPMRC returns the value of a setting in the text of an .npmrc, and its place.
+func ReadNPMRC(text, name string, environ []string) (value, place string) {
+	s := readNPMRC(text, environ)[name]
+	return s.value, s.place
 }

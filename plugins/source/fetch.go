@@ -127,7 +127,10 @@ type Fetcher struct {
 	Seed     string // another such directory, from which the cache is filled; empty: none
 	Builds   string // directory of compiled Go packages; default: in Cache
 	Registry string // of npm; default: https://registry.npmjs.org
-	Token    string // for the registry; empty: none
+	Token    string // for that registry; empty: none
+	// UserConfig is the absolute path of the user's .npmrc, with registries of scopes, a default for Registry, and tokens; empty: none.
+	// An .npmrc in a project is never read.
+	UserConfig string
 	// MCPRegistry is the registry of MCP servers; empty: the official one.
 	MCPRegistry string
 	Environ     []string

@@ -157,7 +157,7 @@ func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, transfer func
 	limit, before := cmp.Or(f.MaxTransfer, maxTransfer), size(repo)
 	check := func() error {
 		have := size(repo) - before
-		f.progress(r.Host(""), have, 0)
+		f.progress(r.Host(), have, 0)
 		if have > limit {
 			return fmt.Errorf("%w: more than %d MiB; name a smaller repository", ErrTooLarge, limit>>20)
 		}

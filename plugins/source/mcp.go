@@ -179,8 +179,12 @@ func (f *Fetcher) npmServer(ctx context.Context, b bundle, p serverPackage, out 
 	if !exactVersion(p.Version) {
 		return fmt.Errorf("%w: version %q of %s is not exact", ErrServer, visible.Cut(p.Version, 100, "…"), p.Identifier)
 	}
-	if base := strings.TrimRight(p.Registry, "/"); base != "" && base != defaultRegistry && base != f.RegistryURL() {
-		return fmt.Errorf("%w: it is in another registry, %s; NPM_CONFIG_REGISTRY selects the registry", ErrServer, visible.Clean(base, 200))
+	registry, err := f.RegistryOf(p.Identifier)
+	if err != nil {
+		return err
+	}
+	if base := strings.TrimRight(p.Registry, "/"); base != "" && base != defaultRegistry && base != registry.URL {
+		return fmt.Errorf("%w: it is in another registry, %s; NPM_CONFIG_REGISTRY or your .npmrc selects the registry", ErrServer, visible.Clean(base, 200))
 	}
 	about := encode(map[string]any{"name": "plugin", "private": true, "dependencies": map[string]string{p.Identifier: p.Version}})
 	if err := os.WriteFile(filepath.Join(dir, npmManifest), about, 0o644); err != nil {
@@ -189,7 +193,7 @@ func (f *Fetcher) npmServer(ctx context.Context, b bundle, p serverPackage, out 
 	if err := f.npmTree(ctx, out, dir); err != nil {
 		return err
 	}
-	lock, err := readNPMLock(out.Packages, "")
+	lock, err := readNPMLock(out.Packages, pinBase)
 	if err != nil {
 		return err
 	}

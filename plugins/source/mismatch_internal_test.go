@@ -28,8 +28,8 @@ func TestVersionsWithoutEnd(t *testing.T) {
 	for _, data := range []string{`{"versions"` + many + `}`, `{"Versions"` + many + `}`, `{"versions"` + many + `,"versions":{}}`} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(data)) }))
 		t.Cleanup(server.Close)
-		f := &Fetcher{Cache: t.TempDir(), Registry: server.URL}
-		if err := f.resolveNPM(t.Context(), Ref{Kind: NPM, URL: "p", Version: "1.0.0"}, &Fetched{}); err == nil {
+		f := &Fetcher{Cache: t.TempDir()}
+		if err := f.resolveNPM(t.Context(), NPMRegistry{URL: server.URL}, Ref{Kind: NPM, URL: "p", Version: "1.0.0"}, &Fetched{}); err == nil {
 			t.Errorf("no error for %.20s", data)
 		}
 	}

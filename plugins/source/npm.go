@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,15 +51,19 @@ type packument struct {
 
 // npm downloads the tarball of a package.
 func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	registry, err := f.RegistryOf(r.URL)
+	if err != nil {
+		return err
+	}
 	switch {
 	case out.Integrity == "":
-		if err := f.resolveNPM(ctx, r, out); err != nil {
+		if err := f.resolveNPM(ctx, registry, r, out); err != nil {
 			return err
 		}
 	case f.Guarded && !f.Offline:
 		// A repository's pin names the tarball. The registry must name the same one for this version.
 		said := &Fetched{}
-		if err := f.resolveNPM(ctx, Ref{Kind: NPM, URL: r.URL, Version: out.Version}, said); err != nil {
+		if err := f.resolveNPM(ctx, registry, Ref{Kind: NPM, URL: r.URL, Version: out.Version}, said); err != nil {
 			return err
 		}
 		if said.Integrity != out.Integrity || said.URL != out.URL {
@@ -69,10 +74,6 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if err != nil {
 		return err
 	}
-	registry, err := url.Parse(f.RegistryURL())
-	if err != nil {
-		return fmt.Errorf("npm registry: %w", err)
-	}
 	tarball, err := url.Parse(out.URL)
 	if err != nil {
 		return err
@@ -80,11 +81,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if _, err := FileRef(out.URL); err != nil {
 		return fmt.Errorf("the registry names an unusable tarball: %s: %w", visible.Clean(tarball.Redacted(), 200), err)
 	}
-	authorization := f.npmAuthorization()
-	if !httpx.SameOrigin(registry, tarball) {
-		authorization = ""
-	}
-	file, sum, err := f.download(ctx, registry.String(), out.URL, out.SHA256, authorization)
+	file, sum, err := f.download(ctx, registry.URL, out.URL, out.SHA256, registry.authorization(out.URL))
 	if err != nil {
 		return err
 	}
@@ -101,27 +98,62 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	return f.npmTree(ctx, out, dir)
 }
 
-// RegistryURL returns the address of the npm registry.
-func (f *Fetcher) RegistryURL() string {
-	return cmp.Or(strings.TrimSuffix(f.Registry, "/"), defaultRegistry)
+// NPMRegistry is the registry of a package.
+type NPMRegistry struct {
+	URL      string // without a slash at the end
+	token    string // for all addresses of its server; empty: those in settings
+	settings map[string]npmSetting
 }
 
-// npmAuthorization returns the header of requests to the registry.
-func (f *Fetcher) npmAuthorization() string {
-	if f.Token == "" {
+// RegistryOf returns the registry of an npm package, by npm's rules: that of its scope, or the default one.
+func (f *Fetcher) RegistryOf(name string) (NPMRegistry, error) {
+	text, err := os.ReadFile(f.UserConfig)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return NPMRegistry{}, fmt.Errorf("%w: %w", ErrNPMRC, err)
+	}
+	r := NPMRegistry{settings: readNPMRC(string(text), f.Environ)}
+	s := r.settings[path.Dir(name)+":registry"]
+	if s.value == "" && f.Registry == "" {
+		s = r.settings["registry"]
+	}
+	u, err := parseAddress(s.value)
+	if s.value != "" && (err != nil || u.Host == "" || !slices.Contains([]string{"https", "http"}, u.Scheme)) {
+		return NPMRegistry{}, fmt.Errorf("%w: %s:%s: expected an https address", ErrNPMRC, f.UserConfig, s.place)
+	}
+	chosen := strings.TrimSuffix(cmp.Or(f.Registry, defaultRegistry), "/")
+	if r.URL = strings.TrimSuffix(cmp.Or(s.value, chosen), "/"); r.URL == chosen {
+		r.token = f.Token
+	}
+	return r, nil
+}
+
+// authorization returns the header of requests to an address; empty for other servers than the registry. A token in the settings is for the
+// paths below its own.
+func (r NPMRegistry) authorization(address string) string {
+	from, fromErr := url.Parse(r.URL)
+	to, err := url.Parse(address)
+	if err != nil || fromErr != nil || !httpx.SameOrigin(from, to) {
 		return ""
 	}
-	return "Bearer " + f.Token
+	token := r.token
+	for at := path.Join(to.Host, path.Clean("/"+to.Path)); token == "" && at != "."; at = path.Dir(at) {
+		token = r.settings["//"+at+":_authToken"].value
+	}
+	if token == "" {
+		return ""
+	}
+	return "Bearer " + token
 }
 
-// describeNPM requests the description of a package. Its name is written as in an address.
-func (f *Fetcher) describeNPM(ctx context.Context, name, accept string) ([]byte, error) {
-	return f.get(ctx, f.RegistryURL()+"/"+name, map[string]string{"Accept": accept, "Authorization": f.npmAuthorization()}, maxPackument)
+// describe requests the description of a package. Its name is written as in an address.
+func (r NPMRegistry) describe(ctx context.Context, f *Fetcher, name, accept string) ([]byte, error) {
+	address := r.URL + "/" + name
+	return f.get(ctx, address, map[string]string{"Accept": accept, "Authorization": r.authorization(address)}, maxPackument)
 }
 
 // resolveNPM finds the version that a range or a tag names.
-func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
-	data, err := f.describeNPM(ctx, strings.ReplaceAll(r.URL, "/", "%2f"), packumentType)
+func (f *Fetcher) resolveNPM(ctx context.Context, registry NPMRegistry, r Ref, out *Fetched) error {
+	data, err := registry.describe(ctx, f, strings.ReplaceAll(r.URL, "/", "%2f"), packumentType)
 	if err != nil {
 		return err
 	}
@@ -210,8 +242,11 @@ type npmGate struct {
 	first error // the first failed request
 }
 
-// tarballs is the folder of the gate with the tarballs; all other paths are descriptions of packages.
+// tarballs is the folder of the gate with the tarballs, by package; all other paths are descriptions of packages.
 const tarballs = "-t-/"
+
+// tarballs returns the address of the tarballs of a package.
+func (g *npmGate) tarballs(name string) string { return g.base + tarballs + url.PathEscape(name) + "/" }
 
 // openGate starts the gate for an npm in the directory work. The caller closes it.
 func (f *Fetcher) openGate(work string) (*npmGate, error) {
@@ -261,16 +296,28 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 	case r.Method != http.MethodGet:
 		return fmt.Errorf("npm sent a %s request, which is refused", visible.Clean(r.Method, 20))
 	}
-	if name, ok := strings.CutPrefix(at, tarballs); ok {
-		return g.tarball(w, r, name)
+	file, tarball := strings.CutPrefix(at, tarballs)
+	if tarball {
+		at, file, _ = strings.Cut(file, "/")
 	}
-	data, err := g.f.describeNPM(r.Context(), at, r.Header.Get("Accept"))
+	name, err := url.PathUnescape(at)
+	if err != nil {
+		return err
+	}
+	registry, err := g.f.RegistryOf(name)
+	if err != nil {
+		return err
+	}
+	if tarball {
+		return g.tarball(w, r, registry, name, file)
+	}
+	data, err := registry.describe(r.Context(), g.f, at, r.Header.Get("Accept"))
 	if errors.Is(err, ErrNotFound) { // an optional package may be missing
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return nil
 	}
 	if err == nil {
-		data, err = redirectTarballs(data, g.f.RegistryURL()+"/", g.base+tarballs)
+		data, err = redirectTarballs(data, registry.URL+"/", g.tarballs(name))
 	}
 	if err != nil {
 		return err
@@ -280,9 +327,9 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, name string) error {
-	address := g.f.RegistryURL() + "/" + name
-	file, _, err := g.f.download(r.Context(), address, address, g.lock.Load().digest(name), g.f.npmAuthorization())
+func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, registry NPMRegistry, name, at string) error {
+	address := registry.URL + "/" + at
+	file, _, err := g.f.download(r.Context(), address, address, g.lock.Load().digest(name, at), registry.authorization(address))
 	if err == nil {
 		http.ServeFile(w, r, file)
 	}

@@ -143,8 +143,14 @@ func (g *npmGate) resolve(ctx context.Context, n npmNeeds, dir string) (*package
 	data, err := projectfs.ReadRegular(filepath.Join(dir, npmShrinkwrap), maxNPMFile)
 	if err == nil {
 		var lock *packageLock
-		if lock, err = readNPMLock(data, g.f.RegistryURL()+"/"); err == nil {
-			err = g.write(npmLock, lock.forNPM(n, g.base+tarballs))
+		var settings error
+		lock, err = readNPMLock(data, func(name string) string {
+			r, err := g.f.RegistryOf(name)
+			settings = cmp.Or(settings, err)
+			return r.URL + "/"
+		})
+		if err = cmp.Or(settings, err); err == nil {
+			err = g.write(npmLock, lock.forNPM(n, g.tarballs))
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,17 +162,17 @@ func (g *npmGate) resolve(ctx context.Context, n npmNeeds, dir string) (*package
 	if data, err = os.ReadFile(filepath.Join(g.work, npmLock)); err != nil {
 		return nil, err
 	}
-	return readNPMLock(data, g.base+tarballs)
+	return readNPMLock(data, g.tarballs)
 }
 
 // install adds the packages of a pin to dir.
 func (g *npmGate) install(ctx context.Context, n npmNeeds, packages []byte, dir string) error {
-	lock, err := readNPMLock(packages, "")
+	lock, err := readNPMLock(packages, pinBase)
 	if err != nil {
 		return err
 	}
 	g.lock.Store(lock)
-	if err := g.write(npmLock, lock.forNPM(n, g.base+tarballs)); err != nil {
+	if err := g.write(npmLock, lock.forNPM(n, g.tarballs)); err != nil {
 		return err
 	}
 	if err := g.npm(ctx, "ci"); err != nil {
@@ -255,9 +261,9 @@ var lockedPlace = lazyregexp.New(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modu
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000
 
-// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base, or a pin's lock, in which they are paths. Errors wrap
-// ErrDependencies.
-func readNPMLock(data []byte, base string) (*packageLock, error) {
+// readNPMLock reads npm's lock, in which the addresses of tarballs begin with the base of the package, or a pin's lock, in which they are paths: see pinBase.
+// Errors wrap ErrDependencies.
+func readNPMLock(data []byte, base func(name string) string) (*packageLock, error) {
 	var lock struct {
 		packageLock
 		Old json.RawMessage `json:"dependencies"` // of npm 6
@@ -275,13 +281,15 @@ func readNPMLock(data []byte, base string) (*packageLock, error) {
 			delete(lock.Packages, place)
 			continue
 		}
-		for _, from := range []string{base, defaultRegistry + "/"} { // shrinkwraps name npm's registry; a user's registry has the same packages
-			p.Resolved = strings.TrimPrefix(p.Resolved, from)
-		}
+		p.Resolved = strings.TrimPrefix(p.Resolved, base(p.name(place)))
+		p.Resolved = strings.TrimPrefix(p.Resolved, defaultRegistry+"/") // shrinkwraps name npm's registry; a user's registry has the same packages
 		lock.Packages[place] = p
 	}
 	return &lock.packageLock, lock.check()
 }
+
+// pinBase returns the base of the addresses in a pin, which are relative to the registry of their package.
+func pinBase(string) string { return "" }
 
 // check refuses packages that do not come from the registry with a digest.
 func (l *packageLock) check() error {
@@ -291,7 +299,7 @@ func (l *packageLock) check() error {
 	for place, p := range l.Packages {
 		_, digestErr := sha512Of(p.Integrity)
 		switch {
-		case !lockedPlace().MatchString(place), !fs.ValidPath(place):
+		case !lockedPlace().MatchString(place), !fs.ValidPath(place), p.Name != "" && !lockedPlace().MatchString(npmModules+"/"+p.Name):
 			return fmt.Errorf("%w: %q is not a place for a package", ErrDependencies, visible.Clean(place, 200))
 		case p.InBundle && p.Resolved == "" && !p.Link:
 		case p.Link, !inRegistry(p.Resolved):
@@ -303,10 +311,16 @@ func (l *packageLock) check() error {
 	return nil
 }
 
-// digest returns the SHA-512 of the tarball with a path in the registry; empty if no package has it.
-func (l *packageLock) digest(name string) string {
-	for _, p := range l.Packages {
-		if p.Resolved == name {
+// name returns the name of the package at a place.
+func (p lockedPackage) name(place string) string {
+	parents := strings.Split("/"+place, "/"+npmModules+"/")
+	return cmp.Or(p.Name, parents[len(parents)-1])
+}
+
+// digest returns the SHA-512 of the tarball of a package, by its path in the registry; empty if there is none.
+func (l *packageLock) digest(name, file string) string {
+	for place, p := range l.Packages {
+		if p.name(place) == name && p.Resolved == file {
 			sum, _ := sha512Of(p.Integrity) // was checked
 			return sum
 		}
@@ -329,12 +343,12 @@ func (l *packageLock) program(name string) (string, error) {
 	return path.Join(npmModules, name, program), nil
 }
 
-// forNPM returns the lock for a package with these needs, with addresses below base.
-func (l *packageLock) forNPM(n npmNeeds, base string) []byte {
+// forNPM returns the lock for a package with these needs, with addresses below the base of each package.
+func (l *packageLock) forNPM(n npmNeeds, base func(name string) string) []byte {
 	packages := map[string]lockedPackage{"": {npmNeeds: n}}
 	for place, p := range l.Packages {
 		if p.Resolved != "" {
-			p.Resolved = base + p.Resolved
+			p.Resolved = base(p.name(place)) + p.Resolved
 		}
 		packages[place] = p
 	}

@@ -178,7 +178,7 @@ func TestNPMGate(t *testing.T) {
 	r, w := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/secret/three", nil), httptest.NewRecorder()
 	r.Host = "gate"
 	f.Gate().ServeHTTP(w, r)
-	if text := w.Body.String(); !strings.Contains(text, `"one":"`+registry.URL+`/one/`) || !strings.Contains(text, `"tarball":"http://gate/secret/-t-/three/`) {
+	if text := w.Body.String(); !strings.Contains(text, `"one":"`+registry.URL+`/one/`) || !strings.Contains(text, `"tarball":"http://gate/secret/-t-/three/three/`) {
 		t.Errorf("description of a package: %s", text)
 	}
 }

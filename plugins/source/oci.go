@@ -170,7 +170,7 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 		if err != nil {
 			return nil, err
 		}
-		s := &stream{ReadCloser: body, host: r.Host(""), size: b.Size, tag: b.Digest.String()}
+		s := &stream{ReadCloser: body, host: r.Host(), size: b.Size, tag: b.Digest.String()}
 		if seeker, ok := body.(io.Seeker); ok && have < b.Size {
 			if _, err := seeker.Seek(have, io.SeekStart); err == nil {
 				s.from = have

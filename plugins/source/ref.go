@@ -246,10 +246,10 @@ func (r Ref) String() string {
 	return text
 }
 
-// Host returns the host and port that a fetch contacts first; empty for paths, and for Go modules, which come from the user's proxy. For
-// npm and MCP servers, it is the host of the npm registry.
-func (r Ref) Host(registry string) string {
-	text := map[Kind]string{Archive: r.URL, Git: r.URL, OCI: "https://" + r.URL, NPM: registry, MCP: registry}[r.Kind]
+// Host returns the host and port that a fetch contacts first; empty for paths, for Go modules, which come from the user's proxy, and for npm
+// packages, see RegistryOf.
+func (r Ref) Host() string {
+	text := map[Kind]string{Archive: r.URL, Git: r.URL, OCI: "https://" + r.URL}[r.Kind]
 	u, err := url.Parse(text)
 	if err != nil {
 		return text
