@@ -72,7 +72,8 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := g.check(req.URL); err != nil {
 		return nil, err
 	}
-	if before, name, ok := strings.Cut(req.URL.Path, "/.well-known/"); ok && !strings.HasPrefix(name, "oauth-protected-resource") {
+	before, name, known := strings.Cut(req.URL.Path, "/.well-known/")
+	if known && req.Method == http.MethodGet && req.Response == nil && !strings.HasPrefix(name, "oauth-protected-resource") { // no redirect
 		req = req.Clone(req.Context()) // omit the slash at the end of some issuers, see RFC 8414, section 3.1
 		req.URL.Path, req.URL.RawPath = strings.TrimSuffix(before, "/")+"/.well-known/"+strings.TrimSuffix(name, "/"), ""
 	}

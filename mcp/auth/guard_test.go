@@ -97,6 +97,20 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
+// A server may redirect the address of its metadata to the one with a slash.
+func TestRedirectToSlash(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux() // redirects to the registered path
+	mux.HandleFunc("/.well-known/oauth-authorization-server/", func(http.ResponseWriter, *http.Request) {})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	client := newClient(server.URL)
+	t.Cleanup(client.CloseIdleConnections)
+	if got, err := statusOf(client.Get(server.URL + "/.well-known/oauth-authorization-server")); err != nil || got != http.StatusOK {
+		t.Errorf("status %d, %v, want the metadata", got, err)
+	}
+}
+
 // statusOf returns the status of an answer and closes it.
 func statusOf(resp *http.Response, err error) (int, error) {
 	if err != nil {
