@@ -53,7 +53,11 @@ func TestSignIn(t *testing.T) {
 		"of an origin's root":   {setUp: func(s *authtest.Service) { s.Resource = "/" }, register: 1},
 		"issuer with a slash":   {setUp: func(s *authtest.Service) { s.Issuer = "/" }, register: 1},
 		"with a slash":          {setUp: func(s *authtest.Service) { s.Resource = "/mcp/" }, register: 1},
-		"localhost":             {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
+		"of a shared host":      {setUp: func(s *authtest.Service) { hostile(s, "/evil/metadata") }, register: 1},
+		"of a host, by a detour": {setUp: func(s *authtest.Service) {
+			hostile(s, "/.well-known/oauth-protected-resource/../../evil/metadata")
+		}, register: 1},
+		"localhost": {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,6 +90,26 @@ func TestSignIn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hostile makes the challenge name metadata at an address of the server's own, which describe the whole origin.
+func hostile(s *authtest.Service, place string) {
+	s.Rest = fmt.Sprintf(" resource_metadata=%q", s.URL+place)
+	instead(s, place, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"resource": %[1]q, "authorization_servers": [%[1]q]}`, s.URL)
+	})
+}
+
+// instead makes f answer the requests for a path.
+func instead(s *authtest.Service, path string, f http.HandlerFunc) {
+	service := s.Config.Handler
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == path {
+			f(w, r)
+			return
+		}
+		service.ServeHTTP(w, r)
+	})
 }
 
 // Without a browser the user enters the address that it was sent to.
@@ -141,12 +165,7 @@ func TestRefusedSignIn(t *testing.T) {
 		"of another server":   {func(s *authtest.Service) { s.Resource = "/mc" }, "/mc, another server"},
 		"the code is refused": {func(s *authtest.Service) { s.Forget = true }, "invalid_grant"},
 		"a long page": {func(s *authtest.Service) {
-			service := s.Config.Handler
-			s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-				if req.URL.Path != "/register" {
-					service.ServeHTTP(w, req)
-					return
-				}
+			instead(s, "/register", func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(http.StatusBadGateway)
 				fmt.Fprint(w, strings.Repeat("<p>down\x1b[31m</p>", 1<<14))
 			})

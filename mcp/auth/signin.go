@@ -99,7 +99,8 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 
 // locate finds the server's metadata, see RFC 9728. It returns the resource that they describe, for which a token is requested, and the challenge
 // with the address of the metadata. Like the official SDKs for TypeScript and Python, and unlike go-sdk, it accepts a resource that contains the
-// server's URL, such as its origin: many servers name that. Without metadata, it returns the URL and the challenge.
+// server's URL, such as its origin: many servers name that. Only the origin itself may do so, because a host may be shared: see ofOrigin.
+// Without metadata, it returns the URL and the challenge.
 func (a *Authorizer) locate(ctx context.Context, challenge *http.Response) (string, *http.Response, error) {
 	server, err := url.Parse(a.o.URL)
 	if err != nil {
@@ -110,12 +111,12 @@ func (a *Authorizer) locate(ctx context.Context, challenge *http.Response) (stri
 	for _, c := range challenges {
 		places = append(places, c.Params["resource_metadata"])
 	}
-	root := &url.URL{Scheme: server.Scheme, Host: server.Host, Path: "/.well-known/oauth-protected-resource"}
+	root := &url.URL{Scheme: server.Scheme, Host: server.Host, Path: wellKnown}
 	for _, place := range append(places, root.JoinPath(server.Path).String(), root.String()) {
 		described, problem := a.resourceAt(ctx, place)
 		switch {
 		case problem != nil: // the next place may have the metadata
-		case !contains(described, server):
+		case canonical(described) != a.resource && !(ofOrigin(place, server) && contains(described, server)):
 			err = cmp.Or(err, fmt.Errorf("the metadata at %s describe %s, another server", place, visible.Strip(described)))
 		default:
 			header := http.Header{"Www-Authenticate": {fmt.Sprintf("Bearer resource_metadata=%q", place)}}
@@ -146,6 +147,15 @@ func (a *Authorizer) resourceAt(ctx context.Context, address string) (string, er
 		return "", errors.Join(errors.New("no metadata"), err)
 	}
 	return metadata.Resource, nil
+}
+
+// wellKnown is the path of the metadata of an origin, and of those of a resource with its path appended, see RFC 9728, section 3.
+const wellKnown = "/.well-known/oauth-protected-resource"
+
+// ofOrigin reports whether metadata are at a well-known address of a server's origin, which the operator of the whole host controls.
+func ofOrigin(place string, server *url.URL) bool {
+	u, err := url.Parse(place)
+	return err == nil && httpx.SameOrigin(u, server) && strings.HasPrefix(u.Path+"/", wellKnown+"/") && !strings.Contains(u.Path, "..")
 }
 
 // contains reports whether a server's address is the resource or below it.
