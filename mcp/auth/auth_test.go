@@ -57,6 +57,15 @@ func TestSignIn(t *testing.T) {
 		"of a host, by a detour": {setUp: func(s *authtest.Service) {
 			hostile(s, "/.well-known/oauth-protected-resource/../../evil/metadata")
 		}, register: 1},
+		"of a neighbor": {setUp: func(s *authtest.Service) {
+			instead(s, "/.well-known/oauth-protected-resource/mcp", func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprintf(w, `{"error": "Not Found", "resource": %q}`, r.URL.Path)
+			})
+			instead(s, "/.well-known/oauth-protected-resource", func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprintf(w, `{"resource": "%[1]s/other", "authorization_servers": ["%[1]s/other"]}`, s.URL)
+			})
+		}, register: 1},
 		"localhost": {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

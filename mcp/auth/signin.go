@@ -78,6 +78,9 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 		if err != nil {
 			return nil, err
 		}
+		if u, err := url.Parse(args.URL); err == nil {
+			audience = u.Query().Get("resource") // go-sdk read the metadata again
+		}
 		return &auth.AuthorizationResult{Code: answer.Get("code"), State: answer.Get("state"), Iss: answer.Get("iss")}, nil
 	}
 	config.NewTokenSource = func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
@@ -109,21 +112,24 @@ func (a *Authorizer) locate(ctx context.Context, challenge *http.Response) (stri
 	challenges, err := oauthex.ParseWWWAuthenticate(challenge.Header.Values("WWW-Authenticate"))
 	var places []string
 	for _, c := range challenges {
-		places = append(places, c.Params["resource_metadata"])
+		if place := c.Params["resource_metadata"]; place != "" {
+			places = append(places, place)
+			break // go-sdk uses only the first, too
+		}
 	}
-	root := &url.URL{Scheme: server.Scheme, Host: server.Host, Path: wellKnown}
+	root := &url.URL{Scheme: server.Scheme, Host: server.Host, Path: wellKnown, RawQuery: server.RawQuery}
 	for _, place := range append(places, root.JoinPath(server.Path).String(), root.String()) {
 		described, problem := a.resourceAt(ctx, place)
 		switch {
 		case problem != nil: // the next place may have the metadata
-		case canonical(described) != a.resource && !(ofOrigin(place, server) && contains(described, server)):
-			err = cmp.Or(err, fmt.Errorf("the metadata at %s describe %s, another server", place, visible.Strip(described)))
-		default:
+		case canonical(described) == a.resource || ofOrigin(place, server) && contains(described, server):
 			header := http.Header{"Www-Authenticate": {fmt.Sprintf("Bearer resource_metadata=%q", place)}}
 			for _, value := range challenge.Header.Values("WWW-Authenticate") {
 				header.Add("Www-Authenticate", value)
 			}
 			return described, &http.Response{StatusCode: challenge.StatusCode, Header: header, Body: http.NoBody}, nil
+		case place != root.String(): // the root may describe a neighbor of a server without metadata
+			err = cmp.Or(err, fmt.Errorf("the metadata at %s describe %s, another server", place, visible.Strip(described)))
 		}
 	}
 	return a.o.URL, challenge, err
@@ -143,7 +149,7 @@ func (a *Authorizer) resourceAt(ctx context.Context, address string) (string, er
 	var metadata struct {
 		Resource string `json:"resource"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&metadata); err != nil || metadata.Resource == "" {
+	if err := json.NewDecoder(resp.Body).Decode(&metadata); err != nil || metadata.Resource == "" || resp.StatusCode != http.StatusOK {
 		return "", errors.Join(errors.New("no metadata"), err)
 	}
 	return metadata.Resource, nil
