@@ -49,6 +49,7 @@ func TestSignIn(t *testing.T) {
 		"document, not known":   {config: auth.Config{ClientID: "https://tenon.example/client.json"}, register: 1},
 		"IDs in the body only":  {setUp: func(s *authtest.Service) { s.Accepted = "client_secret_post" }, register: 1},
 		"terse registration":    {setUp: func(s *authtest.Service) { s.Accepted, s.Terse = "client_secret_post", true }, register: 1},
+		"clients have secrets":  {setUp: func(s *authtest.Service) { s.Secrets = true }, register: 2},
 		"of a whole origin":     {setUp: func(s *authtest.Service) { s.Resource = "" }, register: 1},
 		"of an origin's root":   {setUp: func(s *authtest.Service) { s.Resource = "/" }, register: 1},
 		"issuer with a slash":   {setUp: func(s *authtest.Service) { s.Issuer = "/" }, register: 1},

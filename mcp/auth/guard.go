@@ -102,11 +102,15 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 // assume client_secret_basic, the default in RFC 7591, and not send the client's ID in the body, where servers expect it.
 func withMethod(content []byte) []byte {
 	const method = "token_endpoint_auth_method"
-	var client map[string]json.RawMessage
-	if json.Unmarshal(content, &client) != nil || client["client_id"] == nil || client["client_secret"] != nil || client[method] != nil {
+	var client map[string]any
+	if json.Unmarshal(content, &client) != nil || client["client_id"] == nil {
 		return content
 	}
-	client[method] = json.RawMessage(`"none"`)
+	secret, _ := client["client_secret"].(string) // may be null
+	if given, _ := client[method].(string); secret != "" || given != "" {
+		return content
+	}
+	client[method] = "none"
 	complete, _ := json.Marshal(client) // decoded above
 	return complete
 }

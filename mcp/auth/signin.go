@@ -91,7 +91,12 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 	if err != nil {
 		return nil, err
 	}
-	if err := handler.Authorize(ctx, req, challenge); err != nil {
+	err = handler.Authorize(ctx, req, challenge)
+	if errors.As(err, new(*oauthex.ClientRegistrationError)) { // the server may want clients with a secret
+		config.DynamicClientRegistrationConfig.Metadata.TokenEndpointAuthMethod = ""
+		err = handler.Authorize(ctx, req, challenge)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if issued == nil {

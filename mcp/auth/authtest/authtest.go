@@ -39,7 +39,8 @@ type Service struct {
 	Accepted string            // the only method for a secret; empty: all
 	Resource string            // path of the resource that the metadata describe; /mcp by default
 	Issuer   string            // path of the authorization server's name
-	Terse    bool              // answers to registrations contain only the client's ID
+	Terse    bool              // answers to registrations contain nothing but the client's ID
+	Secrets  bool              // clients without a secret are refused
 	Scopes   []string          // of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
 
@@ -150,6 +151,10 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&client); err != nil || client["client_name"] != "tenon" {
 		s.t.Errorf("registration of %v, %v", client, err)
 	}
+	if s.Secrets && client["token_endpoint_auth_method"] == "none" {
+		s.json(w, http.StatusBadRequest, map[string]string{"error": "invalid_client_metadata"})
+		return
+	}
 	id, secret := fmt.Sprintf("client-%d", len(s.Clients)), ""
 	if client["token_endpoint_auth_method"] != "none" {
 		secret = "secret-of-" + id
@@ -158,7 +163,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) {
 	s.Clients[id] = secret
 	client["client_id"] = id
 	if s.Terse {
-		client = map[string]any{"client_id": id}
+		client = map[string]any{"client_id": id, "client_secret": nil, "token_endpoint_auth_method": ""}
 	}
 	s.json(w, http.StatusCreated, client) // like the official SDK for TypeScript, return what was sent, without defaults
 }
