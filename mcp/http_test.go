@@ -321,7 +321,7 @@ func endless(kind string) http.Handler {
 	})
 }
 
-// refusing is a server with sessions that answers a method with the status 400 and a body, in which THIS is the ID of the request.
+// refusing is a server with sessions that answers a method with a status and a body, in which THIS is the ID of the request.
 func refusing(s *sessions, method string, status int, kind, body string) http.Handler {
 	s.refuse = http.NotFound
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -372,10 +372,10 @@ func TestBadRequest(t *testing.T) {
 func TestServerError(t *testing.T) {
 	t.Parallel()
 	s := &sessions{}
-	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "tools/call", http.StatusInternalServerError, "application/json", `{"message":"oops"}`)).URL))
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "tools/call", http.StatusInternalServerError, "application/json", `{"error":"oops"}`)).URL))
 	for i := range 2 {
 		_, err := run(t.Context(), t, p, "far_count", "{}")
-		if err == nil || !strings.Contains(err.Error(), "HTTP status 500") || s.calls.Load() != int32(i+1) || s.inits.Load() != int32(i+1) {
+		if err == nil || !strings.Contains(err.Error(), `HTTP status 500 (Internal Server Error): {"error":"oops"}`) || s.calls.Load() != int32(i+1) || s.inits.Load() != int32(i+1) {
 			t.Errorf("%v after %d calls in %d sessions", err, s.calls.Load(), s.inits.Load())
 		}
 	}

@@ -92,6 +92,11 @@ func TestSessionThatEnded(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Server not initialized"}}`)
 		},
+		"410, as an error of no protocol": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusGone)
+			_, _ = io.WriteString(w, `{"error":"Session expired"}`)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

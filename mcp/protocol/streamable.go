@@ -153,15 +153,15 @@ func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 	case resp.StatusCode/100 == 4:
 		return &statusError{resp.StatusCode, text}
 	}
-	return unexpected(resp)
+	return errors.New((&statusError{resp.StatusCode, text}).Error()) // the server may have lost the session
 }
 
 // forgotten reports whether an answer in a session means that the server does not know the session. The official SDKs of TypeScript and
-// Python answer so with the status 400 after a restart. Other answers with this status have other causes.
+// Python answer so with the status 400 after a restart, others with 409, 410 or 422. Answers that do not mention it have other causes.
 func (s *streamable) forgotten(status int, body []byte) bool {
 	text := strings.ToLower(string(body))
 	saysSo := strings.Contains(text, "session") || strings.Contains(text, "not initialized")
-	return s.sessionID() != "" && (status == http.StatusNotFound || status == http.StatusBadRequest && saysSo)
+	return s.sessionID() != "" && (status == http.StatusNotFound || status/100 == 4 && status != http.StatusTooManyRequests && saysSo)
 }
 
 // whole reads an answer that is not a stream.
