@@ -221,6 +221,7 @@ func TestTUIShell(t *testing.T) {
 	x.enter("!echo marker-$((40+2)); exit 3\r")
 	x.shows("to run this command?")
 	x.shows("› Yes, once")
+	x.shows("○ bash echo marker-")
 	x.enter("y")
 	x.shows("marker-42")
 	x.shows("exit status 3")

@@ -58,9 +58,9 @@ func (t *call) outside(look *Look) string {
 	return t.elapsed(look.Now())
 }
 
-// subject describes the target of the call, as soon as its arguments are complete.
+// subject describes the target of the call, as soon as its arguments are complete. Those of a call of the user are not streamed.
 func (t *call) subject(directory string) string {
-	if t.part.State.Status == sdk.ToolPending {
+	if t.part.State.Status == sdk.ToolPending && t.received > 0 {
 		if t.received > longArguments || !json.Valid(t.raw) {
 			return ""
 		}
