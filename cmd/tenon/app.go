@@ -92,10 +92,10 @@ func rootCommand(a *cli.App) (*cobra.Command, error) {
 		}
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // without details of the Go function
 		fix := fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())
-		if strings.Contains(cmd.Use, " -- ") {
-			fix = `put "--" before a command with flags of its own; ` + fix
-		}
 		if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+			if strings.Contains(cmd.Use, " -- ") {
+				fix = `put "--" before a command that has flags; ` + fix
+			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			fix = cli.Suggest(fix, "--%s", unknown.GetSpecifiedName(), names)
