@@ -244,7 +244,7 @@ func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string,
 			return err
 		}
 		if !c.Project {
-			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there; in your own tenon.json: tenon config set mcp.%s.enabled %v`, enabled, c.Argument(), enabled), "server %q is configured in %s", name, c.From)
+			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there; in your own tenon.json: tenon config set %s %v`, enabled, visible.Word(checked.Join("mcp", c.Name)+".enabled"), enabled), "server %q is configured in %s", name, c.From)
 		}
 		return g.setEnabled(ctx, s, name, enabled)
 	})
