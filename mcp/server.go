@@ -227,8 +227,8 @@ func (s *Server) Taken() (names []string) {
 	return names
 }
 
-// TokenScope identifies the definition that tokens are issued for: tokens of a project's or a package's server are used only by that server.
-// Packages with the same name differ in their data directory. It is empty for the user's own servers.
+// TokenScope identifies the definition that tokens are issued for: only the server of a project or a package for which a token was issued
+// can use it. Packages with the same name differ in their data directory. It is empty for the user's own servers.
 func (s *Server) TokenScope() string {
 	if s.Own && s.Root == "" {
 		return ""

@@ -115,7 +115,7 @@ func withMethod(content []byte) []byte {
 	return complete
 }
 
-// note keeps the issuer if an answer is the metadata of an authorization server, see RFC 8414, section 2.
+// note stores the issuer if an answer is the metadata of an authorization server, see RFC 8414, section 2.
 func (g *guard) note(content []byte) {
 	var metadata struct {
 		Issuer   string `json:"issuer"`

@@ -41,7 +41,7 @@ type Service struct {
 	Issuer   string            // path of the authorization server's name
 	Terse    bool              // answers to registrations contain nothing but the client's ID
 	Secrets  bool              // clients without a secret are refused
-	Scopes   []string          // of each authorization, sorted
+	Scopes   []string          // scopes of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
 
 	mu     sync.Mutex

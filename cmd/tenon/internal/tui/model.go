@@ -225,7 +225,7 @@ func (m *model) update(msg tea.Msg) {
 }
 
 // repaint draws the whole screen again. It first resets the scroll region: bubbletea restores the region for the last size it knows. A frame
-// that reaches the terminal after a resize so leaves a wrong region, in which line feeds scroll instead of moving the cursor.
+// that reaches the terminal after a resize therefore leaves the wrong region, in which line feeds scroll instead of moving the cursor.
 func (m *model) repaint() {
 	m.start(tea.Sequence(tea.Raw(ansi.SetTopBottomMargins(0, 0)), tea.ClearScreen))
 }

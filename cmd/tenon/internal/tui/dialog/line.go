@@ -19,8 +19,8 @@ type Line struct {
 	Hint   string            // the keys; empty: the keys for saving
 	Done   func(text string) // must not block; nil: no text is wanted
 
-	// Cancel ends an operation when the user closes the dialog. The dialog then stays open after Done until its owner closes it. If nil,
-	// the dialog only asks.
+	// Cancel ends an operation when the user closes the dialog. A dialog with Cancel stays open after Done until its owner closes it.
+	// If nil, the dialog only asks.
 	Cancel  func()
 	Lines   []string // the progress, or a description of the text, as safe text
 	Label   string   // of the input
