@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -156,6 +157,9 @@ type Fetcher struct {
 	Judge func(to *url.URL) error
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
+	// unresolved has the hosts behind the user's proxy that could not be looked up, so that not every request of a tree waits for the name server.
+	// If nil, they are not remembered.
+	unresolved *sync.Map
 }
 
 // Fetch fetches the plugin of a reference and unpacks it in the empty directory dir. With a pin, the content is exactly the pinned

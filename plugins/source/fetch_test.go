@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -312,7 +313,7 @@ func TestGuarded(t *testing.T) {
 	f.Registry, f.MCPRegistry = server.URL, server.URL
 	for _, ref := range []string{
 		server.URL + "/a.tar.gz", "http://localhost:" + port + "/a.zip", "http://[::1]:" + port + "/a.zip", "https://169.254.169.254/a.zip", "https://0.0.0.0:" + port + "/a.zip", "https://[fd00:ec2::254]/a.zip", "https://[fd20:ce::254]/a.zip", "https://168.63.129.16/a.zip",
-		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+file:///tmp", "npm:x", "oci://127.0.0.1:" + port + "/o/p", "oci://localhost:" + port + "/o/p:v1", "mcp:io.x/a",
+		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+https://x.localhost:" + port + "/r", "git+https://LocalHost.:" + port + "/r", "git+file:///tmp", "npm:x", "oci://127.0.0.1:" + port + "/o/p", "oci://localhost:" + port + "/o/p:v1", "mcp:io.x/a",
 	} {
 		if _, _, err := fetch(t, f, ref, nil); !errors.Is(err, source.ErrAddress) {
 			t.Errorf("%s: %v, want ErrAddress", ref, err)
@@ -320,6 +321,11 @@ func TestGuarded(t *testing.T) {
 	}
 	if asked.Load() > 0 {
 		t.Errorf("%d requests were sent", asked.Load())
+	}
+	// The user's ssh could have an alias for a name that is in no name server.
+	_, _, err := fetch(t, f, "git+ssh://no-such-host.invalid/r", nil)
+	if _, lookup := errors.AsType[*net.DNSError](err); !lookup {
+		t.Errorf("a host that cannot be looked up: %v", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ import (
 	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
 // maxTransfer limits a download, and the data that one fetch of a commit stores, in bytes: the compressed files of one tree, which has at
@@ -200,22 +202,50 @@ func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
 	case f.Guarded && (u.Scheme == "file" || u.Scheme == "http"):
 		return fmt.Errorf("%w: a repository must not name %s", ErrAddress, address)
 	}
-	return f.mayName(ctx, u.Hostname())
+	return f.mayName(ctx, u)
 }
 
 // mayName refuses hosts that a repository must not name where another program connects: the user's proxy, or git. If this machine cannot
-// resolve a name, they decide about it: there may be no other way to the network.
-func (f *Fetcher) mayName(ctx context.Context, host string) error {
+// resolve a name, the proxy decides about it: there may be no other way to the network. Without a proxy, such a name is refused: git's ssh may
+// have an alias for it.
+func (f *Fetcher) mayName(ctx context.Context, u *url.URL) error {
 	if !f.Guarded {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-	defer cancel()
-	addrs, _ := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err := manifest.CheckSpelling(u); err != nil {
+		return fmt.Errorf("%w: %s %w", ErrAddress, u.Redacted(), err)
+	}
+	host, proxied := u.Hostname(), proxied(u)
+	if strings.HasSuffix("."+strings.ToLower(strings.TrimSuffix(host, ".")), ".localhost") { // libcurl does not look it up
+		return fmt.Errorf("%w: %s leads to this machine", ErrAddress, host)
+	}
+	if proxied && f.unresolved != nil {
+		if _, known := f.unresolved.Load(host); known {
+			return nil
+		}
+	}
+	if proxied {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lookupTimeout)
+		defer cancel()
+	}
+	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if at := slices.IndexFunc(addrs, refused); at >= 0 {
 		return fmt.Errorf("%w: %s leads to %s", ErrAddress, host, addrs[at])
 	}
+	if err == nil || !proxied {
+		return err
+	}
+	if f.unresolved != nil {
+		f.unresolved.Store(host, true)
+	}
 	return nil
+}
+
+// proxied reports whether requests for an address go to the user's proxy.
+func proxied(u *url.URL) bool {
+	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u})
+	return err == nil && proxy != nil
 }
 
 // staysPut reports whether git must not follow redirects, because no code would judge their addresses.

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,7 +33,7 @@ const (
 	maxRedirects = 5
 	maxTries     = 3 // of one download; each continues where the last one ended
 	dialTimeout  = 15 * time.Second
-	// lookupTimeout is short: behind a proxy, a name server may be out of reach, and each request asks it.
+	// lookupTimeout is short: behind a proxy, a name server may be out of reach.
 	lookupTimeout = 3 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
@@ -61,6 +62,7 @@ func (f *Fetcher) connected() (kept *Fetcher, release func()) {
 	t.DialContext = (&net.Dialer{Timeout: dialTimeout, ControlContext: f.control}).DialContext
 	t.DisableCompression = true // digests are of the bytes as sent
 	inner := *f
+	inner.unresolved = new(sync.Map)
 	inner.Transport = httpx.Proxied{Transport: t}
 	return &inner, t.CloseIdleConnections
 }
@@ -89,7 +91,8 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 
 // judging sends requests to the origin of a source, and to other addresses only if Judge permits them: servers name other addresses in
 // redirects, as token servers and as addresses of files. Those addresses must not lead to a metadata server or to another special address;
-// with Guarded, the source itself must not either. Offline, it sends no request.
+// with Guarded, the source itself must not either. Behind a proxy, which connects itself, only the names are checked, and only with Guarded.
+// Offline, it sends no request.
 type judging struct {
 	http.RoundTripper
 	f      *Fetcher
@@ -99,16 +102,16 @@ type judging struct {
 // RoundTrip sends a request. Redirects are judged within the origin, too.
 func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 	led := req.Response != nil || !httpx.SameOrigin(req.URL, j.origin)
-	proxy, err := http.ProxyFromEnvironment(req)
-	proxied := err == nil && proxy != nil // the connection is to the user's proxy
-	switch err = nil; {
+	proxied := proxied(req.URL)
+	var err error
+	switch {
 	case j.f.Offline:
 		err = ErrOffline
 	case led && j.f.Judge != nil:
 		err = j.f.Judge(req.URL)
 	}
 	if err == nil && proxied {
-		err = j.f.mayName(req.Context(), req.URL.Hostname())
+		err = j.f.mayName(req.Context(), req.URL)
 	}
 	if err != nil {
 		if req.Body != nil {
