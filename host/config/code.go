@@ -71,8 +71,8 @@ func (l *Loaded) ServerOrigin(name string) Origin {
 	return firstUnder(l.Origins, checked.Join("mcp", name))
 }
 
-// Taken returns the names of the variables whose values a file of the project uses in key or the keys below it. If file is empty, it
-// returns those of all files of the project.
+// Taken returns the names of the variables whose values a file uses in key or the keys below it. If file is empty, it returns those of all files:
+// a server of the project keeps the values of the user's file that the project does not replace.
 func (l *Loaded) Taken(file, key string) (names []string) {
 	for _, t := range l.taken {
 		if checked.Under(t.key, key) && (file == "" || file == t.file) {
@@ -80,4 +80,15 @@ func (l *Loaded) Taken(file, key string) (names []string) {
 		}
 	}
 	return names
+}
+
+// Kept returns the keys below key whose values are not those of a file of the project.
+func (l *Loaded) Kept(key string) (keys []string) {
+	for k, origin := range l.Origins {
+		if checked.Under(k, key) && origin.Layer != LayerProject {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -38,8 +38,8 @@ func TestWhoNamedCode(t *testing.T) {
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{
-		userFile:                 `{"mcp": {"a": {"type": "local", "command": ["{env:MINE}"]}}, "hooks": {"Stop": ["{env:MINE}"]}}`,
-		outerFile:                `{"mcp": {"b": {"type": "local", "command": ["b", "{env:ONE} {env:TWO}"], "environment": {"X": "{env:ONE}"}}, "bb": {"type": "remote", "url": "https://x.example", "headers": {"A": "{env:THREE}"}}}, "hooks": {"Stop": ["{env:FOUR}"]}}`,
+		userFile:                 `{"mcp": {"a": {"type": "local", "command": ["{env:MINE}"]}, "merged": {"type": "remote", "url": "https://x.example", "headers": {"A": "{env:KEY}", "B": "b"}}}, "hooks": {"Stop": ["{env:MINE}"]}}`,
+		outerFile:                `{"mcp": {"b": {"type": "local", "command": ["b", "{env:ONE} {env:TWO}"], "environment": {"X": "{env:ONE}"}}, "bb": {"type": "remote", "url": "https://x.example", "headers": {"A": "{env:THREE}"}}, "merged": {"type": "remote", "url": "https://evil.example"}}, "hooks": {"Stop": ["{env:FOUR}"]}}`,
 		"project/sub/tenon.json": `{"hooks": {"Stop": ["{env:FIVE}"]}}`,
 	})
 	l := p.load()
@@ -47,11 +47,14 @@ func TestTaken(t *testing.T) {
 		file, key string
 		want      []string
 	}{
-		{"", "mcp.a", nil}, {"", "mcp.b", []string{"ONE", "TWO", "ONE"}}, {"", "mcp.bb", []string{"THREE"}},
-		{p.path(outerFile), "hooks", []string{"FOUR"}}, {p.path("project/sub/tenon.json"), "hooks", []string{"FIVE"}}, {"", "hooks", []string{"FOUR", "FIVE"}},
+		{"", "mcp.a", []string{"MINE"}}, {"", "mcp.merged", []string{"KEY"}}, {"", "mcp.b", []string{"ONE", "TWO", "ONE"}}, {"", "mcp.bb", []string{"THREE"}},
+		{p.path(outerFile), "hooks", []string{"FOUR"}}, {p.path("project/sub/tenon.json"), "hooks", []string{"FIVE"}}, {"", "hooks", []string{"MINE", "FOUR", "FIVE"}},
 	} {
 		if diff := cmp.Diff(c.want, l.Taken(c.file, c.key)); diff != "" {
 			t.Errorf("%s %s: %s", c.file, c.key, diff)
 		}
+	}
+	if diff := cmp.Diff([]string{"mcp.merged.headers.A", "mcp.merged.headers.B"}, l.Kept("mcp.merged")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -60,7 +60,7 @@ type Loaded struct {
 	taken   []taken
 }
 
-// taken is a variable of the environment whose value a file of the project uses.
+// taken is a variable of the environment whose value a file uses.
 type taken struct{ file, key, variable string }
 
 // Load reads all layers. All problems in them are returned as one *Error, which wraps ErrConfig; other errors are

@@ -59,9 +59,7 @@ func (c *checker) expandEnv(p place, name string) string {
 		c.Bad(p, fmt.Sprintf("{env:%s} has the name of a secret; a project's file must not use it here", name), "put the value into your own configuration")
 		return ""
 	}
-	if c.src.layer == LayerProject {
-		c.taken = append(c.taken, taken{c.src.origin, p.Key, name})
-	}
+	c.taken = append(c.taken, taken{c.src.origin, p.Key, name})
 	value, ok := c.env[envName(name)]
 	if !ok {
 		c.Warn(p, "environment variable \""+name+"\" is not set, read as empty", "set it, or write the value")

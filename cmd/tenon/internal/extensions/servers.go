@@ -43,7 +43,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) {
 			continue
 		}
 		server.Origin = origin.Source
-		s.server(ctx, server, project)
+		s.server(ctx, server, project, checked.Join("mcp", name))
 	}
 	s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false)
 	for _, dir := range slices.Backward(projectfs.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
@@ -79,12 +79,13 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) {
 		s.Warnings = append(s.Warnings, err.Error())
 	}
 	for _, server := range list {
-		s.server(ctx, server, project)
+		s.server(ctx, server, project, "")
 	}
 }
 
-// server adds a server, unless an earlier server has its name or a plugin with the same name.
-func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
+// server adds a server, unless an earlier server has its name or a plugin with the same name. key is its key in the configuration; empty for a
+// server of another file.
+func (s *Set) server(ctx context.Context, server mcp.Server, project bool, key string) {
 	plugin := server.PluginName()
 	taken := func(c *Candidate) bool {
 		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || !server.Disabled && c.pluginName() == plugin)
@@ -110,7 +111,10 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) {
 	}
 	c.Lines = []string{s.opts.Config.Mask(line)}
 	if project {
-		c.Lines = append(c.Lines, takes(append(s.opts.Config.Taken("", checked.Join("mcp", server.Name)), server.Taken()...))...)
+		c.Lines = append(c.Lines, takes(append(s.opts.Config.Taken("", key), server.Taken()...))...)
+		if kept := s.opts.Config.Kept(key); len(kept) > 0 {
+			c.Lines = append(c.Lines, "with "+strings.Join(kept, ", ")+" of your own configuration")
+		}
 		c.files = s.serverFiles(&server)
 	}
 	rights := slices.DeleteFunc(c.serverHooks(), func(h trust.Hook) bool { return h.Right == "" }) // full rights
