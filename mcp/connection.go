@@ -40,7 +40,7 @@ func (p *Plugin) dial(ctx context.Context) (*connection, error) {
 	switch {
 	case err == nil:
 		p.record(c.definition.Load(), nil)
-	case !errors.Is(ctx.Err(), context.Canceled):
+	case !errors.Is(ctx.Err(), context.Canceled) && !(p.options.SigningIn && needsSignIn(err)):
 		p.record(nil, err)
 	}
 	return c, err

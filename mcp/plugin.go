@@ -37,6 +37,8 @@ type Options struct {
 	Confine func() (confine.Policy, error)
 	// Authorizer adds tokens to the requests to a remote server; nil without sign-in.
 	Authorizer protocol.Authorizer
+	// SigningIn means that the user signs in now. The refusal of a request without a token is then not recorded.
+	SigningIn bool
 	// MayApprove returns an error for a definition that the user must not be asked to approve. If nil, every
 	// definition may be approved.
 	MayApprove func(*Definition) error

@@ -81,6 +81,13 @@ func TestMCPLogin(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of %s = %v, %v, want 0600", file, info.Mode(), err)
 	}
+	s.Change(func() { s.Deny = true })
+	expectOutput(t, p, 5, "access_denied", "mcp", "login", "docs")
+	expectOutput(t, p, 0, "signed in", "mcp", "status")
+	s.Change(func() { s.Deny, s.Needs = false, []string{"more"} })
+	expectOutput(t, p, 1, "requires more rights", "mcp", "call", "docs", "greet")
+	expectOutput(t, p, 0, "requires more rights", "mcp", "status")
+	expectOutput(t, p, 0, "signed in to docs", "mcp", "login", "docs")
 	s.RevokeAll()
 	expectOutput(t, p, 1, "tenon mcp login docs", "mcp", "call", "docs", "greet")
 	expectOutput(t, p, 0, "rejected; run: tenon mcp login docs", "mcp", "status")

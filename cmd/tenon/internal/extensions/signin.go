@@ -71,11 +71,12 @@ func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) error 
 	ctx, cancel := context.WithTimeoutCause(ctx, loginTimeout, errors.New("no answer from the browser within "+loginTimeout.String()))
 	defer cancel()
 	options := s.serverOptions(c)
-	options.Authorizer = a
+	options.Authorizer, options.SigningIn = a, true
 	_, err := mcp.Probe(ctx, *c.Server, s.opts.Project, options)
 	if err != nil && !errors.As(err, new(*auth.SignInError)) {
 		return err
 	}
+	options.SigningIn = false
 	for range maxSignIns {
 		if err := a.SignIn(ctx, visit); err != nil {
 			return fmt.Errorf("MCP server %q: %w", c.Server.Name, errors.Join(err, context.Cause(ctx)))

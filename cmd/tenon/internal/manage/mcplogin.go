@@ -86,10 +86,10 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 			if token.Expires != 0 {
 				one.Expires = time.UnixMilli(token.Expires)
 			}
-			if last != nil && last.SignIn {
-				one.Status = "rejected; run: tenon mcp login " + c.Argument()
-			} else if len(token.Client.Wanted) > 0 {
+			if len(token.Client.Wanted) > 0 {
 				one.Status = "requires more rights; run: tenon mcp login " + c.Argument()
+			} else if last != nil && last.SignIn {
+				one.Status = "rejected; run: tenon mcp login " + c.Argument()
 			} else if token.Refresh == "" && token.Expired(time.Now()) {
 				one.Status = "expired; run: tenon mcp login " + c.Argument()
 			}
