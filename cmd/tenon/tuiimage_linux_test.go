@@ -5,12 +5,14 @@ import (
 	"encoding/base64"
 	"image"
 	"image/png"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
@@ -34,8 +36,12 @@ func TestTUIImages(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "xclip"), []byte("#!/bin/sh\nexec cat '"+filepath.Join(dir, "copied")+"'\n"), 0o700))
 	clipboard := filepath.Join(dir, "clipboard")
 	must(t, syscall.Mkfifo(clipboard, 0o600))
-	must(t, os.WriteFile(filepath.Join(dir, "wl-copy"), []byte("#!/bin/sh\nexec cat >'"+clipboard+"'\n"), 0o700))
-	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	answers, err := os.OpenFile(clipboard, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	must(t, err)
+	t.Cleanup(func() { answers.Close() })
+	must(t, os.WriteFile(filepath.Join(dir, "wl-copy"), []byte("#!/bin/sh\n{ case $PATH in */project/bin:*) echo in the project;; esac; echo \"$*\"; cat; } >'"+clipboard+"'\n"), 0o700))
+	p.inProject(t)
+	p.env = append(p.env, "PATH="+strings.Join([]string{filepath.Join(p.work, "bin"), dir, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	x := p.onScreen(t, 100, 24, "--title", "x")
 	x.shows("Ask anything")
 	path := strings.ReplaceAll(filepath.Join(dir, "my cat.png"), " ", `\ `)
@@ -55,8 +61,11 @@ func TestTUIImages(t *testing.T) {
 	x.shows("Two cats.")
 	x.shows("my cat.png")
 	x.enter("\x18y") // ctrl+x y
-	if text, err := os.ReadFile(clipboard); err != nil || string(text) != "Two cats." {
-		t.Errorf("the clipboard has %q, %v", text, err)
+	must(t, answers.SetReadDeadline(time.Now().Add(patience)))
+	const want = "--type text/plain\nTwo cats."
+	text := make([]byte, len(want))
+	if n, err := io.ReadFull(answers, text); err != nil || string(text) != want {
+		t.Errorf("the clipboard tool got %q, %v, want %q", text[:n], err, want)
 	}
 	x.leave()
 	messages := s.Turns()[0].Messages()

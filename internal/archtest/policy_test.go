@@ -163,7 +163,6 @@ func places() []place {
 			"builtin/internal/gitkeep":      "runs git, in an environment from internal/child",
 			"builtin/tools/shell":           "has its own groups of processes",
 			"cmd/tenon/internal/inspect":    "runs the user's editor, and git --version",
-			"cmd/tenon/internal/tui":        "runs the user's editor and clipboard programs",
 			"host/snapshot":                 "runs git without the project's settings",
 			"internal/perf/bareclient":      "measures",
 			"internal/perf/launch":          "measures",

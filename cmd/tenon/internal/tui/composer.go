@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
@@ -114,16 +115,28 @@ var clipboardTools = [][]string{
 	{"pngpaste", "-"},
 }
 
+// clipboardTool returns a command for the clipboard, which survives Ctrl-Z: others read the clipboard from the process that wrote it.
+func (m *model) clipboardTool(ctx context.Context, words []string) (*exec.Cmd, error) {
+	path, err := projectfs.LookPath(words[0], m.o.worktree)
+	if err != nil {
+		return nil, err
+	}
+	run := exec.CommandContext(ctx, path, words[1:]...)
+	run.Env = append(run.Environ(), "PATH="+projectfs.Path(os.Getenv("PATH"), m.o.worktree), "LC_CTYPE=UTF-8") // the latter for pbcopy
+	child.OwnSession(run)
+	return run, nil
+}
+
 // pasteImage attaches the image in the clipboard.
 func (m *model) pasteImage() {
 	m.do(func(ctx context.Context) (then, error) {
 		problem := "no tool to read an image from the clipboard: install wl-paste, xclip or pngpaste, or paste the path of a file"
 		for _, tool := range clipboardTools {
-			path, err := projectfs.LookPath(tool[0], m.o.worktree)
+			run, err := m.clipboardTool(ctx, tool)
 			if err != nil {
 				continue
 			}
-			data, err := exec.CommandContext(ctx, path, tool[1:]...).Output()
+			data, err := run.Output()
 			if err != nil || len(data) == 0 { // no image, or a tool for another display server
 				problem = "the clipboard has no image"
 				continue
@@ -140,15 +153,14 @@ func (m *model) pasteImage() {
 }
 
 // copyTools are the programs that write to the clipboard on Wayland, X11 and macOS.
-var copyTools = [][]string{{"wl-copy"}, {"xclip", "-selection", "clipboard"}, {"pbcopy"}}
+var copyTools = [][]string{{"wl-copy", "--type", "text/plain"}, {"xclip", "-selection", "clipboard"}, {"pbcopy"}}
 
 // copy puts a text into the clipboards of the terminal's machine and of this one, because many terminals ignore the request.
 func (m *model) copy(text string) {
 	m.start(tea.SetClipboard(text))
 	m.do(func(ctx context.Context) (then, error) {
 		for _, tool := range copyTools {
-			if path, err := projectfs.LookPath(tool[0], m.o.worktree); err == nil {
-				run := exec.CommandContext(ctx, path, tool[1:]...)
+			if run, err := m.clipboardTool(ctx, tool); err == nil {
 				run.Stdin = strings.NewReader(text)
 				if run.Run() == nil {
 					break
