@@ -386,8 +386,8 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	}
 }
 
-// Approve records the approval of an item as shown, with these grants, and seals its content. The approvals of contents to which rollback can return
-// stay valid. If the content changed since it was shown, nothing is recorded and the error wraps trust.ErrChanged; for a grant over tenon's own
+// Approve records the approval of an item as shown, with these grants, and seals its content. The approval of the content that a lock file pins now
+// stays valid, as do those of contents to which rollback of the user's lock file can return. If the content changed since it was shown, nothing is recorded and the error wraps trust.ErrChanged; for a grant over tenon's own
 // directories, it wraps ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
@@ -409,15 +409,35 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}
-	pinned, err := l.History().Digests() // rollback can return to these, and so does an update that is interrupted before it writes its pin
+	kept, err := l.kept(i.installed)
 	if err != nil {
 		return err
 	}
-	if err := l.store.Approve(ctx, i.Trusted(), grants, pinned); err != nil {
+	if err := l.store.Approve(ctx, i.Trusted(), grants, kept); err != nil {
 		return err
 	}
 	l.Save()
 	return l.collect()
+}
+
+// kept returns the contents of an installed plugin whose approvals another approval does not replace. An update that is interrupted before it
+// writes its pin leaves the present one. Earlier ones count only in the user's lock file: others can write that of a project.
+func (l *Loader) kept(in *Installed) (map[trust.Digest]bool, error) {
+	if in == nil {
+		return nil, nil
+	}
+	f, err := l.History().Read(in.Lock)
+	if err != nil {
+		return nil, err
+	}
+	out := map[trust.Digest]bool{}
+	if !in.Project {
+		out, err = l.History().Digests()
+	}
+	if p := f.Find(in.Name); p != nil && err == nil {
+		out[p.Digest] = true
+	}
+	return out, err
 }
 
 // Untrust revokes the approvals of a plugin, given its name or its absolute path with links resolved, and deletes its sealed copies.
