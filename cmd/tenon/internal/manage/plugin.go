@@ -164,9 +164,14 @@ const maxRounds = 3
 // Approve shows a candidate, asks the user unless yes is set, and stores the approval. It asks again if the plugin then requests more. It
 // grants neither the capabilities in without, nor those that the user withheld from the earlier content.
 func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, yes bool, without []string) error {
+	for _, name := range without { // a misspelled name would withhold no grant
+		if known := manifest.Capabilities(); !slices.Contains(known, name) {
+			return cli.UsageError(nearest.Remedy(name, known), "--without: unknown capability %q", name)
+		}
+	}
 	var err error
 	switch approved := c.State == plugins.StateReady && c.Server == nil; {
-	case approved && len(without) > 0:
+	case approved && slices.ContainsFunc(c.Grants, func(g sdk.Capability) bool { return slices.Contains(without, g.Name) }):
 		return cli.UsageError("to change its grants, first run: tenon plugin untrust "+c.Argument(), "%s is already approved", c.Name)
 	case approved:
 		a.Say("%s is already approved", c.Name)
@@ -203,11 +208,6 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 		}
 		for _, w := range offer.Withheld {
 			a.Say("%s", w)
-		}
-	}
-	for _, name := range without { // a misspelled name would withhold no grant
-		if known := manifest.Capabilities(); !slices.Contains(known, name) {
-			return nil, cli.UsageError(nearest.Remedy(name, known), "--without: unknown capability %q", name)
 		}
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asks), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
