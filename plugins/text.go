@@ -279,8 +279,8 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 		version = "version " + Clean(d.Previous.Version) + ", "
 	}
 	t.line("  approved before, on %s: %sdigest %s", d.Previous.ApprovedAt.Format("2006-01-02"), version, d.Previous.Digest.Short())
-	if list := d.Previous.Withheld(); len(list) > 0 {
-		t.line("  still withheld: %s; tenon plugin untrust lifts that", Clean(strings.Join(list, ", ")))
+	if len(d.Withheld) > 0 {
+		t.line("  withheld as before: %s; to change that, run tenon plugin untrust %s first", Clean(strings.Join(d.Withheld, ", ")), Clean(visible.Word(d.Previous.Name)))
 	}
 	if d.Undescribed {
 		t.line("  content changed")

@@ -114,14 +114,29 @@ type Decision struct {
 	Changes  []Change // changes since that approval
 	// Undescribed marks an item whose requests are not known yet: Changes are incomplete.
 	Undescribed bool
+	// Withheld are the names of capabilities that it requests and that the user did not grant to the content before.
+	Withheld []string
 }
 
 // Check reports whether an item may run: its content was approved at its path, and it requests nothing beyond the approval.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
+	var withheld []string
 	for _, old := range e { // finds the approval of this content, else the latest one of other content
-		if i.same(old.Item) && (d.Previous == nil || !i.equal(d.Previous.Item)) {
+		if !i.same(old.Item) {
+			continue
+		}
+		if d.Previous == nil || !i.equal(d.Previous.Item) {
 			d = old.check(i)
+		}
+		if !old.Request.Undescribed {
+			withheld = nil
+		}
+		withheld = append(withheld, old.withheld()...)
+	}
+	for _, asked := range i.Request.Capabilities {
+		if slices.Contains(withheld, asked.Name) {
+			d.Withheld = append(d.Withheld, asked.Name)
 		}
 	}
 	if at := slices.IndexFunc(e, func(old Entry) bool { return old.everywhere() && old.Name == i.Name }); at >= 0 {

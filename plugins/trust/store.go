@@ -52,8 +52,8 @@ type Entry struct {
 	Failures map[string]int `json:"failures,omitempty"`
 }
 
-// Withheld returns the names of the capabilities that the item requested and the user did not grant.
-func (e *Entry) Withheld() []string {
+// withheld returns the names of the capabilities that the item requested and the user did not grant.
+func (e *Entry) withheld() []string {
 	var out []string
 	for _, asked := range e.Request.Capabilities {
 		if !slices.ContainsFunc(e.Grants, func(g sdk.Capability) bool { return g.Name == asked.Name }) {
@@ -144,14 +144,17 @@ func migrated(list Entries) Entries {
 }
 
 // Approve records the approval of exactly this item with grants, which it must have requested, and enables it. It replaces the approvals
-// of other contents at its path, except those in kept. Errors wrap ErrGrant or ErrLockFile.
+// of other contents at its path, except those in kept. The approval of a program that has not described its requests replaces none: when
+// the user is asked about these, it is still known what was withheld before. Errors wrap ErrGrant or ErrLockFile.
 func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability, kept map[Digest]bool) error {
 	if grant := notRequested(i.Request.Capabilities, grants); grant != "" {
 		return fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)
 	}
 	e := Entry{Item: i, Grants: grants, ApprovedAt: s.now().UTC().Truncate(time.Second)}
 	return s.change(ctx, func(list Entries) (Entries, error) {
-		list = slices.DeleteFunc(list, func(old Entry) bool { return i.equal(old.Item) || i.same(old.Item) && !kept[old.Digest] })
+		list = slices.DeleteFunc(list, func(old Entry) bool {
+			return i.equal(old.Item) || i.same(old.Item) && !kept[old.Digest] && !i.Request.Undescribed
+		})
 		return append(list, e), nil
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -166,6 +167,30 @@ func TestStore(t *testing.T) {
 	}
 	if err := s.SetEnabled(t.Context(), plugin(1, nil), true, ""); !errors.Is(err, trust.ErrNotFound) {
 		t.Errorf("error %v, want ErrNotFound", err)
+	}
+}
+
+// A program is asked for its requests after its new content was approved. The capabilities that the user withheld from the earlier content
+// are still known then.
+func TestWithheld(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	kv := []sdk.Capability{{Name: "kv"}}
+	program := plugin(2, func(i *trust.Item) { i.Request = trust.Request{Undescribed: true} })
+	if err := errors.Join(s.Approve(t.Context(), plugin(1, nil), kv, nil), s.Approve(t.Context(), program, nil, nil)); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := s.Check(plugin(2, nil)); err != nil || d.Approved || !slices.Equal(d.Withheld, []string{"http"}) {
+		t.Errorf("Check of the described program = %+v, %v", d, err)
+	}
+	if d, err := s.Check(plugin(2, func(i *trust.Item) { i.Request.Capabilities = kv })); err != nil || len(d.Withheld) > 0 {
+		t.Errorf("Check of one that requests only what was granted = %+v, %v", d, err)
+	}
+	if err := s.Approve(t.Context(), plugin(2, nil), kv, nil); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Read(); err != nil || len(list) != 1 || list[0].Digest != hash(2) {
+		t.Errorf("entries %+v, %v", list, err)
 	}
 }
 

@@ -176,8 +176,6 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	case approved:
 		a.Say("%s is already approved", c.Name)
 		return nil
-	case c.Item != nil && c.Item.Decision.Previous != nil:
-		without = slices.Concat(without, c.Item.Decision.Previous.Withheld())
 	}
 	for round := 0; err == nil && c != nil && round < maxRounds; round++ {
 		c, err = approve(ctx, a, s, c, yes, without)
@@ -209,6 +207,9 @@ func approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 		for _, w := range offer.Withheld {
 			a.Say("%s", w)
 		}
+	}
+	if c.Item != nil {
+		without = slices.Concat(without, c.Item.Decision.Withheld)
 	}
 	grants := slices.DeleteFunc(slices.Clone(c.Asks), func(g sdk.Capability) bool { return slices.Contains(without, g.Name) })
 	if err := s.Loader.Grantable(grants); err != nil {
