@@ -159,13 +159,16 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability, ke
 	})
 }
 
-// Revoke deletes the approvals of a kind for a name, at any path, and returns them. The name of a plugin may be its absolute path, links
-// resolved. ErrNotFound if nothing was approved.
+// Revoke deletes the approvals of a kind for a name, at any path, and those of other contents at the same paths, which may have other names. It
+// returns them. The name of a plugin may be its absolute path, links resolved. ErrNotFound if nothing was approved.
 func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, error) {
 	var gone Entries
 	err := s.change(ctx, func(list Entries) (Entries, error) {
+		named := slices.DeleteFunc(slices.Clone(list), func(e Entry) bool {
+			return e.Kind != kind || e.everywhere() || e.Name != name && (kind != KindPlugin || e.Source != name)
+		})
 		kept := slices.DeleteFunc(list, func(e Entry) bool {
-			match := e.Kind == kind && (e.Name == name || kind == KindPlugin && e.Source == name) && !e.everywhere()
+			match := slices.ContainsFunc(named, func(n Entry) bool { return n.same(e.Item) })
 			if match {
 				gone = append(gone, e)
 			}

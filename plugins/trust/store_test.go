@@ -152,11 +152,13 @@ func TestStore(t *testing.T) {
 	if gone, err := s.Revoke(t.Context(), trust.KindPlugin, item.Source); err != nil || len(gone) != 1 {
 		t.Errorf("Revoke of a place = %v, %v", gone, err)
 	}
-	if err := s.Approve(t.Context(), item, nil, nil); err != nil {
+	// The name of one content revokes all contents at its path, whatever their names.
+	renamed := plugin(3, func(i *trust.Item) { i.Name = "q" })
+	if err := errors.Join(s.Approve(t.Context(), renamed, nil, nil), s.Approve(t.Context(), item, nil, map[trust.Digest]bool{hash(3): true})); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := s.Revoke(t.Context(), trust.KindPlugin, "p")
-	if err != nil || len(gone) != 1 {
+	if err != nil || len(gone) != 2 {
 		t.Errorf("Revoke = %v, %v", gone, err)
 	}
 	if d, err := s.Check(plugin(2, nil)); err != nil || d.Approved || d.Why != trust.WhyNew {
