@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -207,8 +208,9 @@ func (t *tool) call(outer context.Context, method string, call *sdk.ToolCall, me
 	if err == nil && jsontext.Field(data, member) == nil {
 		err = fmt.Errorf("%w: answer of the tool %s without %q: %q", sdk.ErrWire, t.ID, member, visible.Cut(string(data), shownBytes, "…"))
 	}
-	if err != nil && ctx.Err() != nil && outer.Err() == nil { // the host knows only its own time limits
-		err = fmt.Errorf("no %s of the tool %s in %s", member, t.ID, t.Deadline())
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && outer.Err() == nil { // the host knows only its own time limits
+		missed := map[string]string{"tool": "return its output", "prepare": "list its permissions"}[method]
+		err = fmt.Errorf("the tool %s did not %s within %s: %w", t.ID, missed, t.Deadline(), context.DeadlineExceeded)
 	}
 	return err
 }

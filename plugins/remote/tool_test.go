@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -18,24 +19,32 @@ type says struct {
 
 func (s says) Call(context.Context, *remote.Call) ([]byte, error) { return []byte(s.text), nil }
 
-// hangs answers when the context of the call ends.
-type hangs struct{ runner }
-
-func (hangs) Call(ctx context.Context, _ *remote.Call) ([]byte, error) {
-	<-ctx.Done()
-	return nil, ctx.Err()
+// hangs answers when the context of the call ends: with err, or with that of the context.
+type hangs struct {
+	runner
+	err error
 }
 
-// A tool that does not answer in its time is named, with the time; one that is canceled is not.
+func (h hangs) Call(ctx context.Context, _ *remote.Call) ([]byte, error) {
+	<-ctx.Done()
+	return nil, cmp.Or(h.err, ctx.Err())
+}
+
+// A tool that does not answer in its time is named, with the time; one that is canceled or has another error is not.
 func TestSilentTool(t *testing.T) {
 	t.Parallel()
 	tool := sdk.ToolDescription{ToolDefinition: sdk.ToolDefinition{ID: "do"}, Prepares: true, TimeoutMS: 1}
-	b, err := remote.NewBase(&remote.Unit{Description: sdk.Description{Name: "p", Tools: []sdk.ToolDescription{tool}}}, sdk.CarrierWASM, hangs{})
-	if err != nil {
+	unit := &remote.Unit{Description: sdk.Description{Name: "p", Tools: []sdk.ToolDescription{tool}}}
+	b, err := remote.NewBase(unit, sdk.CarrierWASM, hangs{})
+	late, err2 := remote.NewBase(unit, sdk.CarrierWASM, hangs{err: sdk.ErrWire})
+	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := late.Tools()[0].Execute(t.Context(), &sdk.ToolCall{}); !errors.Is(err, sdk.ErrWire) {
+		t.Errorf("Execute() = %v, want the error of the call", err)
+	}
 	prepare := b.Tools()[0].(sdk.ToolPreparer).Prepare
-	if _, err := prepare(t.Context(), &sdk.ToolCall{}); err == nil || !strings.Contains(err.Error(), "tool do in 1ms") {
+	if _, err := prepare(t.Context(), &sdk.ToolCall{}); !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), "the tool do did not list its permissions within 1ms") {
 		t.Errorf("Prepare() = %v, want the tool and its time", err)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
