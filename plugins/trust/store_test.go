@@ -137,6 +137,13 @@ func TestStore(t *testing.T) {
 	if d, err := s.Check(plugin(5, nil)); err != nil || d.Approved || !d.Disabled || d.Previous.Digest != hash(3) {
 		t.Errorf("Check of new content of a disabled plugin = %+v, %v", d, err)
 	}
+	// Enabling one content does not end the quarantine of another.
+	if err := errors.Join(s.Quarantine(t.Context(), plugin(2, nil), "it failed"), s.SetEnabled(t.Context(), plugin(3, nil), true, "")); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := s.Check(plugin(2, nil)); err != nil || d.Disabled || d.Quarantined == "" {
+		t.Errorf("Check of content in quarantine = %+v, %v", d, err)
+	}
 	if err := s.Approve(t.Context(), plugin(2, nil), nil, nil); err != nil {
 		t.Fatal(err)
 	}
