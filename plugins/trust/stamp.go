@@ -56,8 +56,16 @@ func (s *stamps) remember(path, stamp string, d Digest) {
 	}
 }
 
-// forget stores an empty digest, which is not valid: the tree is read again.
-func (s *stamps) forget(path string) { s.remember(path, "", "") }
+// forget makes the next look-up read the tree again.
+func (s *stamps) forget(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load()
+	if _, ok := s.known[path]; ok {
+		delete(s.known, path)
+		s.dirty = true
+	}
+}
 
 func (s *stamps) load() {
 	if s.known != nil {

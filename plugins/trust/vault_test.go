@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -265,6 +266,14 @@ func TestStampsAreRead(t *testing.T) {
 	write(t, filepath.Join(cache, "digests-2.json"), "garbage")
 	if _, err := open(time.Hour).Digest(t.Context(), dir); err != nil {
 		t.Errorf("a broken cache is an error: %v", err)
+	}
+	// A removed copy leaves nothing in the cache.
+	v := open(time.Hour)
+	if err := errors.Join(v.Remove(seal(t, v, dir).Digest), v.Save()); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(filepath.Join(cache, "digests-2.json")); err != nil || strings.Contains(string(data), `"stamp":""`) {
+		t.Errorf("cache %s, %v", data, err)
 	}
 }
 
