@@ -431,6 +431,7 @@ func TestEndlessReferrers(t *testing.T) {
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"layers":[{"mediaType":"application/wasm","digest":"sha256:` + strings.Repeat("0", 64) + `"}]}`))
 	f.Add([]byte(`{"manifests":[{"digest":"sha256:` + strings.Repeat("0", 64) + `","platform":{"os":"linux"}}]}`))
+	f.Add([]byte(`{"manifests":[{"platform":{"os":"linux"}}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := oci.Decode(data)
 		if err != nil {
@@ -439,17 +440,14 @@ func FuzzManifest(f *testing.F) {
 			}
 			return
 		}
-		for _, b := range append([]oci.Blob{m.Content}, values(m.Platforms)...) {
-			if b.Digest != "" && len(b.Digest) != 71 {
+		blobs := slices.Collect(maps.Values(m.Platforms))
+		if m.Platforms == nil || m.Content.Digest != "" {
+			blobs = append(blobs, m.Content)
+		}
+		for _, b := range blobs {
+			if len(b.Digest) != 71 {
 				t.Errorf("%+v", b)
 			}
 		}
 	})
-}
-
-func values(m map[string]oci.Blob) (out []oci.Blob) {
-	for _, b := range m {
-		out = append(out, b)
-	}
-	return out
 }
