@@ -115,7 +115,7 @@ func parse(text, base, home string) (Ref, error) {
 		return Ref{}, fmt.Errorf("neither github:%s, a repository, nor ./%s, a directory", text, text)
 	}
 	if ValidEntry(text) {
-		return Ref{}, fmt.Errorf("neither %s@MARKETPLACE nor ./%s, a path; tenon plugin search %s lists those of your marketplaces", text, text, text)
+		return Ref{}, fmt.Errorf("neither %s@MARKETPLACE nor ./%s, a path; tenon plugin search %s names its marketplace", text, text, text)
 	}
 	return Ref{}, errors.New("neither a path, which begins with ./, nor a known scheme")
 }
