@@ -238,7 +238,7 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool) error {
 	items := []trust.Item{{Name: name}}
 	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })
-	if len(elsewhere) > 0 && !slices.ContainsFunc(elsewhere, func(e trust.Entry) bool { return e.Source != elsewhere[0].Source }) {
+	if len(elsewhere) > 0 && !slices.ContainsFunc(elsewhere, func(e trust.Entry) bool { return e.Source != elsewhere[0].Source || e.Kind != elsewhere[0].Kind }) {
 		items[0] = elsewhere[0].Item
 	}
 	if found := s.Find(name); len(found) > 0 {

@@ -344,7 +344,7 @@ func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
 		if c.Item == nil {
 			continue
 		}
-		if c.Item.Trusted().Source == in.Source() {
+		if p := c.Item.Pin(); p != nil && p.Source() == in.Source() {
 			return c
 		}
 		if c.Name == in.Name && c.Item.Digest == in.Digest {
