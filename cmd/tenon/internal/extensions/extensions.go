@@ -311,6 +311,9 @@ func (c *Candidate) missing() (fix string, err error) {
 	return fix, fmt.Errorf("%s %q is %s: %s", kind, c.Name, c.State, c.Reason)
 }
 
+// AwaitsApproval reports whether an item that the user disabled is not approved as it is now.
+func (c *Candidate) AwaitsApproval() bool { return c.decision.Disabled && !c.decision.Approved }
+
 // Argument returns the argument for a candidate on a command line: its name, or its path if only a path identifies it.
 func (c *Candidate) Argument() string {
 	if c.Item != nil && c.Item.Flagged() {

@@ -43,8 +43,8 @@ func (g *group) switchPlugin(enabled bool) func(context.Context, *extensions.Set
 func (g *group) setEnabled(ctx context.Context, s *extensions.Set, name string, enabled bool) error {
 	done := switched(enabled)
 	for _, c := range s.Find(name) {
-		if enabled && c.State == plugins.StateDisabled && c.Item != nil && !c.Item.Decision.Approved {
-			done = "enabled, but its content changed; approve it with tenon plugin trust " + c.Argument()
+		if enabled && c.AwaitsApproval() {
+			done = "enabled, but its content is not approved; approve it with tenon plugin trust " + c.Argument()
 		}
 	}
 	return g.reportDecision(s.SetEnabled(ctx, name, enabled), s, name, done)
