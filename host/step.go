@@ -157,7 +157,7 @@ func (t *turn) withoutStructured() (state, error) {
 	if t.atLimit() || t.corrections >= *cmp.Or(t.user.Format.RetryCount, new(defaultCorrections)) {
 		message := fmt.Sprintf("no structured output from the model after %d reminders", t.corrections)
 		if t.atLimit() {
-			message = fmt.Sprintf("no structured output from the model in the %d steps of agent %q", t.Agent.Steps, t.Agent.Name)
+			message = fmt.Sprintf("no structured output from the model within the limit of %d steps of agent %q", t.Agent.Steps, t.Agent.Name)
 		}
 		return stateDone, &sdk.NamedError{Name: sdk.ErrorStructuredOutput, Data: sdk.ErrorData{Message: message, Retries: t.corrections}}
 	}

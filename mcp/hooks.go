@@ -122,7 +122,7 @@ func onlyResult(text []byte) (inner []byte, only bool) {
 	members := 0
 	jsontext.EachField(text, func(_, _ []byte) bool { members++; return true })
 	inner = jsontext.Field(text, "result")
-	return inner, members == 1 && inner != nil
+	return inner, members == 1 && inner != nil && json.Valid(text)
 }
 
 // decodeHookAnswer decodes the answer of a tool that is used as a hook.

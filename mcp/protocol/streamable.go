@@ -157,11 +157,18 @@ func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 }
 
 // forgotten reports whether an answer in a session means that the server does not know the session. The official SDKs of TypeScript and
-// Python answer so with the status 400 after a restart, others with 409, 410 or 422. Answers that do not mention it have other causes.
+// Python answer so with the status 400 after a restart, others with 409, 410 or 422. Answers with other words have other causes.
 func (s *streamable) forgotten(status int, body []byte) bool {
-	text := strings.ToLower(string(body))
-	saysSo := strings.Contains(text, "session") || strings.Contains(text, "not initialized")
-	return s.sessionID() != "" && (status == http.StatusNotFound || status/100 == 4 && status != http.StatusTooManyRequests && saysSo)
+	says := func(word string) bool { return bytes.Contains(bytes.ToLower(body), []byte(word)) }
+	switch {
+	case s.sessionID() == "":
+		return false
+	case status == http.StatusBadRequest:
+		return says("session") || says("not initialized")
+	case status == http.StatusConflict, status == http.StatusUnprocessableEntity:
+		return says("session") && (says("expired") || says("unknown") || says("not found") || says("invalid session"))
+	}
+	return status == http.StatusNotFound || status == http.StatusGone
 }
 
 // whole reads an answer that is not a stream.

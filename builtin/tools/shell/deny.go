@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -27,6 +28,12 @@ func (j *judge) parsed(text string, shell shell) {
 	}
 }
 
+// known reports whether a command is a program of the table, some of which run others, or one of the shell's own commands.
+func known(words []word) bool {
+	p, _, err := programOf(path.Base(words[0].text), words)
+	return p != nil || err != nil
+}
+
 // commandsIn records every simple command and written file that it finds in a text. maybe says that the text may not be run.
 func (j *judge) commandsIn(text string, maybe bool) {
 	opened := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`") + strings.Count(text, "do") + strings.Count(text, "then")
@@ -45,7 +52,7 @@ func (j *judge) commandsIn(text string, maybe bool) {
 				words[i].text = static(w, text)
 			}
 			for i := range words {
-				if i > 0 && maybe { // prose contains the words of commands, too
+				if i > 0 && maybe && !known(words) { // prose contains the words of commands, too
 					break
 				}
 				j.imply("bash", normal(words[i:]), maybe || i > 0)

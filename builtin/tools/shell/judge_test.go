@@ -264,6 +264,7 @@ func TestRules(t *testing.T) {
 		"an unknown program may run it":      {[]string{"*", "allow", "rm *", "deny"}, "runner rm a", ask},
 		"or a text that contains it":         {[]string{"*", "allow", "rm *", "deny"}, "runner --run 'cd sub && rm a'", ask},
 		"or one in an option":                {[]string{"*", "allow", "rm *", "deny"}, "runner --run='rm a'", ask},
+		"or one that a known program runs":   {[]string{"*", "allow", "rm *", "deny"}, "runner --run 'sudo rm a'", ask},
 		"prose about it":                     {[]string{"*", "allow", "rm *", "deny"}, "hg commit -m 'never run rm -rf in CI'", allow},
 		"a text without it":                  {[]string{"*", "allow", "rm *", "deny"}, "runner --run 'cd sub && ls a' --text='a remark'", allow},
 		"a known one does not":               {[]string{"*", "allow", "rm *", "deny"}, "grep rm a", allow},

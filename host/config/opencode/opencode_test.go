@@ -27,7 +27,7 @@ const file = `{
     "other": {"npm": "gitlab-ai-provider", "options": {"apiKey": "{env:KEY}"}}
   },
   "mcp": {"files": {"type": "local", "command": ["x"], "enabled": false, "hooks": []}},
-  "agent": {"build": {"maxSteps": 5, "reasoningEffort": "high", "mode": "sideways"}, "plan": {"prompt": "loses", "steps": 3, "permission": {"edit": "deny", "bash": "allow"}}},
+  "agent": {"build": {"maxSteps": 5, "reasoningEffort": "high", "mode": "sideways"}, "plan": {"prompt": "loses", "steps": 3, "permission": {"bash": "allow", "edit": "deny"}}},
   "mode": {"docs": {"prompt": "write docs"}, "plan": {"prompt": "wins", "mode": "subagent", "permission": {"bash": "ask"}}},
   "command": {"test": {"template": "run $ARGUMENTS"}},
   "skills": {"paths": ["s"], "urls": ["https://x"]},
@@ -72,8 +72,8 @@ func TestTranslate(t *testing.T) {
 	}
 	if a := c.Agent["plan"]; a.Mode != sdk.ModePrimary || a.Prompt != "wins" || a.Steps != 3 {
 		t.Errorf("agent plan = %+v", a)
-	} else if len(a.Permission) != 2 || a.Permission[0].Action != sdk.ActionDeny || a.Permission[1].Action != sdk.ActionAsk {
-		t.Errorf("permissions of plan = %+v, want the agent's deny and the mode's ask", a.Permission)
+	} else if len(a.Permission) != 2 || a.Permission[0].Action != sdk.ActionAsk || a.Permission[1].Action != sdk.ActionDeny {
+		t.Errorf("permissions of plan = %+v, want the mode's ask before the agent's deny", a.Permission)
 	}
 	if a := c.Agent["docs"]; a.Mode != sdk.ModePrimary || a.Prompt != "write docs" {
 		t.Errorf("agent docs = %+v", a)

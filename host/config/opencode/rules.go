@@ -73,15 +73,21 @@ func nameOf(m *hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal
 
 func text(s string) hujson.Value { return hujson.Value{Value: hujson.String(s)} }
 
-// merge adds the members of from to into: objects are merged, and other values replace those of into.
+// merge adds the members of from to into: objects are merged, and other values replace those of into, in their places, because the order of rules
+// matters.
 func merge(into, from *hujson.Object) {
 	for _, m := range from.Members {
-		if inner, ok := m.Value.Value.(*hujson.Object); ok && find(into, nameOf(&m)) != nil {
-			merge(objectAt(into, nameOf(&m)), inner)
+		old := find(into, nameOf(&m))
+		if old == nil {
+			into.Members = append(into.Members, m)
 			continue
 		}
-		take(into, nameOf(&m))
-		into.Members = append(into.Members, m)
+		below, nested := old.Value.(*hujson.Object)
+		if inner, ok := m.Value.Value.(*hujson.Object); ok && nested {
+			merge(below, inner)
+		} else {
+			old.Value = m.Value.Value
+		}
 	}
 }
 
