@@ -39,7 +39,14 @@ func TestTUIImages(t *testing.T) {
 	answers, err := os.OpenFile(clipboard, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	must(t, err)
 	t.Cleanup(func() { answers.Close() })
-	must(t, os.WriteFile(filepath.Join(dir, "wl-copy"), []byte("#!/bin/sh\n{ case $PATH in */project/bin:*) echo in the project;; esac; echo \"$*\"; cat; } >'"+clipboard+"'\n"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "wl-copy"), []byte(`#!/bin/sh
+{
+	case $PATH in */project/bin:*) echo in the project;; esac
+	[ "$(cut -d ' ' -f 6 /proc/$$/stat)" = $$ ] || echo in the session of tenon
+	echo "$*"
+	cat
+} >'`+clipboard+`'
+`), 0o700))
 	p.inProject(t)
 	p.env = append(p.env, "PATH="+strings.Join([]string{filepath.Join(p.work, "bin"), dir, os.Getenv("PATH")}, string(os.PathListSeparator)))
 	x := p.onScreen(t, 100, 24, "--title", "x")
