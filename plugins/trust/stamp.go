@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"hash"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -56,16 +57,8 @@ func (s *stamps) remember(path, stamp string, d Digest) {
 	}
 }
 
-// forget makes the next look-up read the tree again.
-func (s *stamps) forget(path string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.load()
-	if _, ok := s.known[path]; ok {
-		delete(s.known, path)
-		s.dirty = true
-	}
-}
+// forget stores an empty digest, which is not valid and not saved: the tree is read again.
+func (s *stamps) forget(path string) { s.remember(path, "", "") }
 
 func (s *stamps) load() {
 	if s.known != nil {
@@ -83,6 +76,7 @@ func (s *stamps) save() error {
 	if !s.dirty || s.file == "" {
 		return nil
 	}
+	maps.DeleteFunc(s.known, func(_ string, k stamped) bool { return k.Stamp == "" }) // forgotten
 	data, err := json.Marshal(s.known)
 	if err != nil {
 		return err
