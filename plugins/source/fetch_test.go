@@ -324,7 +324,7 @@ func TestGuarded(t *testing.T) {
 	}
 	// The user's ssh could have an alias for a name that is in no name server.
 	_, _, err := fetch(t, f, "git+ssh://no-such-host.invalid/r", nil)
-	if _, lookup := errors.AsType[*net.DNSError](err); !lookup {
+	if _, lookup := errors.AsType[*net.DNSError](err); !lookup || !source.OfServer(err) {
 		t.Errorf("a host that cannot be looked up: %v", err)
 	}
 }

@@ -329,7 +329,8 @@ var ErrNotFound = errors.New("not found")
 func OfServer(err error) bool {
 	_, network := errors.AsType[*url.Error](err)
 	_, program := errors.AsType[*exec.ExitError](err) // git, npm or go
-	return network || program || errors.Is(err, ErrNotFound) || errors.Is(err, errCut) || oci.OfServer(err)
+	_, lookup := errors.AsType[*net.DNSError](err)
+	return network || program || lookup || errors.Is(err, ErrNotFound) || errors.Is(err, errCut) || oci.OfServer(err)
 }
 
 // ask sends a request, and returns an answer with one of the accepted statuses.
