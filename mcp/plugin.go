@@ -172,8 +172,8 @@ func (p *Plugin) report(err error, signIn bool) {
 	})
 }
 
-// reportUnstarted reports a server that was not available during the run: its start took too long, or an earlier start failed. If the run offered the
-// approved tools and called none of them, nothing is reported: nothing was missing.
+// reportUnstarted reports a server that was not available during the run: its start took too long, or an earlier start failed. If the run
+// offered the approved tools and called none of them, nothing is reported: nothing was missing.
 func (p *Plugin) reportUnstarted() {
 	now := p.link.now()
 	_, pin := p.approved()

@@ -386,9 +386,9 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	}
 }
 
-// Approve records the approval of an item as shown, with these grants, and seals its content. The approval of the content that a lock file pins now
-// stays valid, as do those of contents to which rollback of the user's lock file can return. If the content changed since it was shown, nothing is recorded and the error wraps trust.ErrChanged; for a grant over tenon's own
-// directories, it wraps ErrPrivate.
+// Approve records the approval of an item as shown, with these grants, and seals its content. The approval of the content that a lock file
+// pins now stays valid, as do those of contents to which rollback of the user's lock file can return. If the content changed since it was
+// shown, nothing is recorded and the error wraps trust.ErrChanged; for a grant over tenon's own directories, it wraps ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
 		return fmt.Errorf("%s is not waiting for approval: it is %s", i.Name, i.State)

@@ -128,8 +128,8 @@ func gitFiles(config string) map[string]string {
 	}
 }
 
-// TestHostileRepository checks that nothing a repository contains reads the user's files, runs code, or ends a turn. TestRepositoryChoosesNoReceiver
-// has what it tries with addresses.
+// TestHostileRepository checks that nothing a repository contains reads the user's files, runs code, or ends a turn.
+// TestRepositoryChoosesNoReceiver has what it tries with addresses.
 func TestHostileRepository(t *testing.T) {
 	t.Parallel()
 	links, code := linkAttempts(), codeAttempts()

@@ -252,8 +252,8 @@ func tempName(name string) string {
 	return filepath.Join(filepath.Dir(name), atomicfile.TempStart+hashOf(objectBlob, []byte(filepath.Base(name)))[:12])
 }
 
-// replaceFile writes a file so that after a crash either the old or the new file exists. Only one process may write it at a time, because replaceFile
-// removes the temporary file of a killed process.
+// replaceFile writes a file so that after a crash either the old or the new file exists. Only one process may write it at a time, because
+// replaceFile removes the temporary file of a killed process.
 func replaceFile(name string, content []byte) error {
 	temp := name + ".new"
 	if err := ignoreMissing(os.Remove(temp)); err != nil {

@@ -76,9 +76,9 @@ func (NoRules) Set(Place) {}
 // Hides shows all values.
 func (NoRules) Hides(Place) bool { return false }
 
-// Checker compares a value with the type into which it will be decoded, more strictly than encoding/json: names must be exact, known and unique, and
-// kinds must agree. It reports mismatches and returns the values that match as a tree of map[string]any, []any, string, bool, json.Number, nil and
-// results of the Rules.
+// Checker compares a value with the type into which it will be decoded, more strictly than encoding/json: names must be exact, known and
+// unique, and kinds must agree. It reports mismatches and returns the values that match as a tree of map[string]any, []any, string, bool,
+// json.Number, nil and results of the Rules.
 type Checker struct {
 	Source *Source
 	Report *Report

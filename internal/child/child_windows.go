@@ -106,8 +106,8 @@ func begin(cmd *exec.Cmd) (leave func() error, err error) {
 	}, nil
 }
 
-// Kill kills the job of a command that Start started, even if the command itself has ended. For other commands it kills the process tree: on Windows
-// a process group cannot be killed by a signal. It returns nil if the processes have ended.
+// Kill kills the job of a command that Start started, even if the command itself has ended. For other commands it kills the process tree:
+// on Windows a process group cannot be killed by a signal. It returns nil if the processes have ended.
 func Kill(cmd *exec.Cmd) error {
 	jobs.Lock()
 	if job, ok := jobs.of[cmd]; ok {

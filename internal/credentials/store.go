@@ -126,8 +126,8 @@ func (s *Store) credential(c *content, name string) (*Credential, error) {
 	return found, nil
 }
 
-// All returns the credentials by name, without the secrets in the keyring. It leaves out those that cannot be decoded and returns the others with an
-// error that names the former and wraps ErrFile.
+// All returns the credentials by name, without the secrets in the keyring. It leaves out those that cannot be decoded and returns the
+// others with an error that names the former and wraps ErrFile.
 func (s *Store) All() (map[string]*Credential, error) {
 	c, err := readFile(s.path)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// A plain struct has no field Extra. The struct around it keeps the unknown fields of the plain struct, as an object under the name of the field that
-// holds it. For a list of plain structs, the names in this object are derived from the elements, so that unknown fields stay with their element when
-// the list changes.
+// A plain struct has no field Extra. The struct around it keeps the unknown fields of the plain struct, as an object under the name of the
+// field that holds it. For a list of plain structs, the names in this object are derived from the elements, so that unknown fields stay
+// with their element when the list changes.
 
 // at returns the address of v as that of a T, which has the same memory as the type of v.
 func at[T any](v reflect.Value) *T { return (*T)(v.Addr().UnsafePointer()) }

@@ -20,10 +20,11 @@ func blank(r rune) bool { return unicode.Is(unicode.Other_Default_Ignorable_Code
 // maxMarks is the maximum number of combining marks on one letter: more would cover adjacent lines.
 const maxMarks = 3
 
-// Text returns s, which may have several lines, in a form that neither controls a terminal nor hides anything. It writes out control characters other
-// than line feed and tab, format characters (Unicode's Cf: zero width, reversing the direction of writing, tags), letters without a shape, and line
-// and paragraph separators (Zl, Zp) as \u{202e}, and bytes that are not UTF-8 as \x{1b}. It is for names, commands, paths and other texts on which a
-// user decides. Unlike Clean, it keeps all spaces and marks, and private or unassigned characters, because they occur in ordinary text.
+// Text returns s, which may have several lines, in a form that neither controls a terminal nor hides anything. It writes out control
+// characters other than line feed and tab, format characters (Unicode's Cf: zero width, reversing the direction of writing, tags), letters
+// without a shape, and line and paragraph separators (Zl, Zp) as \u{202e}, and bytes that are not UTF-8 as \x{1b}. It is for names,
+// commands, paths and other texts on which a user decides. Unlike Clean, it keeps all spaces and marks, and private or unassigned
+// characters, because they occur in ordinary text.
 func Text(s string) string {
 	return written(s, func(r rune) bool { return hidden(r) || blank(r) })
 }

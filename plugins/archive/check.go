@@ -24,8 +24,8 @@ const (
 	maxName    = 255  // bytes in one path segment: the limit of common file systems
 	maxPath    = 2048 // bytes in a path: half of Linux's limit, to leave room for the directory above
 	maxTarget  = 4096 // bytes in the target of a link
-	// maxFollowed limits the work to follow all links: the bytes of each path on the way, perStep for each, and perWide for each byte of a character
-	// after its first, because letters other than ASCII are slow to normalize. It takes about a second.
+	// maxFollowed limits the work to follow all links: the bytes of each path on the way, perStep for each, and perWide for each byte of a
+	// character after its first, because letters other than ASCII are slow to normalize. It takes about a second.
 	maxFollowed = 64 << 20
 	perStep     = 64
 	perWide     = 20

@@ -261,8 +261,8 @@ var lockedPlace = lazyregexp.New(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modu
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000
 
-// readNPMLock reads npm's lock, in which the addresses of tarballs begin with the base of the package, or a pin's lock, in which they are paths: see pinBase.
-// Errors wrap ErrDependencies.
+// readNPMLock reads npm's lock, in which the addresses of tarballs begin with the base of the package, or a pin's lock, in which they are
+// paths: see pinBase. Errors wrap ErrDependencies.
 func readNPMLock(data []byte, base func(name string) string) (*packageLock, error) {
 	var lock struct {
 		packageLock

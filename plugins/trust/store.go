@@ -183,7 +183,8 @@ func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, er
 }
 
 // SetEnabled enables or disables an item at its path, also with other content than now. Its approvals stay. reason is shown for a disabled
-// one. Enabling also ends the quarantine of this content, and removes entries of version 1 that disable its name everywhere. ErrNotFound without any such entry.
+// one. Enabling also ends the quarantine of this content, and removes entries of version 1 that disable its name everywhere. ErrNotFound
+// without any such entry.
 func (s *Store) SetEnabled(ctx context.Context, i Item, enabled bool, reason string) error {
 	return s.amend(ctx, i, i.same, enabled, func(e *Entry) {
 		e.Disabled, e.Reason = !enabled, reason

@@ -30,11 +30,11 @@ type Command struct {
 // variable is the default. Several commands may share a variable, since only one command runs.
 type Flags map[string]any
 
-// AddCommands adds commands to root with the texts of a manual. Each section of the manual begins with "== " and the usage line of a command. The
-// next line says what the command does; lines with its aliases, and with other words that it is suggested for, may follow. The rest is the help: a
-// text, examples below "Example:", and below "Flags:" a line per flag as addFlag reads it. A section without work is a group of commands or a page of
-// help. A section with a colon is a heading for the commands of root that follow. Every command must have a section, every flag a line, and vice
-// versa: anything else is an error.
+// AddCommands adds commands to root with the texts of a manual. Each section of the manual begins with "== " and the usage line of a
+// command. The next line says what the command does; lines with its aliases, and with other words that it is suggested for, may follow. The
+// rest is the help: a text, examples below "Example:", and below "Flags:" a line per flag as addFlag reads it. A section without work is a
+// group of commands or a page of help. A section with a colon is a heading for the commands of root that follow. Every command must have a
+// section, every flag a line, and vice versa: anything else is an error.
 func (a *App) AddCommands(root *cobra.Command, manual string, lists ...Commands) error {
 	left := make(Commands, strings.Count(manual, "\n== "))
 	for _, list := range lists {

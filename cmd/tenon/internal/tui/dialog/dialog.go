@@ -58,8 +58,8 @@ func (c Canvas) hint(text string) string {
 	return terminal.Fit(" "+draw.Paint(c.Theme.Faint, text), c.Width)
 }
 
-// marked returns the text of an option, with a mark if it is the current one. Before keys can answer, no option is marked: a mark would suggest that
-// they can.
+// marked returns the text of an option, with a mark if it is the current one. Before keys can answer, no option is marked: a mark would
+// suggest that they can.
 func (c Canvas) marked(text string, current bool) string {
 	if current && c.Ready {
 		return draw.Paint(c.Theme.Accent, "› ") + draw.Paint("1", text)
