@@ -100,4 +100,10 @@ func TestInstallScope(t *testing.T) {
 	if _, errs := p.output(t, 3, "plugin", "install", "npm:@corp/one", "--yes"); !strings.Contains(errs, other+":2: @corp:registry: ") || strings.Contains(errs, "hidden") {
 		t.Error(errs)
 	}
+	for _, named := range []string{".npmrc", filepath.Join(p.work, ".npmrc")} { // a repository may have set it
+		p.env = append(p.env, "NPM_CONFIG_USERCONFIG="+named)
+		if _, errs := p.output(t, 3, "plugin", "install", "npm:@corp/one", "--yes"); !strings.Contains(errs, "NPM_CONFIG_USERCONFIG: "+named) {
+			t.Error(errs)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -82,8 +83,11 @@ func DecodeBundle(data []byte) (string, error) {
 	return b.Command, nil
 }
 
+// Authorization returns the header of a request to an address.
+func (r NPMRegistry) Authorization(address string) string { return r.authorization(address) }
+
 // ReadNPMRC returns the value of a setting in the text of an .npmrc, and its place.
 func ReadNPMRC(text, name string, environ []string) (value, place string) {
-	s := readNPMRC(text, environ)[name]
-	return s.value, s.place
+	s := readNPMRC("", text, environ)[name]
+	return s.value, strings.TrimPrefix(s.place, ":")
 }

@@ -129,9 +129,8 @@ type Fetcher struct {
 	Builds   string // directory of compiled Go packages; default: in Cache
 	Registry string // of npm; default: https://registry.npmjs.org
 	Token    string // for that registry; empty: none
-	// UserConfig is the absolute path of the user's .npmrc, with registries of scopes, a default for Registry, and tokens; empty: none.
-	// An .npmrc in a project is never read.
-	UserConfig string
+	// UserConfig returns the settings in the user's .npmrc: registries of scopes, a default for Registry, and tokens; nil: none.
+	UserConfig func() (NPMSettings, error)
 	// MCPRegistry is the registry of MCP servers; empty: the official one.
 	MCPRegistry string
 	Environ     []string

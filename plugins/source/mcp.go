@@ -179,12 +179,10 @@ func (f *Fetcher) npmServer(ctx context.Context, b bundle, p serverPackage, out 
 	if !exactVersion(p.Version) {
 		return fmt.Errorf("%w: version %q of %s is not exact", ErrServer, visible.Cut(p.Version, 100, "…"), p.Identifier)
 	}
-	registry, err := f.RegistryOf(p.Identifier)
-	if err != nil {
-		return err
-	}
-	if base := strings.TrimRight(p.Registry, "/"); base != "" && base != defaultRegistry && base != registry.URL {
-		return fmt.Errorf("%w: it is in another registry, %s; NPM_CONFIG_REGISTRY or your .npmrc selects the registry", ErrServer, visible.Clean(base, 200))
+	if base := strings.TrimRight(p.Registry, "/"); base != "" && base != defaultRegistry {
+		if registry, err := f.RegistryOf(p.Identifier); err != nil || base != registry.URL {
+			return cmp.Or(err, fmt.Errorf("%w: it is in another registry, %s; NPM_CONFIG_REGISTRY or your .npmrc selects the registry", ErrServer, visible.Clean(base, 200)))
+		}
 	}
 	about := encode(map[string]any{"name": "plugin", "private": true, "dependencies": map[string]string{p.Identifier: p.Version}})
 	if err := os.WriteFile(filepath.Join(dir, npmManifest), about, 0o644); err != nil {

@@ -52,6 +52,9 @@ type packument struct {
 // npm downloads the tarball of a package.
 func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	registry, err := f.RegistryOf(r.URL)
+	if err != nil && out.Integrity != "" && (f.Offline || !f.Guarded) {
+		err = f.unlessKept(err, out.SHA256)
+	}
 	if err != nil {
 		return err
 	}
@@ -102,42 +105,59 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 type NPMRegistry struct {
 	URL      string // without a slash at the end
 	token    string // for all addresses of its server; empty: those in settings
-	settings map[string]npmSetting
+	settings NPMSettings
 }
 
 // RegistryOf returns the registry of an npm package, by npm's rules: that of its scope, or the default one.
 func (f *Fetcher) RegistryOf(name string) (NPMRegistry, error) {
-	text, err := os.ReadFile(f.UserConfig)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return NPMRegistry{}, fmt.Errorf("%w: %w", ErrNPMRC, err)
+	var r NPMRegistry
+	if f.UserConfig != nil {
+		var err error
+		if r.settings, err = f.UserConfig(); err != nil {
+			return NPMRegistry{}, fmt.Errorf("%w: %w", ErrNPMRC, err)
+		}
 	}
-	r := NPMRegistry{settings: readNPMRC(string(text), f.Environ)}
 	s := r.settings[path.Dir(name)+":registry"]
 	if s.value == "" && f.Registry == "" {
 		s = r.settings["registry"]
 	}
 	u, err := parseAddress(s.value)
 	if s.value != "" && (err != nil || u.Host == "" || !slices.Contains([]string{"https", "http"}, u.Scheme)) {
-		return NPMRegistry{}, fmt.Errorf("%w: %s:%s: expected an https address", ErrNPMRC, f.UserConfig, s.place)
+		return NPMRegistry{}, fmt.Errorf("%w: %s: expected an https address", ErrNPMRC, s.place)
 	}
 	chosen := strings.TrimSuffix(cmp.Or(f.Registry, defaultRegistry), "/")
 	if r.URL = strings.TrimSuffix(cmp.Or(s.value, chosen), "/"); r.URL == chosen {
 		r.token = f.Token
 	}
+	for _, s := range r.settings {
+		if f.Registry == "" && s.value == f.Token { // the file says which registry it is for
+			r.token = ""
+		}
+	}
 	return r, nil
 }
 
+// unlessKept returns an error of RegistryOf, unless the cache has the file with a digest, for which no registry is needed.
+func (f *Fetcher) unlessKept(err error, sum string) error {
+	if path, _ := f.kept(sum); path != "" {
+		return nil
+	}
+	return err
+}
+
 // authorization returns the header of requests to an address; empty for other servers than the registry. A token in the settings is for the
-// paths below its own.
+// paths below its own; one with a missing variable is none.
 func (r NPMRegistry) authorization(address string) string {
 	from, fromErr := url.Parse(r.URL)
 	to, err := url.Parse(address)
-	if err != nil || fromErr != nil || !httpx.SameOrigin(from, to) {
+	if err != nil || fromErr != nil || host(to) == "" || !httpx.SameOrigin(from, to) {
 		return ""
 	}
 	token := r.token
-	for at := path.Join(to.Host, path.Clean("/"+to.Path)); token == "" && at != "."; at = path.Dir(at) {
-		token = r.settings["//"+at+":_authToken"].value
+	for at := path.Join(host(to), path.Clean("/"+to.Path)); token == "" && at != "."; at = path.Dir(at) {
+		if token = r.settings["//"+at+":_authToken"].value; strings.Contains(token, "${") {
+			token = ""
+		}
 	}
 	if token == "" {
 		return ""
@@ -305,6 +325,9 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	registry, err := g.f.RegistryOf(name)
+	if err != nil && tarball {
+		err = g.f.unlessKept(err, g.lock.Load().digest(name, file))
+	}
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,15 @@ func watched(t *testing.T, n *sourcetest.NPM, below string) func() []string {
 	}
 }
 
+// userNPMRC writes a file as the user's .npmrc.
+func userNPMRC(t *testing.T, file string, environ []string, lines ...string) func() (source.NPMSettings, error) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "\r\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return source.UserNPMRC("", file, "", environ)
+}
+
 // TestNPMRC: the user's .npmrc gives a scope its registry and its token, for packages and for their dependencies. Neither registry learns of
 // the other's packages or token.
 func TestNPMRC(t *testing.T) {
@@ -61,13 +70,11 @@ func TestNPMRC(t *testing.T) {
 			"integrity":"` + sourcetest.Integrity(tarball) + `"}}}`,
 	})
 	f := fetcher(t)
-	f.UserConfig = filepath.Join(t.TempDir(), ".npmrc")
 	f.Environ = append(os.Environ(), "CORP_TOKEN=secret")
+	file := filepath.Join(t.TempDir(), ".npmrc")
 	set := func(lines ...string) {
 		t.Helper()
-		if err := os.WriteFile(f.UserConfig, []byte(strings.Join(lines, "\r\n")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		f.UserConfig = userNPMRC(t, file, f.Environ, lines...)
 	}
 	host := strings.TrimPrefix(strings.TrimSuffix(private.URL, "/npm/corp"), "http:")
 	scope, token := "@corp:registry="+private.URL+"/", host+"/npm/corp/:_authToken=${CORP_TOKEN}"
@@ -91,6 +98,12 @@ func TestNPMRC(t *testing.T) {
 	if _, files, err := fetch(t, f, "npm:@corp/wrapped", nil); err != nil || files["node_modules/@corp/y/package.json"] != y["package.json"] {
 		t.Errorf("shrinkwrap: %v, %v", err, files)
 	}
+	good := f.UserConfig
+	set("registry=http://unusable.example/", "@corp:registry=http://unusable.example/")
+	if _, again, err := fetch(t, f, "npm:@corp/x", &out.Pin); err != nil || len(again) != len(files) {
+		t.Errorf("from the cache with unusable settings: %v, %v", err, again)
+	}
+	f.UserConfig = good
 	for _, r := range publicSaw() {
 		if strings.Contains(r, "@corp") || !strings.HasSuffix(r, " ") {
 			t.Errorf("the public registry received %q", r)
@@ -118,7 +131,7 @@ func TestNPMRC(t *testing.T) {
 	// A setting that cannot be used is not ignored, which would mean the public registry.
 	for _, value := range []string{"hidden", "http://hidden.example/", "https:///hidden", "${HIDDEN}", "//hidden", "ssh://hidden/x"} {
 		set("", "@corp:registry="+value)
-		if _, _, err := fetch(t, f, "npm:@corp/x", nil); !errors.Is(err, source.ErrNPMRC) || !strings.Contains(err.Error(), f.UserConfig+":2: @corp:registry") ||
+		if _, _, err := fetch(t, f, "npm:@corp/x", nil); !errors.Is(err, source.ErrNPMRC) || !strings.Contains(err.Error(), file+":2: @corp:registry") ||
 			strings.Contains(strings.ToLower(err.Error()), "hidden") {
 			t.Errorf("%s: %v", value, err)
 		}
@@ -126,7 +139,7 @@ func TestNPMRC(t *testing.T) {
 	if _, _, err := fetch(t, f, "npm:single", nil); err != nil {
 		t.Errorf("another scope: %v", err)
 	}
-	f.UserConfig = t.TempDir()
+	f.UserConfig = source.UserNPMRC("", t.TempDir(), "", nil)
 	if _, _, err := fetch(t, f, "npm:@corp/x", nil); !errors.Is(err, source.ErrNPMRC) {
 		t.Errorf("a directory: %v", err)
 	}
@@ -152,15 +165,90 @@ func TestNPMRCRedirect(t *testing.T) {
 	t.Cleanup(front.Close)
 	private.URL = front.URL
 	f := fetcher(t)
-	f.UserConfig = filepath.Join(t.TempDir(), ".npmrc")
-	if err := os.WriteFile(f.UserConfig, []byte("@corp:registry="+front.URL+"\n"+strings.TrimPrefix(front.URL, "http:")+"/:_authToken=secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	f.UserConfig = userNPMRC(t, filepath.Join(t.TempDir(), ".npmrc"), nil, "@corp:registry="+front.URL, strings.TrimPrefix(front.URL, "http:")+"/:_authToken=secret")
 	if _, _, err := fetch(t, f, "npm:@corp/x", nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := saw(); !slices.Equal(got, []string{"/@corp/x/-/1.0.0.tgz "}) {
 		t.Errorf("the other server received %q", got)
+	}
+}
+
+// TestNPMToken: each address has the token that the user gave for it.
+func TestNPMToken(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), ".npmrc")
+	environ := []string{"NPM_TOKEN=corporate"}
+	for name, c := range map[string]struct {
+		registry, pkg, want string // NPM_CONFIG_REGISTRY; "TOKEN ADDRESS"
+		lines               []string
+	}{
+		"public":           {"", "x", "corporate https://registry.npmjs.org/x", nil},
+		"of a scope":       {"", "x", " https://registry.npmjs.org/x", []string{"@corp:registry=https://npm.corp/", "//npm.corp/:_authToken=${NPM_TOKEN}"}},
+		"in the scope":     {"", "@corp/x", "corporate https://npm.corp/@corp/x", []string{"@corp:registry=https://npm.corp/", "//npm.corp/:_authToken=${NPM_TOKEN}"}},
+		"of both":          {"https://npm.corp", "x", "corporate https://npm.corp/x", []string{"//npm.corp/y/:_authToken=${NPM_TOKEN}"}},
+		"missing variable": {"", "x", "corporate https://registry.npmjs.org/x", []string{"//registry.npmjs.org/:_authToken=${ABSENT}"}},
+		"missing in scope": {"", "@corp/x", " https://npm.corp/@corp/x", []string{"@corp:registry=https://npm.corp/", "//npm.corp/:_authToken=${ABSENT}"}},
+		"default port":     {"", "@corp/x", "a https://NPM.corp:443/@corp/x", []string{"@corp:registry=https://NPM.corp:443/", "//npm.corp/:_authToken=a"}},
+		"case of a key":    {"", "@corp/x", "a https://npm.corp/y/@corp/x", []string{"@corp:registry=https://npm.corp/y", "//NPM.corp:443/y/:_authToken=a"}},
+		"no scheme":        {"npm.corp.example", "x", " npm.corp.example/x", nil},
+		"no host":          {"localhost:4873", "x", " localhost:4873/x", nil},
+		"a path":           {"/x", "x", " /x/x", nil},
+		"only a port":      {"https://:443", "x", " https://:443/x", nil},
+	} {
+		f := &source.Fetcher{Registry: c.registry, Token: "corporate", UserConfig: userNPMRC(t, file, environ, c.lines...)}
+		r, err := f.RegistryOf(c.pkg)
+		address := r.URL + "/" + c.pkg
+		if got := strings.TrimPrefix(r.Authorization(address), "Bearer ") + " " + address; err != nil || got != c.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
+		f.Token = ""
+		r, err = f.RegistryOf(c.pkg)
+		if got := r.Authorization(address); err != nil || strings.Contains(got, "corporate") != (len(c.lines) > 0 && c.pkg == "@corp/x" && strings.HasPrefix(c.want, "corporate")) {
+			t.Errorf("%s without NPM_TOKEN: %q, %v", name, got, err)
+		}
+	}
+}
+
+// TestUserNPMRC: the user's settings are read once, and never from the project.
+func TestUserNPMRC(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	project := filepath.Join(home, "project")
+	mkdir(t, project)
+	lines := "@corp:registry=https://npm.corp\n"
+	for _, file := range []string{filepath.Join(home, ".npmrc"), filepath.Join(home, "other"), filepath.Join(project, ".npmrc")} {
+		if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		home, named, project string
+		fails                bool
+	}{
+		{home, "", project, false}, {home, "~/other", project, false}, {home, filepath.Join(home, "other"), project, false},
+		{home, filepath.Join(home, "other"), home, false}, // all of the user's files are in this project
+		{home, filepath.Join(home, ".npmrc"), project, false}, {project, "", project, false}, {project, filepath.Join(project, ".npmrc"), project, false},
+		{home, ".npmrc", project, true}, {"", "~/other", project, true}, {home, "~/project/.npmrc", project, true},
+		{home, filepath.Join(project, ".npmrc"), project, true}, {"", filepath.Join(project, ".npmrc"), project, true},
+	} {
+		f := &source.Fetcher{UserConfig: source.UserNPMRC(c.home, c.named, c.project, nil)}
+		if r, err := f.RegistryOf("@corp/x"); errors.Is(err, source.ErrNPMRC) != c.fails || !c.fails && r.URL != "https://npm.corp" {
+			t.Errorf("%+v: %+v, %v", c, r, err)
+		}
+	}
+	f := &source.Fetcher{UserConfig: source.UserNPMRC(home, "", project, nil)}
+	for range 2 {
+		if r, err := f.RegistryOf("@corp/x"); err != nil || r.URL != "https://npm.corp" {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := os.WriteFile(filepath.Join(home, ".npmrc"), nil, 0o600); err != nil { // as a pipe is when it was read
+			t.Fatal(err)
+		}
+	}
+	f = &source.Fetcher{UserConfig: source.UserNPMRC(filepath.Join(home, "other"), "", project, nil)}
+	if r, err := f.RegistryOf("x"); err != nil {
+		t.Errorf("a home that is not a directory: %+v, %v", r, err)
 	}
 }
 

@@ -104,10 +104,7 @@ func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 	fetcher := &source.Fetcher{
 		Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: g.Env, Project: tree, Progress: progress(g.Screen), Offline: g.offline,
 		Registry: g.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: g.Env.Lookup("NPM_TOKEN"), MCPRegistry: w.Loaded.Config.MCPRegistry,
-		UserConfig: cmp.Or(g.Env.Lookup("NPM_CONFIG_USERCONFIG"), g.Env.Lookup("npm_config_userconfig")),
-	}
-	if !filepath.IsAbs(fetcher.UserConfig) { // a relative path could lead to a project's file
-		fetcher.UserConfig = w.Project.Home + "/.npmrc" // without a home directory, not relative either
+		UserConfig: source.UserNPMRC(w.Project.Home, cmp.Or(g.Env.Lookup("NPM_CONFIG_USERCONFIG"), g.Env.Lookup("npm_config_userconfig")), tree, g.Env),
 	}
 	j.installer = &install.Installer{
 		Vault: j.loader.Vault(), History: j.loader.History(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"), Fetcher: fetcher, Policy: policy,
@@ -203,7 +200,7 @@ func remedied(err error) error {
 	err = cli.Remedies{
 		{marketplace.ErrList, cli.ExitTurn, "correct the file or its permissions as the error says, or delete it and add your marketplaces again"},
 		{marketplace.ErrAddress, cli.ExitUsage, "write owner/repo, the URL of a repository or of a marketplace.json, or ./directory"},
-		{source.ErrNPMRC, cli.ExitConfig, "correct the file; NPM_CONFIG_USERCONFIG selects another one"},
+		{source.ErrNPMRC, cli.ExitConfig, "correct the file or NPM_CONFIG_USERCONFIG, which selects another one"},
 		{marketplace.ErrSource, cli.ExitTurn, "nothing was installed; if its marketplace is wrong, report it to its publisher"},
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
 		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, name it on the command line yourself, without --project"},
