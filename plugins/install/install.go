@@ -297,15 +297,22 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.mayVendor(r) && !p.Local && err == nil {
 			continue
 		}
-		first := r
+		packages, err := p.NPMPackages()
+		if err != nil {
+			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)
+		}
+		hosts := []string{r.Host()}
 		if content, err := p.Content(r); err == nil && content.Kind == source.NPM {
-			registry, err := in.Fetcher.RegistryOf(content.URL)
+			packages = append([]string{content.URL}, packages...)
+		}
+		for _, name := range packages {
+			registry, err := in.Fetcher.RegistryOf(name)
 			if err != nil {
 				return nil, err
 			}
-			first = source.Ref{Kind: source.Archive, URL: registry.URL}
+			hosts = append(hosts, source.Ref{Kind: source.Archive, URL: registry.URL}.Host())
 		}
-		for _, host := range []string{first.Host(), source.Ref{Kind: source.Archive, URL: p.URL}.Host()} {
+		for _, host := range append(hosts, source.Ref{Kind: source.Archive, URL: p.URL}.Host()) {
 			if !seen[host] {
 				seen[host] = true
 				out = append(out, host)

@@ -1,6 +1,7 @@
 package install_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -108,6 +109,25 @@ func TestVendor(t *testing.T) {
 	for _, p := range file.Plugins {
 		if _, err := third.Stage(t.Context(), target, p.Ref, &p); !p.Local && !errors.Is(err, source.ErrMismatch) {
 			t.Errorf("%s with other content: %v", p.Name, err)
+		}
+	}
+}
+
+// TestHostsOfDependencies: the hosts of a pin include the registries of its dependencies, whose tokens the user's .npmrc has.
+func TestHostsOfDependencies(t *testing.T) {
+	t.Parallel()
+	in := installer(t, nil, "")
+	if err := os.WriteFile(filepath.Join(in.Home, ".npmrc"), []byte("@corp:registry=https://npm.corp/\n@other:registry=https://npm.other/"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in.Fetcher.UserConfig = source.UserNPMRC(in.Home, "", t.TempDir(), nil)
+	lock := `{"packages":{"node_modules/@corp/x":{"version":"1.0.0","resolved":"@corp/x/-/x.tgz","integrity":"` + sourcetest.Integrity(nil) + `"}}}`
+	server := `{"name":"a/b","version":"1.0.0","packages":[{"registryType":"npm","identifier":"one","version":"1.0.0","transport":{"type":"stdio"}}]}`
+	for _, pin := range []source.Pin{{Ref: "npm:one@1.0.0"}, {Ref: "mcp:a/b@1.0.0", Server: json.RawMessage(server)}} {
+		pin.Local, pin.Packages = true, json.RawMessage(lock)
+		hosts, err := in.Hosts(install.Target{Path: filepath.Join(t.TempDir(), pins.Name), Project: true}, []pins.Plugin{{Name: "one", Pin: pin}})
+		if err != nil || !slices.Equal(hosts, []string{"registry.npmjs.org", "npm.corp"}) {
+			t.Errorf("%s: %q, %v", pin.Ref, hosts, err)
 		}
 	}
 }

@@ -39,9 +39,7 @@ func (f *Fetcher) TransferCommit(ctx context.Context, address string) error {
 
 // Gate returns the server that npm reaches at http://gate/secret/.
 func (f *Fetcher) Gate() http.Handler {
-	g := &npmGate{f: f, base: "http://gate/secret/"}
-	g.lock.Store(&packageLock{})
-	return g
+	return &npmGate{f: f, base: "http://gate/secret/"}
 }
 
 // RunNPM runs npm in the directory work as a fetch does.

@@ -119,6 +119,7 @@ type Fetched struct {
 	LeftOut []string // parts that were not unpacked, with the reason
 
 	ref      Ref
+	pinned   bool // by a lock file
 	verified bool // Verify was called
 }
 
@@ -168,7 +169,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	if err := pin.Check(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
-	out := &Fetched{Pin: *pin, Path: dir, ref: r}
+	out := &Fetched{Pin: *pin, Path: dir, ref: r, pinned: pin.Ref != ""}
 	out.Ref, out.Signer = r.String(), ""
 	k, _ := kindOf(r.Kind, "") // never Catalogue: its marketplace named another
 	err := k.fetch(f, ctx, r, out, dir)

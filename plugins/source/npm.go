@@ -255,7 +255,7 @@ type npmGate struct {
 	serving sync.WaitGroup
 	base    string                      // address of the gate, with a secret, because other users of the machine can reach the port
 	work    string                      // directory in which npm runs
-	lock    atomic.Pointer[packageLock] // the packages that npm installs; empty before they are known
+	lock    atomic.Pointer[packageLock] // the packages that npm installs, and the only ones that it may ask for; nil before they are known
 	release func()                      // of the connections to the registry
 
 	mu    sync.Mutex
@@ -276,7 +276,6 @@ func (f *Fetcher) openGate(work string) (*npmGate, error) {
 	}
 	g := &npmGate{work: work, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
 	g.f, g.release = f.connected()
-	g.lock.Store(&packageLock{})
 	g.server.Handler = g
 	g.serving.Go(func() { _ = g.server.Serve(listener) }) // ends in close, which waits
 	return g, nil
@@ -323,6 +322,10 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 	name, err := url.PathUnescape(at)
 	if err != nil {
 		return err
+	}
+	if lock := g.lock.Load(); lock != nil && !tarball && !slices.Contains(lock.names(), name) { // an optional package that is missing, or a lock without a package
+		http.Error(w, "not in the lock", http.StatusNotFound)
+		return nil
 	}
 	registry, err := g.f.RegistryOf(name)
 	if err != nil && tarball {

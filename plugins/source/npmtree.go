@@ -124,6 +124,9 @@ func (f *Fetcher) npmTree(ctx context.Context, out *Fetched, dir string) (err er
 	if err := g.write(npmManifest, encode(n)); err != nil {
 		return err
 	}
+	if out.Packages == nil && out.pinned { // its registries are not among the confirmed ones
+		return fmt.Errorf("%w: it has dependencies, which are not pinned", ErrMismatch)
+	}
 	if out.Packages == nil {
 		lock, err := g.resolve(ctx, n, dir)
 		if err != nil {
@@ -298,8 +301,10 @@ func (l *packageLock) check() error {
 	}
 	for place, p := range l.Packages {
 		_, digestErr := sha512Of(p.Integrity)
+		named := npmModules + "/" + p.name(place)
 		switch {
-		case !lockedPlace().MatchString(place), !fs.ValidPath(place), p.Name != "" && !lockedPlace().MatchString(npmModules+"/"+p.Name):
+		case !lockedPlace().MatchString(place), !fs.ValidPath(place), !lockedPlace().MatchString(named), !fs.ValidPath(named),
+			strings.Contains(named, "/"+npmModules+"/"):
 			return fmt.Errorf("%w: %q is not a place for a package", ErrDependencies, visible.Clean(place, 200))
 		case p.InBundle && p.Resolved == "" && !p.Link:
 		case p.Link, !inRegistry(p.Resolved):
@@ -311,6 +316,28 @@ func (l *packageLock) check() error {
 	return nil
 }
 
+// NPMPackages returns the names of the packages that a pin fetches as dependencies.
+func (p Pin) NPMPackages() ([]string, error) {
+	if p.Packages == nil {
+		return nil, nil
+	}
+	lock, err := readNPMLock(p.Packages, pinBase)
+	if err != nil {
+		return nil, err
+	}
+	return lock.names(), nil
+}
+
+// names returns the names of the packages, sorted.
+func (l *packageLock) names() []string {
+	var out []string
+	for place, p := range l.Packages {
+		out = append(out, p.name(place))
+	}
+	slices.Sort(out)
+	return out
+}
+
 // name returns the name of the package at a place.
 func (p lockedPackage) name(place string) string {
 	parents := strings.Split("/"+place, "/"+npmModules+"/")
@@ -319,6 +346,9 @@ func (p lockedPackage) name(place string) string {
 
 // digest returns the SHA-512 of the tarball of a package, by its path in the registry; empty if there is none.
 func (l *packageLock) digest(name, file string) string {
+	if l == nil {
+		return ""
+	}
 	for place, p := range l.Packages {
 		if p.name(place) == name && p.Resolved == file {
 			sum, _ := sha512Of(p.Integrity) // was checked

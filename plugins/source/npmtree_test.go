@@ -236,10 +236,16 @@ func TestNPMLockRefused(t *testing.T) {
 		"link":       `{"packages":{"node_modules/two":{"link":true,"resolved":"../../etc"}}}`,
 		"no digest":  `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"two/-/1.0.0.tgz"}}}`,
 		"sha1":       `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"two/-/1.0.0.tgz","integrity":"sha1-abc"}}}`,
+		"alias":      `{"packages":{"node_modules/two":{"name":"..","version":"1.0.0","resolved":"two/-/1.0.0.tgz","integrity":"` + sum + `"}}}`,
+		"self":       `{"packages":{"node_modules/two":{"name":".","version":"1.0.0","resolved":"two/-/1.0.0.tgz","integrity":"` + sum + `"}}}`,
+		"nested":     `{"packages":{"node_modules/two":{"name":"a/node_modules/b","version":"1.0.0","resolved":"two/-/1.0.0.tgz","integrity":"` + sum + `"}}}`,
 		"not JSON":   `[]`,
 	} {
 		pin := out.Pin
 		pin.Packages = json.RawMessage(packages)
+		if _, err := source.DecodeNPMLock(pin.Packages); !errors.Is(err, source.ErrDependencies) {
+			t.Errorf("%s: decoded with %v", name, err)
+		}
 		if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrDependencies) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -253,6 +259,25 @@ func TestNPMLockRefused(t *testing.T) {
 	pin.URL += "?other"
 	if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrMismatch) {
 		t.Errorf("another address of the tarball: %v", err)
+	}
+	// A lock without a package does not let npm ask for it: its registry may be one that the user has not confirmed.
+	pin = out.Pin
+	before := len(registry.Asked())
+	for _, packages := range []string{`{"packages":{}}`, `{"packages":{"node_modules/three":{"version":"1.0.0","resolved":"two/-/1.0.0.tgz","integrity":"` + sum + `"}}}`} {
+		pin.Packages = json.RawMessage(packages)
+		if _, files, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrDependencies) {
+			t.Errorf("a missing package: %v, %v", files, err)
+		}
+	}
+	pin = out.Pin
+	pin.Packages, pin.Local = nil, false
+	if _, files, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrMismatch) {
+		t.Errorf("without packages: %v, %v", files, err)
+	}
+	for _, asked := range registry.Asked()[before:] {
+		if !strings.Contains(asked, "one") {
+			t.Errorf("a missing package: the registry was asked for %q", asked)
+		}
 	}
 	pin = out.Pin
 	pin.Packages = nil
