@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (j *judge) parsed(text string, shell shell) {
 		_ = j.path(token)
 	}
 	if shell.grammar {
-		j.commandsIn(text, false)
+		_ = j.commandsIn(text, false) // it has no bound of words: the text asks anyway
 	}
 }
 
@@ -34,15 +35,16 @@ func known(words []word) bool {
 	return p != nil || err != nil
 }
 
-// commandsIn records every simple command and written file that it finds in a text. maybe says that the text may not be run.
-func (j *judge) commandsIn(text string, maybe bool) {
+// commandsIn records every simple command and written file that it finds in a text. maybe says that the text may not be run. It returns an error
+// if too many words of such texts may begin a command.
+func (j *judge) commandsIn(text string, maybe bool) (err error) {
 	opened := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`") + strings.Count(text, "do") + strings.Count(text, "then")
 	if len(text) > maxParsed || opened > maxOpened {
-		return
+		return nil
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		return
+	file, problem := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if problem != nil {
+		return nil
 	}
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch node := node.(type) {
@@ -51,10 +53,17 @@ func (j *judge) commandsIn(text string, maybe bool) {
 			for i, w := range node.Args {
 				words[i].text = static(w, text)
 			}
-			for i := range words {
-				if i > 0 && maybe && !known(words) { // prose contains the words of commands, too
-					break
+			judged := len(words)
+			if maybe && judged > 1 && !known(words) { // prose contains the words of commands, too
+				judged = 1
+			}
+			if maybe {
+				if j.within += judged; j.within > maxWords {
+					err = fmt.Errorf("more than %d words in texts for other programs", maxWords)
+					return false
 				}
+			}
+			for i := range judged {
 				j.imply("bash", normal(words[i:]), maybe || i > 0)
 			}
 		case *syntax.Redirect:
@@ -64,6 +73,7 @@ func (j *judge) commandsIn(text string, maybe bool) {
 		}
 		return true
 	})
+	return err
 }
 
 // static returns a word without its quotes. A word with expansions is returned as it is.

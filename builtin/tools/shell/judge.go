@@ -35,6 +35,7 @@ type judge struct {
 	call   *sdk.ToolCall
 	base   string // the directory that the next command runs in
 	linked bool   // an earlier command may have created links: paths may lead anywhere
+	within int    // words that may begin a command in texts for other programs
 }
 
 // judgeText judges a text that the shell runs in dir.
@@ -133,7 +134,9 @@ func (j *judge) command(words []word, asks bool) error {
 			_, text, _ = strings.Cut(text, "=")
 		}
 		if strings.Contains(text, " ") { // may be a text for a shell, as in nix-shell --run 'cd a && rm b'
-			j.commandsIn(text, true)
+			if err := j.commandsIn(text, true); err != nil {
+				return err
+			}
 		}
 	}
 	return j.paths(words[1:])
