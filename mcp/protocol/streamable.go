@@ -159,7 +159,8 @@ func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 // forgotten reports whether an answer in a session means that the server does not know the session. The official SDKs of TypeScript and
 // Python answer so with the status 400 after a restart, others with 409, 410 or 422. Answers with other words have other causes.
 func (s *streamable) forgotten(status int, body []byte) bool {
-	says := func(word string) bool { return bytes.Contains(bytes.ToLower(body), []byte(word)) }
+	text := bytes.ToLower(body)
+	says := func(word string) bool { return bytes.Contains(text, []byte(word)) }
 	switch {
 	case s.sessionID() == "":
 		return false

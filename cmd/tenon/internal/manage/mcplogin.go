@@ -75,7 +75,6 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 			continue
 		}
 		token, err := s.SignIn(c)
-		last := s.LastCheck(c)
 		if errors.Is(err, extensions.ErrNoSignIn) {
 			continue
 		}
@@ -88,7 +87,7 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 			}
 			if len(token.Client.Wanted) > 0 {
 				one.Status = "requires more rights; run: tenon mcp login " + c.Argument()
-			} else if last != nil && last.SignIn {
+			} else if last := s.LastCheck(c); last != nil && last.SignIn {
 				one.Status = "rejected; run: tenon mcp login " + c.Argument()
 			} else if token.Refresh == "" && token.Expired(time.Now()) {
 				one.Status = "expired; run: tenon mcp login " + c.Argument()
