@@ -76,7 +76,7 @@ func (s slow) MarshalJSON() ([]byte, error) {
 }
 
 // TestApplyingIsUnderTheDeadline checks that the engine's work on an answer counts toward the hook's deadline, and that a caller
-// who gives up does not wait for it.
+// whose time is up does not wait for it.
 func TestApplyingIsUnderTheDeadline(t *testing.T) {
 	t.Parallel()
 	answer := sdk.Change{Pointer: "/args/slow/a", Value: json.RawMessage("2")}

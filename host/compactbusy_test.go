@@ -115,7 +115,7 @@ func (keyless) Providers() []sdk.ProviderInfo {
 	return []sdk.ProviderInfo{{ID: "keyless", Protocol: "test", Env: []string{"NO_SUCH_KEY"}}}
 }
 
-// TestCompactionOfABusySession names a model for the summary: the turn under way goes on with its own.
+// TestCompactionOfABusySession names a model for the summary: the turn under way continues with its own.
 func TestCompactionOfABusySession(t *testing.T) {
 	t.Parallel()
 	for name, models := range map[string][]string{
