@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/value"
@@ -45,7 +46,7 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 		entry.Outcome = OutcomeChanged
 	}
 	if len(entry.Dropped) > 0 && !h.dropped.Swap(true) {
-		message := visible.Clean(fmt.Sprintf("changes are dropped: the hook does not declare that it writes %q", entry.Dropped), maxNotice)
+		message := visible.Clean("changes are dropped: the hook does not declare that it writes "+strings.Join(entry.Dropped, ", "), maxNotice)
 		w.engine.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: message})
 	}
 	h.clearFailures()

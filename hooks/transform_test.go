@@ -115,6 +115,7 @@ func TestWrites(t *testing.T) {
 		"in a new":    {[]string{"/options/a"}, sdk.ChatParams{}, func(v *sdk.ChatParams) { v.Options = sdk.Object{"a": 1, "b": 2} }, `{"options":{"a":1}}`, []string{"/options/a"}, []string{"/options/b"}},
 		"in an old":   {[]string{"/options/*/x"}, sdk.ChatParams{Options: sdk.Object{"a": map[string]any{"x": 1.0}}}, func(v *sdk.ChatParams) { v.Options["a"] = map[string]any{"x": 2.0, "y": 2.0} }, `{"options":{"a":{"x":2}}}`, []string{"/options/a/x"}, []string{"/options/a/y"}},
 		"a removal":   {[]string{"/options/a"}, sdk.ChatParams{Options: sdk.Object{"a": 1.0, "b": 2.0}}, func(v *sdk.ChatParams) { v.Options = nil }, `{"options":{"a":1,"b":2}}`, nil, []string{"/options"}},
+		"two":         {nil, sdk.ChatParams{}, func(v *sdk.ChatParams) { v.Temperature, v.TopP = &half, &half }, `{"options":null}`, nil, []string{"/temperature", "/topP"}},
 		"escaped key": {[]string{"/options/a~1b"}, sdk.ChatParams{}, func(v *sdk.ChatParams) { v.Options = sdk.Object{"a/b": 1} }, `{"options":{"a/b":1}}`, []string{"/options/a~1b"}, nil},
 	}
 	for name, c := range cases {
@@ -145,8 +146,14 @@ func TestWrites(t *testing.T) {
 			if diff := cmp.Diff(c.dropped, entry.Dropped); diff != "" {
 				t.Errorf("dropped (-want +got):\n%s", diff)
 			}
-			if n := len(told.all()); n != min(len(c.dropped), 1) {
-				t.Errorf("%d notices of %d dropped changes, want one for all", n, len(c.dropped))
+			notices := told.all()
+			if len(notices) != min(len(c.dropped), 1) {
+				t.Errorf("%d notices of %d dropped changes, want one for all", len(notices), len(c.dropped))
+			}
+			for _, n := range notices {
+				if !strings.HasSuffix(n.Message, " "+strings.Join(c.dropped, ", ")) {
+					t.Errorf("notice %q, want the fields %q", n.Message, c.dropped)
+				}
 			}
 		})
 	}
