@@ -162,24 +162,22 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	log.Debug("process started", "pid", l.in.cmd.Process.Pid, "dur", time.Since(began))
 	select {
 	case <-l.in.ended:
-		down := s.forget(l, l.in.how)
-		log.Warn("process ended", "err", l.in.how, "down", down)
+		s.forget(l, l.in.how)
+		log.Info("process ended", "err", l.in.how) // its calls, and the next one if it is not restarted, fail with this reason
 		l.in.discard()
 	case <-s.closed:
 		l.in.close(context.WithoutCancel(ctx)) // Close cancelled ctx, which belongs to the start
 	}
 }
 
-// forget records, once, the end of the current process, or the reason why it did not start. down reports that no further
-// process will be started.
-func (s *supervisor) forget(l *launch, how error) (down bool) {
+// forget records, once, the end of the current process, or the reason why it did not start.
+func (s *supervisor) forget(l *launch, how error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == l {
 		s.current = nil
 		s.restarts.ended(time.Now(), how)
 	}
-	return s.restarts.down
 }
 
 // Close ends the process and waits for its goroutines. It may be called twice, and concurrently.
