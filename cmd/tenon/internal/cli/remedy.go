@@ -96,7 +96,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 		if owned.PID != 0 {
 			process = fmt.Sprintf("process %d or stop it", owned.PID)
 		}
-		return Fail(ExitStore, err, "wait for "+process+", or "+w.fresh)
+		return Fail(ExitStore, err, "wait for "+process+"; for another prompt, "+w.fresh)
 	}
 	corrupt := "tenon session repair saves what can be read; or move the database away, or choose another data directory with --data-dir DIR"
 	if damage, ok := errors.AsType[*store.DamageError](err); ok {
