@@ -86,18 +86,23 @@ func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	return w, w.Configure(ctx)
+}
+
+// Configure reads the configuration of a placed workspace, as ConfiguredQuietly does.
+func (w *Workspace) Configure(ctx context.Context) (err error) {
 	if w.Loaded, err = w.LoadConfig(ctx, nil); err != nil {
-		return nil, err
+		return err
 	}
-	if level := w.Loaded.Config.LogLevel; level != "" && a.Flags.logLevel == "" {
+	if level := w.Loaded.Config.LogLevel; level != "" && w.App.Flags.logLevel == "" {
 		l, err := parseLevel(level)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		a.SetLevel(l)
+		w.App.SetLevel(l)
 	}
 	w.hideStored()
-	return w, nil
+	return nil
 }
 
 // LoadConfig reads the configuration and masks its secrets from then on. pending holds files that are about to be written; see config.Options.

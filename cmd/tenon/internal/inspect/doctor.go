@@ -115,8 +115,7 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 		c.ok("project", "%s, not a git repository", w.Project.Directory)
 	}
 	stored := c.data(ctx, w)
-	w, err = a.ConfiguredQuietly(ctx)
-	if err != nil {
+	if err := w.Configure(ctx); err != nil {
 		c.bad("config", err)
 		return
 	}
