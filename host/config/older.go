@@ -25,6 +25,7 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 			} else if enabled == true {
 				action = sdk.ActionAllow
 			}
+			c.warnPermission(at, toolname.Permission(tool))
 			rules = append(rules, c.rule(at, toolname.Permission(tool), "*", action))
 		})
 		out[name] = rules

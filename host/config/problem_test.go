@@ -289,6 +289,7 @@ func TestWarnings(t *testing.T) {
   "experimental": {"batch_tool": true},
   "provider": {"p": {"options": {"apikey": "k"}, "models": {"m": {"interleaved": true}}}},
   "permission": {"write": "deny", "edit": "ask"},
+  "tools": {"bsh": false, "write": false, "mcp_*": true},
 }`)
 	if err != nil {
 		t.Fatal(err)
@@ -301,6 +302,7 @@ func TestWarnings(t *testing.T) {
 		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on unchanged; did you mean "apiKey"?`,
 		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: the permission for tools that change files is edit; use "edit"`,
+		`TENON_CONFIG_CONTENT:6:13: tools.bsh: unknown permission; it applies only if a plugin or MCP server has a tool with this name; did you mean "bash"?`,
 	}
 	var got []string
 	for _, w := range l.Warnings {

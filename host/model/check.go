@@ -50,6 +50,12 @@ func (m *Models) Check(ctx context.Context, contributed map[string]string) (out 
 			out = append(out, Problem{Key: checked.Join("provider", id), Err: err, Warning: errors.Is(err, ErrReceiver)})
 		}
 	}
+	for _, id := range slices.Concat(m.o.Config.EnabledProviders, m.o.Config.DisabledProviders) {
+		if m.providers[id] == nil {
+			key := map[bool]string{true: "enabled_providers", false: "disabled_providers"}[slices.Contains(m.o.Config.EnabledProviders, id)]
+			out = append(out, Problem{Key: key, Err: fmt.Errorf("unknown provider %q; %s", id, m.suggestion(id)), Warning: true})
+		}
+	}
 	models := named(m.o.Config)
 	maps.Copy(models, contributed)
 	for _, key := range slices.Sorted(maps.Keys(models)) {

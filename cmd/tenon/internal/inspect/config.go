@@ -8,16 +8,21 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
+	"github.com/tenonhq/tenon/builtin/instructions"
+	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
 func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
@@ -119,6 +124,7 @@ func checkConfig(ctx context.Context, a *cli.App) error {
 		r.Files = append(r.Files, w.Loaded.Files...)
 		r.add(w.Loaded.Warnings, true)
 		r.hooks(w)
+		r.files(ctx, w)
 		if err := r.parts(ctx, w); err != nil {
 			return err
 		}
@@ -136,6 +142,36 @@ func (r *configReport) hooks(w *cli.Workspace) {
 		if err != nil {
 			r.Problems = append(r.Problems, configProblem{Message: err.Error(), Fix: "fix the hooks; until then, tenon ignores the hooks in the file"})
 		}
+	}
+}
+
+// files adds warnings of missing files: the shell, directories of skills, files of instructions.
+func (r *configReport) files(ctx context.Context, w *cli.Workspace) {
+	c := w.Loaded.Config
+	warn := func(key, message string) {
+		r.Problems = append(r.Problems, configProblem{Place: originOf(w.Loaded, key), Key: key, Message: message, Warning: true})
+	}
+	if err := shell.Check(c.Shell, w.Project.Worktree); err != nil {
+		warn("shell", err.Error())
+	}
+	for _, path := range c.Skills.Paths {
+		if _, err := os.Stat(projectfs.Join(w.Project.Directory, projectfs.FromHome(w.Project.Home, path))); err != nil {
+			warn("skills.paths", fmt.Sprintf("%s: %s", path, cli.Cause(err)))
+		}
+	}
+	h := sdktest.New(instructions.New(), sdktest.Options{Project: w.Project, Config: c})
+	err := h.Start(ctx)
+	if err == nil {
+		_, err = h.Fire(ctx, sdk.PointChatSystem, &sdk.ChatInput{Purpose: sdk.PurposeTurn}, &sdk.ChatSystemValue{})
+	}
+	if err != nil {
+		warn("instructions", err.Error())
+	}
+	for _, l := range h.Logs() {
+		for _, name := range slices.Sorted(maps.Keys(l.Attrs)) {
+			l.Message += fmt.Sprintf(" %s=%v", name, l.Attrs[name])
+		}
+		warn("instructions", l.Message)
 	}
 }
 
