@@ -145,24 +145,28 @@ func (f *Fetcher) unlessKept(err error, sum string) error {
 	return err
 }
 
-// authorization returns the header of requests to an address; empty for other servers than the registry. A token in the settings is for the
-// paths below its own; one with a missing variable is none.
+// authorization returns the header of requests to an address; empty for other servers than the registry. As in npm, a key in the settings is
+// for the paths below its own, and the registry's key for all other paths of its server, where tarballs may be. One with a missing variable
+// is none.
 func (r NPMRegistry) authorization(address string) string {
 	from, fromErr := url.Parse(r.URL)
 	to, err := url.Parse(address)
 	if err != nil || fromErr != nil || host(to) == "" || !httpx.SameOrigin(from, to) {
 		return ""
 	}
-	token := r.token
-	for at := path.Join(host(to), path.Clean("/"+to.Path)); token == "" && at != "."; at = path.Dir(at) {
-		if token = r.settings["//"+at+":_authToken"].value; strings.Contains(token, "${") {
-			token = ""
+	if r.token != "" {
+		return "Bearer " + r.token
+	}
+	for _, u := range []*url.URL{to, from} {
+		for at := path.Join(host(u), path.Clean("/"+u.Path)); at != "."; at = path.Dir(at) {
+			for _, kind := range [][2]string{{":_authToken", "Bearer "}, {":_auth", "Basic "}} {
+				if s := r.settings["//"+at+kind[0]]; s.value != "" && !strings.Contains(s.value, "${") {
+					return kind[1] + s.value
+				}
+			}
 		}
 	}
-	if token == "" {
-		return ""
-	}
-	return "Bearer " + token
+	return ""
 }
 
 // describe requests the description of a package. Its name is written as in an address.

@@ -21,7 +21,7 @@ import (
 // ErrNPMRC is returned for an unusable setting of the user's npm. The error has no values of settings, which may be secrets.
 var ErrNPMRC = errors.New("npm's settings")
 
-// NPMSettings are the settings in an .npmrc by key. Keys of tokens have the form //host/path:_authToken.
+// NPMSettings are the settings in an .npmrc by key. Keys of credentials have the form //host/path:_authToken or //host/path:_auth.
 type NPMSettings map[string]npmSetting
 
 // npmSetting is a line of an .npmrc. place is FILE:LINE: KEY.
@@ -74,7 +74,7 @@ func readNPMRC(file, text string, environ []string) NPMSettings {
 			if u, err := url.Parse("https:" + name); err == nil && strings.HasPrefix(name, "//") {
 				name = "//" + host(u) + u.Path
 			}
-			name = strings.Replace(name, "/:_authToken", ":_authToken", 1)
+			name = strings.Replace(name, "/:_auth", ":_auth", 1)
 			out[name] = npmSetting{expand(m[4] + m[5] + m[6]), fmt.Sprintf("%s:%d: %s", file, i+1, key)}
 		}
 	}

@@ -210,6 +210,29 @@ func TestNPMToken(t *testing.T) {
 	}
 }
 
+// TestNPMTarballs: a tarball elsewhere on the registry's server needs the credentials of its path, or of the registry, as in npm.
+func TestNPMTarballs(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), ".npmrc")
+	for name, c := range map[string]struct{ line, address, want string }{
+		"of the registry": {"//npm.corp/groups/1/npm/:_authToken=a", "https://npm.corp/projects/7/x.tgz", "Bearer a"},
+		"of the path":     {"//npm.corp/projects/7/:_authToken=b", "https://npm.corp/projects/7/x.tgz", "Bearer b"},
+		"of both":         {"//npm.corp/groups/1/npm/:_authToken=a\n//npm.corp/projects/:_authToken=b", "https://npm.corp/projects/7/x.tgz", "Bearer b"},
+		"of another path": {"//npm.corp/projects/:_authToken=b", "https://npm.corp/groups/1/npm/x", ""},
+		"another server":  {"//npm.corp/groups/1/npm/:_authToken=a\n//files.corp/:_authToken=b", "https://files.corp/x.tgz", ""},
+		"another scheme":  {"//npm.corp/groups/1/npm/:_authToken=a", "http://npm.corp/groups/1/npm/x.tgz", ""},
+		"a password":      {"//npm.corp/groups/1/npm/:_auth=dTpw", "https://npm.corp/projects/7/x.tgz", "Basic dTpw"},
+		"a token first":   {"//npm.corp/groups/1/npm:_auth=dTpw\n//npm.corp/groups/1/npm:_authToken=a", "https://npm.corp/groups/1/npm/x", "Bearer a"},
+		"no variable":     {"//npm.corp/groups/1/npm/:_authToken=${ABSENT}\n//npm.corp/:_auth=${ABSENT}", "https://npm.corp/groups/1/npm/x", ""},
+	} {
+		f := &source.Fetcher{UserConfig: userNPMRC(t, file, nil, "@corp:registry=https://npm.corp/groups/1/npm/", c.line)}
+		r, err := f.RegistryOf("@corp/x")
+		if got := r.Authorization(c.address); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
 // TestUserNPMRC: the user's settings are read once, and never from the project.
 func TestUserNPMRC(t *testing.T) {
 	t.Parallel()
