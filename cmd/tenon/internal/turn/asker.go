@@ -190,8 +190,8 @@ func (a *asker) options(always string) string {
 	return text
 }
 
-// cancelWord cancels questions that accept an empty answer.
-const cancelWord = "/cancel"
+// cancelWord cancels questions that accept an empty answer, and declineWord declines a form, as the answer No.
+const cancelWord, declineWord = "/cancel", "/decline"
 
 // questions asks the user the model's questions, one after another.
 func (a *asker) questions(r *sdk.QuestionRequest) *ask {
@@ -217,6 +217,8 @@ func (a *asker) questions(r *sdk.QuestionRequest) *ask {
 		switch {
 		case line == cancelWord, line == "" && !q.Optional && len(q.Default) == 0:
 			return reply(nil)
+		case line == declineWord && q.Form != nil:
+			return reply([][]string{})
 		case line == "":
 			answer = []string{}
 		case !ok:
@@ -233,7 +235,7 @@ func (a *asker) questions(r *sdk.QuestionRequest) *ask {
 
 // wanted describes the expected answer, and the meaning of an empty line.
 func wanted(q *sdk.Question) string {
-	want, empty := "number", "empty: no answer"
+	want, empty, end := "number", "may be left empty", "; "+cancelWord+" ends"
 	if q.Multiple {
 		want = "numbers, such as 1,3"
 	}
@@ -245,11 +247,14 @@ func wanted(q *sdk.Question) string {
 	}
 	switch {
 	case len(q.Default) > 0:
-		empty = "empty: " + terminal.OneLine(strings.Join(q.Default, ", ")) + "; " + cancelWord + " ends"
-	case q.Optional:
-		empty = "may be left empty; " + cancelWord + " ends"
+		empty = "empty: " + terminal.OneLine(strings.Join(q.Default, ", "))
+	case !q.Optional:
+		empty, end = "empty: no answer", ""
 	}
-	return "  " + want + " (" + empty + "): "
+	if q.Form != nil && q.Form.URL == "" {
+		end = "; " + declineWord + " declines the form" + end
+	}
+	return "  " + want + " (" + empty + end + "): "
 }
 
 func custom(q *sdk.Question) bool { return q.Custom == nil || *q.Custom }
@@ -262,7 +267,9 @@ func choose(q *sdk.Question, text string) (answer []string, ok bool) {
 			answer = nil
 			break
 		}
-		answer = append(answer, q.Options[n-1].Label)
+		if label := q.Options[n-1].Label; !slices.Contains(answer, label) {
+			answer = append(answer, label)
+		}
 	}
 	if len(answer) == 0 {
 		return []string{text}, custom(q)

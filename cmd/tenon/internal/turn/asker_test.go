@@ -150,7 +150,7 @@ func TestAsker(t *testing.T) {
 		},
 		"a number": {[]*sdk.Event{question("q1", sdk.Question{Options: options})}, []typed{{text: "2"}}, []string{"q1 Green"}},
 		"several numbers": {
-			[]*sdk.Event{question("q1", sdk.Question{Options: options, Multiple: true})}, []typed{{text: "1, 3"}}, []string{"q1 Red+Blue"},
+			[]*sdk.Event{question("q1", sdk.Question{Options: options, Multiple: true})}, []typed{{text: "1, 3, 1"}}, []string{"q1 Red+Blue"},
 		},
 		"several where one is wanted": {
 			[]*sdk.Event{question("q1", sdk.Question{Options: options, Custom: &no})}, []typed{{text: "1,3"}, {text: "3"}}, []string{"q1 Blue"},
@@ -166,6 +166,10 @@ func TestAsker(t *testing.T) {
 		"a form is ended": {
 			[]*sdk.Event{question("q1", sdk.Question{Optional: true}, sdk.Question{Optional: true})}, []typed{{text: ""}, {text: "/cancel"}}, []string{"q1 dismissed"},
 		},
+		"a form is declined": {
+			[]*sdk.Event{question("q1", sdk.Question{Form: &sdk.FormField{}}, sdk.Question{Form: &sdk.FormField{}})}, []typed{{text: "x"}, {text: "/decline"}}, []string{"q1 "},
+		},
+		"only a form is declined": {[]*sdk.Event{question("q1", sdk.Question{})}, []typed{{text: "/decline"}}, []string{"q1 /decline"}},
 		"two questions": {
 			[]*sdk.Event{question("q1", sdk.Question{Options: options}, sdk.Question{})}, []typed{{text: "1"}, {text: "because"}}, []string{"q1 Red | because"},
 		},
