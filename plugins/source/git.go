@@ -64,8 +64,7 @@ func (f *Fetcher) repository(ctx context.Context, address string) (string, error
 	if err != nil {
 		return "", err
 	}
-	// Use no template, because it would add hooks.
-	if _, err := f.runGit(ctx, temp, "init", "--quiet", "--bare", "--template="); err != nil {
+	if err := f.initGit(ctx, temp); err != nil {
 		return "", errors.Join(err, os.RemoveAll(temp))
 	}
 	if err := os.Rename(temp, repo); err != nil {
@@ -75,6 +74,12 @@ func (f *Fetcher) repository(ctx context.Context, address string) (string, error
 		return repo, os.RemoveAll(temp) // another process made it
 	}
 	return repo, nil
+}
+
+// initGit makes a repository. It uses no template, because that would add hooks.
+func (f *Fetcher) initGit(ctx context.Context, dir string, options ...string) error {
+	_, err := f.runGit(ctx, dir, append([]string{"init", "--quiet", "--bare", "--template="}, options...)...)
+	return err
 }
 
 // hasCommit reports whether a repository of the cache has a commit with all its files. An interrupted fetch of an older tenon may have stored
@@ -124,11 +129,14 @@ func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, 
 		return f.watched(ctx, repo, r, func(ctx context.Context) error {
 			fetch := []string{"fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", "--", r.URL, what + ":" + ref}
 			_, err := f.runGit(ctx, repo, fetch...)
-			if err != nil && strings.Contains(err.Error(), "server sha256") { // git's words for objects of another format than those of the repository
-				_, err1 := f.runGit(ctx, repo, "config", "core.repositoryFormatVersion", "1")
-				_, err2 := f.runGit(ctx, repo, "config", "extensions.objectFormat", "sha256")
-				_, err = f.runGit(ctx, repo, fetch...)
-				err = errors.Join(err1, err2, err)
+			for _, format := range []string{"sha1", "sha256"} {
+				if err == nil || !strings.Contains(err.Error(), "server "+format) {
+					continue
+				}
+				// These are git's words for objects of another format than those of the repository, which it cannot add.
+				if err = errors.Join(os.RemoveAll(repo), os.Mkdir(repo, 0o700), f.initGit(ctx, repo, "--object-format="+format)); err == nil {
+					_, err = f.runGit(ctx, repo, fetch...)
+				}
 			}
 			return err
 		})

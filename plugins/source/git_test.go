@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -134,4 +135,29 @@ func loseFile(t *testing.T, cache string) {
 		}
 	}
 	t.Fatalf("no file among %d objects", len(loose))
+}
+
+// TestGitFormat: the objects of a repository can have another format than those of the one that had its address before.
+func TestGitFormat(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	repo := filepath.Join(top, "r")
+	f := fetcher(t)
+	for i, format := range []string{"sha1", "sha256", "sha1"} {
+		if err := errors.Join(os.RemoveAll(repo), os.Mkdir(repo, 0o755), os.WriteFile(filepath.Join(repo, "file"), []byte{byte('0' + i)}, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"init", "-q", "--object-format=" + format}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
+			cmd := exec.CommandContext(t.Context(), "git", args...)
+			cmd.Dir, cmd.Env = repo, append(os.Environ(), "HOME="+top, "GIT_CONFIG_NOSYSTEM=1")
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("git %v: %v: %s", args, err, out)
+			}
+		}
+		for range 2 {
+			if out, files, err := fetch(t, f, "git+file://"+repo, nil); err != nil || files["file"] != string(byte('0'+i)) {
+				t.Errorf("%d, %s: %+v, %v, %v", i, format, out, files, err)
+			}
+		}
+	}
 }
