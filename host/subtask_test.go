@@ -297,37 +297,56 @@ func TestSubagentPromptReadsNothing(t *testing.T) {
 	want(t, "the subagent's messages", []string{"user: look at @secret.txt"}, lines(m.last(sdk.PurposeSubtask)))
 }
 
-// TestSubtaskThatCannotStart prompts a turn with a command for a subagent, whose step fails before it asks for anything.
+// TestSubtaskThatCannotStart prompts a turn with a command for a subagent, whose step fails, or is aborted, before it asks for anything.
 func TestSubtaskThatCannotStart(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("cannot describe")
-	m := newModel(t, call("wait", "{}"), say("done"))
-	b := delegating(m)
-	b.commands = []sdk.Command{{Name: "review", Template: "Review", Agent: "helper"}}
-	var k *kit
-	var fails atomic.Bool
-	var waits func(context.Context) (*sdk.MessageWithParts, error)
-	b.tools = append(b.tools, &tool{id: "wait", run: func(ctx context.Context, call *sdk.ToolCall) (_ *sdk.ToolResult, err error) {
-		fails.Store(true)
-		waits, err = k.Submit(ctx, host.PromptInput{SessionID: call.SessionID, Command: "review"})
-		return &sdk.ToolResult{Output: "waited"}, err
-	}})
-	describe := sdk.OnToolDefinition(func(context.Context, *sdk.ToolDefinitionInput, *sdk.ToolDefinitionValue) error {
-		if fails.CompareAndSwap(true, false) {
-			return broken
-		}
-		return nil
-	})
-	describe.OnError = sdk.OnErrorStop
-	k = start(t, nil, b, &plugin{name: "describer", hooks: []sdk.Hook{describe}})
-	id := k.session()
-	got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
-	if err != nil {
-		t.Fatal(err)
+	for _, aborted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("aborted=%v", aborted), func(t *testing.T) {
+			t.Parallel()
+			broken := errors.New("cannot describe")
+			m := newModel(t, call("wait", "{}"), say("done"))
+			b := delegating(m)
+			b.commands = []sdk.Command{{Name: "review", Template: "Review", Agent: "helper"}}
+			var k *kit
+			var id string
+			var fails atomic.Bool
+			var waits func(context.Context) (*sdk.MessageWithParts, error)
+			b.tools = append(b.tools, &tool{id: "wait", run: func(ctx context.Context, call *sdk.ToolCall) (_ *sdk.ToolResult, err error) {
+				fails.Store(true)
+				waits, err = k.Submit(ctx, host.PromptInput{SessionID: call.SessionID, Command: "review"})
+				return &sdk.ToolResult{Output: "waited"}, err
+			}})
+			describe := sdk.OnToolDefinition(func(context.Context, *sdk.ToolDefinitionInput, *sdk.ToolDefinitionValue) error {
+				if !fails.CompareAndSwap(true, false) {
+					return nil
+				}
+				if aborted {
+					k.Abort(id)
+				}
+				return broken
+			})
+			describe.OnError = sdk.OnErrorStop
+			k = start(t, nil, b, &plugin{name: "describer", hooks: []sdk.Hook{describe}})
+			id = k.session()
+			got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+			if isAborted(err) != aborted || err == nil && textOf(got) != "done" {
+				t.Fatalf("the turn got %v, %v", got, err)
+			}
+			if _, err := waits(t.Context()); isAborted(err) != aborted || errors.Is(err, broken) == aborted {
+				t.Errorf("the command got %v, want %v", err, broken)
+			}
+			for _, message := range k.messages(id) {
+				if a, ok := message.Info.(*sdk.AssistantMessage); ok && a.Error != nil && (a.Error.Name == sdk.ErrorAborted) != aborted {
+					t.Errorf("a step is stored with %v", a.Error)
+				}
+			}
+			noOpenParts(t, k, id)
+		})
 	}
-	want(t, "answer", "done", textOf(got))
-	if _, err := waits(t.Context()); !errors.Is(err, broken) {
-		t.Errorf("the command got %v, want %v", err, broken)
-	}
-	noOpenParts(t, k, id)
+}
+
+// isAborted reports whether a turn ended because it was aborted.
+func isAborted(err error) bool {
+	te, ok := errors.AsType[*host.TurnError](err)
+	return ok && te.Named.Name == sdk.ErrorAborted
 }
