@@ -30,7 +30,7 @@ func (f *Fetcher) GoGet(ctx context.Context, work, module string, limit time.Dur
 
 // TransferCommit fetches from an address that mayAsk would refuse, as those of tests are.
 func (f *Fetcher) TransferCommit(ctx context.Context, address string) error {
-	repo, err := f.repository(ctx, address)
+	repo, _, err := f.cached("git", shortSum(address))
 	if err != nil {
 		return err
 	}

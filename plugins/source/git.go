@@ -47,39 +47,11 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 
 // commit returns the cached repository and the commit in it: the given one, else the commit of the reference's branch or tag.
 func (f *Fetcher) commit(ctx context.Context, r Ref, commit string) (repo, found string, err error) {
-	repo, err = f.repository(ctx, r.URL)
+	repo, _, err = f.cached("git", shortSum(r.URL))
 	if err == nil && (commit == "" || !f.hasCommit(ctx, repo, commit)) {
 		commit, err = f.fetchCommit(ctx, repo, r, commit)
 	}
 	return repo, commit, err
-}
-
-// repository returns the bare repository of the cache for an address.
-func (f *Fetcher) repository(ctx context.Context, address string) (string, error) {
-	repo, ok, err := f.cached("git", shortSum(address))
-	if err != nil || ok {
-		return repo, err
-	}
-	temp, err := os.MkdirTemp(filepath.Dir(repo), ".new-")
-	if err != nil {
-		return "", err
-	}
-	if err := f.initGit(ctx, temp); err != nil {
-		return "", errors.Join(err, os.RemoveAll(temp))
-	}
-	if err := os.Rename(temp, repo); err != nil {
-		if _, missing := os.Lstat(repo); missing != nil {
-			return "", errors.Join(err, os.RemoveAll(temp))
-		}
-		return repo, os.RemoveAll(temp) // another process made it
-	}
-	return repo, nil
-}
-
-// initGit makes a repository. It uses no template, because that would add hooks.
-func (f *Fetcher) initGit(ctx context.Context, dir string, options ...string) error {
-	_, err := f.runGit(ctx, dir, append([]string{"init", "--quiet", "--bare", "--template="}, options...)...)
-	return err
 }
 
 // hasCommit reports whether a repository of the cache has a commit with all its files. An interrupted fetch of an older tenon may have stored
@@ -122,9 +94,24 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	return have, nil
 }
 
-// transferCommit fetches a commit, branch or tag into a reference of the cached repository, while no other process fetches into it.
+// makeRepository makes a repository of the cache. It uses no template, because that would add hooks.
+func (f *Fetcher) makeRepository(ctx context.Context, repo string, options ...string) error {
+	if err := errors.Join(os.RemoveAll(repo), os.Mkdir(repo, 0o700)); err != nil {
+		return err
+	}
+	_, err := f.runGit(ctx, repo, append([]string{"init", "--quiet", "--bare", "--template="}, options...)...)
+	return err
+}
+
+// transferCommit fetches a commit, branch or tag into a reference of the cached repository, which it makes if it is missing, while no other
+// process fetches into it.
 func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, ref string) error {
 	err := filelock.Do(ctx, repo+".lock", lockTimeout, func() error {
+		if _, err := os.Lstat(filepath.Join(repo, "objects", "pack")); err != nil { // git init, which may have been killed, makes it last
+			if err := f.makeRepository(ctx, repo); err != nil {
+				return err
+			}
+		}
 		removeLeftovers(repo)
 		return f.watched(ctx, repo, r, func(ctx context.Context) error {
 			fetch := []string{"fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", "--", r.URL, what + ":" + ref}
@@ -134,7 +121,7 @@ func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, 
 					continue
 				}
 				// These are git's words for objects of another format than those of the repository, which it cannot add.
-				if err = errors.Join(os.RemoveAll(repo), os.Mkdir(repo, 0o700), f.initGit(ctx, repo, "--object-format="+format)); err == nil {
+				if err = f.makeRepository(ctx, repo, "--object-format="+format); err == nil {
 					_, err = f.runGit(ctx, repo, fetch...)
 				}
 			}

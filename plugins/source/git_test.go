@@ -137,7 +137,8 @@ func loseFile(t *testing.T, cache string) {
 	t.Fatalf("no file among %d objects", len(loose))
 }
 
-// TestGitFormat: the objects of a repository can have another format than those of the one that had its address before.
+// TestGitFormat: the objects of a repository can have another format than those of the one that had its address before. A cached repository
+// that is not complete is made again.
 func TestGitFormat(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
@@ -157,6 +158,10 @@ func TestGitFormat(t *testing.T) {
 		for range 2 {
 			if out, files, err := fetch(t, f, "git+file://"+repo, nil); err != nil || files["file"] != string(byte('0'+i)) {
 				t.Errorf("%d, %s: %+v, %v, %v", i, format, out, files, err)
+			}
+			halves, err := filepath.Glob(filepath.Join(f.Cache, "git", "*", "objects")) // as if git init had been killed
+			if err != nil || len(halves) != 1 || os.RemoveAll(halves[0]) != nil {
+				t.Fatalf("repositories %q, %v", halves, err)
 			}
 		}
 	}
