@@ -20,8 +20,9 @@ import (
 
 // Problem is a part of the configuration that does not work.
 type Problem struct {
-	Key string // such as model or provider.mine
-	Err error
+	Key      string // such as model or provider.mine
+	Provider string // ID; empty for other parts
+	Err      error
 	// Origin is where the agent or command with the problem is defined; empty for other parts.
 	Origin string
 	// Warning is set if the part may work in spite of the problem.
@@ -31,10 +32,7 @@ type Problem struct {
 // Message returns the problem without the words that all of them share.
 func (p *Problem) Message() string {
 	text := strings.TrimPrefix(p.Err.Error(), ErrModel.Error()+": ")
-	if id, ok := strings.CutPrefix(p.Key, "provider."); ok {
-		text = strings.TrimPrefix(text, fmt.Sprintf("provider %q: ", id))
-	}
-	return text
+	return strings.TrimPrefix(text, fmt.Sprintf("provider %q: ", p.Provider))
 }
 
 // Check returns the problems of the configured providers and models, and of those that agents and commands name, by key: unknown names and
@@ -47,7 +45,7 @@ func (m *Models) Check(ctx context.Context, contributed map[string]string) (out 
 		}
 		if _, err := m.client(ctx, id, nil); err != nil {
 			reported[err.Error()] = true
-			out = append(out, Problem{Key: checked.Join("provider", id), Err: err, Warning: errors.Is(err, ErrReceiver)})
+			out = append(out, Problem{Key: checked.Join("provider", id), Provider: id, Err: err, Warning: errors.Is(err, ErrReceiver)})
 		}
 	}
 	for _, id := range slices.Concat(m.o.Config.EnabledProviders, m.o.Config.DisabledProviders) {

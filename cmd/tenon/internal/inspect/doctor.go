@@ -260,12 +260,11 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 	}
 	broken := map[string]bool{}
 	for _, p := range m.Check(ctx) {
-		id, isProvider := strings.CutPrefix(p.Key, "provider.")
-		broken[id] = true
+		broken[p.Provider] = true
 		switch {
 		case p.Warning:
 			c.note("model", "%s: %s", p.Key, p.Message())
-		case isProvider:
+		case p.Provider != "":
 			c.bad("provider", cli.Fail(cli.ExitModel, fmt.Errorf("%s: %s", p.Key, p.Message()), "tenon config edit opens your configuration"))
 		case !errors.Is(p.Err, host.ErrModel):
 			at, fix := p.Key, "tenon config edit opens your configuration"
