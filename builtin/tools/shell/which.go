@@ -21,12 +21,6 @@ type shell struct {
 	grammar bool     // reads texts of the grammar as bash does
 }
 
-// Check returns an error if the machine lacks the configured shell, or any if none is configured.
-func Check(wanted, project string) error {
-	_, err := findShell(wanted, project)
-	return err
-}
-
 // findShell returns the shell to use: wanted (a path or a name) if the user configured one, else bash, else sh; on Windows bash (Git's, not
 // that of the Linux subsystem, which has other files), else PowerShell, else cmd. It ignores shells in the project.
 func findShell(wanted, project string) (shell, error) {

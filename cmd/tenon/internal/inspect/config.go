@@ -8,19 +8,16 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/builtin/instructions"
-	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
-	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
@@ -124,7 +121,6 @@ func checkConfig(ctx context.Context, a *cli.App) error {
 		r.Files = append(r.Files, w.Loaded.Files...)
 		r.add(w.Loaded.Warnings, true)
 		r.hooks(w)
-		r.files(ctx, w)
 		if err := r.parts(ctx, w); err != nil {
 			return err
 		}
@@ -145,36 +141,6 @@ func (r *configReport) hooks(w *cli.Workspace) {
 	}
 }
 
-// files adds warnings of missing files: the shell, directories of skills, files of instructions.
-func (r *configReport) files(ctx context.Context, w *cli.Workspace) {
-	c := w.Loaded.Config
-	warn := func(key, message string) {
-		r.Problems = append(r.Problems, configProblem{Place: originOf(w.Loaded, key), Key: key, Message: message, Warning: true})
-	}
-	if err := shell.Check(c.Shell, w.Project.Worktree); err != nil {
-		warn("shell", err.Error())
-	}
-	for _, path := range c.Skills.Paths {
-		if _, err := os.Stat(projectfs.Join(w.Project.Directory, projectfs.FromHome(w.Project.Home, path))); err != nil {
-			warn("skills.paths", fmt.Sprintf("%s: %s", path, cli.Cause(err)))
-		}
-	}
-	h := sdktest.New(instructions.New(), sdktest.Options{Project: w.Project, Config: c})
-	err := h.Start(ctx)
-	if err == nil {
-		_, err = h.Fire(ctx, sdk.PointChatSystem, &sdk.ChatInput{Purpose: sdk.PurposeTurn}, &sdk.ChatSystemValue{})
-	}
-	if err != nil {
-		warn("instructions", err.Error())
-	}
-	for _, l := range h.Logs() {
-		for _, name := range slices.Sorted(maps.Keys(l.Attrs)) {
-			l.Message += fmt.Sprintf(" %s=%v", name, l.Attrs[name])
-		}
-		warn("instructions", l.Message)
-	}
-}
-
 // parts adds what a run would log: the plugins, servers and files that cannot be loaded, and the problems of configured models, providers and
 // agents.
 func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
@@ -188,7 +154,13 @@ func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
 			r.Problems = append(r.Problems, configProblem{Place: place, Key: p.Key, Message: p.Message(), Warning: p.Warning})
 		}
 		m.SkillInfos(ctx)
-		err = m.Close(context.WithoutCancel(ctx))
+		p := instructions.New()
+		h := sdktest.New(p, sdktest.Options{Project: w.Project, Config: w.Loaded.Config})
+		err = p.Start(ctx, logging{h, w.App.Log})
+		if err == nil { // a run reads the files of instructions with the first prompt
+			_, err = h.Fire(ctx, sdk.PointChatSystem, &sdk.ChatInput{Purpose: sdk.PurposeTurn}, &sdk.ChatSystemValue{})
+		}
+		err = errors.Join(err, m.Close(context.WithoutCancel(ctx)))
 	}
 	restore()
 	w.App.SetLevel(level)
@@ -206,6 +178,15 @@ func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
 	}
 	return err
 }
+
+// logging is a host with a logger.
+type logging struct {
+	*sdktest.Host
+	log *slog.Logger
+}
+
+// Logger returns the logger.
+func (l logging) Logger() *slog.Logger { return l.log }
 
 // logLines keeps the lines of a log.
 type logLines struct {
