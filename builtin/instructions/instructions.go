@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +36,13 @@ func New() *Plugin { return &Plugin{} }
 // Manifest describes the plugin.
 func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "instructions", Description: "AGENTS.md and other instructions of the user and the project", Carrier: sdk.CarrierBuiltin}
+}
+
+// Check reads the files, which a run reads with its first prompt, and logs those that it leaves out.
+func Check(project sdk.Project, c *sdk.Config, log *slog.Logger) {
+	p := New()
+	p.Project, p.Config, p.Log = project, c, log
+	p.Current(p.load)
 }
 
 // Hooks returns the hook that adds the instructions to the system prompt. It rereads the files if one of them has changed.

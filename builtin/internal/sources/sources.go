@@ -99,7 +99,7 @@ func (w *Watch) document(dir, path string, meta any) (*Document, error) {
 func Markdown(name string) bool { return strings.EqualFold(filepath.Ext(name), ".md") }
 
 // Loader is the common part of the plugins that contribute text files: T is the result of reading them. The fields are
-// set by Start.
+// set by Start, or by a caller without a host.
 type Loader[T any] struct {
 	Log     *slog.Logger
 	Project sdk.Project
@@ -116,7 +116,6 @@ func (l *Loader[T]) Start(_ context.Context, h sdk.Host) error {
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		l.Config = c.Config()
 	}
-	l.watch = NewWatch(l.Project, l.Log)
 	return nil
 }
 
@@ -128,8 +127,8 @@ func (*Loader[T]) Close(context.Context) error { return nil }
 func (l *Loader[T]) Current(load func(*Watch) T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.watch.Fresh() {
-		l.watch.Reset()
+	if l.watch == nil || !l.watch.Fresh() {
+		l.watch = NewWatch(l.Project, l.Log)
 		l.result = load(l.watch)
 	}
 	return l.result

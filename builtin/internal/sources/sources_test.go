@@ -59,10 +59,6 @@ func TestWatchNotices(t *testing.T) {
 				}
 			}
 			w := sources.NewWatch(sdk.Project{}, slog.New(slog.DiscardHandler))
-			if w.Fresh() {
-				t.Fatal("a new Watch is fresh")
-			}
-			w.Reset()
 			for _, path := range w.Tree(dir, sources.Markdown) {
 				if _, _, err := w.ReadFile(path, 100); err != nil {
 					t.Fatal(err)

@@ -22,31 +22,28 @@ const (
 	maxEntries = 5000
 )
 
-// Watch reads files and records their state, so that callers reread them only if one has changed. Only one goroutine may use it
-// at a time.
+// Watch reads files and records their state, so that callers reread them, with another Watch, only if one has changed. Only one goroutine
+// may use it at a time.
 type Watch struct {
 	files projectfs.FS // does not follow links out of the project
 	log   *slog.Logger
-	marks map[string]projectfs.Stamp // by path; nil before the first Reset
+	marks map[string]projectfs.Stamp // by path
 }
 
 // NewWatch returns a Watch for the files of the user and the project. It logs files and directories that it skips.
 func NewWatch(project sdk.Project, log *slog.Logger) *Watch {
-	return &Watch{files: projectfs.ForProject(project), log: log}
+	return &Watch{projectfs.ForProject(project), log, map[string]projectfs.Stamp{}}
 }
 
-// Fresh reports whether all files and directories used since the last Reset are unchanged. It returns false before the first Reset.
+// Fresh reports whether all files and directories that were used are unchanged.
 func (w *Watch) Fresh() bool {
 	for path, before := range w.marks {
 		if w.markOf(path) != before {
 			return false
 		}
 	}
-	return w.marks != nil
+	return true
 }
-
-// Reset clears the recorded states.
-func (w *Watch) Reset() { w.marks = map[string]projectfs.Stamp{} }
 
 // Exists reports whether path exists.
 func (w *Watch) Exists(path string) bool { return w.note(path) != projectfs.Stamp{} }
@@ -130,9 +127,6 @@ func (w *Watch) tree(dir string, accept func(name string) bool, depth int, left 
 
 // note records the state of path, unless it has been recorded, and returns the recorded one.
 func (w *Watch) note(path string) projectfs.Stamp {
-	if w.marks == nil {
-		w.Reset()
-	}
 	if _, ok := w.marks[path]; !ok {
 		w.marks[path] = w.markOf(path)
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
 func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
@@ -154,13 +153,8 @@ func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
 			r.Problems = append(r.Problems, configProblem{Place: place, Key: p.Key, Message: p.Message(), Warning: p.Warning})
 		}
 		m.SkillInfos(ctx)
-		p := instructions.New()
-		h := sdktest.New(p, sdktest.Options{Project: w.Project, Config: w.Loaded.Config})
-		err = p.Start(ctx, logging{h, w.App.Log})
-		if err == nil { // a run reads the files of instructions with the first prompt
-			_, err = h.Fire(ctx, sdk.PointChatSystem, &sdk.ChatInput{Purpose: sdk.PurposeTurn}, &sdk.ChatSystemValue{})
-		}
-		err = errors.Join(err, m.Close(context.WithoutCancel(ctx)))
+		instructions.Check(w.Project, w.Loaded.Config, w.App.Log)
+		err = m.Close(context.WithoutCancel(ctx))
 	}
 	restore()
 	w.App.SetLevel(level)
@@ -178,15 +172,6 @@ func (r *configReport) parts(ctx context.Context, w *cli.Workspace) error {
 	}
 	return err
 }
-
-// logging is a host with a logger.
-type logging struct {
-	*sdktest.Host
-	log *slog.Logger
-}
-
-// Logger returns the logger.
-func (l logging) Logger() *slog.Logger { return l.log }
 
 // logLines keeps the lines of a log.
 type logLines struct {
