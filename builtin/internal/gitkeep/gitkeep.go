@@ -61,7 +61,7 @@ func (k *keeper) Enter(ctx context.Context) {
 	}
 	k.since, k.alive, k.spans = time.Time{}, false, nil
 	if k.last == nil || !k.last.fresh() {
-		k.last = k.read(ctx)
+		k.last = k.read(ctx, nil)
 	}
 }
 
@@ -111,14 +111,14 @@ func (k *keeper) EndTurn(ctx context.Context) []string {
 // restore restores the last state.
 func (k *keeper) restore(ctx context.Context) []string {
 	k.locks = map[string]stamp{}
-	r := &restorer{k: k, before: k.last, now: k.read(ctx)}
+	r := &restorer{k: k, before: k.last}
 	notes := r.restore(ctx)
 	if k.owed = r.failed || k.alive; k.owed {
 		return notes
 	}
 	k.last = r.now
 	if len(notes) > 0 {
-		k.last = k.read(ctx)
+		k.last = k.read(ctx, nil)
 	}
 	return notes
 }
@@ -199,8 +199,9 @@ func (r *restorer) setAside(root, path string) {
 }
 
 func (r *restorer) restore(ctx context.Context) []string {
+	r.now = r.k.read(ctx, r.open)
 	if r.pointers() {
-		r.now = r.k.read(ctx)
+		r.now = r.k.read(ctx, r.open)
 	}
 	if r.now.err != nil || r.before.err != nil {
 		r.unreadable()
@@ -210,6 +211,24 @@ func (r *restorer) restore(ctx context.Context) []string {
 	}
 	r.hooks()
 	return r.notes
+}
+
+// open makes a directory accessible if it was so before the commands.
+func (r *restorer) open(now *state, dir string) (opened bool) {
+	if r.before.closed[dir] {
+		return false
+	}
+	r.now = now
+	now.stamps[dir] = stampOf(dir)
+	r.put("access to "+r.k.show(dir), dir, func() error {
+		err := inRoot(r.rootOf(dir), dir, func(in *os.Root, rel string) error { return in.Chmod(rel, 0o755) })
+		if err == nil {
+			_, err = os.ReadDir(dir)
+		}
+		opened = err == nil
+		return err
+	})
+	return opened
 }
 
 // pointers restores the files that name another directory as the repository: .git of a linked working tree, and commondir in git

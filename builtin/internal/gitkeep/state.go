@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -36,6 +37,8 @@ type state struct {
 	raw      map[string]string              // text of the files in settings
 	hooks    map[string]hook                // by path: hooks, links in place of their directories, and files of the project that links among them lead to
 	hookDirs map[string]bool                // directories of hooks; true: all files below them count
+	closed   map[string]bool                // directories whose files cannot be read or restored
+	open     func(*state, string) bool      // makes a closed directory accessible, and reports whether it did; may be nil
 	project  string                         // see keeper
 	err      error                          // reason why the settings are incomplete
 }
@@ -66,17 +69,19 @@ func (s *state) fresh() bool {
 // same reports whether a git directory has not been replaced.
 func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stampOf(dir).Identity() }
 
-// read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
-func (k *keeper) read(ctx context.Context) *state {
+// read reads the state of the repository, and calls open for directories that are closed. The stamps are taken first: a change during the read
+// makes the state stale.
+func (k *keeper) read(ctx context.Context, open func(*state, string) bool) *state {
 	s := &state{
 		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
-		hooks: map[string]hook{}, hookDirs: map[string]bool{}, project: k.project,
+		hooks: map[string]hook{}, hookDirs: map[string]bool{}, closed: map[string]bool{}, open: open, project: k.project,
 	}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
 	}
 	s.own = len(s.dirs)
 	for _, dir := range s.dirs[:s.own] {
+		s.access(dir, nil)
 		parent := filepath.Join(dir, "worktrees") // the git directories of linked working trees
 		for _, name := range s.list(parent) {
 			s.add(filepath.Join(parent, name))
@@ -175,13 +180,36 @@ func (s *state) add(dir string) {
 // list returns the names of directories, and of links to directories, in a directory. A new name makes the state stale.
 func (s *state) list(dir string) (names []string) {
 	s.stamps[dir] = stampOf(dir)
-	entries, _ := os.ReadDir(dir) // usually missing
-	for _, e := range entries {
+	for _, e := range s.entries(dir) { // usually missing
 		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
 			names = append(names, e.Name())
 		}
 	}
 	return names
+}
+
+// entries returns the contents of a directory.
+func (s *state) entries(dir string) []os.DirEntry {
+	entries, err := os.ReadDir(dir)
+	if s.access(dir, err) {
+		entries, _ = os.ReadDir(dir)
+	}
+	return entries
+}
+
+// access opens a directory if a file in it could not be read or its owner lacks a permission: git runs hooks in directories that cannot be
+// listed. It reports whether the file can be read now.
+func (s *state) access(dir string, err error) bool {
+	info, statErr := os.Stat(dir)
+	readable := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	if readable && (statErr != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700) {
+		return false
+	}
+	if s.open != nil && s.open(s, dir) {
+		return true
+	}
+	s.closed[dir] = true
+	return false
 }
 
 // Git runs a git command for at most 10 seconds and returns its output. It does not run a git in the project. The error of a failed command
@@ -270,6 +298,9 @@ func hookName(name string) bool {
 func (s *state) readHooks(dir string, all bool) {
 	s.stamps[dir], s.hookDirs[dir] = stampOf(dir), all
 	info, err := os.Lstat(dir)
+	if s.access(filepath.Dir(dir), err) {
+		info, err = os.Lstat(dir)
+	}
 	if err != nil {
 		return
 	}
@@ -277,8 +308,7 @@ func (s *state) readHooks(dir string, all bool) {
 		s.readHook(dir, maxHook)
 		return
 	}
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
+	for _, e := range s.entries(dir) {
 		switch path := filepath.Join(dir, e.Name()); {
 		case e.IsDir() && all && len(s.stamps) <= maxFiles:
 			s.readHooks(path, all)
