@@ -160,9 +160,8 @@ func places() []place {
 		remedy: "start processes with internal/child",
 		reasons: map[string]string{
 			"builtin/commandhooks":          "chooses the shell of a command",
-			"builtin/internal/gitkeep":      "runs git, in an environment from internal/child",
 			"builtin/tools/shell":           "has its own groups of processes",
-			"cmd/tenon/internal/inspect":    "runs the user's editor, and git --version",
+			"cmd/tenon/internal/inspect":    "runs the user's editor",
 			"host/snapshot":                 "runs git without the project's settings",
 			"internal/perf/bareclient":      "measures",
 			"internal/perf/launch":          "measures",

@@ -404,3 +404,29 @@ func TestUnreadableBefore(t *testing.T) {
 		t.Errorf("left: %q", left)
 	}
 }
+
+// A git that hangs ends at the deadline, with the programs that it started, even if they keep its output open.
+func TestGitThatHangs(t *testing.T) {
+	dir := t.TempDir()
+	wrapper := filepath.Join(dir, "git")
+	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\nmkfifo \"$0.pipe\"\ncat \"$0.pipe\"\nexit\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { // ends with git
+		_, err := gitkeep.Git(ctx, "/nowhere", dir, os.Environ(), "--version")
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("no error")
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("git is waited for")
+		_ = os.WriteFile(wrapper+".pipe", nil, 0o600) // ends it
+	}
+}

@@ -46,7 +46,7 @@ func findWorktree(dir string) (root string, found bool) {
 // acceptable reports whether a repository belongs to the user, or git accepts it (safe.directory). Anybody can create a repository in /tmp,
 // above the directories of others: its instructions would reach their models, and their commands could write to all of it.
 func acceptable(ctx context.Context, worktree string) bool {
-	return projectfs.Owned(filepath.Join(worktree, ".git")) || git(ctx, worktree, "rev-parse", "--show-prefix") == "\n" // not one further up
+	return projectfs.Owned(filepath.Join(worktree, ".git")) || Git(ctx, worktree, "rev-parse", "--show-prefix") == "\n" // not one further up
 }
 
 func isGit(path string) bool {
@@ -95,7 +95,7 @@ func projectKey(worktree string) string {
 
 // rootCommit returns the first of the root commits in alphabetical order; "" if there is none.
 func rootCommit(ctx context.Context, worktree string) string {
-	roots := strings.Fields(git(ctx, worktree, "rev-list", "--max-parents=0", "HEAD"))
+	roots := strings.Fields(Git(ctx, worktree, "rev-list", "--max-parents=0", "HEAD"))
 	slices.Sort(roots)
 	if len(roots) == 0 || !isCommit(roots[0]) {
 		return ""
@@ -103,14 +103,15 @@ func rootCommit(ctx context.Context, worktree string) string {
 	return roots[0]
 }
 
-// git returns the output of a git command, or "" if it fails. A repository can configure programs for git to run, so everything that could make
+// Git returns the output of a git command, or "" if it fails. A repository can configure programs for git to run, so everything that could make
 // git fetch is disabled.
-func git(ctx context.Context, worktree string, args ...string) string {
+func Git(ctx context.Context, worktree string, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	path, _ := projectfs.LookPath("git", worktree) // without git, Output fails
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env = worktree, child.GitEnviron(os.Environ())
+	child.Prepare(cmd)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +22,6 @@ import (
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
-	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
@@ -148,13 +146,12 @@ func (c *checkup) terminal() {
 }
 
 func (c *checkup) git(ctx context.Context, project string) {
-	git, _ := projectfs.LookPath("git", project) // without one, Output fails
-	out, err := exec.CommandContext(ctx, git, "--version").Output()
-	if err != nil {
-		c.note("git", "not found: the sessions of all repositories are kept together")
+	out := cli.Git(ctx, project, "--version")
+	if out == "" {
+		c.note("git", "not found, or not working: the sessions of all repositories are kept together")
 		return
 	}
-	c.ok("git", "%s", strings.TrimSpace(string(out)))
+	c.ok("git", "%s", strings.TrimSpace(out))
 }
 
 // data reports whether sessions can be stored.
