@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// lockPoll is the time between attempts to take the lock that another process holds.
+	// lockPoll is the minimum time between attempts to take the lock that another process holds.
 	lockPoll = time.Millisecond
 
 	queueSize = 128
@@ -117,11 +117,12 @@ func (s *Store) transact(ctx context.Context, c *database.Conn, batch []*job) er
 // and would miss the short moments in which a large change releases the lock.
 func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 	for deadline := time.Now().Add(s.busyWait); ; {
+		begun := time.Now()
 		_, err := c.Exec(ctx, "BEGIN IMMEDIATE")
 		if !database.Busy(err) || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(lockPoll)
+		time.Sleep(max(lockPoll, 50*time.Since(begun))) // many waiting processes must not take the processor from the one with the lock
 	}
 }
 
