@@ -115,6 +115,8 @@ func requestRules() map[string]requestRule {
 		"Copilot's GPT":           {npm: "@ai-sdk/github-copilot", model: "gpt-5.2", known: thinks, variant: "high", want: `"reasoning":{"effort":"high","summary":"auto"}`, without: "max_output_tokens"},
 		// Schemas of tools
 		"OpenAI's subset":         {npm: "@ai-sdk/openai", model: "gpt-5.2", schema: `{"$schema":"x","type":"object","properties":{"a":{"const":1,"title":"t"}}}`, want: `"parameters":{"properties":{"a":{"enum":[1]}},"type":"object"},"strict":false`},
+		"OpenAI's objects":        {npm: "@ai-sdk/openai", model: "gpt-5.2", schema: alternatives, want: `"parameters":{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"type":"object"}`},
+		"a gateway's objects":     {npm: "@openrouter/ai-sdk-provider", model: "openai/gpt-5.2", schema: `{"type":"object","properties":{"a":{}},"not":{"required":["a"]}}`, want: `"parameters":{"properties":{"a":{}},"type":"object"}`},
 		"Anthropic's objects":     {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", schema: alternatives, want: `"input_schema":{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"type":"object"}`},
 		"Anthropic's own type":    {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", schema: `{"properties":{"a":{}}}`, want: `"input_schema":{"properties":{"a":{}},"type":"object"}`},
 		"Bedrock's objects":       {npm: "@ai-sdk/amazon-bedrock", model: "anthropic.claude-sonnet-4-5", schema: alternatives, want: `"json":{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"type":"object"}`},

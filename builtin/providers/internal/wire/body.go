@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -145,29 +146,32 @@ func APIName(m *sdk.Model) string {
 	return cmp.Or(m.APIID, m.ID)
 }
 
-// ObjectParameters is Parameters for servers that take only an object without alternatives: Anthropic's, Google's, and Bedrock's for Claude. The
-// properties of the alternatives become optional; the host checks the arguments against the schema itself.
+// alternatives are keywords that most servers refuse at the top of a schema. OpenAI's message is "schema must have type 'object' and not have
+// 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level".
+var alternatives = []string{"anyOf", "oneOf", "allOf", "enum", "not"}
+
+// ObjectParameters is Parameters for servers that take only an object without alternatives: OpenAI's, also behind gateways, Anthropic's, Google's,
+// and Bedrock's for Claude. The properties of the alternatives become optional; the host checks the arguments against the schema itself.
 func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	raw := Parameters(t)
-	var schema map[string]json.RawMessage
-	if json.Unmarshal(raw, &schema) != nil {
-		return raw // the server's own error message is better
+	plain := jsontext.StringField(raw, "type") == "object"
+	jsontext.EachField(raw, func(key, _ []byte) bool {
+		plain = plain && !slices.Contains(alternatives, string(key))
+		return plain
+	})
+	var schema, own map[string]json.RawMessage
+	if plain || json.Unmarshal(raw, &schema) != nil || schema == nil || schema["properties"] != nil && json.Unmarshal(schema["properties"], &own) != nil {
+		return raw // of an invalid schema, the server's own error message is better
 	}
 	properties := map[string]json.RawMessage{}
-	changed := string(schema["type"]) != `"object"`
-	for _, name := range []string{"anyOf", "oneOf", "allOf"} {
-		var alternatives []struct{ Properties map[string]json.RawMessage }
-		if schema[name] != nil && json.Unmarshal(schema[name], &alternatives) == nil {
-			for _, one := range alternatives {
+	for _, name := range alternatives {
+		var members []struct{ Properties map[string]json.RawMessage }
+		if schema[name] != nil && json.Unmarshal(schema[name], &members) == nil {
+			for _, one := range members {
 				maps.Copy(properties, one.Properties)
 			}
 		}
-		changed = changed || schema[name] != nil
 		delete(schema, name)
-	}
-	var own map[string]json.RawMessage
-	if !changed || schema["properties"] != nil && json.Unmarshal(schema["properties"], &own) != nil {
-		return raw
 	}
 	maps.Copy(properties, own)
 	schema["type"] = json.RawMessage(`"object"`)

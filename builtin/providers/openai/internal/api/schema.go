@@ -14,7 +14,7 @@ import (
 
 // Parameters returns the schema of a tool in the form that the server takes.
 func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage {
-	raw := wire.Parameters(t)
+	raw := wire.ObjectParameters(t)
 	name := strings.ToLower(wire.APIName(m))
 	var adapt func(schema map[string]any)
 	switch {
