@@ -50,6 +50,7 @@ func TestSignIn(t *testing.T) {
 		"IDs in the body only":  {setUp: func(s *authtest.Service) { s.Accepted = "client_secret_post" }, register: 1},
 		"terse registration":    {setUp: func(s *authtest.Service) { s.Accepted, s.Terse = "client_secret_post", true }, register: 1},
 		"clients have secrets":  {setUp: func(s *authtest.Service) { s.Secrets = true }, register: 2},
+		"no scopes of clients":  {setUp: func(s *authtest.Service) { s.Named, s.Free = []string{"read"}, true }, register: 2, scope: "read"},
 		"of a whole origin":     {setUp: func(s *authtest.Service) { s.Resource = "" }, register: 1},
 		"of an origin's root":   {setUp: func(s *authtest.Service) { s.Resource = "/" }, register: 1},
 		"issuer with a slash":   {setUp: func(s *authtest.Service) { s.Issuer = "/" }, register: 1},

@@ -91,10 +91,17 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 	if err != nil {
 		return nil, err
 	}
+	registration := &oauthex.ClientRegistrationMetadata{}
+	if config.DynamicClientRegistrationConfig != nil {
+		registration = config.DynamicClientRegistrationConfig.Metadata
+		registration.Scope = requested(ctx, *config, req, challenge)
+	}
 	err = handler.Authorize(ctx, req, challenge)
-	if errors.As(err, new(*oauthex.ClientRegistrationError)) { // the server may want clients with a secret
-		config.DynamicClientRegistrationConfig.Metadata.TokenEndpointAuthMethod = ""
-		err = handler.Authorize(ctx, req, challenge)
+	for _, optional := range []*string{&registration.Scope, &registration.TokenEndpointAuthMethod} { // the server may want clients with a secret
+		if *optional != "" && errors.As(err, new(*oauthex.ClientRegistrationError)) {
+			*optional = ""
+			err = handler.Authorize(ctx, req, challenge)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -103,6 +110,24 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 		return nil, errors.New("the authorization server issued no token")
 	}
 	return issued, nil
+}
+
+// requested returns the scopes that a sign-in will request. Servers built with the official SDK for Python refuse scopes that a client was not
+// registered with; go-sdk registers before it reads the scopes, so this runs its flow with another client, up to the visit.
+func requested(ctx context.Context, config auth.AuthorizationCodeHandlerConfig, req *http.Request, challenge *http.Response) (scopes string) {
+	config.PreregisteredClient = &oauthex.ClientCredentials{ClientID: "unused"}
+	config.ClientIDMetadataDocumentConfig, config.DynamicClientRegistrationConfig = nil, nil
+	config.AuthorizationCodeFetcher = func(_ context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+		u, err := url.Parse(args.URL)
+		if err == nil {
+			scopes = u.Query().Get("scope")
+		}
+		return nil, errors.New("only the scopes are of interest")
+	}
+	if handler, err := auth.NewAuthorizationCodeHandler(&config); err == nil {
+		_ = handler.Authorize(ctx, req, challenge) // the sign-in reports its errors
+	}
+	return scopes
 }
 
 // locate finds the server's metadata, see RFC 9728. It returns the resource that they describe, for which a token is requested, and the challenge

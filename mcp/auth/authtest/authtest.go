@@ -41,13 +41,15 @@ type Service struct {
 	Issuer   string            // path of the authorization server's name
 	Terse    bool              // answers to registrations contain nothing but the client's ID
 	Secrets  bool              // clients without a secret are refused
+	Free     bool              // clients register without scopes and may request any; else those that they registered with
 	Scopes   []string          // scopes of each authorization, sorted
 	MCP      http.Handler      // the server behind the sign-in; by default its only answer is "welcome"
 
 	mu     sync.Mutex
-	grants map[string]grant // by code, access token or refresh token
-	counts map[string]int   // of requests, by the authorization server's endpoint
-	issued int              // number of the last code or token
+	grants map[string]grant    // by code, access token or refresh token
+	scopes map[string][]string // those that clients were registered with, by ID
+	counts map[string]int      // of requests, by the authorization server's endpoint
+	issued int                 // number of the last code or token
 }
 
 // grant is what a code or token stands for.
@@ -58,7 +60,7 @@ func New(t testing.TB) *Service {
 	t.Helper()
 	s := &Service{
 		t: t, Resource: "/mcp", Lifetime: 3600, Methods: []string{"none", "client_secret_basic"}, Clients: map[string]string{},
-		grants: map[string]grant{}, counts: map[string]int{},
+		grants: map[string]grant{}, counts: map[string]int{}, scopes: map[string][]string{},
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "welcome") }),
 	}
 	mux := http.NewServeMux()
@@ -151,7 +153,7 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&client); err != nil || client["client_name"] != "tenon" {
 		s.t.Errorf("registration of %v, %v", client, err)
 	}
-	if s.Secrets && client["token_endpoint_auth_method"] == "none" {
+	if s.Secrets && client["token_endpoint_auth_method"] == "none" || s.Free && client["scope"] != nil {
 		s.json(w, http.StatusBadRequest, map[string]string{"error": "invalid_client_metadata"})
 		return
 	}
@@ -161,6 +163,8 @@ func (s *Service) register(w http.ResponseWriter, r *http.Request) {
 		client["client_secret"] = secret
 	}
 	s.Clients[id] = secret
+	text, _ := client["scope"].(string)
+	s.scopes[id] = strings.Fields(text)
 	client["client_id"] = id
 	if s.Terse {
 		client = map[string]any{"client_id": id, "client_secret": nil, "token_endpoint_auth_method": ""}
@@ -182,7 +186,9 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) {
 	if s.Iss != "" {
 		answer.Set("iss", s.Iss)
 	}
-	if s.Deny {
+	if registered, dynamic := s.scopes[q.Get("client_id")]; dynamic && !s.Free && !slices.Equal(slices.Sorted(slices.Values(registered)), scopes) {
+		answer.Set("error", "invalid_scope")
+	} else if s.Deny {
 		answer.Set("error", "access_denied")
 		answer.Set("error_description", "not\x1b[31m you")
 	} else {
