@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -121,6 +123,19 @@ func TestManyAttachments(t *testing.T) {
 		}
 		if notes := strings.Count(r.Output, "left out"); notes != min(n-maxAttachments, 1) || !strings.HasSuffix(r.Output, "the end") {
 			t.Errorf("%d images: %d notes in %q", n, notes, r.Output)
+		}
+	}
+}
+
+// The official SDK for Python calls every resource text/plain, unless its author names a type.
+func TestWrongType(t *testing.T) {
+	t.Parallel()
+	const resource = `{"content":[{"type":"resource","resource":{"uri":"x://a","mimeType":"text/plain","blob":%q}}]}`
+	for data, want := range map[string]string{"\x89PNG\r\n\x1a\n": "image/png", "%PDF-1.4\n\xff": "application/pdf", "\xff\x00": ""} {
+		r, err := decodeResult(json.RawMessage(fmt.Sprintf(resource, base64.StdEncoding.EncodeToString([]byte(data)))), &Tool{Name: "t"})
+		if err != nil || want == "" && r.Output != "[resource x://a, text/plain, 2 bytes, not shown: models do not read this kind of file]" ||
+			want != "" && (len(r.Attachments) != 1 || r.Attachments[0].Mime != want) {
+			t.Errorf("%q: %+v, %v, want an attachment of type %q", data, r, err, want)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -187,8 +188,8 @@ func (b *builder) resource(r *resourceText) {
 
 // decodeText returns the text of a resource that the server sent as base64.
 func decodeText(r *resourceText) (string, bool) {
-	media, _, err := mime.ParseMediaType(r.MimeType)
-	if err != nil || !strings.HasPrefix(media, "text/") && !slices.Contains(textTypes, media) && !strings.HasSuffix(media, "+json") && !strings.HasSuffix(media, "+xml") {
+	typ, _, err := mime.ParseMediaType(r.MimeType)
+	if err != nil || !strings.HasPrefix(typ, "text/") && !slices.Contains(textTypes, typ) && !strings.HasSuffix(typ, "+json") && !strings.HasSuffix(typ, "+xml") {
 		return "", false
 	}
 	text, err := base64.StdEncoding.DecodeString(r.Blob)
@@ -198,38 +199,34 @@ func decodeText(r *resourceText) (string, bool) {
 // textTypes are media types of text outside text/.
 var textTypes = []string{"application/json", "application/xml", "application/javascript", "application/yaml", "application/x-yaml", "application/toml", "application/sql"}
 
-// file attaches base64 data if models can use it, else adds a description.
+// file attaches base64 data if models can use it, else adds a description. The content decides about the types that servers give to files they know
+// nothing about: the official SDK for Python calls all resources text.
 func (b *builder) file(data, mimeType, name, what string) {
-	media, _, err := mime.ParseMediaType(mimeType)
-	if err != nil {
-		media = "application/octet-stream"
+	content, err := base64.StdEncoding.DecodeString(data)
+	typ, _, _ := mime.ParseMediaType(mimeType)
+	if !usable(typ) {
+		typ = cmp.Or(media.Detect(content), typ, "application/octet-stream")
 	}
-	size := base64.StdEncoding.DecodedLen(len(data))
 	describe := func(why string) {
-		b.text(fmt.Sprintf("[%s, %s, about %d bytes, %s]", visible.Strip(what), media, size, why))
+		b.text(fmt.Sprintf("[%s, %s, %d bytes, %s]", visible.Strip(what), typ, len(content), why))
 	}
 	switch {
-	case !usable(media):
+	case err != nil:
+		describe("not shown: it is not valid base64")
+	case !usable(typ):
 		describe("not shown: models do not read this kind of file")
-	case size > maxAttachment:
+	case len(content) > maxAttachment:
 		describe("not shown: it is too large")
-	case len(b.files) == maxAttachments:
-		if !b.many {
-			b.many = true
-			b.text(fmt.Sprintf("[further images and files are left out: a result can have %d; request fewer at a time]", maxAttachments))
-		}
-	default:
-		content, err := base64.StdEncoding.DecodeString(data)
-		if err != nil {
-			describe("not shown: it is not valid base64")
-			return
-		}
-		url := "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(content) // without the line breaks that data may have
-		b.files = append(b.files, &sdk.FilePart{Mime: media, Filename: visible.Strip(name), URL: url})
+	case len(b.files) < maxAttachments:
+		url := "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content) // without the line breaks that data may have
+		b.files = append(b.files, &sdk.FilePart{Mime: typ, Filename: visible.Strip(name), URL: url})
+	case !b.many:
+		b.many = true
+		b.text(fmt.Sprintf("[further images and files are left out: a result can have %d; request fewer at a time]", maxAttachments))
 	}
 }
 
 // usable reports whether models accept files of the type.
-func usable(media string) bool {
-	return strings.HasPrefix(media, "image/") || strings.HasPrefix(media, "audio/") || media == "application/pdf"
+func usable(typ string) bool {
+	return strings.HasPrefix(typ, "image/") || strings.HasPrefix(typ, "audio/") || typ == "application/pdf"
 }

@@ -243,7 +243,12 @@ func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.C
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Argument()+" lists its tools, tenon mcp logs "+c.Argument()+" shows its output")
 	}
-	return g.Show(result, func() error { return g.PrintContent(strings.TrimRight(result.Output, "\n") + "\n") })
+	return g.Show(result, func() error {
+		for _, file := range result.Attachments {
+			g.Say("%s (%s) is part of the result; --format json prints it", file.Filename, file.Mime)
+		}
+		return g.PrintContent(strings.TrimRight(result.Output, "\n") + "\n")
+	})
 }
 
 // printLog prints a server's log, the older file first.
