@@ -13,13 +13,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxDepth is the maximum depth of a tool's schema; recursive schemas cannot be written without $ref.
+// maxDepth is the maximum depth of a tool's schema. What is deeper is any object; the host checks the arguments against the schema itself.
 const maxDepth = 32
 
 // maxParts is the maximum number of schemas within a tool's schema, with ten values or 640 bytes of text that references repeat counted as one.
 // A few definitions that refer to each other several times can expand to billions, and a long text that is referred to many times can fill the
 // memory.
 const maxParts = 20_000
+
+// maxCyclic is the same for definitions that refer to themselves: those of Microsoft Graph become ten times as long before every path ends.
+const maxCyclic = 1_000
 
 // maxTypes is the number of types that exist.
 const maxTypes = 7
@@ -41,44 +44,34 @@ func parameters(t *sdk.ToolDefinition) (any, error) {
 		return nil, nil
 	}
 	c := converter{root: root}
-	return c.schema(root, 0), c.err
+	out := c.schema(root, 0)
+	if c.parts > maxParts || c.cyclic && c.parts > maxCyclic {
+		c = converter{root: root, flat: true}
+		out = c.schema(root, 0)
+	}
+	return out, nil
 }
 
 // converter converts the parts of one schema.
 type converter struct {
 	root  map[string]any
-	parts int   // so far
-	err   error // the first
+	parts int      // so far
+	open  []string // the references that lead to the present part
+	flat  bool     // references are not followed
 
+	cyclic   bool // a reference led back to itself
 	restored bool // a text became a value of an enumeration
-}
-
-func (c *converter) fail(format string, args ...any) {
-	if c.err == nil {
-		c.err = fmt.Errorf("schema of a tool: "+format, args...)
-	}
 }
 
 func (c *converter) schema(v any, depth int) map[string]any {
 	in, _ := v.(map[string]any)
 	out := map[string]any{}
 	required, _ := in["required"].([]any) // each name is compared with the names of other schemas
-	switch c.parts += 1 + len(required); {
-	case depth > maxDepth:
-		c.fail("nested deeper than %d levels, or recursive", maxDepth)
-	case c.parts > maxParts:
-		c.fail("more than %d parts, with those of references", maxParts)
-	}
-	if c.err != nil {
-		return out
+	if c.parts += 1 + len(required); depth > maxDepth || c.parts > maxParts {
+		return map[string]any{"type": "object"}
 	}
 	if ref, ok := in["$ref"].(string); ok {
-		target, own, merged := c.resolve(ref), maps.Clone(in), map[string]any{}
-		delete(own, "$ref")
-		c.parts += size(target) / 10
-		maps.Copy(merged, target) // it may be a reference too
-		maps.Copy(merged, own)
-		return c.schema(merged, depth+1)
+		return c.reference(ref, in, depth)
 	}
 	for _, name := range kept {
 		if v, ok := in[name]; ok {
@@ -87,9 +80,6 @@ func (c *converter) schema(v any, depth int) map[string]any {
 	}
 	types := typesOf(in)
 	switch {
-	case len(types) > maxTypes:
-		c.fail("more than %d types", maxTypes)
-		return out
 	case len(types) == 1:
 		out["type"] = types[0]
 	case len(types) > 1: // see alternatives
@@ -118,6 +108,27 @@ func (c *converter) schema(v any, depth int) map[string]any {
 	return out
 }
 
+// reference returns what a reference leads to. The server has no references: where one leads back to itself, only its type remains.
+func (c *converter) reference(ref string, in map[string]any, depth int) map[string]any {
+	target, own, merged := c.resolve(ref), maps.Clone(in), map[string]any{}
+	delete(own, "$ref")
+	again := slices.Contains(c.open, ref)
+	c.cyclic = c.cyclic || again
+	if again || c.flat && depth > 0 {
+		merged["type"] = "object"
+		if target["type"] != nil {
+			merged["type"] = target["type"]
+		}
+	} else {
+		c.parts += size(target) / 10
+		maps.Copy(merged, target) // it may be a reference too
+	}
+	maps.Copy(merged, own)
+	c.open = append(c.open, ref)
+	defer func() { c.open = c.open[:len(c.open)-1] }()
+	return c.schema(merged, depth+1)
+}
+
 // typed returns the schema of a property or an item, which must have a type.
 func (c *converter) typed(v any, depth int) map[string]any {
 	out := c.schema(v, depth+1)
@@ -127,14 +138,14 @@ func (c *converter) typed(v any, depth int) map[string]any {
 	return out
 }
 
-// resolve returns the definition that a reference within the schema names. It follows the decoded schema: encoding it for each reference
-// would take seconds if there are many.
+// resolve returns the definition that a reference within the schema names, or nil. It follows the decoded schema: encoding it for each
+// reference would take seconds if there are many.
 func (c *converter) resolve(ref string) map[string]any {
 	pointer, within := strings.CutPrefix(ref, "#")
-	target, ok := jsonpointer.Find(c.root, pointer).(map[string]any)
-	if !within || !ok {
-		c.fail("reference %q not found", ref)
+	if !within {
+		return nil
 	}
+	target, _ := jsonpointer.Find(c.root, pointer).(map[string]any)
 	return target
 }
 
@@ -260,7 +271,7 @@ func typesOf(in map[string]any) []any {
 	case string:
 		return []any{t}
 	case []any:
-		return slices.DeleteFunc(slices.Clone(t), func(v any) bool { return v == "null" })
+		return slices.DeleteFunc(slices.Clone(t[:min(len(t), maxTypes)]), func(v any) bool { return v == "null" })
 	}
 	return nil
 }
