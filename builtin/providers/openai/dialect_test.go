@@ -270,6 +270,7 @@ func TestToolSchemas(t *testing.T) {
 		npm, model, want string
 	}{
 		"openai": {"@ai-sdk/openai", "gpt-5", `{"additionalProperties":false,"properties":{"a":{"enum":[1]},"b":{"items":{"type":"string"},"type":"array"},"c":{"$ref":"#/x"},"d":{"items":[{"type":"string"}],"type":"array"}},"type":"object"}`},
+		"gpt":    {"@openrouter/ai-sdk-provider", "openai/gpt-4.1", `"b":{"items":{"type":"string"},"type":"array"},"c":{"$ref":"#/x","title":"t"}`},
 		"kimi":   {"@ai-sdk/openai-compatible", "kimi-k2", `"c":{"$ref":"#/x"},"d":{"items":{"type":"string"},"type":"array"}`},
 		"xai":    {"@ai-sdk/xai", "grok", `{"$schema":"x","properties"`},
 		"other":  {"@ai-sdk/groq", "x", schema},

@@ -24,6 +24,8 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 		adapt = plainReferences
 	case c.Info.NPM == "@ai-sdk/xai":
 		adapt = openObjects
+	case strings.Contains(name, "gpt-") && bytes.Contains(raw, []byte(`"array"`)): // behind a gateway
+		adapt = setItems
 	case bytes.Contains(raw, []byte(`"properties"`)):
 		return raw
 	default:
@@ -58,14 +60,19 @@ func reduce(schema map[string]any) {
 	if schema["type"] == "object" && schema["properties"] == nil {
 		schema["properties"] = map[string]any{}
 	}
-	if schema["type"] == "array" && schema["items"] == nil {
-		schema["items"] = map[string]any{"type": "string"}
-	}
+	setItems(schema)
 	properties, _ := schema["properties"].(map[string]any)
 	for name, v := range properties {
 		if v == true {
 			properties[name] = map[string]any{"type": "string"}
 		}
+	}
+}
+
+// setItems names the type of items, without which OpenAI's servers refuse a list.
+func setItems(schema map[string]any) {
+	if schema["type"] == "array" && schema["items"] == nil {
+		schema["items"] = map[string]any{"type": "string"}
 	}
 }
 
