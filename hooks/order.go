@@ -129,7 +129,7 @@ func sortHooks(hooks []*pluginHook, warn func(waiting []*pluginHook)) []*pluginH
 }
 
 func precedes(a, b *pluginHook) bool {
-	if a.Priority != b.Priority || a == b {
+	if a.Priority != b.Priority {
 		return a.Priority < b.Priority
 	}
 	return slices.Contains(a.Before, b.plugin.Name) || slices.Contains(b.After, a.plugin.Name)

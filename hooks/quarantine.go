@@ -45,11 +45,8 @@ func (h *pluginHook) clearFailures() {
 // each of its hooks may be called only once. If this failure quarantines the plugin, it returns the reason.
 func (h *pluginHook) countFailure(err error) string {
 	n := max(h.failures.Add(1), h.plugin.failures.Add(1))
-	if n < maxFailures {
-		return ""
-	}
 	reason := fmt.Sprintf("%d failures in a row, the last: %s", n, oneLine(err))
-	if !h.plugin.reason.CompareAndSwap(nil, &reason) {
+	if n < maxFailures || !h.plugin.reason.CompareAndSwap(nil, &reason) {
 		return ""
 	}
 	return reason
