@@ -48,12 +48,15 @@ func (m *Models) Check(ctx context.Context, contributed map[string]string) (out 
 			out = append(out, Problem{Key: checked.Join("provider", id), Provider: id, Err: err, Warning: errors.Is(err, ErrReceiver)})
 		}
 	}
-	for _, id := range slices.Concat(m.o.Config.EnabledProviders, m.o.Config.DisabledProviders) {
-		if m.providers[id] == nil {
-			key := map[bool]string{true: "enabled_providers", false: "disabled_providers"}[slices.Contains(m.o.Config.EnabledProviders, id)]
-			out = append(out, Problem{Key: key, Err: fmt.Errorf("unknown provider %q; %s", id, m.suggestion(id)), Warning: true})
+	unknown := func(key string, ids []string) {
+		for _, id := range ids {
+			if m.providers[id] == nil {
+				out = append(out, Problem{Key: key, Err: fmt.Errorf("unknown provider %q; %s", id, m.suggestion(id)), Warning: true})
+			}
 		}
 	}
+	unknown("enabled_providers", m.o.Config.EnabledProviders)
+	unknown("disabled_providers", m.o.Config.DisabledProviders)
 	models := named(m.o.Config)
 	maps.Copy(models, contributed)
 	for _, key := range slices.Sorted(maps.Keys(models)) {

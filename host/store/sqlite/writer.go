@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// lockPoll is the minimum time between attempts to take the lock that another process holds.
-	lockPoll = time.Millisecond
+	// lockPoll and maxLockPoll bound the time between attempts to take the lock that another process holds.
+	lockPoll    = time.Millisecond
+	maxLockPoll = 100 * time.Millisecond
 
 	queueSize = 128
 	maxBatch  = 256 // maximum number of jobs in one transaction, which bounds its duration
@@ -122,7 +123,7 @@ func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 		if !database.Busy(err) || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(max(lockPoll, 50*time.Since(begun))) // many waiting processes must not take the processor from the one with the lock
+		time.Sleep(min(max(lockPoll, 50*time.Since(begun)), maxLockPoll)) // many waiting processes must not take the processor from the one with the lock
 	}
 }
 
