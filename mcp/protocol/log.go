@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +16,6 @@ import (
 const (
 	// maxLogBytes is the size at which a log is rotated; only one old log is kept.
 	maxLogBytes = 1 << 20
-	// maxLogLine is the maximum length of a log line in bytes.
-	maxLogLine = 4 << 10
 	// tailBytes is the size of a server's last output that is included in an error. Node prints the cause before the stack, of 1 KiB and more.
 	tailBytes = 2 << 10
 )
@@ -29,15 +26,19 @@ type Log struct {
 	path    string
 	secrets []string
 
-	mu   sync.Mutex
-	file *os.File
-	size int64
-	line []byte // the current line
-	tail []byte
+	mu    sync.Mutex
+	file  *os.File
+	size  int64
+	lines visible.Lines
+	tail  []byte
 }
 
 // NewLog returns the log at path. The log masks the secrets, which are sorted with the longest first.
-func NewLog(path string, secrets []string) *Log { return &Log{path: path, secrets: secrets} }
+func NewLog(path string, secrets []string) *Log {
+	l := &Log{path: path, secrets: secrets}
+	l.lines.Take = l.put
+	return l
+}
 
 // Write logs the server's standard error.
 func (l *Log) Write(p []byte) (int, error) {
@@ -47,30 +48,15 @@ func (l *Log) Write(p []byte) (int, error) {
 	if extra := len(l.tail) - tailBytes; extra > 0 {
 		l.tail = append(l.tail[:0], l.tail[extra:]...)
 	}
-	for rest := p; len(rest) > 0; {
-		piece, after, ended := bytes.Cut(rest, []byte("\n"))
-		if room := maxLogLine - len(l.line); room > 0 {
-			l.line = append(l.line, piece[:min(len(piece), room)]...)
-		}
-		if ended {
-			l.endLine()
-		}
-		rest = after
-	}
+	l.lines.Write(p)
 	return len(p), nil
-}
-
-// endLine writes the current line; l.mu is held.
-func (l *Log) endLine() {
-	l.put(l.line)
-	l.line = l.line[:0]
 }
 
 // Print writes tenon's own line about a message of the server.
 func (l *Log) Print(what string, raw []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.put(fmt.Appendf(nil, "[tenon] %s: %s", what, raw[:min(len(raw), maxLogLine)]))
+	l.put(fmt.Appendf(nil, "[tenon] %s: %s", what, raw[:min(len(raw), visible.MaxLine)]))
 }
 
 // put appends a line; l.mu is held.
@@ -107,9 +93,7 @@ func (l *Log) open() {
 func (l *Log) LastWords() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.line) > 0 {
-		l.endLine()
-	}
+	l.lines.Flush()
 	lines := slices.DeleteFunc(strings.Split(visible.Strip(string(l.tail)), "\n"), func(line string) bool {
 		return strings.HasPrefix(strings.TrimSpace(line), "at ") // a line of a stack trace
 	})

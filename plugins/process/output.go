@@ -19,7 +19,7 @@ type printed struct {
 	stream string // stdout or stderr
 
 	mu    sync.Mutex
-	lines remote.Lines
+	lines visible.Lines
 	last  []byte // the last nonempty line
 	cause string // the line that most likely contains the cause of the exit
 	next  bool   // the next nonempty line is an error of Node or a panic of Rust
@@ -41,7 +41,7 @@ func (p *printed) Write(data []byte) (int, error) {
 }
 
 // shown returns a line as users see it.
-func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine+len(remote.Cut)) }
+func shown(line []byte) string { return visible.Clean(string(line), visible.MaxLine) }
 
 // take logs a line. Dropped lines must be cheap, because a process may print gigabytes. The caller holds mu.
 func (p *printed) take(line []byte) {

@@ -1,16 +1,12 @@
 package remote
 
 import (
-	"bytes"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
-
-// MaxLine is the maximum length of a log line of a plugin, in bytes; longer lines are cut.
-const MaxLine = 4 << 10
 
 // linesPerSecond is the maximum number of log lines of a plugin.
 const linesPerSecond = 200
@@ -48,41 +44,7 @@ func Level(level int32) slog.Level {
 	return min(max(slog.Level(level), slog.LevelDebug), slog.LevelError)
 }
 
-// Cut ends a line whose rest was dropped.
-const Cut = " […]"
-
 var crash = lazyregexp.New(`^(panic|fatal error|SIG[A-Z]+): `)
 
 // NamesCrash reports whether Go's runtime names the cause of a crash in this line of output. A trace of goroutines follows the line.
 func NamesCrash(line []byte) bool { return crash().Match(line) }
-
-// Lines splits the output of a plugin into lines of at most MaxLine bytes. It replaces the rest of longer ones by Cut.
-type Lines struct {
-	Take func(line []byte) // receives each line, which is valid until it returns
-	line []byte
-	over bool // the line was cut
-}
-
-// Write takes a piece of output.
-func (l *Lines) Write(data []byte) {
-	for {
-		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		room := MaxLine - len(l.line)
-		l.over = l.over || len(line) > room
-		l.line = append(l.line, line[:min(len(line), room)]...)
-		if !ended {
-			return
-		}
-		l.Flush()
-		data = rest
-	}
-}
-
-// Flush ends the line that was begun.
-func (l *Lines) Flush() {
-	if l.over {
-		l.line = append(l.line, Cut...)
-	}
-	l.Take(l.line)
-	l.line, l.over = l.line[:0], false
-}

@@ -162,23 +162,20 @@ func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	log := p.log.Load()
 	l := remote.Level(level)
 	if log.Enabled(ctx, l) && p.lines.Take(log.Warn) {
-		log.Log(ctx, l, visible.Clean(string(text[:min(len(text), maxWrite)]), remote.MaxLine))
+		log.Log(ctx, l, visible.Clean(string(text[:min(len(text), maxWrite)]), visible.MaxLine))
 	}
 }
 
 // outputLog logs stdout or stderr of a guest, line by line. One goroutine at a time uses it.
 type outputLog struct {
 	guard *guard
-	lines remote.Lines
+	lines visible.Lines
 }
 
 func newOutputLog(p *plugin, g *guard) *outputLog {
-	return &outputLog{g, remote.Lines{Take: func(line []byte) {
-		if len(line) == 0 {
-			return
-		}
+	return &outputLog{g, visible.Lines{Take: func(line []byte) {
 		if g.current.crash == "" && remote.NamesCrash(line) {
-			g.current.crash = ": " + visible.Clean(string(line), remote.MaxLine)
+			g.current.crash = ": " + visible.Clean(string(line), visible.MaxLine)
 		}
 		p.writeLog(guest.Detached(), int32(slog.LevelDebug), line)
 	}}}
