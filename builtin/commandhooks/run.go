@@ -138,17 +138,11 @@ func (e *entry) process(ctx context.Context) *exec.Cmd {
 // run runs a command, which ctx ends. input is sent to its standard input; confine is that of Source. When run returns, the command
 // and its process group have ended.
 func run(ctx context.Context, cmd *exec.Cmd, input []byte, confine func() (confine.Policy, error)) (*output, error) {
-	child.Prepare(cmd)
-	pipes, err := child.Connect(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer pipes.Close()
-	leave, err := child.Start(cmd, confine)
-	pipes.Started()
+	pipes, leave, err := child.StartConnected(cmd, confine)
 	if err != nil {
 		return nil, fmt.Errorf("start the command: %w", err)
 	}
+	defer pipes.Close()
 	o := &output{input: input}
 	var streams sync.WaitGroup // the goroutines end when the group has ended or the pipes are closed
 	streams.Go(func() {

@@ -38,17 +38,11 @@ func TestJob(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "TENON_TEST_FAMILY="+name)
-			child.Prepare(cmd)
-			pipes, err := child.Connect(cmd)
+			pipes, leave, err := child.StartConnected(cmd, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer pipes.Close()
-			leave, err := child.Start(cmd, nil)
-			pipes.Started()
-			if err != nil {
-				t.Fatal(err)
-			}
 			out := bufio.NewReader(pipes.Stdout)
 			if line, err := out.ReadString('\n'); line != "ready\n" {
 				t.Errorf("the child said %q, %v", line, err)

@@ -5,37 +5,34 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/confine"
 )
 
 // Pipes are the host's ends of a command's standard streams. Unlike the pipes of package exec, cmd.Wait neither closes them nor waits for
 // processes that hold the other ends.
-type Pipes struct {
-	Stdin, Stdout, Stderr *os.File
+type Pipes struct{ Stdin, Stdout, Stderr *os.File }
 
-	theirs []*os.File // the command's ends
-}
-
-// Connect connects the command's standard streams to new pipes, before it is started. The caller calls Started and Close.
-func Connect(cmd *exec.Cmd) (*Pipes, error) {
-	p := &Pipes{theirs: make([]*os.File, 3)}
+// StartConnected prepares and starts a command, see Start, with its standard streams connected to new pipes, which the caller closes.
+func StartConnected(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string) (p *Pipes, leave func() error, err error) {
+	p = &Pipes{}
+	var theirs [3]*os.File
 	var errs [3]error
-	p.theirs[0], p.Stdin, errs[0] = os.Pipe()
-	p.Stdout, p.theirs[1], errs[1] = os.Pipe()
-	p.Stderr, p.theirs[2], errs[2] = os.Pipe()
-	if err := errors.Join(errs[:]...); err != nil {
-		p.Started()
-		p.Close()
-		return nil, err
+	theirs[0], p.Stdin, errs[0] = os.Pipe()
+	p.Stdout, theirs[1], errs[1] = os.Pipe()
+	p.Stderr, theirs[2], errs[2] = os.Pipe()
+	if err = errors.Join(errs[:]...); err == nil {
+		Prepare(cmd)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs[0], theirs[1], theirs[2]
+		leave, err = Start(cmd, policy, dirs...)
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.theirs[0], p.theirs[1], p.theirs[2]
-	return p, nil
-}
-
-// Started closes the command's ends in this process. Call it after the command was started, or failed to start.
-func (p *Pipes) Started() {
-	for _, f := range p.theirs {
+	for _, f := range theirs {
 		_ = f.Close() // a nil file is fine
 	}
+	if err != nil {
+		p.Close()
+	}
+	return p, leave, err
 }
 
 // Close closes the host's ends and so ends reads and writes in progress. It may be called twice.

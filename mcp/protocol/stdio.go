@@ -103,22 +103,14 @@ func (t *stdio) start(context.Context) error {
 		return fmt.Errorf("cwd: %s is not a directory", c.Dir)
 	}
 	t.cmd = &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
-	child.Prepare(t.cmd)
-	pipes, err := child.Connect(t.cmd)
-	if err == nil {
-		t.leave, err = child.Start(t.cmd, c.Confine)
-		pipes.Started()
-		if err != nil {
-			pipes.Close()
-		}
-	}
+	pipes, leave, err := child.StartConnected(t.cmd, c.Confine)
 	if err != nil {
 		if c.Confine != nil && errors.Is(err, fs.ErrPermission) {
 			err = fmt.Errorf("%w; it is confined, unless sandbox.unconfined lists the server", err)
 		}
 		return fmt.Errorf("start %s: %w", path, err)
 	}
-	t.in = pipes.Stdin
+	t.in, t.leave = pipes.Stdin, leave
 	t.output.Go(func() { t.read(pipes.Stdout) })
 	t.output.Go(func() { _, _ = io.Copy(t.conn.dialer.Log, pipes.Stderr) })
 	t.conn.running.Go(t.write)

@@ -104,19 +104,12 @@ func (p *program) start(o Options, u *remote.Unit, project sdk.Project, cert str
 		return nil, err
 	}
 	defer func() { _ = theirs.Close() }() // a nil file is fine
-	child.Prepare(p.cmd)
-	pipes, err := child.Connect(p.cmd)
-	if err != nil {
-		return nil, err
-	}
 	var rights func() (confine.Policy, error)
 	if o.confined(u) {
 		rights = func() (confine.Policy, error) { return policy(u, project, env, p.socketDir) }
 	}
-	leave, err := child.Start(p.cmd, rights, p.socketDir)
-	pipes.Started()
+	pipes, leave, err := child.StartConnected(p.cmd, rights, p.socketDir)
 	if err != nil {
-		pipes.Close()
 		return nil, startError(p.cmd, err)
 	}
 	limitMemory(p.cmd.Process.Pid, o.MemoryMB)
