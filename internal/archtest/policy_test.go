@@ -65,7 +65,7 @@ func libraries() map[string][]string {
 		"github.com/zalando/go-keyring":                     {"internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
-		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability", "plugins/manifest"},
+		"golang.org/x/net":                                  {"builtin/tools/web", "internal/httpx", "plugins/ability", "plugins/manifest"},
 		"github.com/bmatcuk/doublestar/v4":                  {"internal/gitignore", "builtin/tools/search", "builtin/instructions"},
 		"github.com/aymanbagabas/go-udiff":                  {"internal/linediff"},
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // ErrTooLarge is returned when a body is longer than its limit.
@@ -51,6 +53,9 @@ type Proxied struct{ *http.Transport }
 
 // RoundTrip sends a request.
 func (p Proxied) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := checkProxy(req.URL); err != nil {
+		return nil, err
+	}
 	resp, err := p.Transport.RoundTrip(req)
 	if err == nil || p.Proxy == nil || req.Context().Err() != nil {
 		return resp, err
@@ -59,6 +64,26 @@ func (p Proxied) RoundTrip(req *http.Request) (*http.Response, error) {
 		err = &ProxyError{proxy.Scheme + "://" + proxy.Host, err}
 	}
 	return nil, err
+}
+
+// ErrProxyAddress is returned for a request that should go to a proxy whose address is invalid.
+var ErrProxyAddress = errors.New("invalid address of a proxy")
+
+// checkProxy finds invalid addresses of proxies. net/http would send requests without a proxy then. Errors: ErrProxyAddress.
+func checkProxy(u *url.URL) error {
+	c := httpproxy.FromEnvironment()
+	name, address := "HTTP_PROXY", &c.HTTPProxy
+	if u.Scheme == "https" {
+		name, address = "HTTPS_PROXY", &c.HTTPSProxy
+	}
+	if _, err := url.Parse("http://" + *address); err == nil { // the last form that net/http tries
+		return nil
+	}
+	*address = "http://proxy" // unless NO_PROXY lists the server
+	if proxy, err := c.ProxyFunc()(u); proxy == nil {
+		return err
+	}
+	return fmt.Errorf("%w in %s: write special characters in its user name and password as %%XX", ErrProxyAddress, name)
 }
 
 // ProxyError is the error of a request that was sent through a proxy: net/http names only the server.

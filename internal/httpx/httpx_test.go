@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -152,5 +153,36 @@ func TestProxied(t *testing.T) {
 	_, err = httpx.Proxied{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}.RoundTrip(req)
 	if errors.As(err, new(*httpx.ProxyError)) || !errors.Is(err, context.Canceled) {
 		t.Errorf("RoundTrip() of a canceled request = %v, want context.Canceled alone", err)
+	}
+}
+
+// A request that should go to a proxy never goes to the server directly, even if the proxy's address is invalid.
+func TestInvalidProxy(t *testing.T) {
+	t.Setenv("NO_PROXY", "direct.invalid")
+	for name, c := range map[string]struct {
+		proxy, server string
+		invalid       bool
+	}{
+		"a percent sign": {"http://user:pa%ss@proxy.invalid", "https://server.invalid", true},
+		"in no_proxy":    {"http://user:pa%ss@proxy.invalid", "https://direct.invalid", false},
+		"this machine":   {"http://user:pa%ss@proxy.invalid", "https://localhost", false},
+		"plain HTTP":     {"http://user:pa%ss@proxy.invalid", "http://server.invalid", false},
+		"escaped":        {"http://user:pa%25ss@proxy.invalid", "https://server.invalid", false},
+		"no scheme":      {"proxy.invalid:8080", "https://server.invalid", false},
+		"SOCKS, IPv6":    {"socks5://[::1]:1080", "https://server.invalid", false},
+		"none":           {"", "https://server.invalid", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HTTPS_PROXY", c.proxy)
+			reached := errors.New("reached")
+			transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, reached }}
+			resp, err := (&http.Client{Transport: httpx.Proxied{Transport: transport}}).Get(c.server)
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+			if errors.Is(err, httpx.ErrProxyAddress) != c.invalid || errors.Is(err, reached) == c.invalid {
+				t.Errorf("Get() = %v, want an invalid address: %v", err, c.invalid)
+			}
+		})
 	}
 }

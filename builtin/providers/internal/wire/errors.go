@@ -87,7 +87,7 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	default:
 		out.Err = httpx.WithoutURL(err)
 		out.Message = ex.scrub(connectionTrouble(out.Err, c.Info.BaseURL))
-		if errors.Is(err, errProxyLogin) {
+		if errors.Is(err, errProxyLogin) || errors.Is(err, httpx.ErrProxyAddress) {
 			out.StatusCode = http.StatusProxyAuthRequired
 		}
 	}
