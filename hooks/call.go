@@ -120,11 +120,11 @@ type RemoteReadier interface {
 	Ready() error
 }
 
-// blame counts a failure of the plugin, unless it could not be called, and notifies the user of the consequence, unless mute is set. input is
+// blame counts a failure of the plugin, unless it is not at fault, and notifies the user of the consequence, unless mute is set. input is
 // the call's encoded input, if any.
 func (e *Engine) blame(h *pluginHook, input []byte, err error, mute bool) {
 	reason := ""
-	if !errors.Is(err, ErrNotCalled) {
+	if !blameless(err) {
 		reason = h.countFailure(err)
 	}
 	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)

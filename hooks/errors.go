@@ -3,6 +3,8 @@ package hooks
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"syscall"
 )
 
 // Causes of a failed call of a hook; wrapped in an *Error.
@@ -24,6 +26,14 @@ var ErrOverride = errors.New("hook override")
 // compiled, or the conversation is too large to be sent. The hook's OnError applies as for any failure, but the failure does not count towards
 // quarantine.
 var ErrNotCalled = errors.New("not called")
+
+// shortages are errors of a machine that lacks files, processes, memory or disk space. They do not count towards quarantine either.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC}
+
+// blameless reports whether the plugin is not at fault for an error.
+func blameless(err error) bool {
+	return errors.Is(err, ErrNotCalled) || slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })
+}
 
 // ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice for a session until the hook can be called
 // again: a conversation stays large for many steps.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,16 +246,21 @@ func TestInputTooLarge(t *testing.T) {
 	}
 }
 
-// A gate that is not ready yet denies, like one that fails.
+// A gate that is not ready yet, or for which the machine has no resources, denies, like one that fails, but is not quarantined.
 func TestNotReadyDenies(t *testing.T) {
 	t.Parallel()
-	e, _ := engine(t, plugin("slow", sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
-		return sdk.Decision{}, hooks.ErrNotCalled
-	})))
-	for range 4 {
-		r, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{})
-		if err != nil || r.Verdict != sdk.VerdictDeny || !strings.Contains(r.Reason, "not called") {
-			t.Fatalf("Gate = %+v, %v, want deny", r, err)
+	for _, cause := range []error{hooks.ErrNotCalled, os.NewSyscallError("pipe2", syscall.EMFILE), &fs.PathError{Op: "fork/exec", Err: syscall.EAGAIN}} {
+		e, _ := engine(t, plugin("slow", sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
+			return sdk.Decision{}, cause
+		})))
+		for range 4 {
+			r, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{})
+			if err != nil || r.Verdict != sdk.VerdictDeny || !strings.Contains(r.Reason, cause.Error()) {
+				t.Fatalf("Gate = %+v, %v, want deny", r, err)
+			}
+		}
+		if got := e.Quarantined(); len(got) > 0 {
+			t.Errorf("quarantined: %v", got)
 		}
 	}
 }
