@@ -64,8 +64,8 @@ type cell struct {
 }
 
 func (c *cell) open(p confine.Policy, dirs []string) (err error) {
-	if c.temp, err = os.MkdirTemp("", "tenon-"); err != nil {
-		return fmt.Errorf("temporary directory: %w", err)
+	if c.temp, err = MakeTemporary("", "tenon-"); err != nil {
+		return err
 	}
 	p.Write = append(slices.Clone(p.Write), c.temp)
 	if c.rules, err = confine.New(p); err != nil {

@@ -1,11 +1,21 @@
 package child
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
+
+// MakeTemporary creates a directory below dir, or below the system's directory for temporary files if dir is empty.
+func MakeTemporary(dir, pattern string) (string, error) {
+	path, err := os.MkdirTemp(dir, pattern)
+	if err != nil {
+		return "", fmt.Errorf("temporary directory: %w; set TMPDIR (TMP on Windows) to a directory that exists and that you can write, or unset it", err)
+	}
+	return path, nil
+}
 
 // Temporary returns the environment of a confined process whose temporary directory is temp. The caches of npx and uvx contain programs that
 // unconfined processes would run, so the process has its own below temp. It shares npm's downloaded packages, whose digests npm checks, if

@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
@@ -137,6 +139,15 @@ func TestClose(t *testing.T) {
 			t.Error("the call ended well")
 		}
 	})
+}
+
+// A directory for temporary files that is missing is not the plugin's fault.
+func TestNoTemporaryDirectory(t *testing.T) {
+	p := started(t, process.Options{}, guestSpec(t, "plain"), nil)
+	t.Setenv("TMPDIR", "/nowhere")
+	if _, err := callHook(t, p, "warm"); !errors.Is(err, hooks.ErrNotCalled) || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("error %v, want %v, which does not count against the plugin", err, hooks.ErrNotCalled)
+	}
 }
 
 // Whatever happens to the process, nothing of it stays in the temporary directory.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashicorp/go-plugin"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/jsonline"
@@ -70,8 +71,8 @@ func run(o Options, u *remote.Unit, project sdk.Project, log *slog.Logger, cert 
 		err: newPrinted(log, budget, "stderr"),
 	}
 	var err error
-	if p.socketDir, err = os.MkdirTemp(socketRoot(), "plugin-dir"); err != nil {
-		return nil, nil, err
+	if p.socketDir, err = child.MakeTemporary(socketRoot(), "plugin-dir"); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", hooks.ErrNotCalled, err)
 	}
 	greetings, err := p.start(o, u, project, cert)
 	if err != nil {

@@ -86,8 +86,8 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 		return confine.Policy{}, err
 	}
 	if b.tmp == "" {
-		if b.tmp, err = os.MkdirTemp("", "tenon-"); err != nil {
-			return confine.Policy{}, fmt.Errorf("temporary directory of commands: %w; set TMPDIR (TMP on Windows) to a directory that exists and that you can write, or unset it", err)
+		if b.tmp, err = child.MakeTemporary("", "tenon-"); err != nil {
+			return confine.Policy{}, err
 		}
 	}
 	return sandbox.Policy(list, append(linkedRepository(ctx, b.project.Worktree), b.project.Worktree, b.tmp)...), nil
