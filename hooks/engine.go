@@ -134,7 +134,7 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride) []error {
 		return []error{errors.New("plugin without a name")}
 	}
 	if e.plugins[p.Name] != nil {
-		return []error{fmt.Errorf("duplicate plugin %q", p.Name)}
+		return []error{fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", p.Name)}
 	}
 	state := &pluginState{Plugin: p}
 	if quarantined := e.o.Quarantined[p.Name]; quarantined != "" {

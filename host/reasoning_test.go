@@ -7,12 +7,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// reasoning returns the number of pieces of reasoning in a request.
+// reasoning returns the number of pieces of reasoning in a request; -1 if one has lost its signature.
 func reasoning(req *sdk.ModelRequest) (n int) {
 	for _, message := range req.Messages {
 		for _, c := range message.Content {
-			if c.Type == sdk.ContentReasoning {
+			if c.Type == sdk.ContentReasoning && c.Metadata["signature"] == "signed" {
 				n++
+			} else if c.Type == sdk.ContentReasoning {
+				return -1
 			}
 		}
 	}
@@ -52,6 +54,7 @@ func TestRefusedReasoning(t *testing.T) {
 			t.Errorf("request %d has %d pieces of reasoning, want %d", i, got, want)
 		}
 	}
+	want(t, "messages of the repeated request", len(requests[2].Messages), len(requests[3].Messages))
 	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "once more"}); err == nil || len(m.of(sdk.PurposeTurn)) != 7 {
 		t.Errorf("a server that refuses both: %v after %d requests, want an error after 7", err, len(m.of(sdk.PurposeTurn)))
 	}

@@ -98,7 +98,7 @@ func (m *model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	a := m.take(req)
 	var events []sdk.StreamEvent
 	if a.think != "" {
-		events = append(events, sdk.StreamEvent{Type: sdk.StreamReasoning, ID: "r", Text: a.think})
+		events = append(events, sdk.StreamEvent{Type: sdk.StreamReasoning, ID: "r", Text: a.think}, sdk.StreamEvent{Type: sdk.StreamReasoning, ID: "r", Metadata: sdk.Object{"signature": "signed"}})
 	}
 	for _, r := range a.text {
 		events = append(events, sdk.StreamEvent{Type: sdk.StreamText, ID: "t", Text: string(r)})

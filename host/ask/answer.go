@@ -171,16 +171,14 @@ func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 	return b
 }
 
-// end closes the open block and gives each call its arguments. It keeps the received content of a broken answer.
+// end closes the open block and gives each call its arguments. It keeps the received text of a broken answer.
 func (a *Answer) end(err error) error {
-	a.keep(err)
-	switch {
-	case a.failure != nil:
-		return a.failure // the host's, not the provider's
-	case err != nil:
+	if err == nil && !a.finished {
+		err = a.garbled("the answer ended without its last event")
+	}
+	if err = cmp.Or(a.failure, err); err != nil { // the host's failure, rather than the provider's
+		a.keep(err)
 		return err
-	case !a.finished:
-		return a.garbled("the answer ended without its last event")
 	}
 	if err := a.endCurrent(); err != nil {
 		return err
@@ -199,24 +197,16 @@ func (a *Answer) end(err error) error {
 	return nil
 }
 
-// keep puts the text of open blocks into their parts if the answer broke off with err. If the answer exceeded its limit, it keeps only the
+// keep puts the text of the open block into its part; the answer broke off with err. If the answer exceeded its limit, it keeps only the
 // beginning: the rest would be useless.
 func (a *Answer) keep(err error) {
-	if err == nil && a.finished {
-		return // end closes the blocks
-	}
 	limit := sdk.MaxModelAnswerBytes
 	if errors.Is(err, sdk.ErrAnswerLimit) {
 		limit = live.MaxCutText
 	}
-	a.Conversation.Locked(func() {
-		if b := a.current; b != nil {
-			*b.content = b.text.prefix(limit)
-		}
-		for _, c := range a.Calls {
-			c.Part.State.Raw = c.block.text.prefix(limit)
-		}
-	})
+	if b := a.current; b != nil {
+		a.Conversation.Locked(func() { *b.content = b.text.prefix(limit) })
+	}
 }
 
 // minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed: writing them again would take four

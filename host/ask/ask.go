@@ -78,9 +78,6 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 // withoutReasoning removes the reasoning of the first n messages, and the provider's metadata. Later ones are answers to the current
 // credentials, and some servers demand their reasoning.
 func withoutReasoning(req *sdk.ModelRequest, n int) {
-	if n == 0 {
-		return
-	}
 	for i := range min(n, len(req.Messages)) {
 		var kept []sdk.ModelContent // the content itself is shared
 		for _, c := range req.Messages[i].Content {
@@ -174,11 +171,8 @@ func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) {
 	})
 }
 
-// StoreLedger stores the ledger of a request, without secrets, with the message that it led to; l may be nil.
+// StoreLedger stores the ledger of a request, without secrets, with the message that it led to.
 func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
-	if l == nil {
-		return
-	}
 	entries := l.Entries()
 	for i := range entries {
 		entries[i].Error, entries[i].Reason = set.Hide(entries[i].Error), set.Hide(entries[i].Reason)

@@ -69,7 +69,6 @@ func (g *Set) Agent(name string) (sdk.Agent, error) {
 func (g *Set) DefaultAgent() (sdk.Agent, error) {
 	a, err := g.Agent(cmp.Or(g.Config.DefaultAgent, sdk.AgentBuild))
 	switch {
-	case err != nil:
 	case a.Hidden && g.Config.DefaultAgent != "":
 		err = fmt.Errorf("agent %q: %w among the visible agents; it is hidden", a.Name, live.ErrNotFound)
 	case a.Mode == sdk.ModeSubagent:

@@ -25,10 +25,8 @@ func (r *Registry) fromProject(origin string) bool {
 func (g *Set) builtinCommands(ctx context.Context) []sdk.Command {
 	var out []sdk.Command
 	for _, source := range compiledIn[sdk.CommandSource](g) {
-		list, err := source.Commands(ctx)
-		if err == nil { // else it is reported where commands are used
-			out = append(out, list...)
-		}
+		list, _ := source.Commands(ctx) // an error is reported where commands are used
+		out = append(out, list...)
 	}
 	return out
 }

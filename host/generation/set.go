@@ -77,7 +77,6 @@ func compiledIn[T any](g *Set) (out []T) {
 
 // start starts the plugins in parallel and keeps those that work. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
-	names := map[string]bool{}
 	for _, p := range g.made.Plugins {
 		l := old.find(p)
 		if l == nil {
@@ -85,12 +84,6 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 		}
 		l.holders.Add(1)
 		g.held = append(g.held, l)
-		if name := l.Manifest.Name; l.failure == nil {
-			if names[name] {
-				return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", name)
-			}
-			names[name] = true
-		}
 		if l.started == nil {
 			l.start(ctx)
 		}
@@ -111,9 +104,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 			return ctx.Err()
 		}
 		if err == nil {
-			if err = g.addProtocols(l); err != nil && l.Builtin() { // two compiled-in plugins conflict
-				return err
-			}
+			err = g.addProtocols(l)
 		}
 		if err != nil {
 			problems = append(problems, g.drop(l, err))

@@ -93,9 +93,7 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 		return r.inlined(nil, at.path, "", "", err)
 	}
 	defer f.Close() // it was only read
-	if part.Mime, err = sniff(f); err != nil {
-		return r.inlined(nil, at.path, "", "", err)
-	}
+	part.Mime = sniff(f)
 	if convert.IsTextMime(part.Mime) {
 		text, err := readText(f, info.Size())
 		return r.inlined(part, at.path, "file", text, err)
@@ -110,9 +108,6 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 // inlined returns the part and its content as text for the model.
 func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err error) sdk.Parts {
 	if err != nil {
-		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-			err = pathErr.Err // the message names the path already
-		}
 		r.fail(fmt.Errorf("%w %q: %w", ErrAttach, path, err))
 		return nil
 	}
@@ -139,18 +134,15 @@ func data(f io.Reader, typ string, size int64) (string, error) {
 }
 
 // sniff returns the type of a file by its first bytes.
-func sniff(f *os.File) (string, error) {
+func sniff(f *os.File) string {
 	head := make([]byte, 4096)
-	n, err := f.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
-	}
+	n, _ := f.ReadAt(head, 0) // an error returns when the whole file is read
 	head = head[:n]
 	typ, _, _ := mime.ParseMediaType(http.DetectContentType(head))
 	if strings.HasPrefix(typ, "text/") || typ == "application/octet-stream" && !media.Binary(head) {
-		return convert.MimeText, nil
+		return convert.MimeText
 	}
-	return typ, nil
+	return typ
 }
 
 // readText reads the beginning of a text file of a size, within the limits of an attachment.

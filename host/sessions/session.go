@@ -40,11 +40,8 @@ type Keeper struct {
 	damaged sync.Map // set of store.Damage: rows that the user was notified of
 }
 
-// DefaultTitle and childTitle begin the titles of sessions that have none yet, as opencode's do.
-const (
-	DefaultTitle = "New session - "
-	childTitle   = "Child session - "
-)
+// DefaultTitle begins the titles of sessions that have none yet, as in opencode.
+const DefaultTitle = "New session - "
 
 // Create stores a new session. Errors: those of the store.
 func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
@@ -55,11 +52,7 @@ func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	}
 	h.place(s)
 	if s.Title == "" {
-		prefix := DefaultTitle
-		if s.ParentID != "" {
-			prefix = childTitle
-		}
-		s.Title = prefix + time.UnixMilli(created).UTC().Format("2006-01-02T15:04:05.000Z")
+		s.Title = DefaultTitle + time.UnixMilli(created).UTC().Format("2006-01-02T15:04:05.000Z")
 	}
 	token, err := h.Store.Create(ctx, s)
 	if err != nil {

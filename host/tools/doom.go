@@ -25,7 +25,7 @@ const (
 // Doom detects a model that repeats the same tool call, or a cycle of calls, with the same arguments, in one step
 // or across steps.
 type Doom struct {
-	calls   [][sha256.Size]byte // of this turn, oldest first; as many as the longest cycle needs
+	calls   [][sha256.Size]byte // of this turn, oldest first
 	refused int
 }
 
@@ -39,9 +39,6 @@ func (w *Doom) add(tool string, args []byte) int {
 	_, _ = io.WriteString(sum, tool+"\x00")
 	_, _ = sum.Write(args)
 	w.calls = append(w.calls, [sha256.Size]byte(sum.Sum(nil)))
-	if extra := len(w.calls) - doomRepeats*doomPeriod; extra > 0 {
-		w.calls = w.calls[extra:]
-	}
 	for period := 1; period <= doomPeriod; period++ {
 		n := period * doomRepeats
 		if last := w.calls[max(0, len(w.calls)-n):]; len(last) == n && slices.Equal(last[period:], last[:n-period]) {

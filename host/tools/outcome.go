@@ -30,8 +30,6 @@ func Failed(err error) Outcome {
 // Failure returns the error of a call for the plugin that made it, with the text that hooks gave it.
 func (o *Outcome) Failure(ctx context.Context) error {
 	switch {
-	case o.Kind == sdk.OutcomeOK:
-		return nil
 	case o.Kind == sdk.OutcomeAborted:
 		return errors.Join(o.Err, context.Cause(ctx))
 	case o.refusal == nil:

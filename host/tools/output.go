@@ -50,9 +50,6 @@ func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
 
 // CutOutput returns at most so many lines and bytes of s, from its start or its end: whole lines, unless the first one is too long.
 func CutOutput(s string, lines, size int, tail bool) string {
-	if len(s) <= size && strings.Count(s, "\n") < lines {
-		return s
-	}
 	if tail {
 		return cutTail(s, lines, size)
 	}

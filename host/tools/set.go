@@ -3,6 +3,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,10 +211,7 @@ func (s *Set) transform(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefi
 
 // Find returns the tool with the name; nil if there is none. It ignores the case of the name.
 func (s *Set) Find(name string) *Tool {
-	if one := s.tools[name]; one != nil {
-		return one
-	}
-	return s.tools[strings.ToLower(name)]
+	return cmp.Or(s.tools[name], s.tools[strings.ToLower(name)])
 }
 
 // Names lists the tools for an error message, without the hidden ones.

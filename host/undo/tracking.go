@@ -36,12 +36,8 @@ type Files struct {
 func (f *Files) open() (*snapshot.Repo, error) {
 	f.once.Do(func() {
 		p := f.Project
-		switch {
-		case !p.Git:
+		if !p.Git {
 			f.err = fmt.Errorf("%w: %s is not in a git repository", snapshot.ErrOff, p.Directory)
-			return
-		case p.DataDir == "":
-			f.err = fmt.Errorf("%w: no data directory", snapshot.ErrOff)
 			return
 		}
 		dir := filepath.Join(p.DataDir, "snapshots")
