@@ -197,9 +197,6 @@ func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
 		b.opts.Logger.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
 		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.opts.Plugin, private)}
 	}
-	if p, ok := errors.AsType[*problem](err); ok {
-		return p
-	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no complete answer within %s: %w", timeout, err)
 	}

@@ -41,11 +41,8 @@ const storeHeader = len(storeMagic) + 2*sha256.Size + 1
 // lockWait is the maximum wait for another process that changes the store.
 const lockWait = 10 * time.Second
 
-var (
-	// errDamaged means that the stored values cannot be read.
-	errDamaged     = errors.New("damaged")
-	errNoDirectory = errors.New("the plugin has no directory to keep values in")
-)
+// errDamaged means that the stored values cannot be read.
+var errDamaged = errors.New("damaged")
 
 // store keeps the values of one plugin in one file of at most 1 MiB, which is replaced atomically. Several processes may use it concurrently.
 // Keys never become part of a path.
@@ -128,9 +125,6 @@ func (s *store) checkQuota(values map[string][]byte) error {
 
 // current returns the values as they are in the file now. It reads only the first line if the file is unchanged.
 func (s *store) current() (map[string][]byte, error) {
-	if s.dir == "" {
-		return nil, errNoDirectory
-	}
 	path := filepath.Join(s.dir, storeFile)
 	f, _, err := projectfs.Open([]string{s.dir}, path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,9 +174,6 @@ func headerOf(body []byte) string {
 
 // change replaces the file, under the lock.
 func (s *store) change(ctx context.Context, edit func(values map[string][]byte) error) error {
-	if s.dir == "" {
-		return errNoDirectory
-	}
 	return filelock.Do(ctx, s.dir+LockSuffix, lockWait, func() error {
 		known, err := s.current()
 		if err != nil {
