@@ -126,9 +126,7 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 	c := rep.checker()
 	c.Nulls = true
 	var d sdk.Description
-	if !c.Decode(n.Place(extensionField), n, &d) {
-		return
-	}
+	c.Decode(n.Place(extensionField), n, &d) // after a problem, d is empty
 	for _, field := range []string{"name", "version", "description"} {
 		rep.need(n.Get(field) == nil, checked.Join(extensionField, field), "remove it", "belongs to the top of plugin.json, not into the extension")
 	}
