@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +15,6 @@ import (
 // themselves. Providers of plugins are never local: the host sends requests to local servers before the user chooses one.
 func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.ProviderInfo, leftOut []string) {
 	for _, info := range d.Providers {
-		options := info.OptionEnv
 		refused := withheld(addressVariables(info.BaseURL), grants)
 		keys := withheld(info.Env, grants)
 		if len(keys) == len(info.Env) {
@@ -28,15 +28,11 @@ func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.Provid
 		}
 		info.Local, info.KeyOnly = false, true
 		info.Env = granted(info.Env, grants)
-		info.OptionEnv = nil
-		for option, names := range options {
-			if names = granted(names, grants); len(names) > 0 {
-				if info.OptionEnv == nil {
-					info.OptionEnv = map[string][]string{}
-				}
-				info.OptionEnv[option] = names
-			}
-		}
+		info.OptionEnv = maps.Clone(info.OptionEnv)
+		maps.DeleteFunc(info.OptionEnv, func(option string, names []string) bool {
+			info.OptionEnv[option] = granted(names, grants)
+			return len(info.OptionEnv[option]) == 0
+		})
 		usable = append(usable, info)
 	}
 	return usable, leftOut

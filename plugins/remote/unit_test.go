@@ -36,6 +36,24 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+func TestLocate(t *testing.T) {
+	t.Parallel()
+	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
+	project, data := sdk.Project{Worktree: filepath.Join(root, "w")}, filepath.Join(root, "d")
+	for entry, want := range map[string][2]string{
+		"$PROJECT": {project.Worktree, ""}, "$PROJECT/a//b": {project.Worktree, filepath.FromSlash("a//b")}, "$DATA/a": {data, "a"},
+		filepath.Join(root, "x", "y"): {filepath.Join(root, "x", "y"), ""}, "$HOME/a": {}, "x/y": {}, "": {},
+	} {
+		base, rest, own := remote.Locate(entry, project, data)
+		if got := [2]string{base, rest}; got != want || own != (base == data) {
+			t.Errorf("Locate(%q) = %q, %t; want %q", entry, got, own, want)
+		}
+		if base, _, _ = remote.Locate(entry, sdk.Project{}, ""); base != "" && base != filepath.Clean(entry) {
+			t.Errorf("Locate(%q) without directories = %q", entry, base)
+		}
+	}
+}
+
 // Grants cover neither tenon's directories nor what links in them lead to.
 func TestPrivate(t *testing.T) {
 	t.Parallel()
