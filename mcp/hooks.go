@@ -36,10 +36,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 		}
 		hooks = append(hooks, h)
 	}
-	if p.pin != nil {
-		hooks = append(hooks, interceptor.Hooks(p.offer.Interceptors, &interceptor.Server{Name: p.server.Name, Logger: p.logger, Invoke: p.invoke})...)
-	}
-	return hooks
+	return append(hooks, interceptor.Hooks(p.offer.Interceptors, &interceptor.Server{Name: p.server.Name, Logger: p.logger, Invoke: p.invoke})...)
 }
 
 // invoke calls one interceptor. Interceptors have no side effects, so a call whose connection broke is repeated.

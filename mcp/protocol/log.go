@@ -45,9 +45,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tail = []byte(secret.Hide(string(append(l.tail, p...)), l.secrets)) // before it is cut
-	if extra := len(l.tail) - tailBytes; extra > 0 {
-		l.tail = append(l.tail[:0], l.tail[extra:]...)
-	}
+	l.tail = l.tail[max(0, len(l.tail)-tailBytes):]
 	l.lines.Write(p)
 	return len(p), nil
 }
@@ -64,9 +62,6 @@ func (l *Log) put(line []byte) {
 	if l.file == nil || l.size > maxLogBytes {
 		l.open()
 	}
-	if l.file == nil {
-		return
-	}
 	n, _ := fmt.Fprintf(l.file, "%s %s\n", time.Now().UTC().Format(time.RFC3339), visible.Strip(secret.Hide(string(line), l.secrets)))
 	l.size += int64(n)
 }
@@ -78,12 +73,9 @@ func (l *Log) open() {
 	if info, err := os.Stat(l.path); err == nil && info.Size() > maxLogBytes {
 		_ = os.Rename(l.path, l.path+".1")
 	}
-	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return
-	}
-	l.file, l.size = file, 0
-	if info, err := file.Stat(); err == nil {
+	l.file, _ = os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	l.size = 0
+	if info, err := l.file.Stat(); err == nil {
 		l.size = info.Size()
 	}
 }
@@ -113,8 +105,6 @@ func (l *Log) Close() {
 }
 
 func (l *Log) shut() {
-	if l.file != nil {
-		_ = l.file.Close()
-		l.file = nil
-	}
+	_ = l.file.Close() // a nil file is fine
+	l.file = nil
 }

@@ -155,12 +155,10 @@ func (c *Conn) header(method string, params map[string]any) (http.Header, error)
 	}
 	if name, ok := params["name"].(string); ok && method == string(mcp.MethodToolsCall) {
 		c.mu.Lock()
-		tool, known := c.repeated[name]
+		tool := c.repeated[name] // without an entry, none of its arguments is a header
 		c.mu.Unlock()
-		if known {
-			for name, value := range mcp.GenerateParamHeaders(&tool, encoded) {
-				header.Set(name, value)
-			}
+		for name, value := range mcp.GenerateParamHeaders(&tool, encoded) {
+			header.Set(name, value)
 		}
 	}
 	return header, nil
