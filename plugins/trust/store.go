@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/filelock"
@@ -25,7 +26,7 @@ var (
 	ErrLockFile = errors.New("bad lock file")
 	// ErrNotFound is returned for a name without an approval.
 	ErrNotFound = errors.New("not found")
-	// ErrGrant is returned for a grant that was not requested.
+	// ErrGrant is returned for a grant that was not requested, and for an item whose path cannot be stored.
 	ErrGrant = errors.New("cannot be granted")
 )
 
@@ -149,6 +150,9 @@ func migrated(list Entries) Entries {
 func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability, kept map[Digest]bool) error {
 	if grant := notRequested(i.Request.Capabilities, grants); grant != "" {
 		return fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)
+	}
+	if !utf8.ValidString(i.Source) { // JSON would change it
+		return fmt.Errorf("%w: the path %q is not UTF-8: rename the directory", ErrGrant, i.Source)
 	}
 	e := Entry{Item: i, Grants: grants, ApprovedAt: s.now().UTC().Truncate(time.Second)}
 	return s.change(ctx, func(list Entries) (Entries, error) {

@@ -216,6 +216,10 @@ func TestGrants(t *testing.T) {
 			t.Errorf("%s: error %v, want ErrGrant", name, err)
 		}
 	}
+	unnamable := plugin(1, func(i *trust.Item) { i.Source = "/\xff" }) // would be stored as another path
+	if err := newStore(t).Approve(t.Context(), unnamable, nil, nil); !errors.Is(err, trust.ErrGrant) {
+		t.Errorf("a path that is not UTF-8: error %v, want ErrGrant", err)
+	}
 }
 
 // TestBadLockFile checks that a file which cannot be read is an error that says what to do, and stays as it is.
