@@ -127,7 +127,7 @@ func TestRequest(t *testing.T) {
 		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"redacted_thinking","data":"sealed"},{"type":"text","text":"I look."},{"type":"tool_use","id":"call_1","name":"read","input":{"a":1}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"no"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QQ=="}}],"is_error":true,"cache_control":{"type":"ephemeral"}},` +
 		`{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"QQ=="},"title":"a.pdf"},{"type":"text","text":"go on","cache_control":{"type":"ephemeral"}}]}],` +
-		`"tools":[{"name":"read","description":"Reads a file.","input_schema":{"type":"object"},"eager_input_streaming":true}],"stream":true}`
+		`"tools":[{"name":"read","description":"Reads a file.","input_schema":{"properties":{},"type":"object"},"eager_input_streaming":true}],"stream":true}`
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Error(diff)
 	}

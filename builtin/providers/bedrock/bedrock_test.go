@@ -105,7 +105,7 @@ func TestRequest(t *testing.T) {
 	want := `{"system":[{"text":"Be brief."},{"cachePoint":{"type":"default"}}],"messages":[{"role":"user","content":[{"text":"hi"}]},` +
 		`{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"hm","signature":"sig"}}},{"toolUse":{"toolUseId":"call_1","name":"read","input":{"a":1}}},{"cachePoint":{"type":"default"}}]},` +
 		`{"role":"user","content":[{"toolResult":{"toolUseId":"call_1","content":[{"text":"no"},{"image":{"format":"png","source":{"bytes":"QQ=="}}}],"status":"error"}},{"cachePoint":{"type":"default"}}]}],` +
-		`"inferenceConfig":{"maxTokens":5000},"toolConfig":{"tools":[{"toolSpec":{"description":"Reads a file.","inputSchema":{"json":{"type":"object"}},"name":"read"}}]},` +
+		`"inferenceConfig":{"maxTokens":5000},"toolConfig":{"tools":[{"toolSpec":{"description":"Reads a file.","inputSchema":{"json":{"properties":{},"type":"object"}},"name":"read"}}]},` +
 		`"additionalModelRequestFields":{"thinking":{"budget_tokens":4000,"type":"enabled"}}}`
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Error(diff)

@@ -151,10 +151,11 @@ func APIName(m *sdk.Model) string {
 var alternatives = []string{"anyOf", "oneOf", "allOf", "enum", "not"}
 
 // ObjectParameters is Parameters for servers that take only an object without alternatives: OpenAI's, also behind gateways, Anthropic's, Google's,
-// and Bedrock's for Claude. The properties of the alternatives become optional; the host checks the arguments against the schema itself.
+// and Bedrock's for Claude. The properties of the alternatives become optional; the host checks the arguments against the schema itself. OpenAI's
+// servers and LM Studio also refuse objects without properties.
 func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	raw := Parameters(t)
-	plain := jsontext.StringField(raw, "type") == "object"
+	plain := jsontext.StringField(raw, "type") == "object" && (jsontext.First(raw, "properties") != nil || jsontext.First(raw, "$ref") != nil)
 	jsontext.EachField(raw, func(key, _ []byte) bool {
 		plain = plain && !slices.Contains(alternatives, string(key))
 		return plain
@@ -175,7 +176,7 @@ func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	}
 	maps.Copy(properties, own)
 	schema["type"] = json.RawMessage(`"object"`)
-	if len(properties) > 0 {
+	if len(properties) > 0 || schema["$ref"] == nil {
 		schema["properties"], _ = json.Marshal(properties) // cannot fail: decoded from JSON
 	}
 	out, _ := json.Marshal(schema) // cannot fail either

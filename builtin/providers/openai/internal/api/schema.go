@@ -26,19 +26,14 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 		adapt = openObjects
 	case strings.Contains(name, "gpt-") && bytes.Contains(raw, []byte(`"array"`)): // behind a gateway
 		adapt = setItems
-	case bytes.Contains(raw, []byte(`"properties"`)):
-		return raw
 	default:
-		adapt = func(map[string]any) {}
+		return raw
 	}
 	var schema map[string]any
 	if json.Unmarshal(raw, &schema) != nil || schema == nil {
 		return raw // the server's error message is better than ours
 	}
 	toolschema.Each(schema, adapt)
-	if schema["properties"] == nil && schema["$ref"] == nil { // OpenAI's models at every gateway, and LM Studio, refuse objects without properties
-		schema["type"], schema["properties"] = "object", map[string]any{}
-	}
 	out, _ := json.Marshal(schema) // it was JSON
 	return out
 }
