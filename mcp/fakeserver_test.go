@@ -334,7 +334,7 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 			map[string]any{"type": "image", "data": data, "mimeType": "image/png"},
 			map[string]any{"type": "audio", "data": data[:8] + "\r\n" + data[8:], "mimeType": "audio/wav"},
 			map[string]any{"type": "image", "data": "!!", "mimeType": "image/png"},
-			map[string]any{"type": "resource", "resource": map[string]any{"uri": "x://zip", "mimeType": "application/zip", "blob": data}},
+			map[string]any{"type": "resource", "resource": map[string]any{"uri": "x://zip", "mimeType": "application/zip", "blob": "UEsDBP8="}},
 			map[string]any{"type": "resource", "resource": map[string]any{"uri": "x://text", "text": "inside"}},
 			map[string]any{"type": "hologram"},
 		}})

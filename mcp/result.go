@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"mime"
 	"path"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -175,29 +174,13 @@ func linkText(c *content) string {
 }
 
 func (b *builder) resource(r *resourceText) {
-	text, ok := decodeText(r)
-	if r.Text != nil {
-		text, ok = *r.Text, true
-	}
-	if !ok {
+	content, err := base64.StdEncoding.DecodeString(r.Blob)
+	if r.Text == nil && (err != nil || !utf8.Valid(content) || media.Binary(content) || media.Detect(content) != "") {
 		b.file(r.Blob, r.MimeType, path.Base(r.URI), "resource "+r.URI)
 		return
 	}
-	b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, text))
+	b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, *cmp.Or(r.Text, new(string(content)))))
 }
-
-// decodeText returns the text of a resource that the server sent as base64.
-func decodeText(r *resourceText) (string, bool) {
-	typ, _, err := mime.ParseMediaType(r.MimeType)
-	if err != nil || !strings.HasPrefix(typ, "text/") && !slices.Contains(textTypes, typ) && !strings.HasSuffix(typ, "+json") && !strings.HasSuffix(typ, "+xml") {
-		return "", false
-	}
-	text, err := base64.StdEncoding.DecodeString(r.Blob)
-	return string(text), err == nil && utf8.Valid(text)
-}
-
-// textTypes are media types of text outside text/.
-var textTypes = []string{"application/json", "application/xml", "application/javascript", "application/yaml", "application/x-yaml", "application/toml", "application/sql"}
 
 // file attaches base64 data if models can use it, else adds a description. The content decides about the types that servers give to files they know
 // nothing about: the official SDK for Python calls all resources text.
@@ -208,7 +191,7 @@ func (b *builder) file(data, mimeType, name, what string) {
 		typ = cmp.Or(media.Detect(content), typ, "application/octet-stream")
 	}
 	describe := func(why string) {
-		b.text(fmt.Sprintf("[%s, %s, %d bytes, %s]", visible.Strip(what), typ, len(content), why))
+		b.text(fmt.Sprintf("[%s, %s, about %d bytes, %s]", visible.Strip(what), typ, base64.StdEncoding.DecodedLen(len(data)), why))
 	}
 	switch {
 	case err != nil:
