@@ -30,15 +30,11 @@ const (
 
 // content is one element of a result or of a prompt's message.
 type content struct {
-	Type        string        `json:"type"`
-	Text        string        `json:"text"`
-	Data        string        `json:"data"`
-	MimeType    string        `json:"mimeType"`
-	Resource    *resourceText `json:"resource"`
-	URI         string        `json:"uri"`
-	Name        string        `json:"name"`
-	Title       string        `json:"title"`
-	Description string        `json:"description"`
+	Type     string        `json:"type"`
+	Text     string        `json:"text"`
+	Data     string        `json:"data"`
+	Resource *resourceText `json:"resource"`
+	listed                 // a link, or the type of Data
 }
 
 // resourceText is the content of a resource.
@@ -155,22 +151,10 @@ func (b *builder) add(raw json.RawMessage) {
 			b.resource(c.Resource)
 		}
 	case "resource_link":
-		b.text(linkText(&c))
+		b.text("[resource " + c.line() + "]")
 	default:
 		b.text(fmt.Sprintf("[a part of the result is of the unknown kind %q]", visible.Bound(c.Type, 40)))
 	}
-}
-
-// linkText describes a resource that can be read.
-func linkText(c *content) string {
-	text := fmt.Sprintf("[resource %s: %s", c.URI, cmp.Or(c.Title, c.Name))
-	if c.MimeType != "" {
-		text += ", " + c.MimeType
-	}
-	if c.Description != "" {
-		text += " - " + c.Description
-	}
-	return text + "]"
 }
 
 func (b *builder) resource(r *resourceText) {
