@@ -68,6 +68,11 @@ func TestSignIn(t *testing.T) {
 				fmt.Fprintf(w, `{"resource": "%[1]s/other", "authorization_servers": ["%[1]s/other"]}`, s.URL)
 			})
 		}, register: 1},
+		"of an origin, where the challenge says": {setUp: func(s *authtest.Service) {
+			s.Resource = ""
+			hostile(s, "/.well-known/oauth-protected-resource/x")
+			instead(s, "/.well-known/oauth-protected-resource/mcp", http.NotFound)
+		}, register: 1},
 		"localhost": {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
 	} {
 		t.Run(name, func(t *testing.T) {

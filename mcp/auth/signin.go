@@ -78,9 +78,8 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 		if err != nil {
 			return nil, err
 		}
-		if u, err := url.Parse(args.URL); err == nil {
-			audience = u.Query().Get("resource") // go-sdk read the metadata again
-		}
+		u, _ := url.Parse(args.URL)          // Answer has parsed it
+		audience = u.Query().Get("resource") // go-sdk read the metadata again
 		return &auth.AuthorizationResult{Code: answer.Get("code"), State: answer.Get("state"), Iss: answer.Get("iss")}, nil
 	}
 	config.NewTokenSource = func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
