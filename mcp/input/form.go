@@ -160,7 +160,7 @@ func (f form) fill(ask func([]sdk.Question) ([][]string, error), message string,
 func (f *field) read() (any, error) {
 	given := slices.DeleteFunc(slices.Clone(f.answer), func(s string) bool { return s == "" })
 	switch {
-	case len(given) == 0 && len(f.answer) == 0 && f.Default != nil:
+	case len(f.answer) == 0 && f.Default != nil:
 		return f.Default, nil
 	case len(given) == 0 && f.required:
 		return nil, errors.New("a value is required")
