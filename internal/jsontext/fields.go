@@ -71,11 +71,8 @@ func Field(data []byte, name string) []byte {
 func StringField(data []byte, name string) string { return StringValue(Field(data, name)) }
 
 // StringValue returns the string in data; empty for other JSON.
-func StringValue(data []byte) string {
-	var out string
-	if data == nil || json.Unmarshal(data, &out) != nil {
-		return ""
-	}
+func StringValue(data []byte) (out string) {
+	_ = json.Unmarshal(data, &out) // sets nothing if it fails
 	return out
 }
 
