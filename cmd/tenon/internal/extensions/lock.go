@@ -135,9 +135,6 @@ func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
 		l.Servers[c.Name] = &serverPin{definition, offered.Sum()}
 		names = append(names, c.Name)
 	}
-	data, err := json.MarshalIndent(&l, "", "  ")
-	if err != nil {
-		return nil, err
-	}
+	data, _ := json.MarshalIndent(&l, "", "  ")                                                       // texts and a number always encode
 	return names, atomicfile.Write(s.lockPath(), append(data, '\n'), atomicfile.Options{Mode: 0o644}) // it may be committed
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
@@ -112,9 +113,7 @@ func (g *group) setValue(ctx context.Context, w *cli.Workspace, key, text string
 func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, key, text string) (changed []byte, loaded *config.Loaded, err error) {
 	value := json.RawMessage(text)
 	if !json.Valid(value) {
-		if value, err = json.Marshal(text); err != nil {
-			return nil, nil, err
-		}
+		value = jsontext.Quote(text)
 	}
 	if changed, err = config.Set(old, key, value); err != nil {
 		if _, bad := w.LoadConfig(ctx, map[string][]byte{path: old}); errors.As(bad, new(*config.Error)) { // it names the place in the file
@@ -153,9 +152,7 @@ func valuesOf(l *config.Loaded) (map[string]any, error) {
 		return nil, err
 	}
 	var root map[string]any
-	if err := json.Unmarshal(data, &root); err != nil {
-		return nil, err
-	}
+	_ = json.Unmarshal(data, &root) // an object
 	out := map[string]any{}
 	var visit func(key string, object map[string]any)
 	visit = func(key string, object map[string]any) {

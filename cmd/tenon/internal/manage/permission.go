@@ -187,9 +187,7 @@ func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests [
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close(context.WithoutCancel(ctx))) }()
-	if call.Args, err = json.Marshal(map[string]string{"command": text}); err != nil {
-		return nil, err
-	}
+	call.Args, _ = json.Marshal(map[string]string{"command": text}) // a text always encodes
 	return p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
 }
 

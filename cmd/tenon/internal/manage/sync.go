@@ -229,10 +229,7 @@ func mergeDescription(a *cli.App, text, said []byte) ([]byte, error) {
 	if name := description["name"]; len(name) == 0 || string(name) == `""` {
 		description["name"] = outer.Name
 	}
-	whole, err := json.Marshal(description)
-	if err != nil {
-		return nil, err
-	}
+	whole, _ := json.Marshal(description) // it was decoded from JSON
 	// Check the manifest before writing it: if it were invalid, neither a build nor this command could read and replace it.
 	if _, err := manifest.Describe(whole); err != nil {
 		return nil, cli.UsageError(fixCode, "%w", err)

@@ -129,11 +129,8 @@ func writeAsides(path string, rows []store.Aside) error {
 			list[i].Text, list[i].Binary = string(row.Data), nil
 		}
 	}
-	data, err := json.MarshalIndent(list, "", "  ")
-	if err == nil {
-		err = atomicfile.Write(path, data, atomicfile.Options{MakeDirs: 0o700, Sync: true, SyncDir: true})
-	}
-	if err != nil {
+	data, _ := json.MarshalIndent(list, "", "  ") // texts, numbers and bytes always encode
+	if err := atomicfile.Write(path, data, atomicfile.Options{MakeDirs: 0o700, Sync: true, SyncDir: true}); err != nil {
 		return fmt.Errorf("%w: the damaged rows could not be saved; nothing was changed: %w", store.ErrReadOnly, cli.Cause(err))
 	}
 	return nil

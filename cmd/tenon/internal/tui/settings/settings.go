@@ -51,10 +51,7 @@ func Change(ctx context.Context, path string, f func(*Settings)) error {
 			return fmt.Errorf("%w; correct the file or delete it", err)
 		}
 		f(&s)
-		data, err := json.Marshal(s)
-		if err != nil {
-			return err
-		}
+		data, _ := json.Marshal(s) // texts and booleans always encode
 		return atomicfile.Write(path, append(data, '\n'), atomicfile.Options{})
 	})
 	if err != nil {
