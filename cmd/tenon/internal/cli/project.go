@@ -146,11 +146,7 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	cache, _ := os.UserCacheDir() // relative directories in variables are ignored
 	d := sdk.Project{Home: home, ConfigDir: userDir(env.Lookup("XDG_CONFIG_HOME"), config, filepath.Join(home, ".config"))}
 	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
-		dir, err := filepath.Abs(chosen)
-		if err != nil {
-			return d, err
-		}
-		d.DataDir = dir // holds the cache, too
+		d.DataDir, _ = filepath.Abs(chosen) // holds the cache, too; empty without a working directory
 	} else {
 		d.CacheDir = userDir(env.Lookup("XDG_CACHE_HOME"), cache, filepath.Join(home, ".cache"))
 		d.DataDir = userDir(env.Lookup("XDG_DATA_HOME"), data)

@@ -109,10 +109,7 @@ func (w *Workspace) Configure(ctx context.Context) (err error) {
 func (w *Workspace) LoadConfig(ctx context.Context, pending map[string][]byte) (*config.Loaded, error) {
 	env := w.App.Env
 	if file := w.App.Flags.config; file != "" {
-		path, err := filepath.Abs(file)
-		if err != nil {
-			return nil, err
-		}
+		path, _ := filepath.Abs(file) // Place has found the working directory
 		env = append(append(environ{}, env...), "TENON_CONFIG="+path)
 	}
 	loaded, err := config.Load(ctx, config.Options{

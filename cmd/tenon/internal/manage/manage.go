@@ -3,7 +3,6 @@ package manage
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/config/claude"
 	"github.com/tenonhq/tenon/host/config/opencode"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/sdk"
@@ -153,11 +153,7 @@ func (f *foreign) run(ctx context.Context, a *cli.App, args []string, output str
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
-	notes, err := f.move(translated, filepath.Dir(file), project, output)
-	if err != nil {
-		return err
-	}
-	for _, n := range append(translated.Notes, notes...) {
+	for _, n := range append(translated.Notes, f.move(translated, filepath.Dir(file), project, output)...) {
 		a.Say("note: %s", n.String())
 	}
 	if output == "" {
@@ -177,24 +173,16 @@ func (f *foreign) run(ctx context.Context, a *cli.App, args []string, output str
 var fileReference = lazyregexp.New(`\{file:([^}~/\\](?:[^}:][^}]*)?)\}`)
 
 // move adapts references to files in the directory from to a configuration in the directory of output. It returns notes about them, and about
-// other files in from and in the tool's directory there.
-func (f *foreign) move(translated *config.Translation, from, project, output string) (notes []config.Note, err error) {
-	if from, err = filepath.Abs(from); err != nil {
-		return nil, err
-	}
-	to, err := filepath.Abs(filepath.Dir(output))
-	if err != nil {
-		return nil, err
-	}
+// other files in from and in the tool's directory there. There must be a working directory.
+func (f *foreign) move(translated *config.Translation, from, project, output string) (notes []config.Note) {
+	from, _ = filepath.Abs(from)
+	to, _ := filepath.Abs(filepath.Dir(output))
 	base, err := filepath.Rel(to, from)
 	if err != nil || !filepath.IsLocal(base) {
 		base = from
 	}
 	if base != "." && fileReference().Match(translated.Config) {
-		quoted, err := json.Marshal(filepath.ToSlash(base))
-		if err != nil {
-			return nil, err
-		}
+		quoted := jsontext.Quote(filepath.ToSlash(base))
 		prefix := strings.ReplaceAll(strings.Trim(string(quoted), `"`), "$", "$$")
 		translated.Config = fileReference().ReplaceAll(translated.Config, []byte("{file:"+prefix+"/$1}"))
 		notes = append(notes, config.Note{Reason: "{file:…} names files in " + from + ": keep them there"})
@@ -208,7 +196,7 @@ func (f *foreign) move(translated *config.Translation, from, project, output str
 			}
 		}
 	}
-	return notes, nil
+	return notes
 }
 
 // find reads the given file, else the first that exists.

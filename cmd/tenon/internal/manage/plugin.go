@@ -110,10 +110,7 @@ func asPaths(arg string) []string {
 	if reference || !strings.ContainsAny(arg, `/\`) && !strings.HasSuffix(arg, ".wasm") && arg != "." && arg != ".." {
 		return nil
 	}
-	path, err := filepath.Abs(arg)
-	if err != nil {
-		return nil
-	}
+	path, _ := filepath.Abs(arg) // without a working directory, no command works
 	return []string{path}
 }
 

@@ -86,12 +86,14 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interacti
 	if err != nil {
 		return nil, nil, err
 	}
-	paths, err := absolute(f.plugins)
-	if err == nil && f.Watch {
-		err = manage.BuildAll(ctx, a, paths)
+	paths := slices.Clone(f.plugins)
+	for i := range paths {
+		paths[i], _ = filepath.Abs(paths[i]) // Configured has found the working directory
 	}
-	if err != nil {
-		return nil, nil, err
+	if f.Watch {
+		if err := manage.BuildAll(ctx, a, paths); err != nil {
+			return nil, nil, err
+		}
 	}
 	m, err := w.Open(ctx, cli.HostOptions{
 		Interactive: interactive, Auto: f.Auto, Plugins: paths, Watch: f.Watch, Wait: f.Wait,
@@ -187,18 +189,6 @@ func chooseModel(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptI
 	return nil
 }
 
-// absolute returns the paths as absolute paths.
-func absolute(paths []string) ([]string, error) {
-	out := make([]string, len(paths))
-	for i, path := range paths {
-		var err error
-		if out[i], err = filepath.Abs(path); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 const (
 	// MaxStdin is the maximum size of a prompt from stdin, in bytes. More does not fit into any model's context.
 	MaxStdin = 8 << 20
@@ -254,11 +244,8 @@ func attachments(paths []string) (sdk.Parts, error) {
 		if path == "" { // for example from an unset variable
 			return nil, cli.UsageError("name a file", "-f has no file")
 		}
-		abs, err := filepath.Abs(path)
-		if err == nil {
-			_, err = os.Stat(abs)
-		}
-		if err != nil {
+		abs, _ := filepath.Abs(path)
+		if _, err := os.Stat(abs); err != nil {
 			return nil, cli.UsageError("check the path", "attach %q: %w", path, cli.Cause(err))
 		}
 		parts = append(parts, &sdk.FilePart{Filename: filepath.Base(abs), URL: input.FileURL(abs)})
