@@ -37,9 +37,8 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	root.SetOut(help)
 	root.SetErr(s.Err)
 	root.InitDefaultCompletionCmd(args...) // after SetOut, because it stores the writer
-	if completion, _, err := root.Find([]string{"completion"}); err == nil {
-		cli.Group(completion)
-	}
+	completion, _, _ := root.Find([]string{"completion"})
+	cli.Group(completion)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // or its variant without descriptions
 		addCompletions(a, root)
 	}

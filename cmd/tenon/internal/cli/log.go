@@ -48,22 +48,18 @@ type maskWriter struct {
 	w io.Writer
 
 	mu       sync.Mutex
-	secrets  []string          // longest first
-	replacer *strings.Replacer // nil: nothing to mask
+	secrets  []string // longest first
+	replacer *strings.Replacer
 }
 
 // hide adds secrets.
 func (m *maskWriter) hide(secrets []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := len(m.secrets)
 	for _, s := range secrets {
 		if len(s) >= minSecret && !slices.Contains(m.secrets, s) {
 			m.secrets = append(m.secrets, s)
 		}
-	}
-	if len(m.secrets) == known {
-		return
 	}
 	slices.SortStableFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
@@ -79,9 +75,6 @@ func (m *maskWriter) Clean(text string) string {
 	m.mu.Lock()
 	r := m.replacer
 	m.mu.Unlock()
-	if r == nil {
-		return text
-	}
 	return r.Replace(text)
 }
 

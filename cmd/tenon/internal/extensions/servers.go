@@ -237,9 +237,6 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 		last := s.LastCheck(c)
 		return err != nil || pin != nil || last != nil && last.Error != ""
 	})
-	if limit <= 0 || len(strangers) == 0 {
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var done sync.Map // of the candidates

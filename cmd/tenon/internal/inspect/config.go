@@ -46,10 +46,7 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 		if object, ok := values[key].(map[string]any); ok && len(object) > 0 {
 			continue // its fields are listed separately
 		}
-		text, err := json.Marshal(values[key])
-		if err != nil {
-			return err
-		}
+		text, _ := json.Marshal(values[key]) // it was decoded from JSON
 		t.Add(key, view.Clip(terminal.OneLine(string(text)), view.SubjectLength), originOf(w.Loaded, key))
 	}
 	return w.App.PrintTable(t)
@@ -57,15 +54,10 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 
 // originOf returns the place where a value, or an object that contains it, was set.
 func originOf(l *config.Loaded, key string) string {
-	for key != "" {
+	for ; key != ""; key = key[:max(0, strings.LastIndexAny(key, ".["))] {
 		if o := l.Origin(key); o != "" {
 			return o
 		}
-		i := strings.LastIndexAny(key, ".[")
-		if i < 0 {
-			break
-		}
-		key = key[:i]
 	}
 	return ""
 }

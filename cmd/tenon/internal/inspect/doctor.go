@@ -330,12 +330,12 @@ func (c *checkup) provider(id, address string, models int, err error, needed boo
 	}
 }
 
-// servers reports whether the MCP servers work. It starts the approved ones. It returns the owners of tools and skills; nil after an error.
+// servers reports whether the MCP servers work. It starts the approved ones. It returns the owners of tools and skills; none after an error.
 func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *owners {
 	s, err := w.Extensions(ctx, nil, false)
 	if err != nil {
 		c.bad("mcp", err)
-		return nil
+		return &owners{}
 	}
 	if !offline {
 		s.CheckServers(ctx)

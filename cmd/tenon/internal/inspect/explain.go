@@ -100,9 +100,7 @@ func ReadLedger(ctx context.Context, s store.Store, session string, current func
 			_ = leftOut(ledgerDamage(session, row.MessageID)) // reports it
 			continue
 		}
-		if e.Conflicts = hooks.Conflicts(e.Entries); e.Conflicts == nil {
-			e.Conflicts = []hooks.Conflict{}
-		}
+		e.Conflicts = append([]hooks.Conflict{}, hooks.Conflicts(e.Entries)...)
 		list = append(list, e)
 	}
 	if current != nil {

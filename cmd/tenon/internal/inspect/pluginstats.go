@@ -46,9 +46,6 @@ func ownersOf(list []*extensions.Candidate) *owners {
 
 // of returns the plugin of a tool call; empty for built-in tools.
 func (o *owners) of(call *sdk.ToolPart) string {
-	if o == nil {
-		return ""
-	}
 	if name := o.tools[call.Tool]; name != "" {
 		return name
 	}

@@ -140,7 +140,7 @@ type census struct {
 	sessions, turns int
 	total           tally
 	days            map[string]*tally
-	owners          *owners           // nil: tool calls are not counted by plugin
+	owners          *owners           // empty: tool calls are not counted by plugin
 	withoutDamage   func(error) error // reports damaged rows and returns other errors
 }
 
@@ -148,7 +148,7 @@ type census struct {
 func newCensus(days int, withoutDamage func(error) error) *census {
 	y, m, d := time.Now().Date()
 	since := time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local).UnixMilli()
-	return &census{since: since, days: map[string]*tally{}, withoutDamage: withoutDamage}
+	return &census{since: since, days: map[string]*tally{}, owners: &owners{}, withoutDamage: withoutDamage}
 }
 
 // tallies returns the tallies for a point in time: the total and the day's.

@@ -71,9 +71,6 @@ type listedSignIn struct {
 func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) error {
 	var list []listedSignIn
 	for _, c := range s.Candidates {
-		if c.Server == nil {
-			continue
-		}
 		token, err := s.SignIn(c)
 		if errors.Is(err, extensions.ErrNoSignIn) {
 			continue

@@ -187,10 +187,8 @@ func (b *besidesWriter) Write(p []byte) (n int, err error) {
 func (c *Screen) update(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.drawn > 0 {
-		c.buf.WriteString(strings.Repeat("\x1b[1A\x1b[2K", c.drawn))
-		c.drawn = 0
-	}
+	c.buf.WriteString(strings.Repeat("\x1b[1A\x1b[2K", c.drawn))
+	c.drawn = 0
 	f()
 	if !c.inLine && len(c.bottom) > 0 {
 		width := c.Width() - 1

@@ -91,9 +91,7 @@ func (c *Screen) Wrapped(text string) string {
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		if Columns(line) > columns {
-			lines[i] = wrapLine(line, columns)
-		}
+		lines[i] = wrapLine(line, columns)
 	}
 	return strings.Join(lines, "\n")
 }

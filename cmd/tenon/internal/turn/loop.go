@@ -148,9 +148,6 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	}()
 	ticks := time.NewTicker(tickEvery)
 	defer ticks.Stop()
-	if !t.app().Screen.Live {
-		ticks.Stop()
-	}
 	var answers <-chan terminal.Piece // typed input
 	if t.Keys != nil {
 		answers = t.Keys.Pieces
@@ -183,10 +180,9 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 			}
 			return t.finish(ctx, o)
 		}
-		if t.broken == nil {
-			if t.broken = t.view.Failed(); t.broken != nil { // the output can no longer be written
-				t.abort()
-			}
+		if err := t.view.Failed(); err != nil && t.broken == nil { // the output can no longer be written
+			t.broken = err
+			t.abort()
 		}
 	}
 }

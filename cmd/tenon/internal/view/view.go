@@ -44,9 +44,7 @@ func newFollower(root string) *follower {
 func (f *follower) take(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.SessionInfo:
-		if p.Info.ParentID != "" {
-			f.parents[p.SessionID] = p.Info.ParentID
-		}
+		f.parents[p.SessionID] = p.Info.ParentID
 	case *sdk.MessageInfo:
 		m, ok := p.Info.(*sdk.AssistantMessage)
 		if !ok {
