@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"runtime"
@@ -221,9 +222,8 @@ func (c *Screen) flush() {
 	if c.buf.Len() == 0 {
 		return
 	}
-	if _, err := c.Out.Write(c.buf.Bytes()); err != nil && c.err == nil {
-		c.err = err
-	}
+	_, err := c.Out.Write(c.buf.Bytes())
+	c.err = cmp.Or(c.err, err)
 	c.buf.Reset()
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -178,7 +177,7 @@ func (m *model) sibling(by int) {
 
 // title returns the title of the terminal window.
 func (m *model) title() string {
-	title := strings.TrimSpace(terminal.OneLine(m.main().Info.Title))
+	title := terminal.OneLine(m.main().Info.Title)
 	if title == "" {
 		return "tenon"
 	}
