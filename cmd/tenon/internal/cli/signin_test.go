@@ -126,6 +126,9 @@ func TestProviderOptionsOfUser(t *testing.T) {
 	if got := w.ProviderOptions("p"); len(got) != 2 || got["enterpriseUrl"] != "https://mine.example" || got["baseURL"] != "https://mine.example" {
 		t.Errorf("ProviderOptions() = %v, want the user's", got)
 	}
+	if got := w.methodOptions(&sdk.AuthMethod{Plugin: "acme", Provider: "p"}); len(got) > 0 {
+		t.Errorf("a plugin receives the options %v", got)
+	}
 }
 
 // A token belongs to the plugin that issued it, not to its name, which another plugin can have.
@@ -140,6 +143,53 @@ func TestTokenOfNamesake(t *testing.T) {
 	}
 	if got, ok := methodOf([]sdk.AuthMethod{other, issuer}, "p", c); !ok || got.Owner != issuer.Owner {
 		t.Errorf("methodOf() = %+v, %v, want the issuer", got, ok)
+	}
+	if _, ok := methodOf([]sdk.AuthMethod{issuer}, "p", &credentials.Credential{Access: "a", Source: credentials.OpencodeSource}); ok {
+		t.Error("a plugin receives a token of opencode")
+	}
+}
+
+// After the user has signed in with another method, in another terminal, the first method neither sees nor refreshes its token.
+func TestOtherSignIn(t *testing.T) {
+	t.Parallel()
+	w := workspace(t)
+	first := sdk.AuthMethod{
+		Plugin: "acme", Owner: "acme-11111111", Provider: "p", ID: "m",
+		Headers: func(_ context.Context, token *sdk.Token) (map[string]string, error) {
+			t.Errorf("Headers sees %q", token.Access)
+			return nil, nil
+		},
+		Refresh: func(_ context.Context, _ sdk.Object, old *sdk.Token) (*sdk.Token, error) {
+			t.Errorf("Refresh sees %q", old.Refresh)
+			return old, nil
+		},
+	}
+	authorize := w.authorize("p", first, credential(&first, &sdk.Token{Access: "a"}))
+	for _, expires := range []sdk.Millis{1, 1 << 50} {
+		other := credential(&sdk.AuthMethod{ID: "m"}, &sdk.Token{Access: "b", Refresh: "r", Expires: expires})
+		if err := w.Credentials().Put(t.Context(), credentials.ForProvider("p"), other); err != nil {
+			t.Fatal(err)
+		}
+		for _, refused := range []map[string]string{nil, {"Authorization": "a"}} {
+			if got, err := authorize(t.Context(), refused); err == nil {
+				t.Errorf("a token until %d authorizes with %v", expires, got)
+			}
+		}
+	}
+}
+
+// A sign-in that has its own address is not used at another one.
+func TestSignInElsewhere(t *testing.T) {
+	t.Parallel()
+	w := workspace(t)
+	method := sdk.AuthMethod{Provider: "p", ID: "m", Apply: func(info *sdk.ProviderInfo, _ *sdk.Token) { info.BaseURL = "https://own.example" }}
+	w.stored.Store(&map[string]*credentials.Credential{"p": credential(&method, &sdk.Token{Access: "a"})})
+	for _, addressed := range []bool{false, true} {
+		info := sdk.ProviderInfo{ID: "p"}
+		source := w.SignIn()(&model.SignInRequest{Info: &info, Methods: []sdk.AuthMethod{method}, Addressed: addressed})
+		if (source == "") != addressed || (info.Authorize == nil) != addressed {
+			t.Errorf("with another address %v: source %q, authorized %v", addressed, source, info.Authorize != nil)
+		}
 	}
 }
 
