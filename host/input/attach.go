@@ -108,6 +108,9 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 // inlined returns the part and its content as text for the model.
 func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err error) sdk.Parts {
 	if err != nil {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pathErr.Err // the message names the path already
+		}
 		r.fail(fmt.Errorf("%w %q: %w", ErrAttach, path, err))
 		return nil
 	}

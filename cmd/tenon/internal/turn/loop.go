@@ -148,6 +148,9 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	}()
 	ticks := time.NewTicker(tickEvery)
 	defer ticks.Stop()
+	if !t.app().Screen.Live {
+		ticks.Stop()
+	}
 	var answers <-chan terminal.Piece // typed input
 	if t.Keys != nil {
 		answers = t.Keys.Pieces
