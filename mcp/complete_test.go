@@ -41,3 +41,15 @@ func TestCompleteCommand(t *testing.T) {
 		})
 	}
 }
+
+// Tab completes the mention of a resource with the server's resources.
+func TestCompleteReference(t *testing.T) {
+	t.Parallel()
+	p := ready(t, newTestHost(t), fake(t, "plain"))
+	for typed, want := range map[string]string{"@fake:": "@fake:note://a", "@fake:note:": "@fake:note://a", "@fake:other": "", "@other:": "", "@fake": "@fake:note://a"} {
+		list, err := p.CompleteCommand(t.Context(), "@", typed)
+		if err != nil || strings.Join(list, " ") != want {
+			t.Errorf("%s: suggestions %q, %v, want %q", typed, list, err, want)
+		}
+	}
+}

@@ -214,8 +214,11 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 	return parts, nil
 }
 
-// CompleteCommand returns the server's suggestions for an argument of a prompt.
+// CompleteCommand returns the server's suggestions for an argument of a prompt, or for a mention of a resource.
 func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([]string, error) {
+	if name == "@" {
+		return p.completeReference(ctx, arguments)
+	}
 	prompt, ok := p.promptOf(name)
 	if !ok {
 		return nil, nil
@@ -233,6 +236,25 @@ func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([
 		list[i] = prefix + quoted(list[i])
 	}
 	return list, err
+}
+
+// completeReference returns the mentions of resources that begin with a text.
+func (p *Plugin) completeReference(ctx context.Context, text string) (words []string, err error) {
+	server, _, _ := strings.Cut(text, ":")
+	if o, _ := p.approved(); !o.Resources || server != "@"+p.server.Name && server != "@"+identifier(p.server.Name) {
+		return nil, nil
+	}
+	c, err := p.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resources, _, err := readList[listed](c.List(ctx, "resources"))
+	for _, r := range resources {
+		if word := server + ":" + r.URI; strings.HasPrefix(word, text) && len(strings.Fields(word)) == 1 {
+			words = append(words, word)
+		}
+	}
+	return words, err
 }
 
 func (p *Plugin) promptOf(command string) (Prompt, bool) {

@@ -162,7 +162,8 @@ type CommandRenderer interface {
 	RenderCommand(ctx context.Context, name, arguments string) (Parts, error)
 }
 
-// CommandCompleter suggests the last word of the arguments of a command of this plugin. A suggestion replaces the whole word.
+// CommandCompleter suggests the last word of the arguments of a command of this plugin. A suggestion replaces the whole word. With the name
+// @, the arguments are a mention, such as @server:res, that a ReferenceSource may resolve once it is complete.
 type CommandCompleter interface {
 	CompleteCommand(ctx context.Context, name, arguments string) ([]string, error)
 }

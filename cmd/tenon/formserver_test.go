@@ -16,7 +16,7 @@ const orderForm = `{"message": "Your order?", "requestedSchema": {"type": "objec
 	"extras": {"type": "array", "title": "Extras", "items": {"anyOf": [{"const": "a", "title": "Apple"}, {"const": "b", "title": "Bean"}, {"const": "c", "title": "Corn"}]}}}}}`
 
 // formServer is an MCP server on stdin and stdout. Its tool order shows a form, its tool visit asks the user to open an address; both return the
-// answer. Its prompt deploy completes its argument.
+// answer. Its prompt deploy completes its argument, and it has resources.
 func formServer() {
 	lines := bufio.NewReader(os.Stdin)
 	var message struct {
@@ -40,11 +40,13 @@ func formServer() {
 		}
 		switch message.Method {
 		case "initialize":
-			reply(message.ID, `{"protocolVersion": "2025-11-25", "serverInfo": {"name": "shop", "version": "1"}, "capabilities": {"tools": {}, "prompts": {}, "completions": {}}}`)
+			reply(message.ID, `{"protocolVersion": "2025-11-25", "serverInfo": {"name": "shop", "version": "1"}, "capabilities": {"tools": {}, "prompts": {}, "resources": {}, "completions": {}}}`)
 		case "tools/list":
 			reply(message.ID, `{"tools": [{"name": "order", "inputSchema": {"type": "object"}}, {"name": "visit", "inputSchema": {"type": "object"}}]}`)
 		case "prompts/list":
 			reply(message.ID, `{"prompts": [{"name": "deploy", "description": "Deploys", "arguments": [{"name": "target", "required": true}]}]}`)
+		case "resources/list":
+			reply(message.ID, `{"resources": [{"uri": "note://alpha", "name": "Alpha"}, {"uri": "log://beta", "name": "Beta"}]}`)
 		case "completion/complete":
 			reply(message.ID, `{"completion": {"values": ["production", "preview"]}}`)
 		case "prompts/get":

@@ -116,7 +116,8 @@ func TestTUIVisit(t *testing.T) {
 	}
 }
 
-// Tab completes the argument of an MCP server's prompt: it lists the suggestions, and inserts a chosen one.
+// Tab completes the argument of an MCP server's prompt: it lists the suggestions, and inserts a chosen one. It inserts the only resource that fits
+// a mention.
 func TestTUIPromptArguments(t *testing.T) {
 	t.Parallel()
 	x, s := onShop(t, 80, 24, "", fakellm.Call("shop_order", `{}`), fakellm.Text("Started."), fakellm.Text("Deployed."))
@@ -134,6 +135,9 @@ func TestTUIPromptArguments(t *testing.T) {
 	x.shows("preview")
 	x.enter("\x1b[B\t\r")
 	x.shows("Deployed.")
+	x.enter("read @shop:no\t")
+	x.shows("› read @shop:note://alpha")
+	x.enter("\x15")
 	x.leave()
 	if got := result(s); !strings.Contains(got, "preview") {
 		t.Errorf("the model got %s", got)

@@ -69,16 +69,20 @@ func (n Inventory) CommandInfos(ctx context.Context) []Command {
 	return use(n, func(g *Set) []Command { return g.Commands(ctx) })
 }
 
-// CompleteCommand returns the suggestions of a command's plugin for the last word of its arguments, at most until ctx ends.
+// CompleteCommand returns the suggestions of a command's plugin for the last word of its arguments, at most until ctx ends. With the name @, it
+// returns those of all plugins for a mention.
 func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) []string {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
+	commands := g.Commands(ctx)
 	var list []string
-	for _, c := range g.Commands(ctx) {
-		if completer, ok := c.Owner.Value.(sdk.CommandCompleter); c.Name == name && ok {
-			list, _ = WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
+	for _, l := range g.Plugins {
+		its := func(c Command) bool { return c.Name == name && c.Owner == l }
+		if completer, ok := l.Value.(sdk.CommandCompleter); ok && (name == "@" || slices.ContainsFunc(commands, its)) {
+			words, _ := WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
 				return completer.CompleteCommand(ctx, name, arguments)
 			}) // without suggestions after an error, the user just keeps typing
+			list = append(list, words...)
 		}
 	}
 	return list

@@ -61,11 +61,14 @@ func (m *model) commandRows(pattern string) []menuRow {
 	return out
 }
 
-// completeArguments requests suggestions from the plugin of a command. It returns false unless the prompt is a command with arguments.
+// completeArguments requests suggestions from the plugin of a command, or for a mention such as @server:res. It returns false unless the prompt
+// is a command with arguments, or ends with such a mention.
 func (m *model) completeArguments() bool {
 	before := m.input.Before()
 	name, arguments, ok := strings.Cut(strings.TrimPrefix(before, "/"), " ")
-	if !ok || !strings.HasPrefix(before, "/") || m.custom(name) == nil {
+	if word := lastWord(before); strings.HasPrefix(word, "@") && strings.Contains(word, ":") {
+		name, arguments = "@", word
+	} else if !ok || !strings.HasPrefix(before, "/") || m.custom(name) == nil {
 		return false
 	}
 	fetch(m, func(ctx context.Context) ([]string, error) { return m.host.CompleteCommand(ctx, name, arguments), nil }, func(words []string) {
