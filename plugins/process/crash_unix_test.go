@@ -118,7 +118,7 @@ func TestCloseAfterCancel(t *testing.T) {
 	}
 }
 
-// How a process ends by itself is in the errors of the calls it was busy with, and the next call finds a new one.
+// How a process ends by itself is in the errors of the calls it was busy with, not in another warning, and the next call finds a new one.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
@@ -129,13 +129,17 @@ func TestCrashes(t *testing.T) {
 	for hook, want := range tests {
 		t.Run(hook, func(t *testing.T) {
 			t.Parallel()
-			p := started(t, unbounded(), guestSpec(t, "plain"), nil)
+			log := &logged{}
+			p := started(t, unbounded(), guestSpec(t, "plain"), &testHost{log: log.logger()})
 			_, err := callHook(t, p, hook)
 			if !errors.Is(err, process.ErrEnded) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "guest-plain") {
 				t.Errorf("error %v, want %q", err, want)
 			}
 			if _, err := callHook(t, p, "warm"); err != nil {
 				t.Errorf("the next call: %v", err)
+			}
+			if log.wait(t, "process ended"); strings.Contains(log.String(), "level=WARN") {
+				t.Errorf("log:\n%s", log)
 			}
 		})
 	}
