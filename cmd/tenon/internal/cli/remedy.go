@@ -109,7 +109,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 		{store.ErrCorrupt, ExitStore, corrupt},
 		{store.ErrUnavailable, ExitStore, "try again; if the store is locked, stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"},
 		{store.ErrNewer, ExitStore, "update tenon, or choose another data directory with --data-dir DIR"},
-		{trust.ErrLockFile, ExitStore, "correct the file as the error says, or move tenon.lock away and approve everything again"},
+		{trust.ErrLockFile, ExitStore, "correct the file or its permissions as the error says, or move tenon.lock away and approve everything again"},
 		{store.ErrFenced, ExitStore, "another process has continued this session: work there, or " + w.fresh},
 	}.Failure(err)
 }
@@ -118,7 +118,7 @@ func configRemedy(err error) *Failure {
 	var ce *config.Error
 	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // plugin descriptions cause errors of this type, too
 		return Remedies{
-			{pins.ErrFile, ExitConfig, "correct the file as the error says, restore it from version control, or delete it and install the plugins again"},
+			{pins.ErrFile, ExitConfig, "correct the file or its permissions as the error says, restore it from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
 			{hooks.ErrOverride, ExitConfig, "correct the key hook in the configuration; tenon config show prints its source"},
 			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
@@ -243,7 +243,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},
 		{input.ErrCommand, ExitTurn, "correct the command; tenon command list shows its arguments"},
-		{credentials.ErrFile, ExitTurn, "correct the file as the error says, or move it away and sign in again with tenon auth login"},
+		{credentials.ErrFile, ExitTurn, "correct the file or its permissions as the error says, or move it away and sign in again with tenon auth login"},
 		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},
 		{host.ErrDisabled, ExitUsage, "enable it in tenon.json, or choose another with --agent, or as default_agent in tenon.json"},
