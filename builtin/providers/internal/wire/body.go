@@ -150,11 +150,14 @@ func APIName(m *sdk.Model) string {
 // 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level".
 var alternatives = []string{"anyOf", "oneOf", "allOf", "enum", "not"}
 
-// ObjectParameters is Parameters for servers that take only an object without alternatives: OpenAI's, also behind gateways, Anthropic's, Google's,
-// and Bedrock's for Claude. The properties of the alternatives become optional; the host checks the arguments against the schema itself. OpenAI's
-// servers and LM Studio also refuse objects without properties.
-func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
-	raw := Parameters(t)
+// Parameters returns the schema of a tool's arguments as an object with properties and without alternatives: OpenAI's servers, also behind
+// gateways, Anthropic's, Google's, and Bedrock's for Claude take no other. The properties of the alternatives become optional; the host checks
+// the arguments against the schema itself.
+func Parameters(t *sdk.ToolDefinition) json.RawMessage {
+	raw := t.Parameters
+	if !Present(raw) {
+		raw = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
 	plain := jsontext.StringField(raw, "type") == "object" && (jsontext.First(raw, "properties") != nil || jsontext.First(raw, "$ref") != nil)
 	jsontext.EachField(raw, func(key, _ []byte) bool {
 		plain = plain && !slices.Contains(alternatives, string(key))
@@ -181,14 +184,6 @@ func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	}
 	out, _ := json.Marshal(schema) // cannot fail either
 	return out
-}
-
-// Parameters returns the schema of a tool's arguments; a tool without one takes an empty object.
-func Parameters(t *sdk.ToolDefinition) json.RawMessage {
-	if len(t.Parameters) == 0 || string(t.Parameters) == "null" {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return t.Parameters
 }
 
 // Present reports whether a field is set and not null.

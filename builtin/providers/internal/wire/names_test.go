@@ -39,13 +39,13 @@ func FuzzCallID(f *testing.F) {
 	})
 }
 
-func FuzzObjectParameters(f *testing.F) {
+func FuzzParameters(f *testing.F) {
 	f.Add([]byte(`{"anyOf":[{"properties":{"a":{}}},1],"properties":{"a":1}}`))
 	f.Add([]byte(`{"type":["object"],"oneOf":{},"properties":[]}`))
 	f.Fuzz(func(t *testing.T, schema []byte) {
-		got := wire.ObjectParameters(&sdk.ToolDefinition{Parameters: schema})
+		got := wire.Parameters(&sdk.ToolDefinition{Parameters: schema})
 		if json.Valid(schema) && !json.Valid(got) {
-			t.Errorf("ObjectParameters(%q) = %q, want JSON", schema, got)
+			t.Errorf("Parameters(%q) = %q, want JSON", schema, got)
 		}
 	})
 }

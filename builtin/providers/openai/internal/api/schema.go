@@ -14,7 +14,7 @@ import (
 
 // Parameters returns the schema of a tool in the form that the server takes.
 func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage {
-	raw := wire.ObjectParameters(t)
+	raw := wire.Parameters(t)
 	name := strings.ToLower(wire.APIName(m))
 	var adapt func(schema map[string]any)
 	switch {
