@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxDepth is the maximum depth of a tool's schema. What is deeper is any object; the host checks the arguments against the schema itself.
+// maxDepth is the maximum depth of a tool's schema. Deeper parts become any object: the host checks the arguments against the schema itself.
 const maxDepth = 32
 
 // maxParts is the maximum number of schemas within a tool's schema, with ten values or 640 bytes of text that references repeat counted as one.
@@ -108,7 +108,7 @@ func (c *converter) schema(v any, depth int) map[string]any {
 	return out
 }
 
-// reference returns what a reference leads to. The server has no references: where one leads back to itself, only its type remains.
+// reference returns the schema that a reference names. The server has no references: if one leads back to itself, only its type remains.
 func (c *converter) reference(ref string, in map[string]any, depth int) map[string]any {
 	target, own, merged := c.resolve(ref), maps.Clone(in), map[string]any{}
 	delete(own, "$ref")
