@@ -126,10 +126,7 @@ func (l *loader) bad(key string, origins map[string]Origin, message, remedy stri
 	}
 	var at Origin
 	for k, o := range origins {
-		if !checked.Under(k, key) {
-			continue
-		}
-		if at.Source == "" || o.Source < at.Source || o.Source == at.Source && o.Line < at.Line {
+		if checked.Under(k, key) && (at.Source == "" || o.Source < at.Source || o.Source == at.Source && o.Line < at.Line) {
 			at = o
 		}
 	}

@@ -119,15 +119,12 @@ func (r *Repo) Abs(p Path) string {
 }
 
 // PathOf returns the path of a file by its absolute name, with symbolic links in it resolved.
-func (r *Repo) PathOf(name string) (Path, error) {
-	if !filepath.IsAbs(name) {
-		return "", fmt.Errorf("file %q: want an absolute name", name)
-	}
+func (r *Repo) PathOf(name string) Path {
 	name = projectfs.Real(name)
 	if rel, err := filepath.Rel(r.worktree, name); err == nil && filepath.IsLocal(rel) {
-		return Path(filepath.ToSlash(rel)), nil
+		name = rel
 	}
-	return Path(filepath.ToSlash(name)), nil
+	return Path(filepath.ToSlash(name))
 }
 
 // Look returns the current state of a file without keeping it; for a directory, only the kind.

@@ -24,14 +24,8 @@ var errState = errors.New("unreadable state")
 
 // load returns the state on the disk; nil if there is none or it cannot be read.
 func (r *Repo) load() *node {
-	content, err := os.ReadFile(filepath.Join(r.dir, stateFile))
-	if err != nil {
-		return nil
-	}
-	n, err := decodeState(r.version(), content)
-	if err != nil {
-		return nil
-	}
+	content, _ := os.ReadFile(filepath.Join(r.dir, stateFile)) // without it, decodeState fails
+	n, _ := decodeState(r.version(), content)
 	return n
 }
 

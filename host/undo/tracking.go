@@ -109,12 +109,12 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 func (k *Session) name(repo *snapshot.Repo, files []string) error {
 	var errs []error
 	for _, file := range files {
-		path, err := repo.PathOf(file)
-		if _, known := k.window.named[path]; known || err != nil {
-			errs = append(errs, err)
+		path := repo.PathOf(file)
+		if _, known := k.window.named[path]; known {
 			continue
 		}
 		var was snapshot.Entry
+		var err error
 		known := false
 		if k.window.tree != nil {
 			was, known = k.window.tree.Entry(path)
