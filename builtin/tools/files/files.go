@@ -106,13 +106,6 @@ func (t target) permissions(call *sdk.ToolCall, key, metaKey string) []sdk.Permi
 
 // Requests returns the permission requests of a call with this file. The permission key is that of the tool: read, list or edit.
 func Requests(ctx context.Context, call *sdk.ToolCall, key, file string) ([]sdk.PermissionRequest, error) {
-	if key == "read" {
-		args := readArgs{FilePath: file}
-		if err := args.Resolve(call); err != nil {
-			return nil, err
-		}
-		return args.Requests(call)
-	}
 	t, err := newTarget(call, file)
 	if err != nil {
 		return nil, err

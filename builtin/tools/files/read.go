@@ -76,10 +76,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 	}
 	defer f.Close() // only read: an error of Close tells nothing
 	in := bufio.NewReaderSize(f, sniffBytes)
-	head, err := in.Peek(sniffBytes)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("read %q: %w", t.name, err)
-	}
+	head, _ := in.Peek(sniffBytes) // an error returns when the rest is read
 	if mime := media.Detect(head); mime != "" {
 		return p.attach(call, t.target, in, mime)
 	}

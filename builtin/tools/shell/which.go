@@ -48,15 +48,14 @@ func shellAt(path string) shell {
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(path)), ".exe")
 	s := shell{path: path, args: []string{"-c"}}
 	switch name {
-	case "bash", "sh", "dash", "ash", "busybox":
+	case "bash", "sh", "dash", "ash":
 		s.grammar = true
+	case "busybox":
+		s.grammar, s.args = true, []string{"sh", "-c"}
 	case "pwsh", "powershell":
 		s.args = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-Command"}
 	case "cmd":
 		s.args = []string{"/d", "/s", "/c"}
-	}
-	if name == "busybox" {
-		s.args = []string{"sh", "-c"}
 	}
 	return s
 }

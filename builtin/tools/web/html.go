@@ -97,11 +97,8 @@ func (r *renderer) result() string {
 	return visible.Cut(text, MaxBytes, fmt.Sprintf("\n[cut off after %d bytes]", MaxBytes))
 }
 
-// token handles a tag, unless it belongs to skipped content; it ignores comments and doctypes.
+// token handles a tag, unless it belongs to skipped content. Comments and doctypes have no name and count as unknown tags.
 func (r *renderer) token(tokens *html.Tokenizer, kind html.TokenType) {
-	if kind != html.StartTagToken && kind != html.SelfClosingTagToken && kind != html.EndTagToken {
-		return
-	}
 	name, more := tokens.TagName()
 	tag := atom.Lookup(name)
 	if r.skip != 0 {

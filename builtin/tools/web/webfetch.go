@@ -111,9 +111,6 @@ func (c *clock) run(ctx context.Context, f func(context.Context) error) error {
 	defer cancel()
 	err := f(limited)
 	c.left -= time.Since(began)
-	if limited.Err() != nil && ctx.Err() == nil {
-		c.left = 0
-	}
 	return err
 }
 
