@@ -111,9 +111,6 @@ func (t *turn) replyAll() {
 
 // turnError wraps the cause of a failed turn.
 func (t *turn) turnError(err error) *TurnError {
-	if te, ok := errors.AsType[*TurnError](err); ok {
-		return te
-	}
 	if errors.Is(err, errAborted) {
 		return &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}, Err: err}
 	}

@@ -271,22 +271,14 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input
 	return v.Parts, nil
 }
 
-// changeSetup makes a new setup if a hook changed the agent or the model of the message.
+// changeSetup makes a new setup if a hook changed the model of the message. Hooks may not change its agent.
 func (t *turn) changeSetup(ctx context.Context, before, after *sdk.UserMessage) error {
-	agent, m := t.Agent, t.Model
-	var err error
-	if after.Agent != before.Agent {
-		if agent, err = t.gen.Agent(after.Agent); err != nil {
-			return fmt.Errorf("hook at chat.message: %w", err)
-		}
+	if after.Model.ProviderID == before.Model.ProviderID && after.Model.ModelID == before.Model.ModelID {
+		return nil
 	}
-	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
-		if m, err = ask.OpenModel(ctx, t.gen, &agent, after.Model.String(), false, ""); err != nil {
-			return err
-		}
-	}
-	if agent.Name != t.Agent.Name || m != t.Model {
-		t.Setup, err = t.newSetup(ctx, agent, m)
+	m, err := ask.OpenModel(ctx, t.gen, &t.Agent, after.Model.String(), false, "")
+	if err == nil {
+		t.Setup, err = t.newSetup(ctx, t.Agent, m)
 	}
 	return err
 }

@@ -280,8 +280,6 @@ func (s *step) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcom
 		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
 	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
 		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
-	case o.Kind == sdk.OutcomeDenied:
-		return s.refused(ctx, o.Err)
 	}
 	return o
 }
