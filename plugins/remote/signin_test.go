@@ -1,6 +1,7 @@
 package remote_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -9,15 +10,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// silent answers every sign-in request with an empty object, and refuses the credentials of requests to models. It breaks after ten requests.
+// silent answers every sign-in request with the same text, by default an empty object, and refuses the credentials of requests to models. It breaks after ten requests.
 type silent struct {
 	runner
+	says     string
 	requests int
 }
 
 func (s *silent) Call(_ context.Context, c *remote.Call) ([]byte, error) {
 	if c.Method == "auth" {
-		return []byte(`{}`), nil
+		return []byte(cmp.Or(s.says, `{}`)), nil
 	}
 	if s.requests++; s.requests > 10 {
 		return nil, context.DeadlineExceeded
@@ -46,6 +48,34 @@ func TestEmptySignIn(t *testing.T) {
 	}
 	if err := client.Stream(t.Context(), &sdk.ModelRequest{}, nil); err == nil || server.requests != 1 {
 		t.Errorf("Stream() = %v after %d requests, want an error after 1", err, server.requests)
+	}
+}
+
+// Answers of a sign-in method that are no headers, or no token, are errors: a line end in a header would begin another one.
+func TestSignInAnswers(t *testing.T) {
+	t.Parallel()
+	d := sdk.Description{Name: "p", Auth: []sdk.AuthDescription{{Provider: "a", ID: "m", Headers: true}, {Provider: "b", ID: "m"}}}
+	u := &remote.Unit{Description: d, Grants: []sdk.Capability{{Name: sdk.CapabilityAuth, Scope: []string{"a"}}}}
+	for answer, valid := range map[string]bool{
+		`{"headers": {"X-A": "b\tc"}, "token": {"access": "t"}}`:                                true,
+		`{"headers": {"X-A": "b\r\nX-B: c"}}`:                                                   false,
+		`{"headers": {"X-A: b": "c"}}`:                                                          false,
+		`{"headers": {"": "b"}, "token": {"refresh": "t"}}`:                                     false,
+		`{"headers": {"X-A": "` + strings.Repeat("b", 64<<10) + `"}, "token": {"access": "t"}}`: false,
+	} {
+		b, err := remote.NewBase(u, sdk.CarrierWASM, &silent{says: answer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		methods := b.AuthMethods()
+		if len(methods) != 1 || methods[0].Provider != "a" {
+			t.Fatalf("methods %+v, want only the granted one", methods)
+		}
+		_, err = methods[0].Headers(t.Context(), &sdk.Token{Access: "t"})
+		_, err2 := methods[0].Login(t.Context(), nil, nil)
+		if (err == nil) != valid || (err2 == nil) != valid {
+			t.Errorf("%.80s: headers %v, token %v", answer, err, err2)
+		}
 	}
 }
 
