@@ -20,9 +20,6 @@ type Diff struct {
 
 // Compare returns the difference. It does not compare the lines of texts that have too many, and says so.
 func Compare(oldName, newName, old, new string) (d Diff) {
-	if old == new {
-		return d
-	}
 	start, end := 0, 0
 	if Count(old)+Count(new) > maxLines {
 		start, end = equal(old, new)

@@ -224,10 +224,9 @@ func size(value any) int {
 	for part := range within(value) {
 		sum += size(part)
 	}
-	if members, ok := value.(map[string]any); ok {
-		for name := range members {
-			sum += len(name)
-		}
+	members, _ := value.(map[string]any)
+	for name := range members {
+		sum += len(name)
 	}
 	return sum
 }
