@@ -24,6 +24,7 @@ func TestHostsAreShown(t *testing.T) {
 	}{
 		"outdated": {archive, []string{"plugin", "outdated"}},
 		"update":   {archive, []string{"plugin", "update"}},
+		"vendor":   {archive, []string{"plugin", "vendor"}},
 		"lock":     {index, []string{"plugin", "lock", "--project", "--platform", "linux/arm64"}},
 	} {
 		t.Run(name, func(t *testing.T) {

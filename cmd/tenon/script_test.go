@@ -234,10 +234,13 @@ func cmdCode(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		have = exit.ExitCode()
 	}
-	if have != want {
-		ts.Fatalf("exit code %d, want %d", have, want)
+	if have != want || panicked(ts.ReadFile("stderr")) {
+		ts.Fatalf("exit code %d, want %d without a panic", have, want)
 	}
 }
+
+// panicked reports whether a program panicked, which has the exit code of a usage error.
+func panicked(stderr string) bool { return strings.Contains(stderr, "\ngoroutine ") }
 
 func cmdAsked(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
@@ -360,8 +363,8 @@ func (p *process) output(tb testing.TB, code int, args ...string) (string, strin
 	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = cmd.Wait() // the code tells
-	if have := cmd.ProcessState.ExitCode(); have != code {
-		tb.Fatalf("tenon %q: exit code %d, want %d\nstdout: %s\nstderr: %s", args, have, code, out.String(), errs.String())
+	if have := cmd.ProcessState.ExitCode(); have != code || panicked(errs.String()) {
+		tb.Fatalf("tenon %q: exit code %d, want %d without a panic\nstdout: %s\nstderr: %s", args, have, code, out.String(), errs.String())
 	}
 	return out.String(), errs.String()
 }

@@ -81,6 +81,9 @@ func TestQuarantineOfTheLoadedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.distinct()
+	if list := s.Plugins(); len(list) != 1 || len(s.Warnings) != 1 {
+		t.Errorf("%d plugins of one name, warnings %q", len(list), s.Warnings)
+	}
 	if err := s.Quarantine(t.Context(), "mcp.far", "three failures"); err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +156,17 @@ func TestProjectServerShowsNames(t *testing.T) {
 	}
 }
 
+// TestProjectServerShowsKept: the question about a server of the user that a project changes names what it keeps.
+func TestProjectServerShowsKept(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.opts.Config.Origins = map[string]config.Origin{"mcp.docs.headers.X": {Layer: config.LayerUser}, "mcp.docs.url": {Layer: config.LayerProject}}
+	s.server(t.Context(), mcp.Server{Name: "docs", Transport: mcp.TransportHTTP, URL: "https://far.example/mcp"}, true, "mcp.docs")
+	if c := s.Candidates[0]; !slices.Contains(c.Lines, "with mcp.docs.headers.X of your own configuration") {
+		t.Errorf("%q", c.Lines)
+	}
+}
+
 // TestSignInOfOnePackage: a package does not use the sign-in of another one with its name and server.
 func TestSignInOfOnePackage(t *testing.T) {
 	t.Parallel()
@@ -195,6 +209,9 @@ func TestLogoutWithoutSignIn(t *testing.T) {
 	} {
 		if err := s.credentials().Put(t.Context(), token.Client.Name(), token); err != nil {
 			t.Fatal(err)
+		}
+		if c, err := s.SignIn(off); !errors.Is(err, ErrNoSignIn) {
+			t.Errorf("%s: SignIn() = %+v, %v, want ErrNoSignIn", name, c, err)
 		}
 		if err := s.Logout(t.Context(), off); err != nil {
 			t.Errorf("%s: %v", name, err)
