@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/child"
 )
 
 // caches adds the caches that builds write, for installed programs, and never a directory with other files.
@@ -29,7 +30,7 @@ func (f *finder) caches() {
 		{"cargo", []string{filepath.Join(cargo, "registry"), filepath.Join(cargo, "git")}},
 		{"pip", []string{cmp.Or(f.lookup("PIP_CACHE_DIR"), filepath.Join(cache, "pip"))}},
 	} {
-		if !f.installed(c.program) {
+		if child.LookPath(c.program, f.Environ) == "" {
 			continue
 		}
 		for _, dir := range c.dirs {
@@ -44,14 +45,6 @@ func (f *finder) caches() {
 			f.add(Write, "cache of cargo", path)
 		}
 	}
-}
-
-// installed reports whether a program is in PATH.
-func (f *finder) installed(program string) bool {
-	return slices.ContainsFunc(filepath.SplitList(f.lookup("PATH")), func(dir string) bool {
-		info, err := os.Stat(filepath.Join(dir, program))
-		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
-	})
 }
 
 // goSettings returns the variables set by "go env -w".
