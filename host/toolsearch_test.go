@@ -56,6 +56,20 @@ func crowd() []sdk.Plugin {
 	return []sdk.Plugin{server("alpha", 100), server("beta", 100), zoo}
 }
 
+// Small tools within the budget are hidden if a server would refuse their number.
+func TestManySmallTools(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("done"))
+	b, many := base(m), &plugin{name: "many", carrier: sdk.CarrierMCP}
+	for i := range 150 {
+		many.tools = append(many.tools, echo(fmt.Sprintf("t%d", i)))
+	}
+	startIn(t, t.TempDir(), nil, b, many).prompt("go")
+	if names := toolNames(m.of(sdk.PurposeTurn)[0]); len(names) > 101 || len(names) < 90 || !slices.Contains(names, "tool_search") || !slices.Contains(names, "t0") {
+		t.Errorf("%d tools: %q", len(names), names)
+	}
+}
+
 // TestToolSearch finds a hidden tool and calls it, in whole turns, over a restart and a compaction.
 func TestToolSearch(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,8 @@ import (
 const (
 	// searchTool is the tool behind which tools of plugins hide when the definitions of all would take too much of a request.
 	searchTool = "tool_search"
+	// maxTools is the maximum number of tools in a request, before the model finds others. OpenAI's servers refuse more than 128.
+	maxTools = 100
 	// Default and maximum number of results of a search.
 	defaultFound = 5
 	maxFound     = 20
@@ -30,7 +32,7 @@ const (
 	foundKey = "tools"
 )
 
-// hide puts tools of plugins behind the search tool if all tools together exceed the budget. The plugins' tools are listed in their order as
+// hide puts tools of plugins behind the search tool if all tools together exceed the budget, or are too many. The plugins' tools are listed in their order as
 // long as they fit, so that requests stay the same from step to step. Found tools stay visible.
 func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	cfg := s.Generation.Config.ToolSearch
@@ -39,14 +41,16 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	}
 	budget := *cmp.Or(cfg.Budget, new(int64(sdk.DefaultToolBudget)))
 	var ours, theirs int64
+	room := maxTools
 	for _, one := range all {
 		if one.builtin() {
 			ours += one.tokens()
+			room--
 		} else {
 			theirs += one.tokens()
 		}
 	}
-	if theirs == 0 || ours+theirs <= budget {
+	if theirs == 0 || ours+theirs <= budget && len(all) <= maxTools {
 		return
 	}
 	known, left := knownTools(messages), budget-ours
@@ -55,7 +59,8 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 		if one.builtin() {
 			continue
 		}
-		if left -= one.tokens(); left < 0 {
+		room--
+		if left -= one.tokens(); left < 0 || room < 0 {
 			one.Hidden = !known[one.Def.ID]
 			hidden = append(hidden, one)
 		}
