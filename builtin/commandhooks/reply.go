@@ -144,10 +144,7 @@ func quotes(stderr string, input []byte) bool {
 // parseReply parses the standard output of a command that exited with code 0: an object, or plain text.
 func parseReply(event string, stdout []byte) (*reply, error) {
 	stdout = bytes.TrimSpace(bytes.TrimPrefix(stdout, []byte("\uFEFF"))) // PowerShell begins with a byte order mark
-	if len(stdout) == 0 {
-		return &reply{}, nil
-	}
-	if stdout[0] != '{' {
+	if !bytes.HasPrefix(stdout, []byte("{")) {
 		if event == sessionStart || event == userPromptSubmit {
 			return &reply{context: strings.ToValidUTF8(string(stdout), "\uFFFD")}, nil
 		}

@@ -86,10 +86,7 @@ func (w *Watch) document(dir, path string, meta any) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, err := filepath.Rel(dir, path)
-	if err != nil {
-		return nil, err
-	}
+	name, _ := filepath.Rel(dir, path) // path is below dir
 	name = filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name)))
 	sum := sha256.Sum256(data)
 	return &Document{*parsed, path, hex.EncodeToString(sum[:]), name}, parsed.Decode(meta)
