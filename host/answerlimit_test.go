@@ -226,3 +226,17 @@ func TestStoredErrorsAreBounded(t *testing.T) {
 		t.Error("the first header is not stored")
 	}
 }
+
+// An answer that the provider's content filter ended is kept, and fails the turn.
+func TestContentFilter(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil, base(newModel(t, answer{text: "half", finish: sdk.FinishContentFilter})))
+	m, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "go"})
+	var failed *host.TurnError
+	if !errors.As(err, &failed) || failed.Named.Name != sdk.ErrorContentFilter {
+		t.Fatalf("Prompt = %v, want the error of the content filter", err)
+	}
+	if info := m.Info.(*sdk.AssistantMessage); info.Error == nil || info.Error.Name != sdk.ErrorContentFilter {
+		t.Errorf("message = %+v, want the error of the content filter", info)
+	}
+}

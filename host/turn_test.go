@@ -63,20 +63,6 @@ func TestCallCutByTheLimit(t *testing.T) {
 	}
 }
 
-// An answer that the provider's content filter ended is kept, and fails the turn.
-func TestContentFilter(t *testing.T) {
-	t.Parallel()
-	k := start(t, nil, base(newModel(t, answer{text: "half", finish: sdk.FinishContentFilter})))
-	m, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "go"})
-	var failed *host.TurnError
-	if !errors.As(err, &failed) || failed.Named.Name != sdk.ErrorContentFilter {
-		t.Fatalf("Prompt = %v, want the error of the content filter", err)
-	}
-	if info := m.Info.(*sdk.AssistantMessage); info.Error == nil || info.Error.Name != sdk.ErrorContentFilter {
-		t.Errorf("message = %+v, want the error of the content filter", info)
-	}
-}
-
 // TestBadCallsGoBackToTheModel has a call for each way to get one wrong; the model hears of each and goes on.
 func TestBadCallsGoBackToTheModel(t *testing.T) {
 	t.Parallel()
