@@ -50,9 +50,7 @@ func (l *Loader) requestOf(i *Item, p *manifest.Package) trust.Request {
 func addContributions(r *trust.Request, d *sdk.Description) {
 	r.Capabilities = d.Capabilities
 	for i := range d.Hooks {
-		if hook, ok := HookRequest(&d.Hooks[i]); ok {
-			r.Hooks = append(r.Hooks, hook)
-		}
+		r.Hooks = append(r.Hooks, HookRequest(&d.Hooks[i]))
 	}
 	for _, t := range d.Tools {
 		r.Tools = append(r.Tools, t.ID)
@@ -98,12 +96,9 @@ func providerLine(p *sdk.ProviderInfo) string {
 	return line
 }
 
-// HookRequest returns the request of a hook; false for an unknown point.
-func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
-	info, ok := hookpoint.Of(h.Point)
-	if !ok {
-		return trust.Hook{}, false
-	}
+// HookRequest returns the request of a hook at a known point.
+func HookRequest(h *sdk.HookDescription) trust.Hook {
+	info, _ := hookpoint.Of(h.Point)
 	hook := trust.Hook{HookDescription: *h}
 	hook.Point = string(info.Point)
 	if h.Name == "" || h.Name == h.Point {
@@ -113,7 +108,7 @@ func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
 		hook.Reads, hook.Writes = nil, nil // the point has no value
 	}
 	hook.Right = trust.RightOf(info.Point, hook.Writes)
-	return hook, true
+	return hook
 }
 
 func serverLine(s manifest.Server) string {

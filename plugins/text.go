@@ -151,16 +151,13 @@ func replacedLines(names []string) []string {
 func hookLines(hooks []trust.Hook) []string {
 	out := make([]string, 0, 2*len(hooks))
 	for _, h := range hooks {
-		line := h.Label()
-		info, ok := hookpoint.Of(h.Point)
-		if ok {
-			line += ": " + info.Summary
-			if info.Kind == hookpoint.KindGate {
-				line += "; it decides"
-			}
-			if info.MayDeny {
-				line += "; it may refuse"
-			}
+		info, _ := hookpoint.Of(h.Point)
+		line := h.Label() + ": " + info.Summary
+		if info.Kind == hookpoint.KindGate {
+			line += "; it decides"
+		}
+		if info.MayDeny {
+			line += "; it may refuse"
 		}
 		if len(h.Reads) > 0 {
 			line += "; sees " + fields(h.Reads)

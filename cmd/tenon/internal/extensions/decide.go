@@ -50,9 +50,7 @@ func (c *Candidate) serverHooks() []trust.Hook {
 	}
 	var out []trust.Hook
 	for i := range c.Server.Hooks {
-		if hook, ok := plugins.HookRequest(&c.Server.Hooks[i].HookDescription); ok {
-			out = append(out, hook)
-		}
+		out = append(out, plugins.HookRequest(&c.Server.Hooks[i].HookDescription))
 	}
 	return out
 }
