@@ -169,7 +169,7 @@ func (w *Workspace) OpenStore(ctx context.Context, o sqlite.Options) (*sqlite.St
 	return s, err
 }
 
-// WriteFile replaces a configuration file, following links, and keeps its mode. A new file of the user is private; if secret is set, any file is.
+// WriteFile replaces a configuration file that the caller has read, following links, and keeps its mode. A new file of the user is private; if secret is set, any file is.
 // Errors: projectfs.ErrOutside for a link that leads a project's file out of the project.
 func (w *Workspace) WriteFile(path string, text []byte, secret bool) error {
 	files, mode := projectfs.ForProject(w.Project), os.FileMode(0o600)
@@ -181,9 +181,6 @@ func (w *Workspace) WriteFile(path string, text []byte, secret bool) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if info, err := os.Stat(target); err == nil {
-		if !info.Mode().IsRegular() {
-			return UsageError("replace it by a file", "%s: not a regular file", path)
-		}
 		mode = info.Mode().Perm()
 	}
 	if secret {
