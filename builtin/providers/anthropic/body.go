@@ -72,7 +72,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		tools := make([]tool, len(list))
 		for i := range list {
 			t := &list[i]
-			tools[i] = tool{t.ID, t.Description, wire.Parameters(t), c.eager && claude}
+			tools[i] = tool{t.ID, t.Description, wire.ClaudeParameters(t), c.eager && claude}
 		}
 		b.Set("tools", tools)
 		if choice := toolChoice(req, thinks); len(choice) > 0 {

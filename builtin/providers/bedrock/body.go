@@ -197,7 +197,7 @@ func (e *encoder) toolConfig() sdk.Object {
 	tools := make([]sdk.Object, len(e.tools))
 	for i := range e.tools {
 		t := &e.tools[i]
-		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.Parameters(t)}}
+		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.ClaudeParameters(t)}}
 		if t.Description != "" {
 			spec["description"] = t.Description
 		}

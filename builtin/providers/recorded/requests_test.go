@@ -64,6 +64,7 @@ func (r *requestRule) request(info *sdk.ProviderInfo) *sdk.ModelRequest {
 // requestRules are opencode's, see its packages/opencode/src/provider/transform.ts, and those of the packages that it uses.
 func requestRules() map[string]requestRule {
 	const object = `{"type":"object","properties":{"a":{"type":"string"}}}`
+	const brackets = `{"type":"object","properties":{"filter[id]":{"type":"string"}}}`
 	const alternatives = `{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"type":"object","properties":{"b":{"type":"number"}}}]}`
 	referer := map[string]string{"HTTP-Referer": "https://github.com/tenonhq/tenon", "X-Title": "tenon"}
 	reasons := sdk.Model{Reasoning: true, Temperature: true, Limit: sdk.ModelLimit{Output: 64_000}}
@@ -120,6 +121,9 @@ func requestRules() map[string]requestRule {
 		"Anthropic's objects":     {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", schema: alternatives, want: `"input_schema":{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"type":"object"}`},
 		"Anthropic's own type":    {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", schema: `{"properties":{"a":{}}}`, want: `"input_schema":{"properties":{"a":{}},"type":"object"}`},
 		"Bedrock's objects":       {npm: "@ai-sdk/amazon-bedrock", model: "anthropic.claude-sonnet-4-5", schema: alternatives, want: `"json":{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"type":"object"}`},
+		"Anthropic's names":       {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", schema: brackets, want: `"input_schema":{"description":"Further properties: `},
+		"Bedrock's names":         {npm: "@ai-sdk/amazon-bedrock", model: "anthropic.claude-sonnet-4-5", schema: brackets, want: `"json":{"description":"Further properties: `},
+		"Claude behind a gateway": {npm: "@openrouter/ai-sdk-provider", model: "anthropic/claude-sonnet-4.5", schema: brackets, want: `"parameters":{"description":"Further properties: `},
 		"arguments as written":    {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", want: `"eager_input_streaming":true`},
 		"not of other models":     {npm: "@ai-sdk/anthropic", model: "minimax-m3", without: "eager_input_streaming"},
 		"Gemini's OpenAPI":        {npm: "@ai-sdk/google", model: "gemini-3-pro", schema: `{"type":"object","properties":{"a":{"enum":[1,2]},"b":{"type":["string","null"]},"c":{"type":"array"}},"required":["a","zzz"],"additionalProperties":false}`, want: `"enum":["1","2"] … "nullable":true … "required":["a"]`, without: "additionalProperties … zzz"},

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -39,13 +40,31 @@ func FuzzCallID(f *testing.F) {
 	})
 }
 
+// Claude's servers refuse other names of properties at the top of a schema; nested ones they take.
+func TestClaudeParameters(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"type":"object","properties":{"\u0061.b-c_1":{"properties":{"$n":{}}}},"additionalProperties":false}`:                                "",
+		`{"type":"object","description":"D.","properties":{"a":{},"$top":{"type":"number"}},"required":["$top"],"additionalProperties":false}`: `{"description":"D.\n\nFurther properties: {\"$top\":{\"type\":\"number\"}}","properties":{"a":{}},"required":["$top"],"type":"object"}`,
+		`{"type":"object","properties":{"` + strings.Repeat("x", 65) + `":{}}}`:                                                                `{"description":"Further properties: {\"` + strings.Repeat("x", 65) + `\":{}}","properties":{},"type":"object"}`,
+		`{"anyOf":[{"properties":{"é":1}}]}`: `{"description":"Further properties: {\"é\":1}","properties":{},"type":"object"}`,
+	} {
+		if got := string(wire.ClaudeParameters(&sdk.ToolDefinition{Parameters: json.RawMessage(schema)})); got != cmp.Or(want, schema) {
+			t.Errorf("ClaudeParameters(%s) = %s", schema, got)
+		}
+	}
+}
+
 func FuzzParameters(f *testing.F) {
 	f.Add([]byte(`{"anyOf":[{"properties":{"a":{}}},1],"properties":{"a":1}}`))
 	f.Add([]byte(`{"type":["object"],"oneOf":{},"properties":[]}`))
+	f.Add([]byte(`{"type":"object","description":"D","properties":{"a[0]":1,"\u0061\ud800":{}}}`))
 	f.Fuzz(func(t *testing.T, schema []byte) {
-		got := wire.Parameters(&sdk.ToolDefinition{Parameters: schema})
-		if json.Valid(schema) && !json.Valid(got) {
-			t.Errorf("Parameters(%q) = %q, want JSON", schema, got)
+		for _, parameters := range []func(*sdk.ToolDefinition) json.RawMessage{wire.Parameters, wire.ClaudeParameters} {
+			got := parameters(&sdk.ToolDefinition{Parameters: schema})
+			if json.Valid(schema) && !json.Valid(got) {
+				t.Errorf("parameters(%q) = %q, want JSON", schema, got)
+			}
 		}
 	})
 }

@@ -24,6 +24,8 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 		adapt = plainReferences
 	case c.Info.NPM == "@ai-sdk/xai":
 		adapt = openObjects
+	case strings.Contains(name, "claude"): // behind a gateway
+		return wire.ClaudeParameters(t)
 	case strings.Contains(name, "gpt-") && bytes.Contains(raw, []byte(`"array"`)): // behind a gateway
 		adapt = setItems
 	default:
