@@ -178,9 +178,6 @@ func (p *Plugin) remind(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.Ch
 
 // planned reports whether the prompt before this one was for plan.
 func (p *Plugin) planned(ctx context.Context, in *sdk.ChatMessageInput) (bool, error) {
-	if p.sessions == nil {
-		return false, nil
-	}
 	messages, err := p.sessions.SessionMessages(ctx, in.SessionID)
 	for i := len(messages) - 1; i >= 0; i-- {
 		if u, ok := messages[i].Info.(*sdk.UserMessage); ok && u.ID != in.MessageID {

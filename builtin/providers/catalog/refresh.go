@@ -41,14 +41,7 @@ func (p *Plugin) RefreshCatalog() {
 		return
 	}
 	p.running.Go(func() { // ends with p.ctx at the latest; Close waits for it
-		err := p.refresh()
-		switch {
-		case p.ctx.Err() != nil:
-		case err != nil:
-			p.log.Debug("catalog not refreshed", "url", p.url, "err", err)
-		default:
-			p.log.Debug("catalog refreshed", "url", p.url)
-		}
+		p.log.Debug("catalog refreshed", "url", p.url, "err", p.refresh())
 	})
 }
 

@@ -78,11 +78,7 @@ func errorCode(m map[string]any) (code string, status int) {
 		status = n
 	}
 	for _, key := range []string{"code", "type", "status"} {
-		s := Scalar(m[key])
-		if s == "error" {
-			continue // Anthropic's envelope
-		}
-		if s != "" && strings.Trim(s, "0123456789") != "" {
+		if s := Scalar(m[key]); s != "error" && strings.Trim(s, "0123456789") != "" { // "error" is Anthropic's envelope
 			return s, status
 		}
 	}
