@@ -1,7 +1,10 @@
 package trust_test
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -171,6 +174,12 @@ func TestBrokenSeal(t *testing.T) {
 		"index written": func(root string) error {
 			path := filepath.Join(filepath.Dir(root), "index")
 			return errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("tenon package 1\n"), 0o400))
+		},
+		"checksum in the index written": func(root string) error {
+			path := filepath.Join(filepath.Dir(root), "index")
+			data, err := os.ReadFile(path)
+			good, evil := fmt.Sprintf("%x", sha256.Sum256([]byte("good"))), fmt.Sprintf("%x", sha256.Sum256([]byte("evil")))
+			return errors.Join(err, os.Chmod(path, 0o600), os.WriteFile(path, bytes.ReplaceAll(data, []byte(good), []byte(evil)), 0o400))
 		},
 		"copy emptied": func(root string) error {
 			return errors.Join(os.Chmod(root, 0o700), os.Remove(filepath.Join(root, "a")))
