@@ -42,11 +42,7 @@ func newKey(key minisign.PublicKey) *PublicKey {
 
 // KeyOf returns the key of a recorded signer; nil if it is none.
 func KeyOf(recorded string) *PublicKey {
-	text, ok := strings.CutPrefix(recorded, minisignForm)
-	if !ok {
-		return nil
-	}
-	key, _ := ParseKey(text)
+	key, _ := ParseKey(strings.TrimPrefix(recorded, minisignForm))
 	return key
 }
 

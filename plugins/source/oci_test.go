@@ -144,6 +144,12 @@ func TestOCI(t *testing.T) {
 	if _, _, err := fetch(t, f, ref, &out.Pin); !errors.Is(err, source.ErrOffline) {
 		t.Errorf("signatures offline: %v", err)
 	}
+	if _, err := repo.Push(t.Context(), "latest", []byte("{}"), tarball(t, map[string]string{"plugin.json": "[]"}), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, have, err := fetch(t, fetcher(t), ref+"@"+pushed, nil); err != nil || !maps.Equal(have, files) {
+		t.Errorf("by its digest, after a newer one: %v, %v", have, err)
+	}
 	artifact(t, base, "module", "application/vnd.wasm.config.v0+json", map[string][]byte{"application/wasm": module})
 	if out, have, err := fetch(t, fetcher(t), ref+":module", nil); err != nil || have["p.wasm"] != string(module) || filepath.Base(out.Path) != "p.wasm" {
 		t.Errorf("a module: %v, %v", have, err)
