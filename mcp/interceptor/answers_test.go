@@ -2,6 +2,7 @@ package interceptor
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -20,6 +21,37 @@ func TestPayloadWithoutValue(t *testing.T) {
 	for _, payload := range []string{`{"input":{}}`, `{"input":{},"value":null}`} {
 		if changes, err := ownChanges(call, json.RawMessage(payload)); err == nil {
 			t.Errorf("%s: changes %+v", payload, changes)
+		}
+	}
+}
+
+// A validation blocks an invalid payload unless it calls it less than an error.
+func TestVerdicts(t *testing.T) {
+	t.Parallel()
+	for answer, blocks := range map[string]bool{
+		`{"valid": true}`: false, `{"valid": true, "severity": "error"}`: false, `{"valid": false}`: true, `{"valid": false, "severity": "error"}`: true,
+		`{"valid": false, "severity": "warn"}`: false, `{"valid": false, "messages": [{"severity": "warn"}]}`: false,
+		`{"valid": false, "messages": [{"severity": "warn"}, {"severity": "error"}]}`: true,
+	} {
+		if v, err := decodeValidation([]byte(answer)); err != nil || v.blocks != blocks {
+			t.Errorf("%s: %+v, %v", answer, v, err)
+		}
+	}
+}
+
+// A description that tenon does not understand is an error: ignoring the interceptor would disable a check.
+func TestDecodeSpec(t *testing.T) {
+	t.Parallel()
+	valid := `{"name": "a", "type": "validation", "mode": "audit", "hook": {"events": ["*"], "phase": "request"}, "priorityHint": {"request": 1, "response": 2}}`
+	i, err := Decode([]byte(valid))
+	if err != nil || !i.Audit || i.priority(phaseRequest) != 1 || i.priority(phaseResponse) != 2 {
+		t.Errorf("%+v, %v", i, err)
+	}
+	for _, change := range [][2]string{
+		{`"a"`, `""`}, {"validation", "other"}, {"audit", "other"}, {`"*"`, ""}, {`"phase": "request"`, `"phase": "other"`}, {`{"request": 1, "response": 2}`, `"high"`},
+	} {
+		if i, err := Decode([]byte(strings.Replace(valid, change[0], change[1], 1))); err == nil {
+			t.Errorf("%s for %s: %+v", change[1], change[0], i)
 		}
 	}
 }
