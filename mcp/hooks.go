@@ -134,7 +134,7 @@ func decodeHookAnswer(point sdk.Point, raw, value json.RawMessage) (sdk.Answer, 
 	if inner, only := onlyResult(text); only {
 		text = inner
 	}
-	if len(bytes.TrimSpace(text)) == 0 || jsontext.IsNull(text) {
+	if len(bytes.TrimSpace(text)) == 0 {
 		return sdk.Answer{}, nil
 	}
 	var answer struct {

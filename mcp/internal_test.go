@@ -88,15 +88,20 @@ func TestSessionOfHook(t *testing.T) {
 	}
 }
 
-// Libraries write null for a field that is not set. It does not clear the value.
+// Libraries write null for a field that is not set. It does not clear the value, nor does an answer without text. A value and changes exclude
+// each other.
 func TestHookAnswerWithNull(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{\"changes\":[],\"value\":null}`, `{\"value\":null}`} {
+	for _, text := range []string{`{\"changes\":[],\"value\":null}`, `{\"value\":null}`, "null", " ", ""} {
 		raw := json.RawMessage(`{"content":[{"type":"text","text":"` + text + `"}]}`)
 		answer, err := decodeHookAnswer(sdk.PointToolAfter, raw, json.RawMessage(`{"output":"x"}`))
 		if err != nil || len(answer.Changes) != 0 {
 			t.Errorf("%s: changes %v, %v", text, answer.Changes, err)
 		}
+	}
+	both := json.RawMessage(`{"structuredContent":{"changes":[{"path":"/output","value":"y"}],"value":{"output":"z"}}}`)
+	if answer, err := decodeHookAnswer(sdk.PointToolAfter, both, json.RawMessage(`{"output":"x"}`)); err == nil {
+		t.Errorf("with both: %+v", answer)
 	}
 }
 
