@@ -51,7 +51,7 @@ func TestEmptySignIn(t *testing.T) {
 	}
 }
 
-// Answers of a sign-in method that are no headers, or no token, are errors: a line end in a header would begin another one.
+// A sign-in method that answers without valid headers, or without a token, fails: a line end in a header would begin another one.
 func TestSignInAnswers(t *testing.T) {
 	t.Parallel()
 	d := sdk.Description{Name: "p", Auth: []sdk.AuthDescription{{Provider: "a", ID: "m", Headers: true}, {Provider: "b", ID: "m"}}}
