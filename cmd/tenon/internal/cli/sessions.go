@@ -148,7 +148,7 @@ func adopt(ctx context.Context, s store.Store, project sdk.Project) error {
 	return failed
 }
 
-// EditSession claims a session and changes it, unless change returns an empty text. It returns that text.
+// EditSession claims a session and changes it. It returns the text of change.
 func EditSession(ctx context.Context, s store.Store, id string, change func(*sdk.Session) string) (text string, err error) {
 	token, err := s.Claim(ctx, id)
 	if err != nil {
@@ -159,9 +159,7 @@ func EditSession(ctx context.Context, s store.Store, id string, change func(*sdk
 	if err != nil {
 		return "", err
 	}
-	if text = change(info); text == "" {
-		return "", nil
-	}
+	text = change(info)
 	if _, err = s.Append(ctx, token, []store.Op{store.PutSession{Session: info}}); err != nil {
 		return "", fmt.Errorf("change session %s: %w", id, err)
 	}
