@@ -14,6 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A program of the project is not run, from a directory below its root either: the model's commands can create one.
+func TestProgramOfTheProject(t *testing.T) {
+	root := t.TempDir()
+	dir, bin := filepath.Join(root, "below"), filepath.Join(root, "bin")
+	if err := errors.Join(os.MkdirAll(filepath.Join(root, ".git"), 0o700), os.WriteFile(filepath.Join(root, ".git", "HEAD"), nil, 0o600), os.Mkdir(dir, 0o700),
+		os.Mkdir(bin, 0o700), os.WriteFile(filepath.Join(bin, "browser"), []byte("#!/bin/sh\n"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	for _, at := range []string{root, dir} {
+		t.Chdir(at)
+		if got, err := (&App{}).Program("browser"); err == nil {
+			t.Errorf("Program() in %s = %s", at, got)
+		}
+	}
+}
+
 // Ctrl-C, which the terminal sends to all of tenon's group, does not end the user's browser.
 func TestBrowserHasItsOwnSession(t *testing.T) {
 	t.Parallel()

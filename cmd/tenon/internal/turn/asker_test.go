@@ -207,3 +207,23 @@ func TestAsker(t *testing.T) {
 		})
 	}
 }
+
+// TestAskerWithoutQuestion: stdin may end after a question was answered elsewhere. Later questions are then refused.
+func TestAskerWithoutQuestion(t *testing.T) {
+	t.Parallel()
+	in, typing, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	have := &replies{}
+	a := &asker{s: &terminal.Screen{Out: &bytes.Buffer{}}, keys: terminal.NewKeyboard(in), host: have}
+	a.event(&sdk.Event{Properties: &sdk.PermissionRequest{ID: "p1"}})
+	a.event(&sdk.Event{Properties: &sdk.PermissionReplied{RequestID: "p1"}})
+	_ = typing.Close()
+	a.input(<-a.keys.Pieces)
+	a.event(&sdk.Event{Properties: &sdk.PermissionRequest{ID: "p2"}})
+	if diff := cmp.Diff([]string{"p2 reject"}, have.list); diff != "" {
+		t.Errorf("answers (-want +have):\n%s", diff)
+	}
+}
