@@ -138,6 +138,66 @@ func TestRejectionBesideTheCallsEndsTheTurn(t *testing.T) {
 	}
 }
 
+// TestCanceledRequestEndsNoTurn has a plugin cancel its own request before it is made, and while a hook of another plugin runs: the request
+// fails, and the user's turn continues.
+func TestCanceledRequestEndsNoTurn(t *testing.T) {
+	t.Parallel()
+	for _, place := range []sdk.Point{"", sdk.PointPermissionAsk, sdk.PointToolBefore, sdk.PointShellEnv} {
+		t.Run("canceled at "+string(place), func(t *testing.T) {
+			t.Parallel()
+			var cancel context.CancelFunc
+			var failure error
+			p := asker(func(ctx context.Context, h sdk.Host, call *sdk.ToolCall) (string, error) {
+				ctx, cancel = context.WithCancel(ctx)
+				defer cancel()
+				if place == "" {
+					cancel()
+					failure = h.(sdk.Asker).AskPermission(ctx, sdk.PermissionRequest{SessionID: call.SessionID, Permission: "act", Patterns: []string{"x"}})
+					return "asked", nil
+				}
+				_, failure = h.(sdk.ToolCaller).CallTool(ctx, sdk.ToolRequest{SessionID: call.SessionID, Tool: "act", Args: []byte("{}")})
+				return "asked", nil
+			})
+			p.tools = append(p.tools, &tool{id: "act",
+				prepare: func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+					return []sdk.PermissionRequest{{Permission: "act", Patterns: []string{"x"}}}, nil
+				},
+				run: func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+					_, err := call.Host.(sdk.Shell).ShellEnv(ctx, "")
+					return &sdk.ToolResult{}, err
+				}})
+			at := func(ctx context.Context, p sdk.Point, act bool) error {
+				if p != place || !act {
+					return nil
+				}
+				cancel()
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			guard := &plugin{name: "guard", hooks: []sdk.Hook{
+				sdk.OnPermissionAsk(func(ctx context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+					return sdk.Decision{}, at(ctx, sdk.PointPermissionAsk, in.Permission == "act")
+				}),
+				sdk.OnToolBefore(func(ctx context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
+					return at(ctx, sdk.PointToolBefore, in.Tool == "act")
+				}),
+				sdk.OnShellEnv(func(ctx context.Context, _ *sdk.ShellEnvInput, _ *sdk.ShellEnvValue) error {
+					return at(ctx, sdk.PointShellEnv, true)
+				}),
+			}}
+			if place == "" {
+				guard.hooks = nil
+			}
+			k := start(t, withOuter(nil), base(newModel(t, call("outer", `{}`), say("done"))), p, guard)
+			_, got := k.prompt("go")
+			want(t, "answer", "done", textOf(got))
+			if !errors.Is(failure, context.Canceled) {
+				t.Errorf("the request failed with %v, want that it was canceled", failure)
+			}
+		})
+	}
+}
+
 func TestPluginAsksTheUser(t *testing.T) {
 	t.Parallel()
 	questions := []sdk.Question{{Question: "Which?", Header: "Which", Options: []sdk.QuestionOption{{Label: "a"}, {Label: "b"}}}}

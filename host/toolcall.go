@@ -308,9 +308,12 @@ func (s *step) haltIfFinal(err error) error {
 	return err
 }
 
-// halt ends the turn after this step, unless it is halted already. It returns err.
+// halt ends the turn after this step, unless it is halted already. It returns err. An ended context halts nothing unless a hook failed with it:
+// it can be that of one request of a plugin or of one tool call, and the loop notices the end of the turn's.
 func (s *step) halt(err error) error {
-	s.halted.set(err)
+	if errors.As(err, new(*hooks.Error)) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		s.halted.set(err)
+	}
 	return err
 }
 

@@ -145,6 +145,12 @@ func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result 
 
 // visit runs f on the running turn of a session.
 func visit[T any](ctx context.Context, p *pluginHost, session string, f func(context.Context, Turn) (T, error)) (result T, err error) {
+	switch {
+	case ctx.Err() != nil: // else a rule could grant the request, or a question appear
+		return result, ctx.Err()
+	case session == "":
+		return result, fmt.Errorf("%w: the request names no session", ErrNoTurn)
+	}
 	err = p.plugin.r.turns.Visit(ctx, session, func(ctx context.Context, t Turn) error {
 		result, err = f(ctx, t)
 		return err
