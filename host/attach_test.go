@@ -148,6 +148,7 @@ func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 		"on another host":   {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{URL: "file://server/x"}}}, []string{"not the URL of a file on this machine"}},
 		"broken data":       {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{Mime: "text/plain", Filename: "x", URL: "data:text/plain;base64,%%%"}}}, []string{`attach "x"`}},
 		"data without data": {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{Mime: "text/plain", Filename: "x", URL: "data:text/plain"}}}, []string{`attach "x"`}},
+		"too much data":     {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{Mime: "text/plain", Filename: "x", URL: "data:text/plain," + strings.Repeat("a", 51<<10)}}}, []string{`attach "x"`, "exceed"}},
 		"nothing at all":    {host.PromptInput{}, []string{"the prompt is empty"}},
 	}
 	if runtime.GOOS != "windows" && os.Getuid() != 0 {
