@@ -196,3 +196,24 @@ func TestShellLine(t *testing.T) {
 		t.Errorf("%d requests; the first is %s", n, whole(m.requests[0]))
 	}
 }
+
+// TestRejectionInSubagent: a user who rejects a call of a subagent without a message stops the whole turn; with one, the models go on.
+func TestRejectionInSubagent(t *testing.T) {
+	t.Parallel()
+	for message, requests := range map[string]int{"": 1, "not this file": 2} {
+		m := newModel(t, calls(ask("helper", "x")), say("done")).on(sdk.PurposeSubtask, calls(path("src/a")), say("ok"))
+		k := start(t, asking, delegating(m, touch(false)))
+		reply := func(r *sdk.PermissionRequest) error {
+			if r.Permission == "touch" {
+				return k.ReplyPermission(r.ID, sdk.ReplyReject, message)
+			}
+			return k.ReplyPermission(r.ID, sdk.ReplyOnce, "")
+		}
+		asked := answerAsks(t, k, reply, reply)
+		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.titled(), Text: "go"})
+		if stopped := err != nil; stopped != (message == "") || len(m.of(sdk.PurposeTurn)) != requests {
+			t.Errorf("message %q: %v after %d requests of the parent, want %d", message, err, len(m.of(sdk.PurposeTurn)), requests)
+		}
+		asked()
+	}
+}

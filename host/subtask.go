@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -38,10 +37,7 @@ func (s *step) subtask(ctx context.Context, host *callHost, task sdk.Subtask) (*
 		in.Model, in.Variant = s.Model.Ref().String(), s.user.Model.Variant
 	}
 	m, err := s.promptChild(ctx, in)
-	if err != nil {
-		if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
-			return nil, refusal // the user stopped the subagent, and with it the turn
-		}
+	if err != nil { // if the user stopped the subagent, the refusal in the error also halts this turn
 		return nil, fmt.Errorf("subagent %s (task_id %s): %w", agent.Name, child.ID, err)
 	}
 	return &sdk.SubtaskResult{SessionID: child.ID, Text: live.AnswerText(m.Parts)}, nil
