@@ -66,9 +66,8 @@ func wait[R, A any](ctx context.Context, a *Asks, open map[string]*pending[R, A]
 func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, asked, halt bool, publish func(sdk.Event)) error {
 	p := &pendingPermission{request: r, asked: asked}
 	answer := wait(ctx, a, a.permissions, r.ID, p, func() { publish(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r}) })
-	publish(sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
-		SessionID: r.SessionID, RequestID: r.ID, Reply: cmp.Or(answer.reply, sdk.ReplyReject),
-	}})
+	answer.reply = cmp.Or(answer.reply, sdk.ReplyReject)
+	publish(sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{SessionID: r.SessionID, RequestID: r.ID, Reply: answer.reply}})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -73,3 +73,20 @@ func TestAlwaysApprovesNoFile(t *testing.T) {
 		t.Errorf("Keep = %v, want an error with the command for files", err)
 	}
 }
+
+// TestAskWithoutAnswer: a request whose call ends is not granted, and does not wait any more.
+func TestAskWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	asks := permission.NewAsks(t.Context(), &permission.Approvals{})
+	published := func(e sdk.Event) {
+		if r, ok := e.Properties.(*sdk.PermissionReplied); ok && r.Reply != sdk.ReplyReject {
+			t.Errorf("reply = %q, want a rejection", r.Reply)
+		}
+		cancel()
+	}
+	err := permission.AskPermission(ctx, asks, sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}}, false, true, published)
+	if !errors.Is(err, context.Canceled) || len(asks.Permissions()) != 0 {
+		t.Errorf("AskPermission = %v, and %d requests wait; want an error and none", err, len(asks.Permissions()))
+	}
+}
