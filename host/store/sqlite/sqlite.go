@@ -63,9 +63,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	path, err := filepath.Abs(o.Path)
-	if err == nil && o.Path == "" {
-		err = errors.New("no path is given")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("session store %q: %w", o.Path, err)
 	}

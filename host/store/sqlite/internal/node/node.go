@@ -48,11 +48,7 @@ func (n *Node) Hold() error {
 		return err
 	}
 	lock := flock.New(n.file(n.ID), flock.SetFlag(os.O_CREATE|os.O_RDWR))
-	ok, err := lock.TryLock()
-	if err == nil && !ok {
-		err = errors.New("fresh lock file is locked: " + n.file(n.ID))
-	}
-	if err != nil {
+	if _, err := lock.TryLock(); err != nil { // the file is new
 		return err
 	}
 	n.lock = lock
