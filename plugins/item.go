@@ -196,10 +196,7 @@ func LockFiles(p sdk.Project) (user, project string) {
 func (l *Loader) readInstalled() ([]Installed, error) {
 	var out []Installed
 	user, project := LockFiles(l.opts.Project)
-	for _, path := range []string{user, project} {
-		if path == "" {
-			continue
-		}
+	for _, path := range []string{user, project} { // no file has the empty path
 		f, err := l.History().Read(path)
 		if err != nil {
 			return nil, err

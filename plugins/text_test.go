@@ -54,7 +54,7 @@ func TestTextOfRights(t *testing.T) {
 	p := newPlace(t)
 	p.write(theirs, files{"p": "+x", "plugin.json": manifestOf("x", `{"runtime": {"type": "process", "command": ["./p"]},
 		"hooks": [{"point": "command.execute.before", "writes": ["/parts"], "priority": 5, "after": ["other"]}, {"point": "chat.headers", "writes": ["/headers"], "onError": "stop"},
-			{"point": "config", "writes": ["/model"]}],
+			{"point": "config", "writes": ["/model"]}, {"point": "tool.execute.before", "reads": ["/args"]}, {"point": "tool.execute.after", "writes": ["/output"]}],
 		"capabilities": [{"name": "secret", "scope": ["KEY"]}, {"name": "config"}, {"name": "session"}, {"name": "ask"}, {"name": "events", "scope": ["*"]}, {"name": "model"},
 			{"name": "clock"}]}`)})
 	text := p.item(p.load(), "x").Text(nil)
@@ -66,6 +66,14 @@ func TestTextOfRights(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)
 		}
+	}
+	if n := strings.Count(text, "FULL RIGHTS"); n != 3 {
+		t.Errorf("%d hooks have full rights, want 3:\n%s", n, text)
+	}
+	var b strings.Builder
+	plugins.RequestText(&b, trust.Request{Replaces: []string{"tool bash", "provider openai"}}, nil)
+	if text := b.String(); strings.Count(text, "it receives your conversations and CAN READ YOUR KEY") != 1 || !strings.Contains(text, "tool bash: it receives its calls instead") {
+		t.Errorf("the text of what is replaced:\n%s", text)
 	}
 }
 
