@@ -210,9 +210,6 @@ type tree struct {
 }
 
 func (t *tree) add(path string) {
-	if t.paths[path] {
-		return
-	}
 	t.paths[path] = true
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if t.above[dir] == "" {
