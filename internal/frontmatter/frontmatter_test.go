@@ -38,6 +38,7 @@ func TestParse(t *testing.T) {
 		"colon in value":    {"---\nname: x\ndescription: Use it when: it's needed\n---\n", `{"name":"x","description":"Use it when: it's needed"}`, ""},
 		"block text":        {"---\na: |\n  one\n  two: 2\n---\n", `{"a":"one\ntwo: 2\n"}`, ""},
 		"number as key":     {"---\n1: x\n---\n", `{"1":"x"}`, ""},
+		"a long list":       {"---\na:\n" + strings.Repeat("  - x\n", 40) + "---\n", `{"a":["x"` + strings.Repeat(`,"x"`, 39) + `]}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
