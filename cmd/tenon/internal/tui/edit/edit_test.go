@@ -27,6 +27,7 @@ func TestKeys(t *testing.T) {
 	}{
 		"words":           {"go test ./...", "alt+b", "go |test ./..."},
 		"kill and yank":   {"go test", "ctrl+w ctrl+a ctrl+y", "test|go "},
+		"kill nothing":    {"go test", "ctrl+w ctrl+k ctrl+y", "go test|"},
 		"line start":      {"one\ntwo", "ctrl+a", "one\n|two"},
 		"kill to the end": {"one\ntwo", "up ctrl+a ctrl+k", "|\ntwo"},
 		"join lines":      {"one\ntwo", "ctrl+a backspace", "one|two"},
