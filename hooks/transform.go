@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,8 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 		entry.Outcome = OutcomeChanged
 	}
 	if len(entry.Dropped) > 0 && !h.dropped.Swap(true) {
-		message := visible.Clean("changes are dropped: the hook does not declare that it writes "+strings.Join(entry.Dropped, ", "), maxNotice)
+		fields := cmp.Or(strings.Join(entry.Dropped, ", "), "the whole value")
+		message := visible.Clean("changes are dropped: the hook does not declare that it writes "+fields, maxNotice)
 		w.engine.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: message})
 	}
 	h.clearFailures()

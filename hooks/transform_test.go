@@ -159,6 +159,21 @@ func TestWrites(t *testing.T) {
 	}
 }
 
+// A notice about a dropped change names the value if it is the whole one, whose pointer is empty.
+func TestWritesWhole(t *testing.T) {
+	t.Parallel()
+	h := remotely(onArgs(nil), sdk.Change{Value: json.RawMessage(`{"args":{"a":1}}`)})
+	h.Writes = []string{"/args/b"}
+	e, told := engine(t, plugin("p", h))
+	v := &sdk.ToolBeforeValue{}
+	if _, err := e.Transform(t.Context(), sdk.PointToolBefore, hooks.Scope{}, &sdk.ToolInput{}, v); err != nil || v.Args != nil {
+		t.Errorf("Transform = %v, value %v", err, v)
+	}
+	if list := told.all(); len(list) != 1 || !strings.HasSuffix(list[0].Message, " the whole value") {
+		t.Errorf("notices %+v", list)
+	}
+}
+
 // TestFailures checks the failure policy of transforms for everything a handler can do wrong.
 func TestFailures(t *testing.T) {
 	t.Parallel()
