@@ -124,15 +124,17 @@ type RemoteReadier interface {
 // the call's encoded input, if any.
 func (e *Engine) blame(h *pluginHook, input []byte, err error, mute bool) {
 	reason := ""
-	if !blameless(err) {
+	if !Blameless(err) {
 		reason = h.countFailure(err)
+	} else if !mute {
+		session := ""
+		if errors.Is(err, ErrInputSize) {
+			session = hookpoint.SessionOf(input)
+		}
+		known := h.prevented.Swap(&session)
+		mute = known != nil && *known == session
 	}
 	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)
-	if errors.Is(err, ErrInputSize) {
-		session := hookpoint.SessionOf(input)
-		known := h.oversized.Swap(&session)
-		mute = mute || known != nil && *known == session
-	}
 	if !mute {
 		e.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: h.policyText(err)})
 	}

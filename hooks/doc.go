@@ -8,7 +8,7 @@
 //
 // Transform and Gate walk along the hooks of a point (walk.go). Each call of a hook (call.go) runs under its deadline (deadline.go). A panic
 // ends only the call, the answer is checked before it counts, and the hook's failure policy decides what a failure does. Three failures in
-// a row quarantine the plugin (quarantine.go); a plugin that could not be called (ErrNotCalled) does not count as failed.
+// a row quarantine the plugin (quarantine.go); errors for which the plugin is not at fault (Blameless) do not count.
 //
 // A hook works on a copy. The engine finds its changes, drops changes of fields that the hook did not declare in Writes, applies the others and
 // writes them to the ledger (ledger.go). Hooks in this process and hooks behind a carrier leave the same entries.

@@ -65,7 +65,7 @@ type pluginHook struct {
 
 	failures  atomic.Int32           // in a row
 	dropped   atomic.Bool            // the user knows that it changes fields that it does not declare
-	oversized atomic.Pointer[string] // session whose latest input was too large, after the user got a notice of it; else nil
+	prevented atomic.Pointer[string] // after a notice that a call failed without the plugin's fault: the session whose input was too large, or ""; else nil
 }
 
 // HookInfo describes a hook and its place in the order.

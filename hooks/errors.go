@@ -27,16 +27,18 @@ var ErrOverride = errors.New("hook override")
 // quarantine.
 var ErrNotCalled = errors.New("not called")
 
-// shortages are errors of a machine that lacks files, processes, memory or disk space. They do not count towards quarantine either.
-var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC}
+// shortages are errors of a machine that lacks files, processes, memory or disk space.
+var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}
 
-// blameless reports whether the plugin is not at fault for an error.
-func blameless(err error) bool {
-	return errors.Is(err, ErrNotCalled) || slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })
+// Blameless reports whether the plugin is not at fault for an error: ErrNotCalled, a shortage of the machine, or an error with a method
+// Blameless. It does not count towards quarantine, and the user gets one notice until the hook can be called again.
+func Blameless(err error) bool {
+	return errors.Is(err, ErrNotCalled) || errors.As(err, new(interface{ Blameless() })) ||
+		slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })
 }
 
-// ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice for a session until the hook can be called
-// again: a conversation stays large for many steps.
+// ErrInputSize is the ErrNotCalled of a hook whose input is too large. The user gets one notice for each session: a conversation stays large
+// for many steps.
 var ErrInputSize = fmt.Errorf("%w", ErrNotCalled)
 
 // Error is an error of a hook.

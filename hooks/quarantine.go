@@ -28,7 +28,7 @@ func (p *pluginState) quarantined() string {
 	return ""
 }
 
-// clearFailures ends a row of failures, and of inputs that were too large. It writes only if it has to, so that concurrent calls of a
+// clearFailures ends a row of failures, and of calls that failed without the plugin's fault. It writes only if it has to, so that concurrent calls of a
 // healthy plugin do not write to shared memory.
 func (h *pluginHook) clearFailures() {
 	for _, failures := range []*atomic.Int32{&h.failures, &h.plugin.failures} {
@@ -36,8 +36,8 @@ func (h *pluginHook) clearFailures() {
 			failures.Store(0)
 		}
 	}
-	if h.oversized.Load() != nil {
-		h.oversized.Store(nil)
+	if h.prevented.Load() != nil {
+		h.prevented.Store(nil)
 	}
 }
 

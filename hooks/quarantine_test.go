@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -84,9 +85,13 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 }
 
 // warming is a remote hook that hangs until its call is over, and is not ready for as long as it says so.
-type warming struct{ cold atomic.Bool }
+type warming struct {
+	cold  atomic.Bool
+	calls atomic.Int32
+}
 
 func (w *warming) HandleRemote(ctx context.Context, _ *sdk.RemoteCall) (sdk.Answer, error) {
+	w.calls.Add(1)
 	<-ctx.Done()
 	return sdk.Answer{}, ctx.Err()
 }
@@ -157,7 +162,7 @@ func TestTimeoutsDuringOneStart(t *testing.T) {
 	}
 }
 
-// A hook that is not ready yet fails as its policy says, and is called again until it is ready. Its other failures count.
+// A hook that is not ready yet fails as its policy says, with one notice, and is called again until it is ready. Its other failures count.
 func TestNotReadyIsNoFailure(t *testing.T) {
 	t.Parallel()
 	var cold, broken atomic.Bool
@@ -201,7 +206,7 @@ func TestNotReadyIsNoFailure(t *testing.T) {
 			if got := e.Quarantined(); len(got) > 0 {
 				t.Errorf("quarantined: %v", got)
 			}
-			if list := told.all(); len(list) != 7 || !strings.Contains(list[0].Message, "not called: it warms up") {
+			if list := told.all(); len(list) != 3 || !strings.Contains(list[0].Message, "not called: it warms up") {
 				t.Errorf("notices %+v", list)
 			}
 			c.cold.Store(false)
@@ -249,7 +254,11 @@ func TestInputTooLarge(t *testing.T) {
 // A gate that is not ready yet, or for which the machine has no resources, denies, like one that fails, but is not quarantined.
 func TestNotReadyDenies(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{hooks.ErrNotCalled, os.NewSyscallError("pipe2", syscall.EMFILE), &fs.PathError{Op: "fork/exec", Err: syscall.EAGAIN}} {
+	_, temporary := child.MakeTemporary("/nowhere", "")
+	for _, cause := range []error{
+		hooks.ErrNotCalled, os.NewSyscallError("pipe2", syscall.EMFILE), &fs.PathError{Op: "fork/exec", Err: syscall.EAGAIN},
+		&fs.PathError{Op: "mkdir", Err: syscall.EDQUOT}, errors.Join(temporary),
+	} {
 		e, _ := engine(t, plugin("slow", sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
 			return sdk.Decision{}, cause
 		})))
@@ -265,7 +274,7 @@ func TestNotReadyDenies(t *testing.T) {
 	}
 }
 
-// An observer that is not ready yet receives later events.
+// An observer that is not ready yet receives later events, with one notice for all: a model's text has thousands.
 func TestNotReadyObserver(t *testing.T) {
 	t.Parallel()
 	remote := &warming{}
@@ -273,11 +282,14 @@ func TestNotReadyObserver(t *testing.T) {
 	e, told := engine(t, plugin("slow", sdk.Hook{Point: sdk.PointEvent, Timeout: time.Millisecond, Remote: remote}))
 	for i := range 4 {
 		e.Observe(sdk.PointEvent, &sdk.Event{Type: sdk.EventSessionIdle})
-		for deadline := time.Now().Add(30 * time.Second); len(told.all()) <= i; runtime.Gosched() {
+		for deadline := time.Now().Add(30 * time.Second); int(remote.calls.Load()) <= i; runtime.Gosched() {
 			if time.Now().After(deadline) {
-				t.Fatalf("%d notices, want %d", len(told.all()), i+1)
+				t.Fatalf("%d calls, want %d", remote.calls.Load(), i+1)
 			}
 		}
+	}
+	if list := told.all(); len(list) != 1 {
+		t.Errorf("notices %+v, want one", list)
 	}
 	if got := e.Quarantined(); len(got) > 0 {
 		t.Errorf("quarantined: %v", got)

@@ -12,10 +12,24 @@ import (
 func MakeTemporary(dir, pattern string) (string, error) {
 	path, err := os.MkdirTemp(dir, pattern)
 	if err != nil {
-		return "", fmt.Errorf("temporary directory: %w; set TMPDIR (TMP on Windows) to a directory that exists and that you can write, or unset it", err)
+		return "", &temporaryError{err}
 	}
 	return path, nil
 }
+
+// temporaryError is the error of a temporary directory that cannot be created.
+type temporaryError struct{ err error }
+
+// Error names the remedy. The path must be short because of sockets.
+func (e *temporaryError) Error() string {
+	return fmt.Sprintf("temporary directory: %v; set TMPDIR (TMP on Windows) to the short path of a directory that exists and that you can write, or unset it", e.err)
+}
+
+// Unwrap returns the error of the file system.
+func (e *temporaryError) Unwrap() error { return e.err }
+
+// Blameless marks the error for hooks.Blameless: the command is not at fault.
+func (e *temporaryError) Blameless() {}
 
 // Temporary returns the environment of a confined process whose temporary directory is temp. The caches of npx and uvx contain programs that
 // unconfined processes would run, so the process has its own below temp. It shares npm's downloaded packages, whose digests npm checks, if

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hashicorp/go-plugin"
 
-	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/jsonline"
@@ -72,7 +71,7 @@ func run(o Options, u *remote.Unit, project sdk.Project, log *slog.Logger, cert 
 	}
 	var err error
 	if p.socketDir, err = child.MakeTemporary(socketRoot(), "plugin-dir"); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", hooks.ErrNotCalled, err)
+		return nil, nil, err
 	}
 	greetings, err := p.start(o, u, project, cert)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -240,8 +241,12 @@ type restarts struct {
 	down  bool
 }
 
-// ended records that a process ended, or failed to start, at now.
+// ended records that a process ended, or failed to start, at now. A start that failed without the plugin's fault may succeed later.
 func (r *restarts) ended(now time.Time, how error) {
+	if hooks.Blameless(how) {
+		r.last, r.after = how, now.Add(r.delay)
+		return
+	}
 	r.ends = append(slices.DeleteFunc(r.ends, func(t time.Time) bool { return now.Sub(t) >= restartWindow }), now)
 	r.last = how
 	r.down = r.down || len(r.ends) > max(r.limit, 0)
