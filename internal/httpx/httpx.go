@@ -48,12 +48,15 @@ func WithoutURL(err error) error {
 	return err
 }
 
-// Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError.
+// Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError, or ErrProxyAddress if the proxy's address is invalid.
 type Proxied struct{ *http.Transport }
 
 // RoundTrip sends a request.
 func (p Proxied) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := checkProxy(req.URL); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // nothing was sent
+		}
 		return nil, err
 	}
 	resp, err := p.Transport.RoundTrip(req)
@@ -83,7 +86,7 @@ func checkProxy(u *url.URL) error {
 	if proxy, err := c.ProxyFunc()(u); proxy == nil {
 		return err
 	}
-	return fmt.Errorf("%w in %s: write special characters in its user name and password as %%XX", ErrProxyAddress, name)
+	return fmt.Errorf("%w in %s: remove blanks and line breaks, and write special characters in its user name and password as %%XX", ErrProxyAddress, name)
 }
 
 // ProxyError is the error of a request that was sent through a proxy: net/http names only the server.

@@ -156,6 +156,17 @@ func TestProxied(t *testing.T) {
 	}
 }
 
+// closable is a body that knows whether it was closed.
+type closable struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closable) Close() error {
+	c.closed = true
+	return nil
+}
+
 // A request that should go to a proxy never goes to the server directly, even if the proxy's address is invalid.
 func TestInvalidProxy(t *testing.T) {
 	t.Setenv("NO_PROXY", "direct.invalid")
@@ -164,6 +175,7 @@ func TestInvalidProxy(t *testing.T) {
 		invalid       bool
 	}{
 		"a percent sign": {"http://user:pa%ss@proxy.invalid", "https://server.invalid", true},
+		"a line break":   {"http://proxy.invalid:80\n", "https://server.invalid", true},
 		"in no_proxy":    {"http://user:pa%ss@proxy.invalid", "https://direct.invalid", false},
 		"this machine":   {"http://user:pa%ss@proxy.invalid", "https://localhost", false},
 		"plain HTTP":     {"http://user:pa%ss@proxy.invalid", "http://server.invalid", false},
@@ -176,9 +188,13 @@ func TestInvalidProxy(t *testing.T) {
 			t.Setenv("HTTPS_PROXY", c.proxy)
 			reached := errors.New("reached")
 			transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return nil, reached }}
-			resp, err := (&http.Client{Transport: httpx.Proxied{Transport: transport}}).Get(c.server)
+			body := &closable{Reader: strings.NewReader("x")}
+			resp, err := (&http.Client{Transport: httpx.Proxied{Transport: transport}}).Post(c.server, "", body)
 			if err == nil {
 				_ = resp.Body.Close()
+			}
+			if c.invalid && !body.closed {
+				t.Error("the body is not closed")
 			}
 			if errors.Is(err, httpx.ErrProxyAddress) != c.invalid || errors.Is(err, reached) == c.invalid {
 				t.Errorf("Get() = %v, want an invalid address: %v", err, c.invalid)

@@ -95,7 +95,8 @@ func (s *source) authorize(req *http.Request, _ []byte) error {
 	var token *oauth2.Token
 	done := make(chan error, 1)
 	go func() { // ends with its requests, which tokenTimeout bounds; they do not end with ctx
-		client := &http.Client{Timeout: tokenTimeout, CheckRedirect: httpx.CheckRedirect(3, "token_uri of the credentials")}
+		transport := httpx.Proxied{Transport: http.DefaultTransport.(*http.Transport)}
+		client := &http.Client{Transport: transport, Timeout: tokenTimeout, CheckRedirect: httpx.CheckRedirect(3, "token_uri of the credentials")}
 		found, err := s.token(context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, client))
 		token = found
 		done <- err

@@ -24,6 +24,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -166,7 +167,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestTokenServerFails: the end of a request ends the wait for a token, and a server that fails is not taken for a refusal.
+// TestTokenServerFails: the end of a request ends the wait for a token, and a server that fails is not taken for a refusal. Credentials are not
+// sent past a proxy whose address is invalid.
 func TestTokenServerFails(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -180,9 +182,9 @@ func TestTokenServerFails(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(server.CloseClientConnections)
-	authorize := func(ctx context.Context, path string) error {
+	authorize := func(ctx context.Context, uri string) error {
 		address, authorize := setup(t, map[string]string{
-			"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r", "token_uri": server.URL + path,
+			"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r", "token_uri": uri,
 		})
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 		if err != nil {
@@ -190,12 +192,16 @@ func TestTokenServerFails(t *testing.T) {
 		}
 		return authorize(req, nil)
 	}
-	if err := authorize(t.Context(), "/fails"); !oauth.Passing(err) {
+	if err := authorize(t.Context(), server.URL+"/fails"); !oauth.Passing(err) {
 		t.Errorf("a server that fails: %v, want an error that may pass", err)
+	}
+	t.Setenv("HTTPS_PROXY", "http://user:pa%ss@proxy.invalid")
+	if err := authorize(t.Context(), "https://server.invalid"); !errors.Is(err, httpx.ErrProxyAddress) {
+		t.Errorf("an invalid proxy: %v, want %v", err, httpx.ErrProxyAddress)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
-	if err := authorize(ctx, "/stalls"); !errors.Is(err, context.Canceled) {
+	if err := authorize(ctx, server.URL+"/stalls"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a server without an answer: %v, want %v", err, context.Canceled)
 	}
 }
