@@ -40,6 +40,13 @@ func (t *callTable) begin(ctx context.Context, c runningCall) (_ context.Context
 	}
 }
 
+// empty reports whether no call is in progress.
+func (t *callTable) empty() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.running) == 0
+}
+
 // find returns the caller for a token.
 func (t *callTable) find(token string) (ability.Caller, bool) {
 	t.mu.Lock()

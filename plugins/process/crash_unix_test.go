@@ -145,6 +145,17 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
+// An end that interrupts no call is a warning: nothing else shows it.
+func TestUnnoticedEnd(t *testing.T) {
+	t.Parallel()
+	log := &logged{}
+	p := started(t, unbounded(), guestSpec(t, "plain"), &testHost{log: log.logger()})
+	if err := syscall.Kill(pidOf(t, p), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	log.wait(t, `level=WARN msg="process ended" err="signal: killed"`)
+}
+
 // A process that keeps ending is not started for ever, and each start waits longer than the one before.
 func TestRestartBudget(t *testing.T) {
 	t.Parallel()

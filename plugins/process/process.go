@@ -33,8 +33,7 @@ import (
 type instance struct {
 	*program
 	api        api
-	disconnect func() // ends the connection and its goroutines
-	calls      callTable
+	disconnect func()       // ends the connection and its goroutines
 	hooks      hookWire     // nil when the plugin has no hooks
 	abandoned  atomic.Int32 // calls of hooks without an answer
 	stop       time.Duration

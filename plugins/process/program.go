@@ -42,9 +42,11 @@ type program struct {
 	socket    io.ReadWriteCloser // the connection for lines; nil: the standard streams
 	cmd       *exec.Cmd
 	stdin     *os.File // kept open: the process notices the end of the host when it closes
+	calls     callTable
 
 	ended chan struct{} // closed when the process has ended and its output was read
-	how   error         // the reason why it ended; read it after ended
+	how   error         // the reason why it ended; read it and idle after ended
+	idle  bool          // no call was in progress when it ended, so none fails with how
 
 	mu      sync.Mutex
 	greeted bool  // it sent its handshake
@@ -128,7 +130,7 @@ func (p *program) start(o Options, u *remote.Unit, project sdk.Project, cert str
 		pipes.Drain(drainTime)
 		reading.Wait()
 		pipes.Close()
-		p.how = p.describeEnd(err)
+		p.how, p.idle = p.describeEnd(err), p.calls.empty()
 		close(p.ended)
 	}()
 	return greetings, nil

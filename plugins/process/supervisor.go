@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -164,7 +165,11 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	select {
 	case <-l.in.ended:
 		s.forget(l, l.in.how)
-		log.Info("process ended", "err", l.in.how) // its calls, and the next one if it is not restarted, fail with this reason
+		level := slog.LevelInfo // its calls, and the next one if it is not restarted, fail with this reason
+		if l.in.idle {
+			level = slog.LevelWarn
+		}
+		log.Log(ctx, level, "process ended", "err", l.in.how)
 		l.in.discard()
 	case <-s.closed:
 		l.in.close(context.WithoutCancel(ctx)) // Close cancelled ctx, which belongs to the start
