@@ -48,6 +48,18 @@ func (l *library) RenderCommand(_ context.Context, name, arguments string) (sdk.
 	return sdk.Parts{&sdk.TextPart{Text: name + " about " + arguments + " @secret.txt"}}, nil
 }
 
+// TestLongArgumentsOfRenderedCommands: a template that is only for display does not limit the arguments.
+func TestLongArgumentsOfRenderedCommands(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(nil)
+	l.commands = []sdk.Command{{Name: "explain", Template: strings.Repeat("$1", 100)}}
+	k := start(t, nil, base(newModel(t, say("done"))), l)
+	in := host.PromptInput{SessionID: k.session(), Command: "explain", Text: strings.Repeat("x", 400<<10)}
+	if _, err := k.Prompt(t.Context(), in); err != nil {
+		t.Error(err)
+	}
+}
+
 func text(s string) sdk.Parts { return sdk.Parts{&sdk.TextPart{Text: s}} }
 
 // TestMentionsOfPlugins: plugins are asked about mentions in a prompt that the host does not know.

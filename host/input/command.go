@@ -71,7 +71,9 @@ func Expand(ctx context.Context, set *generation.Set, name, arguments string, sh
 		return nil, fmt.Errorf("command %q: %w; the commands are %s", name, live.ErrNotFound, strings.Join(names, ", "))
 	}
 	c := Command{Command: list[i]}
-	_, c.rendered = c.Owner.Value.(sdk.CommandRenderer)
+	if _, c.rendered = c.Owner.Value.(sdk.CommandRenderer); c.rendered {
+		return &c, nil
+	}
 	if n := len(placeholder().FindAllStringIndex(c.Template, -1)); n > 1 && n*len(arguments) > maxFilled {
 		return nil, fmt.Errorf("command %s: its template has %d placeholders, so arguments of %d bytes can make a prompt of more than %d MiB; pass shorter arguments, such as the name of a file",
 			c.Label(), n, len(arguments), maxFilled>>20)
