@@ -459,9 +459,10 @@ func TestMissingOptions(t *testing.T) {
 	t.Parallel()
 	k := start(t, nil, base(newModel(t)))
 	for name, without := range map[string]func(*host.Options){
-		"Config": func(o *host.Options) { o.Config = nil },
-		"Store":  func(o *host.Options) { o.Store = nil },
-		"Logger": func(o *host.Options) { o.Logger = nil },
+		"Config":          func(o *host.Options) { o.Config = nil },
+		"Store":           func(o *host.Options) { o.Store = nil },
+		"Logger":          func(o *host.Options) { o.Logger = nil },
+		"Project.DataDir": func(o *host.Options) { o.Project.DataDir = "" }, // else snapshots would be in the project
 	} {
 		o := k.opts
 		without(&o)

@@ -70,7 +70,7 @@ type Host struct {
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is left out with a notice, unless it is
 // required. ctx bounds starting.
 func New(ctx context.Context, o Options) (*Host, error) {
-	for name, missing := range map[string]bool{"Config": o.Config == nil, "Store": o.Store == nil, "Logger": o.Logger == nil} {
+	for name, missing := range map[string]bool{"Config": o.Config == nil, "Store": o.Store == nil, "Logger": o.Logger == nil, "Project.DataDir": o.Project.DataDir == ""} {
 		if missing {
 			return nil, fmt.Errorf("host: Options.%s is missing", name)
 		}
