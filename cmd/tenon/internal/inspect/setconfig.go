@@ -152,7 +152,7 @@ func valuesOf(l *config.Loaded) (map[string]any, error) {
 		return nil, err
 	}
 	var root map[string]any
-	_ = json.Unmarshal(data, &root) // an object
+	_ = jsontext.DecodeExact(data, &root) // an object; options of plugins can have numbers of any size
 	out := map[string]any{}
 	var visit func(key string, object map[string]any)
 	visit = func(key string, object map[string]any) {
