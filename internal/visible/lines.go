@@ -5,7 +5,8 @@ import "bytes"
 // MaxLine is the maximum length of a line of a program's output, in bytes; longer lines are cut.
 const MaxLine = 4 << 10
 
-// Lines splits the output of a program into lines of at most MaxLine bytes. A mark ends longer ones. Empty lines are dropped.
+// Lines splits the output of a program into lines of at most MaxLine bytes, without their ends, \n or \r\n. A mark ends longer ones. Empty
+// lines are dropped.
 type Lines struct {
 	Take func(line []byte) // receives each line, which is valid until it returns
 	line []byte
@@ -33,7 +34,7 @@ func (l *Lines) Flush() {
 		const mark = " […]"
 		l.line = append(l.line[:MaxLine-len(mark)], mark...)
 	}
-	if len(l.line) > 0 {
+	if l.line = bytes.TrimSuffix(l.line, []byte("\r")); len(l.line) > 0 {
 		l.Take(l.line)
 	}
 	l.line, l.over = l.line[:0], false

@@ -12,8 +12,8 @@ import (
 func TestLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", visible.MaxLine)
-	text := "one\n\ntwo\r\n" + long + "\n" + long + "y\nthe end"
-	want := []string{"one", "two\r", long, long[:visible.MaxLine-len(" […]")] + " […]", "the end"}
+	text := "one\n\n\r\ntwo\r\n" + long + "\n" + long + "y\nthe end"
+	want := []string{"one", "two", long, long[:visible.MaxLine-len(" […]")] + " […]", "the end"}
 	for _, size := range []int{1, 3, 1000, len(text)} {
 		var got []string
 		l := visible.Lines{Take: func(line []byte) { got = append(got, string(line)) }}
