@@ -127,7 +127,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	if err := t.gen.Fire(ctx, sdk.PointChatMessage, ledger, "", hi, v); err != nil {
 		return stateDone, err
 	}
-	v.Message.MessageHead = u.MessageHead
+	v.Message.MessageHead, v.Message.Agent = u.MessageHead, u.Agent
 	if err := t.changeSetup(ctx, u, v.Message); err != nil {
 		return stateDone, err
 	}

@@ -42,7 +42,11 @@ func newKey(key minisign.PublicKey) *PublicKey {
 
 // KeyOf returns the key of a recorded signer; nil if it is none.
 func KeyOf(recorded string) *PublicKey {
-	key, _ := ParseKey(strings.TrimPrefix(recorded, minisignForm))
+	text, ok := strings.CutPrefix(recorded, minisignForm)
+	if !ok {
+		return nil
+	}
+	key, _ := ParseKey(text)
 	return key
 }
 

@@ -108,6 +108,8 @@ func parse(text, base, home string) (Ref, error) {
 		return Ref{Kind: Path, URL: filepath.Join(home, text[2:])}, nil
 	case inCatalogue:
 		return Ref{Kind: Catalogue, URL: name, Version: market}, nil
+	case hasScheme:
+		return Ref{}, fmt.Errorf("unknown scheme %q", scheme)
 	}
 	if owner, repo, ok := strings.Cut(text, "/"); ok && ValidEntry(owner) && ValidEntry(repo) {
 		return Ref{}, fmt.Errorf("neither github:%s, a repository, nor ./%s, a directory", text, text)

@@ -41,7 +41,7 @@ func (p *Plugin) RefreshCatalog() {
 		return
 	}
 	p.running.Go(func() { // ends with p.ctx at the latest; Close waits for it
-		p.log.Debug("catalog refreshed", "url", p.url, "err", p.refresh())
+		p.log.Debug("refresh of the catalog ended", "url", p.url, "err", p.refresh())
 	})
 }
 

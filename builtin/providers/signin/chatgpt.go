@@ -174,8 +174,10 @@ func claimsOf(jwt string) (c claims) {
 	if len(parts) != 3 {
 		return c
 	}
-	payload, _ := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	_ = json.Unmarshal(payload, &c) // something else has no claims
+	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil || json.Unmarshal(payload, &c) != nil {
+		return claims{}
+	}
 	return c
 }
 

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,7 +26,7 @@ func TestWriteFileMode(t *testing.T) {
 		path := filepath.Join(c.dir, "tenon.json")
 		_ = os.Remove(path) // of the case before
 		if c.old != 0 {
-			if err := os.WriteFile(path, nil, c.old); err != nil {
+			if err := errors.Join(os.WriteFile(path, nil, c.old), os.Chmod(path, c.old)); err != nil { // whatever the umask
 				t.Fatal(err)
 			}
 		}
