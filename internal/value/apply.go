@@ -33,9 +33,6 @@ func Apply[C change](v any, changes []C) error {
 // ApplyPlaced is Apply, and returns the pointers of the changes, with the index of each element that was added at -.
 func ApplyPlaced[C change](v any, changes []C) (pointers []string, err error) {
 	target := reflect.ValueOf(v)
-	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return nil, fmt.Errorf("%w: apply: want a pointer, have %T", ErrWire, v)
-	}
 	if len(changes) == 0 {
 		return nil, nil
 	}

@@ -56,9 +56,6 @@ type place struct {
 // anything else.
 func locate(v any, pointer string) (at place, ok bool, err error) {
 	target := reflect.ValueOf(v)
-	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return place{}, false, fmt.Errorf("want a pointer, have %T", v)
-	}
 	path, err := splitPointer(pointer)
 	if err != nil {
 		return place{}, false, err

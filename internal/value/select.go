@@ -20,9 +20,6 @@ import (
 // If a hook replaces an array of which it selected only some members, the other members are lost.
 func Select(v any, fields []string) (json.RawMessage, error) {
 	target := reflect.ValueOf(v)
-	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return nil, fmt.Errorf("%w: select: want a pointer, have %T", ErrWire, v)
-	}
 	wanted, err := selectionOf(fields)
 	if err != nil {
 		return nil, err
