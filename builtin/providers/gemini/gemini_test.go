@@ -81,19 +81,20 @@ func TestSchemaReferences(t *testing.T) {
 func TestSchemaExpansion(t *testing.T) {
 	t.Parallel()
 	for levels, last := range map[int]string{13: `{"type":"string"}`, 3: `{"$ref":"#/$defs/0"}`} {
-		definitions := map[string]any{fmt.Sprint(levels): json.RawMessage(last)}
+		definitions := map[string]any{fmt.Sprint(levels): json.RawMessage(last), "values": json.RawMessage(`{"enum":["x"]}`)}
 		for i := range levels {
 			properties := map[string]any{}
 			for j := range 10 {
 				properties[fmt.Sprint(j)] = map[string]any{"$ref": fmt.Sprint("#/$defs/", i+1)}
 			}
+			properties["values"] = map[string]any{"$ref": "#/$defs/values"}
 			definitions[fmt.Sprint(i)] = map[string]any{"properties": properties}
 		}
 		schema, err := json.Marshal(map[string]any{"$ref": "#/$defs/0", "$defs": definitions})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := gemini.Schema(string(schema)); err != nil || len(got) > len(schema) || !strings.Contains(got, `"9":{"type":"object"}`) {
+		if got, err := gemini.Schema(string(schema)); err != nil || len(got) > len(schema) || !strings.Contains(got, `"9":{"type":"object"},"values":{"type":"string"}`) {
 			t.Errorf("Schema() = %.500s, %v", got, err)
 		}
 	}

@@ -118,6 +118,8 @@ func (c *converter) reference(ref string, in map[string]any, depth int) map[stri
 		merged["type"] = "object"
 		if target["type"] != nil {
 			merged["type"] = target["type"]
+		} else if allowed(target) != nil {
+			merged["type"] = "string" // see setEnum
 		}
 	} else {
 		c.parts += size(target) / 10

@@ -271,6 +271,7 @@ func TestToolSchemas(t *testing.T) {
 	}{
 		"openai": {"@ai-sdk/openai", "gpt-5", `{"additionalProperties":false,"properties":{"a":{"enum":[1]},"b":{"items":{"type":"string"},"type":"array"},"c":{"$ref":"#/x"},"d":{"items":[{"type":"string"}],"type":"array"}},"type":"object"}`},
 		"gpt":    {"@openrouter/ai-sdk-provider", "openai/gpt-4.1", `"b":{"items":{"type":"string"},"type":"array"},"c":{"$ref":"#/x","title":"t"}`},
+		"o4":     {"@ai-sdk/github-copilot", "o4-mini", `"b":{"items":{"type":"string"},"type":"array"},"c":{"$ref":"#/x","title":"t"}`},
 		"kimi":   {"@ai-sdk/openai-compatible", "kimi-k2", `"c":{"$ref":"#/x"},"d":{"items":{"type":"string"},"type":"array"}`},
 		"xai":    {"@ai-sdk/xai", "grok", `{"$schema":"x","properties"`},
 		"other":  {"@ai-sdk/groq", "x", schema},
@@ -290,8 +291,9 @@ func TestToolSchemas(t *testing.T) {
 func TestNoArguments(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
-		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
-		`{}`:                `{"properties":{},"type":"object"}`,
+		`{"type":"object"}`:                   `{"properties":{},"type":"object"}`,
+		`{}`:                                  `{"properties":{},"type":"object"}`,
+		`{"type":"object","properties":null}`: `{"properties":{},"type":"object"}`,
 		`{"type":"object","additionalProperties":false}`: `{"additionalProperties":false,"properties":{},"type":"object"}`,
 	} {
 		for _, npm := range []string{"@ai-sdk/openai-compatible", "@ai-sdk/github-copilot", "@ai-sdk/openai"} {

@@ -158,7 +158,7 @@ func Parameters(t *sdk.ToolDefinition) json.RawMessage {
 	if !Present(raw) {
 		raw = json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	plain := jsontext.StringField(raw, "type") == "object" && (jsontext.First(raw, "properties") != nil || jsontext.First(raw, "$ref") != nil)
+	plain := jsontext.StringField(raw, "type") == "object" && (jsontext.IsObject(jsontext.First(raw, "properties")) || jsontext.First(raw, "$ref") != nil)
 	jsontext.EachField(raw, func(key, _ []byte) bool {
 		plain = plain && !slices.Contains(alternatives, string(key))
 		return plain

@@ -26,7 +26,7 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 		adapt = openObjects
 	case strings.Contains(name, "claude"): // behind a gateway
 		return wire.ClaudeParameters(t)
-	case strings.Contains(name, "gpt-") && bytes.Contains(raw, []byte(`"array"`)): // behind a gateway
+	case (strings.Contains(name, "gpt-") || Reasons(m)) && bytes.Contains(raw, []byte(`"array"`)): // behind a gateway
 		adapt = setItems
 	default:
 		return raw
