@@ -247,7 +247,10 @@ func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.C
 		for _, file := range result.Attachments {
 			g.Say("%s (%s) is part of the result; --format json prints it", file.Filename, file.Mime)
 		}
-		return g.PrintContent(strings.TrimRight(result.Output, "\n") + "\n")
+		if text := strings.TrimRight(result.Output, "\n"); text != "" {
+			return g.PrintContent(text + "\n")
+		}
+		return nil
 	})
 }
 
