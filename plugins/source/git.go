@@ -107,26 +107,24 @@ func (f *Fetcher) makeRepository(ctx context.Context, repo string, options ...st
 // process fetches into it.
 func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, ref string) error {
 	err := filelock.Do(ctx, repo+".lock", lockTimeout, func() error {
-		if _, err := os.Lstat(filepath.Join(repo, "objects", "pack")); err != nil { // git init, which may have been killed, makes it last
+		if _, err := os.Lstat(filepath.Join(repo, "objects", "pack")); errors.Is(err, fs.ErrNotExist) { // git init, which may have been killed, makes it last
 			if err := f.makeRepository(ctx, repo); err != nil {
 				return err
 			}
 		}
 		removeLeftovers(repo)
-		return f.watched(ctx, repo, r, func(ctx context.Context) error {
-			fetch := []string{"fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", "--", r.URL, what + ":" + ref}
-			_, err := f.runGit(ctx, repo, fetch...)
-			for _, format := range []string{"sha1", "sha256"} {
-				if err == nil || !strings.Contains(err.Error(), "server "+format) {
-					continue
-				}
-				// These are git's words for objects of another format than those of the repository, which it cannot add.
-				if err = f.makeRepository(ctx, repo, "--object-format="+format); err == nil {
-					_, err = f.runGit(ctx, repo, fetch...)
-				}
+		fetch := []string{"fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", "--", r.URL, what + ":" + ref}
+		err := f.watched(ctx, repo, r, fetch...)
+		for _, format := range []string{"sha1", "sha256"} {
+			if err == nil || !strings.Contains(err.Error(), "server "+format) {
+				continue
 			}
-			return err
-		})
+			// These are git's words for objects of another format than those of the repository, which it cannot add.
+			if err = f.makeRepository(ctx, repo, "--object-format="+format); err == nil {
+				err = f.watched(ctx, repo, r, fetch...)
+			}
+		}
+		return err
 	})
 	if err != nil && f.staysPut() && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
 		return fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace, or with plugin_policy: write the final address", err)
@@ -147,9 +145,9 @@ func removeLeftovers(repo string) {
 // watchEvery is the interval at which the size of a transfer is checked.
 const watchEvery = 200 * time.Millisecond
 
-// watched runs a transfer into a repository. It reports the progress, and cancels the transfer with ErrTooLarge once it has stored more than
-// maxTransfer bytes, because git has no such limit.
-func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, transfer func(ctx context.Context) error) error {
+// watched runs git for a transfer into a repository. It reports the progress, and cancels the transfer with ErrTooLarge once it has stored more
+// than maxTransfer bytes, because git has no such limit.
+func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, args ...string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit, before := cmp.Or(f.MaxTransfer, maxTransfer), size(repo)
 	check := func() error {
@@ -168,7 +166,7 @@ func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, transfer func
 			}
 		}
 	})
-	err := transfer(ctx)
+	_, err := f.runGit(ctx, repo, args...)
 	cancel(nil)
 	watcher.Wait()
 	return cmp.Or(check(), err)

@@ -144,8 +144,8 @@ func TestGitFormat(t *testing.T) {
 	top := t.TempDir()
 	repo := filepath.Join(top, "r")
 	f := fetcher(t)
-	for i, format := range []string{"sha1", "sha256", "sha1"} {
-		if err := errors.Join(os.RemoveAll(repo), os.Mkdir(repo, 0o755), os.WriteFile(filepath.Join(repo, "file"), []byte{byte('0' + i)}, 0o644)); err != nil {
+	commit := func(format string, content []byte) {
+		if err := errors.Join(os.RemoveAll(repo), os.Mkdir(repo, 0o755), os.WriteFile(filepath.Join(repo, "file"), content, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{{"init", "-q", "--object-format=" + format}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"}} {
@@ -155,6 +155,9 @@ func TestGitFormat(t *testing.T) {
 				t.Fatalf("git %v: %v: %s", args, err, out)
 			}
 		}
+	}
+	for i, format := range []string{"sha1", "sha256", "sha1"} {
+		commit(format, []byte{byte('0' + i)})
 		for range 2 {
 			if out, files, err := fetch(t, f, "git+file://"+repo, nil); err != nil || files["file"] != string(byte('0'+i)) {
 				t.Errorf("%d, %s: %+v, %v, %v", i, format, out, files, err)
@@ -163,6 +166,20 @@ func TestGitFormat(t *testing.T) {
 			if err != nil || len(halves) != 1 || os.RemoveAll(halves[0]) != nil {
 				t.Fatalf("repositories %q, %v", halves, err)
 			}
+		}
+	}
+	// The size of what was removed does not count.
+	f.MaxTransfer = 400 << 10
+	for _, c := range []struct {
+		format string
+		size   int
+		want   error
+	}{{"sha256", 300 << 10, nil}, {"sha1", 500 << 10, source.ErrTooLarge}} {
+		content := make([]byte, c.size)
+		_, _ = rand.NewChaCha8([32]byte{}).Read(content) // fails never; does not compress
+		commit(c.format, content)
+		if _, _, err := fetch(t, f, "git+file://"+repo, nil); !errors.Is(err, c.want) {
+			t.Errorf("%d bytes: %v, want %v", c.size, err, c.want)
 		}
 	}
 }

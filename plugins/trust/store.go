@@ -27,7 +27,7 @@ var (
 	// ErrNotFound is returned for a name without an approval.
 	ErrNotFound = errors.New("not found")
 	// ErrGrant is returned for a grant that was not requested, and for an item whose path cannot be stored.
-	ErrGrant = errors.New("cannot be granted")
+	ErrGrant = errors.New("cannot be approved")
 )
 
 // LockFile is the usual name of the file of a Store.
