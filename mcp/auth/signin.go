@@ -95,11 +95,13 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, challenge
 		registration = config.DynamicClientRegistrationConfig.Metadata
 		registration.Scope = requested(ctx, *config, req, challenge)
 	}
-	err = handler.Authorize(ctx, req, challenge)
-	for _, optional := range []*string{&registration.Scope, &registration.TokenEndpointAuthMethod} { // the server may want clients with a secret
-		if *optional != "" && errors.As(err, new(*oauthex.ClientRegistrationError)) {
-			*optional = ""
-			err = handler.Authorize(ctx, req, challenge)
+	method := registration.TokenEndpointAuthMethod
+attempts:
+	for _, registration.Scope = range slices.Compact([]string{registration.Scope, ""}) { // the server may refuse scopes
+		for _, registration.TokenEndpointAuthMethod = range slices.Compact([]string{method, ""}) { // or want clients with a secret
+			if err = handler.Authorize(ctx, req, challenge); !errors.As(err, new(*oauthex.ClientRegistrationError)) {
+				break attempts
+			}
 		}
 	}
 	if err != nil {
