@@ -2,11 +2,14 @@ package gitkeep_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -405,28 +408,33 @@ func TestUnreadableBefore(t *testing.T) {
 	}
 }
 
-// A git that hangs ends at the deadline, with the programs that it started, even if they keep its output open.
+// A git that hangs ends with its context, with the programs that it started, even if they keep its output open.
 func TestGitThatHangs(t *testing.T) {
 	dir := t.TempDir()
 	wrapper := filepath.Join(dir, "git")
-	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\nmkfifo \"$0.pipe\"\ncat \"$0.pipe\"\nexit\n"), 0o700); err != nil {
+	err := errors.Join(syscall.Mkfifo(wrapper+".pipe", 0o600), os.WriteFile(wrapper, []byte("#!/bin/sh\nsh -c 'exec 3>\"$0.pipe\"; sleep 60' \"$0\"\nexit\n"), 0o700))
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { // ends with git
 		_, err := gitkeep.Git(ctx, "/nowhere", dir, os.Environ(), "--version")
 		done <- err
 	}()
-	select {
-	case err := <-done:
-		if err == nil {
-			t.Error("no error")
-		}
-	case <-time.After(20 * time.Second):
-		t.Error("git is waited for")
-		_ = os.WriteFile(wrapper+".pipe", nil, 0o600) // ends it
+	pipe, err := os.Open(wrapper + ".pipe") // waits for the wrapper; has an end when the programs have ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("no error")
+	}
+	err = pipe.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, readErr := pipe.Read(make([]byte, 1)); err != nil || !errors.Is(readErr, io.EOF) {
+		t.Errorf("%v, %v, want that the programs of git have ended", err, readErr)
 	}
 }

@@ -114,8 +114,8 @@ func (s *Store) transact(ctx context.Context, c *database.Conn, batch []*job) er
 	return err
 }
 
-// begin takes the write lock, or fails if another process holds it for longer than busyWait. SQLite's own waiting has pauses of up to 100 ms,
-// and would miss the short moments in which a large change releases the lock.
+// begin takes the write lock, or fails if another process holds it for longer than busyWait. Unlike SQLite's own waiting, its pauses are short
+// while an attempt costs little: the moments in which a large change releases the lock are short, too.
 func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 	for deadline := time.Now().Add(s.busyWait); ; {
 		begun := time.Now()
