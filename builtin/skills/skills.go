@@ -110,7 +110,7 @@ const maxName = 64
 
 // folders returns the folders that can contain skills, each once, the most general first: a later skill replaces an earlier one
 // of the same name. Packages come before the folders of the project.
-func (p *Plugin) folders(w *sources.Watch) (folders, project []string) {
+func (p *Plugin) folders() (folders, project []string) {
 	add := func(dir string, names ...string) {
 		for _, name := range names {
 			if folder := filepath.Join(dir, name); dir != "" && !slices.Contains(folders, folder) {
@@ -122,10 +122,7 @@ func (p *Plugin) folders(w *sources.Watch) (folders, project []string) {
 	add(p.Project.Home, inside...)
 	add(p.Project.ConfigDir, "skill", "skills")
 	for _, path := range p.Config.Skills.Paths {
-		path = projectfs.Join(p.Project.Directory, projectfs.FromHome(p.Project.Home, path))
-		if add(path, ""); !w.Exists(path) {
-			p.Log.Warn("skills.paths: directory not found", "path", path)
-		}
+		add(projectfs.Join(p.Project.Directory, projectfs.FromHome(p.Project.Home, path)), "")
 	}
 	before := len(folders)
 	for _, dir := range projectfs.Upward(p.Project.Directory, p.Project.Worktree) {
@@ -159,7 +156,7 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Skill {
 			})
 		}
 	}
-	folders, project := p.folders(w)
+	folders, project := p.folders()
 	read(folders)
 	for _, s := range p.Config.Skills.Packaged {
 		if err := add(sdk.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Manual: s.Manual}); err != nil {

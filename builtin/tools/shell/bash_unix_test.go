@@ -17,6 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/builtin/internal/testhost"
+	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -358,5 +360,14 @@ func eventually(t *testing.T, what string, done func() bool) {
 			t.Fatalf("not true after 10 s: %s", what)
 		case <-time.After(5 * time.Millisecond):
 		}
+	}
+}
+
+// TestNoShell: a machine without a shell is a warning at the start, not only the error of the first command.
+func TestNoShell(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	h := testhost.New(t)
+	if err := shell.New().Start(t.Context(), h); err != nil || !strings.Contains(h.Log.String(), "looked for bash, sh") {
+		t.Errorf("Start = %v, log %q", err, &h.Log)
 	}
 }

@@ -34,18 +34,17 @@ func New() *sdk.Bundle {
 	}
 }
 
-// configure records the configuration, and warns of a configured shell that is missing. It starts no process.
+// configure records the configuration, and warns if there is no shell. It starts no process.
 func (t *bash) configure(_ context.Context, h sdk.Host) error {
 	t.log = h.Logger()
 	t.box.project = h.Project()
 	t.box.git = gitkeep.Of(h.Project().Worktree)
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
-		if t.wanted = c.Config().Shell; t.wanted != "" {
-			if _, err := findShell(t.wanted, h.Project().Worktree); err != nil {
-				t.log.Warn(err.Error())
-			}
-		}
+		t.wanted = c.Config().Shell
 		t.box.config, t.box.skills = c.Config().Sandbox, sandbox.SkillDirectories(c.Config().Skills)
+	}
+	if _, err := findShell(t.wanted, h.Project().Worktree); err != nil {
+		t.log.Warn(err.Error())
 	}
 	return nil
 }

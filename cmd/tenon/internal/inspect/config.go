@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -112,6 +114,7 @@ func checkConfig(ctx context.Context, a *cli.App) error {
 		r.Files = append(r.Files, w.Loaded.Files...)
 		r.add(w.Loaded.Warnings, true)
 		r.hooks(w)
+		r.skills(w)
 		if err := r.parts(ctx, w); err != nil {
 			return err
 		}
@@ -128,6 +131,17 @@ func (r *configReport) hooks(w *cli.Workspace) {
 		}
 		if err != nil {
 			r.Problems = append(r.Problems, configProblem{Message: err.Error(), Fix: "fix the hooks; until then, tenon ignores the hooks in the file"})
+		}
+	}
+}
+
+// skills adds the directories of skills that do not exist. A run does not log them: a relative one may exist in other projects.
+func (r *configReport) skills(w *cli.Workspace) {
+	const key = "skills.paths"
+	for _, path := range w.Loaded.Config.Skills.Paths {
+		if _, err := os.Stat(projectfs.Join(w.Project.Directory, projectfs.FromHome(w.Project.Home, path))); err != nil {
+			message := fmt.Sprintf("%s: %s", path, cli.Cause(err))
+			r.Problems = append(r.Problems, configProblem{Place: originOf(w.Loaded, key), Key: key, Message: message, Warning: true})
 		}
 	}
 }
