@@ -243,3 +243,19 @@ func TestSkillWithoutName(t *testing.T) {
 		t.Errorf("Skills() = %+v, %v", got, err)
 	}
 }
+
+// TestNextHost: a plugin that is started again forgets what it read for the host before.
+func TestNextHost(t *testing.T) {
+	t.Parallel()
+	first := testhost.New(t)
+	testhost.Write(t, filepath.Join(first.Place.Directory, ".tenon", "skills", "a", "SKILL.md"), skill("a", "d"))
+	p := start(t, first)
+	for _, want := range []int{1, 0} {
+		if got, err := p.Skills(t.Context()); err != nil || len(got) != want {
+			t.Errorf("Skills() = %+v, %v, want %d", got, err, want)
+		}
+		if err := p.Start(t.Context(), testhost.New(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -13,7 +13,8 @@ import (
 // processes that hold the other ends.
 type Pipes struct{ Stdin, Stdout, Stderr *os.File }
 
-// StartConnected prepares and starts a command, see Start, with its standard streams connected to new pipes, which the caller closes.
+// StartConnected prepares and starts a command, see Start, with its standard streams connected to new pipes. The caller closes
+// them, unless there is an error.
 func StartConnected(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string) (p *Pipes, leave func() error, err error) {
 	p = &Pipes{}
 	var theirs [3]*os.File

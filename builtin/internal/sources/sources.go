@@ -110,6 +110,7 @@ type Loader[T any] struct {
 // Start stores the host's project and configuration. It reads no files.
 func (l *Loader[T]) Start(_ context.Context, h sdk.Host) error {
 	l.Log, l.Project, l.Config = h.Logger(), h.Project(), &sdk.Config{}
+	l.watch = nil // a result for another host does not count
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		l.Config = c.Config()
 	}
