@@ -9,6 +9,7 @@
 package gitkeep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func (k *keeper) Enter(ctx context.Context) {
 	}
 	k.since, k.alive, k.spans = time.Time{}, false, nil
 	if k.last == nil || !k.last.fresh() {
-		k.last = k.read(ctx, nil)
+		k.last = k.read(ctx)
 	}
 }
 
@@ -108,19 +109,18 @@ func (k *keeper) EndTurn(ctx context.Context) []string {
 	return append(k.unlock(), k.restore(ctx)...)
 }
 
-// restore restores the last state.
+// restore restores the last state, in passes: what one of them restores may have hidden other changes. A state becomes the last one after a
+// pass that did not restore anything.
 func (k *keeper) restore(ctx context.Context) []string {
 	k.locks = map[string]stamp{}
-	r := &restorer{k: k, before: k.last}
-	notes := r.restore(ctx)
-	if k.owed = r.failed || k.alive; k.owed {
-		return notes
+	r := &restorer{k: k, before: k.last, noted: map[string]bool{}, changed: true}
+	for left := maxPasses; r.changed && left > 0; left-- {
+		r.restore(ctx, left == 1)
 	}
-	k.last = r.now
-	if len(notes) > 0 {
-		k.last = k.read(ctx, nil)
+	if k.owed = r.changed || len(r.failures) > 0 || k.alive; !k.owed {
+		k.last = r.now
 	}
-	return notes
+	return append(r.notes, r.failures...)
 }
 
 // unlock removes lock files that were created while commands ran and still exist.
@@ -128,7 +128,7 @@ func (k *keeper) unlock() []string {
 	var notes []string
 	for lock, was := range k.locks {
 		if now := stampOf(lock); now == was && k.ran(now) {
-			if err := remove(k.rootOf(lock, k.last), lock); err != nil {
+			if err := remove(k.last.rootOf(lock), lock); err != nil {
 				notes = append(notes, fmt.Sprintf("%s could not be removed: %v", k.show(lock), err))
 				continue
 			}
@@ -148,10 +148,20 @@ type restorer struct {
 	k           *keeper
 	before, now *state
 	notes       []string
-	failed      bool // a change could not be restored
+	noted       map[string]bool // what notes are about
+
+	// Of the last pass:
+	changed  bool     // something was restored
+	failures []string // notes about changes that could not be restored
 }
 
-func (r *restorer) note(what, verb string) { r.notes = append(r.notes, what+" "+verb) }
+// note adds a note. Later passes add none about the same thing.
+func (r *restorer) note(what, verb string) {
+	if !r.noted[what] {
+		r.noted[what] = true
+		r.notes = append(r.notes, what+" "+verb)
+	}
+}
 
 // put calls do, which restores a file, and notes the result. It leaves a change that another process made while no command ran.
 func (r *restorer) put(what, path string, do func() error) { r.change(what, path, "was put back", do) }
@@ -163,13 +173,13 @@ func (r *restorer) change(what, path, verb string, do func() error) {
 		return
 	}
 	if err := do(); err != nil {
-		r.failed = true
 		if lock := path + lockSuffix; errors.Is(err, errMeanwhile) && stampOf(lock) != (stamp{}) {
 			r.k.locks[lock] = stampOf(lock)
 		}
-		r.note(what, fmt.Sprintf("was changed and could not be put back: %v", err))
+		r.failures = append(r.failures, fmt.Sprintf("%s was changed and could not be put back: %v", what, err))
 		return
 	}
+	r.changed = true
 	r.note(what, verb)
 }
 
@@ -190,18 +200,26 @@ func (r *restorer) setAside(root, path string) {
 		r.note(what, "was removed")
 		return
 	}
-	name := filepath.Base(aside(path))
-	r.change(what, path, "was changed and is now "+name, func() error {
-		return inRoot(root, path, func(in *os.Root, rel string) error {
-			return in.Rename(rel, filepath.Join(filepath.Dir(rel), name))
+	to := aside(path)
+	r.change(what, path, "was changed and is now "+filepath.Base(to), func() error {
+		err := inRoot(root, path, func(in *os.Root, rel string) error {
+			return in.Rename(rel, filepath.Join(filepath.Dir(rel), filepath.Base(to)))
 		})
+		if err == nil { // neither is restored later
+			delete(r.before.hooks, path)
+			r.before.hooks[to] = r.now.readHook(to, maxHook)
+		}
+		return err
 	})
 }
 
-func (r *restorer) restore(ctx context.Context) []string {
-	r.now = r.k.read(ctx, r.open)
-	if r.pointers() {
-		r.now = r.k.read(ctx, r.open)
+// restore is one pass: it restores what differs as far as one read shows it.
+func (r *restorer) restore(ctx context.Context, last bool) {
+	r.now, r.changed, r.failures = r.k.read(ctx), false, nil
+	for _, find := range []func(){r.access, r.pointers, r.links} {
+		if find(); r.changed && !last {
+			return // the directories and files that git uses may be others now
+		}
 	}
 	if r.now.err != nil || r.before.err != nil {
 		r.unreadable()
@@ -210,31 +228,30 @@ func (r *restorer) restore(ctx context.Context) []string {
 		r.settings(ctx)
 	}
 	r.hooks()
-	return r.notes
 }
 
-// open makes a directory accessible if it was so before the commands.
-func (r *restorer) open(now *state, dir string) (opened bool) {
-	if r.before.closed[dir] {
-		return false
-	}
-	r.now = now
-	now.stamps[dir] = stampOf(dir)
-	r.put("access to "+r.k.show(dir), dir, func() error {
-		err := inRoot(r.rootOf(dir), dir, func(in *os.Root, rel string) error { return in.Chmod(rel, 0o755) })
-		if err == nil {
-			_, err = os.ReadDir(dir)
+// access restores the owner's permissions for directories, and gives all of them for new ones: git runs hooks in a directory that cannot be
+// listed, and nothing can be restored in it.
+func (r *restorer) access() {
+	for _, dir := range slices.Sorted(maps.Keys(r.now.modes)) { // sorted, so that a directory comes after the one that it is in
+		is := r.now.modes[dir]
+		mode, root := cmp.Or(r.before.modes[dir], is|0o700), r.before.rootOf(dir)
+		if mode&^is&0o700 == 0 || !projectfs.Inside(root, dir) {
+			continue
 		}
-		opened = err == nil
-		return err
-	})
-	return opened
+		r.now.stamps[dir] = stampOf(dir) // of others, only the identity is known
+		r.put("access to "+r.k.show(dir), dir, func() error {
+			if dir == root { // cannot be opened either
+				return os.Chmod(dir, mode)
+			}
+			return inRoot(root, dir, func(in *os.Root, rel string) error { return in.Chmod(rel, mode) })
+		})
+	}
 }
 
 // pointers restores the files that name another directory as the repository: .git of a linked working tree, and commondir in git
-// directories. It reports whether any had changed.
-func (r *restorer) pointers() bool {
-	notes := len(r.notes)
+// directories.
+func (r *restorer) pointers() {
 	switch path := filepath.Join(r.k.worktree, ".git"); {
 	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
 		r.now.stamps[path] = stampOf(path) // for a directory, only the identity is known
@@ -247,7 +264,29 @@ func (r *restorer) pointers() bool {
 			r.putText(filepath.Join(dir, commonFile), was)
 		}
 	}
-	return len(r.notes) > notes
+}
+
+// links removes what newly makes a directory elsewhere a git directory: .git, or a link below one. That may be another repository of the user, in
+// which nothing is changed.
+func (r *restorer) links() {
+	for _, dir := range r.now.dirs {
+		if slices.Contains(r.before.dirs, dir) && r.before.same(dir) || projectfs.Within(projectfs.Real(r.before.rootOf(dir)), projectfs.Real(dir)) {
+			continue
+		}
+		path := filepath.Join(r.k.worktree, ".git")
+		for _, own := range r.before.dirs[:r.before.own] {
+			for ; dir != own && projectfs.Inside(own, dir); dir = filepath.Dir(dir) {
+				if stampOf(dir).Mode&os.ModeSymlink != 0 {
+					path = dir
+				}
+			}
+		}
+		if r.before.same(path) {
+			continue
+		}
+		r.now.stamps[path] = stampOf(path)
+		r.change(r.k.show(path)+", which led to another repository,", path, "was removed", func() error { return remove(r.before.rootOf(path), path) })
+	}
 }
 
 // putText restores the text of a file; the empty one removes it.
@@ -258,21 +297,22 @@ func (r *restorer) putText(path, text string) {
 	}
 	r.put(r.k.show(path), path, func() error {
 		if text == "" {
-			return remove(r.rootOf(path), path)
+			return remove(r.before.rootOf(path), path)
 		}
-		return replace(r.rootOf(path), path, []byte(text), was)
+		return replace(r.before.rootOf(path), path, []byte(text), was)
 	})
 }
 
 // unreadable restores whole files, because git cannot read the settings now, or could not before.
 func (r *restorer) unreadable() {
-	notes := len(r.notes)
+	same := true
 	for path, text := range r.before.raw {
 		if r.before.stamps[path] != stampOf(path) {
 			r.putText(path, text)
+			same = false
 		}
 	}
-	if len(r.notes) == notes && r.before.err == nil {
+	if same && r.before.err == nil {
 		r.note("git's configuration", fmt.Sprintf("cannot be read any more: %v", r.now.err))
 	}
 }
@@ -299,13 +339,13 @@ func (r *restorer) settings(ctx context.Context) {
 		what := fmt.Sprintf("%s in %s", strings.Join(keys, ", "), r.k.show(path))
 		r.put(what, path, func() error {
 			if len(is) == 0 { // the file is gone
-				return replace(r.rootOf(path), path, []byte(r.before.raw[path]), stampOf(path))
+				return replace(r.before.rootOf(path), path, []byte(r.before.raw[path]), stampOf(path))
 			}
 			text, err := r.k.rewritten(ctx, r.now, path, keys, was)
 			if err != nil {
 				return err
 			}
-			return replace(r.rootOf(path), path, text, r.now.stamps[path])
+			return replace(r.before.rootOf(path), path, text, r.now.stamps[path])
 		})
 	}
 }
@@ -358,7 +398,7 @@ func (r *restorer) hooks() {
 		if !seen {
 			is = r.now.readHook(path, maxFile)
 		}
-		switch root := r.rootOf(dir); {
+		switch root := r.before.rootOf(dir); {
 		case was == is:
 		case was.unread != stamp{}:
 			r.setAside(root, path)
@@ -417,23 +457,4 @@ func (k *keeper) show(path string) string {
 		path, _ = filepath.Rel(k.project, path) // both are absolute
 	}
 	return path
-}
-
-// rootOf returns the directory below which a file is written. Links cannot lead out of it.
-func (k *keeper) rootOf(path string, states ...*state) string {
-	for _, s := range states {
-		for _, dir := range s.dirs[:s.own] {
-			if projectfs.Inside(dir, path) && !projectfs.Inside(k.project, path) {
-				return dir
-			}
-		}
-	}
-	return k.project
-}
-
-func (r *restorer) rootOf(path string) string {
-	if r.now.err != nil { // its directories may be unknown
-		return r.k.rootOf(path, r.now, r.before)
-	}
-	return r.k.rootOf(path, r.now)
 }

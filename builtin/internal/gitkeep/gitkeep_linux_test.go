@@ -74,10 +74,6 @@ func TestPutBack(t *testing.T) {
 		"a hook that is a link":  {"ln -s /bin/sh .git/hooks/pre-commit", []string{".git/hooks/pre-commit was put back"}},
 		"another mode":           {"chmod -x .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
 		"another time":           {"echo '#!/bin/zz' > .git/hooks/pre-push && touch -r .git/HEAD .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
-		"a hidden hook":          {"echo evil > .git/hooks/pre-commit && chmod 311 .git/hooks", []string{".git/hooks/pre-commit was put back", "access to .git/hooks was put back"}},
-		"a hidden directory":     {"mkdir -p .git/hooks/samples && echo evil > .git/hooks/samples/b && chmod 0 .git/hooks/samples .git/hooks", []string{".git/hooks/samples/b was put back", "access to .git/hooks was put back", "access to .git/hooks/samples was put back"}},
-		"a closed repository":    {"echo evil > .git/hooks/pre-commit && chmod 500 .git/hooks && chmod 0 .git", []string{".git/hooks/pre-commit was put back", "access to .git was put back", "access to .git/hooks was put back"}},
-		"a hidden submodule":     {"mkdir -p .git/modules && git init -q --bare .git/modules/m && echo evil > .git/modules/m/hooks/pre-commit && chmod 311 .git/modules", []string{".git/modules/m/hooks/pre-commit was put back", "access to .git/modules was put back"}},
 		"hooks become a link":    {"mkdir -p evil && echo evil > evil/pre-commit && rm -r .git/hooks && ln -s ../evil .git/hooks", []string{".git/hooks was put back", ".git/hooks/pre-push was put back"}},
 		"worktree configuration": {"git config extensions.worktreeConfig true && git config --worktree core.fsmonitor evil", []string{"core.fsmonitor in .git/config.worktree was put back"}},
 		"a directory for a hook": {"rm .git/hooks/pre-push && mkdir .git/hooks/pre-push && echo evil > .git/hooks/pre-push/x", []string{".git/hooks/pre-push was put back"}},
@@ -135,7 +131,7 @@ func TestLinkToRepository(t *testing.T) {
 	for name, scripts := range map[string][]string{
 		"the user's":          {evil},
 		"in the project":      {"mv .git old; git init -q new; ln -s new/.git .git; " + evil, evil},
-		"outside":             {"mv .git old; git init -q $OUT; ln -s $OUT/.git .git; " + evil, evil},
+		"outside":             {"mv .git old; git init -q $OUT; ln -s $OUT/.git .git; " + evil},
 		"through a link":      {"mv .git old; git init -q a; git init -q b; ln -s a/.git l; ln -s l .git", "cd b; " + evil + "; cd ..; rm l; ln -s b/.git l"},
 		"made in two steps":   {"mv .git old; ln -s new/.git .git", "git init -q new; cd new; " + evil},
 		"a linked tree":       {"mv .git old; git init -q a; git -C a -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m x; git -C a worktree add -q ../b; ln -s a/.git/worktrees/b .git; git -C a config core.fsmonitor evil"},
@@ -155,6 +151,42 @@ func TestLinkToRepository(t *testing.T) {
 				if left := run(t, dir, "git config core.fsmonitor || true; ls .git/hooks/pre-commit 2>/dev/null || true"); left != "" {
 					t.Errorf("after command %d: %q; notes %q", i, left, notes)
 				}
+			}
+		})
+	}
+}
+
+// A command that makes another repository of the user, or any directory, the project's does not make tenon change files there.
+func TestForeignRepository(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"a link":                 "mv .git old && ln -s $OUT .git",
+		"a file":                 "mv .git old && echo gitdir: $OUT > .git",
+		"a file, through a link": "mv .git old && ln -s $OUT l && echo gitdir: l > .git",
+		"its common directory":   "mv .git old && mkdir new && echo gitdir: new > .git && echo $OUT > new/commondir",
+		"common, and locked":     "echo $OUT > .git/commondir && touch .git/commondir.lock",
+		"a linked tree's":        "echo gitdir: $OUT > ../tree/.git",
+		"a linked tree's own":    "mv .git/worktrees/tree .git/tree && ln -s $OUT .git/worktrees/tree",
+		"a linked tree's in it":  "cp -r $OUT ../tree/evil && mv .git/worktrees .git/w && mkdir ../tree/w && ln -s ../evil ../tree/w/tree && ln -s ../../tree/w .git/worktrees",
+		"a submodule's":          "mkdir .git/modules && ln -s $OUT .git/modules/m",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			top := t.TempDir()
+			run(t, top, "mv "+repository(t)+" project && git -C project worktree add -q ../tree && git init -q --bare out && git -C out config alias.x '!x' && echo mine > out/hooks/pre-commit")
+			project := filepath.Join(top, "project")
+			if strings.HasPrefix(name, "a linked tree") {
+				project = filepath.Join(top, "tree")
+			}
+			k := gitkeep.Of(project)
+			k.Enter(t.Context())
+			run(t, filepath.Join(top, "project"), "OUT="+top+"/out; "+script)
+			notes := k.Leave(t.Context(), true)
+			if got := run(t, top, "git -C out config alias.x; cat out/hooks/pre-commit"); len(notes) == 0 || got != "!x\nmine\n" {
+				t.Errorf("notes %q, left %q", notes, got)
+			}
+			if got := run(t, project, "git config alias.x 2>/dev/null || true"); got != "" && name != "common, and locked" { // the lock stays until the end of the turn
+				t.Errorf("git uses it: %q", got)
 			}
 		})
 	}

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -24,6 +23,8 @@ const (
 	maxHook  = 64 << 20 // bytes of a hook
 	maxFiles = 50_000   // files and directories whose stamps are kept
 	maxDepth = 16       // directories from modules to a submodule, nested submodules included
+
+	maxPasses = 40 // of restoring: one for each directory that is hidden in another
 )
 
 // state describes the settings and hooks of a repository, its submodules and its other working trees.
@@ -38,8 +39,7 @@ type state struct {
 	raw      map[string]string              // text of the files in settings
 	hooks    map[string]hook                // by path: hooks, links in place of their directories, and files of the project that links among them lead to
 	hookDirs map[string]bool                // directories of hooks; true: all files below them count
-	closed   map[string]bool                // directories whose files cannot be read or restored
-	open     func(*state, string) bool      // makes a closed directory accessible, and reports whether it did; may be nil
+	modes    map[string]os.FileMode         // of directories: those that were read, and all above
 	project  string                         // see keeper
 	err      error                          // reason why the settings are incomplete
 }
@@ -64,25 +64,42 @@ func (s *state) fresh() bool {
 			return false
 		}
 	}
+	for dir, was := range s.modes {
+		if full := s.stamps[dir]; full != full.Identity() || !projectfs.Inside(s.rootOf(dir), dir) {
+			continue // compared above, or not restored
+		}
+		if info, err := os.Stat(dir); err != nil || info.Mode() != was {
+			return false
+		}
+	}
 	return true
+}
+
+// rootOf returns the directory below which a file is restored: the project, or a git directory of the repository. Links cannot lead out of it.
+func (s *state) rootOf(path string) string {
+	for _, dir := range slices.Backward(s.dirs[:s.own]) { // the common one first: commands can replace those in it
+		if projectfs.Inside(dir, path) && !projectfs.Inside(s.project, path) {
+			return dir
+		}
+	}
+	return s.project
 }
 
 // same reports whether a git directory has not been replaced.
 func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stampOf(dir).Identity() }
 
-// read reads the state of the repository, and calls open for directories that are closed. The stamps are taken first: a change during the read
-// makes the state stale.
-func (k *keeper) read(ctx context.Context, open func(*state, string) bool) *state {
+// read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
+func (k *keeper) read(ctx context.Context) *state {
 	s := &state{
 		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
-		hooks: map[string]hook{}, hookDirs: map[string]bool{}, closed: map[string]bool{}, open: open, project: k.project,
+		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, project: k.project,
 	}
+	defer s.readModes()
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
 	}
 	s.own = len(s.dirs)
 	for _, dir := range s.dirs[:s.own] {
-		s.access(dir, nil)
 		parent := filepath.Join(dir, "worktrees") // the git directories of linked working trees
 		for _, name := range s.list(parent) {
 			s.add(filepath.Join(parent, name))
@@ -90,9 +107,9 @@ func (k *keeper) read(ctx context.Context, open func(*state, string) bool) *stat
 		s.modules(filepath.Join(dir, "modules"), 0)
 	}
 	for _, dir := range s.dirs {
-		for _, name := range []string{"config", "config.worktree", commonFile} {
+		for _, name := range []string{"config", "config.worktree"} {
 			path := filepath.Join(dir, name)
-			s.stamps[path] = stampOf(path)
+			s.stamps[path], s.settings[path] = stampOf(path), nil     // git lists none of an empty file
 			if real, err := filepath.EvalSymlinks(path); err == nil { // it may be a link
 				s.stamps[real] = stampOf(real)
 			}
@@ -106,22 +123,13 @@ func (k *keeper) read(ctx context.Context, open func(*state, string) bool) *stat
 		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
 	}
 	s.err = errors.Join(s.err, k.ask(ctx, s))
-	for path := range s.settings {
+	for path, listed := range s.settings {
 		text, err := readSettings(path)
-		if err != nil {
-			s.err = errors.Join(s.err, err)
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			s.raw[path] = text
 		}
-		s.raw[path] = text
-	}
-	for _, dir := range s.dirs {
-		for _, name := range []string{"config", "config.worktree"} {
-			path := filepath.Join(dir, name)
-			if _, read := s.raw[path]; read {
-				continue
-			}
-			if text, err := readSettings(path); err == nil || errors.Is(err, fs.ErrNotExist) { // git listed no settings of the file, or cannot read it
-				s.raw[path] = text
-			}
+		if err != nil && listed != nil {
+			s.err = errors.Join(s.err, err)
 		}
 	}
 	return s
@@ -143,7 +151,7 @@ const commonFile = "commondir"
 // readCommon reads the name of the directory from which a git directory takes its settings and hooks.
 func (s *state) readCommon(dir string) {
 	path := filepath.Join(dir, commonFile)
-	if s.stamps[path] == (stamp{}) {
+	if s.stamps[path] = stampOf(path); s.stamps[path] == (stamp{}) {
 		return
 	}
 	text, err := readFile(path, maxFile)
@@ -181,7 +189,8 @@ func (s *state) add(dir string) {
 // list returns the names of directories, and of links to directories, in a directory. A new name makes the state stale.
 func (s *state) list(dir string) (names []string) {
 	s.stamps[dir] = stampOf(dir)
-	for _, e := range s.entries(dir) { // usually missing
+	entries, _ := os.ReadDir(dir) // usually missing
+	for _, e := range entries {
 		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
 			names = append(names, e.Name())
 		}
@@ -189,28 +198,17 @@ func (s *state) list(dir string) (names []string) {
 	return names
 }
 
-// entries returns the contents of a directory.
-func (s *state) entries(dir string) []os.DirEntry {
-	entries, err := os.ReadDir(dir)
-	if s.access(dir, err) {
-		entries, _ = os.ReadDir(dir)
+// readModes reads the modes of the directories on the way to everything that has a stamp.
+func (s *state) readModes() {
+	for path := range s.stamps {
+		for dir := path; s.modes[dir] == 0; dir = filepath.Dir(dir) {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				s.modes[dir] = info.Mode()
+			} else if dir == filepath.Dir(dir) {
+				break
+			}
+		}
 	}
-	return entries
-}
-
-// access opens a directory if a file in it could not be read or its owner lacks a permission: git runs hooks in directories that cannot be
-// listed. It reports whether the file can be read now.
-func (s *state) access(dir string, err error) bool {
-	info, statErr := os.Stat(dir)
-	readable := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-	if readable && (statErr != nil || !info.IsDir() || info.Mode().Perm()&0o700 == 0o700) {
-		return false
-	}
-	if s.open != nil && s.open(s, dir) {
-		return true
-	}
-	s.closed[dir] = true
-	return false
 }
 
 // Git runs a git command for at most 10 seconds and returns its output. It does not run a git in the project. The error of a failed command
@@ -301,9 +299,6 @@ func hookName(name string) bool {
 func (s *state) readHooks(dir string, all bool) {
 	s.stamps[dir], s.hookDirs[dir] = stampOf(dir), all
 	info, err := os.Lstat(dir)
-	if s.access(filepath.Dir(dir), err) {
-		info, err = os.Lstat(dir)
-	}
 	if err != nil {
 		return
 	}
@@ -311,7 +306,8 @@ func (s *state) readHooks(dir string, all bool) {
 		s.readHook(dir, maxHook)
 		return
 	}
-	for _, e := range s.entries(dir) {
+	entries, _ := os.ReadDir(dir) // if it is closed, see restorer.access
+	for _, e := range entries {
 		switch path := filepath.Join(dir, e.Name()); {
 		case e.IsDir() && all && len(s.stamps) <= maxFiles:
 			s.readHooks(path, all)
@@ -335,7 +331,7 @@ func (s *state) readHook(path string, limit int64) (h hook) {
 	if err != nil || info.IsDir() {
 		return h
 	}
-	h.mode = info.Mode()
+	h.mode = info.Mode() & (fs.ModeType | fs.ModePerm)
 	if info.Mode()&fs.ModeSymlink != 0 {
 		h.link, _ = os.Readlink(path) // if it has been removed, the stamp differs
 		return h
