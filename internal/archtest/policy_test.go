@@ -77,7 +77,7 @@ func libraries() map[string][]string {
 		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
 		"github.com/yuin/goldmark":                          {"internal/markdown"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
-		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process", "internal/ptytest"},
+		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process", "internal/ptytest"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
 		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},

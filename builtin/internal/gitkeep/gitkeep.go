@@ -42,6 +42,9 @@ type keeper struct {
 	locks map[string]stamp // lock files that prevented restoring
 }
 
+// tick is how far the times that systems record for files may lag behind the clock.
+const tick = 10 * time.Millisecond
+
 // span is a time in which commands ran. A zero from is the time of the earlier state, a zero to is still open.
 type span struct{ from, to time.Time }
 
@@ -57,7 +60,7 @@ func (k *keeper) Enter(ctx context.Context) {
 		return
 	}
 	if k.owed {
-		k.since = clock()
+		k.since = time.Now().Add(-tick)
 		return
 	}
 	k.since, k.alive, k.spans = time.Time{}, false, nil
