@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +72,10 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 		}
 	}
 	hooks := projectfs.Join(dir, paths[0])
-	entries, _ := os.ReadDir(hooks) // no directory, no hooks
+	entries, err := os.ReadDir(hooks)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // git runs hooks in a directory that cannot be listed
+		return fmt.Errorf("git with hooks of the repository that cannot be read: %w", err)
+	}
 	for _, e := range entries {
 		info, err := os.Stat(filepath.Join(hooks, e.Name()))
 		if filepath.Ext(e.Name()) != ".sample" && (err != nil || info.Mode().IsRegular() && info.Mode()&0o111 != 0) {
