@@ -67,11 +67,10 @@ func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
 		plugin = h.call.byPlugin.Manifest.Name
 	}
 	r.Metadata = permission.AskedBy(r.Metadata, h.call.template, plugin)
-	if h.call.tool == nil { // a repeated call of an unknown tool
-		return h.step.permit(ctx, r, h.call.part.Tool, sdk.Origin{})
+	if t := h.call.tool; t != nil { // else it is a repeated call of an unknown tool
+		r.Tool.ID, r.Tool.Origin = t.Def.ID, t.Origin
 	}
-	r.Tool.ID, r.Tool.Origin = h.call.tool.Def.ID, h.call.tool.Origin
-	return h.step.permit(ctx, r, h.call.tool.Def.ID, h.call.tool.Origin)
+	return h.step.permit(ctx, r, r.Tool.ID, r.Tool.Origin)
 }
 
 // DeniesByName implements sdk.Denier.

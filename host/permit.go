@@ -82,10 +82,7 @@ func (s *step) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.Result
 		scope.Subject = r.Tool.CallID
 	}
 	result, err := s.gen.Engine.Gate(ctx, sdk.PointPermissionAsk, scope, r)
-	if err != nil {
-		return result, s.halt(err)
-	}
-	return result, nil
+	return result, s.halt(err)
 }
 
 // publish publishes an event once everything before it is durable.

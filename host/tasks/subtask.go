@@ -30,12 +30,10 @@ func Calls(parts sdk.Parts) []json.RawMessage {
 		if !ok {
 			continue
 		}
-		args, err := json.Marshal(map[string]string{
+		args, _ := json.Marshal(map[string]string{ // strings always encode
 			"description": s.Description, "prompt": s.Prompt, "subagent_type": s.Agent, "command": s.Command,
 		})
-		if err == nil { // strings always encode
-			out = append(out, args)
-		}
+		out = append(out, args)
 	}
 	return out
 }

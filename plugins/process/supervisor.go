@@ -138,12 +138,10 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	}
 	select {
 	case <-time.After(wait):
-		return nil
 	case <-s.closed:
-		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
+	return context.Cause(ctx)
 }
 
 // launch starts the process, watches it until it ends or Close ends it, and cleans up. s.watching waits for it.

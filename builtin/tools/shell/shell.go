@@ -34,7 +34,7 @@ func New() *sdk.Bundle {
 	}
 }
 
-// configure records the configuration, and warns if there is no shell. It starts no process.
+// configure records the configuration, and warns if the machine lacks a shell. It starts no process.
 func (t *bash) configure(_ context.Context, h sdk.Host) error {
 	t.log = h.Logger()
 	t.box.project = h.Project()

@@ -39,10 +39,7 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 			Files   []string          `json:"files"`
 		}{public, origins, append([]string{}, w.Loaded.Files...)})
 	}
-	values, err := valuesOf(w.Loaded)
-	if err != nil {
-		return err
-	}
+	values := valuesOf(public)
 	t := &view.Table{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if object, ok := values[key].(map[string]any); ok && len(object) > 0 {

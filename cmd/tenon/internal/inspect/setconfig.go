@@ -22,6 +22,7 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // lockTimeout limits how long a change of the configuration waits for another one.
@@ -126,10 +127,11 @@ func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, k
 }
 
 func getConfig(_ context.Context, w *cli.Workspace, args []string) error {
-	values, err := valuesOf(w.Loaded)
+	public, err := w.Loaded.Redacted()
 	if err != nil {
 		return err
 	}
+	values := valuesOf(public)
 	value, ok := values[args[0]]
 	if !ok {
 		fix := cli.Suggest("tenon config show lists all values", "%s", args[0], slices.Collect(maps.Keys(values)))
@@ -141,18 +143,11 @@ func getConfig(_ context.Context, w *cli.Workspace, args []string) error {
 	return w.App.PrintJSON(value)
 }
 
-// valuesOf returns the values and the objects of the configuration by key, without secrets.
-func valuesOf(l *config.Loaded) (map[string]any, error) {
-	public, err := l.Redacted()
-	if err != nil {
-		return nil, err
-	}
-	data, err := json.Marshal(public)
-	if err != nil {
-		return nil, err
-	}
+// valuesOf returns the values and the objects of a configuration by key.
+func valuesOf(c *sdk.Config) map[string]any {
+	data, _ := json.Marshal(c) // it was decoded from JSON
 	var root map[string]any
-	_ = jsontext.DecodeExact(data, &root) // an object; options of plugins can have numbers of any size
+	_ = jsontext.DecodeExact(data, &root) // options of plugins can have numbers of any size
 	out := map[string]any{}
 	var visit func(key string, object map[string]any)
 	visit = func(key string, object map[string]any) {
@@ -165,5 +160,5 @@ func valuesOf(l *config.Loaded) (map[string]any, error) {
 		}
 	}
 	visit("", root)
-	return out, nil
+	return out
 }
