@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
@@ -73,7 +74,7 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 	}
 	hooks := projectfs.Join(dir, paths[0])
 	entries, err := os.ReadDir(hooks)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // git runs hooks in a directory that cannot be listed
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) { // git runs hooks in a directory that cannot be listed
 		return fmt.Errorf("git with hooks of the repository that cannot be read: %w", err)
 	}
 	for _, e := range entries {

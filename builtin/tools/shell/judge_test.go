@@ -338,6 +338,7 @@ func TestGitSettings(t *testing.T) {
 		"include":         {"git init -q && echo '[core] pager = ./x' > i && git config include.path ../i", true},
 		"tab":             {"git init -q && printf '[diff\t\"x\"]\\n\ttextconv = ./x\\n' >> .git/config", true},
 		"broken":          {"git init -q && echo '[' >> .git/config", true},
+		"file of hooks":   {"git init -q && rm -r .git/hooks && touch .git/hooks", false}, // as core.hooksPath=/dev/null
 		"hidden hooks":    {"git init -q && rm -r .git/hooks && ln -s hooks .git/hooks", true},
 		"hook":            {"git init -q && echo > .git/hooks/post-index-change && chmod +x .git/hooks/post-index-change", true},
 		"remote helper":   {"git init -q && git config remote.origin.url 'ext::x'", true},
