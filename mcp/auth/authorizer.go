@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -63,15 +63,16 @@ type Authorizer struct {
 	resource string
 	client   *http.Client
 
-	mu        sync.Mutex
-	fresh     bool           // the stored token is ignored
-	expired   error          // why the last request has no token; nil: it has one
-	challenge *http.Response // the last challenge that only the user can answer, without its body
+	fresh     atomic.Bool                   // the stored token is ignored
+	expired   atomic.Pointer[error]         // why the last request has no token; nil error: it has one
+	challenge atomic.Pointer[http.Response] // the last challenge that only the user can answer, without its body
 }
 
 // New returns the authorizer of a server. It reads and sends nothing.
 func New(o Options) *Authorizer {
-	return &Authorizer{o: o, resource: canonical(o.URL), client: newClient(o.URL), fresh: o.Fresh}
+	a := &Authorizer{o: o, resource: canonical(o.URL), client: newClient(o.URL)}
+	a.fresh.Store(o.Fresh)
+	return a
 }
 
 // canonical returns the canonical form of a server's URL, see the MCP specification, "Canonical Server URI".
@@ -115,9 +116,7 @@ func (a *Authorizer) Authorize(req *http.Request) error {
 		return nil // the user configured this header
 	}
 	c, err := a.token(req.Context(), "")
-	a.mu.Lock()
-	a.expired = err
-	a.mu.Unlock()
+	a.expired.Store(&err)
 	switch {
 	case c != nil:
 		req.Header.Set("Authorization", "Bearer "+c.Access)
@@ -129,10 +128,7 @@ func (a *Authorizer) Authorize(req *http.Request) error {
 
 // token returns the stored token, refreshed if it is expired or is the rejected one.
 func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.Credential, error) {
-	a.mu.Lock()
-	ignored := a.fresh
-	a.mu.Unlock()
-	if ignored {
+	if a.fresh.Load() {
 		return nil, credentials.ErrNotFound
 	}
 	name, _, err := a.Stored()
@@ -199,12 +195,10 @@ func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *ht
 		}
 		wanted.Err = err
 	}
-	a.mu.Lock()
-	if !bearer && !errors.Is(a.expired, credentials.ErrNotFound) {
-		wanted.Err = a.expired
+	if expired := a.expired.Load(); !bearer && expired != nil && !errors.Is(*expired, credentials.ErrNotFound) {
+		wanted.Err = *expired
 	}
-	a.challenge = &http.Response{StatusCode: resp.StatusCode, Header: header, Body: http.NoBody}
-	a.mu.Unlock()
+	a.challenge.Store(&http.Response{StatusCode: resp.StatusCode, Header: header, Body: http.NoBody})
 	if more == nil {
 		return false, wanted
 	}

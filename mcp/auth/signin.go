@@ -24,10 +24,7 @@ import (
 // SignIn signs the user in and stores the token. It answers the last challenge of the server. Without a challenge, it follows the server's
 // metadata, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, errors of visit and of the flow.
 func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
-	a.mu.Lock()
-	challenge := a.challenge
-	a.mu.Unlock()
-	challenge = cmp.Or(challenge, &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody})
+	challenge := cmp.Or(a.challenge.Load(), &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody})
 	name, old, err := a.Stored()
 	if err != nil && !errors.Is(err, credentials.ErrNotFound) {
 		return err
@@ -39,9 +36,8 @@ func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	if err := a.o.Store.Put(ctx, issued.Client.Name(), issued, name); err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.fresh, a.challenge = false, nil
+	a.fresh.Store(false)
+	a.challenge.Store(nil)
 	return nil
 }
 
