@@ -175,11 +175,10 @@ func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, args ...strin
 // size returns the total size of the files below a directory, except those that git removes or renames meanwhile.
 func size(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				total += info.Size()
+			}
 		}
 		return nil
 	})
