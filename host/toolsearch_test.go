@@ -186,7 +186,7 @@ func TestWhatHides(t *testing.T) {
 		"by default":            {nil, nil, 45, true, []string{"alpha_tool99", "birds_count"}, nil},
 		"no budget":             {budget(0), nil, 0, true, []string{"alpha_tool0", "birds_count"}, nil},
 		"a small budget":        {budget(1000), nil, 3, true, []string{"alpha_tool3", "birds_count"}, []string{"alpha_tool2,"}},
-		"a large budget":        {budget(1_000_000), nil, 201, false, nil, nil},
+		"a large budget":        {budget(1_000_000), nil, 98, true, []string{"alpha_tool99", "birds_count"}, nil}, // 201 are too many
 		"switched off":          {func(o *host.Options) { o.Config.ToolSearch.Disable = true }, nil, 201, false, nil, nil},
 		"removed by a rule":     {rule("birds_count", sdk.ActionDeny), nil, 45, true, []string{"alpha_tool99"}, []string{"birds_count"}},
 		"removed by a prompt":   {nil, map[string]bool{"birds_count": false}, 45, true, []string{"alpha_tool99"}, []string{"birds_count"}},
