@@ -43,9 +43,9 @@ func (s *Set) Text(c *Candidate) string {
 	return b.String()
 }
 
-// serverHooks returns the requests of a server's hooks.
+// serverHooks returns the requests of a server's hooks; none if it is disabled, because then they are not checked.
 func (c *Candidate) serverHooks() []trust.Hook {
-	if c.Server == nil {
+	if c.Server == nil || c.Server.Disabled {
 		return nil
 	}
 	var out []trust.Hook
