@@ -56,17 +56,31 @@ func crowd() []sdk.Plugin {
 	return []sdk.Plugin{server("alpha", 100), server("beta", 100), zoo}
 }
 
-// Small tools within the budget are hidden if a server would refuse their number.
+// Small tools within the budget are hidden if a server would refuse their number, also with those that searches find: the last found are shown.
 func TestManySmallTools(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, say("done"))
+	named := func(from, to int) (names []string) {
+		for i := from; i < to; i++ {
+			names = append(names, fmt.Sprintf("t%d", i))
+		}
+		return names
+	}
+	m := newModel(t, search(strings.Join(named(100, 120), " ")), search(strings.Join(named(120, 150), " ")), say("done"))
 	b, many := base(m), &plugin{name: "many", carrier: sdk.CarrierMCP}
-	for i := range 150 {
-		many.tools = append(many.tools, echo(fmt.Sprintf("t%d", i)))
+	for _, name := range named(0, 150) {
+		many.tools = append(many.tools, echo(name))
 	}
 	startIn(t, t.TempDir(), nil, b, many).prompt("go")
-	if names := toolNames(m.of(sdk.PurposeTurn)[0]); len(names) > 101 || len(names) < 90 || !slices.Contains(names, "tool_search") || !slices.Contains(names, "t0") {
-		t.Errorf("%d tools: %q", len(names), names)
+	requests := m.of(sdk.PurposeTurn)
+	first := add(named(0, 100), "tool_search")
+	want(t, "tools of the first request", first, toolNames(requests[0]))
+	want(t, "tools after a search", add(first, named(100, 120)...), toolNames(requests[1]))
+	last := toolNames(requests[2])
+	want(t, "number of tools after another search", 127, len(last))
+	for _, name := range add(first, named(120, 140)...) { // 20 of the 30 that the query names
+		if !slices.Contains(last, name) {
+			t.Errorf("%s is not shown: %q", name, last)
+		}
 	}
 }
 
@@ -186,7 +200,7 @@ func TestWhatHides(t *testing.T) {
 		"by default":            {nil, nil, 45, true, []string{"alpha_tool99", "birds_count"}, nil},
 		"no budget":             {budget(0), nil, 0, true, []string{"alpha_tool0", "birds_count"}, nil},
 		"a small budget":        {budget(1000), nil, 3, true, []string{"alpha_tool3", "birds_count"}, []string{"alpha_tool2,"}},
-		"a large budget":        {budget(1_000_000), nil, 98, true, []string{"alpha_tool99", "birds_count"}, nil}, // 201 are too many
+		"a large budget":        {budget(1_000_000), nil, 98, true, []string{"alpha_tool98", "birds_count"}, []string{"alpha_tool97,"}},
 		"switched off":          {func(o *host.Options) { o.Config.ToolSearch.Disable = true }, nil, 201, false, nil, nil},
 		"removed by a rule":     {rule("birds_count", sdk.ActionDeny), nil, 45, true, []string{"alpha_tool99"}, []string{"birds_count"}},
 		"removed by a prompt":   {nil, map[string]bool{"birds_count": false}, 45, true, []string{"alpha_tool99"}, []string{"birds_count"}},

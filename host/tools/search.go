@@ -19,8 +19,9 @@ import (
 const (
 	// searchTool is the tool behind which tools of plugins hide when the definitions of all would take too much of a request.
 	searchTool = "tool_search"
-	// maxTools is the maximum number of tools in a request, before the model finds others. OpenAI's servers refuse more than 128.
-	maxTools = 100
+	// maxTools is the maximum number of tools in a request, before the model finds others; with those that it finds, maxWithFound. OpenAI's servers
+	// refuse more than 128, of which two are the search tool and that of a structured answer.
+	maxTools, maxWithFound = 100, 126
 	// Default and maximum number of results of a search.
 	defaultFound = 5
 	maxFound     = 20
@@ -33,7 +34,7 @@ const (
 )
 
 // hide puts tools of plugins behind the search tool if all tools together exceed the budget, or are too many. The plugins' tools are listed in their order as
-// long as they fit, so that requests stay the same from step to step. Found tools stay visible.
+// long as they fit, so that requests stay the same from step to step. Found tools stay visible, the last found if a server would refuse all.
 func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	cfg := s.Generation.Config.ToolSearch
 	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
@@ -53,7 +54,7 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	if theirs == 0 || ours+theirs <= budget && len(all) <= maxTools {
 		return
 	}
-	known, left := knownTools(messages), budget-ours
+	left := budget - ours
 	var hidden []*Tool
 	for _, one := range all {
 		if one.builtin() {
@@ -61,8 +62,15 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 		}
 		room--
 		if left -= one.tokens(); left < 0 || room < 0 {
-			one.Hidden = !known[one.Def.ID]
+			one.Hidden = true
 			hidden = append(hidden, one)
+		}
+	}
+	room = maxWithFound - len(all) + len(hidden)
+	for _, id := range slices.Backward(knownTools(messages)) {
+		if one := s.tools[id]; one != nil && one.Hidden && room > 0 {
+			one.Hidden = false
+			room--
 		}
 	}
 	s.tools[searchTool] = ofHost(sdk.ToolDefinition{ // does not change when tools are found, so that requests keep their prefix
@@ -80,14 +88,12 @@ func (one *Tool) tokens() int64 {
 	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / convert.BytesPerToken
 }
 
-// knownTools returns the hidden tools whose definitions are in the conversation for the model. After a compaction, it has to search again.
-func knownTools(messages []sdk.MessageWithParts) map[string]bool {
-	known := map[string]bool{}
+// knownTools returns the hidden tools whose definitions are in the conversation for the model, the last found at the end. After a compaction, it has
+// to search again.
+func knownTools(messages []sdk.MessageWithParts) (known []string) {
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
 		if call.State.Status == sdk.ToolCompleted && call.Tool == searchTool && !live.Ignored(call) {
-			for _, id := range StringsOf(call.State.Metadata[foundKey]) {
-				known[id] = true
-			}
+			known = append(known, StringsOf(call.State.Metadata[foundKey])...)
 		}
 	}
 	return known
@@ -125,7 +131,7 @@ const (
 		"or for the names of tools. The tools found can be called from the next step on. The tools are:"
 	searchParameters = `{"type":"object","properties":{` +
 		`"query":{"type":"string","description":"words that describe the task, or names of tools"},` +
-		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"maximum number of tools to show, default 5; tools that the query names are always shown"}` +
+		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"maximum number of tools to show, default 5; of tools that the query names, the first 20 are always shown"}` +
 		`},"required":["query"],"additionalProperties":false}`
 )
 
@@ -181,7 +187,7 @@ func find(hidden []*Tool, query string, limit int) []*Tool {
 	names := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:\"'`()", r) })
 	named := slices.DeleteFunc(slices.Clone(hidden), func(one *Tool) bool { return !slices.Contains(names, one.Def.ID) })
 	if len(named) > 0 {
-		return named
+		return named[:min(len(named), maxFound)]
 	}
 	if limit <= 0 {
 		limit = defaultFound
