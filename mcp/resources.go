@@ -250,7 +250,7 @@ func (p *Plugin) completeReference(ctx context.Context, text string) (words []st
 	}
 	resources, _, err := readList[listed](c.List(ctx, "resources"))
 	for _, r := range resources {
-		if word := server + ":" + r.URI; strings.HasPrefix(word, text) && len(strings.Fields(word)) == 1 {
+		if word := server + ":" + r.URI; strings.HasPrefix(word, text) {
 			words = append(words, word)
 		}
 	}

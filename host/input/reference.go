@@ -89,6 +89,12 @@ func referenceName(text string, start, end int) string {
 	return strings.TrimRight(name, ".,:;!?')]}")
 }
 
+// IsReference reports whether plugins are asked about the whole name after the @ of a mention: not about its beginning.
+func IsReference(mention string) bool {
+	start, end := nextMention(mention, 0)
+	return start == 1 && referenceName(mention, start, end) == mention[1:]
+}
+
 // ErrCommand is wrapped by the errors of commands that give no prompt; they name the command and the reason.
 var ErrCommand = errors.New("command")
 

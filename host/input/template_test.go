@@ -175,3 +175,16 @@ func TestMention(t *testing.T) {
 		}
 	}
 }
+
+// A mention that completion inserts reaches its plugin whole.
+func TestIsReference(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"@a:b": true, "@a:note://b": true, "@a:note://b,c;(d)/e": true, "@a:": false, "@a:note://": true, "@a:b,c": false, "@a:b(c)d": false,
+		"@a:note://b.": false, "@a:note://(b)": false, "@a:note://b c": false, `@a:note://b"c`: false, "@a:note://<b>": false, "a:b": false, "": false,
+	} {
+		if have := IsReference(text); have != want {
+			t.Errorf("IsReference(%q) = %v", text, have)
+		}
+	}
+}

@@ -35,6 +35,12 @@ type answers struct {
 	try      func()
 	files    []string
 	config   sdk.Config
+	// suggested are the plugins' suggestions, by the words of CompleteCommand.
+	suggested map[string][]string
+}
+
+func (a *answers) CompleteCommand(_ context.Context, name, arguments string) []string {
+	return slices.Clone(a.suggested[name+" "+arguments])
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {

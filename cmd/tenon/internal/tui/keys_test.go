@@ -355,6 +355,34 @@ func TestNewFilesKeepTheMenu(t *testing.T) {
 	}
 }
 
+// Tab takes words with the form of a mention only if plugins complete them. It inserts what a prompt can express.
+func TestTabAfterMentions(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]struct{ text, agent string }{
+		"see @shop:no":       {"see @shop:note://alpha ", ""},
+		"see @main.go:12":    {"see @main.go:12", "plan"},
+		"/deploy @shop:no":   {"/deploy @shop:note://alpha ", ""},
+		"/deploy @team:x":    {"/deploy @team:xenon ", ""},
+		"/deploy @other:x":   {"/deploy @other:x", ""},
+		"/unknown @main.go:": {"/unknown @main.go:", "plan"},
+	} {
+		m, h := testModel(t, 80, 24)
+		m.inventory.agents = []sdk.Agent{{Name: "build"}, {Name: "plan"}}
+		m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "deploy"}}}
+		h.suggested = map[string][]string{
+			"@ @shop:no":     {"@shop:note://alpha", "@shop:", "@shop:note://a b", "@shop:note://a.", "@shop:no,b", "@shop:note://a\u200bb"},
+			"deploy @team:x": {"@team:xenon"},
+		}
+		m.input.Set(typed)
+		for _, msg := range messages(m.startedBy(func() { m.promptKey("tab", "") })) {
+			m.Update(msg)
+		}
+		if text, _ := m.input.Text(); text != want.text || m.agent != want.agent {
+			t.Errorf("%s: the prompt is %q, the agent %q, want %q", typed, text, m.agent, want)
+		}
+	}
+}
+
 // A command of the program hides those of the same name, also those with the name of an alias: it is the one that runs.
 func TestHiddenCommandsAreNotListed(t *testing.T) {
 	t.Parallel()

@@ -61,28 +61,42 @@ func (m *model) commandRows(pattern string) []menuRow {
 	return out
 }
 
-// completeArguments requests suggestions from the plugin of a command, or for a mention such as @server:res. It returns false unless the prompt
-// is a command with arguments, or ends with such a mention.
+// completeArguments requests suggestions for a mention such as @server:res or, if there are none, from the plugin of a command. It returns false
+// unless the prompt ends with such a mention, or is a command with arguments. Other words have the form of a mention, too, such as @main.go:12: Tab
+// then chooses the next agent as usual.
 func (m *model) completeArguments() bool {
 	before := m.input.Before()
+	word := lastWord(before)
 	name, arguments, ok := strings.Cut(strings.TrimPrefix(before, "/"), " ")
-	if word := lastWord(before); strings.HasPrefix(word, "@") && strings.Contains(word, ":") {
-		name, arguments = "@", word
-	} else if !ok || !strings.HasPrefix(before, "/") || m.custom(name) == nil {
+	command := ok && strings.HasPrefix(before, "/") && m.custom(name) != nil
+	mention := strings.HasPrefix(word, "@") && strings.Contains(word, ":")
+	if !command && !mention {
 		return false
 	}
-	fetch(m, func(ctx context.Context) ([]string, error) { return m.host.CompleteCommand(ctx, name, arguments), nil }, func(words []string) {
-		m.menu.offer(m, before, words)
+	fetch(m, func(ctx context.Context) (words []string, _ error) {
+		if mention {
+			words = slices.DeleteFunc(m.host.CompleteCommand(ctx, "@", word), func(w string) bool { return !input.IsReference(w) || w != edit.Clean(w) })
+		}
+		if command && len(words) == 0 {
+			words = m.host.CompleteCommand(ctx, name, arguments)
+		}
+		return words, nil
+	}, func(words []string) {
+		switch {
+		case m.input.Before() != before: // the user has typed on
+		case len(words) == 0 && !command:
+			m.nextAgent()
+		default:
+			m.menu.offer(m, words)
+		}
 	})
 	return true
 }
 
-// offer shows a plugin's suggestions for the last word before the caret, unless the user has typed on. A single suggestion is inserted.
-func (n *menu) offer(m *model, before string, words []string) {
-	if m.input.Before() != before {
-		return
-	}
+// offer shows a plugin's suggestions for the last word before the caret. A single suggestion is inserted.
+func (n *menu) offer(m *model, words []string) {
 	rows := mapped(words, func(word *string) menuRow { return menuRow{insert: *word + " ", label: *word} })
+	before := m.input.Before()
 	*n = menu{before: before, length: len(lastWord(before)), rows: rows}
 	switch len(n.rows) {
 	case 0:
