@@ -50,3 +50,14 @@ func TestRevertOfDamagedRows(t *testing.T) {
 		})
 	}
 }
+
+// A change by a tool that announced a relative name can be undone, too.
+func TestRevertRelativeName(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("a.txt", "one")
+	id := k.session()
+	k.turn(id, k.edit, func() { k.write("a.txt", "two") }, "a.txt")
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("after revert", map[string]string{"a.txt": "one"})
+}

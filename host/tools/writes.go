@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"path/filepath"
 	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -22,7 +23,8 @@ func (t *Tool) OnlyReads() bool {
 	return t.builtin() && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission)
 }
 
-// WillWrite returns the files that a built-in tool lists in its permission requests.
+// WillWrite returns the files that a built-in tool lists in its permission requests. It returns none, as if the tool could write
+// any, if a name is relative: no contract says to what.
 func (t *Tool) WillWrite(requests []sdk.PermissionRequest) []string {
 	if !t.builtin() || t.permission != permissionEdit {
 		return nil
@@ -37,6 +39,9 @@ func (t *Tool) WillWrite(requests []sdk.PermissionRequest) []string {
 			list = []string{file}
 		}
 		out = append(out, list...)
+	}
+	if slices.ContainsFunc(out, func(name string) bool { return !filepath.IsAbs(name) }) {
+		return nil
 	}
 	return out
 }
