@@ -40,21 +40,13 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
 		return
 	}
-	budget := *cmp.Or(cfg.Budget, new(int64(sdk.DefaultToolBudget)))
-	var ours, theirs int64
-	room := maxTools
+	left, room := *cmp.Or(cfg.Budget, new(int64(sdk.DefaultToolBudget))), maxTools
 	for _, one := range all {
 		if one.builtin() {
-			ours += one.tokens()
+			left -= one.tokens()
 			room--
-		} else {
-			theirs += one.tokens()
 		}
 	}
-	if theirs == 0 || ours+theirs <= budget && len(all) <= maxTools {
-		return
-	}
-	left := budget - ours
 	var hidden []*Tool
 	for _, one := range all {
 		if one.builtin() {
@@ -65,6 +57,9 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 			one.Hidden = true
 			hidden = append(hidden, one)
 		}
+	}
+	if hidden == nil {
+		return
 	}
 	room = maxWithFound - len(all) + len(hidden)
 	for _, id := range slices.Backward(knownTools(messages)) {
