@@ -31,7 +31,7 @@ var ErrNotCalled = errors.New("not called")
 var shortages = []error{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOSPC, syscall.EDQUOT}
 
 // Blameless reports whether the plugin is not at fault for an error: ErrNotCalled, a shortage of the machine, or an error with a method
-// Blameless. It does not count towards quarantine, and the user gets one notice until the hook can be called again.
+// Blameless. Such an error does not count towards quarantine, and the user gets one notice until the hook can be called again.
 func Blameless(err error) bool {
 	return errors.Is(err, ErrNotCalled) || errors.As(err, new(interface{ Blameless() })) ||
 		slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })

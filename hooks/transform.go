@@ -2,11 +2,11 @@ package hooks
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,8 +47,11 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 		entry.Outcome = OutcomeChanged
 	}
 	if len(entry.Dropped) > 0 && !h.dropped.Swap(true) {
-		fields := cmp.Or(strings.Join(entry.Dropped, ", "), "the whole value")
-		message := visible.Clean("changes are dropped: the hook does not declare that it writes "+fields, maxNotice)
+		fields := slices.Clone(entry.Dropped)
+		if i := slices.Index(fields, ""); i >= 0 {
+			fields[i] = "the whole value"
+		}
+		message := visible.Clean("changes are dropped: the hook does not declare that it writes "+strings.Join(fields, ", "), maxNotice)
 		w.engine.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: message})
 	}
 	h.clearFailures()

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -37,7 +38,10 @@ func (s *step) subtask(ctx context.Context, host *callHost, task sdk.Subtask) (*
 		in.Model, in.Variant = s.Model.Ref().String(), s.user.Model.Variant
 	}
 	m, err := s.promptChild(ctx, in)
-	if err != nil { // if the user stopped the subagent, the refusal in the error also halts this turn
+	if err != nil {
+		if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
+			return nil, refusal // the user stopped the subagent, and with it the turn; by whom stays known
+		}
 		return nil, fmt.Errorf("subagent %s (task_id %s): %w", agent.Name, child.ID, err)
 	}
 	return &sdk.SubtaskResult{SessionID: child.ID, Text: live.AnswerText(m.Parts)}, nil

@@ -22,7 +22,7 @@ type temporaryError struct{ err error }
 
 // Error names the remedy. The path must be short because of sockets.
 func (e *temporaryError) Error() string {
-	return fmt.Sprintf("temporary directory: %v; set TMPDIR (TMP on Windows) to the short path of a directory that exists and that you can write, or unset it", e.err)
+	return fmt.Sprintf("temporary directory: %v; set TMPDIR (TMP on Windows) to the short path of a directory that you can write, or unset it", e.err)
 }
 
 // Unwrap returns the error of the file system.

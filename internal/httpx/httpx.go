@@ -48,7 +48,8 @@ func WithoutURL(err error) error {
 	return err
 }
 
-// Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError, or ErrProxyAddress if the proxy's address is invalid.
+// Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError, or ErrProxyAddress if the proxy's
+// address is invalid.
 type Proxied struct{ *http.Transport }
 
 // RoundTrip sends a request.

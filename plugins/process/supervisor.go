@@ -273,5 +273,9 @@ func (r *restarts) wait(now time.Time) (time.Duration, error) {
 		return 0, fmt.Errorf("%w: it ended %d times within %s; the last time: %w; fix the plugin, then enable it or restart tenon",
 			ErrDown, len(r.ends), restartWindow, r.last)
 	}
-	return max(r.after.Sub(now), 0), nil
+	wait := max(r.after.Sub(now), 0)
+	if wait > 0 && hooks.Blameless(r.last) { // a shortage, during which each call would wait
+		return 0, r.last
+	}
+	return wait, nil
 }

@@ -176,7 +176,7 @@ func TestGitFormat(t *testing.T) {
 		want   error
 	}{{"sha256", 300 << 10, nil}, {"sha1", 500 << 10, source.ErrTooLarge}} {
 		content := make([]byte, c.size)
-		_, _ = rand.NewChaCha8([32]byte{}).Read(content) // fails never; does not compress
+		_, _ = rand.NewChaCha8([32]byte{}).Read(content) // never fails; the content does not compress
 		commit(c.format, content)
 		if _, _, err := fetch(t, f, "git+file://"+repo, nil); !errors.Is(err, c.want) {
 			t.Errorf("%d bytes: %v, want %v", c.size, err, c.want)

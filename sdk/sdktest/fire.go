@@ -143,8 +143,8 @@ func hooksAt(p sdk.Plugin, at sdk.Point) []sdk.Hook {
 }
 
 func checkTypes(info *hookpoint.Info, input, value any) error {
-	if want := reflect.TypeOf(info.NewInput()); reflect.TypeOf(input) != want {
-		return fmt.Errorf("hook point %s: the input is %T, want %s", info.Point, input, want)
+	if want := reflect.TypeOf(info.NewInput()); reflect.TypeOf(input) != want || reflect.ValueOf(input).IsNil() {
+		return fmt.Errorf("hook point %s: the input is %T, want %s, and not nil", info.Point, input, want)
 	}
 	if info.NewValue == nil {
 		if value != nil {
@@ -152,8 +152,8 @@ func checkTypes(info *hookpoint.Info, input, value any) error {
 		}
 		return nil
 	}
-	if want := reflect.TypeOf(info.NewValue()); reflect.TypeOf(value) != want {
-		return fmt.Errorf("hook point %s: the value is %T, want %s", info.Point, value, want)
+	if want := reflect.TypeOf(info.NewValue()); reflect.TypeOf(value) != want || reflect.ValueOf(value).IsNil() {
+		return fmt.Errorf("hook point %s: the value is %T, want %s, and not nil", info.Point, value, want)
 	}
 	return nil
 }

@@ -461,11 +461,11 @@ func TestGitThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pipe.Close()
+	err = pipe.SetReadDeadline(time.Now().Add(20 * time.Second)) // also for git itself
 	cancel()
-	if err := <-done; err == nil {
+	if gitErr := <-done; gitErr == nil {
 		t.Error("no error")
 	}
-	err = pipe.SetReadDeadline(time.Now().Add(20 * time.Second))
 	if _, readErr := pipe.Read(make([]byte, 1)); err != nil || !errors.Is(readErr, io.EOF) {
 		t.Errorf("%v, %v, want that the programs of git have ended", err, readErr)
 	}

@@ -48,7 +48,11 @@ func (n *Node) Hold() error {
 		return err
 	}
 	lock := flock.New(n.file(n.ID), flock.SetFlag(os.O_CREATE|os.O_RDWR))
-	if _, err := lock.TryLock(); err != nil { // the file is new
+	ok, err := lock.TryLock()
+	if err == nil && !ok { // Company of another process is looking at it
+		err = errors.New("fresh lock file is locked: " + n.file(n.ID))
+	}
+	if err != nil {
 		return err
 	}
 	n.lock = lock
