@@ -84,25 +84,24 @@ func (m *model) completeArguments() bool {
 	}, func(words []string) {
 		switch {
 		case m.input.Before() != before: // the user has typed on
-		case len(words) == 0 && !command:
-			m.nextAgent()
-		default:
+		case len(words) > 0:
 			m.menu.offer(m, words)
+		case command:
+			m.say("no suggestions")
+		default:
+			m.nextAgent()
 		}
 	})
 	return true
 }
 
-// offer shows a plugin's suggestions for the last word before the caret. A single suggestion is inserted.
+// offer shows suggestions of plugins for the last word before the caret. A single suggestion is inserted.
 func (n *menu) offer(m *model, words []string) {
 	rows := mapped(words, func(word *string) menuRow { return menuRow{insert: *word + " ", label: *word} })
 	before := m.input.Before()
 	*n = menu{before: before, length: len(lastWord(before)), rows: rows}
-	switch len(n.rows) {
-	case 0:
-		m.say("no suggestions")
-	case 1:
-		m.input.Complete(n.length, n.rows[0].insert)
+	if len(rows) == 1 {
+		m.input.Complete(n.length, rows[0].insert)
 	}
 }
 
