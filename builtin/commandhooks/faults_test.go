@@ -89,14 +89,14 @@ func TestRealInterpreters(t *testing.T) {
 	}
 }
 
-// The dialect's shell is bash. A command with a quote that is not closed cannot run, which must not block the call.
+// The dialect's shell is bash. A command with a quote that is not closed cannot run, and one can crash, which must not block the call.
 func TestBash(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", `if [[ "$(cat)" =~ "rm -rf" ]]; then echo no >&2; exit 2; fi`))
 	if result, _ := r.before(bashCall("1"), sdk.Object{"command": "rm -rf x"}); result.Verdict != sdk.VerdictDeny {
 		t.Errorf("the call was %q, told %q; want denied", result.Verdict, r.failures())
 	}
-	for _, broken := range []string{`echo "x`, `x=$(echo`, `x=${y`} {
+	for _, broken := range []string{`echo "x`, `x=$(echo`, `x=${y`, `printf 'panic: x\n\ngoroutine 1 [running]:\n' >&2; exit 2`} {
 		r := newRig(t, shell(t, "PreToolUse", "", broken))
 		if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != "" || r.failures() == "" {
 			t.Errorf("%s: %q %q, told %q", broken, result.Verdict, result.Reason, r.failures())
@@ -123,6 +123,8 @@ func TestRules(t *testing.T) {
 		{"Bash(rm:*)", "bash", sdk.Object{"command": "npm run format"}, false},
 		{"Bash(rm:*)", "bash", sdk.Object{"command": "$x -rf y"}, true},
 		{"Edit(*.{ts,tsx})", "edit", sdk.Object{"filePath": "a.ts"}, true},
+		{"Edit(*.ts)", "edit", sdk.Object{"filePath": "a.ts"}, true},
+		{"Edit(*.ts)", "edit", sdk.Object{"filePath": "a.go"}, false},
 		{"Edit(/src/**)", "edit", sdk.Object{"filePath": `C:\p\src\a.ts`}, true},
 		{"Bash(git commit:*)", "bash", sdk.Object{"command": "ls"}, false},
 		{"Bash", "bash", sdk.Object{"command": "ls"}, true},

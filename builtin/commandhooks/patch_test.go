@@ -103,6 +103,7 @@ func TestPatchDecisions(t *testing.T) {
 		"one":           {"Edit", decide("*/e", "allow"), ""},
 		"others":        {"Edit", decide("*/src/*", "allow"), ""},
 		"others by if":  {"Edit(src/**)", decide("*", "allow"), ""},
+		"ask later":     {"Edit", decide("*/src/b", "ask"), sdk.VerdictAsk},
 		"ask about one": {"Edit", decide("*/src/b", "ask") + decide("*", "allow"), sdk.VerdictAsk},
 		"if of another": {"Edit(lib/**)", decide("*", "ask"), ""},
 		"if of one":     {"Edit(e)", decide("*", "ask"), sdk.VerdictAsk},
