@@ -95,7 +95,13 @@ func newProvider(t *testing.T, answers ...string) *provider {
 			p.token(w, &http.Request{Form: url.Values{"code": {"code"}, "code_verifier": {"none"}}})
 		}
 	})
-	mux.HandleFunc("POST /api/accounts/deviceauth/usercode", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /api/accounts/deviceauth/usercode", func(w http.ResponseWriter, r *http.Request) {
+		var body struct {
+			ClientID string `json:"client_id"`
+		}
+		if kind := r.Header.Get("Content-Type"); kind != "application/json" || json.NewDecoder(r.Body).Decode(&body) != nil || body.ClientID == "" {
+			t.Errorf("a code was requested for %q with %s", body.ClientID, kind)
+		}
 		reply(w, 200, map[string]any{"user_code": "XY-12", "device_auth_id": "da", "interval": "5"})
 	})
 	mux.HandleFunc("POST /api/accounts/deviceauth/token", func(w http.ResponseWriter, _ *http.Request) {
