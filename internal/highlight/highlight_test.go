@@ -32,7 +32,7 @@ func TestLine(t *testing.T) {
 		"lifetime":      {"rust", `fn f<'a>(x: &'a str) -> char { '\n' }`, `k‹fn› f<'a>(x: &'a k‹str›) -> k‹char› { '\n' }`},
 		"python":        {"Python", "def f(self): # no\n  \"\"\"doc\n  if\"\"\"; return f'x'", "k‹def› f(k‹self›): c‹# no›\n  s‹\"\"\"doc›\ns‹  if\"\"\"›; k‹return› fs‹'x'›"},
 		"shell":         {"sh", "if [ $# -gt 1 ]; then # x\necho \"a\\\"b\" 'c\\'", "k‹if› [ $# -gt n‹1› ]; k‹then› c‹# x›\nk‹echo› s‹\"a\\\"b\"› s‹'c\\'›"},
-		"sql":           {"sql", "select x from t -- all", "k‹select› x k‹from› t c‹-- all›"},
+		"sql":           {"sql", "SELECT x from t -- all", "k‹SELECT› x k‹from› t c‹-- all›"},
 		"preprocessor":  {"c", "#include <a.h>\n#x !true", "k‹#include› <a.h>\n#x !true"},
 		"json":          {"json", `{"a": [1.5e3, true]}`, `{s‹"a"›: [n‹1.5e3›, k‹true›]}`},
 		"long line":     {"go", "/* a\n" + strings.Repeat("x", 5000) + "\nif", "c‹/* a›\n" + strings.Repeat("x", 5000) + "\nk‹if›"},

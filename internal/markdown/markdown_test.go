@@ -194,6 +194,7 @@ func TestDiff(t *testing.T) {
 		"--- a\n+++ b\n@@ -1,2 +1,2 @@\n-\told\n+\x1b[2Jnew\n thus\n": "1:--- a|1:+++ b|36:@@ -1,2 +1,2 @@|31:-   old|32:+\\u{1b}[2Jnew| thus",
 		// comments of SQL and Lua, and then another file
 		"@@ -1,3 +1 @@\n--- x\n--- y\n\n+++ z\n\\ No newline\n--- a\n+++ b": "36:@@ -1,3 +1 @@|31:--- x|31:--- y||1:+++ z|\\ No newline|1:--- a|1:+++ b",
+		"@@ -1,3 +1,3 @@\n a\n\n--- x\n\\ No newline\n+++ y":                "36:@@ -1,3 +1,3 @@| a||31:--- x|\\ No newline|32:+++ y",
 		"@@ -0,0 +1,2 @@\n+++ i;\n… 1 line\n--- a":                          "36:@@ -0,0 +1,2 @@|32:+++ i;|… 1 line|1:--- a",
 		"@@ -1,9 +1,9 @@\n-x\ndiff --git a b\n--- a":                        "36:@@ -1,9 +1,9 @@|31:-x|1:diff --git a b|1:--- a",
 		"@@ @@\n-x\n+y": "36:@@ @@|31:-x|32:+y",
