@@ -50,10 +50,8 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 
 // Free releases the memory.
 func (m *guestMemory) Free() {
-	if m.reserved != nil {
-		_ = unix.Munmap(m.reserved) // cannot fail for a slice from Mmap
-		m.reserved, m.size = nil, 0
-	}
+	_ = unix.Munmap(m.reserved) // fails only without one
+	m.reserved, m.size = nil, 0
 }
 
 // grew reports whether the memory is larger than when it was trimmed.
@@ -160,11 +158,7 @@ func (g *image) fill(memory []byte) bool {
 func (g *image) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.data != nil {
-		_ = unix.Munmap(g.data) // cannot fail for a slice from Mmap
-	}
-	if g.file != nil {
-		_ = g.file.Close() // all writes have succeeded
-	}
+	_ = unix.Munmap(g.data) // fails only without data
+	_ = g.file.Close()      // all writes have succeeded
 	g.data, g.file, g.failed = nil, nil, true
 }
