@@ -109,10 +109,9 @@ func (c *counter) fail(err error) { c.err = cmp.Or(c.err, err) }
 
 // all checks a value and every schema that it may contain.
 func (c *counter) all(value any, top bool) {
-	if list, ok := value.([]any); ok {
-		for _, item := range list {
-			c.all(item, false)
-		}
+	list, _ := value.([]any)
+	for _, item := range list {
+		c.all(item, false)
 	}
 	c.left = maxCost
 	c.count(value, nil)
