@@ -23,6 +23,21 @@ func TestHookTimeout(t *testing.T) {
 	}
 }
 
+// An unknown policy is an error, and so are changes at a point without a value: a gate would let every call pass.
+func TestNoEffect(t *testing.T) {
+	t.Parallel()
+	d := &sdk.HookDescription{Point: string(sdk.PointPermissionAsk), OnError: "Deny"}
+	if _, err := hookpoint.Hook(d, "hooks[0]", nil); !errors.Is(err, sdk.ErrManifest) {
+		t.Errorf("policy %q: %v", d.OnError, err)
+	}
+	changes := &sdk.Answer{Changes: []sdk.Change{{Pointer: "/args", Value: []byte("{}")}}}
+	for _, p := range hookpoint.All() {
+		if err := p.Check(changes); (err == nil) != (p.Kind == hookpoint.KindTransform) {
+			t.Errorf("changes at %s, of kind %s: %v", p.Point, p.Kind, err)
+		}
+	}
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	for _, p := range hookpoint.All() {
