@@ -31,6 +31,11 @@ func TestApprovalOfParsedBytes(t *testing.T) {
 	if approved.w = load(harmless); !approved.isApproved(path, "") {
 		t.Error("the approved content is not approved")
 	}
+	for file, digest := range map[string]string{path + "x": "", "": "1"} {
+		if key := approvalKey(approved.w, file, digest); key != "" {
+			t.Errorf("file %q with the digest %q can be approved as %q", file, digest, key)
+		}
+	}
 	approved.w = load(`{"permission": {"bash": "allow"}}`)
 	if err := os.WriteFile(path, []byte(harmless), 0o600); err != nil {
 		t.Fatal(err)
