@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -273,6 +274,30 @@ func TestEscapeTwiceInterrupts(t *testing.T) {
 	_, cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEscape, Mod: tea.ModAlt})
 	if run(cmd); fmt.Sprint(h.list) != "[abort ses_1]" {
 		t.Errorf("calls %v", h.list)
+	}
+}
+
+// A click below the conversation hits nothing. The wheel scrolls the conversation only while no dialog covers it.
+func TestMouse(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	for i := range 50 {
+		m.main().Notice(transcript.Faint, fmt.Sprint(i))
+	}
+	m.View()
+	m.Update(tea.MouseClickMsg{Button: tea.MouseLeft, Y: 23})
+	up := tea.MouseWheelMsg{Button: tea.MouseWheelUp}
+	for _, c := range []struct {
+		title string // of a dialog
+		want  bool
+	}{{"Help", true}, {"", false}} {
+		if m.dialogs = nil; c.title != "" {
+			m.open(&dialog.Picker{Title: c.title})
+		}
+		m.Update(up)
+		if m.main().List.Following() != c.want {
+			t.Errorf("with the dialog %q, the end of the conversation is shown: %v, want %v", c.title, !c.want, c.want)
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ func TestDraftKeepsItsChips(t *testing.T) {
 		}
 	}
 	r.Move(e, -1)
+	r.Move(e, -1) // nothing is earlier
 	if text, _ := e.Text(); text != "earlier" {
 		t.Errorf("the history shows %q", text)
 	}
