@@ -39,9 +39,6 @@ func (r *reader) name() []byte { return r.take(r.u32()) }
 func copied(buf []byte, r *reader, read func()) []byte {
 	start := r.pos
 	read()
-	if r.err != nil {
-		return buf
-	}
 	return append(buf, r.data[start:r.pos]...)
 }
 
@@ -86,9 +83,6 @@ func (r *reader) valueTypes(what string) []byte {
 	start := r.pos
 	for range n {
 		r.valueType()
-	}
-	if r.err != nil {
-		return nil
 	}
 	return r.data[start:r.pos]
 }
