@@ -116,9 +116,13 @@ func (k *keeper) EndTurn(ctx context.Context) []string {
 // pass that did not restore anything.
 func (k *keeper) restore(ctx context.Context) []string {
 	k.locks = map[string]stamp{}
+	begin := time.Now()
 	r := &restorer{k: k, before: k.last, noted: map[string]bool{}, changed: true}
 	for left := maxPasses; r.changed && left > 0; left-- {
 		r.restore(ctx, left == 1)
+		if r.changed || len(r.failures) > 0 {
+			k.touched(begin)
+		}
 	}
 	if k.owed = r.changed || len(r.failures) > 0 || k.alive; !k.owed {
 		k.last = r.now
@@ -126,8 +130,16 @@ func (k *keeper) restore(ctx context.Context) []string {
 	return append(r.notes, r.failures...)
 }
 
+// touched makes files that changed since then count as the commands': when tenon removes one name of a file, the time of its other names changes.
+func (k *keeper) touched(since time.Time) {
+	if len(k.spans) > 0 { // otherwise nothing was restored
+		k.spans = append(k.spans, span{since.Add(-tick), time.Now()})
+	}
+}
+
 // unlock removes lock files that were created while commands ran and still exist.
 func (k *keeper) unlock() []string {
+	begin := time.Now()
 	var notes []string
 	for lock, was := range k.locks {
 		if now := stampOf(lock); now == was && k.ran(now) {
@@ -136,6 +148,7 @@ func (k *keeper) unlock() []string {
 				continue
 			}
 			notes = append(notes, k.show(lock)+" was removed")
+			k.touched(begin)
 		}
 	}
 	return notes
@@ -341,7 +354,7 @@ func (r *restorer) settings(ctx context.Context) {
 		slices.Sort(keys)
 		what := fmt.Sprintf("%s in %s", strings.Join(keys, ", "), r.k.show(path))
 		r.put(what, path, func() error {
-			if len(is) == 0 { // the file is gone
+			if len(is) == 0 || r.noted[what] { // the file is gone, or included twice, so that git listed each value twice
 				return replace(r.before.rootOf(path), path, []byte(r.before.raw[path]), stampOf(path))
 			}
 			text, err := r.k.rewritten(ctx, r.now, path, keys, was)

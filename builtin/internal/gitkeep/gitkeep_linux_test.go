@@ -70,6 +70,7 @@ func TestPutBack(t *testing.T) {
 		"a hook":                 {"echo evil > .git/hooks/pre-commit", []string{".git/hooks/pre-commit was put back"}},
 		"a sample":               {"echo evil > .git/hooks/post-merge.sample", nil},
 		"a changed hook":         {"echo evil >> .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"another name of a hook": {"echo evil > .git/hooks/pre-commit; ln .git/hooks/pre-commit .git/commondir", []string{".git/commondir was put back", ".git/hooks/pre-commit was put back"}},
 		"a removed hook":         {"rm .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
 		"a hook that is a link":  {"ln -s /bin/sh .git/hooks/pre-commit", []string{".git/hooks/pre-commit was put back"}},
 		"another mode":           {"chmod -x .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},

@@ -90,6 +90,7 @@ func TestBelow(t *testing.T) {
 		"a hook":          {"true", "echo evil > a/in/.git/hooks/pre-commit", []string{"a/in/.git/hooks/pre-commit was put back"}},
 		"its hooks path":  {"mkdir a/in/h && git -C a/in config core.hooksPath h", "echo evil > a/in/h/pre-commit", []string{"a/in/h/pre-commit was put back"}},
 		"beside a broken": {"git init -q broken && echo '[' > broken/.git/config && git init -q", "git config core.pager x", []string{"core.pager in .git/config was put back"}},
+		"included twice":  {"git config -f a/x alias.x status && for i in 1 2; do git -C a/in config --add include.path ../../x; done", "git config -f a/x alias.x '!evil'", []string{"alias.x in a/x was put back"}},
 		"in a repository": {"git init -q", "git config core.pager x && git -C a/in config core.pager y", []string{"core.pager in .git/config was put back", "core.pager in a/in/.git/config was put back"}},
 		"its tree":        {"true", "mkdir evil && git -C a/in config core.worktree ../../../evil", []string{"core.worktree in a/in/.git/config was put back"}},
 		"it breaks":       {"git init -q", "echo '[' > a/in/.git/config && git config core.pager x", []string{"a/in/.git/config was put back", "core.pager in .git/config was put back"}},
@@ -103,6 +104,7 @@ func TestBelow(t *testing.T) {
 			dir := t.TempDir()
 			run(t, dir, "mkdir a && cp -a "+repository(t)+" a/in && "+c.before)
 			wantNotes(t, dir, c.script, c.notes)
+			wantNotes(t, dir, "true", nil)
 		})
 	}
 }
