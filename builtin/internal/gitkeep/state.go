@@ -271,22 +271,41 @@ func (k *keeper) find(s *state) error {
 			return err
 		}
 		s.link = string(text)
-		name, ok := strings.CutPrefix(strings.TrimSpace(s.link), "gitdir: ")
+		name, ok := strings.CutPrefix(s.link, "gitdir: ")
 		if !ok {
 			return fmt.Errorf("%s does not name a repository", path)
 		}
-		dir = projectfs.Join(k.worktree, name)
+		dir = pointed(k.worktree, name)
 	default:
 		return fmt.Errorf("%s is neither a directory nor a file", path)
 	}
 	s.dirs = []string{dir}
 	if common, err := readFile(filepath.Join(dir, commonFile), maxFile); err == nil { // of a linked working tree
-		s.dirs = append(s.dirs, projectfs.Join(dir, strings.TrimSpace(string(common))))
+		s.dirs = append(s.dirs, pointed(dir, string(common)))
 	}
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).Identity()
 	}
 	return nil
+}
+
+// pointed returns the directory that git finds with the text of a file in a directory.
+func pointed(dir, text string) string {
+	path, _, _ := strings.Cut(strings.TrimRight(text, "\r\n"), "\x00")
+	return named(dir, path)
+}
+
+// named returns the directory that git finds under a path: unlike projectfs.Join, it follows links before "..".
+func named(dir, path string) string {
+	full := path
+	if !filepath.IsAbs(path) {
+		full = dir + string(filepath.Separator) + path
+	}
+	clean := projectfs.Join(dir, path)
+	if real := projectfs.Real(full); real != projectfs.Real(clean) {
+		return real
+	}
+	return clean
 }
 
 // hookName accepts the names that git gives to hooks. Other files in a directory of the project, such as a README, are not hooks.
@@ -394,7 +413,7 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 		if own := settings["core.hookspath"]; len(own) > 0 {
 			path = own[len(own)-1]
 		}
-		k.readHooksPath(s, projectfs.Join(dir, worktree[len(worktree)-1]), path)
+		k.readHooksPath(s, named(dir, worktree[len(worktree)-1]), path)
 	}
 	return nil
 }
