@@ -446,17 +446,17 @@ func (s *state) below(path string) bool {
 
 // putHook restores one hook below root; the zero value removes it. If it is in a directory of hooks, a link in place of that is removed.
 func putHook(root, path string, old hook, inDir bool) error {
-	return inRoot(root, path, func(r *os.Root, rel string) error {
-		parent := filepath.Dir(rel)
-		if info, err := r.Lstat(parent); err == nil && !info.IsDir() && inDir {
-			if err := r.Remove(parent); err != nil {
-				return err
-			}
+	parent := filepath.Dir(path)
+	if info, err := os.Lstat(parent); err == nil && !info.IsDir() && inDir {
+		if err := inRoot(root, parent, (*os.Root).Remove); err != nil {
+			return err
 		}
+	}
+	return inRoot(root, path, func(r *os.Root, rel string) error {
 		if err := r.RemoveAll(rel); err != nil || old == (hook{}) {
 			return err
 		}
-		if err := r.MkdirAll(parent, 0o755); err != nil {
+		if err := r.MkdirAll(filepath.Dir(rel), 0o755); err != nil {
 			return err
 		}
 		if old.link != "" {

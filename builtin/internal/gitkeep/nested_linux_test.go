@@ -44,6 +44,7 @@ func TestNested(t *testing.T) {
 		"another working tree":     {"git -C sub config core.worktree ../../../../elsewhere", []string{"core.worktree in .git/modules/sub/config was put back"}, "git -C sub config core.worktree", "../../../sub\n"},
 		"up from a link":           {"ln -s / .git/modules/sub/l && git -C sub config core.worktree l/../../../sub", []string{"core.worktree in .git/modules/sub/config was put back"}, "git -C sub config core.worktree", "../../../sub\n"},
 		"a moved submodule":        {"mv .git/modules/sub .git/moved && ln -s ../moved .git/modules/sub && git config -f .git/moved/config core.fsmonitor evil", []string{"core.fsmonitor, core.worktree in .git/modules/sub/config was put back"}, "git config -f .git/moved/config core.fsmonitor", ""},
+		"an absolute link":         {"mv .git/modules/sub .git/moved && ln -s $PWD/.git/moved .git/modules/sub && git config -f .git/moved/config core.fsmonitor evil", []string{"core.fsmonitor, core.worktree in .git/modules/sub/config was put back"}, "git config -f .git/moved/config core.fsmonitor", ""},
 		"a new submodule": {"git -c protocol.file.allow=always submodule --quiet add $PWD/.git new 2>/dev/null; git -C new config core.pager evil; git -C new config user.name x",
 			[]string{"core.pager in .git/modules/new/config was put back"}, "git -C new config core.pager; git -C new rev-parse --show-prefix; git -C new config user.name", "\nx\n"},
 		"a submodule removed":     {"git rm -qf sub && rm -r .git/modules/sub", nil, "true", ""},
@@ -126,6 +127,7 @@ func TestLinkedHooks(t *testing.T) {
 		"a linked hook":     {all, "echo evil > mine/pre-push && echo evil > mine/pre-commit", []string{"mine/pre-commit was put back", "mine/pre-push was put back"}},
 		"a link to a link":  {"mv .git/hooks mine && ln -s mine a && ln -s ../a .git/hooks", "echo evil > mine/pre-push", []string{"mine/pre-push was put back"}},
 		"core.hooksPath":    {"cp -rp .git/hooks mine && ln -s mine a && git config core.hooksPath a", "echo evil > mine/pre-push", []string{"mine/pre-push was put back"}},
+		"a link above":      {"mkdir -p .husky/_ && git config core.hooksPath .husky/_", "mv .husky .h && mkdir -p e/_ && echo evil > e/_/pre-commit && ln -s $PWD/e .husky", []string{".husky/_/pre-commit was put back"}},
 		"both":              {all, "echo evil > mine/pre-push && rm .git/hooks", []string{".git/hooks was put back", "mine/pre-push was put back"}},
 	} {
 		t.Run(name, func(t *testing.T) {

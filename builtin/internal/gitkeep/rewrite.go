@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // lockSuffix is the suffix of the file with which git locks another file.
@@ -80,8 +81,12 @@ func remove(root, path string) error {
 	return inRoot(root, path, (*os.Root).Remove)
 }
 
-// inRoot calls f with a path below root, relative to it. Links cannot lead out of root.
+// inRoot calls f with a path below root, relative to it. Links cannot lead out of root. os.Root refuses all absolute links, so f gets the real path
+// if it is below root.
 func inRoot(root, path string, f func(r *os.Root, rel string) error) error {
+	if real, parent := projectfs.Real(root), projectfs.Real(filepath.Dir(path)); projectfs.Inside(real, parent) {
+		root, path = real, filepath.Join(parent, filepath.Base(path))
+	}
 	rel, err := filepath.Rel(root, path)
 	if err != nil {
 		return err
