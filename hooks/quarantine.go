@@ -28,8 +28,8 @@ func (p *pluginState) quarantined() string {
 	return ""
 }
 
-// clearFailures ends a row of failures, and of calls that failed without the plugin's fault. It writes only if it has to, so that concurrent calls of a
-// healthy plugin do not write to shared memory.
+// clearFailures ends a row of failures, and of calls that failed without the plugin's fault. It writes only if it has to, so that
+// concurrent calls of a healthy plugin do not write to shared memory.
 func (h *pluginHook) clearFailures() {
 	for _, failures := range []*atomic.Int32{&h.failures, &h.plugin.failures} {
 		if failures.Load() != 0 {

@@ -33,8 +33,9 @@ const (
 	foundKey = "tools"
 )
 
-// hide puts tools of plugins behind the search tool if all tools together exceed the budget, or are too many. The plugins' tools are listed in their order as
-// long as they fit, so that requests stay the same from step to step. Found tools stay visible, the last found if a server would refuse all.
+// hide puts tools of plugins behind the search tool if all tools together exceed the budget, or are too many. The plugins' tools are listed
+// in their order as long as they fit, so that requests stay the same from step to step. Found tools stay visible, the last found if a
+// server would refuse all.
 func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	cfg := s.Generation.Config.ToolSearch
 	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
@@ -83,8 +84,8 @@ func (one *Tool) tokens() int64 {
 	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / convert.BytesPerToken
 }
 
-// knownTools returns the hidden tools whose definitions are in the conversation for the model, the last found at the end. After a compaction, it has
-// to search again.
+// knownTools returns the hidden tools whose definitions are in the conversation for the model, the last found at the end. After a
+// compaction, it has to search again.
 func knownTools(messages []sdk.MessageWithParts) (known []string) {
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
 		if call.State.Status == sdk.ToolCompleted && call.Tool == searchTool && !live.Ignored(call) {

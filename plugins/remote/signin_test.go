@@ -10,7 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// silent answers every sign-in request with the same text, by default an empty object, and refuses the credentials of requests to models. It breaks after ten requests.
+// silent answers every sign-in request with the same text, by default an empty object, and refuses the credentials of requests to models.
+// It breaks after ten requests.
 type silent struct {
 	runner
 	says     string

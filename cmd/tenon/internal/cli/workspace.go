@@ -169,8 +169,8 @@ func (w *Workspace) OpenStore(ctx context.Context, o sqlite.Options) (*sqlite.St
 	return s, err
 }
 
-// WriteFile replaces a configuration file that the caller has read, following links, and keeps its mode. A new file of the user is private; if secret is set, any file is.
-// Errors: projectfs.ErrOutside for a link that leads a project's file out of the project.
+// WriteFile replaces a configuration file that the caller has read, following links, and keeps its mode. A new file of the user is private;
+// if secret is set, any file is. Errors: projectfs.ErrOutside for a link that leads a project's file out of the project.
 func (w *Workspace) WriteFile(path string, text []byte, secret bool) error {
 	files, mode := projectfs.ForProject(w.Project), os.FileMode(0o600)
 	if files.IsProject(path) {
