@@ -301,7 +301,7 @@ func (r *restorer) links() {
 			continue
 		}
 		r.now.stamps[path] = stampOf(path)
-		r.change(r.k.show(path)+", which led to another repository,", path, "was removed", func() error { return remove(r.before.rootOf(path), path) })
+		r.change(r.k.show(path)+", which led to another repository,", path, "was removed", func() error { return inRoot(r.before.rootOf(path), path, (*os.Root).Remove) })
 	}
 }
 
@@ -319,17 +319,17 @@ func (r *restorer) putText(path, text string) {
 	})
 }
 
-// unreadable restores whole files, because git cannot read the settings now, or could not before.
+// unreadable restores whole files, because git cannot read the settings now, or could not before. It removes new ones in git directories.
 func (r *restorer) unreadable() {
-	same := true
-	for path, text := range r.before.raw {
-		if r.before.stamps[path] != stampOf(path) {
+	for path := range union(r.before.settings, r.now.settings) {
+		text, known := r.before.raw[path]
+		isNew := r.before.stamps[path] == stamp{} && slices.Contains(r.now.dirs, filepath.Dir(path))
+		if (known || isNew) && r.before.stamps[path] != stampOf(path) {
 			r.putText(path, text)
-			same = false
 		}
 	}
-	if same && r.before.err == nil {
-		r.note("git's configuration", fmt.Sprintf("cannot be read any more: %v", r.now.err))
+	if !r.changed && len(r.failures) == 0 && r.before.err == nil {
+		r.failures = append(r.failures, fmt.Sprintf("git's configuration cannot be read any more: %v", r.now.err))
 	}
 }
 

@@ -76,9 +76,9 @@ func replace(root, path string, text []byte, was stamp) error {
 // aside returns a new name for a file, under which git does not use it.
 func aside(path string) string { return path + ".changed-" + rand.Text()[:8] }
 
-// remove removes a file below root.
+// remove removes a file below root, or a directory in its place.
 func remove(root, path string) error {
-	return inRoot(root, path, (*os.Root).Remove)
+	return inRoot(root, path, (*os.Root).RemoveAll)
 }
 
 // inRoot calls f with a path below root, relative to it. Links cannot lead out of root. os.Root refuses all absolute links, so f gets the real path
