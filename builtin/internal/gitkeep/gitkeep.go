@@ -244,6 +244,11 @@ func (r *restorer) restore(ctx context.Context, last bool) {
 		r.settings(ctx)
 	}
 	r.hooks()
+	for dir, err := range r.now.closed {
+		if r.before.closed[dir] == nil {
+			r.failures = append(r.failures, fmt.Sprintf("%s could not be listed: %v", r.k.show(dir), err))
+		}
+	}
 }
 
 // access restores the owner's permissions for directories, and gives all of them for new ones: git runs hooks in a directory that cannot be

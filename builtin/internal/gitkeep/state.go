@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -41,6 +42,7 @@ type state struct {
 	hookDirs map[string]bool                // directories of hooks; true: all files below them count
 	modes    map[string]os.FileMode         // of directories: those that were read, and all above
 	project  string                         // see keeper
+	closed   map[string]error               // directories that cannot be listed
 	err      error                          // reason why the settings are incomplete
 }
 
@@ -92,7 +94,7 @@ func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stamp
 func (k *keeper) read(ctx context.Context) *state {
 	s := &state{
 		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
-		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, project: k.project,
+		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, closed: map[string]error{}, project: k.project,
 	}
 	defer s.readModes()
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
@@ -189,13 +191,21 @@ func (s *state) add(dir string) {
 // list returns the names of directories, and of links to directories, in a directory. A new name makes the state stale.
 func (s *state) list(dir string) (names []string) {
 	s.stamps[dir] = stampOf(dir)
-	entries, _ := os.ReadDir(dir) // usually missing
-	for _, e := range entries {
+	for _, e := range s.entries(dir) {
 		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
 			names = append(names, e.Name())
 		}
 	}
 	return names
+}
+
+// entries returns the entries of a directory, which is usually missing.
+func (s *state) entries(dir string) []os.DirEntry {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		s.closed[dir] = err
+	}
+	return entries
 }
 
 // readModes reads the modes of the directories on the way to everything that has a stamp.
@@ -325,8 +335,7 @@ func (s *state) readHooks(dir string, all bool) {
 		s.readHook(dir, maxHook)
 		return
 	}
-	entries, _ := os.ReadDir(dir) // if it is closed, see restorer.access
-	for _, e := range entries {
+	for _, e := range s.entries(dir) {
 		switch path := filepath.Join(dir, e.Name()); {
 		case e.IsDir() && all && len(s.stamps) <= maxFiles:
 			s.readHooks(path, all)
