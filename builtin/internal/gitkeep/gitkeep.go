@@ -127,7 +127,15 @@ func (k *keeper) restore(ctx context.Context) []string {
 	if k.owed = r.changed || len(r.failures) > 0 || k.alive; !k.owed {
 		k.last = r.now
 	}
-	return append(r.notes, r.failures...)
+	return append(brief(r.failures), brief(r.notes)...)
+}
+
+// brief shortens notes: a command can change any number of files.
+func brief(notes []string) []string {
+	if more := len(notes) - maxNotes; more > 0 {
+		return append(notes[:maxNotes], fmt.Sprintf("and %d more", more))
+	}
+	return notes
 }
 
 // touched makes files that changed since then count as the commands': when tenon removes one name of a file, the time of its other names changes.
@@ -421,6 +429,7 @@ func (r *restorer) hooks() {
 		}
 		switch root := r.before.rootOf(dir); {
 		case was == is:
+		case was.unread != stamp{} && was.unread == r.now.stamps[path], is.unread != stamp{} && is.unread == r.before.stamps[path]: // only maxBytes made the difference
 		case was.unread != stamp{}:
 			r.setAside(root, path)
 		default:

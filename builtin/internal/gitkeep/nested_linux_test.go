@@ -279,6 +279,23 @@ func TestLargeHook(t *testing.T) {
 	}
 }
 
+// Any number of hooks is removed, and some are named. Of the user's, no more are copied than have space in memory.
+func TestManyHooks(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "cd .git/hooks && truncate -s 60M a b c d")
+	k := gitkeep.Of(dir)
+	k.Enter(t.Context())
+	run(t, dir, "cd .git/hooks && rm a && echo evil > c && for i in $(seq 100 130); do truncate -s 64M $i; done")
+	notes := k.Leave(t.Context(), true)
+	if len(notes) != 21 || notes[20] != "and 13 more" {
+		t.Errorf("notes %q", notes)
+	}
+	if left := run(t, dir, "cd .git/hooks && ls | grep -v sample && stat -c %s a"); !strings.HasPrefix(left, "a\nb\nc.changed-") || !strings.HasSuffix(left, "\nd\npre-push\n62914560\n") {
+		t.Errorf("left %q", left)
+	}
+}
+
 // Hooks in a directory of the project that core.hooksPath names are put back; other files there are left to the command.
 func TestHooksPath(t *testing.T) {
 	t.Parallel()

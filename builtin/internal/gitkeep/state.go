@@ -20,10 +20,13 @@ import (
 // Limits of reading.
 const (
 	gitTime  = 10 * time.Second
-	maxFile  = 4 << 20  // bytes of a file of settings, or of a file of the project that a hook leads to
-	maxHook  = 64 << 20 // bytes of a hook
-	maxFiles = 50_000   // files and directories whose stamps are kept
-	maxDepth = 16       // directories from modules to a submodule, nested submodules included
+	maxPath  = 8 << 10     // bytes of a file commondir
+	maxFile  = 4 << 20     // bytes of a file of settings, or of a file of the project that a hook leads to
+	maxHook  = 64 << 20    // bytes of a hook
+	maxBytes = 2 * maxHook // of all hooks, and of all settings
+	maxFiles = 50_000      // files and directories whose stamps are kept
+	maxDepth = 16          // directories from modules to a submodule, nested submodules included
+	maxNotes = 20          // successes or failures that are named
 
 	maxPasses = 40 // of restoring: one for each directory that is hidden in another
 )
@@ -42,6 +45,7 @@ type state struct {
 	hookDirs map[string]bool                // directories of hooks; true: all files below them count
 	modes    map[string]os.FileMode         // of directories: those that were read, and all above
 	project  string                         // see keeper
+	left     int64                          // bytes of files that may still be read
 	closed   map[string]error               // directories that cannot be listed
 	err      error                          // reason why the settings are incomplete
 }
@@ -94,7 +98,7 @@ func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stamp
 func (k *keeper) read(ctx context.Context) *state {
 	s := &state{
 		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
-		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, closed: map[string]error{}, project: k.project,
+		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, closed: map[string]error{}, project: k.project, left: maxBytes,
 	}
 	defer s.readModes()
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
@@ -125,8 +129,9 @@ func (k *keeper) read(ctx context.Context) *state {
 		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
 	}
 	s.err = errors.Join(s.err, k.ask(ctx, s))
+	s.left = maxBytes // hooks do not take the space of settings
 	for path, listed := range s.settings {
-		text, err := readSettings(path)
+		text, err := s.readSettings(path)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {
 			s.raw[path] = text
 		}
@@ -138,12 +143,12 @@ func (k *keeper) read(ctx context.Context) *state {
 }
 
 // readSettings reads a file of settings, which may be a link.
-func readSettings(path string) (string, error) {
+func (s *state) readSettings(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", err
 	}
-	text, err := readFile(real, maxFile)
+	text, err := s.readFile(real, maxFile)
 	return string(text), err
 }
 
@@ -156,7 +161,7 @@ func (s *state) readCommon(dir string) {
 	if s.stamps[path] = stampOf(path); s.stamps[path] == (stamp{}) {
 		return
 	}
-	text, err := readFile(path, maxFile)
+	text, err := readFile(path, maxPath)
 	if err != nil {
 		text = []byte{0} // unlike any path
 	}
@@ -364,7 +369,7 @@ func (s *state) readHook(path string, limit int64) (h hook) {
 		h.link, _ = os.Readlink(path) // if it has been removed, the stamp differs
 		return h
 	}
-	text, err := readFile(path, limit)
+	text, err := s.readFile(path, limit)
 	if err != nil {
 		h.unread = s.stamps[path]
 	}
@@ -455,6 +460,13 @@ func parse(out string) []entry {
 		list = append(list, entry{fields[0], file, key, value})
 	}
 	return list
+}
+
+// readFile reads a file as the function readFile does, if there is space for it.
+func (s *state) readFile(path string, limit int64) ([]byte, error) {
+	text, err := readFile(path, min(limit, s.left))
+	s.left -= int64(len(text))
+	return text, err
 }
 
 // readFile reads a regular file of limited size, and follows no link. Devices and pipes, which might never end, are an error, even if a command
