@@ -151,12 +151,13 @@ func (k *keeper) unlock() []string {
 	var notes []string
 	for lock, was := range k.locks {
 		if now := stampOf(lock); now == was && k.ran(now) {
-			if err := remove(k.last.rootOf(lock), lock); err != nil {
+			err := remove(k.last.rootOf(lock), lock)
+			k.touched(begin)
+			if err != nil {
 				notes = append(notes, fmt.Sprintf("%s could not be removed: %v", k.show(lock), err))
 				continue
 			}
 			notes = append(notes, k.show(lock)+" was removed")
-			k.touched(begin)
 		}
 	}
 	return notes

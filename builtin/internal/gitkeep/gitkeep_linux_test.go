@@ -270,6 +270,7 @@ func TestLeftLock(t *testing.T) {
 		left  string
 	}{
 		"of the command":     {"true", []string{".git/config.lock was removed", "core.fsmonitor in .git/config was put back"}, ""},
+		"another name of it": {"true", []string{".git/config.lock was removed", "core.fsmonitor in .git/config was put back"}, ""},
 		"of another process": {"rm .git/config.lock && touch .git/config.lock", []string{"core.fsmonitor in .git/config was changed and could not be put back: another process is changing it"}, "evil\n"},
 		"released":           {"rm .git/config.lock", []string{"core.fsmonitor in .git/config was put back"}, ""},
 		"changed since":      {"rm .git/config.lock && git config core.editor vi", []string{"core.editor, core.fsmonitor in .git/config was changed by another process, and left alone"}, "evil\n"},
@@ -279,7 +280,11 @@ func TestLeftLock(t *testing.T) {
 			dir := repository(t)
 			k := gitkeep.Of(dir)
 			k.Enter(t.Context())
-			run(t, dir, "git config core.fsmonitor evil && touch .git/config.lock")
+			lock := "touch .git/config.lock"
+			if name == "another name of it" {
+				lock = "ln .git/config .git/config.lock"
+			}
+			run(t, dir, "git config core.fsmonitor evil && "+lock)
 			if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.Contains(notes[0], "could not be put back") {
 				t.Fatalf("notes %q", notes)
 			}
