@@ -64,7 +64,7 @@ func (k *keeper) Enter(ctx context.Context) {
 		return
 	}
 	k.since, k.alive, k.spans = time.Time{}, false, nil
-	if k.last == nil || !k.last.fresh() {
+	if k.last == nil || len(k.last.closed) > 0 || !k.last.fresh() {
 		k.last = k.read(ctx)
 	}
 }
@@ -109,7 +109,7 @@ func (k *keeper) EndTurn(ctx context.Context) []string {
 		k.owed = false
 		return nil
 	}
-	return append(k.unlock(), k.restore(ctx)...)
+	return append(brief(k.unlock()), k.restore(ctx)...)
 }
 
 // restore restores the last state, in passes: what one of them restores may have hidden other changes. A state becomes the last one after a
@@ -193,8 +193,12 @@ func (r *restorer) put(what, path string, do func() error) { r.change(what, path
 
 // change is put with the verb of the note about a success.
 func (r *restorer) change(what, path, verb string, do func() error) {
-	if !r.ran(path) {
+	switch {
+	case !r.ran(path):
 		r.note(what, "was changed by another process, and left alone")
+		return
+	case r.before.hidden(path):
+		r.note(what, "was left alone, because its directory could not be listed before the command")
 		return
 	}
 	if err := do(); err != nil {
@@ -227,9 +231,7 @@ func (r *restorer) setAside(root, path string) {
 	}
 	to := aside(path)
 	r.change(what, path, "was changed and is now "+filepath.Base(to), func() error {
-		err := inRoot(root, path, func(in *os.Root, rel string) error {
-			return in.Rename(rel, filepath.Join(filepath.Dir(rel), filepath.Base(to)))
-		})
+		err := rename(root, path, to)
 		if err == nil { // neither is restored later
 			delete(r.before.hooks, path)
 			r.before.hooks[to] = r.now.readHook(to, maxHook)
@@ -326,23 +328,36 @@ func (r *restorer) putText(path, text string) {
 		was = stampOf(path)
 	}
 	r.put(r.k.show(path), path, func() error {
-		if text == "" {
+		if text == "" && stampOf(path) != was {
+			return errMeanwhile
+		} else if text == "" {
 			return remove(r.before.rootOf(path), path)
 		}
 		return replace(r.before.rootOf(path), path, []byte(text), was)
 	})
 }
 
-// unreadable restores whole files, because git cannot read the settings now, or could not before. It removes new ones in git directories.
+// unreadable restores whole files, because git cannot read the settings now, or could not before. If there are none, it renames new ones in git
+// directories.
 func (r *restorer) unreadable() {
-	for path := range union(r.before.settings, r.now.settings) {
-		text, known := r.before.raw[path]
-		isNew := r.before.stamps[path] == stamp{} && slices.Contains(r.now.dirs, filepath.Dir(path))
-		if (known || isNew) && r.before.stamps[path] != stampOf(path) {
+	for path, text := range r.before.raw {
+		if r.before.stamps[path] != stampOf(path) {
 			r.putText(path, text)
 		}
 	}
-	if !r.changed && len(r.failures) == 0 && r.before.err == nil {
+	if r.changed || len(r.failures) > 0 || r.before.err != nil { // without the settings, it is unknown which files are new
+		return
+	}
+	for _, path := range slices.Sorted(maps.Keys(r.now.settings)) {
+		if is := stampOf(path); r.before.stamps[path] == (stamp{}) && is != (stamp{}) && slices.Contains(r.now.dirs, filepath.Dir(path)) {
+			r.now.stamps[path] = is
+			to := aside(path)
+			r.change(r.k.show(path), path, "was put aside as "+filepath.Base(to)+", because git can no longer read its settings", func() error {
+				return rename(r.before.rootOf(path), path, to)
+			})
+		}
+	}
+	if !r.changed && len(r.failures) == 0 {
 		r.failures = append(r.failures, fmt.Sprintf("git's configuration cannot be read any more: %v", r.now.err))
 	}
 }
@@ -368,7 +383,7 @@ func (r *restorer) settings(ctx context.Context) {
 		slices.Sort(keys)
 		what := fmt.Sprintf("%s in %s", strings.Join(keys, ", "), r.k.show(path))
 		r.put(what, path, func() error {
-			if len(is) == 0 || r.noted[what] { // the file is gone, or included twice, so that git listed each value twice
+			if len(is) == 0 || r.noted[what] && r.before.raw[path] != "" { // the file is gone, or included twice, so that git listed each value twice
 				return replace(r.before.rootOf(path), path, []byte(r.before.raw[path]), stampOf(path))
 			}
 			text, err := r.k.rewritten(ctx, r.now, path, keys, was)

@@ -65,7 +65,7 @@ func TestPutBack(t *testing.T) {
 		"written by hand":        {"printf '[core]\\n\\tsshCommand = evil\\n' >> .git/config", []string{"core.sshcommand in .git/config was put back"}},
 		"in a subsection":        {"printf '[diff \"a.b\"]\\n\\ttextconv = evil\\n' >> .git/config", []string{"diff.a.b.textconv in .git/config was put back"}},
 		"broken":                 {"echo '[[[' > .git/config", []string{".git/config was put back"}},
-		"broken elsewhere":       {"for m in bad m; do git init -q --bare .git/modules/$m; done; echo '[[[' > .git/modules/bad/config; git -C .git/modules/m config core.fsmonitor evil", []string{".git/modules/bad/config was put back", ".git/modules/m/config was put back"}},
+		"broken elsewhere":       {"for m in bad m; do git init -q --bare .git/modules/$m; done; echo '[[[' > .git/modules/bad/config; git -C .git/modules/m config core.fsmonitor evil", []string{".git/modules/bad/config was put", ".git/modules/m/config was put"}},
 		"removed":                {"rm .git/config", []string{"alias.mine in .git/config was put back"}},
 		"replaced by a link":     {"cp .git/config other && git config -f other core.pager evil && ln -sf ../other .git/config", []string{"core.pager in .git/config was put back"}},
 		"a hook":                 {"echo evil > .git/hooks/pre-commit", []string{".git/hooks/pre-commit was put back"}},
@@ -451,6 +451,9 @@ func TestUnreadableBefore(t *testing.T) {
 	if left := run(t, dir, "git config core.fsmonitor || true; git config alias.mine"); left != "status\n" {
 		t.Errorf("left: %q", left)
 	}
+	run(t, dir, "git config include.path own && echo '[alias]' > .git/own && echo '[[[' >> .git/config")
+	wantNotes(t, dir, "sed -i '$d' .git/config", []string{".git/config was put back"})
+	run(t, dir, "test -e .git/own") // it is the user's, though tenon could not know it before
 }
 
 // A git that hangs ends with its context, with the programs that it started, even if they keep its output open.

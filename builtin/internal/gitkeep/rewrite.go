@@ -81,6 +81,13 @@ func remove(root, path string) error {
 	return inRoot(root, path, (*os.Root).RemoveAll)
 }
 
+// rename renames a file below root to a name of aside.
+func rename(root, path, to string) error {
+	return inRoot(root, path, func(in *os.Root, rel string) error {
+		return in.Rename(rel, filepath.Join(filepath.Dir(rel), filepath.Base(to)))
+	})
+}
+
 // inRoot calls f with a path below root, relative to it. Links cannot lead out of root. os.Root refuses all absolute links, so f gets the real path
 // if it is below root.
 func inRoot(root, path string, f func(r *os.Root, rel string) error) error {

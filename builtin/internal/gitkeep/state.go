@@ -213,6 +213,16 @@ func (s *state) entries(dir string) []os.DirEntry {
 	return entries
 }
 
+// hidden reports whether a path is below a directory that could not be listed.
+func (s *state) hidden(path string) bool {
+	for dir := range s.closed {
+		if dir != path && projectfs.Inside(dir, path) {
+			return true
+		}
+	}
+	return false
+}
+
 // readModes reads the modes of the directories on the way to everything that has a stamp.
 func (s *state) readModes() {
 	for path := range s.stamps {
