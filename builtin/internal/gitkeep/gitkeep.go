@@ -328,12 +328,14 @@ func (r *restorer) putText(path, text string) {
 		was = stampOf(path)
 	}
 	r.put(r.k.show(path), path, func() error {
-		if text == "" && stampOf(path) != was {
+		switch root := r.before.rootOf(path); {
+		case text != "":
+			return replace(root, path, []byte(text), was)
+		case stampOf(path) != was:
 			return errMeanwhile
-		} else if text == "" {
-			return remove(r.before.rootOf(path), path)
+		default:
+			return remove(root, path)
 		}
-		return replace(r.before.rootOf(path), path, []byte(text), was)
 	})
 }
 

@@ -69,14 +69,10 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	}
 	b.Set("messages", c.messages(req, claude, marks))
 	if list := wire.Tools(&c.Info, req); len(list) > 0 {
-		parameters := wire.Parameters
-		if claude {
-			parameters = wire.ClaudeParameters
-		}
 		tools := make([]tool, len(list))
 		for i := range list {
 			t := &list[i]
-			tools[i] = tool{t.ID, t.Description, parameters(t), c.eager && claude}
+			tools[i] = tool{t.ID, t.Description, wire.Parameters(t, claude), c.eager && claude}
 		}
 		b.Set("tools", tools)
 		if choice := toolChoice(req, thinks); len(choice) > 0 {

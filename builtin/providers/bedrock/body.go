@@ -194,14 +194,10 @@ func (e *encoder) filesInResults() bool {
 }
 
 func (e *encoder) toolConfig() sdk.Object {
-	parameters := wire.Parameters
-	if e.claude {
-		parameters = wire.ClaudeParameters
-	}
 	tools := make([]sdk.Object, len(e.tools))
 	for i := range e.tools {
 		t := &e.tools[i]
-		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": parameters(t)}}
+		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.Parameters(t, e.claude)}}
 		if t.Description != "" {
 			spec["description"] = t.Description
 		}

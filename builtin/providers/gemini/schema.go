@@ -37,7 +37,7 @@ var kept = []string{
 // the tool has no arguments.
 func parameters(t *sdk.ToolDefinition) (any, error) {
 	var root map[string]any
-	if err := jsontext.DecodeExact(wire.Parameters(t), &root); err != nil {
+	if err := jsontext.DecodeExact(wire.Parameters(t, false), &root); err != nil {
 		return nil, fmt.Errorf("schema of a tool: %w", err)
 	}
 	if properties, _ := root["properties"].(map[string]any); len(properties) == 0 && root["$ref"] == nil {

@@ -152,9 +152,16 @@ var alternatives = []string{"anyOf", "oneOf", "allOf", "enum", "not"}
 
 // Parameters returns the schema of a tool's arguments as an object with properties and without alternatives: OpenAI's servers, also behind
 // gateways, Anthropic's, Google's, and Bedrock's for Claude take no other. The properties of the alternatives become optional; the host checks
-// the arguments against the schema itself.
-func Parameters(t *sdk.ToolDefinition) json.RawMessage {
-	raw := t.Parameters
+// the arguments against the schema itself. claude is set for Claude, which takes fewer names of properties.
+func Parameters(t *sdk.ToolDefinition, claude bool) json.RawMessage {
+	if claude {
+		return describeOthers(object(t.Parameters))
+	}
+	return object(t.Parameters)
+}
+
+// object is Parameters for other models than Claude.
+func object(raw json.RawMessage) json.RawMessage {
 	if !Present(raw) {
 		raw = json.RawMessage(`{"type":"object","properties":{}}`)
 	}

@@ -7,17 +7,15 @@ import (
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // claudeProperty matches the names of properties that Anthropic's servers, and Bedrock's for Claude, take at the top of a schema. Their message is
 // "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
 var claudeProperty = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
 
-// ClaudeParameters is Parameters for Claude: one property with another name, such as filter[id] or $top, would fail every request. The schema's
-// description lists these properties instead, which is enough for the model to use them.
-func ClaudeParameters(t *sdk.ToolDefinition) json.RawMessage {
-	raw := Parameters(t)
+// describeOthers moves properties with other names, such as filter[id] or $top, from a schema into its description, which is enough for the
+// model to use them: each would fail every request.
+func describeOthers(raw json.RawMessage) json.RawMessage {
 	other := func(name string, _ json.RawMessage) bool { return !claudeProperty().MatchString(name) }
 	found := false
 	jsontext.EachField(jsontext.Field(raw, "properties"), func(key, _ []byte) bool {

@@ -49,8 +49,8 @@ func TestClaudeParameters(t *testing.T) {
 		`{"type":"object","properties":{"` + strings.Repeat("x", 65) + `":{}}}`:                                                                `{"description":"Further properties: {\"` + strings.Repeat("x", 65) + `\":{}}","properties":{},"type":"object"}`,
 		`{"anyOf":[{"properties":{"é":1}}]}`: `{"description":"Further properties: {\"é\":1}","properties":{},"type":"object"}`,
 	} {
-		if got := string(wire.ClaudeParameters(&sdk.ToolDefinition{Parameters: json.RawMessage(schema)})); got != cmp.Or(want, schema) {
-			t.Errorf("ClaudeParameters(%s) = %s", schema, got)
+		if got := string(wire.Parameters(&sdk.ToolDefinition{Parameters: json.RawMessage(schema)}, true)); got != cmp.Or(want, schema) {
+			t.Errorf("Parameters(%s) = %s", schema, got)
 		}
 	}
 }
@@ -60,10 +60,10 @@ func FuzzParameters(f *testing.F) {
 	f.Add([]byte(`{"type":["object"],"oneOf":{},"properties":[]}`))
 	f.Add([]byte(`{"type":"object","description":"D","properties":{"a[0]":1,"\u0061\ud800":{}}}`))
 	f.Fuzz(func(t *testing.T, schema []byte) {
-		for _, parameters := range []func(*sdk.ToolDefinition) json.RawMessage{wire.Parameters, wire.ClaudeParameters} {
-			got := parameters(&sdk.ToolDefinition{Parameters: schema})
+		for _, claude := range []bool{false, true} {
+			got := wire.Parameters(&sdk.ToolDefinition{Parameters: schema}, claude)
 			if json.Valid(schema) && !json.Valid(got) {
-				t.Errorf("parameters(%q) = %q, want JSON", schema, got)
+				t.Errorf("Parameters(%q) = %q, want JSON", schema, got)
 			}
 		}
 	})

@@ -56,10 +56,14 @@ type maskWriter struct {
 func (m *maskWriter) hide(secrets []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	known := len(m.secrets)
 	for _, s := range secrets {
 		if len(s) >= minSecret && !slices.Contains(m.secrets, s) {
 			m.secrets = append(m.secrets, s)
 		}
+	}
+	if m.replacer != nil && len(m.secrets) == known {
+		return // as at most requests
 	}
 	slices.SortStableFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string

@@ -91,7 +91,9 @@ func (c *Screen) Wrapped(text string) string {
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = wrapLine(line, columns)
+		if Columns(line) > columns {
+			lines[i] = wrapLine(line, columns)
+		}
 	}
 	return strings.Join(lines, "\n")
 }

@@ -14,8 +14,8 @@ import (
 
 // Parameters returns the schema of a tool in the form that the server takes.
 func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage {
-	raw := wire.Parameters(t)
 	name := strings.ToLower(wire.APIName(m))
+	raw := wire.Parameters(t, strings.Contains(name, "claude")) // behind a gateway
 	var adapt func(schema map[string]any)
 	switch {
 	case c.Info.NPM == "@ai-sdk/openai" || c.Info.NPM == Azure:
@@ -24,8 +24,6 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 		adapt = plainReferences
 	case c.Info.NPM == "@ai-sdk/xai":
 		adapt = openObjects
-	case strings.Contains(name, "claude"): // behind a gateway
-		return wire.ClaudeParameters(t)
 	case (strings.Contains(name, "gpt-") || Reasons(m)) && bytes.Contains(raw, []byte(`"array"`)): // behind a gateway
 		adapt = setItems
 	default:
