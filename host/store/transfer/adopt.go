@@ -72,14 +72,15 @@ func (a *adoption) file(f *File, p Place) {
 	}
 }
 
-// count adds up the cost and tokens of the messages if the session has none, as in exports of older versions of opencode.
+// count adds up the cost and tokens of the messages if the session has none, as in exports of older versions of opencode. Messages that are older
+// than the session are copies in a fork, which does not pay for them.
 func (f *File) count() {
 	s := f.Info
 	if s.Cost != 0 || s.Tokens.Sum() != 0 {
 		return
 	}
 	for _, m := range f.Messages {
-		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
+		if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Time.Created >= s.Time.Created {
 			s.Cost += a.Cost
 			s.Tokens = s.Tokens.Add(a.Tokens)
 		}

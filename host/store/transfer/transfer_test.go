@@ -101,6 +101,7 @@ func TestAdoptCounts(t *testing.T) {
 		sum  int64
 	}{
 		"in messages alone": {`{"id": "ses_a"}`, 500_000_000_000, 276},
+		"in the original":   {`{"id": "ses_a", "time": {"created": 9}}`, 0, 0},
 		"in the session":    {`{"id": "ses_a", "cost": 0.75, "tokens": {"input": 300}}`, 750_000_000_000, 300},
 	} {
 		f := read(t, fmt.Sprintf(`{"info": %s, "messages": [%s, %s]}`, c.info, fmt.Sprintf(message, "a"), fmt.Sprintf(message, "b")))

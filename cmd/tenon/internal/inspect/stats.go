@@ -185,7 +185,8 @@ func (c *census) take(ctx context.Context, s store.Store) error {
 
 func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) error {
 	paid := sdk.USD(0)
-	seen := map[string]sdk.Millis{} // creation times of the counted messages
+	seen := map[string]sdk.Millis{}          // creation times of the counted messages
+	since := max(c.since, info.Time.Created) // earlier messages are copies in a fork and count in the original
 	page := store.Page{Limit: censusPage}
 	for more := true; more; {
 		messages, err := s.Messages(ctx, info.ID, page)
@@ -195,7 +196,7 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 		}
 		more = len(messages) > 0 && len(messages)+len(damaged) >= censusPage
 		for i := range slices.Backward(messages) {
-			cost, at, counts := c.message(&messages[i])
+			cost, at, counts := c.message(&messages[i], since)
 			if !counts {
 				more = false
 				continue
@@ -220,16 +221,16 @@ func (c *census) session(ctx context.Context, s store.Store, info *sdk.Session) 
 	return c.ledger(ctx, s, info.ID, seen)
 }
 
-// message counts a message and returns its cost and creation time (0 if unknown). Messages from before the period do not count.
-func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, counts bool) {
+// message counts a message and returns its cost and creation time (0 if unknown). Messages before since do not count.
+func (c *census) message(m *sdk.MessageWithParts, since sdk.Millis) (cost sdk.USD, at sdk.Millis, counts bool) {
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
-		if counts = info.Time.Created >= c.since; counts {
+		if counts = info.Time.Created >= since; counts {
 			c.turns++
 		}
 		return 0, info.Time.Created, counts
 	case *sdk.AssistantMessage:
-		if info.Time.Created < c.since {
+		if info.Time.Created < since {
 			return 0, 0, false
 		}
 		for _, t := range c.tallies(info.Time.Created) {
