@@ -29,6 +29,9 @@ const copilotBetas = "interleaved-thinking-2025-05-14"
 // betaHeader names beta features, with commas between them, see https://docs.anthropic.com/en/api/beta-headers.
 const betaHeader = "anthropic-beta"
 
+// bindingBeta allows thinking.block_binding: without it, the server refuses each request with this field.
+const bindingBeta = "thinking-binding-controls-2026-08-01"
+
 // New returns the plugin that contributes the wire format.
 func New() *sdk.Bundle {
 	return wire.NewPlugin("anthropic", "Anthropic Messages, for Claude and compatible servers", wire.Format{Name: Protocol, Open: Open})
@@ -95,6 +98,9 @@ func (c *client) allBetas(req *sdk.ModelRequest) map[string]string {
 				all = append(all, strings.Split(value, ",")...)
 			}
 		}
+	}
+	if setThinking(wireOptions(req.Params.Options), wire.APIName(&req.Model))["block_binding"] != nil {
+		all = append(all, bindingBeta)
 	}
 	if len(all) == 0 {
 		return nil

@@ -61,7 +61,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	name := wire.APIName(&req.Model)
 	claude := strings.Contains(strings.ToLower(name), "claude")
 	options := wireOptions(req.Params.Options)
-	thinks := setThinking(options, name)
+	thinks := setThinking(options, name) != nil
 	b.Set("max_tokens", maxTokens(req, options))
 	marks := req.Params.Options["cacheControl"] == nil
 	if system := systemBlocks(req.System, marks); len(system) > 0 {
@@ -114,21 +114,21 @@ func wireOptions(options sdk.Object) sdk.Object {
 	return out
 }
 
-// setThinking reports whether the options turn reasoning on. From Claude 5.1 on, it allows the server to drop signed blocks that no longer
-// fit their prefix; otherwise the server returns an error.
-func setThinking(options sdk.Object, name string) bool {
+// setThinking returns the options of reasoning, or nil if they do not turn it on. From Claude 5.1 on, it allows the server to drop signed
+// blocks that no longer fit their prefix; otherwise the server returns an error. The field needs bindingBeta.
+func setThinking(options sdk.Object, name string) sdk.Object {
 	thinking, _ := wire.AsObject(options["thinking"])
 	switch wire.Scalar(thinking["type"]) {
 	case "enabled", "adaptive":
 	default:
-		return false
+		return nil
 	}
 	if wire.ClaudeVersion(name) >= 501 && thinking["block_binding"] == nil {
 		thinking = thinking.Clone()
 		thinking["block_binding"] = sdk.Object{"prefix_mismatch_behavior": "drop_block"}
 		options["thinking"] = thinking
 	}
-	return true
+	return thinking
 }
 
 // refusesSampling reports whether the model refuses temperature, top_p and top_k: Claude from 4.7 on.
