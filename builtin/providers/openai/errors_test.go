@@ -40,6 +40,7 @@ func TestMisbehavingServers(t *testing.T) {
 			"529 page":             {reply: fakellm.Status(529, "<html>Overloaded</html>"), status: 529, message: "the server gave no reason; the answer is a web page"},
 			"401 empty":            {reply: fakellm.Status(401, ""), status: 401, message: "unauthorized"},
 			"404":                  {reply: fakellm.Error(404, "model_not_found", "no such model"), status: 404, message: "no such model"},
+			"404 of an address":    {reply: fakellm.Status(404, "404 page not found"), status: 404, message: "404 page not found; the address of the request was http://127.0.0.1:"},
 			"redirect to nowhere":  {reply: fakellm.Status(304, ""), status: 304, message: "not modified"},
 			"html":                 {reply: fakellm.Status(200, "<!DOCTYPE html>\n<html><body>Sign in</body></html>\n").Header("Content-Type", "text/html"), status: 200, message: "baseURL"},
 			"empty":                {reply: fakellm.Status(200, "").Header("Content-Type", "text/event-stream"), status: 200, cut: true, message: "empty"},

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -85,10 +86,11 @@ func errorCode(m map[string]any) (code string, status int) {
 	return "", status
 }
 
-// plainText returns a body that is not JSON as one line, or "" for a web page.
+// plainText returns a body that is not JSON as one line. Of a web page, it returns the title, such as "521: Web server is down".
 func plainText(body []byte) string {
 	if isPage(body) {
-		return ""
+		_, body, _ = bytes.Cut(body, []byte("<title>"))
+		body, _, _ = bytes.Cut(body, []byte("<"))
 	}
 	return visible.Cut(strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "")), " "), 300, "…")
 }

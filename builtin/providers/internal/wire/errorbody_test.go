@@ -35,6 +35,7 @@ func TestReadError(t *testing.T) {
 		"wrapped":     {`{"error":{"code":"c"},"message":"m"}`, said{"c", "m", 0}},
 		"plain":       {"  too \n many  ", said{"", "too many", 0}},
 		"page":        {"\ufeff\n<html>x</html>", said{}},
+		"page title":  {"<!DOCTYPE html>\n<html><head><title>\n521: Web server is down</title></head></html>", said{"", "521: Web server is down", 0}},
 		"empty":       {"", said{}},
 		"list":        {"[]", said{}},
 		"number body": {"7", said{}},

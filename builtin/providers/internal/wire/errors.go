@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,8 @@ type Refusal struct {
 	Status int
 	Header http.Header // nil for an error in a stream
 	Body   []byte
+
+	address string // of the request; empty for an error in a stream
 }
 
 // Error returns the status.
@@ -45,7 +48,7 @@ func succeeded(res *http.Response) (*http.Response, error) {
 		return res, nil
 	}
 	defer res.Body.Close()
-	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: httpx.Excerpt(res.Body, maxErrorBody)}
+	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: httpx.Excerpt(res.Body, maxErrorBody), address: res.Request.URL.String()}
 }
 
 // failure converts the error that ended an exchange to a *sdk.ProviderError, unless the caller caused it.
@@ -124,6 +127,9 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	if isPage(r.Body) {
 		out.Message += "; the answer is a web page, perhaps from a proxy or gateway"
 	}
+	if said := strings.ToLower(out.Message); r.Status == http.StatusNotFound && strings.Contains(said, "not found") && !strings.Contains(said, "model") {
+		out.Message += "; the address of the request was " + ex.scrub(secret.WithoutSecrets(r.address)) // often /v1 is missing or duplicated
+	}
 	return out
 }
 
@@ -189,6 +195,8 @@ func connectionTrouble(err error, baseURL string) string {
 		host += " through the proxy " + proxy.Proxy
 	}
 	switch {
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return fmt.Sprintf("the certificate of %s is not trusted: its issuer is unknown; if you trust the issuer, add its certificate to the system's (on Linux, SSL_CERT_FILE can name it)", host)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
 	case proxy != nil:

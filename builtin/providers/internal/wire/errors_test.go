@@ -2,6 +2,7 @@ package wire
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,6 +47,15 @@ func TestCertificateBehindProxy(t *testing.T) {
 	got := connectionTrouble(&httpx.ProxyError{Proxy: "http://proxy.invalid:3128", Err: cert}, "https://api.example.com/v1")
 	if !strings.Contains(got, "certificate of api.example.com through the proxy http://proxy.invalid:3128") || strings.Contains(got, "NO_PROXY") {
 		t.Errorf("connectionTrouble() = %q, want the certificate and the proxy", got)
+	}
+}
+
+// TestUnknownIssuer: companies and local servers have their own issuers, so the error says how to trust one.
+func TestUnknownIssuer(t *testing.T) {
+	t.Parallel()
+	cert := &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}
+	if got := connectionTrouble(cert, "https://api.example.com/v1"); !strings.Contains(got, "SSL_CERT_FILE") {
+		t.Errorf("connectionTrouble() = %q, want the variable that names the issuer's certificate", got)
 	}
 }
 

@@ -208,7 +208,7 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	case noTools().MatchString(te.Named.Data.Message):
 		return w.model + " that calls tools, or set tool_call of this one to false under provider." + pe.ProviderID + ".models in tenon.json, to use it without"
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):
-		return "check the model's name and the provider's baseURL; tenon models lists the available models"
+		return "check the model's name and provider." + pe.ProviderID + ".options.baseURL; tenon models lists the available models"
 	case status == 402 || pe.Code == "insufficient_quota":
 		return "add credit to your account with the provider, or " + w.model + "; " + w.goOn
 	case status == 429:
