@@ -93,9 +93,9 @@ func (v *visit) list(name string, is stamp, was entry) entry {
 func excludes(dir string) (name string, s stamp) {
 	git := filepath.Join(dir, ".git")
 	if content, err := projectfs.ReadRegular(git, maxPointer); err == nil { // a worktree or a submodule
-		git = projectfs.Join(dir, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
+		git = projectfs.Pointed(dir, strings.TrimPrefix(string(content), "gitdir: "))
 		if common, err := projectfs.ReadRegular(filepath.Join(git, "commondir"), maxPointer); err == nil {
-			git = projectfs.Join(git, strings.TrimSpace(string(common)))
+			git = projectfs.Pointed(git, string(common))
 		}
 	}
 	name = filepath.Join(git, "info", "exclude")

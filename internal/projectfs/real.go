@@ -81,6 +81,25 @@ func Join(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
+// Follow is Join, but follows links before "..", as the system does.
+func Follow(dir, path string) string {
+	full := path
+	if !filepath.IsAbs(path) {
+		full = dir + string(filepath.Separator) + path
+	}
+	clean := Join(dir, path)
+	if real := Real(full); real != Real(clean) {
+		return real
+	}
+	return clean
+}
+
+// Pointed returns the path that git finds in the text of a file such as .git (after "gitdir: ") or commondir. A relative one begins in dir.
+func Pointed(dir, text string) string {
+	path, _, _ := strings.Cut(strings.TrimRight(text, "\r\n"), "\x00")
+	return Follow(dir, path)
+}
+
 // FromHome returns a path that begins with ~/ as a path in the home directory, if that is known, and any other path as it is.
 func FromHome(home, path string) string {
 	if home != "" && len(path) > 1 && path[0] == '~' && os.IsPathSeparator(path[1]) {

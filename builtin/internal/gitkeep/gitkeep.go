@@ -291,7 +291,7 @@ func (r *restorer) pointers() {
 	}
 	for dir, is := range r.now.common {
 		was := r.before.common[dir]
-		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && pointed(dir, is) == filepath.Dir(filepath.Dir(dir))
+		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && projectfs.Pointed(dir, is) == filepath.Dir(filepath.Dir(dir))
 		if is != was && !linked { // git worktree add writes linked ones
 			r.putText(filepath.Join(dir, commonFile), was)
 		}
@@ -402,7 +402,7 @@ func (r *restorer) settings(ctx context.Context) {
 func (r *restorer) harmless(path, key string) bool {
 	if key == "core.worktree" && slices.Contains(r.now.dirs[r.now.own:], filepath.Dir(path)) {
 		return !slices.ContainsFunc(r.now.settings[path][key], func(value string) bool {
-			dir := named(filepath.Dir(path), value)
+			dir := projectfs.Follow(filepath.Dir(path), value)
 			real, err := filepath.EvalSymlinks(dir)
 			return !projectfs.Inside(r.k.worktree, dir) || err == nil && !projectfs.Inside(r.k.worktree, real)
 		})

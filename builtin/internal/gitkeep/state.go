@@ -155,17 +155,21 @@ func (s *state) readSettings(path string) (string, error) {
 // commonFile is the file in a git directory that names the common one.
 const commonFile = "commondir"
 
-// readCommon reads the name of the directory from which a git directory takes its settings and hooks.
-func (s *state) readCommon(dir string) {
+// readCommon returns the text that names the directory from which a git directory takes its settings and hooks; "" if there is none.
+func (s *state) readCommon(dir string) string {
 	path := filepath.Join(dir, commonFile)
+	if _, read := s.stamps[path]; read {
+		return s.common[dir]
+	}
 	if s.stamps[path] = stampOf(path); s.stamps[path] == (stamp{}) {
-		return
+		return ""
 	}
 	text, err := readFile(path, maxPath)
 	if err != nil {
 		text = []byte{0} // unlike any path
 	}
 	s.common[dir] = string(text)
+	return s.common[dir]
 }
 
 // modules adds the git directories of submodules. A directory without HEAD is part of the name of a submodule.
@@ -300,13 +304,13 @@ func (k *keeper) find(s *state) error {
 		if !ok {
 			return fmt.Errorf("%s does not name a repository", path)
 		}
-		dir = pointed(k.worktree, name)
+		dir = projectfs.Pointed(k.worktree, name)
 	default:
 		return fmt.Errorf("%s is neither a directory nor a file", path)
 	}
 	s.dirs = []string{dir}
-	if common, err := readFile(filepath.Join(dir, commonFile), maxFile); err == nil { // of a linked working tree
-		s.dirs = append(s.dirs, pointed(dir, string(common)))
+	if common := s.readCommon(dir); common != "" { // of a linked working tree
+		s.dirs = append(s.dirs, projectfs.Pointed(dir, common))
 	}
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).Identity()
@@ -314,23 +318,11 @@ func (k *keeper) find(s *state) error {
 	return nil
 }
 
-// pointed returns the directory that git finds with the text of a file in a directory.
-func pointed(dir, text string) string {
-	path, _, _ := strings.Cut(strings.TrimRight(text, "\r\n"), "\x00")
-	return named(dir, path)
-}
-
-// named returns the directory that git finds under a path: unlike projectfs.Join, it follows links before "..".
-func named(dir, path string) string {
-	full := path
-	if !filepath.IsAbs(path) {
-		full = dir + string(filepath.Separator) + path
-	}
-	clean := projectfs.Join(dir, path)
-	if real := projectfs.Real(full); real != projectfs.Real(clean) {
-		return real
-	}
-	return clean
+// Directories returns the git directory of a working tree and, if it is linked, the one of its repository. The files that name them may lie.
+func Directories(worktree string) []string {
+	s := &state{stamps: map[string]stamp{}, common: map[string]string{}}
+	_ = (&keeper{worktree: worktree}).find(s) // after an error, there are none
+	return s.dirs
 }
 
 // hookName accepts the names that git gives to hooks. Other files in a directory of the project, such as a README, are not hooks.
@@ -437,7 +429,7 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 		if own := settings["core.hookspath"]; len(own) > 0 {
 			path = own[len(own)-1]
 		}
-		k.readHooksPath(s, named(dir, worktree[len(worktree)-1]), path)
+		k.readHooksPath(s, projectfs.Follow(dir, worktree[len(worktree)-1]), path)
 	}
 	return nil
 }

@@ -104,38 +104,23 @@ func (b *box) temporary() string {
 // directory in the repository, gitdir in that directory names this .git, and commondir names the repository. So a .git file in a project
 // cannot name any other repository. git, which does not check gitdir itself, must find the same directory.
 func linkedRepository(ctx context.Context, worktree string) []string {
-	link := filepath.Join(worktree, ".git")
-	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
+	dirs := gitkeep.Directories(worktree)
+	if len(dirs) < 2 {
 		return nil
 	}
-	read := func(base, file string) string {
-		text, err := projectfs.ReadRegular(file, maxPointer) // a command may have put a named pipe there
-		if err != nil {
-			return ""
-		}
-		real, err := filepath.EvalSymlinks(projectfs.Join(base, strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))))
-		if err != nil {
-			return ""
-		}
-		return real
-	}
-	own, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		return nil
-	}
-	dir := read(worktree, link)
-	common := read(dir, filepath.Join(dir, "commondir"))
-	if dir == "" || common == "" || read(dir, filepath.Join(dir, "gitdir")) != own || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
+	dir, common := projectfs.Real(dirs[0]), projectfs.Real(dirs[1])
+	back, err := projectfs.ReadRegular(filepath.Join(dir, "gitdir"), maxPointer) // a command may have put a named pipe there
+	if err != nil || projectfs.Real(projectfs.Pointed(dir, string(back))) != projectfs.Real(filepath.Join(worktree, ".git")) || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
 		return nil
 	}
 	found, err := askGit(context.WithoutCancel(ctx), worktree, worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
-	if real, linkErr := filepath.EvalSymlinks(strings.TrimSuffix(found, "\n")); err != nil || linkErr != nil || real != common {
+	if err != nil || projectfs.Real(strings.TrimSuffix(found, "\n")) != common {
 		return nil
 	}
 	return []string{common}
 }
 
-// maxPointer is git's own limit for a file .git, in bytes.
+// maxPointer is git's own limit for files such as .git, in bytes.
 const maxPointer = 1 << 20
 
 // close removes the temporary files and releases the rules.

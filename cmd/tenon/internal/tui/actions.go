@@ -149,7 +149,7 @@ func (m *model) loadBranch() {
 func branchOf(worktree string) string {
 	dir := filepath.Join(worktree, ".git")
 	if link, err := readSmall(dir); err == nil { // a linked worktree
-		dir = projectfs.Join(worktree, strings.TrimSpace(strings.TrimPrefix(link, "gitdir:")))
+		dir = projectfs.Pointed(worktree, strings.TrimPrefix(link, "gitdir: "))
 	}
 	head, err := readSmall(filepath.Join(dir, "HEAD"))
 	if err != nil {
