@@ -145,7 +145,8 @@ func (b *builder) add(raw json.RawMessage) {
 	case "text":
 		b.text(c.Text)
 	case "image", "audio":
-		b.file(c.Data, c.MimeType, c.Type, c.Type)
+		content, err := base64.StdEncoding.DecodeString(c.Data)
+		b.file(content, err, c.MimeType, c.Type, c.Type)
 	case "resource":
 		if c.Resource != nil {
 			b.resource(c.Resource)
@@ -160,22 +161,21 @@ func (b *builder) add(raw json.RawMessage) {
 func (b *builder) resource(r *resourceText) {
 	content, err := base64.StdEncoding.DecodeString(r.Blob)
 	if r.Text == nil && (err != nil || !utf8.Valid(content) || media.Binary(content) || media.Detect(content) != "") {
-		b.file(r.Blob, r.MimeType, path.Base(r.URI), "resource "+r.URI)
+		b.file(content, err, r.MimeType, path.Base(r.URI), "resource "+r.URI)
 		return
 	}
 	b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, *cmp.Or(r.Text, new(string(content)))))
 }
 
-// file attaches base64 data if models can use it, else adds a description. The content decides about the types that servers give to files they know
-// nothing about: the official SDK for Python calls all resources text.
-func (b *builder) file(data, mimeType, name, what string) {
-	content, err := base64.StdEncoding.DecodeString(data)
+// file attaches content if models can use it, else adds a description. The content decides about the types that servers give to files they know
+// nothing about: the official SDK for Python calls all resources text. err is that of decoding the content.
+func (b *builder) file(content []byte, err error, mimeType, name, what string) {
 	typ, _, _ := mime.ParseMediaType(mimeType)
 	if !usable(typ) {
 		typ = cmp.Or(media.Detect(content), typ, "application/octet-stream")
 	}
 	describe := func(why string) {
-		b.text(fmt.Sprintf("[%s, %s, about %d bytes, %s]", visible.Strip(what), typ, base64.StdEncoding.DecodedLen(len(data)), why))
+		b.text(fmt.Sprintf("[%s, %s, about %d bytes, %s]", visible.Strip(what), typ, len(content), why))
 	}
 	switch {
 	case err != nil:
@@ -185,7 +185,7 @@ func (b *builder) file(data, mimeType, name, what string) {
 	case len(content) > maxAttachment:
 		describe("not shown: it is too large")
 	case len(b.files) < maxAttachments:
-		url := "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content) // without the line breaks that data may have
+		url := "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content) // without the line breaks that the server's text may have
 		b.files = append(b.files, &sdk.FilePart{Mime: typ, Filename: visible.Strip(name), URL: url})
 	case !b.many:
 		b.many = true
