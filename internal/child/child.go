@@ -20,17 +20,19 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Prepare makes cmd the leader of its own process group, which ends with this process: call it before cmd.Start. For a command
-// of exec.CommandContext, the end of the context kills the whole group.
+// of exec.CommandContext, the end of the context kills the whole group, and children that keep its output open after it has ended delay cmd.Wait for
+// at most a second.
 func Prepare(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	prepare(cmd.SysProcAttr)
 	if cmd.Cancel != nil { // set by exec.CommandContext, and an error without it
-		cmd.Cancel = func() error { return Kill(cmd) }
+		cmd.Cancel, cmd.WaitDelay = func() error { return Kill(cmd) }, time.Second
 	}
 }
 

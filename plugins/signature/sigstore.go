@@ -103,7 +103,6 @@ func (s Sigstore) ask(ctx context.Context, r verifyRequest) (*verifyAnswer, erro
 	child.Prepare(cmd)
 	cmd.Env = []string{}
 	cmd.Stdin = bytes.NewReader(in)
-	cmd.WaitDelay = time.Second // for children of a wrapper that keep its output open
 	out, err := source.Output(ctx, cmd, Program, nil)
 	if err != nil {
 		return nil, err

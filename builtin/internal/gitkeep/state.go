@@ -252,7 +252,6 @@ func Git(ctx context.Context, project, dir string, environ []string, args ...str
 	cmd := exec.CommandContext(ctx, git, args...)
 	cmd.Dir, cmd.Env = dir, append(environ[:len(environ):len(environ)], "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	child.Prepare(cmd)
-	cmd.WaitDelay = time.Second // for children of a wrapper that keep its output open
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		err = fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(exit.Stderr)))

@@ -60,7 +60,6 @@ func (a *azure) token(ctx context.Context, options sdk.Object) (*sdk.Token, erro
 	cmd.Dir = filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
 	// The rest is the user's environment: the CLI has variables for its settings and proxies.
 	cmd.Env = append(cmd.Environ(), "PATH="+projectfs.Path(os.Getenv("PATH"), a.project))
-	cmd.WaitDelay = time.Second // for children of the CLI that keep its output open
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	err = cmd.Run()

@@ -112,7 +112,6 @@ func Git(ctx context.Context, worktree string, args ...string) string {
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env = worktree, child.GitEnviron(os.Environ())
 	child.Prepare(cmd)
-	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return ""
