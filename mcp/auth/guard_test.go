@@ -2,12 +2,15 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/tenonhq/tenon/internal/httpx"
 )
 
 // A server must not make tenon send requests into the user's network.
@@ -108,6 +111,16 @@ func TestRedirectToSlash(t *testing.T) {
 	t.Cleanup(client.CloseIdleConnections)
 	if got, err := statusOf(client.Get(server.URL + "/.well-known/oauth-authorization-server")); err != nil || got != http.StatusOK {
 		t.Errorf("status %d, %v, want the metadata", got, err)
+	}
+}
+
+// http.ProxyFromEnvironment finds no proxy in an invalid address. A sign-in then sends nothing around the proxy.
+func TestInvalidProxy(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://user:pa%ss@proxy.invalid")
+	client := newClient("https://server.invalid")
+	client.Transport.(*guard).direct.DialContext = nil
+	if got, err := statusOf(client.Get("https://server.invalid")); !errors.Is(err, httpx.ErrProxyAddress) {
+		t.Errorf("status %d, %v, want %v", got, err, httpx.ErrProxyAddress)
 	}
 }
 
