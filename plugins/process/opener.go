@@ -67,10 +67,10 @@ func New(o Options) *Opener {
 	return &Opener{o}
 }
 
-// Open returns the plugin. The first call starts its process. Errors wrap sdk.ErrManifest and name the field.
+// Open returns the plugin. The first call starts its process. The error is nil.
 func (c *Opener) Open(u remote.Unit) (sdk.Plugin, error) {
 	complete(&u)
-	return newPlugin(c.opts, &u)
+	return newPlugin(c.opts, &u), nil
 }
 
 // Describe starts the process, asks for its contributions and ends it. u.Description needs no fields; its name is used in messages.

@@ -100,34 +100,6 @@ func TestCannotRun(t *testing.T) {
 	}
 }
 
-func TestOpenChecksTheSpec(t *testing.T) {
-	t.Parallel()
-	good := func() remote.Unit {
-		return remote.Unit{Description: description("plain"), Command: []string{"/bin/x"}}
-	}
-	tests := map[string]struct {
-		change func(*remote.Unit)
-		want   string
-	}{
-		"no name":    {func(s *remote.Unit) { s.Description.Name = "" }, "name"},
-		"hook point": {func(s *remote.Unit) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: unknown hook point "chat.parms"`},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			spec := good()
-			tt.change(&spec)
-			_, err := process.New(process.Options{}).Open(spec)
-			if !errors.Is(err, sdk.ErrManifest) || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want %q", err, tt.want)
-			}
-		})
-	}
-	if _, err := process.New(process.Options{}).Open(good()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	spec := guestSpec(t, "plain")

@@ -48,13 +48,10 @@ var (
 	_ sdk.CommandSource  = (*supervisor)(nil)
 )
 
-func newPlugin(o Options, u *remote.Unit) (sdk.Plugin, error) {
+func newPlugin(o Options, u *remote.Unit) sdk.Plugin {
 	s := &supervisor{opts: o, restarts: restarts{limit: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{})}
-	var err error
-	if s.Base, err = remote.NewBase(u, sdk.CarrierProcess, s); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s.Base = remote.NewBase(u, sdk.CarrierProcess, s)
+	return s
 }
 
 // Start stores the start request for processes. It starts no process.

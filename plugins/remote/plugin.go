@@ -44,20 +44,13 @@ type Base struct {
 	tools   []sdk.Tool
 }
 
-// NewBase returns the contributions of a description. The runner is called only for these contributions, and not by NewBase. Errors
-// wrap sdk.ErrManifest.
-func NewBase(u *Unit, carrier sdk.Carrier, r Runner) (*Base, error) {
+// NewBase returns the contributions of a description that package manifest accepts. The runner is called only for these contributions, and not
+// by NewBase.
+func NewBase(u *Unit, carrier sdk.Carrier, r Runner) *Base {
 	b := &Base{Unit: *u, carrier: carrier, runner: r}
-	m := b.Manifest()
-	if err := m.Validate(); err != nil {
-		return nil, err
-	}
 	d := &b.Description
 	for i := range d.Hooks {
-		h, err := hookpoint.Hook(&d.Hooks[i], fmt.Sprintf("plugin %q: hooks[%d]", d.Name, i), &hook{i, r})
-		if err != nil {
-			return nil, err
-		}
+		h, _ := hookpoint.Hook(&d.Hooks[i], "", &hook{i, r}) // the manifest refuses all others
 		b.hooks = append(b.hooks, h)
 	}
 	for i := range d.Tools {
@@ -68,7 +61,7 @@ func NewBase(u *Unit, carrier sdk.Carrier, r Runner) (*Base, error) {
 		}
 		b.tools = append(b.tools, t)
 	}
-	return b, nil
+	return b
 }
 
 // Manifest returns the identity of the plugin.

@@ -32,10 +32,7 @@ func TestProvidersNeedGrants(t *testing.T) {
 	} {
 		c.info.ID, c.want.ID, c.want.KeyOnly = "fast", "fast", true
 		unit := &remote.Unit{Description: sdk.Description{Name: "p", Providers: []sdk.ProviderInfo{c.info}}, Grants: grants}
-		b, err := remote.NewBase(unit, sdk.CarrierWASM, runner{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := remote.NewBase(unit, sdk.CarrierWASM, runner{})
 		var want []sdk.ProviderInfo
 		if c.leftOut == "" {
 			want = []sdk.ProviderInfo{c.want}

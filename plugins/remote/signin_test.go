@@ -34,10 +34,7 @@ func TestEmptySignIn(t *testing.T) {
 	d := sdk.Description{Name: "p", Protocols: []string{"x"}, Auth: []sdk.AuthDescription{{Provider: "a", ID: "m", Headers: true}}}
 	u := &remote.Unit{Description: d, Grants: []sdk.Capability{{Name: sdk.CapabilityAuth, Scope: []string{"a"}}}}
 	server := &silent{}
-	b, err := remote.NewBase(u, sdk.CarrierWASM, server)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := remote.NewBase(u, sdk.CarrierWASM, server)
 	if headers, err := b.AuthMethods()[0].Headers(t.Context(), &sdk.Token{Access: "t"}); err == nil || !strings.Contains(err.Error(), "no headers") {
 		t.Errorf("headers %v, %v, want an error", headers, err)
 	}
@@ -64,15 +61,12 @@ func TestSignInAnswers(t *testing.T) {
 		`{"headers": {"": "b"}, "token": {"refresh": "t"}}`:                                     false,
 		`{"headers": {"X-A": "` + strings.Repeat("b", 64<<10) + `"}, "token": {"access": "t"}}`: false,
 	} {
-		b, err := remote.NewBase(u, sdk.CarrierWASM, &silent{says: answer})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := remote.NewBase(u, sdk.CarrierWASM, &silent{says: answer})
 		methods := b.AuthMethods()
 		if len(methods) != 1 || methods[0].Provider != "a" {
 			t.Fatalf("methods %+v, want only the granted one", methods)
 		}
-		_, err = methods[0].Headers(t.Context(), &sdk.Token{Access: "t"})
+		_, err := methods[0].Headers(t.Context(), &sdk.Token{Access: "t"})
 		_, err2 := methods[0].Login(t.Context(), nil, nil)
 		if (err == nil) != valid || (err2 == nil) != valid {
 			t.Errorf("%.80s: headers %v, token %v", answer, err, err2)
@@ -88,10 +82,7 @@ func TestSignInOfNamesake(t *testing.T) {
 	info := sdk.ProviderInfo{ID: "a", Authorize: func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }}
 	for owner, receives := range map[string]bool{"p-1": true, "p-2": false} {
 		u := &remote.Unit{Description: d, Owner: owner, Grants: grants}
-		b, err := remote.NewBase(u, sdk.CarrierWASM, &silent{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := remote.NewBase(u, sdk.CarrierWASM, &silent{})
 		if m := b.AuthMethods()[0]; m.Plugin != "p" || m.Owner != owner {
 			t.Errorf("method of %s: plugin %s, owner %s", owner, m.Plugin, m.Owner)
 		}

@@ -35,11 +35,7 @@ func TestSilentTool(t *testing.T) {
 	t.Parallel()
 	tool := sdk.ToolDescription{ToolDefinition: sdk.ToolDefinition{ID: "do"}, Prepares: true, TimeoutMS: 1}
 	unit := &remote.Unit{Description: sdk.Description{Name: "p", Tools: []sdk.ToolDescription{tool}}}
-	b, err := remote.NewBase(unit, sdk.CarrierWASM, hangs{})
-	late, err2 := remote.NewBase(unit, sdk.CarrierWASM, hangs{err: sdk.ErrWire})
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
+	b, late := remote.NewBase(unit, sdk.CarrierWASM, hangs{}), remote.NewBase(unit, sdk.CarrierWASM, hangs{err: sdk.ErrWire})
 	if _, err := late.Tools()[0].Execute(t.Context(), &sdk.ToolCall{}); !errors.Is(err, sdk.ErrWire) {
 		t.Errorf("Execute() = %v, want the error of the call", err)
 	}
@@ -59,10 +55,7 @@ func TestBadAnswersOfTools(t *testing.T) {
 	t.Parallel()
 	d := sdk.Description{Name: "p", Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "do"}, Prepares: true}}}
 	for _, text := range []string{"", "null", "{}", `{"text":"done","request":[]}`, `{"metadata":{"a":[` + strings.Repeat("{},", 1<<20) + `{}]}}`} {
-		b, err := remote.NewBase(&remote.Unit{Description: d}, sdk.CarrierWASM, says{text: text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := remote.NewBase(&remote.Unit{Description: d}, sdk.CarrierWASM, says{text: text})
 		tool := b.Tools()[0]
 		if requests, err := tool.(sdk.ToolPreparer).Prepare(t.Context(), &sdk.ToolCall{}); !errors.Is(err, sdk.ErrWire) {
 			t.Errorf("%.30q: Prepare() = %v, %v, want an error", text, requests, err)

@@ -20,10 +20,7 @@ type runner struct{ remote.Runner }
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ own, host, want string }{{`{"b":2}`, `{"a":1}`, `{"b":2}`}, {"", `{"a":1}`, `{"a":1}`}, {"", "", "null"}} {
-		b, err := remote.NewBase(&remote.Unit{Description: sdk.Description{Name: "p"}, Options: json.RawMessage(c.own)}, sdk.CarrierWASM, runner{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := remote.NewBase(&remote.Unit{Description: sdk.Description{Name: "p"}, Options: json.RawMessage(c.own)}, sdk.CarrierWASM, runner{})
 		h := sdktest.New(&sdk.Bundle{}, sdktest.Options{Options: json.RawMessage(c.host)})
 		var req guest.StartRequest
 		data, err := b.StartRequest(h, sdk.Project{})

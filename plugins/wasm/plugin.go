@@ -47,10 +47,7 @@ var (
 func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
 	p := &plugin{active: ongoing.New(guest.Detached())}
-	var err error
-	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
-		return nil, err
-	}
+	p.Base = remote.NewBase(u, sdk.CarrierWASM, p)
 	log := cmp.Or(u.Logger, r.options.Logger)
 	p.log.Store(log)
 	memoryMB, shared := sdk.DefaultWASMMemoryMB, false

@@ -44,7 +44,7 @@ const describeTimeout = 10 * time.Second
 // opening the plugin afterwards is quick.
 func (r *Runtime) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
 	var d sdk.Description
-	p, err := newPlugin(r, &remote.Unit{Description: sdk.Description{Name: "unnamed", Runtime: u.Description.Runtime}, Program: u.Program, Checksum: u.Checksum})
+	p, err := newPlugin(r, &remote.Unit{Description: sdk.Description{Runtime: u.Description.Runtime}, Program: u.Program, Checksum: u.Checksum})
 	if err != nil {
 		return d, err
 	}
