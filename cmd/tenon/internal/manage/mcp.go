@@ -241,7 +241,7 @@ func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.C
 		return cli.Fail(cli.ExitRefused, err, "an administrator's file takes precedence; see docs/permissions.md")
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Argument()+" lists its tools, tenon mcp logs "+c.Argument()+" shows its output")
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Argument()+" shows whether it works, and its tools; tenon mcp logs "+c.Argument()+" shows its output")
 	}
 	return g.Show(result, func() error {
 		for _, file := range result.Attachments {
