@@ -59,7 +59,8 @@ func (r *recorder) hooks(t *testing.T) []sdk.Hook {
 			return nil
 		}),
 		sdk.OnSessionEnd(func(context.Context, *sdk.SessionInput) error { r.note(sdk.PointSessionEnd, ""); return nil }),
-		sdk.OnChatMessage(func(_ context.Context, in *sdk.ChatMessageInput, _ *sdk.ChatMessageValue) error {
+		sdk.OnChatMessage(func(_ context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
+			v.Message.Agent = "another" // changes nothing
 			r.note(sdk.PointChatMessage, in.Agent)
 			return nil
 		}),
@@ -151,6 +152,9 @@ func TestEveryPointFires(t *testing.T) {
 		&plugin{name: "recorder", hooks: r.hooks(t)},
 	)
 	id, _ := k.prompt("go")
+	if u := k.messages(id)[0].Info.(*sdk.UserMessage); u.Agent != "build" {
+		t.Errorf("a hook changed the agent of a message to %q", u.Agent)
+	}
 	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "greet", Text: "me"}); err != nil {
 		t.Fatal(err)
 	}

@@ -73,6 +73,9 @@ func TestErrorsHidePasswords(t *testing.T) {
 			t.Errorf("Parse(%q): %v", text, err)
 		}
 	}
+	if _, err := source.Parse("ftp://h/a.zip", "/base", "/home"); err == nil || !strings.Contains(err.Error(), `"ftp"`) {
+		t.Errorf("Parse() = %v, want the unknown scheme", err)
+	}
 }
 
 func FuzzParse(f *testing.F) {

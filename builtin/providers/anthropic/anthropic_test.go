@@ -133,7 +133,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// The server would refuse the session's later requests, too. The limits of other models are not known.
+// The server would refuse the session's later requests, too. The limits of other models, on files and on names of properties, are not known.
 func TestOversizedImage(t *testing.T) {
 	t.Parallel()
 	req := conversation()
@@ -142,8 +142,9 @@ func TestOversizedImage(t *testing.T) {
 		t.Errorf("the body has %d bytes", len(body))
 	}
 	req.Model.ID = "kimi-k2.5"
-	if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); len(body) < 12<<20 {
-		t.Errorf("of another model, the body has %d bytes", len(body))
+	req.Tools[0].Parameters = json.RawMessage(`{"type":"object","properties":{"$top":{}}}`) // a name that Claude does not accept
+	if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); len(body) < 12<<20 || !strings.Contains(body, `"properties":{"$top":{}}`) {
+		t.Errorf("of another model, the body has %d bytes, with the tool %s", len(body), body[max(0, len(body)-200):])
 	}
 }
 

@@ -180,10 +180,12 @@ func TestOversizedImage(t *testing.T) {
 	t.Parallel()
 	req := wiretest.Hello()
 	req.Messages[0].Content = append(req.Messages[0].Content, sdk.ModelContent{Type: sdk.ContentFile, Mime: "image/png", URL: "data:image/png;base64," + strings.Repeat("QUFB", 2<<20)})
+	req.Tools[0].Parameters = []byte(`{"type":"object","properties":{"$top":{}}}`) // a name that Claude does not accept
 	for model, refused := range map[string]bool{"anthropic.claude-sonnet-4": true, "amazon.nova-pro-v1:0": false} {
 		req.Model.ID = model
-		if _, body := wiretest.Sent(t, bedrock.Open, info(), req); strings.Contains(body, "more than 5 MiB in base64") != refused || (len(body) < 8<<20) != refused {
-			t.Errorf("%s: the body has %d bytes", model, len(body))
+		_, body := wiretest.Sent(t, bedrock.Open, info(), req)
+		if strings.Contains(body, "more than 5 MiB in base64") != refused || (len(body) < 8<<20) != refused || strings.Contains(body, `"properties":{"$top":{}}`) == refused {
+			t.Errorf("%s: the body has %d bytes, with the tool %s", model, len(body), body[max(0, len(body)-200):])
 		}
 	}
 }
