@@ -28,66 +28,63 @@ import (
 // keeper compares the repository of one working tree. Safe for concurrent use.
 type keeper struct {
 	worktree string
-	project  string   // the directory that the user works in: worktree, or above it
-	environ  []string // of git
+	project  string // the directory that the user works in: worktree, or above it
 
 	mu     sync.Mutex
-	active int       // number of running commands
-	since  time.Time // start of the first running command
-	alive  bool      // a process of a command that has ended still runs
-	last   *state    // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
+	active int    // number of running commands
+	last   *state // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
 
 	owed  bool             // differences from last must still be restored
-	spans []span           // times in which commands ran, since owed was set
+	spans []span           // times in which commands ran, since owed was set; a command that has ended has an open one while a process of it still runs
 	locks map[string]stamp // lock files that prevented restoring
 }
 
 // tick is how far the times that systems record for files may lag behind the clock.
 const tick = 10 * time.Millisecond
 
-// span is a time in which commands ran. A zero from is the time of the earlier state, a zero to is still open.
+// span is a time in which a command ran. A zero from is the time of the earlier state, a zero to is still open.
 type span struct{ from, to time.Time }
 
+func (s span) open() bool { return s.to.IsZero() }
+
 func (s span) contains(t time.Time) bool {
-	return !t.Before(s.from) && (s.to.IsZero() || !t.After(s.to))
+	return !t.Before(s.from) && (s.open() || !t.After(s.to))
 }
 
 // Enter is Keeper.Enter for one repository.
 func (k *keeper) Enter(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.active++; k.active > 1 {
-		return
+	s := span{from: time.Now().Add(-tick)}
+	if k.active++; k.active == 1 && !k.owed {
+		s.from, k.spans = time.Time{}, nil
+		if k.last == nil || len(k.last.closed) > 0 || !k.last.fresh() {
+			k.last = k.read(ctx, nil)
+		}
 	}
-	if k.owed {
-		k.since = time.Now().Add(-tick)
-		return
-	}
-	k.since, k.alive, k.spans = time.Time{}, false, nil
-	if k.last == nil || len(k.last.closed) > 0 || !k.last.fresh() {
-		k.last = k.read(ctx)
-	}
+	k.spans = append(k.spans, s)
 }
 
 // Leave is Keeper.Leave for one repository.
 func (k *keeper) Leave(ctx context.Context, ended bool) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.alive = k.alive || !ended
+	if ended { // whose span this is does not matter: together they cover the same time
+		i := slices.IndexFunc(k.spans, span.open)
+		k.spans[i].to = time.Now()
+	}
 	if k.active--; k.active > 0 {
 		return nil
 	}
-	s := span{from: k.since}
-	if !k.alive {
-		s.to = time.Now()
-	}
-	k.spans = append(k.spans, s)
 	if k.last.fresh() {
-		k.owed = k.alive
+		k.owed = k.alive()
 		return nil
 	}
 	return k.restore(ctx)
 }
+
+// alive reports whether a process of a command that has ended still runs.
+func (k *keeper) alive() bool { return slices.ContainsFunc(k.spans, span.open) }
 
 // EndTurn is Keeper.EndTurn for one repository.
 func (k *keeper) EndTurn(ctx context.Context) []string {
@@ -100,11 +97,10 @@ func (k *keeper) EndTurn(ctx context.Context) []string {
 		k.spans = nil // the changes in these spans were compared
 	}
 	for i := range k.spans {
-		if k.spans[i].to.IsZero() {
+		if k.spans[i].open() {
 			k.spans[i].to = time.Now()
 		}
 	}
-	k.alive = false
 	if k.last.fresh() {
 		k.owed = false
 		return nil
@@ -124,8 +120,8 @@ func (k *keeper) restore(ctx context.Context) []string {
 			k.touched(begin)
 		}
 	}
-	if k.owed = r.changed || len(r.failures) > 0 || k.alive; !k.owed {
-		k.last = r.now
+	if k.owed = r.changed || len(r.failures) > 0 || k.alive(); !k.owed {
+		k.last, r.now.before = r.now, nil
 	}
 	return append(brief(r.failures), brief(r.notes)...)
 }
@@ -242,7 +238,7 @@ func (r *restorer) setAside(root, path string) {
 
 // restore is one pass: it restores what differs as far as one read shows it.
 func (r *restorer) restore(ctx context.Context, last bool) {
-	r.now, r.changed, r.failures = r.k.read(ctx), false, nil
+	r.now, r.changed, r.failures = r.k.read(ctx, r.before), false, nil
 	for _, find := range []func(){r.access, r.pointers, r.links} {
 		if find(); r.changed && !last {
 			return // the directories and files that git uses may be others now
@@ -447,7 +443,6 @@ func (r *restorer) hooks() {
 		}
 		switch root := r.before.rootOf(dir); {
 		case was == is:
-		case was.unread != stamp{} && was.unread == r.now.stamps[path], is.unread != stamp{} && is.unread == r.before.stamps[path]: // only maxBytes made the difference
 		case was.unread != stamp{}:
 			r.setAside(root, path)
 		default:

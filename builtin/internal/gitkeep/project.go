@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-
-	"github.com/tenonhq/tenon/internal/child"
 )
 
 // Limits of the search for repositories below the working tree.
@@ -25,14 +23,12 @@ var shared sync.Map
 // Keeper restores the repository of a project and those below it. It is safe for concurrent use.
 type Keeper struct {
 	project string
-	environ []string // of git
 	keepers func() []*keeper
 }
 
-// Of returns the keeper of a project, the same for all callers. git runs in tenon's environment, without variables that make it read other
-// repositories.
+// Of returns the keeper of a project, the same for all callers.
 func Of(project string) *Keeper {
-	k := &Keeper{project: project, environ: child.GitEnviron(os.Environ())}
+	k := &Keeper{project: project}
 	k.keepers = sync.OnceValue(k.find)
 	one, _ := shared.LoadOrStore(filepath.Clean(project), k)
 	return one.(*Keeper)
@@ -69,7 +65,7 @@ func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 // find returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
 // the others.
 func (k *Keeper) find() []*keeper {
-	list := []*keeper{k.of(k.project)}
+	list := []*keeper{{worktree: k.project, project: k.project}}
 	searched := 0
 	for level, depth := []string{k.project}, 0; depth < maxLevels; depth++ {
 		var next []string
@@ -82,7 +78,7 @@ func (k *Keeper) find() []*keeper {
 				searched++
 				path := filepath.Join(dir, e.Name())
 				if stampOf(filepath.Join(path, ".git", "HEAD")) != (stamp{}) {
-					list = append(list, k.of(path))
+					list = append(list, &keeper{worktree: path, project: k.project})
 				}
 				next = append(next, path)
 			}
@@ -90,10 +86,6 @@ func (k *Keeper) find() []*keeper {
 		level = next
 	}
 	return list
-}
-
-func (k *Keeper) of(worktree string) *keeper {
-	return &keeper{worktree: worktree, project: k.project, environ: k.environ}
 }
 
 // table lists the settings that a command may change.

@@ -48,6 +48,7 @@ type state struct {
 	left     int64                          // bytes of files that may still be read
 	closed   map[string]error               // directories that cannot be listed
 	err      error                          // reason why the settings are incomplete
+	before   *state                         // has the copies of hooks that are unchanged since; nil for the state before a command
 }
 
 // hook is one file in a directory of hooks. The zero value is a file that does not exist.
@@ -95,10 +96,10 @@ func (s *state) rootOf(path string) string {
 func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stampOf(dir).Identity() }
 
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
-func (k *keeper) read(ctx context.Context) *state {
+func (k *keeper) read(ctx context.Context, before *state) *state {
 	s := &state{
 		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
-		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, closed: map[string]error{}, project: k.project, left: maxBytes,
+		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, closed: map[string]error{}, project: k.project, left: maxBytes, before: before,
 	}
 	defer s.readModes()
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
@@ -259,9 +260,10 @@ func Git(ctx context.Context, project, dir string, environ []string, args ...str
 	return string(out), err
 }
 
-// git runs git, which starts no other program here. If git is not installed, the output is empty.
+// git runs git, which starts no other program here, without variables that make it read other repositories. If git is not installed, the output is
+// empty.
 func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := Git(ctx, k.project, dir, k.environ, args...)
+	out, err := Git(ctx, k.project, dir, child.GitEnviron(os.Environ()), args...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", nil
 	}
@@ -361,6 +363,11 @@ func (s *state) isHookDir(path string) bool {
 func (s *state) readHook(path string, limit int64) (h hook) {
 	s.stamps[path] = stampOf(path)
 	defer func() { s.hooks[path] = h }()
+	if s.before != nil && s.stamps[path] == s.before.stamps[path] { // also if only one of the states has space for a copy
+		if h, known := s.before.hooks[path]; known {
+			return h
+		}
+	}
 	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() {
 		return h
