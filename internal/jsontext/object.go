@@ -34,6 +34,24 @@ func DecodeExact(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
+// Size returns the bytes of all strings and names in a decoded value, plus the number of its parts.
+func Size(v any) int {
+	sum := 1
+	switch v := v.(type) {
+	case string:
+		sum += len(v)
+	case []any:
+		for _, part := range v {
+			sum += Size(part)
+		}
+	case map[string]any:
+		for name, part := range v {
+			sum += len(name) + Size(part)
+		}
+	}
+	return sum
+}
+
 // DecodeStrict decodes JSON into v, a pointer. Unknown fields and data after the value are errors; the other fields are decoded.
 func DecodeStrict(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -200,9 +200,9 @@ func cost(schema map[string]any, value any) int {
 	enum, _ := schema["enum"].([]any)
 	required, _ := schema["required"].([]any)
 	properties, _ := schema["properties"].(map[string]any)
-	n := 1 + (len(enum)+len(required)+len(properties))/10 + size(value)/16
+	n := 1 + (len(enum)+len(required)+len(properties))/10 + jsontext.Size(value)/16
 	if schema["pattern"] != nil {
-		n += size(value) / 4
+		n += jsontext.Size(value) / 4
 	}
 	return n
 }
@@ -214,20 +214,6 @@ func within(value any) iter.Seq[any] {
 	}
 	members, _ := value.(map[string]any)
 	return maps.Values(members)
-}
-
-// size returns the bytes of all strings in a value, and the number of its parts.
-func size(value any) int {
-	text, _ := value.(string)
-	sum := 1 + len(text)
-	for part := range within(value) {
-		sum += size(part)
-	}
-	members, _ := value.(map[string]any)
-	for name := range members {
-		sum += len(name)
-	}
-	return sum
 }
 
 // target follows a pointer such as #/$defs/name. It returns nil if the pointer leads nowhere, which the validator reports.

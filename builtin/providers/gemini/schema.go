@@ -16,9 +16,8 @@ import (
 // maxDepth is the maximum depth of a tool's schema. Deeper parts become any object: the host checks the arguments against the schema itself.
 const maxDepth = 32
 
-// maxParts is the maximum number of schemas within a tool's schema, with ten values or 640 bytes of text that references repeat counted as one.
-// A few definitions that refer to each other several times can expand to billions, and a long text that is referred to many times can fill the
-// memory.
+// maxParts is the maximum number of schemas within a tool's schema, with 300 values and bytes of text that references repeat counted as one. A few
+// definitions that refer to each other several times can expand to billions, and a long text that is referred to many times can fill the memory.
 const maxParts = 20_000
 
 // maxCyclic is the same for definitions that refer to themselves: those of Microsoft Graph become ten times as long before every path ends.
@@ -122,7 +121,7 @@ func (c *converter) reference(ref string, in map[string]any, depth int) map[stri
 			merged["type"] = "string" // see setEnum
 		}
 	} else {
-		c.parts += size(target) / 10
+		c.parts += jsontext.Size(target) / 300
 		maps.Copy(merged, target) // it may be a reference too
 	}
 	maps.Copy(merged, own)
@@ -149,24 +148,6 @@ func (c *converter) resolve(ref string) map[string]any {
 	}
 	target, _ := jsonpointer.Find(c.root, pointer).(map[string]any)
 	return target
-}
-
-// size returns the number of the parts of a value; 64 bytes of a text count as one.
-func size(v any) int {
-	sum := 1
-	switch v := v.(type) {
-	case string:
-		sum += len(v) / 64
-	case []any:
-		for _, v := range v {
-			sum += size(v)
-		}
-	case map[string]any:
-		for name, v := range v {
-			sum += len(name)/64 + size(v)
-		}
-	}
-	return sum
 }
 
 // allowed returns the values of an enumeration.
