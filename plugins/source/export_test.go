@@ -39,11 +39,14 @@ func (f *Fetcher) TransferCommit(ctx context.Context, address string) error {
 
 // Gate returns the server that npm reaches at http://gate/secret/.
 func (f *Fetcher) Gate() http.Handler {
+	f, _ = f.connected()
 	return &npmGate{f: f, base: "http://gate/secret/"}
 }
 
 // RunNPM runs npm in the directory work as a fetch does.
 func (f *Fetcher) RunNPM(ctx context.Context, work string, args ...string) error {
+	f, release := f.connected()
+	defer release()
 	g, err := f.openGate(work)
 	if err != nil {
 		return err

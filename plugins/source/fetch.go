@@ -158,7 +158,6 @@ type Fetcher struct {
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
 	// unresolved has the hosts behind the user's proxy that could not be looked up, so that not every request of a tree waits for the name server.
-	// If nil, they are not remembered.
 	unresolved *sync.Map
 }
 
@@ -171,6 +170,8 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	}
 	out := &Fetched{Pin: *pin, Path: dir, ref: r, pinned: pin.Ref != ""}
 	out.Ref, out.Signer = r.String(), ""
+	f, release := f.connected()
+	defer release()
 	k, _ := kindOf(r.Kind, "") // never Catalogue: its marketplace named another
 	err := k.fetch(f, ctx, r, out, dir)
 	if err == nil && !out.verified {

@@ -25,6 +25,8 @@ type File struct {
 // the reference, the file is from this commit. The names are ignored for a document behind an URL and for a file of this machine. The
 // error wraps fs.ErrNotExist if the source has none of them.
 func (f *Fetcher) File(ctx context.Context, r Ref, maxBytes int, names ...string) (*File, error) {
+	f, release := f.connected()
+	defer release()
 	out, err := f.firstFile(ctx, r, maxBytes, names)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)

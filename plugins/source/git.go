@@ -211,12 +211,10 @@ func (f *Fetcher) mayName(ctx context.Context, u *url.URL) error {
 	if strings.HasSuffix("."+strings.ToLower(strings.TrimSuffix(host, ".")), ".localhost") { // libcurl does not look it up
 		return fmt.Errorf("%w: %s leads to this machine", ErrAddress, host)
 	}
-	if proxied && f.unresolved != nil {
+	if proxied {
 		if _, known := f.unresolved.Load(host); known {
 			return nil
 		}
-	}
-	if proxied {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, lookupTimeout)
 		defer cancel()
@@ -228,9 +226,7 @@ func (f *Fetcher) mayName(ctx context.Context, u *url.URL) error {
 	if err == nil || !proxied {
 		return err
 	}
-	if f.unresolved != nil {
-		f.unresolved.Store(host, true)
-	}
+	f.unresolved.Store(host, true)
 	return nil
 }
 

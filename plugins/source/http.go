@@ -54,27 +54,23 @@ type checked struct{}
 
 // connected returns a fetcher that keeps its connections until release. With Guarded, it refuses the addresses that a repository must not name.
 func (f *Fetcher) connected() (kept *Fetcher, release func()) {
+	inner := *f
+	inner.unresolved = new(sync.Map)
 	if f.Transport != nil {
-		return f, func() {}
+		return &inner, func() {}
 	}
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = stallTimeout
 	t.DialContext = (&net.Dialer{Timeout: dialTimeout, ControlContext: f.control}).DialContext
 	t.DisableCompression = true // digests are of the bytes as sent
-	inner := *f
-	inner.unresolved = new(sync.Map)
 	inner.Transport = httpx.Proxied{Transport: t}
 	return &inner, t.CloseIdleConnections
 }
 
-// client returns a client for a source whose server has the origin of an URL. The caller calls release after the last request.
-func (f *Fetcher) client(origin string) (c *http.Client, release func(), err error) {
-	f, release = f.connected()
+// client returns a client of a connected fetcher for a source whose server has the origin of an URL.
+func (f *Fetcher) client(origin string) (*http.Client, error) {
 	u, err := url.Parse(origin)
-	if err != nil {
-		return nil, nil, err
-	}
-	c = &http.Client{Transport: judging{f.Transport, f, u}, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	return &http.Client{Transport: judging{f.Transport, f, u}, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return fmt.Errorf("the server redirected %d times", maxRedirects)
 		}
@@ -85,8 +81,7 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 			req.Header.Del("Authorization")
 		}
 		return nil
-	}}
-	return c, release, nil
+	}}, err
 }
 
 // judging sends requests to the origin of a source, and to other addresses only if Judge permits them: servers name other addresses in
@@ -143,11 +138,10 @@ func (f *Fetcher) control(ctx context.Context, _, address string, _ syscall.RawC
 // download returns a file of the cache with the content of an URL, and its digest: see receive. origin is an address of the source's server,
 // which Judge does not judge. authorization is a header for the origin of address; empty: none.
 func (f *Fetcher) download(ctx context.Context, origin, address, want, authorization string) (path, sum string, err error) {
-	client, release, err := f.client(origin)
+	client, err := f.client(origin)
 	if err != nil {
 		return "", "", err
 	}
-	defer release()
 	return f.receive(ctx, address, want, func(ctx context.Context, have int64, tag string) (*stream, error) {
 		return open(ctx, client, address, authorization, have, tag)
 	})
@@ -365,11 +359,10 @@ func ask(ctx context.Context, client *http.Client, address string, header map[st
 func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*stallTimeout)
 	defer cancel()
-	client, release, err := f.client(address)
+	client, err := f.client(address)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
 	resp, err := ask(ctx, client, address, header, http.StatusOK)
 	if err != nil {
 		return nil, err

@@ -135,6 +135,8 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 
 // AskRegistry requests a resource below the list of servers from the registry of MCP servers, of at most limit bytes.
 func (f *Fetcher) AskRegistry(ctx context.Context, resource string, limit int) ([]byte, error) {
+	f, release := f.connected()
+	defer release()
 	base := cmp.Or(strings.TrimRight(f.MCPRegistry, "/"), MCPRegistry)
 	return f.get(ctx, base+"/v0.1/servers"+resource, map[string]string{"Accept": "application/json"}, limit)
 }

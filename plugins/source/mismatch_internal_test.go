@@ -28,7 +28,8 @@ func TestVersionsWithoutEnd(t *testing.T) {
 	for _, data := range []string{`{"versions"` + many + `}`, `{"Versions"` + many + `}`, `{"versions"` + many + `,"versions":{}}`} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(data)) }))
 		t.Cleanup(server.Close)
-		f := &Fetcher{Cache: t.TempDir()}
+		f, release := (&Fetcher{Cache: t.TempDir()}).connected()
+		t.Cleanup(release)
 		if err := f.resolveNPM(t.Context(), NPMRegistry{URL: server.URL}, Ref{Kind: NPM, URL: "p", Version: "1.0.0"}, &Fetched{}); err == nil {
 			t.Errorf("no error for %.20s", data)
 		}
@@ -40,7 +41,8 @@ func TestMismatchHidesPassword(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("other")) }))
 	t.Cleanup(server.Close)
-	f := &Fetcher{Cache: t.TempDir()}
+	f, release := (&Fetcher{Cache: t.TempDir()}).connected()
+	t.Cleanup(release)
 	address := strings.Replace(server.URL, "http://", "http://me:hunter2@", 1)
 	_, _, err := f.download(t.Context(), address, address, strings.Repeat("0", 64), "")
 	if !errors.Is(err, ErrMismatch) || strings.Contains(err.Error(), "hunter2") {

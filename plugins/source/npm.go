@@ -260,7 +260,6 @@ type npmGate struct {
 	base    string                      // address of the gate, with a secret, because other users of the machine can reach the port
 	work    string                      // directory in which npm runs
 	lock    atomic.Pointer[packageLock] // the packages that npm installs, and the only ones that it may ask for; nil before they are known
-	release func()                      // of the connections to the registry
 
 	mu    sync.Mutex
 	first error // the first failed request
@@ -278,8 +277,7 @@ func (f *Fetcher) openGate(work string) (*npmGate, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &npmGate{work: work, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
-	g.f, g.release = f.connected()
+	g := &npmGate{f: f, work: work, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
 	g.server.Handler = g
 	g.serving.Go(func() { _ = g.server.Serve(listener) }) // ends in close, which waits
 	return g, nil
@@ -288,7 +286,6 @@ func (f *Fetcher) openGate(work string) (*npmGate, error) {
 func (g *npmGate) close() error {
 	err := g.server.Close()
 	g.serving.Wait()
-	g.release()
 	return err
 }
 

@@ -54,21 +54,20 @@ func isDigest(s string) bool {
 }
 
 func (f *Fetcher) oci(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	repo, release, err := f.registry(r)
+	repo, err := f.registry(r)
 	if err != nil {
 		return err
 	}
-	defer release()
 	return f.artifact(ctx, repo, r, out, dir)
 }
 
-// registry returns the repository of a reference. The caller calls release after the last request.
-func (f *Fetcher) registry(r Ref) (repo *oci.Repository, release func(), err error) {
-	client, release, err := f.client(oci.Address(r.URL))
-	if err == nil {
-		repo, err = oci.Open(r.URL, client) // nothing is connected
+// registry returns the repository of a reference. It sends nothing.
+func (f *Fetcher) registry(r Ref) (*oci.Repository, error) {
+	client, err := f.client(oci.Address(r.URL))
+	if err != nil {
+		return nil, err
 	}
-	return repo, release, err
+	return oci.Open(r.URL, client)
 }
 
 // artifact fetches the pinned or named manifest, for an index the manifest of this platform, and its content.
@@ -185,11 +184,12 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 // Push stores a plugin in a registry under the tag of the reference, which must have one, and returns the reference with its digest. config
 // describes it, content are its files as .tar.gz.
 func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annotations map[string]string) (Ref, error) {
-	repo, release, err := f.registry(r)
+	f, release := f.connected()
+	defer release()
+	repo, err := f.registry(r)
 	if err != nil {
 		return r, err
 	}
-	defer release()
 	digest, err := repo.Push(ctx, r.Version, config, content, annotations)
 	r.Version, r.SHA256 = "", strings.TrimPrefix(digest, sha256Prefix)
 	return r, err
