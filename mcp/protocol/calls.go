@@ -28,7 +28,8 @@ type Call struct {
 	Session string       // empty: none
 	Host    sdk.ToolHost // nil outside a tool call
 
-	token  string // token of its progress notifications
+	ctx    context.Context // ends with the call
+	token  string          // token of its progress notifications
 	mu     sync.Mutex
 	timer  *time.Timer
 	limit  time.Duration
@@ -151,16 +152,15 @@ func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, met
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	on.timer = time.AfterFunc(on.limit, func() { cancel(ErrLate) })
+	on.ctx, on.timer = ctx, time.AfterFunc(on.limit, func() { cancel(ErrLate) })
 	defer on.timer.Stop()
 	c.mu.Lock()
 	c.active = append(c.active, on)
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.active = slices.DeleteFunc(c.active, func(o *Call) bool { return o == on })
-		c.mu.Unlock()
-		c.withdraw(context.Canceled, func(a *answering) bool { return a.on == on && a.certain }) // the server has finished
 	}()
 	before := c.received.Load()
 	raw, err := f(ctx, map[string]any{"progressToken": on.token})

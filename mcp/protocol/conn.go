@@ -32,8 +32,8 @@ type Conn struct {
 	mu      sync.Mutex
 	waiting map[string]chan *message // requests without an answer, by their ID
 	active  []*Call                  // calls in flight, oldest first
-	answers []*answering             // requests of the server that are being answered
 
+	answers  sync.Map             // functions that cancel the answers to the server's requests, by their ID
 	received atomic.Int64         // number of the server's messages
 	incoming chan struct{}        // a token for each request of the server that is being answered
 	refused  chan json.RawMessage // IDs of requests of the server that are not answered

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -61,7 +60,9 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 			var p struct{ RequestID json.RawMessage }
 			_ = json.Unmarshal(m.Params, &p) // an object
 			canceled := message{ID: p.RequestID}
-			c.withdraw(errCanceled, func(a *answering) bool { return a.id == canceled.key() })
+			if stop, ok := c.answers.Load(canceled.key()); ok {
+				stop.(context.CancelCauseFunc)(errCanceled)
+			}
 		default:
 			c.dialer.Notified(m.Method, params)
 		}
@@ -75,51 +76,30 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 	}
 	ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
 	asked, stop := context.WithCancelCause(ctx)
-	a := &answering{id: m.key(), stop: stop}
-	a.on, a.certain = c.callOf(ctx)
-	c.mu.Lock()
-	c.answers = append(c.answers, a)
-	c.mu.Unlock()
+	on, certain := c.callOf(ctx)
+	c.answers.Store(m.key(), stop)
 	c.running.Go(func() { // ends with the life
 		defer func() {
 			cancel()
-			c.mu.Lock()
-			c.answers = slices.DeleteFunc(c.answers, func(o *answering) bool { return o == a })
-			c.mu.Unlock()
+			c.answers.Delete(m.key())
 			<-c.incoming
 		}()
+		if certain {
+			defer context.AfterFunc(on.ctx, func() { stop(context.Canceled) })() // the server has finished
+		}
 		if m.Method == string(mcp.MethodPing) {
 			c.reply(ctx, m, struct{}{}, nil)
 			return
 		}
-		result, err := c.dialer.Answer(asked, a.on, m.Method, m.Params)
+		result, err := c.dialer.Answer(asked, on, m.Method, m.Params)
 		if !errors.Is(context.Cause(asked), errCanceled) {
 			c.reply(ctx, m, result, err)
 		}
 	})
 }
 
-// answering is a request of the server that is being answered.
-type answering struct {
-	id      string
-	on      *Call
-	certain bool // it certainly belongs to the call
-	stop    context.CancelCauseFunc
-}
-
 // errCanceled ends the answer to a request that the server canceled.
 var errCanceled = errors.New("canceled by the server")
-
-// withdraw ends the answers to some requests, such as a question to the user.
-func (c *Conn) withdraw(cause error, which func(*answering) bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, a := range c.answers {
-		if which(a) {
-			a.stop(cause)
-		}
-	}
-}
 
 // refuse refuses a request later: the goroutine that reads must not wait for a server that does not read.
 func (c *Conn) refuse(m *message) {
