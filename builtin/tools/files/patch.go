@@ -114,22 +114,21 @@ var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // parsePatch reads a patch. Errors wrap errPatch and name the line.
 func parsePatch(text string) ([]operation, error) {
-	lines := strings.Split(strings.Trim(toLF(text), " \t\n"), "\n")
-	if n := len(lines); n >= 3 && strings.Contains(lines[0], "<<") { // a shell command: apply_patch <<'EOF' … EOF
-		lines = lines[1 : n-1]
-	}
-	if strings.TrimSpace(lines[0]) != patchBegin {
+	lines := strings.Split(toLF(text), "\n")
+	begin := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) == patchBegin })
+	if begin < 0 {
 		return nil, fmt.Errorf("%w: the first line must be %q", errPatch, patchBegin)
 	}
+	lines = lines[begin+1:] // models wrap a patch in a code block or in a shell command: apply_patch <<'EOF' … EOF
 	end := slices.IndexFunc(lines, ends)
 	if end < 0 {
 		return nil, fmt.Errorf("%w: the last line must be %q", errPatch, patchEnd)
 	}
 	var ops []operation
-	for i, line := range lines[1 : end+1] {
+	for i, line := range lines[:end+1] {
 		var err error
 		if ops, err = parseLine(ops, line); err != nil {
-			return nil, fmt.Errorf("%w: line %d: %w", errPatch, i+2, err)
+			return nil, fmt.Errorf("%w: line %d: %w", errPatch, begin+i+2, err)
 		}
 	}
 	return ops, nil

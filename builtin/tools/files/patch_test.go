@@ -167,11 +167,14 @@ func TestPatchRefused(t *testing.T) {
 	b.fails("apply_patch", patch("*** Add File: x", "+y", "*** Delete File: x"), "no file is changed")
 }
 
-func TestPatchHeredoc(t *testing.T) {
+func TestPatchWrapped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.must("apply_patch", sdk.Object{"patchText": "apply_patch <<'EOF'\n*** Begin Patch\r\n*** Add File: x\r\n+y\r\n*** End Patch\r\nEOF\n"})
 	b.want("x", "y\n")
+	b.must("apply_patch", sdk.Object{"patchText": "```diff\n*** Begin Patch\n*** Add File: z\n+y\n*** End Patch\n```"})
+	b.want("z", "y\n")
+	b.fails("apply_patch", sdk.Object{"patchText": "```\n*** Begin Patch\nx\n*** End Patch\n```"}, "line 3")
 }
 
 func TestPatchLink(t *testing.T) {
