@@ -167,7 +167,7 @@ func (a fetchArgs) timeout() time.Duration {
 	if a.Timeout == 0 {
 		return DefaultTimeout
 	}
-	return min(time.Duration(a.Timeout*float64(time.Second)), MaxTimeout)
+	return time.Duration(min(a.Timeout, MaxTimeout.Seconds()) * float64(time.Second))
 }
 
 // result returns the tool result for the page.
