@@ -100,6 +100,8 @@ func TestCutOutput(t *testing.T) {
 		"bytes, tail":        {"aaaa\nbbbb\ncccc", 9, 10, true, "bbbb\ncccc"},
 		"one long line":      {"aaaaaaaaaa", 9, 4, false, "aaaa"},
 		"one long line tail": {"aaaaaaaabb", 9, 4, true, "aabb"},
+		"long after short":   {"a\nbbbbbbbbbb", 9, 6, false, "a\nbbbb"},
+		"long before short":  {"aaaaaaaaaa\nb\n", 9, 6, true, "aaa\nb\n"},
 		"no rune is cut":     {"ääää", 9, 3, false, "ä"},
 		"no rune cut, tail":  {"ääää", 9, 3, true, "ä"},
 	}

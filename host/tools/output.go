@@ -48,7 +48,7 @@ func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
 	return cmp.Or(max(cfg.MaxLines, 0), defaultOutputLines), cmp.Or(max(cfg.MaxBytes, 0), defaultOutputBytes)
 }
 
-// CutOutput returns at most so many lines and bytes of s, from its start or its end: whole lines, unless the first one is too long.
+// CutOutput returns at most so many lines and bytes of s, from its start or its end: whole lines, unless they would be less than half of it.
 func CutOutput(s string, lines, size int, tail bool) string {
 	if tail {
 		return cutTail(s, lines, size)
@@ -57,8 +57,8 @@ func CutOutput(s string, lines, size int, tail bool) string {
 	for n := 0; n < lines && end < len(s); n++ {
 		line := cmp.Or(strings.IndexByte(s[end:], '\n')+1, len(s)-end)
 		if end+line > size {
-			if n == 0 { // one long line: cut it
-				end = len(visible.Cut(s, size, ""))
+			if end < size/2 { // a long line: cut it
+				end += len(visible.Cut(s[end:], size-end, ""))
 			}
 			break
 		}
@@ -72,7 +72,7 @@ func cutTail(s string, lines, size int) string {
 	for n := 0; n < lines && start > 0; n++ {
 		before := strings.LastIndexByte(s[:start-1], '\n') + 1
 		if len(s)-before > size {
-			if n == 0 {
+			if len(s)-start < size/2 {
 				start = len(s) - len(visible.Tail(s, size))
 			}
 			break
