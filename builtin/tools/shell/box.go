@@ -105,7 +105,7 @@ func (b *box) temporary() string {
 // cannot name any other repository. git, which does not check gitdir itself, must find the same directory.
 func linkedRepository(ctx context.Context, worktree string) []string {
 	dirs := gitkeep.Directories(worktree)
-	if len(dirs) < 2 {
+	if info, err := os.Lstat(filepath.Join(worktree, ".git")); len(dirs) < 2 || err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
 	dir, common := projectfs.Real(dirs[0]), projectfs.Real(dirs[1])
