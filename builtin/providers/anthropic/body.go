@@ -97,7 +97,7 @@ func toolChoice(req *sdk.ModelRequest, thinks bool) sdk.Object {
 	if single := req.Params.Options["disableParallelToolUse"]; single != nil {
 		choice = sdk.Object{"type": "auto", "disable_parallel_tool_use": single}
 	}
-	if req.ToolChoice == sdk.ToolChoiceRequired && !thinks {
+	if req.ToolChoice == sdk.ToolChoiceRequired && !thinks && wire.ForcesTools(wire.APIName(&req.Model)) {
 		choice["type"] = "any"
 	}
 	return choice

@@ -204,7 +204,7 @@ func (e *encoder) toolConfig() sdk.Object {
 		tools[i] = sdk.Object{"toolSpec": spec}
 	}
 	out := sdk.Object{"tools": tools}
-	if e.req.ToolChoice == sdk.ToolChoiceRequired && !e.thinks() {
+	if e.req.ToolChoice == sdk.ToolChoiceRequired && !e.thinks() && wire.ForcesTools(e.req.Model.FamilyText()) {
 		out["toolChoice"] = sdk.Object{"any": sdk.Object{}}
 	}
 	return out

@@ -20,6 +20,7 @@ type requestRule struct {
 	variant        string
 	options        sdk.Object // of the model, by the user
 	schema         string     // of the tool; "none": no tool
+	choice         string     // a constant for sdk.ModelRequest.ToolChoice
 	want           string     // parts of the body that are there, with " … " between them
 	without        string     // parts that are not
 	headers        map[string]string
@@ -34,6 +35,7 @@ const (
 // request returns a request after a call, with the options and parameters of the model's family, as the host sends it.
 func (r *requestRule) request(info *sdk.ProviderInfo) *sdk.ModelRequest {
 	req := wiretest.Hello()
+	req.ToolChoice = r.choice
 	m := r.known
 	m.ID, m.APIID, m.ProviderID = r.model, r.model, info.ID
 	m.Modalities.Input = []string{"text", "image", "pdf"}
@@ -136,6 +138,11 @@ func requestRules() map[string]requestRule {
 		"a tool for LiteLLM":      {id: "my-litellm", npm: "@ai-sdk/openai-compatible", model: "x", schema: "none", want: `"name":"_noop"`},
 		"no tool for others":      {npm: "@ai-sdk/openai-compatible", model: "x", schema: "none", without: `"tools"`},
 		"calls as text, Bedrock":  {npm: "@ai-sdk/amazon-bedrock", model: "anthropic.claude-sonnet-4-5", schema: "none", want: "[called read", without: "toolUse … toolResult … toolConfig"},
+		"Claude is forced":        {npm: "@ai-sdk/anthropic", model: "claude-opus-5", choice: sdk.ToolChoiceRequired, want: `"tool_choice":{"type":"any"}`},
+		"not Claude 5.5":          {npm: "@ai-sdk/anthropic", model: "claude-opus-5-5", choice: sdk.ToolChoiceRequired, without: "tool_choice"},
+		"nor Fable":               {npm: "@ai-sdk/google-vertex/anthropic", model: "claude-fable-5", choice: sdk.ToolChoiceRequired, without: "tool_choice"},
+		"Bedrock forces":          {npm: "@ai-sdk/amazon-bedrock", model: "anthropic.claude-opus-5", choice: sdk.ToolChoiceRequired, want: `"toolChoice":{"any":{}}`},
+		"not Claude 5.5, either":  {npm: "@ai-sdk/amazon-bedrock", model: "anthropic.claude-sonnet-5-5", choice: sdk.ToolChoiceRequired, without: "toolChoice"},
 		"forced by no one":        {npm: "@ai-sdk/openai", model: "gpt-5.2", without: "tool_choice"},
 		"Mistral's IDs and names": {npm: "@ai-sdk/mistral", model: "mistral-large-2512", want: `"name":"read"} … "content":"Done."`, without: `"call:1" … "stream_options"`},
 		"Claude's IDs":            {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", want: `"id":"call_1" … "tool_use_id":"call_1"`, without: "call:1"},

@@ -37,3 +37,9 @@ func describeOthers(raw json.RawMessage) json.RawMessage {
 	out, _ := json.Marshal(schema)
 	return out
 }
+
+// ForcesTools reports whether the server can force a model to call a tool in requests without the options of reasoning. Claude Fable, and
+// others from 5.1 on, reason in all requests, and the server refuses to force them.
+func ForcesTools(name string) bool {
+	return ClaudeVersion(name) < 501 && !strings.Contains(strings.ToLower(name), "claude-fable")
+}
