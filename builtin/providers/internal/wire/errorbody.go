@@ -36,6 +36,10 @@ func readError(body []byte) serverError {
 		return serverError{message: plainText(body)}
 	}
 	said := errorValue(v)
+	if strings.HasPrefix(said.message, "{") { // a gateway, such as copilot-api, with another server's body
+		inner := readError([]byte(said.message))
+		said = serverError{cmp.Or(inner.code, said.code), cmp.Or(inner.message, said.message), cmp.Or(said.status, inner.status)}
+	}
 	said.message = visible.Cut(said.message, maxErrorMessage, "…")
 	return said
 }

@@ -28,6 +28,7 @@ func TestReadError(t *testing.T) {
 		"detail":      {`{"detail":[{"loc":["body"],"msg":"field required","type":"missing"}]}`, said{"missing", "field required", 0}},
 		"openrouter":  {`{"error":{"message":"Provider returned error","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"too many\"}}"}}}`, said{"", "Provider returned error: too many", 429}},
 		"text code":   {`{"error":{"message":"m","type":"None","code":"401"}}`, said{"None", "m", 401}},
+		"in a text":   {`{"error":{"message":"{\"error\":{\"message\":\"m\",\"code\":\"c\"}}\n","type":"error"}}`, said{"c", "m", 0}},
 		"only true":   {`{"error":true,"message":"m"}`, said{"", "m", 0}},
 		"title":       {`{"statusCode":429,"error":"Too Many Requests","message":"m"}`, said{"", "Too Many Requests: m", 0}},
 		"empty name":  {`{"statusCode":429,"error":"","message":"m"}`, said{"", "m", 0}},

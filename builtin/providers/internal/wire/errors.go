@@ -173,7 +173,7 @@ var credentials = lazyregexp.New(`(?i)auth|key|token|secret|cookie`)
 func headerSecrets(header http.Header, secrets ...string) []string {
 	for name, values := range header {
 		for _, value := range values {
-			if credentials().MatchString(name) {
+			if credentials().MatchString(strings.ReplaceAll(strings.ToLower(name), "portkey", "")) { // x-portkey-provider is openai
 				secrets = append(secrets, value, value[strings.LastIndexByte(value, ' ')+1:]) // without a scheme, such as Bearer
 			}
 		}

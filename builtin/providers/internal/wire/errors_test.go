@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,15 @@ func TestProxyPassword(t *testing.T) {
 	_, err = List(t.Context(), conn, "models", "data", func(*struct{}) sdk.Model { return sdk.Model{} })
 	if got, ok := errors.AsType[*sdk.ProviderError](err); !ok || got.StatusCode != http.StatusProxyAuthRequired || !strings.Contains(got.Message, server.URL) {
 		t.Errorf("List() = %v, want the status 407 of the proxy", err)
+	}
+}
+
+// TestPortkey: the headers of Portkey, a gateway, are no keys because of their names, and a common word such as openai is no secret.
+func TestPortkey(t *testing.T) {
+	t.Parallel()
+	got := headerSecrets(http.Header{"X-Portkey-Provider": {"openai"}, "X-Portkey-Api-Key": {"pk-1234"}})
+	if want := []string{"pk-1234", "pk-1234"}; !slices.Equal(got, want) {
+		t.Errorf("headerSecrets() = %q, want %q", got, want)
 	}
 }
 
