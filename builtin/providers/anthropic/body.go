@@ -117,13 +117,8 @@ func wireOptions(options sdk.Object) sdk.Object {
 // setThinking returns the options of reasoning, or nil if they do not turn it on. From Claude 5.1 on, it allows the server to drop signed
 // blocks that no longer fit their prefix; otherwise the server returns an error. The field needs bindingBeta.
 func setThinking(options sdk.Object, name string) sdk.Object {
-	thinking, _ := wire.AsObject(options["thinking"])
-	switch wire.Scalar(thinking["type"]) {
-	case "enabled", "adaptive":
-	default:
-		return nil
-	}
-	if wire.ClaudeVersion(name) >= 501 && thinking["block_binding"] == nil {
+	thinking := wire.Thinking(options)
+	if thinking != nil && wire.ClaudeVersion(name) >= 501 && thinking["block_binding"] == nil {
 		thinking = thinking.Clone()
 		thinking["block_binding"] = sdk.Object{"prefix_mismatch_behavior": "drop_block"}
 		options["thinking"] = thinking

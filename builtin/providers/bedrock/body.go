@@ -233,10 +233,7 @@ func (e *encoder) inference() sdk.Object {
 }
 
 // thinks reports whether the fields of Claude's API turn its reasoning on.
-func (e *encoder) thinks() bool {
-	thinking, _ := wire.AsObject(e.additional["thinking"])
-	return slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"]))
-}
+func (e *encoder) thinks() bool { return wire.Thinking(e.additional) != nil }
 
 // setReasoning sets the fields of reasoning and returns its budget in tokens, 0 without one.
 func (e *encoder) setReasoning() int64 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // claudeProperty matches the names of properties that Anthropic's servers, and Bedrock's for Claude, take at the top of a schema. Their message is
@@ -42,4 +43,13 @@ func describeOthers(raw json.RawMessage) json.RawMessage {
 // others from 5.1 on, reason in all requests, and the server refuses to force them.
 func ForcesTools(name string) bool {
 	return ClaudeVersion(name) < 501 && !strings.Contains(strings.ToLower(name), "claude-fable")
+}
+
+// Thinking returns the options of Claude's reasoning, or nil if they do not turn it on.
+func Thinking(options sdk.Object) sdk.Object {
+	thinking, _ := AsObject(options["thinking"])
+	if kind := Scalar(thinking["type"]); kind != "enabled" && kind != "adaptive" {
+		return nil
+	}
+	return thinking
 }

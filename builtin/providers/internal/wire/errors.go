@@ -151,19 +151,14 @@ func (ex *exchange) scrub(text string) string {
 	return text
 }
 
-// secretsOf lists the secrets: the key, the values of headers with credentials, and
-// the credentials in the URL.
+// secretsOf lists the key and the credentials in the URL. Those in headers are in headerSecrets.
 func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
 	password, _ := base.User.Password()
 	secrets := []string{info.Key, password}
 	for _, values := range base.Query() {
 		secrets = append(secrets, values...)
 	}
-	header := http.Header{}
-	for name, value := range info.Headers {
-		header[name] = []string{value}
-	}
-	return headerSecrets(header, secrets...)
+	return headerSecrets(nil, secrets...)
 }
 
 // credentials matches the names of headers with credentials.
