@@ -387,37 +387,48 @@ func TestSessionOfAnotherProcess(t *testing.T) {
 	want(t, "answer once it is free", "now mine", textOf(other.again(id, "go")))
 }
 
-// TestAbortBeforeTheTurnBegins aborts while the session is still being read: the prompt is not run.
+// TestAbortBeforeTheTurnBegins aborts while the session is still being read: the first prompt is not run, and no later process finds it in the
+// store. That is the prompt of a process that died, if there is one.
 func TestAbortBeforeTheTurnBegins(t *testing.T) {
 	t.Parallel()
-	reading, release := make(chan struct{}, 1), make(chan struct{})
-	f := &faulty{}
-	m := newModel(t)
-	k := faultyKit(t, f, base(m))
-	id := k.titled()
-	f.onRead = func() {
-		select {
-		case reading <- struct{}{}:
-			<-release
-		default:
+	for _, older := range []int{0, 1} {
+		reading, release := make(chan struct{}, 1), make(chan struct{})
+		f := &faulty{}
+		m := newModel(t, say("the answer"))
+		k := faultyKit(t, f, base(m))
+		id := k.titled()
+		for range older {
+			if err := k.store.Submit(t.Context(), store.Prompt{ID: "msg_1", SessionID: id, Data: []byte(`{"sessionID": "` + id + `", "text": "older"}`)}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
-		done <- err
-	}()
-	<-reading
-	if !k.Abort(id) {
-		t.Error("Abort found nothing to end")
-	}
-	close(release)
-	var te *host.TurnError
-	if err := <-done; !errors.As(err, &te) || te.Named.Name != sdk.ErrorAborted {
-		t.Errorf("Prompt = %v, want %s", err, sdk.ErrorAborted)
-	}
-	if n := len(m.of(sdk.PurposeTurn)); n != 0 {
-		t.Errorf("the model was asked %d times, want never", n)
+		f.onRead = func() {
+			select {
+			case reading <- struct{}{}:
+				<-release
+			default:
+			}
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+			done <- err
+		}()
+		<-reading
+		if !k.Abort(id) {
+			t.Error("Abort found nothing to end")
+		}
+		close(release)
+		var te *host.TurnError
+		if err := <-done; older == 0 && (!errors.As(err, &te) || te.Named.Name != sdk.ErrorAborted) || older > 0 && err != nil {
+			t.Errorf("after %d older prompts, Prompt = %v", older, err)
+		}
+		if n := len(m.of(sdk.PurposeTurn)); n != older {
+			t.Errorf("the model was asked %d times, want %d", n, older)
+		}
+		if left, err := k.store.Prompts(t.Context(), id); len(left) > 0 || err != nil {
+			t.Errorf("%d prompts are left, %v", len(left), err)
+		}
 	}
 }
 
