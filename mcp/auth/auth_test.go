@@ -47,6 +47,7 @@ func TestSignIn(t *testing.T) {
 		"the server's own name": {setUp: func(s *authtest.Service) { s.Iss = s.URL }, register: 1},
 		"a name, unannounced":   {setUp: func(s *authtest.Service) { s.Iss, s.Silent = s.URL, true }, register: 1},
 		"document, not known":   {config: auth.Config{ClientID: "https://tenon.example/client.json"}, register: 1},
+		"document":              {config: auth.Config{ClientID: "https://tenon.example/client.json"}, setUp: func(s *authtest.Service) { s.Document, s.Clients["https://tenon.example/client.json"] = true, "" }},
 		"IDs in the body only":  {setUp: func(s *authtest.Service) { s.Accepted = "client_secret_post" }, register: 1},
 		"terse registration":    {setUp: func(s *authtest.Service) { s.Accepted, s.Terse = "client_secret_post", true }, register: 1},
 		"clients have secrets":  {setUp: func(s *authtest.Service) { s.Secrets = true }, register: 2},

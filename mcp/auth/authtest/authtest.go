@@ -30,6 +30,7 @@ type Service struct {
 	Lifetime int               // lifetime of access tokens in seconds
 	Iss      string            // issuer in answers, if not empty
 	Silent   bool              // the metadata does not announce Iss
+	Document bool              // the ID of a client may be the address of its metadata
 	Deny     bool              // the user refuses
 	Forget   bool              // the server forgets its codes
 	Down     bool              // the token endpoint answers with 503
@@ -72,7 +73,7 @@ func New(t testing.TB) *Service {
 		s.json(w, http.StatusOK, map[string]any{
 			"issuer": s.URL + s.Issuer, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
 			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": s.Methods,
-			"authorization_response_iss_parameter_supported": s.Iss != "" && !s.Silent,
+			"authorization_response_iss_parameter_supported": s.Iss != "" && !s.Silent, "client_id_metadata_document_supported": s.Document,
 		})
 	})
 	mux.HandleFunc("/register", s.register)
