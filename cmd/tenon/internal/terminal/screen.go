@@ -34,7 +34,7 @@ type Screen struct {
 	drawn   int      // number of live lines on the terminal
 	inLine  bool     // streamed text or a question ends without a line break
 	section section  // section of the last write
-	err     error    // error of the first failed write
+	err     error    // first error of a write that loses the answer, or whose reader ended
 }
 
 // section is a kind of output. Blank lines separate sections.
@@ -223,7 +223,9 @@ func (c *Screen) flush() {
 		return
 	}
 	_, err := c.Out.Write(c.buf.Bytes())
-	c.err = cmp.Or(c.err, err)
+	if c.Streams || ReaderEnded(err) { // otherwise the screen is stderr, and the answer can be written to stdout
+		c.err = cmp.Or(c.err, err)
+	}
 	c.buf.Reset()
 }
 
