@@ -23,6 +23,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -85,6 +86,9 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interacti
 	in, err := promptInput(ctx, a, f, args)
 	if err != nil {
 		return nil, nil, err
+	}
+	if _, err := confine.Supported(); f.Auto && err != nil {
+		a.Log.Warn("commands of the model run unconfined, and --auto does not ask", "err", err)
 	}
 	paths := slices.Clone(f.plugins)
 	for i := range paths {
