@@ -55,14 +55,22 @@ var folders = []struct{ name, mode string }{
 	{"agent", sdk.ModeAll}, {"agents", sdk.ModeAll}, {"mode", sdk.ModePrimary}, {"modes", sdk.ModePrimary},
 }
 
-// load returns the built-in agents and those of all folders. A file with the name of an existing agent changes that agent.
+// load returns the built-in agents and those of all folders. A file with the name of an existing agent changes that agent; if the file is left
+// out, its rules are unknown, and the agent may do nothing.
 func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
 	list := builtins()
+	var leftOut []string
 	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range folders {
-			sources.Documents(w, filepath.Join(folder, sub.name), sources.Markdown, func(doc *sources.Document, config *sdk.AgentConfig) error {
+			leftOut = append(leftOut, sources.Documents(w, filepath.Join(folder, sub.name), sources.Markdown, func(doc *sources.Document, config *sdk.AgentConfig) error {
 				return p.add(&list, doc, config, sub.mode)
-			})
+			})...)
+		}
+	}
+	for i := range list {
+		if a := &list[i]; slices.Contains(leftOut, a.Name) {
+			p.Log.Warn("agent has no tools until its file can be read", "agent", a.Name)
+			a.Permission = append(a.Permission, sdk.PermissionRule{Permission: "*", Pattern: "*", Action: sdk.ActionDeny, Origin: "agent " + a.Name + " (file left out)"})
 		}
 	}
 	return list

@@ -60,21 +60,25 @@ type Document struct {
 }
 
 // Documents reads the files below dir that accept matches, sorted by path, and calls use with each and its decoded front
-// matter. A file with an error, from reading or from use, is logged and skipped.
-func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, use func(*Document, *Meta) error) {
+// matter. A file with an error, from reading or from use, is logged and skipped; its Name is returned.
+func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, use func(*Document, *Meta) error) (leftOut []string) {
 	for _, path := range w.Tree(dir, accept) {
 		var meta Meta
-		doc, err := w.document(dir, path, &meta)
+		name, _ := filepath.Rel(dir, path) // path is below dir
+		name = filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name)))
+		doc, err := w.document(name, path, &meta)
 		if err == nil {
 			err = use(doc, &meta)
 		}
 		if err != nil {
 			w.log.Warn("file left out", "file", path, "err", err)
+			leftOut = append(leftOut, name)
 		}
 	}
+	return leftOut
 }
 
-func (w *Watch) document(dir, path string, meta any) (*Document, error) {
+func (w *Watch) document(name, path string, meta any) (*Document, error) {
 	data, cut, err := w.ReadFile(path, maxDocument)
 	if err != nil {
 		return nil, err
@@ -86,8 +90,6 @@ func (w *Watch) document(dir, path string, meta any) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _ := filepath.Rel(dir, path) // path is below dir
-	name = filepath.ToSlash(strings.TrimSuffix(name, filepath.Ext(name)))
 	sum := sha256.Sum256(data)
 	return &Document{*parsed, path, hex.EncodeToString(sum[:]), name}, parsed.Decode(meta)
 }
