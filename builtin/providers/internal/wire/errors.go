@@ -144,12 +144,7 @@ func (ex *exchange) headersOf(header http.Header) map[string]string {
 }
 
 // scrub removes the secrets of the exchange from the text of a server or an error.
-func (ex *exchange) scrub(text string) string {
-	for _, secret := range ex.secrets {
-		text = strings.ReplaceAll(text, secret, "***")
-	}
-	return text
-}
+func (ex *exchange) scrub(text string) string { return secret.Hide(text, ex.secrets) }
 
 // secretsOf lists the key and the credentials in the URL. Those in headers are in headerSecrets.
 func secretsOf(info sdk.ProviderInfo, base *url.URL) []string {
