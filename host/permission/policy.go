@@ -93,13 +93,11 @@ func everything(origin string) sdk.PermissionRule {
 
 // denials returns rules with the denials of the user's rules that allow everything else; nil if nothing in the list could lift a denial.
 func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
-	if p.Trust == nil || !slices.ContainsFunc(list, func(r sdk.PermissionRule) bool { return r.Action == sdk.ActionDeny }) {
-		return nil
-	}
-	out, held := sdk.PermissionRules{everything("not denied by the user's rules")}, false
+	out, denies, held := sdk.PermissionRules{everything("not denied by the user's rules")}, false, false
 	for _, r := range list {
 		switch {
 		case r.Action == sdk.ActionDeny:
+			denies = true
 		case p.trust(r).Repository && !p.trust(r).Approved:
 			held = true
 			continue
@@ -108,7 +106,7 @@ func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
 		}
 		out = append(out, r)
 	}
-	if !held {
+	if !denies || !held {
 		return nil
 	}
 	return out
