@@ -85,7 +85,7 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 		Plugins: slices.Concat(m.shipped, set.Plugins()), Logger: w.App.Log, Version: w.App.Version, Environ: w.App.Env, Secrets: w.Loaded.Secrets, UserSecrets: w.Loaded.UserSecrets, Foreign: w.Loaded.Foreign,
 		Interactive: o.Interactive, AutoApprove: o.Auto, Quarantined: set.Quarantined(), Required: required,
 		Failures:   set.Failures(),
-		SignIn:     w.SignIn(),
+		SignIn:     w.SignIn,
 		Quarantine: m.quarantineIn(ctx, set),
 	}
 	if m.rules, err = permissionOptions(ctx, w, s, &options); err != nil {

@@ -17,11 +17,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Credentials returns the store of the user's keys and tokens.
+// Credentials returns the store of the user's keys and tokens. There is one in the process: it has refreshed tokens that could not be stored.
 func (w *Workspace) Credentials() *credentials.Store {
-	s := credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
-	s.Warn = func(err error) { w.App.Log.Warn(err.Error()) }
-	return s
+	w.opening.Do(func() {
+		w.credentials = credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
+		w.credentials.Warn = func(err error) { w.App.Log.Warn(err.Error()) }
+	})
+	return w.credentials
 }
 
 // hideStored masks the stored keys and tokens from now on.
@@ -70,38 +72,36 @@ func (w *Workspace) ProviderOptions(id string) sdk.Object {
 	return out
 }
 
-// SignIn returns the function that adds stored credentials to a provider. See host.Options.
-func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
-	return func(r *model.SignInRequest) string {
-		info := r.Info
-		c := w.storedKeys()[info.ID]
-		if c == nil {
-			return ""
+// SignIn adds stored credentials to a provider. See host.Options.
+func (w *Workspace) SignIn(r *model.SignInRequest) (source string) {
+	info := r.Info
+	c := w.storedKeys()[info.ID]
+	if c == nil {
+		return ""
+	}
+	source = "tenon auth"
+	if c.Source == credentials.OpencodeSource {
+		source = c.Source
+	}
+	if c.Type == credentials.TypeKey && c.Keyring {
+		return w.keyFromKeyring(info)
+	}
+	if c.Type == credentials.TypeKey {
+		info.Key = c.Key
+		if resource := c.Metadata[credentials.MetadataResource]; resource != "" && info.Options[credentials.MetadataResource] == nil {
+			info.Options = model.Merged(info.Options, sdk.Object{credentials.MetadataResource: resource})
 		}
-		source := "tenon auth"
-		if c.Source == credentials.OpencodeSource {
-			source = c.Source
-		}
-		if c.Type == credentials.TypeKey && c.Keyring {
-			return w.keyFromKeyring(info)
-		}
-		if c.Type == credentials.TypeKey {
-			info.Key = c.Key
-			if resource := c.Metadata[credentials.MetadataResource]; resource != "" && info.Options[credentials.MetadataResource] == nil {
-				info.Options = model.Merged(info.Options, sdk.Object{credentials.MetadataResource: resource})
-			}
-			return source
-		}
-		method, ok := methodOf(r.Methods, info.ID, c)
-		if !ok || method.Apply != nil && r.Addressed {
-			return "" // the sign-in is valid only for its own address
-		}
-		if method.Apply != nil {
-			method.Apply(info, token(c))
-		}
-		info.Authorize, info.SignedInBy, info.Serves = w.authorize(info.ID, method, c), method.Owner, method.Serves
 		return source
 	}
+	method, ok := methodOf(r.Methods, info.ID, c)
+	if !ok || method.Apply != nil && r.Addressed {
+		return "" // the sign-in is valid only for its own address
+	}
+	if method.Apply != nil {
+		method.Apply(info, token(c))
+	}
+	info.Authorize, info.SignedInBy, info.Serves = w.authorize(info.ID, method, c), method.Owner, method.Serves
+	return source
 }
 
 // storedKeys returns StoredKeys, cached until a credential is stored.

@@ -186,7 +186,7 @@ func TestSignInElsewhere(t *testing.T) {
 	w.stored.Store(&map[string]*credentials.Credential{"p": credential(&method, &sdk.Token{Access: "a"})})
 	for _, addressed := range []bool{false, true} {
 		info := sdk.ProviderInfo{ID: "p"}
-		source := w.SignIn()(&model.SignInRequest{Info: &info, Methods: []sdk.AuthMethod{method}, Addressed: addressed})
+		source := w.SignIn(&model.SignInRequest{Info: &info, Methods: []sdk.AuthMethod{method}, Addressed: addressed})
 		if (source == "") != addressed || (info.Authorize == nil) != addressed {
 			t.Errorf("with another address %v: source %q, authorized %v", addressed, source, info.Authorize != nil)
 		}
@@ -205,7 +205,7 @@ func TestKeyWithResource(t *testing.T) {
 		if configured != "" {
 			info.Options = sdk.Object{"resourceName": configured}
 		}
-		if w.SignIn()(&model.SignInRequest{Info: &info}) == "" || info.Key != "k" || info.Options["resourceName"] != want || len(info.Options) != 1 {
+		if w.SignIn(&model.SignInRequest{Info: &info}) == "" || info.Key != "k" || info.Options["resourceName"] != want || len(info.Options) != 1 {
 			t.Errorf("resource %q configured: options %v, key %q, want the resource %q", configured, info.Options, info.Key, want)
 		}
 	}

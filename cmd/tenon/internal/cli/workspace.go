@@ -38,7 +38,9 @@ type Workspace struct {
 	id      *projectID  // nil outside of a repository
 	Loaded  *config.Loaded
 
-	stored atomic.Pointer[map[string]*credentials.Credential] // cache of storedKeys; nil: not read yet
+	opening     sync.Once // of credentials
+	credentials *credentials.Store
+	stored      atomic.Pointer[map[string]*credentials.Credential] // cache of storedKeys; nil: not read yet
 }
 
 // Place finds directories and project without reading the configuration.
@@ -217,7 +219,7 @@ func (w *Workspace) extensionOptions() extensions.Options {
 		Options: plugins.Options{
 			Project: w.Project, Reserved: shippedNames(), Shipped: shippedContributions, CacheDir: w.Project.CacheDir, Environ: a.Env, Logger: a.Log,
 		},
-		Config: w.Loaded, Version: a.Version, Hide: a.Mask.hide,
+		Config: w.Loaded, Version: a.Version, Hide: a.Mask.hide, Credentials: w.Credentials(),
 	}
 }
 

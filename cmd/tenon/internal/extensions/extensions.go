@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
@@ -28,11 +29,12 @@ import (
 type Options struct {
 	plugins.Options // Project, Staged, CacheDir, Reserved, Shipped, Environ and Logger are used
 
-	Config  *config.Loaded
-	Flags   []string // paths of plugins that the command line names
-	Watch   bool     // Flags are under development: their new content runs without a question
-	Version string
-	Hide    func(secrets []string) // masks the tokens of MCP servers; see auth.Options
+	Config      *config.Loaded
+	Flags       []string // paths of plugins that the command line names
+	Watch       bool     // Flags are under development: their new content runs without a question
+	Version     string
+	Hide        func(secrets []string) // masks the tokens of MCP servers; see auth.Options
+	Credentials *credentials.Store     // of the tokens
 }
 
 // Set is the result of Open. The host closes its plugins; Discard closes plugins that no host received.

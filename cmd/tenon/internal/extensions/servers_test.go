@@ -33,7 +33,8 @@ func newSet(t *testing.T) *Set {
 	t.Helper()
 	project := sdk.Project{Directory: t.TempDir(), DataDir: t.TempDir(), ConfigDir: t.TempDir()}
 	o := plugins.Options{Project: project, Logger: slog.New(slog.DiscardHandler)}
-	return &Set{Loader: plugins.New(o), opts: Options{Options: o, Config: &config.Loaded{Config: &sdk.Config{}}}}
+	store := credentials.Open(filepath.Join(project.DataDir, credentials.File))
+	return &Set{Loader: plugins.New(o), opts: Options{Options: o, Config: &config.Loaded{Config: &sdk.Config{}}, Credentials: store}}
 }
 
 // packaged returns a server of package x that gets TOKEN in a header.
@@ -181,7 +182,7 @@ func TestSignInOfOnePackage(t *testing.T) {
 	token := &credentials.Credential{Type: credentials.TypeOAuth, Access: "a", Client: &credentials.Client{
 		ID: "c", Issuer: "https://far.example", TokenURL: "https://far.example/t", Resource: one.Server.URL, Definition: one.Server.TokenScope(),
 	}}
-	if err := s.credentials().Put(t.Context(), token.Client.Name(), token); err != nil {
+	if err := s.opts.Credentials.Put(t.Context(), token.Client.Name(), token); err != nil {
 		t.Fatal(err)
 	}
 	if c, err := s.SignIn(one); err != nil || c.Access != "a" {
@@ -207,7 +208,7 @@ func TestLogoutWithoutSignIn(t *testing.T) {
 	for name, off := range map[string]*Candidate{
 		"oauth is false": server("a", auth.Config{Off: true}, nil), "a header": server("b", auth.Config{ClientID: "c"}, map[string]string{"authorization": "x"}),
 	} {
-		if err := s.credentials().Put(t.Context(), token.Client.Name(), token); err != nil {
+		if err := s.opts.Credentials.Put(t.Context(), token.Client.Name(), token); err != nil {
 			t.Fatal(err)
 		}
 		if c, err := s.SignIn(off); !errors.Is(err, ErrNoSignIn) {
@@ -216,7 +217,7 @@ func TestLogoutWithoutSignIn(t *testing.T) {
 		if err := s.Logout(t.Context(), off); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if left, err := s.credentials().All(); err != nil || len(left) != 0 {
+		if left, err := s.opts.Credentials.All(); err != nil || len(left) != 0 {
 			t.Errorf("%s: %d tokens are left, %v", name, len(left), err)
 		}
 	}
@@ -236,7 +237,7 @@ func TestStored(t *testing.T) {
 	token := &credentials.Credential{Type: credentials.TypeOAuth, Access: "a", Client: &credentials.Client{
 		ID: "c", Issuer: "https://far.example", TokenURL: "https://far.example/t", Resource: c.Server.URL, Definition: c.Server.TokenScope(),
 	}}
-	if err := s.credentials().Put(t.Context(), "mcp:far", token); err != nil {
+	if err := s.opts.Credentials.Put(t.Context(), "mcp:far", token); err != nil {
 		t.Fatal(err)
 	}
 	for which, want := range map[*plugins.Installed]bool{in: true, other: false} {

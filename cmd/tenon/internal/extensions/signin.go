@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +51,7 @@ func (s *Set) tokens(c *Candidate, fresh bool) *auth.Authorizer {
 	}
 	return auth.New(auth.Options{
 		Server: server.Name, URL: server.URL, Config: server.OAuth, Definition: server.TokenScope(), Fresh: fresh, Hide: s.opts.Hide,
-		Store: s.credentials(),
+		Store: s.opts.Credentials,
 	})
 }
 
@@ -89,20 +88,13 @@ func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) error 
 	return err
 }
 
-// credentials returns the store of tokens.
-func (s *Set) credentials() *credentials.Store {
-	store := credentials.Open(filepath.Join(s.opts.Project.DataDir, credentials.File))
-	store.Warn = func(err error) { s.opts.Logger.Warn(err.Error()) }
-	return store
-}
-
 // Logout removes the stored token of a server, even if its configuration switched sign-in off since. Errors: credentials.ErrNotFound.
 func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	name, err := s.tokenName(c)
 	if err != nil || name == "" {
 		return cmp.Or(err, credentials.ErrNotFound)
 	}
-	return s.credentials().Delete(ctx, name)
+	return s.opts.Credentials.Delete(ctx, name)
 }
 
 // Sharing returns the other servers that use the stored token of a server: those of the user with the same address and client.
@@ -160,7 +152,7 @@ func (s *Set) Decline(c *Candidate) { mcp.Decline(s.serverDir(), *c.Server) }
 // use: the names of sign-ins, by its methods and to its MCP servers, and the directory of its data. It lists no sign-ins if the error is
 // about their file. The servers are known only before the plugin is removed. remove deletes everything.
 func (s *Set) Stored(in *plugins.Installed) (what []string, remove func(context.Context) error, err error) {
-	store := s.credentials()
+	store := s.opts.Credentials
 	dir, owner := s.Loader.Stored(in)
 	list, err := store.All()
 	for name, c := range list {
