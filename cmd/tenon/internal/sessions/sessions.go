@@ -51,7 +51,7 @@ func Commands(a *cli.App) cli.Commands {
 		"session unrevert":  {Run: g.OnHost(g.unrevert), Flags: cli.Flags{"force": &g.force}},
 		"session diff":      {Run: g.OnHost(g.diff)},
 		"session fork":      {Run: g.OnHost(g.fork), Flags: cli.Flags{"at": &g.message}},
-		"session export":    {Run: g.runExport, Flags: g.export.flags()},
+		"session export":    {Run: g.runExport, Flags: cli.Flags{"format": &g.export.format, "output": &g.export.file, "full": &g.export.full, "redact": &g.export.redact}},
 		"session import":    {Run: g.runImport, Flags: cli.Flags{"force": &g.force}},
 		"session gc":        {Run: g.collect, Flags: cli.Flags{"dry-run": &g.dry, "archived-days": &g.days}},
 		"session repair":    {Run: g.OnPlace(g.repair)},

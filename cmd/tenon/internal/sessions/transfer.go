@@ -29,10 +29,6 @@ type export struct {
 	full, redact bool
 }
 
-func (o *export) flags() cli.Flags {
-	return cli.Flags{"format": &o.format, "output": &o.file, "full": &o.full, "redact": &o.redact}
-}
-
 func (g *group) runExport(cmd *cobra.Command, args []string) error {
 	o := &g.export
 	if o.format != "json" && o.format != "md" {
