@@ -94,6 +94,37 @@ func TestAuthorizeRefreshesOnce(t *testing.T) {
 	}
 }
 
+// A refreshed token that cannot be stored is used by everything in the process: the server accepts a refresh token once.
+func TestUnstoredTokenIsShared(t *testing.T) {
+	t.Parallel()
+	w := workspace(t)
+	w.App.Log = slog.New(slog.DiscardHandler)
+	dir, away := w.Project.DataDir, w.Project.DataDir+"-away"
+	refreshes := 0
+	method := sdk.AuthMethod{Provider: "p", ID: "m", Refresh: func(context.Context, sdk.Object, *sdk.Token) (*sdk.Token, error) {
+		refreshes++
+		return &sdk.Token{Access: "a1", Refresh: "r1"}, errors.Join(os.Rename(dir, away), os.WriteFile(dir, nil, 0o600)) // like a lost file system
+	}}
+	stored := credential(&method, &sdk.Token{Access: "a0", Refresh: "r0"})
+	if err := w.Credentials().Put(t.Context(), credentials.ForProvider("p"), stored); err != nil {
+		t.Fatal(err)
+	}
+	refused := map[string]string{"Authorization": "Bearer a0"}
+	for range 2 { // such as two loads of the provider
+		if got, err := w.authorize("p", method, stored)(t.Context(), refused); err != nil || got["Authorization"] != "Bearer a1" {
+			t.Fatalf("headers after a refusal %v, %v", got, err)
+		}
+		if refreshes == 1 && os.Remove(dir) == nil {
+			if err := os.Rename(away, dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if refreshes != 1 {
+		t.Errorf("%d refreshes, want 1", refreshes)
+	}
+}
+
 // A token of opencode is used until it expires or is refused: only opencode may refresh it.
 func TestOpencodeToken(t *testing.T) {
 	t.Parallel()
