@@ -130,8 +130,6 @@ func canonical(v any) []byte {
 	return text
 }
 
-func same(a, b any) bool { return bytes.Equal(canonical(a), canonical(b)) }
-
 // Sum returns the SHA-256 of everything that the user approves, as "sha256:" and hexadecimal digits.
 func (d *Definition) Sum() string {
 	approved := *d
@@ -158,7 +156,8 @@ func differs(kind, name, approved, current string, isNew bool) Withheld {
 	if isNew {
 		reason = "is not part of the approved definition"
 	}
-	return Withheld{kind, name, reason, diffText(approved, current)}
+	lines := func(text string) string { return strings.TrimPrefix(visible.Strip(text)+"\n", "\n") }
+	return Withheld{kind, name, reason, linediff.Compare("approved", "offered", lines(approved), lines(current)).Text}
 }
 
 // Compare returns the items of current that differ from approved. Items that are no longer offered are omitted: they need no approval.
@@ -186,7 +185,7 @@ func compareLists[T any](kind string, approved, current []T, name func(T) string
 		switch {
 		case !ok:
 			out = append(out, differs(kind, name(one), "", pretty(one), true))
-		case !same(old, one):
+		case !bytes.Equal(canonical(old), canonical(one)):
 			out = append(out, differs(kind, name(one), pretty(old), pretty(one), false))
 		}
 	}
@@ -198,10 +197,4 @@ func pretty(v any) string {
 	var out bytes.Buffer
 	_ = json.Indent(&out, canonical(v), "", "  ") // canonical returns JSON
 	return out.String()
-}
-
-// diffText returns the differences of two texts, human-readable.
-func diffText(old, new string) string {
-	lines := func(text string) string { return strings.TrimPrefix(visible.Strip(text)+"\n", "\n") }
-	return linediff.Compare("approved", "offered", lines(old), lines(new)).Text
 }

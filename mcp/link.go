@@ -110,7 +110,8 @@ func (l *link) run(ctx context.Context, delay time.Duration) {
 // serve offers the connection until it is lost and reports whether it was used successfully.
 func (l *link) serve(ctx context.Context, c *connection) bool {
 	c.Listen()
-	l.plugin.connected(ctx, c) // before get returns it
+	l.plugin.update(c.definition.Load())                         // before get returns the connection
+	l.plugin.running.Go(func() { l.plugin.resubscribe(ctx, c) }) // ends with the connection
 	l.set(stateReady, c, nil)
 	select {
 	case <-c.Lost():

@@ -206,12 +206,6 @@ func needsSignIn(err error) bool {
 	return ok && (refused.Status != http.StatusForbidden || refused.Err != nil) && !oauth.Passing(err)
 }
 
-// connected updates the offer after a new connection.
-func (p *Plugin) connected(ctx context.Context, c *connection) {
-	p.update(c.definition.Load())
-	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
-}
-
 // pauseAfter returns the time after n requests of changed lists: some servers announce a change with each item, or with each list.
 func pauseAfter(n int) time.Duration {
 	if n < 50 {
