@@ -76,7 +76,7 @@ type Candidate struct {
 	// decision is empty for items of the user, which need no approval.
 	decision trust.Decision
 
-	named  string     // see pluginName
+	named  string     // name of the plugin of a server of the configuration
 	plugin sdk.Plugin // nil if no part of it runs
 	key    string     // plugins with the same key are interchangeable
 	reused bool       // plugin is of an earlier set

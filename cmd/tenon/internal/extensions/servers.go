@@ -39,7 +39,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) {
 		server, err := mcp.FromConfig(name, &configured)
 		project := origin.Layer == config.LayerProject
 		if err != nil {
-			s.reject(&Candidate{Kind: trust.KindServer, Name: name, Carrier: sdk.CarrierMCP, From: origin.Source, Project: project}, err)
+			s.reject(&Candidate{Kind: trust.KindServer, Name: name, Carrier: sdk.CarrierMCP, From: origin.Source, Project: project, named: server.PluginName()}, err)
 			continue
 		}
 		server.Origin = origin.Source
@@ -88,7 +88,7 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) {
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool, key string) {
 	plugin := server.PluginName()
 	taken := func(c *Candidate) bool {
-		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || !server.Disabled && c.pluginName() == plugin)
+		return c.Kind == trust.KindServer && (c.Server == nil || !c.Server.Disabled) && (c.Name == server.Name || !server.Disabled && c.named == plugin)
 	}
 	if i := slices.IndexFunc(s.Candidates, taken); i >= 0 {
 		why := " has a server with the same name"
@@ -99,7 +99,7 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool, key s
 		return
 	}
 	server.Own = !project
-	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, Server: &server}
+	c := &Candidate{Kind: trust.KindServer, Name: server.Name, Carrier: sdk.CarrierMCP, From: server.Origin, Project: project, Server: &server, named: plugin}
 	if server.Disabled {
 		c.State, c.Reason = plugins.StateDisabled, "disabled in "+server.Origin
 		s.Candidates = append(s.Candidates, c)
@@ -121,14 +121,6 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool, key s
 	if s.judge(ctx, c, server.Definition(), trust.Request{Servers: c.Lines, Hooks: rights}) {
 		s.addServer(c)
 	}
-}
-
-// pluginName returns the name of a server's plugin. It is kept, because each server is compared with all before it.
-func (c *Candidate) pluginName() string {
-	if c.named == "" {
-		c.named = (&mcp.Server{Name: c.Name}).PluginName()
-	}
-	return c.named
 }
 
 // serverFiles returns the files of the project that a server is started with. Its command line may name them as words, within a

@@ -322,17 +322,13 @@ type stats struct {
 	breakdown
 }
 
-func (c *census) report(days int) *stats {
-	out := &stats{days, c.sessions, c.turns, c.total.Usage, []dayStats{}, c.total.breakdown}
-	for _, day := range slices.Sorted(maps.Keys(c.days)) {
-		out.ByDay = append(out.ByDay, dayStats{day, c.days[day]})
-	}
-	return out
-}
-
 func showStats(a *cli.App, c *census, days int) error {
 	if a.JSON {
-		return a.PrintJSON(c.report(days))
+		out := &stats{days, c.sessions, c.turns, c.total.Usage, []dayStats{}, c.total.breakdown}
+		for _, day := range slices.Sorted(maps.Keys(c.days)) {
+			out.ByDay = append(out.ByDay, dayStats{day, c.days[day]})
+		}
+		return a.PrintJSON(out)
 	}
 	if c.sessions == 0 && c.total.Usage == (Usage{}) {
 		a.Say("no activity in the last %s; --days N looks further back", view.Plural(days, "day"))
