@@ -120,6 +120,14 @@ func TestCompactionMakesRoom(t *testing.T) {
 			[]string{big, "two"}, []answer{say("first"), full(call("echo", `{"n":1}`)), say("second")},
 			[]string{summaryQuestion, "assistant: summary 1", "user: two", `assistant: call echo {"n":1}`, `tool: {"n":1}`}, "second",
 		},
+		"the newest steps of a long turn stay verbatim": {
+			[]string{"one"}, []answer{call("echo", `{"n":"`+big+`"}`), full(call("echo", `{"n":2}`)), say("done")},
+			[]string{summaryQuestion, "assistant: summary 1", "user: one", `assistant: call echo {"n":2}`, `tool: {"n":2}`, goOn}, "done",
+		},
+		"nor does a large prompt fit with its steps": {
+			[]string{big}, []answer{full(call("echo", `{"n":1}`)), say("done")},
+			[]string{summaryQuestion, "assistant: summary 1", goOn}, "done",
+		},
 		"a summary of the summary": {
 			[]string{"one"}, []answer{full(call("echo", `{}`)), full(call("echo", `{}`)), say("done")},
 			[]string{summaryQuestion, "assistant: summary 2", goOn}, "done",

@@ -93,7 +93,7 @@ func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, e
 	if !v.Enabled {
 		return stateStop, nil
 	}
-	if plan.Tail == "" {
+	if plan.InTurn {
 		t.addSynthetic(compact.ContinuePrompt, sdk.Object{"compaction_continue": true})
 	}
 	return stateAsk, nil

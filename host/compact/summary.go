@@ -35,11 +35,12 @@ const ContinuePrompt = "The conversation was summarized to make room. Continue w
 type Plan struct {
 	Covered  []sdk.MessageWithParts // the messages to summarize
 	Tail     string                 // the first message kept verbatim; empty: none
+	InTurn   bool                   // the summary covers steps of the newest turn
 	Overflow bool
 }
 
 // NewPlan splits the conversation at the start of a turn: as many of the newest turns as fit the
-// budget stay verbatim. manual reports that the user requested it, try
+// budget stay verbatim, or, if not even one does, as many of its newest steps. manual reports that the user requested it, try
 // counts the summaries in a row, from 1. A prompt without an answer always stays.
 func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
 	budget := cmp.Or(cfg.PreserveRecentTokens, min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens))
@@ -58,17 +59,38 @@ func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.M
 			turns--
 		}
 	}
+	if cut == len(messages) && turns != 0 && budget > 0 {
+		cut = newestSteps(messages, budget)
+	}
 	if cut == 0 { // all of it fits the budget, and yet it was too long: keep no more than what waits
 		cut = len(messages)
 	}
 	if waits := unanswered(messages); waits >= 0 && !manual {
 		cut = min(cut, waits)
 	}
-	plan := Plan{Covered: messages[:cut], Overflow: !manual}
+	plan := Plan{Covered: messages[:cut], InTurn: true, Overflow: !manual}
 	if cut < len(messages) {
 		plan.Tail = messages[cut].Info.Head().ID
+		_, plan.InTurn = messages[cut].Info.(*sdk.AssistantMessage)
 	}
 	return plan
+}
+
+// newestSteps returns the index of the first of the steps at the end that fit the budget, together with the prompt of their turn.
+func newestSteps(messages []sdk.MessageWithParts, budget int64) int {
+	cut := len(messages)
+	for i := cut - 1; i >= 0 && budget >= 0; i-- {
+		step, ok := messages[i].Info.(*sdk.AssistantMessage)
+		if !ok {
+			break
+		}
+		budget -= convert.Tokens(&messages[i])
+		prompt := live.IndexOf(messages, step.ParentID)
+		if live.HasResults(messages[i].Parts) && prompt >= 0 && convert.Tokens(&messages[prompt]) <= budget {
+			cut = i
+		}
+	}
+	return cut
 }
 
 // unanswered returns the index of the prompt without an answer, or -1. Refused requests do not count.

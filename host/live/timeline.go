@@ -36,10 +36,28 @@ func CompactionPart(parts sdk.Parts) *sdk.CompactionPart {
 }
 
 // reachesSummary reports whether the messages go back far enough: to a finished summary, its question and
-// the start of its verbatim tail.
+// its verbatim tail.
 func reachesSummary(messages []sdk.MessageWithParts) bool {
-	summary, _, tail := LastSummary(messages)
-	return summary >= 0 && (tail == "" || IndexOf(messages, tail) >= 0)
+	summary, question, tail := LastSummary(messages)
+	return summary >= 0 && (tail == "" || verbatim(messages[:question], tail) != nil)
+}
+
+// verbatim returns the messages from tail on. If it is a step of a turn, the turn's prompt comes first: a conversation in which
+// an answer follows a summary without a prompt is refused by some servers. Nil means that not all are there.
+func verbatim(messages []sdk.MessageWithParts, tail string) []sdk.MessageWithParts {
+	from := IndexOf(messages, tail)
+	if from < 0 {
+		return nil
+	}
+	step, ok := messages[from].Info.(*sdk.AssistantMessage)
+	if !ok {
+		return messages[from:]
+	}
+	prompt := IndexOf(messages[:from], step.ParentID)
+	if prompt < 0 {
+		return nil
+	}
+	return slices.Concat(messages[prompt:prompt+1], messages[from:])
 }
 
 // WithoutUndone returns the messages before the first undone one. r is the session's, nil if none is undone.
@@ -70,9 +88,7 @@ func Active(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
 		return withoutCompactions(messages)
 	}
 	out := []sdk.MessageWithParts{messages[question], messages[summary]}
-	if from := IndexOf(messages, tail); tail != "" && from >= 0 && from < question {
-		out = append(out, withoutCompactions(messages[from:question])...)
-	}
+	out = append(out, withoutCompactions(verbatim(messages[:question], tail))...)
 	return append(out, withoutCompactions(messages[summary+1:])...)
 }
 

@@ -11,18 +11,19 @@ import (
 // its tail behind a colon), S its summary, F one that failed, O one that is not finished.
 func talk(names ...string) []sdk.MessageWithParts {
 	var out []sdk.MessageWithParts
-	question := ""
+	question, prompt := "", ""
 	for _, name := range names {
 		head := sdk.MessageHead{ID: name}
 		switch name[0] {
 		case 'u':
+			prompt = name
 			out = append(out, sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: head}})
 		case 'Q':
 			id, tail, _ := strings.Cut(name, ":")
 			head.ID, question = id, id
 			out = append(out, sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: head}, Parts: sdk.Parts{&sdk.CompactionPart{TailStartID: tail}}})
 		default:
-			a := &sdk.AssistantMessage{MessageHead: head, Time: sdk.MessageTime{Completed: 1}}
+			a := &sdk.AssistantMessage{MessageHead: head, ParentID: prompt, Time: sdk.MessageTime{Completed: 1}}
 			switch name[0] {
 			case 'S':
 				a.Summary, a.ParentID = true, question
@@ -47,6 +48,8 @@ func TestActiveMessages(t *testing.T) {
 		"all is covered":                 {"u1 a1 Q S", "Q S", true},
 		"what came since":                {"u1 a1 Q S u2 a2", "Q S u2 a2", true},
 		"a verbatim tail":                {"u1 a1 u2 a2 Q:u2 S u3", "Q S u2 a2 u3", true},
+		"a tail within a turn":           {"u1 a1 u2 a2 a3 a4 Q:a3 S u3", "Q S u2 a3 a4 u3", true},
+		"its prompt is not loaded":       {"a2 a3 Q:a3 S u3", "Q S u3", false},
 		"a tail that is not loaded":      {"a2 Q:u2 S u3", "Q S u3", false},
 		"the latest summary counts":      {"u1 a1 Q1 S1 u2 a2 Q2 S2 u3", "Q2 S2 u3", true},
 		"a tail over an earlier summary": {"u1 a1 u2 Q1:u2 S1 a2 u3 Q2:u2 S2", "Q2 S2 u2 a2 u3", true},
