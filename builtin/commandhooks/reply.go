@@ -74,20 +74,22 @@ type permissionDecision struct {
 	PermissionDecisionReason string `json:"permissionDecisionReason"`
 }
 
-// reply interprets the result of a command. Everything except a deliberate answer is an error.
+// reply interprets the result of a command. Everything except a deliberate answer is an error. A written refusal or request to
+// ask is deliberate, even if the command fails after it.
 func (o *output) reply(e *entry) (*reply, error) {
 	stderr := clip(strings.TrimSpace(string(o.stderr)))
+	answer, err := parseReply(e.event, o.stdout)
 	switch {
+	case o.code == 0 || err == nil && answer.verdict > allow:
+		return answer, err
 	case o.code == exitBlock && isBroken(stderr) && !quotes(stderr, o.input):
 		return nil, fmt.Errorf("the command could not run: %s", stderr)
 	case o.code == exitBlock && !blockable(e.event):
 		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, cmp.Or(stderr, "no message"))
 	case o.code == exitBlock:
 		return &reply{verdict: block, reason: stderr}, nil
-	case o.code != 0:
-		return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, cmp.Or(stderr, "no message"))
 	}
-	return parseReply(e.event, o.stdout)
+	return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, cmp.Or(stderr, "no message"))
 }
 
 // blockable reports whether the event waits for the command's decision.
@@ -141,7 +143,7 @@ func quotes(stderr string, input []byte) bool {
 		slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(said, c) && strings.Contains(asked, c) })
 }
 
-// parseReply parses the standard output of a command that exited with code 0: an object, or plain text.
+// parseReply parses the standard output of a command: an object, or plain text.
 func parseReply(event string, stdout []byte) (*reply, error) {
 	stdout = bytes.TrimSpace(bytes.TrimPrefix(stdout, []byte("\uFEFF"))) // PowerShell begins with a byte order mark
 	if !bytes.HasPrefix(stdout, []byte("{")) {
