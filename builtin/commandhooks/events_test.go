@@ -33,6 +33,12 @@ func TestPreToolUseInput(t *testing.T) {
 	if diff := cmp.Diff(want, r.input("in")); diff != "" {
 		t.Errorf("input (-want +got):\n%s", diff)
 	}
+	in.Tool, in.Agent, in.AgentPath = "skill", "rev", "build/rev"
+	r.before(in, sdk.Object{"name": "s"})
+	got := r.input("in")
+	if diff := cmp.Diff([]any{"Skill", map[string]any{"skill": "s"}, "ses_1", "rev"}, []any{got["tool_name"], got["tool_input"], got["agent_id"], got["agent_type"]}); diff != "" {
+		t.Errorf("input of a subagent's call (-want +got):\n%s", diff)
+	}
 	if cwd, err := filepath.EvalSymlinks(r.dir); err != nil || strings.TrimSpace(r.file("cwd")) != cwd {
 		t.Errorf("ran in %q, want %q", r.file("cwd"), cwd)
 	}

@@ -19,7 +19,7 @@ type matcher struct {
 	re   *regexp.Regexp // nil: everything
 }
 
-// newMatcher parses a matcher: empty or * for everything, names separated by |, else a regular expression, which matches anywhere
+// newMatcher parses a matcher: empty or * for everything, names separated by | or commas, else a regular expression, which matches anywhere
 // in a name.
 func newMatcher(text string) (matcher, error) {
 	pattern := text
@@ -27,7 +27,7 @@ func newMatcher(text string) (matcher, error) {
 	case text == "" || text == "*":
 		return matcher{text: text}, nil
 	case !notInNames().MatchString(text):
-		pattern = "^(" + spaceAroundBar().ReplaceAllLiteralString(strings.TrimSpace(text), "|") + ")$"
+		pattern = "^(" + separator().ReplaceAllLiteralString(strings.TrimSpace(text), "|") + ")$"
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
@@ -38,9 +38,9 @@ func newMatcher(text string) (matcher, error) {
 
 var (
 	// notInNames matches a character that makes a matcher a regular expression.
-	notInNames = lazyregexp.New(`[^A-Za-z0-9_| -]`)
-	// spaceAroundBar matches a separator of names with the spaces around it.
-	spaceAroundBar = lazyregexp.New(` *\| *`)
+	notInNames = lazyregexp.New(`[^A-Za-z0-9_|, -]`)
+	// separator matches a separator of names with the spaces around it.
+	separator = lazyregexp.New(` *[|,] *`)
 )
 
 func (m *matcher) everything() bool { return m.re == nil }

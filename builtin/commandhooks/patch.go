@@ -71,6 +71,9 @@ func (e *entry) callFile(ctx context.Context, in *sdk.ToolInput, args *sdk.Objec
 	}
 	input := map[string]any{"tool_name": names[0], "tool_input": translated}
 	maps.Copy(input, more)
+	if in.AgentPath != in.Agent { // a subagent's call
+		input["agent_id"], input["agent_type"] = in.SessionID, in.Agent
+	}
 	r, err := e.call(ctx, in.SessionID, input)
 	if err != nil || r.newInput == nil || e.event != preToolUse || r.verdict >= block {
 		return r, err

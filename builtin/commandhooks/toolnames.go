@@ -27,9 +27,9 @@ func dialectTools() map[string]dialectTool {
 		"glob":      {names: []string{"Glob"}},
 		"grep":      {[]string{"Grep"}, map[string]string{"include": "glob"}},
 		"webfetch":  {names: []string{"WebFetch"}},
-		"task":      {names: []string{"Task", "Agent"}},
+		"task":      {names: []string{"Agent", "Task"}},
 		"todowrite": {names: []string{"TodoWrite"}},
-		"skill":     {names: []string{"Skill"}},
+		"skill":     {[]string{"Skill"}, map[string]string{"name": "skill"}},
 		"question":  {names: []string{"AskUserQuestion"}},
 		// A command that guards edits must also see patches.
 		"apply_patch": {[]string{"apply_patch", "ApplyPatch", "Edit", "MultiEdit", "Write"}, path},
