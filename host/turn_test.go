@@ -72,7 +72,7 @@ func TestBadCallsGoBackToTheModel(t *testing.T) {
 	}{
 		"unknown tool":      {toolCall{tool: "nothing", args: `{}`}, `tool "nothing" not found; the tools are: pick`},
 		"malformed JSON":    {toolCall{tool: "pick", args: `{"n": `}, "not valid JSON"},
-		"not an object":     {toolCall{tool: "pick", args: `[1]`}, "not valid JSON"},
+		"not an object":     {toolCall{tool: "pick", args: `[1]`}, "want an object"},
 		"null":              {toolCall{tool: "pick", args: `null`}, "want an object"},
 		"a name twice":      {toolCall{tool: "pick", args: `{"n":1,"n":2}`}, `are refused: duplicate name "n"`},
 		"nested too deep":   {toolCall{tool: "pick", args: `{"n":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`}, "nested deeper than 256 levels"},

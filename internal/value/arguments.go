@@ -16,11 +16,12 @@ const maxArgumentValues = 1 << 17
 // value they use, so a gate could judge a different call than the tool runs.
 func CheckArguments(raw []byte) error {
 	var object *struct{} // checked, not copied
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return fmt.Errorf("not valid JSON (%w)", err)
-	}
-	if object == nil {
+	err := json.Unmarshal(raw, &object)
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other || err == nil && object == nil {
 		return errors.New("want an object")
+	}
+	if err != nil {
+		return fmt.Errorf("not valid JSON (%w)", err)
 	}
 	if Crowded(raw, maxArgumentValues) {
 		return fmt.Errorf("more than %d values", maxArgumentValues)
