@@ -73,9 +73,7 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 	case "error":
 		d.Fail(&wire.Refusal{Body: data})
 	case "":
-		if wire.Present(ev.Error) {
-			d.Fail(&wire.Refusal{Body: data})
-		}
+		d.Refused(ev.Error, data)
 	}
 	return false
 }

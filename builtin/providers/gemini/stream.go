@@ -70,9 +70,7 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 }
 
 func (d *decoder) response(data []byte, r *response) {
-	if wire.Present(r.Error) {
-		d.Fail(&wire.Refusal{Body: data})
-	}
+	d.Refused(r.Error, data)
 	if bytes.Contains(r.Usage, promptCount) {
 		d.usage = r.Usage
 	}

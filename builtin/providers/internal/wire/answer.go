@@ -66,6 +66,13 @@ func (a *Answer) Fail(err error) {
 	}
 }
 
+// Refused fails the answer if the server sent an error; body contains it.
+func (a *Answer) Refused(sent json.RawMessage, body []byte) {
+	if Present(sent) {
+		a.Fail(&Refusal{Body: body})
+	}
+}
+
 // Decode decodes a part of the answer. If that fails, it fails the answer and sets the zero value, because decoders continue and
 // must not use half of an event.
 func (a *Answer) Decode(data []byte, into any) {

@@ -124,7 +124,7 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
 		if choice.FinishReason != "" {
 			d.Reason = wire.FinishReason(choice.FinishReason)
 		}
-		d.refused(choice.Error, choice.Error)
+		d.Refused(choice.Error, choice.Error)
 	}
 	if wire.Present(chunk.Citations) {
 		d.sources = chunk.Citations
@@ -132,8 +132,8 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
 	if tokens, ok := tokensOf(usage); ok {
 		d.Tokens = tokens
 	}
-	d.refused(chunk.Error, data)
-	d.refused(chunk.Groq.Error, chunk.Groq.Error)
+	d.Refused(chunk.Error, data)
+	d.Refused(chunk.Groq.Error, chunk.Groq.Error)
 	if chunk.Choices == nil { // the errors of vLLM, and of servers on FastAPI
 		var other struct {
 			Object string          `json:"object"`
@@ -142,13 +142,6 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
 		if json.Unmarshal(data, &other) == nil && (other.Object == "error" || wire.Present(other.Detail)) {
 			d.Fail(&wire.Refusal{Body: data})
 		}
-	}
-}
-
-// refused ends the answer if the server sent an error; body contains it.
-func (d *decoder) refused(sent json.RawMessage, body []byte) {
-	if wire.Present(sent) {
-		d.Fail(&wire.Refusal{Body: body})
 	}
 }
 

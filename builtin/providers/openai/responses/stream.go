@@ -82,9 +82,7 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 	case "response.failed", "error":
 		d.Fail(&wire.Refusal{Body: errorOf(data, &ev)})
 	case "":
-		if wire.Present(ev.Error) {
-			d.Fail(&wire.Refusal{Body: data})
-		}
+		d.Refused(ev.Error, data)
 	default:
 		d.output(&ev)
 	}
