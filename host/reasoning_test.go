@@ -59,3 +59,16 @@ func TestRefusedReasoning(t *testing.T) {
 		t.Errorf("a server that refuses both: %v after %d requests, want an error after 7", err, len(m.of(sdk.PurposeTurn)))
 	}
 }
+
+// TestReasoningRefusedTwice: Claude from 5.1 on refuses earlier reasoning after each change of the tools, also twice in a turn.
+func TestReasoningRefusedTwice(t *testing.T) {
+	t.Parallel()
+	refused := answer{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "messages.1.content.0: Invalid `signature` in `thinking` block."}}
+	thinks := func(a answer) answer { a.think = "hm"; return a }
+	m := newModel(t, thinks(call("echo", `{"n":1}`)), refused, thinks(call("echo", `{"n":2}`)), refused, say("done"))
+	b := base(m)
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, nil, b)
+	k.prompt("go") // fails the test if the turn fails
+	want(t, "reasoning in the last request", 0, reasoning(m.last(sdk.PurposeTurn)))
+}

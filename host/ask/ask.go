@@ -55,7 +55,7 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case s.NoReasoning.Load() == 0 && model.RefusesReasoning(err):
+		case int64(sent) > s.NoReasoning.Load() && model.RefusesReasoning(err): // Claude refuses it after each change of the system prompt or the tools
 			s.NoReasoning.Store(int64(sent))
 		case err == nil || model.Classify(err) != model.ClassRetry:
 			return err
