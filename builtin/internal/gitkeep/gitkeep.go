@@ -453,9 +453,9 @@ func (r *restorer) hooks() {
 
 // owner returns the git directory that a hook belongs to; empty if core.hooksPath or a link leads to it.
 func (r *restorer) owner(path string) string {
-	for _, dir := range slices.Concat(r.now.dirs, r.before.dirs) {
-		if projectfs.Inside(filepath.Join(dir, "hooks"), path) {
-			return dir
+	for parent := filepath.Dir(path); parent != path; path, parent = parent, filepath.Dir(parent) {
+		if filepath.Base(path) == "hooks" && (slices.Contains(r.now.dirs, parent) || slices.Contains(r.before.dirs, parent)) {
+			return parent
 		}
 	}
 	return ""

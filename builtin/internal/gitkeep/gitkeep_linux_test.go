@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -484,5 +485,27 @@ func TestGitThatHangs(t *testing.T) {
 	}
 	if _, readErr := pipe.Read(make([]byte, 1)); err != nil || !errors.Is(readErr, io.EOF) {
 		t.Errorf("%v, %v, want that the programs of git have ended", err, readErr)
+	}
+}
+
+// A command that creates so many submodules that their names are too long for the arguments of one command hides no settings.
+func TestManySubmodules(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	k := gitkeep.Of(dir)
+	k.Enter(t.Context())
+	long := strings.Repeat("/"+strings.Repeat("x", 250), 6)
+	for i := range 800 {
+		module := filepath.Join(dir, ".git/modules", strconv.Itoa(i)+long)
+		if err := errors.Join(os.MkdirAll(module, 0o755), os.WriteFile(module+"/HEAD", nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".git/modules/7"+long, "config"), []byte("[core]\nfsmonitor = evil\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	notes := strings.Join(k.Leave(t.Context(), true), "\n")
+	if !strings.HasPrefix(notes, "core.fsmonitor in .git/modules/7/") || strings.Contains(notes, "\n") {
+		t.Errorf("notes %.2000s", notes)
 	}
 }

@@ -25,6 +25,7 @@ const (
 	maxHook  = 64 << 20    // bytes of a hook
 	maxBytes = 2 * maxHook // of all hooks, and of all settings
 	maxFiles = 50_000      // files and directories whose stamps are kept
+	maxAsked = 100         // git directories in one question to git: its time grows with the square of their number, and arguments have a maximum length
 	maxDepth = 16          // directories from modules to a submodule, nested submodules included
 	maxNotes = 20          // successes or failures that are named
 
@@ -397,31 +398,33 @@ func (s *state) follow(dir, link string) {
 // ask asks git for the settings in all git directories and in the files they include, and reads the hooks in directories of the project that
 // core.hooksPath names. It does not record the user's own settings, which commands cannot write.
 func (k *keeper) ask(ctx context.Context, s *state) error {
-	var args []string
-	for _, dir := range s.dirs {
-		args = append(args, "-c", "include.path="+filepath.Join(dir, "config"), "-c", "include.path="+filepath.Join(dir, "config.worktree"))
-	}
-	out, err := k.git(ctx, k.worktree, append(args, "config", "--list", "--includes", "-z", "--show-origin", "--show-scope")...)
-	if err != nil {
-		return err
-	}
 	hooksPath := ""
-	for _, e := range parse(out) {
-		if e.scope != "command" { // not set by the arguments above
-			if e.key == "core.hookspath" {
-				hooksPath = e.value
+	for dirs := range slices.Chunk(s.dirs, maxAsked) {
+		var args []string
+		for _, dir := range dirs {
+			args = append(args, "-c", "include.path="+filepath.Join(dir, "config"), "-c", "include.path="+filepath.Join(dir, "config.worktree"))
+		}
+		out, err := k.git(ctx, k.worktree, append(args, "config", "--list", "--includes", "-z", "--show-origin", "--show-scope")...)
+		if err != nil {
+			return err
+		}
+		for _, e := range parse(out) {
+			if e.scope != "command" { // not set by the arguments above
+				if e.key == "core.hookspath" {
+					hooksPath = e.value
+				}
+				continue
 			}
-			continue
-		}
-		path := projectfs.Join(k.worktree, e.file)
-		if s.settings[path] == nil {
-			s.settings[path] = map[string][]string{}
-			s.stamps[path] = stampOf(path)
-		}
-		s.settings[path][e.key] = append(s.settings[path][e.key], e.value)
-		if strings.HasPrefix(e.key, "include") && strings.HasSuffix(e.key, ".path") && !strings.HasPrefix(e.value, "~") {
-			included := projectfs.Join(filepath.Dir(path), e.value) // may be created later
-			s.stamps[included] = stampOf(included)
+			path := projectfs.Join(k.worktree, e.file)
+			if s.settings[path] == nil {
+				s.settings[path] = map[string][]string{}
+				s.stamps[path] = stampOf(path)
+			}
+			s.settings[path][e.key] = append(s.settings[path][e.key], e.value)
+			if strings.HasPrefix(e.key, "include") && strings.HasSuffix(e.key, ".path") && !strings.HasPrefix(e.value, "~") {
+				included := projectfs.Join(filepath.Dir(path), e.value) // may be created later
+				s.stamps[included] = stampOf(included)
+			}
 		}
 	}
 	k.readHooksPath(s, k.worktree, hooksPath)
