@@ -77,7 +77,6 @@ func (c *call) misuse(format string, args ...any) {
 type nest struct {
 	plugin *plugin
 	outer  *nest
-	depth  int
 }
 
 type nestKey struct{}
@@ -90,24 +89,17 @@ func nestOf(ctx context.Context) *nest {
 	return n
 }
 
-// waits reports whether the plugin is one of the waiting plugins.
-func (n *nest) waits(p *plugin) bool {
+// waits reports whether the plugin is one of the waiting plugins, and how many calls wait.
+func (n *nest) waits(p *plugin) (waits bool, depth int) {
 	for ; n != nil; n = n.outer {
-		if n.plugin == p {
-			return true
-		}
+		waits, depth = waits || n.plugin == p, depth+1
 	}
-	return false
+	return waits, depth
 }
 
 // nested returns the context for a request of the guest.
 func (c *call) nested() context.Context {
-	outer := nestOf(c.Context)
-	inner := &nest{plugin: c.plugin, outer: outer, depth: 1}
-	if outer != nil {
-		inner.depth += outer.depth
-	}
-	return context.WithValue(c.Context, nestKey{}, inner)
+	return context.WithValue(c.Context, nestKey{}, &nest{c.plugin, nestOf(c.Context)})
 }
 
 // do runs a job in the right instance.
@@ -116,8 +108,8 @@ func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
 		return nil, fmt.Errorf("plugin %q: %w", p.Description.Name, ErrClosed)
 	}
 	defer p.active.End()
-	n := nestOf(ctx)
-	if n != nil && n.depth >= maxDepth {
+	nested, depth := nestOf(ctx).waits(p)
+	if depth >= maxDepth {
 		return nil, fmt.Errorf("%w (%d)", ErrDepth, maxDepth)
 	}
 	if err := ctx.Err(); err != nil {
@@ -127,7 +119,6 @@ func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	nested := n.waits(p)
 	i, err := p.pool.get(ctx, j.by.SessionID, nested)
 	if err != nil {
 		return nil, err
