@@ -210,7 +210,7 @@ Look.
 `, "Cursor p  command=p:a agent=p:careful-edit agent=p:linked server=s:x--user=${NAME} env=NAME", []string{"rules"}},
 		"gemini": {`
 -- gemini-extension.json --
-{"name": "p", "version": "1", "mcpServers": {"s": {"command": "node", "args": ["${extensionPath}${/}s.js"]}, "h": {"httpUrl": "https://example.com/"}}, "excludeTools": ["x"], "contextFileName": "GEMINI.md"}
+{"name": "p", "version": "1", "mcpServers": {"s": {"command": "node", "args": ["${extensionPath}${/}s.js"]}, "h": {"httpUrl": "https://example.com/", "url": "https://example.com/sse"}}, "excludeTools": ["x"], "contextFileName": "GEMINI.md"}
 -- commands/notes/add.toml --
 description = "Adds a note."
 prompt = """

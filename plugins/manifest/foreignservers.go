@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -54,7 +55,7 @@ func (r *reader) serversIn(data []byte, where string) {
 func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	var e struct {
 		Server
-		HTTPURL   string `json:"httpUrl"`   // of Gemini
+		HTTPURL   string `json:"httpUrl"`   // of Gemini, which prefers it to url
 		Variables any    `json:"variables"` // not the same as Server.Variables
 	}
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -64,7 +65,7 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	if s.Command != "" {
 		s.Type, s.Remote = ServerStdio, Remote{}
 	} else {
-		s.URL, s.Stdio = s.URL+e.HTTPURL, Stdio{}
+		s.URL, s.Stdio = cmp.Or(e.HTTPURL, s.URL), Stdio{}
 		if s.Type != ServerSSE {
 			s.Type = ServerHTTP
 		}
