@@ -16,6 +16,7 @@ import (
 
 const (
 	defaultLimit = 2000     // lines of a page
+	maxLines     = 1 << 30  // of an offset or a limit
 	maxLineChars = 2000     // longer lines are cut
 	maxPageBytes = 49 << 10 // of text with line numbers; 50 KB with the text around it
 )

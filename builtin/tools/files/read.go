@@ -29,16 +29,17 @@ const maxAttachment = 5 << 20
 const OutputPrefix = "tool-output/"
 
 type readArgs struct {
-	FilePath string `json:"filePath"`
-	Offset   int    `json:"offset"`
-	Limit    int    `json:"limit"`
-	stored   bool   // FilePath names a stored output; then target is empty
+	FilePath    string  `json:"filePath"`
+	Offset      float64 `json:"offset"` // models also write 10.0, which is an integer in a schema
+	Limit       float64 `json:"limit"`
+	from, count int     // Offset and Limit, with their defaults
+	stored      bool    // FilePath names a stored output; then target is empty
 	target
 }
 
 // Resolve implements tool.Resolver.
 func (a *readArgs) Resolve(call *sdk.ToolCall) (err error) {
-	a.Offset, a.Limit = cmp.Or(a.Offset, 1), cmp.Or(a.Limit, defaultLimit)
+	a.from, a.count = int(min(cmp.Or(a.Offset, 1), maxLines)), int(min(cmp.Or(a.Limit, defaultLimit), maxLines))
 	if a.stored = strings.HasPrefix(a.FilePath, OutputPrefix); !a.stored {
 		a.target, err = newTarget(call, a.FilePath)
 	}
@@ -83,7 +84,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 	if isBinary(t.real, head) {
 		return nil, fmt.Errorf("read %q: binary file of %d bytes; use a program for its format", t.name, info.Size())
 	}
-	text, err := readPage(ctx, in, t.Offset, t.Limit)
+	text, err := readPage(ctx, in, t.from, t.count)
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", t.name, err)
 	}
@@ -145,7 +146,7 @@ func readOutput(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.To
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", args.FilePath, err)
 	}
-	p, err := readPage(ctx, bytes.NewReader(output), args.Offset, args.Limit)
+	p, err := readPage(ctx, bytes.NewReader(output), args.from, args.count)
 	if err != nil {
 		return nil, err
 	}
@@ -158,14 +159,14 @@ func readDirectory(call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := min(t.Offset-1, len(entries))
-	if t.Offset > 1 && first == len(entries) {
-		return nil, fmt.Errorf("offset %d is beyond the end of %q, which has %d entries", t.Offset, t.name, len(entries))
+	first := min(t.from-1, len(entries))
+	if t.from > 1 && first == len(entries) {
+		return nil, fmt.Errorf("offset %d is beyond the end of %q, which has %d entries", t.from, t.name, len(entries))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "<path>%s</path>\n<type>directory</type>\n<entries>\n", t.name)
 	last := first
-	for last < len(entries) && last-first < t.Limit && b.Len() < maxPageBytes {
+	for last < len(entries) && last-first < t.count && b.Len() < maxPageBytes {
 		b.WriteString(entries[last].Name())
 		if entries[last].IsDir() {
 			b.WriteString("/")

@@ -41,13 +41,13 @@ type bash struct {
 }
 
 type bashArgs struct {
-	Command     string `json:"command"`
-	Timeout     int64  `json:"timeout"` // milliseconds
-	Workdir     string `json:"workdir"`
-	Description string `json:"description"`
-	Unconfined  bool   `json:"unconfined"`
-	dir         string // in which the command runs
-	shell       shell  // that runs the command
+	Command     string  `json:"command"`
+	Timeout     float64 `json:"timeout"` // milliseconds; models also write 5000.0, which is an integer in a schema
+	Workdir     string  `json:"workdir"`
+	Description string  `json:"description"`
+	Unconfined  bool    `json:"unconfined"`
+	dir         string  // in which the command runs
+	shell       shell   // that runs the command
 }
 
 func (t *bash) tool() sdk.Tool {
@@ -109,7 +109,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if err != nil {
 		return nil, fmt.Errorf("environment of the command: %w", err)
 	}
-	timeout := time.Duration(min(cmp.Or(args.Timeout, DefaultTimeout.Milliseconds()), MaxTimeout.Milliseconds())) * time.Millisecond
+	timeout := min(cmp.Or(time.Duration(min(args.Timeout, 1e9))*time.Millisecond, DefaultTimeout), MaxTimeout)
 	first, _, _ := strings.Cut(strings.TrimSpace(args.Command), "\n")
 	title := cmp.Or(args.Description, first)
 	out := &output{}
@@ -168,7 +168,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	case len(args.Command) > MaxCommand:
 		return args, fmt.Errorf("bash: command has %d bytes, at most %d can be run; write it to a file and run that", len(args.Command), MaxCommand)
 	case args.Timeout < 0:
-		return args, fmt.Errorf("bash: timeout %d is negative; it is in milliseconds, default %d", args.Timeout, DefaultTimeout.Milliseconds())
+		return args, fmt.Errorf("bash: timeout %g is negative; it is in milliseconds, default %d", args.Timeout, DefaultTimeout.Milliseconds())
 	}
 	if args.dir, err = paths.Resolve(call, args.Workdir); err != nil {
 		return args, fmt.Errorf("bash: workdir: %w", err)
