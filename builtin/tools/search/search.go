@@ -51,12 +51,14 @@ type scope struct {
 	real    string   // the real path of root
 	trusted []string // see projectfs.OpenDir
 	names   string   // doublestar pattern for paths below root, with slashes; empty matches all
+	except  bool     // names matches the files that do not belong to the scope
 	depth   int      // how many directories below root names can match; negative: any number
 }
 
 // newScope parses the path argument of a call and a pattern of names. As in an ignore file, a pattern
 // without a slash matches at any depth; one with slashes starts at the path. The part of the pattern
-// before its first wildcard becomes part of the root, so it can also lead elsewhere (../, /usr/).
+// before its first wildcard becomes part of the root, so it can also lead elsewhere (../, /usr/). After
+// an exclamation mark, as in a glob of ripgrep, the pattern excludes files.
 func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 	s = scope{trusted: paths.Trusted(call), depth: -1}
 	if s.root, err = paths.Resolve(call, path); err != nil {
@@ -68,10 +70,13 @@ func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 	if len(names) > maxPattern || paths.TooManyBraces(names) || !doublestar.ValidatePattern(names) {
 		return s, fmt.Errorf("%w: %.100q: check its brackets and braces, and use fewer alternatives", doublestar.ErrBadPattern, names)
 	}
+	names, s.except = strings.CutPrefix(names, "!")
 	switch {
 	case names == "":
 	case !strings.Contains(names, "/"):
 		s.names = "**/" + names
+	case s.except:
+		s.names = names
 	default:
 		at := *call
 		at.Directory = s.root
@@ -90,7 +95,7 @@ func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 
 // match reports whether the file at rel, a path below the root, belongs to the scope.
 func (s *scope) match(rel string) bool {
-	return s.names == "" || doublestar.MatchUnvalidated(s.names, rel)
+	return s.names == "" || doublestar.MatchUnvalidated(s.names, rel) != s.except
 }
 
 // tooDeep reports whether no file in the directory at rel can match.

@@ -188,6 +188,8 @@ func TestGrep(t *testing.T) {
 		"literal": {sdk.Object{"pattern": "func"}, "Found 5 matches\n\n.dot/d.go:\n  Line 1: func dotted\n\na.go:\n  Line 3: func Find() {}\n\n" +
 			"b/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
 		"include":             {sdk.Object{"pattern": "func", "include": "*.txt"}, "Found 1 match\n\nb/c.txt:\n  Line 1: func in text"},
+		"include excludes":    {sdk.Object{"pattern": "func", "include": "!*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
+		"excludes a path":     {sdk.Object{"pattern": "func", "include": "!**/*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
 		"include with slash":  {sdk.Object{"pattern": "func", "include": "b/*.{go,md}"}, "Found 1 match\n\nb/b.go:\n  Line 2: func find() {}"},
 		"regexp":              {sdk.Object{"pattern": `^func\s+F\w+\(`}, "Found 1 match\n\na.go:\n  Line 3: func Find() {}"},
 		"fold":                {sdk.Object{"pattern": `(?i)todo`}, "Found 2 matches\n\na.go:\n  Line 4: // TODO: x\n\nb/c.txt:\n  Line 2: todo"},
