@@ -11,7 +11,7 @@ import (
 // maxCalls is the maximum number of tool calls kept, far more than run concurrently.
 const maxCalls = 1024
 
-// calls keeps the decisions about tool calls until their permission requests. It is safe for concurrent use.
+// calls keeps the answers about tool calls until their permission requests and their end. It is safe for concurrent use.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[callKey]call
@@ -25,10 +25,11 @@ type call struct {
 	ask     string          // reason to ask the user; empty if no command requested it
 	allowed json.RawMessage // the arguments that a command allowed; nil if none did
 	reason  string          // reason of allowed
+	texts   []string        // for the model
 }
 
-// add adds the answer of a command about a call with its arguments. A request to ask applies until the end of the call.
-func (c *calls) add(in *sdk.ToolInput, v verdict, reason string, args json.RawMessage) {
+// update changes the entry of a call.
+func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
 	key := callKey{in.SessionID, in.MessageID, in.CallID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,12 +41,15 @@ func (c *calls) add(in *sdk.ToolInput, v verdict, reason string, args json.RawMe
 		}
 		c.order = append(c.order, key)
 	}
-	if v == ask {
-		found.ask = reason
-	} else {
-		found.allowed, found.reason = args, reason
-	}
+	change(&found)
 	c.byKey[key] = found
+}
+
+// find returns the entry of a call.
+func (c *calls) find(session, message, id string) call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byKey[callKey{session, message, id}]
 }
 
 // decision returns the decision of the commands at PreToolUse about the call of a permission request. It allows only the arguments that they
@@ -54,9 +58,7 @@ func (c *calls) decision(r *sdk.PermissionRequest) sdk.Decision {
 	if r.Tool == nil {
 		return sdk.Decision{}
 	}
-	c.mu.Lock()
-	found := c.byKey[callKey{r.SessionID, r.Tool.MessageID, r.Tool.CallID}]
-	c.mu.Unlock()
+	found := c.find(r.SessionID, r.Tool.MessageID, r.Tool.CallID)
 	switch {
 	case found.ask != "":
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: found.ask}

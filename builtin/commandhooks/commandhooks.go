@@ -168,6 +168,9 @@ func (p *Plugin) Hooks() []sdk.Hook {
 			add(h, e.where, e.timeout)
 		}
 	}
+	if p.has(preToolUse) {
+		add(sdk.OnToolAfter(p.addTexts).Reading("/output").Writing("/output"), preToolUse, 0)
+	}
 	return list
 }
 

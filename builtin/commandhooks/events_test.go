@@ -168,6 +168,22 @@ func TestPreToolUse(t *testing.T) {
 	}
 }
 
+// The model gets the texts of the commands before a call with its output.
+func TestPreToolUseContext(t *testing.T) {
+	t.Parallel()
+	text := `{"type": "command", "command": "echo '{\"hookSpecificOutput\": {\"hookEventName\": \"PreToolUse\", \"additionalContext\": \"more\"}}'"}`
+	r := newRig(t, `{"PreToolUse": [{"hooks": [`+text+`,`+text+`]}]}`)
+	in := bashCall("1")
+	r.before(in, sdk.Object{"command": "ls"})
+	if got := r.after(in, sdk.OutcomeOK, "out"); got != "out\n\nmore\n\nmore" {
+		t.Errorf("output %q", got)
+	}
+	if got := r.after(bashCall("2"), sdk.OutcomeOK, "out"); got != "out" {
+		t.Errorf("output of another call %q", got)
+	}
+	r.clean()
+}
+
 // A permission that a command gave applies to the call and the arguments that the command saw.
 func TestLeaveIsForOneCall(t *testing.T) {
 	t.Parallel()
@@ -468,6 +484,8 @@ func TestStop(t *testing.T) {
 		"block":       {answer(`{"decision": "block", "reason": "run the tests"}`), sdk.VerdictContinue, "run the tests"},
 		"exit code 2": {"echo run the tests >&2; exit 2", sdk.VerdictContinue, "run the tests"},
 		"halt wins":   {answer(`{"continue": false, "decision": "block", "reason": "run the tests"}`), sdk.VerdictAllow, ""},
+		"context":     {answer(`{"hookSpecificOutput": {"hookEventName": "Stop", "additionalContext": "go on"}}`), sdk.VerdictContinue, "go on"},
+		"halt, text":  {answer(`{"continue": false, "hookSpecificOutput": {"additionalContext": "go on"}}`), sdk.VerdictAllow, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -150,6 +150,7 @@ func TestHooks(t *testing.T) {
 		"tool.execute.before PreToolUse[0].hooks[1] skip 1m0s",
 		"permission.ask PreToolUse skip 2s",
 		"permission.ask PermissionRequest[0].hooks[0] skip 250ms",
+		"tool.execute.after PreToolUse skip 2s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)

@@ -44,8 +44,8 @@ func (e *entry) stop(ctx context.Context, in *sdk.TurnStopInput) (sdk.StopDecisi
 	switch {
 	case err != nil:
 		return sdk.StopDecision{}, err
-	case r.verdict != block:
-		return sdk.StopDecision{Reason: r.reason}, nil
+	case r.verdict == block:
+		return sdk.StopDecision{Continue: true, Message: r.because(e), Reason: r.because(e)}, nil
 	}
-	return sdk.StopDecision{Continue: true, Message: r.because(e), Reason: r.because(e)}, nil
+	return sdk.StopDecision{Continue: r.verdict != halt && r.context != "", Message: r.context, Reason: r.reason}, nil
 }

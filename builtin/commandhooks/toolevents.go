@@ -47,19 +47,35 @@ func (e *entry) before(ctx context.Context, in *sdk.ToolInput, v *sdk.ToolBefore
 		return err
 	}
 	r := strictest(replies)
+	reason := cmp.Or(r.reason, "command hook "+e.where)
+	for _, reply := range replies {
+		if reply.context != "" {
+			e.plugin.calls.update(in, func(c *call) { c.texts = append(c.texts, reply.context) })
+		}
+	}
 	switch r.verdict {
 	case halt:
 		return sdk.Halt(r.because(e))
 	case block:
 		return sdk.Deny(r.because(e))
-	case ask, allow:
+	case ask: // until the end of the call
+		e.plugin.calls.update(in, func(c *call) { c.ask = reason })
+	case allow:
 		final, err := json.Marshal(args)
 		if err != nil {
 			return err
 		}
-		e.plugin.calls.add(in, r.verdict, cmp.Or(r.reason, "command hook "+e.where), final)
+		e.plugin.calls.update(in, func(c *call) { c.allowed, c.reason = final, reason })
 	}
 	v.Args = args
+	return nil
+}
+
+// addTexts adds the texts of the commands at PreToolUse to the output that the model sees.
+func (p *Plugin) addTexts(_ context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
+	for _, text := range p.calls.find(in.SessionID, in.MessageID, in.CallID).texts {
+		v.Output += "\n\n" + text
+	}
 	return nil
 }
 
