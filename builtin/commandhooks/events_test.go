@@ -327,14 +327,53 @@ func TestPostToolUse(t *testing.T) {
 	}
 }
 
+// A shell command that ended with an exit code other than 0 has failed, although the call has a result.
+func TestFailedCommand(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[int]string{0: "out\n\nPostToolUse", 3: "out\n\nPostToolUseFailure"} {
+		text := func(event string) string {
+			return answer(`{"hookSpecificOutput": {"additionalContext": "` + event + `"}}`)
+		}
+		r := newRig(t, strings.TrimSuffix(shell(t, "PostToolUse", "", text("PostToolUse")), "}")+","+strings.TrimPrefix(shell(t, "PostToolUseFailure", "", text("PostToolUseFailure")), "{"))
+		if got := r.afterWith(bashCall("1"), sdk.OutcomeOK, &sdk.ToolAfterValue{Output: "out", Metadata: sdk.Object{"exit": code}}); got != want {
+			t.Errorf("exit code %d: output %q, want %q", code, got, want)
+		}
+		r.clean()
+	}
+}
+
+// updatedToolOutput replaces the output, in each form in which commands read it.
+func TestUpdatedOutput(t *testing.T) {
+	t.Parallel()
+	for updated, want := range map[string]string{
+		`"new"`: "new", `{"stdout": "new", "stderr": "!", "interrupted": false}`: "new!", `{"output": "new", "title": "t"}`: "new", `null`: "out", `""`: "",
+	} {
+		r := newRig(t, shell(t, "PostToolUse", "", answer(`{"hookSpecificOutput": {"updatedToolOutput": `+updated+`}}`)))
+		if got := r.after(bashCall("1"), sdk.OutcomeOK, "out"); got != want {
+			t.Errorf("%s: output %q, want %q", updated, got, want)
+		}
+		r.clean()
+	}
+	r := newRig(t, shell(t, "PostToolUse", "", answer(`{"hookSpecificOutput": {"updatedToolOutput": {"content": "new"}}}`)))
+	if got := r.after(bashCall("1"), sdk.OutcomeOK, "out"); got != "out" || r.failures() == "" {
+		t.Errorf("output %q, failures %q; want a failure", got, r.failures())
+	}
+}
+
 func TestPostToolUseInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PostToolUse", "", "cat > in"))
 	r.after(bashCall("1"), sdk.OutcomeOK, "out")
 	in := r.input("in")
-	if diff := cmp.Diff([]any{map[string]any{"output": "out", "title": "", "metadata": nil}, map[string]any{"command": "ls"}, "Bash"},
+	if diff := cmp.Diff([]any{map[string]any{"output": "out", "title": "", "metadata": nil, "stdout": "out", "stderr": ""}, map[string]any{"command": "ls"}, "Bash"},
 		[]any{in["tool_response"], in["tool_input"], in["tool_name"]}); diff != "" {
 		t.Errorf("input (-want +got):\n%s", diff)
+	}
+	write := bashCall("1")
+	write.Tool = "write"
+	r.afterWith(write, sdk.OutcomeOK, &sdk.ToolAfterValue{Metadata: sdk.Object{"filepath": "/a"}})
+	if response := r.input("in")["tool_response"].(map[string]any); response["filePath"] != "/a" {
+		t.Errorf("tool_response %v", response)
 	}
 	r = newRig(t, shell(t, "PostToolUseFailure", "", "cat > in"))
 	r.after(bashCall("1"), sdk.OutcomeAborted, "out")

@@ -219,7 +219,11 @@ func request(in *sdk.ToolInput, permission, args string) *sdk.PermissionRequest 
 // after fires tool.execute.after and returns the output that came of it.
 func (r *rig) after(in *sdk.ToolInput, outcome sdk.Outcome, output string) string {
 	r.tb.Helper()
-	v := &sdk.ToolAfterValue{Output: output}
+	return r.afterWith(in, outcome, &sdk.ToolAfterValue{Output: output})
+}
+
+func (r *rig) afterWith(in *sdk.ToolInput, outcome sdk.Outcome, v *sdk.ToolAfterValue) string {
+	r.tb.Helper()
 	ai := &sdk.ToolAfterInput{ToolInput: *in, Args: json.RawMessage(`{"command":"ls"}`), Outcome: outcome}
 	if _, err := r.engine.Transform(r.tb.Context(), sdk.PointToolAfter, hooks.Scope{Ledger: r.ledger}, ai, v); err != nil {
 		r.tb.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,11 +40,12 @@ func verdicts() map[string]verdict {
 
 // reply is the answer of a command.
 type reply struct {
-	verdict  verdict
-	reason   string // for the verdict
-	context  string // for the model
-	system   string // for the user
-	newInput json.RawMessage
+	verdict   verdict
+	reason    string // for the verdict
+	context   string // for the model
+	system    string // for the user
+	newInput  json.RawMessage
+	newOutput *string
 }
 
 // wireReply is the JSON form of a reply. A permissionDecision outside of hookSpecificOutput, where some programs have it, counts, too: a guard
@@ -59,6 +61,7 @@ type wireReply struct {
 		permissionDecision
 		Event             string          `json:"hookEventName"`
 		UpdatedInput      json.RawMessage `json:"updatedInput"`
+		UpdatedToolOutput newOutput       `json:"updatedToolOutput"`
 		AdditionalContext string          `json:"additionalContext"`
 		Decision          struct {        // of PermissionRequest
 			Behavior     string          `json:"behavior"`
@@ -67,6 +70,27 @@ type wireReply struct {
 			Interrupt    bool            `json:"interrupt"`
 		} `json:"decision"`
 	} `json:"hookSpecificOutput"`
+}
+
+// newOutput is an updatedToolOutput as the text that the model sees; nil without one.
+type newOutput struct{ text *string }
+
+// UnmarshalJSON parses a text, or the fields of tool_response that hold the text of the output.
+func (n *newOutput) UnmarshalJSON(data []byte) error {
+	var fields struct{ Stdout, Stderr, Output *string }
+	if json.Unmarshal(data, &n.text) == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	if n.text = cmp.Or(fields.Stdout, fields.Output); n.text == nil {
+		return errors.New("updatedToolOutput: want a text, or an object with stdout or output")
+	}
+	if fields.Stdout != nil && fields.Stderr != nil {
+		*n.text += *fields.Stderr
+	}
+	return nil
 }
 
 type permissionDecision struct {
@@ -165,7 +189,7 @@ func (w *wireReply) reply(event string) (*reply, error) {
 	if s.Event != "" && s.Event != event {
 		return nil, fmt.Errorf("hookSpecificOutput.hookEventName is %q, but the event is %s", s.Event, event)
 	}
-	r := &reply{system: clip(w.SystemMessage), context: s.AdditionalContext, newInput: s.UpdatedInput}
+	r := &reply{system: clip(w.SystemMessage), context: s.AdditionalContext, newInput: s.UpdatedInput, newOutput: s.UpdatedToolOutput.text}
 	if len(s.Decision.UpdatedInput) > 0 {
 		r.newInput = s.Decision.UpdatedInput
 	}

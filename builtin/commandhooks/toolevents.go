@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -115,14 +116,17 @@ func (e *entry) permission(ctx context.Context, in *sdk.PermissionRequest) (sdk.
 	return sdk.Decision{}, nil
 }
 
-// after runs a command at PostToolUse or PostToolUseFailure. A denied call did not run, so neither event applies.
+// after runs a command at PostToolUse or PostToolUseFailure. A denied call did not run, so neither event applies. A shell command that ended with
+// an exit code other than 0 failed in the dialect.
 func (e *entry) after(ctx context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
 	event := ""
-	switch in.Outcome {
-	case sdk.OutcomeOK:
-		event = postToolUse
-	case sdk.OutcomeError, sdk.OutcomeAborted:
+	code, exited := v.Metadata["exit"]
+	shell := in.Tool == "bash" && isOurs(in.Origin)
+	switch {
+	case in.Outcome == sdk.OutcomeError, in.Outcome == sdk.OutcomeAborted, in.Outcome == sdk.OutcomeOK && shell && exited && fmt.Sprint(code) != "0":
 		event = postToolUseFailure
+	case in.Outcome == sdk.OutcomeOK:
+		event = postToolUse
 	}
 	if e.event != event {
 		return nil
@@ -133,12 +137,21 @@ func (e *entry) after(ctx context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAf
 	}
 	more := map[string]any{"tool_use_id": in.CallID, "tenon": details(&in.ToolInput)}
 	if event == postToolUse {
-		more["tool_response"] = map[string]any{"output": v.Output, "title": v.Title, "metadata": v.Metadata}
+		response := map[string]any{"output": v.Output, "title": v.Title, "metadata": v.Metadata}
+		if shell {
+			response["stdout"], response["stderr"] = v.Output, ""
+		} else if path, ok := v.Metadata["filepath"]; ok {
+			response["filePath"] = path
+		}
+		more["tool_response"] = response
 	} else {
 		more["error"], more["is_interrupt"] = v.Output, in.Outcome == sdk.OutcomeAborted
 	}
 	replies, _, err := e.callTool(ctx, &in.ToolInput, args, more)
 	for _, r := range replies {
+		if r.newOutput != nil && event == postToolUse {
+			v.Output = *r.newOutput
+		}
 		if r.verdict >= block {
 			v.Output += "\n\nA hook objects: " + r.because(e)
 		}
