@@ -102,8 +102,8 @@ func TestRequest(t *testing.T) {
 	if sent.URL.EscapedPath() != "/v1/model/us.anthropic.claude-sonnet-4-20250514-v1%3A0/converse-stream" || sent.Header.Get("Authorization") != "Bearer secret-key" {
 		t.Errorf("URL %s, headers %v", sent.URL, sent.Header)
 	}
-	want := `{"system":[{"text":"Be brief."},{"cachePoint":{"type":"default"}}],"messages":[{"role":"user","content":[{"text":"hi"}]},` +
-		`{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"hm","signature":"sig"}}},{"toolUse":{"toolUseId":"call_1","name":"read","input":{"a":1}}},{"cachePoint":{"type":"default"}}]},` +
+	want := `{"system":[{"text":"Be brief."},{"cachePoint":{"type":"default"}}],"messages":[{"role":"user","content":[{"text":"hi"},{"cachePoint":{"type":"default"}}]},` +
+		`{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"hm","signature":"sig"}}},{"toolUse":{"toolUseId":"call_1","name":"read","input":{"a":1}}}]},` +
 		`{"role":"user","content":[{"toolResult":{"toolUseId":"call_1","content":[{"text":"no"},{"image":{"format":"png","source":{"bytes":"QQ=="}}}],"status":"error"}},{"cachePoint":{"type":"default"}}]}],` +
 		`"inferenceConfig":{"maxTokens":5000},"toolConfig":{"tools":[{"toolSpec":{"description":"Reads a file.","inputSchema":{"json":{"properties":{},"type":"object"}},"name":"read"}}]},` +
 		`"additionalModelRequestFields":{"thinking":{"budget_tokens":4000,"type":"enabled"}}}`

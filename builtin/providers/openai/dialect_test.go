@@ -46,7 +46,7 @@ func TestDialects(t *testing.T) {
 		want       []string
 		without    string
 	}{
-		"openrouter claude": {"@openrouter/ai-sdk-provider", "anthropic/claude-x", []string{`{"role":"system","content":[{"type":"text","text":"Be brief.",` + mark + `}]}`, `"text":"go on",` + mark, `"tool_call_id":"abcdefghi",` + mark}, "prompt_cache_key"},
+		"openrouter claude": {"@openrouter/ai-sdk-provider", "anthropic/claude-x", []string{`{"role":"system","content":[{"type":"text","text":"Be brief.",` + mark + `}]}`, `"text":"hi",` + mark, `"text":"go on",` + mark}, "prompt_cache_key"},
 		"openrouter other":  {"@openrouter/ai-sdk-provider", "openai/gpt-5", nil, "cache_control"},
 		"copilot claude":    {"@ai-sdk/github-copilot", "claude-x", []string{`"copilot_cache_control":{"type":"ephemeral"}`, `"reasoning_text":"hm","reasoning_opaque":"sealed"`}, `"cache_control"`},
 		"mistral":           {"@ai-sdk/mistral", "mistral-large", []string{`{"role":"assistant","content":"Done."}`, `"tool_call_id":"abcdefghi","name":"read"`, `"prompt_cache_key":"ses_1"`}, "stream_options"},

@@ -73,7 +73,7 @@ func requestRules() map[string]requestRule {
 	thinks := sdk.Model{Reasoning: true, Limit: sdk.ModelLimit{Output: 64_000}}
 	return map[string]requestRule{
 		// Marks of the cache
-		"marks at Anthropic":         {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", want: `"text":"<env>",` + cached + ` … ` + resulted + ` … ` + cached + `}` + ` … "text":"go on",` + cached},
+		"marks at Anthropic":         {npm: "@ai-sdk/anthropic", model: "claude-sonnet-4-5", want: `"text":"<env>",` + cached + ` … "text":"hi",` + cached + ` … ` + resulted + ` … "text":"go on",` + cached},
 		"marks on Vertex AI":         {npm: "@ai-sdk/google-vertex/anthropic", model: "claude-sonnet-4-5@20250929", want: `"text":"<env>",` + cached, without: `"model"`},
 		"marks at Bedrock":           {npm: "@ai-sdk/amazon-bedrock", model: "anthropic.claude-sonnet-4-5", want: `"text":"<env>"},{"cachePoint":{"type":"default"}} … "text":"go on"},{"cachePoint":{"type":"default"}}`},
 		"no marks for Nova":          {npm: "@ai-sdk/amazon-bedrock", model: "amazon.nova-pro", without: "cachePoint"},

@@ -26,27 +26,39 @@ type Blocks[B any] struct {
 	Separators bool
 }
 
-// Marked is the number of messages at the end of a conversation that are marked for the server's cache, and of system texts at its beginning, as by
-// opencode.
+// Marked is the number of system texts that are marked for the server's cache, as by opencode.
 const Marked = 2
+
+// Ends returns the indexes of the messages to mark for the server's cache among n: the last one, and the one where the previous request ended, -1
+// without one. Servers look for what they stored at most 20 blocks before a mark. They miss it after an answer with many calls unless the mark
+// is where they stored it.
+func Ends(n int, assistant func(i int) bool) (last, previous int) {
+	previous = n - 1
+	for previous >= 0 && !assistant(previous) {
+		previous--
+	}
+	for previous >= 0 && assistant(previous) {
+		previous--
+	}
+	return n - 1, previous
+}
 
 // Turns returns a conversation: consecutive messages of one role become one, and results of tools are the user's.
 func (f *Blocks[B]) Turns(req *sdk.ModelRequest) []Message[B] {
 	var out []Message[B]
-	left := len(req.Messages)
+	last, previous := Ends(len(req.Messages), func(i int) bool { return req.Messages[i].Role == sdk.RoleAssistant })
 	for i := range req.Messages {
-		left--
 		m, role := &req.Messages[i], sdk.RoleUser
 		var content []B
 		switch m.Role {
 		case sdk.RoleAssistant:
-			role, content = sdk.RoleAssistant, f.assistant(m.Content, left == 0)
+			role, content = sdk.RoleAssistant, f.assistant(m.Content, i == last)
 		case sdk.RoleTool:
 			content = f.Results(m)
 		default:
 			content = Said(m.Content, f.Text, f.File)
 		}
-		if f.Mark != nil && left < Marked && len(content) > 0 {
+		if f.Mark != nil && (i == last || i == previous) && len(content) > 0 {
 			content = f.Mark(content)
 		}
 		switch n := len(out); {

@@ -38,7 +38,7 @@ func newDecoder(out *wire.Answer) wire.Decoder {
 	return &decoder{Answer: out, byIndex: map[int]*wire.Call{}}
 }
 
-// mark marks the system prompt and the last messages for the server's cache, for Claude and at Alibaba: other models cache by themselves, and
+// mark marks the system prompt and the ends of requests for the server's cache, for Claude and at Alibaba: other models cache by themselves, and
 // the gateway of Vercel sets its own marks.
 func (c client) mark(req *sdk.ModelRequest, messages []message) {
 	name := strings.ToLower(wire.APIName(&req.Model))
@@ -46,8 +46,9 @@ func (c client) mark(req *sdk.ModelRequest, messages []message) {
 	if !wanted || c.Info.NPM == "@ai-sdk/gateway" || c.Info.NPM == "" || req.Params.Options["cacheControl"] != nil {
 		return
 	}
+	last, previous := wire.Ends(len(messages), func(i int) bool { return messages[i].Role == sdk.RoleAssistant })
 	for i := range messages {
-		if m := &messages[i]; m.Role == "system" || i >= len(messages)-wire.Marked {
+		if m := &messages[i]; m.Role == "system" || i == last || i == previous {
 			m.mark(c.Info.NPM == api.Copilot)
 		}
 	}
