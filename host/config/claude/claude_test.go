@@ -56,6 +56,8 @@ const want = `{
     bash git push * ask
     read .env deny
     read .env/* deny
+    read */.env deny
+    read */.env/* deny
     read .netrc deny
     read .netrc/* deny
     read */.netrc deny
@@ -114,7 +116,8 @@ func TestDenials(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Read(**/.env)":              "read .env deny, read .env/* deny, read */.env deny, read */.env/* deny",
-		"Read(./build)":              "read build deny, read build/* deny",
+		"Read(./.env)":               "read .env deny, read .env/* deny, read */.env deny, read */.env/* deny",
+		"Read(./src/x)":              "read src/x deny, read src/x/* deny",
 		"Read(src/**/*.key)":         "read src/*.key deny, read src/*.key/* deny, read src/*/*.key deny, read src/*/*.key/* deny",
 		"Read(/a/**/b/**/c*)":        "read a/b/c* deny, read a/*/b/c* deny, read a/b/*/c* deny, read a/*/b/*/c* deny",
 		"Read(~/.ssh)":               "read ~/.ssh deny, read ~/.ssh/* deny, external_directory ~/.ssh/* deny",

@@ -122,6 +122,9 @@ const maxDepths = 4
 // https://git-scm.com/docs/gitignore.
 func (t *translator) files(action sdk.Action, permission, pattern string) (reason string) {
 	allow := action == sdk.ActionAllow
+	if !allow {
+		pattern = strings.TrimPrefix(pattern, "./") // Claude Code 2.1.197 refuses ./.env at any depth
+	}
 	outside := strings.HasPrefix(pattern, "//") || strings.HasPrefix(pattern, "~/")
 	names := strings.Split(strings.TrimSuffix(pattern, "/"), "/")
 	switch {
