@@ -19,10 +19,10 @@ func holdsSecrets(schema string) bool {
 	return slices.ContainsFunc([]string{"provider", "mcp", "plugins", "hooks"}, func(top string) bool { return checked.Under(schema, top) })
 }
 
-// secretKey reports whether the value of this key is always a secret: all headers, all variables of MCP servers, and keys with the name of a
-// secret.
+// secretKey reports whether the value of this key is always a secret: all headers except those with the name of a provider, all variables of
+// MCP servers, and keys with the name of a secret.
 func secretKey(key string) bool {
-	if strings.Contains(key, ".headers.") || strings.HasPrefix(key, "mcp.") && strings.Contains(key, ".environment.") {
+	if strings.Contains(key, ".headers.") && !strings.HasSuffix(strings.ToLower(key), "-provider") || strings.HasPrefix(key, "mcp.") && strings.Contains(key, ".environment.") {
 		return true
 	}
 	return secret.Named(key[strings.LastIndexByte(key, '.')+1:])

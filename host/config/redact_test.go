@@ -13,7 +13,7 @@ const withSecrets = `{
     "p": {
       "options": {
         "apiKey": "plain-api-key", "baseURL": "https://{env:HOST}/{env:TENANT}",
-        "headers": {"Authorization": "Bearer header-token", "X-Short": "abc"}, "sessionToken": "own-session-token", "region": "europe-north",
+        "headers": {"Authorization": "Bearer header-token", "X-Short": "abc", "x-portkey-provider": "anthropic"}, "sessionToken": "own-session-token", "region": "europe-north",
       },
       "models": {"m": {"headers": {"X-Model": "model-header"}, "limit": {"context": 12345678, "output": 1}}},
     },
@@ -53,7 +53,7 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("%q is still there", secret)
 		}
 	}
-	for _, open := range []string{"europe-north", "12345678", "public-id", "lightblue", p.opts.Home + "/bin", `"DB":"***"`, "https://h", "never say *** aloud", "curl ***"} {
+	for _, open := range []string{"anthropic", "europe-north", "12345678", "public-id", "lightblue", p.opts.Home + "/bin", `"DB":"***"`, "https://h", "never say *** aloud", "curl ***"} {
 		if !strings.Contains(text, open) {
 			t.Errorf("%q is gone", open)
 		}
