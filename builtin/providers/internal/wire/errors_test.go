@@ -41,7 +41,7 @@ func TestProxyPassword(t *testing.T) {
 	}
 }
 
-// TestPortkey: the headers of Portkey, a gateway, are no keys because of their names, and a common word such as openai is no secret.
+// TestPortkey: all headers of Portkey, a gateway, have key in their names, but the name of a provider, such as openai, must not be masked.
 func TestPortkey(t *testing.T) {
 	t.Parallel()
 	got := headerSecrets(http.Header{"X-Portkey-Provider": {"openai"}, "X-Portkey-Api-Key": {"pk-1234"}})
