@@ -323,6 +323,8 @@ func (c *checkup) provider(id, address string, models int, err error, needed boo
 		c.note("network", "%s does not answer: %s", address, err)
 	case err != nil && !refused:
 		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and whether the server runs"))
+	case err != nil:
+		c.note("network", "%s answers with an error: %s", address, err)
 	case models > 0:
 		c.ok("network", "%s answers and lists %s", address, view.Plural(models, "model"))
 	default:
