@@ -103,5 +103,14 @@ func inRoot(root, path string, f func(r *os.Root, rel string) error) error {
 		return err
 	}
 	defer r.Close()
-	return f(r, rel)
+	dir := filepath.Dir(rel)
+	err = f(r, rel)
+	info, failed := r.Lstat(dir)
+	if !errors.Is(err, os.ErrPermission) || failed != nil || info.Mode()|0o700 == info.Mode() {
+		return err
+	}
+	if err := r.Chmod(dir, info.Mode()|0o700); err != nil { // the user made it read-only
+		return err
+	}
+	return errors.Join(f(r, rel), r.Chmod(dir, info.Mode()))
 }
