@@ -189,6 +189,9 @@ func (r *restorer) put(what, path string, do func() error) { r.change(what, path
 
 // change is put with the verb of the note about a success.
 func (r *restorer) change(what, path, verb string, do func() error) {
+	if r.now.stamps[path].Changed == 0 { // it was not read, or is a directory of which only the identity is known
+		r.now.stamps[path] = stampOf(path)
+	}
 	switch {
 	case !r.ran(path):
 		r.note(what, "was changed by another process, and left alone")
@@ -267,7 +270,6 @@ func (r *restorer) access() {
 		if mode&^is&0o700 == 0 || !projectfs.Inside(root, dir) {
 			continue
 		}
-		r.now.stamps[dir] = stampOf(dir) // of others, only the identity is known
 		r.put("access to "+r.k.show(dir), dir, func() error {
 			if dir == root { // cannot be opened either
 				return os.Chmod(dir, mode)
@@ -277,19 +279,22 @@ func (r *restorer) access() {
 	}
 }
 
-// pointers restores the files that name another directory as the repository: .git of a linked working tree, and commondir in git
-// directories.
+// pointers restores the files that name another directory as the repository: .git of a linked working tree or of a submodule, and commondir in
+// git directories. A file that leads to where git makes it lead is new, as after git worktree add.
 func (r *restorer) pointers() {
 	switch path := filepath.Join(r.k.worktree, ".git"); {
 	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
-		r.now.stamps[path] = stampOf(path) // for a directory, only the identity is known
 		r.putText(path, r.before.link)
 	}
-	for dir, is := range r.now.common {
-		was := r.before.common[dir]
-		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && projectfs.Pointed(dir, is) == filepath.Dir(filepath.Dir(dir))
-		if is != was && !linked { // git worktree add writes linked ones
-			r.putText(filepath.Join(dir, commonFile), was)
+	for path, is := range r.now.pointers {
+		was, isTree := r.before.pointers[path].text, filepath.Base(path) == ".git"
+		name, hasPrefix := strings.CutPrefix(is.text, "gitdir: ")
+		switch known := !strings.HasPrefix(was, "\x00"); {
+		case is.text == was, hasPrefix == isTree && projectfs.Pointed(filepath.Dir(path), name) == is.to:
+		case known && (was != "" || !isTree):
+			r.putText(path, was)
+		default:
+			r.putAside(path, "it led to another repository")
 		}
 	}
 }
@@ -312,19 +317,14 @@ func (r *restorer) links() {
 		if r.before.same(path) {
 			continue
 		}
-		r.now.stamps[path] = stampOf(path)
 		r.change(r.k.show(path)+", which led to another repository,", path, "was removed", func() error { return inRoot(r.before.rootOf(path), path, (*os.Root).Remove) })
 	}
 }
 
 // putText restores the text of a file; the empty one removes it.
 func (r *restorer) putText(path, text string) {
-	was, read := r.now.stamps[path]
-	if !read {
-		was = stampOf(path)
-	}
 	r.put(r.k.show(path), path, func() error {
-		switch root := r.before.rootOf(path); {
+		switch root, was := r.before.rootOf(path), r.now.stamps[path]; {
 		case text != "":
 			return replace(root, path, []byte(text), was)
 		case stampOf(path) != was:
@@ -348,16 +348,20 @@ func (r *restorer) unreadable() {
 	}
 	for _, path := range slices.Sorted(maps.Keys(r.now.settings)) {
 		if is := stampOf(path); r.before.stamps[path] == (stamp{}) && is != (stamp{}) && slices.Contains(r.now.dirs, filepath.Dir(path)) {
-			r.now.stamps[path] = is
-			to := aside(path)
-			r.change(r.k.show(path), path, "was put aside as "+filepath.Base(to)+", because git can no longer read its settings", func() error {
-				return rename(r.before.rootOf(path), path, to)
-			})
+			r.putAside(path, "git can no longer read its settings")
 		}
 	}
 	if !r.changed && len(r.failures) == 0 {
 		r.failures = append(r.failures, fmt.Sprintf("git's configuration cannot be read any more: %v", r.now.err))
 	}
+}
+
+// putAside renames a new file, so that git does not use it.
+func (r *restorer) putAside(path, why string) {
+	to := aside(path)
+	r.change(r.k.show(path), path, "was put aside as "+filepath.Base(to)+", because "+why, func() error {
+		return rename(r.before.rootOf(path), path, to)
+	})
 }
 
 // settings restores settings that may run programs, file by file.

@@ -30,6 +30,7 @@ func TestNested(t *testing.T) {
 	t.Parallel()
 	newRepository := submodules(t)
 	evil := "git init -q evil && git -C evil config alias.x '!evil' && "
+	copied := "cp -r .git/modules/sub e.git && git config -f e.git/config core.worktree ../sub && git config -f e.git/config core.fsmonitor evil && "
 	for name, c := range map[string]struct {
 		script string
 		notes  []string
@@ -43,10 +44,15 @@ func TestNested(t *testing.T) {
 		"its configuration broken": {"echo '[[[' > .git/modules/sub/config", []string{".git/modules/sub/config was put back"}, "git -C sub config core.bare", "false\n"},
 		"another working tree":     {"git -C sub config core.worktree ../../../../elsewhere", []string{"core.worktree in .git/modules/sub/config was put back"}, "git -C sub config core.worktree", "../../../sub\n"},
 		"up from a link":           {"ln -s / .git/modules/sub/l && git -C sub config core.worktree l/../../../sub", []string{"core.worktree in .git/modules/sub/config was put back"}, "git -C sub config core.worktree", "../../../sub\n"},
-		"a moved submodule":        {"mv .git/modules/sub .git/moved && ln -s ../moved .git/modules/sub && git config -f .git/moved/config core.fsmonitor evil", []string{"core.fsmonitor, core.worktree in .git/modules/sub/config was put back"}, "git config -f .git/moved/config core.fsmonitor", ""},
+		"a moved repository":       {"mv .git/modules/sub .git/moved && ln -s ../moved .git/modules/sub && git config -f .git/moved/config core.fsmonitor evil", []string{"core.fsmonitor, core.worktree in .git/modules/sub/config was put back"}, "git config -f .git/moved/config core.fsmonitor", ""},
 		"an absolute link":         {"mv .git/modules/sub .git/moved && ln -s $PWD/.git/moved .git/modules/sub && git config -f .git/moved/config core.fsmonitor evil", []string{"core.fsmonitor, core.worktree in .git/modules/sub/config was put back"}, "git config -f .git/moved/config core.fsmonitor", ""},
 		"a new submodule": {"git -c protocol.file.allow=always submodule --quiet add $PWD/.git new 2>/dev/null; git -C new config core.pager evil; git -C new config user.name x",
 			[]string{"core.pager in .git/modules/new/config was put back"}, "git -C new config core.pager; git -C new rev-parse --show-prefix; git -C new config user.name", "\nx\n"},
+		"its file .git":           {copied + "echo gitdir: ../e.git > sub/.git", []string{"sub/.git was put back"}, "git -C sub config core.fsmonitor", ""},
+		"a repository for it":     {"rm sub/.git && git init -q sub && git -C sub config core.fsmonitor evil", []string{"sub/.git was put back"}, "git -C sub config core.fsmonitor", ""},
+		"through a link":          {"ln -s .git/modules/sub l && echo gitdir: ../l > sub/.git", []string{"sub/.git was put back"}, "cat sub/.git", "gitdir: ../.git/modules/sub\n"},
+		"a moved submodule":       {"git mv sub moved", nil, "git -C moved config user.name x && git -C moved rev-parse --show-prefix", "\n"},
+		"a working tree within":   {"git worktree add -q within", nil, "git -C within rev-parse --show-prefix", "\n"},
 		"a submodule removed":     {"git rm -qf sub && rm -r .git/modules/sub", nil, "true", ""},
 		"another repository":      {evil + "echo ../evil/.git > .git/commondir", []string{".git/commondir was put back"}, "git config alias.x", ""},
 		"that of a submodule":     {evil + "echo $PWD/evil/.git > .git/modules/sub/commondir", []string{".git/modules/sub/commondir was put back"}, "git -C sub config alias.x", ""},
@@ -66,6 +72,22 @@ func TestNested(t *testing.T) {
 				t.Errorf("%s: %q, want %q", c.check, got, c.want)
 			}
 		})
+	}
+}
+
+// A file .git that a command gives a submodule, whose own another command removed, leads to no repository of the command's.
+func TestRemovedPointer(t *testing.T) {
+	t.Parallel()
+	dir := submodules(t)(t)
+	wantNotes(t, dir, "rm sub/.git", nil)
+	k := gitkeep.Of(dir)
+	k.Enter(t.Context())
+	run(t, dir, "git init -q evil && git -C evil config core.fsmonitor evil && echo gitdir: ../evil/.git > sub/.git")
+	if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.HasPrefix(notes[0], "sub/.git was put aside as ") {
+		t.Errorf("notes %q", notes)
+	}
+	if left := run(t, dir, "ls sub/.git 2>/dev/null || true"); left != "" {
+		t.Errorf("left: %q", left)
 	}
 }
 

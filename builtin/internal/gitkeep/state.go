@@ -38,7 +38,7 @@ type state struct {
 	own      int                            // number of those that belong to the working tree
 	link     string                         // content of .git if it is a file
 	toFile   bool                           // .git is a link to a file
-	common   map[string]string              // by git directory: the content of its file commondir, with which git uses the settings and hooks of another directory
+	pointers map[string]pointer             // by path: files that make git use another directory: commondir in git directories, .git of submodules and other working trees
 	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
 	raw      map[string]string              // text of the files in settings
@@ -50,6 +50,12 @@ type state struct {
 	closed   map[string]error               // directories that cannot be listed
 	err      error                          // reason why the settings are incomplete
 	before   *state                         // has the copies of hooks that are unchanged since; nil for the state before a command
+}
+
+// pointer is a file that names a directory.
+type pointer struct {
+	text string // begins with NUL if it is not a file of limited size
+	to   string // the directory to which git makes the file lead; empty if git does not make it
 }
 
 // hook is one file in a directory of hooks. The zero value is a file that does not exist.
@@ -99,7 +105,7 @@ func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stamp
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
 func (k *keeper) read(ctx context.Context, before *state) *state {
 	s := &state{
-		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
+		pointers: map[string]pointer{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
 		hooks: map[string]hook{}, hookDirs: map[string]bool{}, modes: map[string]os.FileMode{}, closed: map[string]error{}, project: k.project, left: maxBytes, before: before,
 	}
 	defer s.readModes()
@@ -110,7 +116,11 @@ func (k *keeper) read(ctx context.Context, before *state) *state {
 	for _, dir := range s.dirs[:s.own] {
 		parent := filepath.Join(dir, "worktrees") // the git directories of linked working trees
 		for _, name := range s.list(parent) {
-			s.add(filepath.Join(parent, name))
+			path := filepath.Join(parent, name)
+			s.add(path)
+			if text, err := readFile(filepath.Join(path, "gitdir"), maxPath); err == nil {
+				s.readTree(projectfs.Pointed(path, string(text)), path)
+			}
 		}
 		s.modules(filepath.Join(dir, "modules"), 0)
 	}
@@ -131,6 +141,11 @@ func (k *keeper) read(ctx context.Context, before *state) *state {
 		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
 	}
 	s.err = errors.Join(s.err, k.ask(ctx, s))
+	if before != nil {
+		for path, p := range before.pointers { // git directories may name other working trees now
+			s.readTree(path, p.to)
+		}
+	}
 	s.left = maxBytes // hooks do not take the space of settings
 	for path, listed := range s.settings {
 		text, err := s.readSettings(path)
@@ -159,19 +174,39 @@ const commonFile = "commondir"
 
 // readCommon returns the text that names the directory from which a git directory takes its settings and hooks; "" if there is none.
 func (s *state) readCommon(dir string) string {
-	path := filepath.Join(dir, commonFile)
-	if _, read := s.stamps[path]; read {
-		return s.common[dir]
+	to := ""
+	if parent := filepath.Dir(dir); filepath.Base(parent) == "worktrees" {
+		to = filepath.Dir(parent)
 	}
-	if s.stamps[path] = stampOf(path); s.stamps[path] == (stamp{}) {
+	return s.readPointer(filepath.Join(dir, commonFile), to)
+}
+
+// readTree reads the file .git of another working tree, to which a git directory belongs. git status in a repository uses those of its submodules.
+func (s *state) readTree(path, dir string) {
+	if projectfs.Inside(s.project, path) {
+		s.readPointer(path, dir)
+	}
+}
+
+// readPointer reads a file that names a directory, unless it was read, and returns its text; "" if there is none.
+func (s *state) readPointer(path, to string) string {
+	if _, read := s.stamps[path]; read {
+		return s.pointers[path].text
+	}
+	is := stampOf(path)
+	if is.Mode.IsDir() {
+		is = is.Identity()
+	}
+	if s.stamps[path] = is; is == (stamp{}) {
 		return ""
 	}
 	text, err := readFile(path, maxPath)
 	if err != nil {
-		text = []byte{0} // unlike any path
+		link, _ := os.Readlink(path)
+		text = fmt.Appendf(nil, "\x00%s%v", link, is.Identity())
 	}
-	s.common[dir] = string(text)
-	return s.common[dir]
+	s.pointers[path] = pointer{string(text), to}
+	return string(text)
 }
 
 // modules adds the git directories of submodules. A directory without HEAD is part of the name of a submodule.
@@ -322,7 +357,7 @@ func (k *keeper) find(s *state) error {
 
 // Directories returns the git directory of a working tree and, if it is linked, the one of its repository. The files that name them may lie.
 func Directories(worktree string) []string {
-	s := &state{stamps: map[string]stamp{}, common: map[string]string{}}
+	s := &state{stamps: map[string]stamp{}, pointers: map[string]pointer{}}
 	_ = (&keeper{worktree: worktree}).find(s) // after an error, there are none
 	return s.dirs
 }
@@ -438,7 +473,9 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 		if own := settings["core.hookspath"]; len(own) > 0 {
 			path = own[len(own)-1]
 		}
-		k.readHooksPath(s, projectfs.Follow(dir, worktree[len(worktree)-1]), path)
+		tree := projectfs.Follow(dir, worktree[len(worktree)-1])
+		s.readTree(filepath.Join(tree, ".git"), dir)
+		k.readHooksPath(s, tree, path)
 	}
 	return nil
 }
