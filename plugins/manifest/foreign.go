@@ -84,11 +84,13 @@ func (r *reader) foreign(name string) error {
 		return fmt.Errorf("%w: %s: invalid plugin name %s", sdk.ErrManifest, manifest, quoted(r.p.Description.Name))
 	}
 	r.foreignSkills(r.places(manifest, n, "skills", skillsDir, n.Get(OnlyListed) == nil))
-	for _, file := range r.texts(r.places(manifest, n, "commands", "commands", false), h.commands) {
-		r.foreignCommand(file)
+	for _, t := range r.texts(r.places(manifest, n, "commands", "commands", false), h.commands) {
+		r.p.Description.Commands = append(r.p.Description.Commands, sdk.Command{
+			Name: r.named(t.name), Description: t.meta.Description, Template: t.body, Source: "command", Origin: t.file,
+		})
 	}
-	for _, file := range r.texts(r.places(manifest, n, "agents", "agents", false), ".md") {
-		r.foreignAgent(file)
+	for _, t := range r.texts(r.places(manifest, n, "agents", "agents", false), ".md") {
+		r.foreignAgent(t)
 	}
 	r.foreignServers(n, manifest)
 	r.foreignHooks(n, manifest)
@@ -252,12 +254,6 @@ func slashed(dir, file string) string {
 // named returns the name of a component with the plugin's name as a prefix, as its own program shows it.
 func (r *reader) named(name string) string {
 	return r.p.Description.Name + ":" + strings.ReplaceAll(name, "/", ":")
-}
-
-func (r *reader) foreignCommand(t text) {
-	r.p.Description.Commands = append(r.p.Description.Commands, sdk.Command{
-		Name: r.named(t.name), Description: t.meta.Description, Template: t.body, Source: "command", Origin: t.file,
-	})
 }
 
 func (r *reader) foreignAgent(t text) {

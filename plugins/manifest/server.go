@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -270,7 +269,7 @@ func (s Server) Expand(root, data string) (Server, error) {
 	for name, value := range s.Env {
 		env[name] = replace(value)
 	}
-	maps.Copy(env, Variables(root, data))
+	env[rootVariable], env[dataVariable] = root, data
 	s.Env = env
 	var err error
 	if strings.HasPrefix(s.Command, "./") {
@@ -282,11 +281,6 @@ func (s Server) Expand(root, data string) (Server, error) {
 		return Server{}, fmt.Errorf("cwd: %w", err)
 	}
 	return s, nil
-}
-
-// Variables returns the variables that every process of a plugin has.
-func Variables(root, data string) map[string]string {
-	return map[string]string{rootVariable: root, dataVariable: data}
 }
 
 func workingDirectory(cwd, root, data string) (string, error) {

@@ -132,18 +132,15 @@ func (k *kind) fill(name string) (*strings.Replacer, error) {
 	if k.carrier == "wasm" {
 		entry = "tenon::module!(plugin);"
 	}
+	exe := ""
+	if runtime.GOOS == "windows" {
+		exe = ".exe"
+	}
 	ident := notInIdent().ReplaceAllString(name, "_")
 	return strings.NewReplacer(
-		"{{.Name}}", name, "{{.Ident}}", ident, "{{.Exe}}", exe(), "{{.GoVersion}}", goVersion, "{{.Main}}", k.main, "{{.Library}}", library,
+		"{{.Name}}", name, "{{.Ident}}", ident, "{{.Exe}}", exe, "{{.GoVersion}}", goVersion, "{{.Main}}", k.main, "{{.Library}}", library,
 		"{{.UnitTest}}", unitTest, "{{.Entry}}", entry, "{{.Contributions}}", strings.ReplaceAll(string(contributions), "{{.Ident}}", ident),
 	), nil
-}
-
-func exe() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
 }
 
 // writer writes one plugin.

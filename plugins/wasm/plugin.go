@@ -62,7 +62,7 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 		return nil, err
 	}
 	p.system = newSystem(u)
-	p.program = newProgram(r, file, memoryMB, log)
+	p.program = &program{runtime: r, file: file, pages: uint32(memoryMB) << 4, log: log}
 	p.pool = newPool(shared, r.options.IdleTimeout, p.active)
 	return p, nil
 }

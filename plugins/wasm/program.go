@@ -28,10 +28,6 @@ type program struct {
 	err    error
 }
 
-func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *program {
-	return &program{runtime: r, file: f, pages: uint32(memoryMB) << 4, log: log}
-}
-
 // lost reports whether an approved module must be compiled again, because the cache was deleted or is from another version.
 func (p *program) lost() bool {
 	r := p.runtime
