@@ -141,14 +141,14 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 	deny := func(f func(string) error) []sdk.Hook {
 		return []sdk.Hook{sdk.OnToolBefore(func(context.Context, *sdk.ToolInput, *sdk.ToolBeforeValue) error { return f("not today") })}
 	}
-	running := make(chan struct{}, 1)
+	running, returning := make(chan struct{}, 1), make(chan struct{}, 1)
 	cases := map[string]struct {
 		run     func(ctx context.Context) (*sdk.ToolResult, error)
 		hooks   []sdk.Hook
 		args    string
 		want    string // outcome and output as the hook hears them
 		halted  bool
-		aborted bool
+		aborted chan struct{} // tells that the call to abort runs
 	}{
 		"ok":         {run: func(context.Context) (*sdk.ToolResult, error) { return &sdk.ToolResult{Output: "fine"}, nil }, want: "ok fine"},
 		"error":      {run: func(context.Context) (*sdk.ToolResult, error) { return nil, errors.New("broken") }, want: "error broken"},
@@ -163,7 +163,12 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 			running <- struct{}{}
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}, want: "aborted tool execution aborted", aborted: true},
+		}, want: "aborted tool execution aborted", aborted: running},
+		"aborted with a result": {run: func(ctx context.Context) (*sdk.ToolResult, error) {
+			returning <- struct{}{}
+			<-ctx.Done()
+			return &sdk.ToolResult{Output: "what it had"}, nil
+		}, want: "aborted tool execution aborted\nwhat it had", aborted: returning},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -181,21 +186,21 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 				args = `{"n":7}`
 			}
 			m := newModel(t, call("act", args))
-			if !c.halted && !c.aborted {
+			if !c.halted && c.aborted == nil {
 				m.on(sdk.PurposeTurn, say("done"))
 			}
 			b := base(m)
 			b.tools = []sdk.Tool{act}
 			k := start(t, nil, b, &plugin{name: "first", hooks: c.hooks}, &plugin{name: "second", hooks: []sdk.Hook{after}})
 			id := k.session()
-			if c.aborted {
+			if c.aborted != nil {
 				go func() {
-					<-running
+					<-c.aborted
 					k.Abort(id)
 				}()
 			}
 			_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
-			if (err != nil) != (c.halted || c.aborted) {
+			if (err != nil) != (c.halted || c.aborted != nil) {
 				t.Errorf("Prompt = %v", err)
 			}
 			got := l.of("act")

@@ -277,7 +277,12 @@ var errNoResult = errors.New("returned nothing")
 func (s *step) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	switch {
 	case ctx.Err() != nil:
-		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
+		text := live.InterruptedByAbort.Running
+		if o.Kind == sdk.OutcomeOK { // the tool returned what it had
+			lines, size := tools.OutputLimits(s.gen.Config.ToolOutput)
+			text += "\n" + tools.CutOutput(o.Result.Output, lines, size/2, o.Result.KeepTail)
+		}
+		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(text)
 	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
 		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
 	}
