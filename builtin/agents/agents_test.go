@@ -83,7 +83,8 @@ func TestBuiltins(t *testing.T) {
 	if build := find(t, list, "build"); build.Prompt != "" || build.Mode != sdk.ModePrimary {
 		t.Errorf("build: mode %s, prompt %q, want the default prompt of the model's family", build.Mode, build.Prompt)
 	}
-	if title := find(t, list, "title"); title.Temperature == nil || *title.Temperature != 0.5 || !title.Hidden {
+	// A model that a configuration names may refuse a temperature; then the session would have no title.
+	if title := find(t, list, "title"); title.Temperature != nil || !title.Hidden {
 		t.Errorf("title: %+v", title)
 	}
 }
