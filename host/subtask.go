@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
@@ -80,7 +81,7 @@ func (s *step) childSession(ctx context.Context, agent *sdk.Agent, task sdk.Subt
 	}
 	return s.host.CreateSession(ctx, NewSession{
 		Title: fmt.Sprintf("%s (@%s subagent)", task.Description, agent.Name), ParentID: s.runner.session, Agent: agent.Name,
-		Permission: tasks.ChildPermission(agent),
+		Permission: tasks.ChildPermission(slices.Concat(agent.Permission, s.gen.Config.Permission, s.gen.Config.Agent[agent.Name].Permission)),
 	})
 }
 

@@ -129,19 +129,29 @@ func TestSubagentIsRefused(t *testing.T) {
 // TestSubagentDepth has a subagent that may use the task tool: how deep that goes is configured.
 func TestSubagentDepth(t *testing.T) {
 	t.Parallel()
-	two := 2
-	for limit, wantError := range map[*int]bool{nil: true, &two: false} {
+	two, may := 2, sdk.PermissionRules{rule("task", "*", sdk.ActionAllow)}
+	for name, c := range map[string]struct {
+		limit             *int
+		own, named, every sdk.PermissionRules
+		want              string
+	}{
+		"default limit":        {nil, may, nil, nil, "nested at most 1 deep"},
+		"the agent's rule":     {&two, may, nil, nil, "helped"},
+		"rule for the agent":   {&two, nil, may, nil, "helped"},
+		"rule for every agent": {&two, nil, nil, may, "helped"},
+		"no rule":              {&two, nil, nil, sdk.PermissionRules{rule("*", "*", sdk.ActionAllow)}, "not found"},
+	} {
 		m := newModel(t, calls(ask("manager", "x")), say("done")).
 			on(sdk.PurposeSubtask, calls(ask("helper", "y")), say("helped"), say("managed"))
 		b := delegating(m)
-		b.agents = append(b.agents, sdk.Agent{Name: "manager", Mode: sdk.ModeSubagent, Permission: sdk.PermissionRules{
-			{Permission: "task", Pattern: "*", Action: sdk.ActionAllow},
-		}})
-		k := start(t, func(o *host.Options) { o.Config.SubagentDepth = limit }, b)
+		b.agents = append(b.agents, sdk.Agent{Name: "manager", Mode: sdk.ModeSubagent, Permission: c.own})
+		k := start(t, func(o *host.Options) {
+			o.Config.SubagentDepth, o.Config.Permission = c.limit, append(o.Config.Permission, c.every...)
+			o.Config.Agent = map[string]sdk.AgentConfig{"manager": {Permission: c.named}}
+		}, b)
 		id, _ := k.prompt("go")
-		part := k.toolParts(k.children(id)[0].ID)[0]
-		if refused := strings.Contains(part.State.Error, "nested at most 1 deep"); refused != wantError {
-			t.Errorf("limit %v: the nested task is %s %q, want refused: %v", limit, part.State.Status, part.State.Error, wantError)
+		if got := k.results(k.children(id)[0].ID)[0]; !strings.Contains(got, c.want) {
+			t.Errorf("%s: the nested task results in %q, want %q in it", name, got, c.want)
 		}
 		k.close()
 	}

@@ -10,12 +10,12 @@ import (
 // TaskTool is the tool through which subagents run.
 const TaskTool = "task"
 
-// ChildPermission returns the rules of a subagent's session: they deny further delegation and the parent's task list, unless the subagent's own
-// rules mention them.
-func ChildPermission(a *sdk.Agent) sdk.PermissionRules {
+// ChildPermission returns the rules of a subagent's session: they deny further delegation and the parent's task list, unless the rules for the
+// subagent mention them.
+func ChildPermission(rules sdk.PermissionRules) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, key := range []string{"todowrite", TaskTool} {
-		if !slices.ContainsFunc(a.Permission, func(r sdk.PermissionRule) bool { return r.Permission == key }) {
+		if !slices.ContainsFunc(rules, func(r sdk.PermissionRule) bool { return r.Permission == key }) {
 			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
 		}
 	}
