@@ -238,7 +238,7 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 	}
 	s := (&ask.Setup{
 		Generation: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID,
-		NoReasoning: new(atomic.Int64),
+		Subagents: t.gen.Subagents(), NoReasoning: new(atomic.Int64),
 	}).As(agent, m, purpose)
 	var err error
 	s.Rules, s.AgentPath, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false)

@@ -126,6 +126,30 @@ func TestSubagentIsRefused(t *testing.T) {
 	}
 }
 
+// TestSubagentsForTheModel lists the subagents that the model may call in the description of the task tool: also those that menus hide.
+func TestSubagentsForTheModel(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, calls(ask("hidden", "x")), say("done")).on(sdk.PurposeSubtask, say("hidden helps"))
+	b := delegating(m)
+	b.agents = append(b.agents,
+		sdk.Agent{Name: "hidden", Mode: sdk.ModeSubagent, Hidden: true, Description: "Works for\nother agents."},
+		sdk.Agent{Name: "all", Mode: sdk.ModeAll, Description: strings.Repeat("a", 5000)},
+		sdk.Agent{Name: "denied", Mode: sdk.ModeSubagent, Description: "Is denied."},
+		sdk.Agent{Name: "primary", Mode: sdk.ModePrimary, Description: "Is primary."})
+	k := start(t, func(o *host.Options) {
+		o.Config.Permission = sdk.PermissionRules{rule("task", "*", sdk.ActionAllow), rule("task", "denied", sdk.ActionDeny)}
+	}, b)
+	id, _ := k.prompt("go")
+	if got := k.results(id)[0]; got != "hidden helps" {
+		t.Errorf("result = %q", got)
+	}
+	for _, d := range m.of(sdk.PurposeTurn)[0].Tools {
+		if want := "A tool of a test.\n- hidden: Works for other agents.\n- all: " + strings.Repeat("a", 1024) + "…"; d.ID == "task" && d.Description != want {
+			t.Errorf("description = %q, want %q", d.Description, want)
+		}
+	}
+}
+
 // TestSubagentDepth has a subagent that may use the task tool: how deep that goes is configured.
 func TestSubagentDepth(t *testing.T) {
 	t.Parallel()

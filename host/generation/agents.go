@@ -102,7 +102,7 @@ func (g *Set) ByThirdParty(name string) (found bool) {
 
 func agentsOf(s sdk.AgentSource, _ context.Context) ([]sdk.Agent, error) { return s.Agents(), nil }
 
-// Subagents lists the agents that the model can ask.
+// Subagents lists the agents that the model can ask, with those that menus hide.
 func (g *Set) Subagents() []sdk.Agent {
-	return slices.DeleteFunc(g.Agents(), func(a sdk.Agent) bool { return a.Mode == sdk.ModePrimary || a.Hidden })
+	return slices.DeleteFunc(g.Agents(), func(a sdk.Agent) bool { return a.Mode == sdk.ModePrimary })
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/tasks"
 	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -24,6 +26,12 @@ const Structured = "StructuredOutput"
 
 // maxToolTimeout bounds the deadline that a tool sets for its calls.
 const maxToolTimeout = 10 * time.Minute
+
+// Maximum size in bytes of the list of subagents in the description of the task tool, and of each description in it.
+const (
+	maxSubagents   = 24 << 10
+	maxDescription = 1024
+)
 
 // Tool is one tool of a step.
 type Tool struct {
@@ -58,7 +66,11 @@ type Set struct {
 func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*Set, error) {
 	s := &Set{Scope: scope, tools: map[string]*Tool{}}
 	if s.Model.ToolCall {
-		s.hide(s.gather(ctx), messages)
+		all := s.gather(ctx)
+		if task := s.tools[tasks.TaskTool]; task != nil {
+			task.Def.Description += s.subagents()
+		}
+		s.hide(all, messages)
 	}
 	if s.Schema != nil {
 		s.tools[Structured] = ofHost(sdk.ToolDefinition{
@@ -82,6 +94,18 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 		}
 	}
 	return s, nil
+}
+
+// subagents lists the subagents that the model may call. Those without a description wait for the user to name them.
+func (s *Set) subagents() string {
+	var out strings.Builder
+	for _, a := range s.Subagents {
+		if a.Description != "" && out.Len() < maxSubagents && s.Rules.Decide(tasks.TaskTool, a.Name).Action != sdk.ActionDeny {
+			text := visible.Cut(strings.Join(strings.Fields(a.Description), " "), maxDescription, "…")
+			fmt.Fprintf(&out, "\n- %s: %s", a.Name, text)
+		}
+	}
+	return out.String()
 }
 
 // All returns all tools that the agent may call, none of them hidden, without the hooks at tool.definition: for calls that the model does not make.
