@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -148,16 +147,19 @@ func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	return nil
 }
 
-// toolRules converts the older form, a switch per tool, into rules.
+// toolRules converts the older form, a switch per tool, into rules. If tools share a permission, the denial decides.
 func toolRules(tools map[string]bool) sdk.PermissionRules {
 	var out sdk.PermissionRules
-	for _, name := range slices.Sorted(maps.Keys(tools)) {
+	for name, on := range tools {
 		rule := sdk.PermissionRule{Permission: toolname.Permission(name), Pattern: "*", Action: sdk.ActionDeny}
-		if tools[name] {
+		if on {
 			rule.Action = sdk.ActionAllow
 		}
 		out = append(out, rule)
 	}
+	slices.SortFunc(out, func(a, b sdk.PermissionRule) int {
+		return cmp.Or(strings.Compare(a.Permission, b.Permission), strings.Compare(string(a.Action), string(b.Action)))
+	})
 	return out
 }
 
