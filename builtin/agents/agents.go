@@ -85,7 +85,8 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 				"file", doc.Path, "options", strings.Join(names, ", "))
 		}
 	}
-	named := func(a sdk.Agent) bool { return a.Name == doc.Name }
+	name := doc.Named()
+	named := func(a sdk.Agent) bool { return a.Name == name }
 	if config.Disable {
 		*list = slices.DeleteFunc(*list, named)
 		return nil
@@ -97,7 +98,7 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	}
 	i := slices.IndexFunc(*list, named)
 	if i < 0 {
-		*list = append(*list, sdk.Agent{Name: doc.Name, Mode: mode})
+		*list = append(*list, sdk.Agent{Name: name, Mode: mode})
 		i = len(*list) - 1
 	}
 	a := &(*list)[i]
@@ -125,7 +126,7 @@ func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	}
 	for _, key := range unknown {
 		switch {
-		case key == "name": // used in files of other programs; in tenon, the path is the name
+		case key == "name":
 		case requestfield.Generates(key):
 			if config.Options == nil {
 				config.Options = sdk.Object{}

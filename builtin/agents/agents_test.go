@@ -246,6 +246,17 @@ func TestToolsShareAPermission(t *testing.T) {
 	}
 }
 
+// TestNames: as in opencode, the name in the front matter replaces the path.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	p, h := start(t)
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "a", "file.md"), "---\nname: Reviewer\n---\nx")
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "number.md"), "---\nname: 5\n---\nx")
+	if got := names(p.Agents()); !slices.Equal(got[len(got)-2:], []string{"Reviewer", "number"}) {
+		t.Errorf("agents = %q, want Reviewer and number last", got)
+	}
+}
+
 // TestModes: opencode's older folders hold primary agents.
 func TestModes(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,8 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range []string{"command", "commands"} {
 			sources.Documents(w, filepath.Join(folder, sub), sources.Markdown, func(doc *sources.Document, config *sdk.CommandConfig) error {
-				if unknown, _ := doc.Keys(config); len(unknown) > 0 {
+				unknown, _ := doc.Keys(config)
+				if unknown = slices.DeleteFunc(unknown, func(key string) bool { return key == "name" }); len(unknown) > 0 {
 					// Commands written for other programs may have more keys. None of them changes the command's permissions.
 					p.Log.Warn("unknown keys of a command are ignored", "file", doc.Path, "keys", strings.Join(unknown, ", "))
 				}
@@ -64,7 +65,7 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 				if config.Template == "" {
 					return errors.New("no text below the front matter; write the prompt there")
 				}
-				c := command(doc.Name, *config, sources.Shorten(p.Project, doc.Path))
+				c := command(doc.Named(), *config, sources.Shorten(p.Project, doc.Path))
 				c.Digest = doc.Digest
 				found[c.Name] = c
 				return nil

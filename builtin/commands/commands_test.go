@@ -57,14 +57,14 @@ func TestLayers(t *testing.T) {
 		"near": {Template: "of the configuration"},
 	}
 	testhost.Write(t, filepath.Join(h.Place.ConfigDir, "command", "near.md"), "of the user")
-	testhost.Write(t, filepath.Join(h.Place.Worktree, ".opencode", "commands", "git", "log.md"), "---\ndescription: shows it\nagent: explore\nmodel: a/b\nsubtask: true\nallowed-tools: Bash\n---\nShow $1.")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, ".opencode", "commands", "git", "log.md"), "---\nname: log\ndescription: shows it\nagent: explore\nmodel: a/b\nsubtask: true\nallowed-tools: Bash\n---\nShow $1.")
 	testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "near.md"), "of the directory")
 	all := list(t, h)
 	yes := true
 	want := map[string]sdk.Command{
 		"conf": {Name: "conf", Template: "t", Description: "d", Agent: "plan", Model: "a/b", Variant: "v", Subtask: &no, Source: "command", Origin: "configuration"},
-		"git/log": {Name: "git/log", Template: "Show $1.", Description: "shows it", Agent: "explore", Model: "a/b", Subtask: &yes, Source: "command", Origin: filepath.Join("~", "p", ".opencode", "commands", "git", "log.md"),
-			Digest: "036f737acb703d9977c6ce4a895d9397245e9c53104260a1ffea5b5d2ff562ed"}, // sha256sum of the file
+		"log": {Name: "log", Template: "Show $1.", Description: "shows it", Agent: "explore", Model: "a/b", Subtask: &yes, Source: "command", Origin: filepath.Join("~", "p", ".opencode", "commands", "git", "log.md"),
+			Digest: "4f366e704934512185f1f75c5c35ad4d55dd81f3daa539af0fa474da1a2ba353"}, // sha256sum of the file
 		"near":   {Name: "near", Template: "of the directory", Source: "command", Origin: ".tenon/command/near.md", Digest: "63b2fa73b2391c7b2d8b0956df5c7fe64f701792d1dcc3a64ce8eb2cb401ecf3"},
 		"review": {Name: "review", Template: "ours", Source: "command", Origin: "configuration"},
 	}
@@ -72,7 +72,7 @@ func TestLayers(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("Commands (-want +got):\n%s", diff)
 	}
-	if log := h.Log.String(); !strings.Contains(log, "allowed-tools") || strings.Contains(log, "left out") {
+	if log := h.Log.String(); !strings.Contains(log, "keys=allowed-tools") || strings.Contains(log, "left out") {
 		t.Errorf("log %s", log)
 	}
 }

@@ -3,6 +3,7 @@
 package sources
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,6 +58,15 @@ type Document struct {
 	Path   string
 	Digest string // SHA-256 of the file, in hexadecimal
 	Name   string // the path below the directory it was found in, with slashes, without the extension
+}
+
+// Named returns the name in the front matter, which in opencode takes precedence, else Name.
+func (d *Document) Named() string {
+	var own struct{ Name string }
+	if d.Decode(&own) != nil { // a number, for example
+		own.Name = ""
+	}
+	return cmp.Or(own.Name, d.Name)
 }
 
 // Documents reads the files below dir that accept matches, sorted by path, and calls use with each and its decoded front
