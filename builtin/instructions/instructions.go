@@ -189,6 +189,9 @@ const maxImports = 100
 // imported matches @docs/style.md.
 var imported = lazyregexp.New(`(?:^|\s)@([^\s@]+)`)
 
+// noImports matches blocks of code and comments, whose names are not imported.
+var noImports = lazyregexp.New("(?ms)^ *(?:```.*?^ *```|~~~.*?^ *~~~)|<!--.*?-->")
+
 // importing reports whether a file may import others. AGENTS.md is plain Markdown.
 func importing(path string) bool {
 	return slices.Contains(names[1], filepath.Base(path)) || strings.Contains(filepath.ToSlash(path), "/.claude/rules/")
@@ -198,7 +201,7 @@ func importing(path string) bool {
 // A project's file imports only files of the project. Every name counts towards the limit, so that warnings are limited, too. left is the
 // number of remaining names.
 func (p *Plugin) imports(w *sources.Watch, from, text string, left *int) (files []string) {
-	for _, match := range imported().FindAllStringSubmatch(text, -1) {
+	for _, match := range imported().FindAllStringSubmatch(noImports().ReplaceAllLiteralString(text, ""), -1) {
 		path := strings.TrimRight(match[1], ".,;:!?)")
 		if !sources.Markdown(path) {
 			continue

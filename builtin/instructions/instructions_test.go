@@ -89,6 +89,7 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want, log string }{
 		"relative, each once": {"See @docs/a.md, and @docs/a.md.\n- @README.md", "a README", ""},
+		"examples, comments":  {"```\n@README.md\n```\n@docs/a.md\n ~~~sh\n @README.md\n ~~~\n<!-- @README.md\n@README.md -->", "a", ""},
 		"imports of imports":  {"@docs/again.md", "again a", ""}, // docs/again.md imports itself
 		"absolute":            {"@ROOT/docs/a.md", "a", ""},
 		"nothing there":       {"@docs/none.md @docs @docs/ a@docs/a.md", "", ""},
