@@ -66,7 +66,10 @@ func Output(ctx context.Context, cmd *exec.Cmd, name string, policy func() (conf
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	leave, err := child.Start(cmd, policy)
 	if err == nil {
-		err = errors.Join(cmd.Wait(), leave())
+		if err = cmd.Wait(); errors.Is(err, exec.ErrWaitDelay) {
+			err = nil // it succeeded; a child, such as a shared connection of ssh, keeps its output open
+		}
+		err = errors.Join(err, leave())
 	}
 	switch {
 	case ctx.Err() != nil:
