@@ -204,7 +204,7 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	case errors.Is(te.Err, sdk.ErrAnswerLimit):
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
 	case errors.Is(te.Err, sdk.ErrWire):
-		return "fix the plugin of provider " + pe.ProviderID + ", or " + w.model
+		return "fix the server or the plugin of provider " + pe.ProviderID + ", or " + w.model
 	case noTools().MatchString(te.Named.Data.Message):
 		return w.model + " that calls tools, or set tool_call of this one to false under provider." + pe.ProviderID + ".models in tenon.json, to use it without"
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):

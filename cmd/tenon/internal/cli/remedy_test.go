@@ -50,7 +50,7 @@ func TestRemedyWording(t *testing.T) {
 		"refused key":     {turn(sdk.ErrorProviderAuth, 401), "check the key", "check the key"},
 		"no credentials":  {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorProviderAuth}, Err: &sdk.ProviderError{StatusCode: 401, Err: errors.New("run x")}}, "as the error says, or use another model (-m)", "or choose another model (/model)"},
 		"answer too long": {answer(&sdk.ProviderError{Err: sdk.ErrAnswerLimit}), "ask for less at a time, or use another model (-m)", "or choose another model (/model)"},
-		"wrong type":      {answer(&sdk.ProviderError{Err: fmt.Errorf("%w: text", sdk.ErrWire)}), "fix the plugin of provider", "or choose another model (/model)"},
+		"wrong type":      {answer(&sdk.ProviderError{Err: fmt.Errorf("%w: text", sdk.ErrWire)}), "fix the server or the plugin of provider", "or choose another model (/model)"},
 		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), `tenon run -c "continue" tries again; if it happens again`, `send "continue" to try again; if it happens again`},
 		"no answer":       {answer(&sdk.ProviderError{}), "check that the server runs", "check that the server runs"},
 		"unknown":         {turn(sdk.ErrorUnknown, 0), `stored: tenon run -c "continue" continues`, `stored: send "continue" to continue`},
