@@ -23,7 +23,6 @@ import (
 // Bounds of one call.
 const (
 	DefaultTimeout = 2 * time.Minute
-	MaxTimeout     = 10 * time.Minute
 	MaxCommand     = 128<<10 - 1 // bytes; Linux starts no program with a longer argument
 )
 
@@ -109,7 +108,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if err != nil {
 		return nil, fmt.Errorf("environment of the command: %w", err)
 	}
-	timeout := min(cmp.Or(time.Duration(min(args.Timeout, 1e9))*time.Millisecond, DefaultTimeout), MaxTimeout)
+	timeout := args.timeout()
 	first, _, _ := strings.Cut(strings.TrimSpace(args.Command), "\n")
 	title := cmp.Or(args.Description, first)
 	out := &output{}
@@ -152,6 +151,11 @@ func withGitEnv(env []string) []string {
 	const name = "GIT_CONFIG_PARAMETERS"
 	settings, _ := child.Lookup(env, name)
 	return append(env[:len(env):len(env)], name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false'"))
+}
+
+// timeout returns how long the command may run: as long as the model wants, because only it knows how long a build or a test takes.
+func (a bashArgs) timeout() time.Duration {
+	return cmp.Or(time.Duration(min(a.Timeout, 1e12))*time.Millisecond, DefaultTimeout) // 1e12 ms still fit
 }
 
 // read returns the arguments with the directory and the shell.

@@ -3,6 +3,7 @@ package shell
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestOutput(t *testing.T) {
@@ -103,4 +104,13 @@ func repeat(n, value int) []int {
 		out[i] = value
 	}
 	return out
+}
+
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[float64]time.Duration{0: DefaultTimeout, 1.5e6: 25 * time.Minute, 1e300: 1e12 * time.Millisecond} {
+		if got := (bashArgs{Timeout: given}).timeout(); got != want {
+			t.Errorf("timeout %g = %s, want %s", given, got, want)
+		}
+	}
 }
