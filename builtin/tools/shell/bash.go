@@ -171,8 +171,6 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 		return args, errors.New("bash: command contains a NUL byte, which no shell accepts")
 	case len(args.Command) > MaxCommand:
 		return args, fmt.Errorf("bash: command has %d bytes, at most %d can be run; write it to a file and run that", len(args.Command), MaxCommand)
-	case args.Timeout < 0:
-		return args, fmt.Errorf("bash: timeout %g is negative; it is in milliseconds, default %d", args.Timeout, DefaultTimeout.Milliseconds())
 	}
 	if args.dir, err = paths.Resolve(call, args.Workdir); err != nil {
 		return args, fmt.Errorf("bash: workdir: %w", err)

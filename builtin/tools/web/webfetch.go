@@ -164,10 +164,7 @@ func host(u *url.URL) string {
 }
 
 func (a fetchArgs) timeout() time.Duration {
-	if a.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return time.Duration(min(a.Timeout, MaxTimeout.Seconds()) * float64(time.Second))
+	return cmp.Or(time.Duration(min(a.Timeout, MaxTimeout.Seconds())*float64(time.Second)), DefaultTimeout)
 }
 
 // result returns the tool result for the page.
