@@ -50,34 +50,23 @@ func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
 
 // CutOutput returns at most so many lines and bytes of s, from its start or its end: whole lines, unless they would be less than half of it.
 func CutOutput(s string, lines, size int, tail bool) string {
-	if tail {
-		return cutTail(s, lines, size)
-	}
-	end := 0
-	for n := 0; n < lines && end < len(s); n++ {
-		line := cmp.Or(strings.IndexByte(s[end:], '\n')+1, len(s)-end)
-		if end+line > size {
-			if end < size/2 { // a long line: cut it
-				end += len(visible.Cut(s[end:], size-end, ""))
-			}
-			break
+	kept := ""
+	for n := 0; n < lines && len(kept) < len(s); n++ {
+		next := s[:len(kept)+cmp.Or(strings.IndexByte(s[len(kept):], '\n')+1, len(s)-len(kept))]
+		if tail {
+			next = s[strings.LastIndexByte(s[:len(s)-len(kept)-1], '\n')+1:]
 		}
-		end += line
-	}
-	return s[:end]
-}
-
-func cutTail(s string, lines, size int) string {
-	start := len(s)
-	for n := 0; n < lines && start > 0; n++ {
-		before := strings.LastIndexByte(s[:start-1], '\n') + 1
-		if len(s)-before > size {
-			if len(s)-start < size/2 {
-				start = len(s) - len(visible.Tail(s, size))
-			}
-			break
+		switch {
+		case len(next) <= size:
+			kept = next
+			continue
+		case len(kept) >= size/2:
+		case tail: // a long line: cut it
+			kept = visible.Tail(s, size)
+		default:
+			kept = s[:len(visible.Cut(s, size, ""))]
 		}
-		start = before
+		return kept
 	}
-	return s[start:]
+	return kept
 }
