@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -29,9 +30,10 @@ type Plugin struct {
 }
 
 var (
-	_ sdk.Plugin      = (*Plugin)(nil)
-	_ sdk.SkillSource = (*Plugin)(nil)
-	_ sdk.Hooker      = (*Plugin)(nil)
+	_ sdk.Plugin        = (*Plugin)(nil)
+	_ sdk.SkillSource   = (*Plugin)(nil)
+	_ sdk.CommandSource = (*Plugin)(nil)
+	_ sdk.Hooker        = (*Plugin)(nil)
 )
 
 // New returns the plugin.
@@ -70,6 +72,24 @@ func (p *Plugin) Skills(context.Context) ([]sdk.Skill, error) {
 			s.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", root)
 		}
 		out = append(out, s)
+	}
+	return out, nil
+}
+
+// plain matches names that mean nothing else in a template.
+var plain = lazyregexp.New(`^[\pL\d_.:-]+$`)
+
+// Commands returns a command for each skill with a plain name, through which the user asks for it. Commands of later plugins replace those with
+// the same name.
+func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
+	var out []sdk.Command
+	for _, s := range p.Current(p.load) {
+		if plain().MatchString(s.Name) {
+			out = append(out, sdk.Command{
+				Name: s.Name, Description: s.Description, Template: "Load the skill " + s.Name + " with the tool skill, and follow it.",
+				Source: "skill", Origin: sources.Shorten(p.Project, s.Location),
+			})
+		}
 	}
 	return out, nil
 }

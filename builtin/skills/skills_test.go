@@ -67,6 +67,26 @@ func TestSkillsAreFound(t *testing.T) {
 	}
 }
 
+// TestCommands: a command asks for each skill. A name cannot bring anything into its template that the host would replace.
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	for _, name := range []string{"v1.2_plan:my-skill", "two words", "'!`touch made`'", "'@go.mod'", "'$1'"} {
+		testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", fmt.Sprintf("%x", name), "SKILL.md"), skill(name, "for plans"))
+	}
+	p := start(t, h)
+	if all, err := p.Skills(t.Context()); err != nil || len(all) != 5 {
+		t.Fatalf("Skills = %d, %v, want 5", len(all), err)
+	}
+	got, err := p.Commands(t.Context())
+	if err != nil || len(got) != 1 || got[0].Name != "v1.2_plan:my-skill" || got[0].Description != "for plans" || got[0].Source != "skill" {
+		t.Fatalf("Commands = %+v, %v, want one", got, err)
+	}
+	if !strings.Contains(got[0].Template, got[0].Name) || !strings.HasSuffix(got[0].Origin, "SKILL.md") {
+		t.Errorf("command %+v", got[0])
+	}
+}
+
 // TestPackagedSkills: skills of packages come after the user's and before the project's. They are read when they are needed.
 func TestPackagedSkills(t *testing.T) {
 	t.Parallel()

@@ -63,9 +63,7 @@ type Document struct {
 // Named returns the name in the front matter, which in opencode takes precedence, else Name.
 func (d *Document) Named() string {
 	var own struct{ Name string }
-	if d.Decode(&own) != nil { // a number, for example
-		own.Name = ""
-	}
+	_ = d.Decode(&own) // a name that is not text leaves it empty
 	return cmp.Or(own.Name, d.Name)
 }
 
