@@ -33,9 +33,7 @@ type Source struct {
 	Where string // the file or another description of the origin, for messages
 	// Data is a JSON object of events, or an object with such an object under "hooks".
 	Data []byte
-	// Root is the absolute path of the plugin's folder; empty for configuration. Commands receive it as PLUGIN_ROOT and
-	// CLAUDE_PLUGIN_ROOT.
-	Root string
+	Root string            // the absolute path of the plugin's folder; empty for configuration
 	Env  map[string]string // additional variables for the commands
 	// Confine returns the files a command may access; it is called at each run. If nil, commands run with all rights of the user.
 	Confine func() (confine.Policy, error)
@@ -111,9 +109,6 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log, p.project = h.Logger(), h.Project()
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
 	maps.Copy(extra, p.source.Env)
-	if p.source.Root != "" {
-		extra["PLUGIN_ROOT"], extra["CLAUDE_PLUGIN_ROOT"] = p.source.Root, p.source.Root
-	}
 	p.environ = child.Environ(os.Environ(), extra)
 	p.git = gitkeep.Of(p.project.Worktree)
 	level := slog.LevelWarn

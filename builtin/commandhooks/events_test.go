@@ -79,13 +79,13 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("TENON_TEST_OTHER", "s3cret")
 	r := newSourceRig(t, commandhooks.Source{
 		Name: "plugin", Where: "hooks.json", Data: []byte(shell(t, "PreToolUse", "", `env > env; echo "${CLAUDE_PLUGIN_ROOT}/x" > root`)),
-		Root: "/plugins/a", Env: map[string]string{"EXTRA": "1"},
+		Root: "/plugins/a", Env: map[string]string{"EXTRA": "1", "CLAUDE_PLUGIN_ROOT": "/plugins/a"},
 	})
 	r.before(bashCall("1"), sdk.Object{})
 	r.clean()
 	env := r.file("env")
 	for _, want := range []string{
-		"CLAUDE_PROJECT_DIR=" + filepath.Dir(r.dir), "TENON_PROJECT_DIR=" + filepath.Dir(r.dir), "PLUGIN_ROOT=/plugins/a", "CLAUDE_PLUGIN_ROOT=/plugins/a", "EXTRA=1",
+		"CLAUDE_PROJECT_DIR=" + filepath.Dir(r.dir), "TENON_PROJECT_DIR=" + filepath.Dir(r.dir), "CLAUDE_PLUGIN_ROOT=/plugins/a", "EXTRA=1",
 		"PATH=" + os.Getenv("PATH"),
 	} {
 		if !strings.Contains("\n"+env, "\n"+want+"\n") {

@@ -29,6 +29,7 @@ func (r *reader) foreignServers(n *checked.Node, manifest string) {
 	for _, s := range r.p.Servers {
 		names = append(names, s.Variables...)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == ProjectVariable }) // not of the user
 	if len(names) > 0 {
 		slices.Sort(names)
 		r.p.Description.Capabilities = []sdk.Capability{{Name: sdk.CapabilityEnv, Scope: slices.Compact(names), Reason: "settings of its MCP servers"}}

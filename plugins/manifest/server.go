@@ -31,6 +31,8 @@ const (
 const (
 	rootVariable = "PLUGIN_ROOT"
 	dataVariable = "PLUGIN_DATA"
+	// ProjectVariable is the project's directory in servers of plugins for Claude Code.
+	ProjectVariable = "CLAUDE_PROJECT_DIR"
 )
 
 // mcpFile is the place of a package's MCP servers, by the specification.
@@ -253,7 +255,7 @@ func CheckSpelling(u *url.URL) error {
 }
 
 // Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd, once and
-// nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; both variables set in Env, last. root and
+// nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; Variables set in Env, last. root and
 // data are absolute and exist. Servers that are not started are returned unchanged.
 func (s Server) Expand(root, data string) (Server, error) {
 	if s.Type != ServerStdio {
@@ -269,7 +271,7 @@ func (s Server) Expand(root, data string) (Server, error) {
 	for name, value := range s.Env {
 		env[name] = replace(value)
 	}
-	env[rootVariable], env[dataVariable] = root, data
+	maps.Copy(env, Variables(root, data))
 	s.Env = env
 	var err error
 	if strings.HasPrefix(s.Command, "./") {
@@ -281,6 +283,11 @@ func (s Server) Expand(root, data string) (Server, error) {
 		return Server{}, fmt.Errorf("cwd: %w", err)
 	}
 	return s, nil
+}
+
+// Variables returns the variables that the servers and command hooks of a plugin have, also under the names of Claude Code.
+func Variables(root, data string) map[string]string {
+	return map[string]string{rootVariable: root, dataVariable: data, "CLAUDE_" + rootVariable: root, "CLAUDE_" + dataVariable: data}
 }
 
 func workingDirectory(cwd, root, data string) (string, error) {

@@ -148,7 +148,7 @@ func TestExpand(t *testing.T) {
 		Command: filepath.Join(root, "bin", "s"), Cwd: root,
 		// The root's own name holds a placeholder: what was put in is not looked at again.
 		Args: []string{root + "/x:" + data, "${HOME}", "$PLUGIN_ROOT", "${" + root + "}"},
-		Env:  map[string]string{"${PLUGIN_ROOT}": "a", "B": root, "PLUGIN_ROOT": root, "PLUGIN_DATA": data},
+		Env:  map[string]string{"${PLUGIN_ROOT}": "a", "B": root, "PLUGIN_ROOT": root, "PLUGIN_DATA": data, "CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": data},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Expand (-want +got):\n%s", diff)

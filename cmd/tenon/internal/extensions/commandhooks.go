@@ -8,6 +8,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -27,7 +28,7 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) {
 	for _, f := range packaged {
 		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady, pack: f.Plugin}
 		s.addHooks(c, &commandhooks.Source{
-			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: f.Content, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},
+			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: f.Content, Root: f.Root, Env: manifest.Variables(f.Root, f.Data),
 		})
 	}
 }

@@ -171,8 +171,12 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	if err := server.Validate(); err != nil {
 		return err
 	}
-	lines := []string{serverLine(&server)} // without the values of variables
-	if err := server.Grant(p.Granted, len(p.Entry.Variables) > 0); err != nil {
+	lines := []string{serverLine(&server)}         // without the values of variables
+	variables := maps.Collect(maps.All(p.Granted)) // not nil
+	if slices.Contains(p.Entry.Variables, manifest.ProjectVariable) {
+		variables[manifest.ProjectVariable] = s.opts.Project.Worktree
+	}
+	if err := server.Grant(variables, len(p.Entry.Variables) > 0); err != nil {
 		return fmt.Errorf("%w; if you did not grant it: tenon plugin untrust %s, then tenon plugin trust %s", err, p.Plugin, p.Plugin)
 	}
 	p.Entry.Args, p.Entry.Env = server.Args, server.Env

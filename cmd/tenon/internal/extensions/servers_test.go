@@ -105,16 +105,17 @@ func TestPackagedServerIsPlaced(t *testing.T) {
 	}
 	p := plugins.Server{Plugin: "x", Name: "near", Root: root, Data: data, Granted: map[string]string{"TOKEN": "a"}, Entry: manifest.Server{
 		Type: manifest.ServerStdio, Stdio: manifest.Stdio{
-			Command: "./run", Args: []string{"${PLUGIN_ROOT}/a"}, Env: map[string]string{"WHERE": "${PLUGIN_DATA}/x", "PLUGIN_ROOT": "stolen"},
-		},
+			Command: "./run", Args: []string{"${PLUGIN_ROOT}/a", "${CLAUDE_PROJECT_DIR}"}, Env: map[string]string{"WHERE": "${PLUGIN_DATA}/x", "PLUGIN_ROOT": "stolen"},
+		}, Variables: []string{"CLAUDE_PROJECT_DIR"},
 	}}
 	s := newSet(t)
+	s.opts.Project.Worktree = "/project"
 	if err := s.packagedServer(p); err != nil {
 		t.Fatal(err)
 	}
 	got := s.Candidates[0].Server
-	want := map[string]string{"PLUGIN_ROOT": root, "PLUGIN_DATA": data, "WHERE": data + "/x", "TOKEN": "a"}
-	if got.Command != filepath.Join(root, "run") || got.Cwd != root || !slices.Equal(got.Args, []string{root + "/a"}) || !maps.Equal(got.Env, want) {
+	want := map[string]string{"PLUGIN_ROOT": root, "PLUGIN_DATA": data, "CLAUDE_PLUGIN_ROOT": root, "CLAUDE_PLUGIN_DATA": data, "CLAUDE_PROJECT_DIR": "/project", "WHERE": data + "/x", "TOKEN": "a"}
+	if got.Command != filepath.Join(root, "run") || got.Cwd != root || !slices.Equal(got.Args, []string{root + "/a", "/project"}) || !maps.Equal(got.Env, want) {
 		t.Errorf("started: %s %q in %s with %q", got.Command, got.Args, got.Cwd, got.Env)
 	}
 	if text := string(got.Definition()); !strings.Contains(text, "${PLUGIN_ROOT}/a") || strings.Contains(text, "TOKEN") {
