@@ -107,12 +107,12 @@ func TestSkill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	host := &fake{skills: []sdk.Skill{{Name: "other"}, {Name: "by-hand", Manual: true}, {Name: "deploy", Location: filepath.Join(dir, "SKILL.md"), Body: "Do this."}}}
+	host := &fake{skills: []sdk.Skill{{Name: "other"}, {Name: "by-hand", Manual: true}, {Name: "deploy", Location: filepath.Join(dir, "SKILL.md"), Body: "Do this with ${CLAUDE_SKILL_DIR}/x."}}}
 	result, err := run(t, host, "skill", `{"name":"deploy"}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Do this.", "Base directory: " + dir, "scripts/00.sh", "scripts/09.sh"} {
+	for _, want := range []string{"Do this with " + dir + "/x.", "Base directory: " + dir, "scripts/00.sh", "scripts/09.sh"} {
 		if !strings.Contains(result.Output, want) {
 			t.Errorf("output misses %q:\n%s", want, result.Output)
 		}

@@ -41,8 +41,9 @@ func loadSkill(ctx context.Context, call *sdk.ToolCall, args skillArgs) (*sdk.To
 	}
 	s := skills[i]
 	dir := filepath.Dir(s.Location)
+	body := strings.ReplaceAll(strings.TrimSpace(s.Body), "${CLAUDE_SKILL_DIR}", dir) // see https://code.claude.com/docs/en/skills
 	var out strings.Builder
-	fmt.Fprintf(&out, "<skill name=%q>\n%s\n\nBase directory: %s\nPaths in the skill are relative to it.\n", s.Name, strings.TrimSpace(s.Body), dir)
+	fmt.Fprintf(&out, "<skill name=%q>\n%s\n\nBase directory: %s\nPaths in the skill are relative to it.\n", s.Name, body, dir)
 	if files := folder(call, dir); len(files) > 0 {
 		fmt.Fprintf(&out, "Files in it:\n%s\n", strings.Join(files, "\n"))
 	}
