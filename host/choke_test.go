@@ -213,6 +213,9 @@ func TestAfterHookHearsEveryOutcome(t *testing.T) {
 				if string(p.State.Input) != args {
 					t.Errorf("the part has the arguments %s, want %s", p.State.Input, args)
 				}
+				if _, by, denied := strings.Cut(c.want, "(refused by "); denied && p.State.Metadata["refusedBy"] != strings.TrimSuffix(by, ")") {
+					t.Errorf("the part has the metadata %v, want what refused it: %s", p.State.Metadata, by)
+				}
 			}
 		})
 	}

@@ -65,8 +65,8 @@ func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sd
 		state.Metadata = live.WithKey(state.Metadata, "interrupted", true)
 	case sdk.OutcomeDenied:
 		state.Metadata = live.WithKey(state.Metadata, "denied", true)
-		if r := (*sdk.Refusal)(nil); errors.As(o.Err, &r) && r.By != "" {
-			state.Metadata = live.WithKey(state.Metadata, "refusedBy", r.By)
+		if o.refusal != nil && o.refusal.By != "" {
+			state.Metadata = live.WithKey(state.Metadata, "refusedBy", o.refusal.By)
 		}
 	}
 	return state, nil
