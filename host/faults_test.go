@@ -361,6 +361,37 @@ func TestRecoveryWhileRunning(t *testing.T) {
 	}
 }
 
+// interrupting cancels the start of a host once it recovers a session.
+type interrupting struct {
+	store.Store
+	cancel context.CancelFunc
+}
+
+func (i interrupting) Claim(ctx context.Context, session string) (store.Token, error) {
+	i.cancel()
+	return i.Store.Claim(ctx, session)
+}
+
+// TestRecoveryInterrupted interrupts a start: it ends, and the session is not reported as one that cannot be closed.
+func TestRecoveryInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	k := startIn(t, dir, nil, base(newModel(t)))
+	other := startIn(t, dir, nil, base(newModel(t)))
+	crashed(t, other)
+	other.close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var logged records
+	o := k.opts
+	o.Store, o.Logger, o.Plugins = interrupting{k.store, cancel}, logged.logger(), []sdk.Plugin{base(newModel(t))}
+	if _, err := host.New(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("New = %v, want that it was interrupted", err)
+	}
+	if lines := logged.all(); len(lines) > 0 {
+		t.Errorf("logged: %q", lines)
+	}
+}
+
 // TestSessionOfAnotherProcess prompts a session that a live host works on.
 func TestSessionOfAnotherProcess(t *testing.T) {
 	t.Parallel()

@@ -131,6 +131,9 @@ func (h *Keeper) Recover(ctx context.Context) error {
 	}
 	for _, id := range left {
 		if err := h.recoverSession(ctx, id); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
 			if errors.As(err, new(*store.OwnedError)) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
 				continue // another process was faster, or the store cannot be written
 			}
