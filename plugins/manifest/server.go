@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"io/fs"
 	"net/netip"
 	"net/url"
