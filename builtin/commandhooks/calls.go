@@ -8,19 +8,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxCalls is the maximum number of tool calls kept, far more than run concurrently.
-const maxCalls = 1024
-
-// calls keeps the answers about tool calls until their permission requests and their end. It is safe for concurrent use.
+// calls keeps the answers about tool calls until tool.execute.after, which every call reaches. It is safe for concurrent use.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[callKey]call
-	order []callKey // oldest first
 }
 
 type callKey struct{ session, message, call string }
 
-// call is a tool call between tool.execute.before and its permissions.
+// call is what the commands at PreToolUse answered about a tool call.
 type call struct {
 	ask     string          // reason to ask the user; empty if no command requested it
 	allowed json.RawMessage // the arguments that a command allowed; nil if none did
@@ -30,26 +26,21 @@ type call struct {
 
 // update changes the entry of a call.
 func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
-	key := callKey{in.SessionID, in.MessageID, in.CallID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	found, ok := c.byKey[key]
-	if !ok {
-		if len(c.order) == maxCalls {
-			delete(c.byKey, c.order[0])
-			c.order = c.order[1:]
-		}
-		c.order = append(c.order, key)
-	}
+	key := callKey{in.SessionID, in.MessageID, in.CallID}
+	found := c.byKey[key]
 	change(&found)
 	c.byKey[key] = found
 }
 
-// find returns the entry of a call.
-func (c *calls) find(session, message, id string) call {
+// end removes the entry of a call and returns its texts.
+func (c *calls) end(in *sdk.ToolInput) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.byKey[callKey{session, message, id}]
+	key := callKey{in.SessionID, in.MessageID, in.CallID}
+	defer delete(c.byKey, key)
+	return c.byKey[key].texts
 }
 
 // decision returns the decision of the commands at PreToolUse about the call of a permission request. It allows only the arguments that they
@@ -58,7 +49,9 @@ func (c *calls) decision(r *sdk.PermissionRequest) sdk.Decision {
 	if r.Tool == nil {
 		return sdk.Decision{}
 	}
-	found := c.find(r.SessionID, r.Tool.MessageID, r.Tool.CallID)
+	c.mu.Lock()
+	found := c.byKey[callKey{r.SessionID, r.Tool.MessageID, r.Tool.CallID}]
+	c.mu.Unlock()
 	switch {
 	case found.ask != "":
 		return sdk.Decision{Verdict: sdk.VerdictAsk, Reason: found.ask}

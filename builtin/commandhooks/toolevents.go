@@ -74,7 +74,7 @@ func (e *entry) before(ctx context.Context, in *sdk.ToolInput, v *sdk.ToolBefore
 
 // addTexts adds the texts of the commands at PreToolUse to the output that the model sees.
 func (p *Plugin) addTexts(_ context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAfterValue) error {
-	for _, text := range p.calls.find(in.SessionID, in.MessageID, in.CallID).texts {
+	for _, text := range p.calls.end(&in.ToolInput) {
 		v.Output += "\n\n" + text
 	}
 	return nil
