@@ -64,7 +64,11 @@ func (p *Plugin) Skills(context.Context) ([]sdk.Skill, error) {
 	var out []sdk.Skill
 	for _, s := range p.Current(p.load) {
 		if root, ok := roots[s.Location]; ok {
-			doc, err := readPackaged(s.Location)
+			data, err := projectfs.ReadRegular(s.Location, maxFile)
+			doc := &frontmatter.Document{}
+			if err == nil {
+				doc, err = frontmatter.Parse(data)
+			}
 			if err != nil {
 				p.Log.Warn("file left out", "file", s.Location, "err", err)
 				continue
@@ -94,19 +98,6 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	return out, nil
 }
 
-// readPackaged reads a skill whose package was checked.
-func readPackaged(file string) (*frontmatter.Document, error) {
-	f, info, err := projectfs.OpenRegular(file)
-	if err != nil {
-		return nil, err
-	}
-	data, _, err := projectfs.ReadLimited(f, info.Size())
-	if err != nil {
-		return nil, err
-	}
-	return frontmatter.Parse(data)
-}
-
 // Hooks returns the hook that lists the skills in the system prompt.
 func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{sources.SystemHook("list", func(in *sdk.ChatInput) string { return p.listFor(in.SessionID) })}
@@ -124,6 +115,9 @@ const (
 	maxList        = 24 << 10
 	maxDescription = 1024
 )
+
+// maxFile is the maximum size of a SKILL.md in bytes, which packages were checked for.
+const maxFile = 256 << 10
 
 // maxName is the maximum length of a name in characters, see https://agentskills.io/specification.
 const maxName = 64
