@@ -187,6 +187,8 @@ func (t *translator) addresses(action sdk.Action, pattern string) (reason string
 		return ""
 	case !ok || domain == "":
 		return "only domain:NAME can be translated"
+	case action == sdk.ActionAllow && strings.Contains(domain[1:], "*"):
+		return "its * does not match a dot, but tenon's does"
 	}
 	t.add(action, "webfetch", "https://"+domain+"/*", "http://"+domain+"/*")
 	if action != sdk.ActionAllow {
