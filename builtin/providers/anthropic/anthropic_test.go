@@ -251,6 +251,18 @@ func TestTurnReadsItsCache(t *testing.T) {
 	}
 }
 
+// TestSeparateRequest: what is asked once is not stored in the server's cache.
+func TestSeparateRequest(t *testing.T) {
+	t.Parallel()
+	for purpose, want := range map[sdk.Purpose]bool{sdk.PurposeTurn: true, sdk.PurposeSubtask: true, sdk.PurposeTitle: false, sdk.PurposeCompaction: false} {
+		req := conversation()
+		req.Purpose = purpose
+		if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); strings.Contains(body, "cache_control") != want {
+			t.Errorf("%s: marks %v, want %v: %s", purpose, !want, want, body)
+		}
+	}
+}
+
 // prefixCache accounts as Anthropic does: a mark stores the prefix up to its block; a later request reads the longest stored prefix
 // that ends at most 20 blocks before one of its marks.
 type prefixCache struct {

@@ -63,7 +63,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	options := wireOptions(req.Params.Options)
 	thinks := setThinking(options, name) != nil
 	b.Set("max_tokens", maxTokens(req, options))
-	marks := req.Params.Options["cacheControl"] == nil
+	marks := wire.Marks(req)
 	if system := systemBlocks(req.System, marks); len(system) > 0 {
 		b.Set("system", system)
 	}

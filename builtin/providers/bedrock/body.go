@@ -93,7 +93,7 @@ type encoder struct {
 	documents  int                  // number of documents so far
 }
 
-func (e *encoder) mark() bool { return e.claude && e.req.Params.Options["cacheControl"] == nil }
+func (e *encoder) mark() bool { return e.claude && wire.Marks(e.req) }
 
 func text(s string) content { return content{Text: &s} }
 

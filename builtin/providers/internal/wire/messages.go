@@ -29,6 +29,12 @@ type Blocks[B any] struct {
 // Marked is the number of system texts that are marked for the server's cache, as by opencode.
 const Marked = 2
 
+// Marks reports whether a request has marks for the server's cache: no other request begins like one for a title or a summary, and storing costs
+// more than reading.
+func Marks(req *sdk.ModelRequest) bool {
+	return req.Params.Options["cacheControl"] == nil && req.Purpose != sdk.PurposeTitle && req.Purpose != sdk.PurposeCompaction
+}
+
 // Ends returns the indexes of the messages to mark for the server's cache among n: the last one, and the one where the previous request ended, -1
 // without one. Servers look for what they stored at most 20 blocks before a mark. They miss it after an answer with many calls unless the mark
 // is where they stored it.

@@ -43,7 +43,7 @@ func newDecoder(out *wire.Answer) wire.Decoder {
 func (c client) mark(req *sdk.ModelRequest, messages []message) {
 	name := strings.ToLower(wire.APIName(&req.Model))
 	wanted := strings.Contains(name, "claude") || strings.Contains(name, "anthropic") || c.Info.NPM == "@ai-sdk/alibaba"
-	if !wanted || c.Info.NPM == "@ai-sdk/gateway" || c.Info.NPM == "" || req.Params.Options["cacheControl"] != nil {
+	if !wanted || c.Info.NPM == "@ai-sdk/gateway" || c.Info.NPM == "" || !wire.Marks(req) {
 		return
 	}
 	last, previous := wire.Ends(len(messages), func(i int) bool { return messages[i].Role == sdk.RoleAssistant })
