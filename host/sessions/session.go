@@ -130,13 +130,12 @@ func (h *Keeper) Recover(ctx context.Context) error {
 		return err
 	}
 	for _, id := range left {
-		if err := h.recoverSession(ctx, id); err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			if errors.As(err, new(*store.OwnedError)) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
-				continue // another process was faster, or the store cannot be written
-			}
+		switch err := h.recoverSession(ctx, id); {
+		case err == nil, errors.As(err, new(*store.OwnedError)), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrReadOnly):
+			// it is closed, another process was faster, or the store cannot be written
+		case ctx.Err() != nil:
+			return err
+		default:
 			// Its next prompt resumes it; recovery of the other sessions must not wait for that.
 			h.Log.Error("interrupted session cannot be closed", "session", id, "err", err)
 		}
