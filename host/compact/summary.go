@@ -46,21 +46,26 @@ func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.M
 	budget := cmp.Or(cfg.PreserveRecentTokens, min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens))
 	turns := *cmp.Or(cfg.TailTurns, new(-1))
 	if try > 1 {
-		budget = 0 // the last summary with its tail was still too long
+		budget = -1 // the last summary with its tail was still too long
 	}
-	cut, size := len(messages), int64(0)
+	cut, whole, size := len(messages), false, int64(0) // whole: the newest turn fits
 	for i := len(messages) - 1; i >= 0 && turns != 0; i-- {
 		size += convert.Tokens(&messages[i])
 		if size > budget {
 			break
 		}
-		if _, ok := messages[i].Info.(*sdk.UserMessage); ok && live.CompactionPart(messages[i].Parts) == nil {
-			cut = i
-			turns--
+		switch m := messages[i].Info.(type) {
+		case *sdk.UserMessage:
+			if live.CompactionPart(messages[i].Parts) == nil {
+				cut, whole = i, true
+				turns--
+			}
+		case *sdk.AssistantMessage: // its turn's prompt stays with it
+			prompt := live.IndexOf(messages[:i], m.ParentID)
+			if !whole && live.HasResults(messages[i].Parts) && prompt >= 0 && size+convert.Tokens(&messages[prompt]) <= budget {
+				cut = i
+			}
 		}
-	}
-	if cut == len(messages) && turns != 0 && budget > 0 {
-		cut = newestSteps(messages, budget)
 	}
 	if cut == 0 { // all of it fits the budget, and yet it was too long: keep no more than what waits
 		cut = len(messages)
@@ -74,23 +79,6 @@ func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.M
 		_, plan.InTurn = messages[cut].Info.(*sdk.AssistantMessage)
 	}
 	return plan
-}
-
-// newestSteps returns the index of the first of the steps at the end that fit the budget, together with the prompt of their turn.
-func newestSteps(messages []sdk.MessageWithParts, budget int64) int {
-	cut := len(messages)
-	for i := cut - 1; i >= 0 && budget >= 0; i-- {
-		step, ok := messages[i].Info.(*sdk.AssistantMessage)
-		if !ok {
-			break
-		}
-		budget -= convert.Tokens(&messages[i])
-		prompt := live.IndexOf(messages, step.ParentID)
-		if live.HasResults(messages[i].Parts) && prompt >= 0 && convert.Tokens(&messages[prompt]) <= budget {
-			cut = i
-		}
-	}
-	return cut
 }
 
 // unanswered returns the index of the prompt without an answer, or -1. Refused requests do not count.
