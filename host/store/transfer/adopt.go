@@ -102,16 +102,22 @@ func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
 			a.drop(snapshots, p.Snapshot != "")
 			p.Snapshot = ""
 		case *sdk.FilePart:
-			if p.Source != nil && p.Source.Text == nil && p.Source.Path != "" { // after an undo, the file at this path on this machine would be attached
-				a.drop("the path of an attached file is not imported: undo does not attach it again", true)
-				p.Source.Path = ""
-			}
+			// After an undo, the file at this path on this machine would be attached.
+			a.drop("the path of an attached file is not imported: undo does not attach it again", dropPath(p) != "")
 		case *sdk.ToolPart:
 			a.output(f, p)
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// dropPath removes and returns the path of an attached file that the prompt does not mention.
+func dropPath(p *sdk.FilePart) (path string) {
+	if p.Source != nil && p.Source.Text == nil {
+		path, p.Source = p.Source.Path, nil
+	}
+	return path
 }
 
 // output moves a large output to f.Outputs. It removes a reference to an output that the file does not hold.

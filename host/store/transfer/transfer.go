@@ -60,6 +60,13 @@ func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, de
 		return nil, err
 	}
 	f := &File{Info: info, Messages: append([]sdk.MessageWithParts{}, messages...)}
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if file, ok := p.(*sdk.FilePart); ok {
+				dropPath(file) // an import would remove it, and opencode refuses a source without a mention
+			}
+		}
+	}
 	if !full {
 		return f, nil
 	}

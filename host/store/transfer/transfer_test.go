@@ -149,6 +149,39 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestExportOfAttachedFiles: opencode refuses files with a source that the prompt does not mention.
+func TestExportOfAttachedFiles(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	f := read(t, foreign)
+	f.Adopt(transfer.Place{ProjectID: "here", Directory: "/src"})
+	mention := &sdk.FileSource{Type: "file", Path: "/src/b", Text: &sdk.SourceText{Value: "@b", End: 2}}
+	for i, source := range []*sdk.FileSource{{Type: "file", Path: "/src/a"}, {Type: "file"}, mention} {
+		head := sdk.PartHead{ID: fmt.Sprintf("prt_file%d", i), SessionID: "ses_1", MessageID: f.Messages[0].Info.Head().ID}
+		f.Messages[0].Parts = append(f.Messages[0].Parts, &sdk.FilePart{PartHead: head, Mime: "text/plain", URL: "file:///src/a", Source: source})
+	}
+	if err := s.Import(t.Context(), f.Imports(), false); err != nil {
+		t.Fatal(err)
+	}
+	info, _, err := s.Session(t.Context(), "ses_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := transfer.Export(t.Context(), s, info, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []*sdk.FileSource
+	for _, p := range out.Messages[0].Parts {
+		if file, ok := p.(*sdk.FilePart); ok && file.URL == "file:///src/a" {
+			got = append(got, file.Source)
+		}
+	}
+	if diff := cmp.Diff([]*sdk.FileSource{nil, nil, mention}, got); diff != "" {
+		t.Errorf("sources (-want +got):\n%s", diff)
+	}
+}
+
 // A turn that was under way when the file was written is one that was cut off.
 func TestOpenTurn(t *testing.T) {
 	t.Parallel()
