@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -199,7 +200,7 @@ func (f *foreign) move(translated *config.Translation, from, project, output str
 	return notes
 }
 
-// find reads the given file, else the first that exists.
+// find reads the given file, else the first that exists. It names the others, because the tool reads all of them.
 func (f *foreign) find(a *cli.App, project string, args []string) (string, []byte, error) {
 	candidates := args
 	if len(args) == 0 {
@@ -209,9 +210,14 @@ func (f *foreign) find(a *cli.App, project string, args []string) (string, []byt
 		}
 		candidates = f.files(project, p)
 	}
-	for _, file := range candidates {
+	for i, file := range candidates {
 		data, err := os.ReadFile(file)
 		if err == nil {
+			for _, other := range slices.Compact(slices.Sorted(slices.Values(candidates[i+1:]))) {
+				if _, err := os.Stat(other); err == nil && other != file {
+					a.Say("note: %s: not read: pass it as the file to translate it, too", other)
+				}
+			}
 			return file, data, nil
 		}
 		if len(args) > 0 || !os.IsNotExist(err) {
