@@ -152,6 +152,26 @@ func TestCompactionMakesRoom(t *testing.T) {
 	}
 }
 
+// TestSecondSummary: the first one keeps the newest steps of a turn. A second one does not bring the turn's other steps back.
+func TestSecondSummary(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("much text ", 8000)
+	m := newModel(t, call("echo", `{"n":"`+big+`"}`), call("echo", `{"n":2}`), say("done"), say("yes")).
+		on(sdk.PurposeCompaction, say("summary 1"), say("summary 2"))
+	k := start(t, nil, small(base(m)))
+	id, _ := k.prompt("one")
+	for range 2 {
+		if err := k.Compact(t.Context(), id, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.again(id, "two")
+	want(t, "the model's messages", []string{summaryQuestion, "assistant: summary 2", "user: two"}, lines(m.last(sdk.PurposeTurn)))
+	if text := m.last(sdk.PurposeCompaction).Messages[0].Content[0].Text; !strings.Contains(text, "summary 1") || !strings.Contains(text, `[called echo {"n":2}]`) {
+		t.Errorf("the second request lacks the first summary or the steps that it kept: %s", text)
+	}
+}
+
 // TestSummaryRequest looks at what the model is asked to summarize.
 func TestSummaryRequest(t *testing.T) {
 	t.Parallel()

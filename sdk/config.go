@@ -263,7 +263,7 @@ type CompactionConfig struct {
 	Auto                 *bool `json:"auto,omitempty"`                   // default true; false disables it, even on overflow
 	Prune                bool  `json:"prune,omitempty"`                  // remove old tool output from requests
 	TailTurns            *int  `json:"tail_turns,omitempty"`             // number of newest turns that stay verbatim
-	PreserveRecentTokens int64 `json:"preserve_recent_tokens,omitempty"` // tokens of the newest turns that stay verbatim; default a quarter of the context, 2000 to 15000
+	PreserveRecentTokens int64 `json:"preserve_recent_tokens,omitempty"` // tokens of the newest turns, or of the newest steps of a turn that is too long, that stay verbatim; default a quarter of the context, 2000 to 15000
 	Reserved             int64 `json:"reserved,omitempty"`               // tokens kept free for the answer
 }
 

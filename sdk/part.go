@@ -146,7 +146,7 @@ type SubtaskPart struct {
 }
 
 // CompactionPart marks the user message that requests a summary of the messages before it. TailStartID is the first message that was kept
-// verbatim.
+// verbatim. If it is an answer, the prompt of its turn was kept, too.
 type CompactionPart struct {
 	PartHead
 	Auto        bool   `json:"auto"`

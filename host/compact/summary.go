@@ -39,8 +39,8 @@ type Plan struct {
 	Overflow bool
 }
 
-// NewPlan splits the conversation at the start of a turn: as many of the newest turns as fit the
-// budget stay verbatim, or, if not even one does, as many of its newest steps. manual reports that the user requested it, try
+// NewPlan splits the conversation: as many of the newest turns as fit the budget stay verbatim, or, if not even one does, as many of
+// its newest steps. manual reports that the user requested it, try
 // counts the summaries in a row, from 1. A prompt without an answer always stays.
 func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
 	budget := cmp.Or(cfg.PreserveRecentTokens, min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens))
@@ -67,7 +67,11 @@ func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.M
 			}
 		}
 	}
-	if cut == 0 { // all of it fits the budget, and yet it was too long: keep no more than what waits
+	summarized := 0
+	if len(messages) > 0 && live.CompactionPart(messages[0].Parts) != nil {
+		summarized = 2 // the earlier summary and its question; the prompt after them may be that of kept steps, whose earlier ones are covered
+	}
+	if cut <= summarized { // all of it fits the budget, and yet it was too long: keep no more than what waits
 		cut = len(messages)
 	}
 	if waits := unanswered(messages); waits >= 0 && !manual {

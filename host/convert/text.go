@@ -41,6 +41,9 @@ func Text(m *sdk.MessageWithParts) string {
 	return m.Info.Role() + ": " + strings.Join(out, "\n")
 }
 
+// fileTokens is about what servers count for an image of usual size.
+const fileTokens = 1500
+
 // Tokens guesses how many tokens a message takes.
 func Tokens(m *sdk.MessageWithParts) int64 {
 	n := 0
@@ -50,8 +53,12 @@ func Tokens(m *sdk.MessageWithParts) int64 {
 			n += len(p.Text)
 		case *sdk.ReasoningPart:
 			n += len(p.Text)
+		case *sdk.FilePart:
+			if !strings.HasPrefix(p.Mime, "text/") { // its text is another part
+				n += fileTokens * BytesPerToken
+			}
 		case *sdk.ToolPart:
-			n += len(p.State.Input) + len(p.State.Error)
+			n += len(p.State.Input) + len(p.State.Error) + len(p.State.Attachments)*fileTokens*BytesPerToken
 			if p.State.Time.Compacted == 0 {
 				n += len(p.State.Output)
 			}

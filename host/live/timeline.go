@@ -42,22 +42,19 @@ func reachesSummary(messages []sdk.MessageWithParts) bool {
 	return summary >= 0 && (tail == "" || verbatim(messages[:question], tail) != nil)
 }
 
-// verbatim returns the messages from tail on. If it is a step of a turn, the turn's prompt comes first: a conversation in which
-// an answer follows a summary without a prompt is refused by some servers. Nil means that not all are there.
+// verbatim returns the messages from tail on. If it is a step of a turn, the turn's prompt comes first (or, if that is damaged, the nearest
+// earlier one): a conversation in which an answer follows a summary without a prompt is refused by some servers. Nil means that not all are there.
 func verbatim(messages []sdk.MessageWithParts, tail string) []sdk.MessageWithParts {
 	from := IndexOf(messages, tail)
 	if from < 0 {
 		return nil
 	}
-	step, ok := messages[from].Info.(*sdk.AssistantMessage)
-	if !ok {
-		return messages[from:]
+	for prompt := from; prompt >= 0; prompt-- {
+		if _, ok := messages[prompt].Info.(*sdk.UserMessage); ok && CompactionPart(messages[prompt].Parts) == nil {
+			return slices.Concat(messages[prompt:min(prompt+1, from)], messages[from:])
+		}
 	}
-	prompt := IndexOf(messages[:from], step.ParentID)
-	if prompt < 0 {
-		return nil
-	}
-	return slices.Concat(messages[prompt:prompt+1], messages[from:])
+	return nil
 }
 
 // WithoutUndone returns the messages before the first undone one. r is the session's, nil if none is undone.
