@@ -78,8 +78,8 @@ func Classify(err error) class {
 		return ClassRetry
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooEarly || code >= 500:
 		return ClassRetry
-	case code == http.StatusNotFound && strings.HasPrefix(pe.ProviderID, "openai") && pe.Code != "" && pe.Code != "model_not_found":
-		return ClassRetry // OpenAI sometimes reports this for models that it has; without its code, the address is wrong
+	case code == http.StatusNotFound && strings.HasPrefix(pe.ProviderID, "openai") && pe.Code != "" && pe.Code != "model_not_found" && !strings.HasPrefix(pe.Message, "Invalid URL"):
+		return ClassRetry // OpenAI sometimes reports this for models that it has
 	case pe.Cut, code == 0:
 		return ClassRetry // the connection or the stream failed; the server did not refuse
 	case code < 400 && passingText().MatchString(said):

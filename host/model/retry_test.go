@@ -75,6 +75,7 @@ func TestClassify(t *testing.T) {
 		"bad request that says retry":   {&sdk.ProviderError{StatusCode: 400, Message: "try again with fewer tools"}, classFatal},
 		"no such model":                 {&sdk.ProviderError{StatusCode: 404}, classFatal},
 		"openai's model, at times":      {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "not_found_error"}, ClassRetry},
+		"openai's own, without /v1":     {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "invalid_request_error", Message: "Invalid URL (POST /chat/completions)"}, classFatal},
 		"no such address":               {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Message: "404 page not found"}, classFatal},
 		"no such model at openai":       {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "model_not_found"}, classFatal},
 		"bad key":                       {&sdk.ProviderError{StatusCode: 401}, classAuth},

@@ -36,7 +36,7 @@ func readError(body []byte) serverError {
 		return serverError{message: plainText(body)}
 	}
 	said := errorValue(v)
-	if strings.HasPrefix(said.message, "{") { // a gateway, such as copilot-api, with another server's body
+	if strings.HasPrefix(said.message, "{") && json.Valid([]byte(said.message)) { // a gateway, such as copilot-api, with another server's body
 		inner := readError([]byte(said.message))
 		said = serverError{cmp.Or(inner.code, said.code), cmp.Or(inner.message, said.message), cmp.Or(said.status, inner.status)}
 	}

@@ -48,7 +48,9 @@ func succeeded(res *http.Response) (*http.Response, error) {
 		return res, nil
 	}
 	defer res.Body.Close()
-	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: httpx.Excerpt(res.Body, maxErrorBody), address: res.Request.URL.String()}
+	at := *res.Request.URL
+	at.User, at.RawQuery, at.Fragment = nil, "", ""
+	return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: httpx.Excerpt(res.Body, maxErrorBody), address: at.String()}
 }
 
 // failure converts the error that ended an exchange to a *sdk.ProviderError, unless the caller caused it.
@@ -127,8 +129,8 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	if isPage(r.Body) {
 		out.Message += "; the answer is a web page, perhaps from a proxy or gateway"
 	}
-	if said := strings.ToLower(out.Message); r.Status == http.StatusNotFound && strings.Contains(said, "not found") && !strings.Contains(said, "model") {
-		out.Message += "; the address of the request was " + ex.scrub(secret.WithoutSecrets(r.address)) // often /v1 is missing or duplicated
+	if said := strings.ToLower(out.Message); r.Status == http.StatusNotFound && (strings.Contains(said, "not found") || strings.Contains(said, "invalid url")) && !strings.Contains(said, "model") {
+		out.Message += "; the address of the request was " + ex.scrub(r.address) // often /v1 is missing or duplicated
 	}
 	return out
 }
@@ -163,7 +165,7 @@ var credentials = lazyregexp.New(`(?i)auth|key|token|secret|cookie`)
 func headerSecrets(header http.Header, secrets ...string) []string {
 	for name, values := range header {
 		for _, value := range values {
-			if credentials().MatchString(strings.ReplaceAll(strings.ToLower(name), "portkey", "")) { // x-portkey-provider is openai
+			if credentials().MatchString(name) && !strings.HasSuffix(strings.ToLower(name), "-provider") { // x-portkey-provider is openai
 				secrets = append(secrets, value, value[strings.LastIndexByte(value, ' ')+1:]) // without a scheme, such as Bearer
 			}
 		}

@@ -44,7 +44,7 @@ func TestProxyPassword(t *testing.T) {
 // TestPortkey: all headers of Portkey, a gateway, have key in their names, but the name of a provider, such as openai, must not be masked.
 func TestPortkey(t *testing.T) {
 	t.Parallel()
-	got := headerSecrets(http.Header{"X-Portkey-Provider": {"openai"}, "X-Portkey-Api-Key": {"pk-1234"}})
+	got := headerSecrets(http.Header{"X-Portkey-Provider": {"openai"}, "X-Portkey-Config": {"pk-1234"}})
 	if want := []string{"pk-1234", "pk-1234"}; !slices.Equal(got, want) {
 		t.Errorf("headerSecrets() = %q, want %q", got, want)
 	}
