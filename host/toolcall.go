@@ -278,9 +278,13 @@ func (s *step) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcom
 	switch {
 	case ctx.Err() != nil:
 		text := live.InterruptedByAbort.Running
-		if o.Kind == sdk.OutcomeOK { // the tool returned what it had
+		if o.Kind == sdk.OutcomeOK && o.Result.Output != "" && c.byPlugin == nil { // the tool returned what it had
 			lines, size := tools.OutputLimits(s.gen.Config.ToolOutput)
-			text += "\n" + tools.CutOutput(o.Result.Output, lines, size/2, o.Result.KeepTail)
+			kept := tools.CutOutput(o.Result.Output, lines, size/2, o.Result.KeepTail)
+			if len(kept) < len(o.Result.Output) {
+				text += fmt.Sprintf("; %d of %d bytes of its output:", len(kept), len(o.Result.Output))
+			}
+			text += "\n" + kept
 		}
 		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(text)
 	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
