@@ -32,6 +32,7 @@ type box struct {
 	rules *confine.Ruleset // nil until they are built
 	write []string         // paths that the rules make writable
 	tmp   string           // contains the temporary directories of sessions; empty before the first
+	ended bool             // close was called
 }
 
 // open builds the rules. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that contains hidden
@@ -68,6 +69,9 @@ func (b *box) ready(ctx context.Context) error {
 	if b.rules != nil {
 		return nil
 	}
+	if b.ended { // by a call that was abandoned
+		return errEnded
+	}
 	policy, err := b.policy(ctx)
 	if err == nil {
 		b.rules, err = confine.New(policy)
@@ -92,6 +96,8 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 	}
 	return sandbox.Policy(list, append(linkedRepository(ctx, b.project.Worktree), b.project.Worktree, b.tmp)...), nil
 }
+
+var errEnded = errors.New("sandbox: tenon no longer runs commands")
 
 // temporary returns the directory that contains the temporary directories of sessions; it is empty before the first.
 func (b *box) temporary() string {
@@ -127,6 +133,7 @@ const maxPointer = 1 << 20
 func (b *box) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.ended = true
 	var err error
 	if b.rules != nil {
 		err = b.rules.Close()
