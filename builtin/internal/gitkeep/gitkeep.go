@@ -18,21 +18,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// keeper compares the repository of one working tree. Safe for concurrent use.
+// keeper compares the repository of one working tree.
 type keeper struct {
 	worktree string
 	project  string // the directory that the user works in: worktree, or above it
 
-	mu     sync.Mutex
-	active int    // number of running commands
-	last   *state // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
+	last *state // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
 
 	owed  bool             // differences from last must still be restored
 	spans []span           // times in which commands ran, since owed was set; a command that has ended has an open one while a process of it still runs
@@ -51,12 +48,10 @@ func (s span) contains(t time.Time) bool {
 	return !t.Before(s.from) && (s.open() || !t.After(s.to))
 }
 
-// Enter is Keeper.Enter for one repository.
-func (k *keeper) Enter(ctx context.Context) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// enter is Keeper.Enter for one repository. first reports that no other command runs.
+func (k *keeper) enter(ctx context.Context, first bool) {
 	s := span{from: time.Now().Add(-tick)}
-	if k.active++; k.active == 1 && !k.owed {
+	if first && !k.owed {
 		s.from, k.spans = time.Time{}, nil
 		if k.last == nil || len(k.last.closed) > 0 || !k.last.fresh() {
 			k.last = k.read(ctx, nil)
@@ -65,15 +60,13 @@ func (k *keeper) Enter(ctx context.Context) {
 	k.spans = append(k.spans, s)
 }
 
-// Leave is Keeper.Leave for one repository.
-func (k *keeper) Leave(ctx context.Context, ended bool) []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// leave is Keeper.Leave for one repository. last reports that no other command runs.
+func (k *keeper) leave(ctx context.Context, ended, last bool) []string {
 	if ended { // whose span this is does not matter: together they cover the same time
 		i := slices.IndexFunc(k.spans, span.open)
 		k.spans[i].to = time.Now()
 	}
-	if k.active--; k.active > 0 {
+	if !last {
 		return nil
 	}
 	if k.last.fresh() {
@@ -86,13 +79,8 @@ func (k *keeper) Leave(ctx context.Context, ended bool) []string {
 // alive reports whether a process of a command that has ended still runs.
 func (k *keeper) alive() bool { return slices.ContainsFunc(k.spans, span.open) }
 
-// EndTurn is Keeper.EndTurn for one repository.
-func (k *keeper) EndTurn(ctx context.Context) []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.active > 0 || k.last == nil {
-		return nil
-	}
+// endTurn is Keeper.EndTurn for one repository.
+func (k *keeper) endTurn(ctx context.Context) []string {
 	if !k.owed {
 		k.spans = nil // the changes in these spans were compared
 	}
