@@ -129,6 +129,7 @@ func TestPatchFaults(t *testing.T) {
 		"asks before":    {"case $f in */+a) echo '{\"hookSpecificOutput\": {\"permissionDecision\": \"ask\"}}'; exit;; esac; exit 1", "", ""},
 		"fails before":   {"[ -e once ] || { touch once; exit 1; }; " + secrets, ".env: secrets", ""},
 		"fails":          {"exit 1", "", "exit code 1"},
+		"only advises":   {"case $f in */+a) echo '{\"hookSpecificOutput\": {\"additionalContext\": \"x\"}}'; exit;; esac; exit 1", "", "exit code 1"},
 		"takes too long": {"exec sleep 100", "+a: no time left for the command hook PreToolUse[0].hooks[0]; change fewer files at a time", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
