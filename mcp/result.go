@@ -179,7 +179,7 @@ func (b *builder) file(content []byte, err error, mimeType, name, what string) {
 	}
 	switch {
 	case err != nil:
-		describe("not shown: it is not valid base64")
+		b.text(fmt.Sprintf("[%s, %s, not shown: it is not valid base64]", visible.Strip(what), typ))
 	case !usable(typ):
 		describe("not shown: models do not read this kind of file")
 	case len(content) > maxAttachment:

@@ -169,7 +169,7 @@ func (l *Loader) allowServers(p *manifest.Package) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-11-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-12-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {

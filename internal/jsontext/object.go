@@ -34,11 +34,13 @@ func DecodeExact(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// Size returns the bytes of all strings and names in a decoded value, plus the number of its parts.
+// Size returns the bytes of all strings, numbers as text and names in a decoded value, plus the number of its parts.
 func Size(v any) int {
 	sum := 1
 	switch v := v.(type) {
 	case string:
+		sum += len(v)
+	case json.Number:
 		sum += len(v)
 	case []any:
 		for _, part := range v {

@@ -61,7 +61,7 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 			_ = json.Unmarshal(m.Params, &p) // an object
 			canceled := message{ID: p.RequestID}
 			if stop, ok := c.answers.Load(canceled.key()); ok {
-				stop.(context.CancelCauseFunc)(errCanceled)
+				(*stop.(*context.CancelCauseFunc))(errCanceled)
 			}
 		default:
 			c.dialer.Notified(m.Method, params)
@@ -77,11 +77,11 @@ func (c *Conn) serve(ctx context.Context, m *message) {
 	ctx, cancel := c.running.Bound(context.WithoutCancel(ctx))
 	asked, stop := context.WithCancelCause(ctx)
 	on, certain := c.callOf(ctx)
-	c.answers.Store(m.key(), stop)
+	c.answers.Store(m.key(), &stop)
 	c.running.Go(func() { // ends with the life
 		defer func() {
 			cancel()
-			c.answers.Delete(m.key())
+			c.answers.CompareAndDelete(m.key(), &stop) // a server may use an ID twice
 			<-c.incoming
 		}()
 		if certain {

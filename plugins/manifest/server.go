@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -256,7 +256,7 @@ func CheckSpelling(u *url.URL) error {
 }
 
 // Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd, once and
-// nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; Variables set in Env, last. root and
+// nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; and the result of the function Variables added to Env, last. root and
 // data are absolute and exist. Servers that are not started are returned unchanged.
 func (s Server) Expand(root, data string) (Server, error) {
 	if s.Type != ServerStdio {
@@ -268,7 +268,7 @@ func (s Server) Expand(root, data string) (Server, error) {
 	for i := range s.Args {
 		s.Args[i] = replace(s.Args[i])
 	}
-	env := make(map[string]string, len(s.Env)+2)
+	env := make(map[string]string, len(s.Env)+4)
 	for name, value := range s.Env {
 		env[name] = replace(value)
 	}

@@ -16,7 +16,7 @@ import (
 // maxDepth is the maximum depth of a tool's schema. Deeper parts become any object: the host checks the arguments against the schema itself.
 const maxDepth = 32
 
-// maxParts is the maximum number of schemas within a tool's schema, with 300 values and bytes of text that references repeat counted as one. A few
+// maxParts is the maximum number of schemas within a tool's schema, with 100 values and bytes of text that references repeat counted as one. A few
 // definitions that refer to each other several times can expand to billions, and a long text that is referred to many times can fill the memory.
 const maxParts = 20_000
 
@@ -121,7 +121,7 @@ func (c *converter) reference(ref string, in map[string]any, depth int) map[stri
 			merged["type"] = "string" // see setEnum
 		}
 	} else {
-		c.parts += jsontext.Size(target) / 300
+		c.parts += jsontext.Size(target) / 100
 		maps.Copy(merged, target) // it may be a reference too
 	}
 	maps.Copy(merged, own)

@@ -384,7 +384,7 @@ func TestResidency(t *testing.T) {
 	for claims, want := range map[string]string{
 		`{"chatgpt_compute_residency": "us"}`: "us", `{"chatgpt_data_residency": "eu", "chatgpt_compute_residency": "us"}`: "eu",
 		`{"chatgpt_data_residency": "no_constraint"}`: "", `{"chatgpt_data_residency": "a\nb"}`: "", `{}`: "",
-		`{"chatgpt_data_residency": "eu", "chatgpt_account_id": 1}`: "", // of something else, no claim counts
+		`{"chatgpt_data_residency": "eu", "chatgpt_account_id": 1}`: "", // a claim of another type invalidates all claims
 	} {
 		jwt := "x." + base64.RawURLEncoding.EncodeToString([]byte(`{"https://api.openai.com/auth": `+claims+`}`)) + ".y"
 		headers, err := (*chatgpt)(nil).headers(t.Context(), &sdk.Token{Access: jwt})

@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Credentials returns the store of the user's keys and tokens. There is one in the process: it has refreshed tokens that could not be stored.
+// Credentials returns the store of the user's keys and tokens. There is one in a workspace: it holds refreshed tokens that could not be stored.
 func (w *Workspace) Credentials() *credentials.Store {
 	w.opening.Do(func() {
 		w.credentials = credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))

@@ -3,6 +3,7 @@ package extensions
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
@@ -27,6 +28,10 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) {
 	}
 	for _, f := range packaged {
 		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady, pack: f.Plugin}
+		if err := os.MkdirAll(f.Data, 0o700); err != nil {
+			s.reject(c, err)
+			continue
+		}
 		s.addHooks(c, &commandhooks.Source{
 			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: f.Content, Root: f.Root, Env: manifest.Variables(f.Root, f.Data),
 		})

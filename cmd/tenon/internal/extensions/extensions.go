@@ -34,7 +34,7 @@ type Options struct {
 	Watch       bool     // Flags are under development: their new content runs without a question
 	Version     string
 	Hide        func(secrets []string) // masks the tokens of MCP servers; see auth.Options
-	Credentials *credentials.Store     // of the tokens
+	Credentials *credentials.Store     // store of the tokens of MCP servers
 }
 
 // Set is the result of Open. The host closes its plugins; Discard closes plugins that no host received.

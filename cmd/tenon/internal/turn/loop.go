@@ -3,6 +3,7 @@ package turn
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
@@ -62,8 +64,6 @@ type Turn struct {
 
 	session  string          // empty before Begin returned
 	calls    map[string]bool // finished tool calls by ID; true: refused because no user could be asked
-	ran      bool            // a call of a plugin or of a command's template was not denied
-	denied   bool            // a call of a plugin or of a command's template was denied
 	streamed int             // number of bytes of text and arguments
 	usualGC  int             // GC percentage to restore; 0: unchanged
 	view     display
@@ -201,12 +201,6 @@ func (t *Turn) take(e sdk.Event) {
 		if call, ok := p.Part.(*sdk.ToolPart); ok && !call.State.Open() {
 			t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
 		}
-	case *sdk.Object: // a call of a plugin or of a command's template
-		if status := (*p)["status"]; status == sdk.ToolCompleted || status == sdk.ToolError {
-			metadata, _ := (*p)["metadata"].(sdk.Object)
-			denied := metadata["denied"] == true
-			t.ran, t.denied = t.ran || !denied, t.denied || denied
-		}
 	}
 	if t.asker != nil {
 		t.asker.event(&e)
@@ -271,6 +265,24 @@ func (t *Turn) allRefused(o *view.Outcome) error {
 		"allow them with rules under permission in tenon.json; --auto allows those that need no rule; tenon session show prints the calls")
 }
 
+// onlyRefused reports whether the ledger contains shell commands of a command's template, and all were refused.
+func onlyRefused(ledger []store.LedgerRow) (refused bool) {
+	for _, row := range ledger {
+		var entries []hooks.Entry
+		if json.Unmarshal(row.Entries, &entries) != nil {
+			return false
+		}
+		for i := range entries {
+			if entries[i].Point == host.PointPluginCall {
+				if refused = entries[i].Outcome == hooks.OutcomeDenied; !refused {
+					return false
+				}
+			}
+		}
+	}
+	return refused
+}
+
 // discard deletes the session of a failed turn if nothing in it can be continued: the prompt was refused before it was stored, or the model
 // cannot be used or reached and has not answered.
 func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
@@ -284,7 +296,7 @@ func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
 		return
 	case len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel):
 		return
-	case len(messages) == 0 && len(ledger) > 0 && (t.ran || !t.denied): // shell commands of a command's template ran
+	case len(messages) == 0 && len(ledger) > 0 && !onlyRefused(ledger): // shell commands of a command's template ran
 		return
 	}
 	if err := s.Delete(ctx, t.session); err != nil {
