@@ -138,7 +138,7 @@ func TestWrongType(t *testing.T) {
 	const resource = `{"content":[{"type":"resource","resource":{"uri":"x://a","mimeType":"text/plain","blob":%q}}]}`
 	for data, want := range map[string]string{"\x89PNG\r\n\x1a\n": "image/png", "%PDF-1.4\n\xff": "application/pdf", "\xff\x00": ""} {
 		r, err := decodeResult(json.RawMessage(fmt.Sprintf(resource, base64.StdEncoding.EncodeToString([]byte(data)))), &Tool{Name: "t"})
-		if err != nil || want == "" && r.Output != "[resource x://a, text/plain, about 3 bytes, not shown: models do not read this kind of file]" ||
+		if err != nil || want == "" && r.Output != "[resource x://a, text/plain, about 2 bytes, not shown: models do not read this kind of file]" ||
 			want != "" && (len(r.Attachments) != 1 || r.Attachments[0].Mime != want) {
 			t.Errorf("%q: %+v, %v, want an attachment of type %q", data, r, err, want)
 		}

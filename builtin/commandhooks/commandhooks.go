@@ -179,7 +179,7 @@ func (e *entry) hook() (h sdk.Hook, ok bool) {
 	case permissionRequest:
 		return sdk.OnPermissionAsk(e.permission), true
 	case postToolUse, postToolUseFailure:
-		return sdk.OnToolAfter(e.after).Reading("/title", "/output", "/metadata").Writing("/output"), true
+		return sdk.OnToolAfter(e.after).Reading("/title", "/output", "/metadata").Writing("/output", "/attachments"), true
 	case preCompact:
 		return sdk.OnCompacting(e.compacting).Reading("/context").Writing("/context"), true
 	case stop, subagentStop:

@@ -49,7 +49,7 @@ func (e *entry) callTool(ctx context.Context, in *sdk.ToolInput, args sdk.Object
 		replies = append(replies, r)
 	}
 	// An error of the hook would discard the answers of the other runs. Before the call, a text does not outweigh a guard that failed.
-	says := func(r *reply) bool { return r.verdict >= ask || !decides && r.context != "" }
+	says := func(r *reply) bool { return r.verdict >= ask || !decides && (r.context != "" || r.newOutput != nil) }
 	if failed != nil && slices.ContainsFunc(replies, says) {
 		e.plugin.log.Warn("command hook failed", "err", failed)
 		failed = nil

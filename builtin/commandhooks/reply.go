@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -75,17 +74,15 @@ type wireReply struct {
 // newOutput is an updatedToolOutput as the text that the model sees; nil without one.
 type newOutput struct{ text *string }
 
-// UnmarshalJSON parses a text, or the fields of tool_response that hold the text of the output.
+// UnmarshalJSON parses a text, or the fields of tool_response that hold the text of the output. Any other value is the output as JSON.
 func (n *newOutput) UnmarshalJSON(data []byte) error {
 	var fields struct{ Stdout, Stderr, Output *string }
 	if json.Unmarshal(data, &n.text) == nil {
 		return nil
 	}
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return err
-	}
+	_ = json.Unmarshal(data, &fields)
 	if n.text = cmp.Or(fields.Stdout, fields.Output); n.text == nil {
-		return errors.New("updatedToolOutput: want a text, or an object with stdout or output")
+		n.text = new(string(data)) // of another form: the model must not see what it replaces
 	}
 	if fields.Stdout != nil && fields.Stderr != nil {
 		*n.text += *fields.Stderr
@@ -103,15 +100,22 @@ type permissionDecision struct {
 func (o *output) reply(e *entry) (*reply, error) {
 	stderr := clip(strings.TrimSpace(string(o.stderr)))
 	answer, err := parseReply(e.event, o.stdout)
+	answered := err == nil && answer.verdict > allow && blockable(e.event)
 	switch {
-	case o.code == 0 || err == nil && answer.verdict > allow:
+	case o.code == 0, answered && (o.code != exitBlock || answer.verdict >= block):
 		return answer, err
-	case o.code == exitBlock && isBroken(stderr) && !quotes(stderr, o.input):
+	case o.code == exitBlock && !answered && isBroken(stderr) && !quotes(stderr, o.input):
 		return nil, fmt.Errorf("the command could not run: %s", stderr)
 	case o.code == exitBlock && !blockable(e.event):
 		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, cmp.Or(stderr, "no message"))
 	case o.code == exitBlock:
-		return &reply{verdict: block, reason: stderr}, nil
+		if err != nil {
+			answer = &reply{}
+		}
+		answer.decide(block, stderr)
+		return answer, nil
+	case o.code < 0:
+		return nil, fmt.Errorf("the command was ended by %s", o.ended)
 	}
 	return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, cmp.Or(stderr, "no message"))
 }

@@ -28,11 +28,12 @@ const maxOutput = 1 << 20
 // drainTime is the maximum wait for a pipe held by a process that left the command's group and so outlived it.
 const drainTime = 200 * time.Millisecond
 
-// output is the result of a command that ended by itself.
+// output is the result of a command that tenon did not end.
 type output struct {
 	input          []byte
 	stdout, stderr []byte
-	code           int
+	code           int    // -1: a signal ended it
+	ended          string // how
 }
 
 // call runs the command with the input and returns its answer. Errors name the command's position in its source.
@@ -169,14 +170,12 @@ func run(ctx context.Context, cmd *exec.Cmd, input []byte, confine func() (confi
 		return nil, fmt.Errorf("the command wrote more than %d bytes to its standard output and was killed", maxOutput)
 	case len(o.stderr) > maxOutput:
 		return nil, fmt.Errorf("the command wrote more than %d bytes to its standard error and was killed", maxOutput)
-	case exit != nil && exit.Exited() && (runtime.GOOS != "windows" || ctx.Err() == nil): // on Windows, a killed process has exited, too
-		o.code = exit.ExitCode()
+	case exit != nil && (ctx.Err() == nil || exit.Exited() && runtime.GOOS != "windows"): // on Windows, a killed process has exited, too
+		o.code, o.ended = exit.ExitCode(), exit.String()
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, fmt.Errorf("the command exceeded its timeout and was killed: %w", ctx.Err())
 	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
-	case exit != nil:
-		return nil, fmt.Errorf("the command was ended by %s", exit.ProcessState)
 	case err != nil:
 		return nil, err
 	}

@@ -150,8 +150,10 @@ func (e *entry) after(ctx context.Context, in *sdk.ToolAfterInput, v *sdk.ToolAf
 	replies, _, err := e.callTool(ctx, &in.ToolInput, args, more)
 	for _, r := range replies {
 		if r.newOutput != nil && event == postToolUse {
-			v.Output = *r.newOutput
+			v.Output, v.Attachments = *r.newOutput, nil
 		}
+	}
+	for _, r := range replies {
 		if r.verdict >= block {
 			v.Output += "\n\nA hook objects: " + r.because(e)
 		}

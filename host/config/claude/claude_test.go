@@ -99,7 +99,7 @@ func TestTranslate(t *testing.T) {
 	for _, left := range []string{
 		`line 5: permissions.allow: "WebSearch": not imported: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": not imported`, `"Edit(~/todo.md)": not imported: tenon allows whole directories`, `"Edit(./~/x/**)": not imported`, `"Edit(a/**b)": not imported`, `"Edit(a/**/)": not imported`,
 		`line 5: permissions.allow: "Read(~/notes/**)": not imported`, `line 7: permissions.deny: "Bash(a?b)": not imported`, `"Bash(x": not imported: the parenthesis`,
-		`line 5: permissions.allow: "WebFetch(domain:go.*)": not imported: its *`, `line 5: permissions.allow: "mcp__github": not imported: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": not imported`, "line 10: permissions.future: not imported", "line 12: env.TOKEN: not imported",
+		`line 5: permissions.allow: "WebFetch(domain:go.*)": not imported: tenon would allow other hosts`, `line 5: permissions.allow: "mcp__github": not imported: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": not imported`, "line 10: permissions.future: not imported", "line 12: env.TOKEN: not imported",
 		"line 20: mcpServers.odd: not imported", "line 22: statusLine: not imported", "line 22: enabledPlugins: not imported: use tenon plugin", "line 23: unheardOf: not imported: tenon has no such setting",
 	} {
 		if !strings.Contains(notes.String(), left) {

@@ -122,7 +122,7 @@ const maxDepths = 4
 // https://git-scm.com/docs/gitignore.
 func (t *translator) files(action sdk.Action, permission, pattern string) (reason string) {
 	allow := action == sdk.ActionAllow
-	if !allow {
+	if !allow && pattern != "./" {
 		pattern = strings.TrimPrefix(pattern, "./") // Claude Code 2.1.197 refuses ./.env at any depth
 	}
 	outside := strings.HasPrefix(pattern, "//") || strings.HasPrefix(pattern, "~/")
@@ -181,14 +181,15 @@ func (t *translator) files(action sdk.Action, permission, pattern string) (reaso
 // addresses translates domain:example.com. A rule that denies or asks applies to any port.
 func (t *translator) addresses(action sdk.Action, pattern string) (reason string) {
 	domain, ok := strings.CutPrefix(pattern, "domain:")
+	domain = strings.TrimRight(strings.ToLower(domain), ".")
 	switch {
 	case pattern == "*":
 		t.add(action, "webfetch", "*")
 		return ""
 	case !ok || domain == "":
 		return "only domain:NAME can be translated"
-	case action == sdk.ActionAllow && strings.Contains(domain[1:], "*"):
-		return "its * does not match a dot, but tenon's does"
+	case action == sdk.ActionAllow && domain != "*" && strings.ContainsAny(strings.TrimPrefix(domain, "*."), "*/:@"):
+		return "tenon would allow other hosts, too: its * matches dots, and it compares whole addresses"
 	}
 	t.add(action, "webfetch", "https://"+domain+"/*", "http://"+domain+"/*")
 	if action != sdk.ActionAllow {
