@@ -10,12 +10,12 @@ import (
 // TaskTool is the tool through which subagents run.
 const TaskTool = "task"
 
-// ChildPermission returns the rules of a subagent's session: they deny further delegation and the parent's task list, unless the rules for the
-// subagent mention them.
+// ChildPermission returns the rules of a subagent's session: they deny further delegation and the parent's task list, unless a rule for the
+// subagent allows them or asks.
 func ChildPermission(rules sdk.PermissionRules) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, key := range []string{"todowrite", TaskTool} {
-		if !slices.ContainsFunc(rules, func(r sdk.PermissionRule) bool { return r.Permission == key }) {
+		if !slices.ContainsFunc(rules, func(r sdk.PermissionRule) bool { return r.Permission == key && r.Action != sdk.ActionDeny }) {
 			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
 		}
 	}

@@ -27,9 +27,10 @@ const Structured = "StructuredOutput"
 // maxToolTimeout bounds the deadline that a tool sets for its calls.
 const maxToolTimeout = 10 * time.Minute
 
-// Maximum size in bytes of the list of subagents in the description of the task tool, and of each description in it.
+// Maximum size of the list of subagents in the description of the task tool, in bytes, and of each name and description in it, in characters.
 const (
 	maxSubagents   = 24 << 10
+	maxName        = 128
 	maxDescription = 1024
 )
 
@@ -99,13 +100,23 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 // subagents lists the subagents that the model may call. Those without a description wait for the user to name them.
 func (s *Set) subagents() string {
 	var out strings.Builder
+	more := 0
 	for _, a := range s.Subagents {
-		if a.Description != "" && out.Len() < maxSubagents && s.Rules.Decide(tasks.TaskTool, a.Name).Action != sdk.ActionDeny {
-			text := visible.Cut(strings.Join(strings.Fields(a.Description), " "), maxDescription, "…")
-			fmt.Fprintf(&out, "\n- %s: %s", a.Name, text)
+		switch {
+		case a.Description == "", visible.Clean(a.Name, maxName) != a.Name, s.Rules.Decide(tasks.TaskTool, a.Name).Action == sdk.ActionDeny:
+		case out.Len() > maxSubagents:
+			more++
+		default:
+			fmt.Fprintf(&out, "\n- %s: %s", a.Name, visible.Clean(a.Description, maxDescription))
 		}
 	}
-	return out.String()
+	if more > 0 {
+		fmt.Fprintf(&out, "\n- and %d more", more)
+	}
+	if out.Len() == 0 {
+		return ""
+	}
+	return "\nThe subagents (subagent_type) and what they are for:" + out.String()
 }
 
 // All returns all tools that the agent may call, none of them hidden, without the hooks at tool.definition: for calls that the model does not make.

@@ -68,7 +68,7 @@ func (d *Document) Named() string {
 }
 
 // Documents reads the files below dir that accept matches, sorted by path, and calls use with each and its decoded front
-// matter. A file with an error, from reading or from use, is logged and skipped; its Name is returned.
+// matter. A file with an error, from reading or from use, is logged and skipped; its names are returned.
 func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, use func(*Document, *Meta) error) (leftOut []string) {
 	for _, path := range w.Tree(dir, accept) {
 		var meta Meta
@@ -81,6 +81,9 @@ func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, us
 		if err != nil {
 			w.log.Warn("file left out", "file", path, "err", err)
 			leftOut = append(leftOut, name)
+			if doc != nil {
+				leftOut = append(leftOut, doc.Named())
+			}
 		}
 	}
 	return leftOut

@@ -129,7 +129,7 @@ func (args *taskArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	}}, nil
 }
 
-// runTask runs a subagent and waits for its answer. The tool's description lists the built-in agents; for an unknown agent the answer lists all.
+// runTask runs a subagent and waits for its answer. The host adds the subagents to the tool's description; for an unknown agent the answer lists all.
 func runTask(ctx context.Context, call *sdk.ToolCall, args taskArgs) (*sdk.ToolResult, error) {
 	tasker, err := ability[sdk.Subtasker](call, "sdk.Subtasker")
 	if err != nil {
