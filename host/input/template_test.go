@@ -102,6 +102,7 @@ func TestCutOutput(t *testing.T) {
 		"one long line tail": {"aaaaaaaabb", 9, 4, true, "aabb"},
 		"long after short":   {"a\nbbbbbbbbbb", 9, 6, false, "a\nbbbb"},
 		"long before short":  {"aaaaaaaaaa\nb\n", 9, 6, true, "aaa\nb\n"},
+		"invalid, then long": {"\xe0\xe0\xe0\n" + "bbbbbbbbbb", 9, 10, false, "\xe0\xe0\xe0\nbbbbbb"},
 		"no rune is cut":     {"ääää", 9, 3, false, "ä"},
 		"no rune cut, tail":  {"ääää", 9, 3, true, "ä"},
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
@@ -64,7 +65,11 @@ func CutOutput(s string, lines, size int, tail bool) string {
 		case tail: // a long line: cut it
 			kept = visible.Tail(s, size)
 		default:
-			kept = s[:len(visible.Cut(s, size, ""))]
+			end := size
+			for end > max(len(kept), size-utf8.UTFMax) && !utf8.RuneStart(s[end]) {
+				end--
+			}
+			kept = s[:end]
 		}
 		return kept
 	}

@@ -127,7 +127,7 @@ const (
 		"or for the names of tools. The tools found can be called from the next step on. The tools are:"
 	searchParameters = `{"type":"object","properties":{` +
 		`"query":{"type":"string","description":"words that describe the task, or names of tools"},` +
-		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"maximum number of tools to show, default 5; of tools that the query names, the first 20 are always shown"}` +
+		`"max_results":{"type":"integer","minimum":0,"description":"maximum number of tools to show, default 5, at most 20; of tools that the query names, the first 20 are always shown"}` +
 		`},"required":["query"],"additionalProperties":false}`
 )
 
@@ -153,13 +153,13 @@ func listing(hidden []*Tool) string {
 // search returns the definitions of the tools found.
 func (s *Set) search(ctx context.Context, hidden []*Tool, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var args struct {
-		Query string `json:"query"`
-		Max   int    `json:"max_results"`
+		Query string  `json:"query"`
+		Max   float64 `json:"max_results"` // models also write 5.0, which is an integer in a schema
 	}
 	if err := json.Unmarshal(call.Args, &args); err != nil {
 		return nil, err
 	}
-	found := find(hidden, args.Query, args.Max)
+	found := find(hidden, args.Query, int(min(args.Max, maxFound)))
 	ids, texts := []string{}, []string{}
 	for _, one := range found {
 		text, err := s.present(ctx, one)

@@ -115,14 +115,17 @@ var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 // parsePatch reads a patch. Errors wrap errPatch and name the line.
 func parsePatch(text string) ([]operation, error) {
 	lines := strings.Split(toLF(text), "\n")
-	begin := slices.IndexFunc(lines, func(line string) bool { return strings.TrimSpace(line) == patchBegin })
+	begin := slices.IndexFunc(lines, begins)
 	if begin < 0 {
-		return nil, fmt.Errorf("%w: the first line must be %q", errPatch, patchBegin)
+		return nil, fmt.Errorf("%w: the line %q is missing", errPatch, patchBegin)
 	}
 	lines = lines[begin+1:] // models wrap a patch in a code block or in a shell command: apply_patch <<'EOF' … EOF
 	end := slices.IndexFunc(lines, ends)
 	if end < 0 {
-		return nil, fmt.Errorf("%w: the last line must be %q", errPatch, patchEnd)
+		return nil, fmt.Errorf("%w: the line %q is missing", errPatch, patchEnd)
+	}
+	if slices.ContainsFunc(lines[end:], begins) {
+		return nil, fmt.Errorf("%w: there are two; put all files between one %q and %q", errPatch, patchBegin, patchEnd)
 	}
 	var ops []operation
 	for i, line := range lines[:end+1] {
@@ -133,6 +136,8 @@ func parsePatch(text string) ([]operation, error) {
 	}
 	return ops, nil
 }
+
+func begins(line string) bool { return strings.TrimSpace(line) == patchBegin }
 
 // ends reports whether a line ends a patch. With a space before it, it is a line of a file.
 func ends(line string) bool { return strings.TrimRight(line, " \t") == patchEnd }

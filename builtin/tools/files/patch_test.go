@@ -161,10 +161,11 @@ func TestPatchRefused(t *testing.T) {
 			nested.wantNames("f.go", "other", "unread")
 		})
 	}
-	b.fails("apply_patch", sdk.Object{"patchText": "*** Add File: x\n+y"}, "the first line must be")
-	b.fails("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Add File: x\n+y"}, "the last line must be")
+	b.fails("apply_patch", sdk.Object{"patchText": "*** Add File: x\n+y"}, `"*** Begin Patch" is missing`)
+	b.fails("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Add File: x\n+y"}, `"*** End Patch" is missing`)
 	b.fails("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** End Patch"}, "no file is changed")
 	b.fails("apply_patch", patch("*** Add File: x", "+y", "*** Delete File: x"), "no file is changed")
+	b.fails("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Add File: x\n+y\n*** End Patch\n*** Begin Patch\n*** Add File: z\n+y\n*** End Patch"}, "there are two")
 }
 
 func TestPatchWrapped(t *testing.T) {

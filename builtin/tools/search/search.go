@@ -73,10 +73,16 @@ func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 	names, s.except = strings.CutPrefix(names, "!")
 	switch {
 	case names == "":
+	case s.except && (strings.HasPrefix(names, "/") || strings.HasPrefix(names, "../")):
+		return s, fmt.Errorf("%w: %.100q: what it excludes must be below the path", doublestar.ErrBadPattern, names)
+	case s.except: // as in ripgrep, a directory with all that is in it
+		names = strings.TrimSuffix(strings.TrimPrefix(names, "./"), "/")
+		if !strings.Contains(names, "/") {
+			names = "**/" + names
+		}
+		s.names = names + "/**"
 	case !strings.Contains(names, "/"):
 		s.names = "**/" + names
-	case s.except:
-		s.names = names
 	default:
 		at := *call
 		at.Directory = s.root

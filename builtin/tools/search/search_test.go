@@ -187,18 +187,19 @@ func TestGrep(t *testing.T) {
 	}{
 		"literal": {sdk.Object{"pattern": "func"}, "Found 5 matches\n\n.dot/d.go:\n  Line 1: func dotted\n\na.go:\n  Line 3: func Find() {}\n\n" +
 			"b/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
-		"include":             {sdk.Object{"pattern": "func", "include": "*.txt"}, "Found 1 match\n\nb/c.txt:\n  Line 1: func in text"},
-		"include excludes":    {sdk.Object{"pattern": "func", "include": "!*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
-		"excludes a path":     {sdk.Object{"pattern": "func", "include": "!**/*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
-		"include with slash":  {sdk.Object{"pattern": "func", "include": "b/*.{go,md}"}, "Found 1 match\n\nb/b.go:\n  Line 2: func find() {}"},
-		"regexp":              {sdk.Object{"pattern": `^func\s+F\w+\(`}, "Found 1 match\n\na.go:\n  Line 3: func Find() {}"},
-		"fold":                {sdk.Object{"pattern": `(?i)todo`}, "Found 2 matches\n\na.go:\n  Line 4: // TODO: x\n\nb/c.txt:\n  Line 2: todo"},
-		"end before CR":       {sdk.Object{"pattern": `todo$|text$`}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n  Line 2: todo"},
-		"end of text":         {sdk.Object{"pattern": `\Afirst\z`}, "Found 1 match\n\nnoeol:\n  Line 1: first"},
-		"file":                {sdk.Object{"pattern": "func", "path": "ignored.md"}, "Found 1 match\n\nignored.md:\n  Line 1: func"},
-		"directory":           {sdk.Object{"pattern": "func", "path": "b"}, "Found 2 matches\n\nb/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text"},
-		"nothing":             {sdk.Object{"pattern": "nowhere"}, "No matches found"},
-		"nothing, no literal": {sdk.Object{"pattern": `\d{3}`}, "No matches found"},
+		"include":              {sdk.Object{"pattern": "func", "include": "*.txt"}, "Found 1 match\n\nb/c.txt:\n  Line 1: func in text"},
+		"include excludes":     {sdk.Object{"pattern": "func", "include": "!*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
+		"excludes a directory": {sdk.Object{"pattern": "func", "include": "!b/"}, "Found 3 matches\n\n.dot/d.go:\n  Line 1: func dotted\n\na.go:\n  Line 3: func Find() {}\n\nnoeol:\n  Line 2: last func"},
+		"excludes a path":      {sdk.Object{"pattern": "func", "include": "!**/*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
+		"include with slash":   {sdk.Object{"pattern": "func", "include": "b/*.{go,md}"}, "Found 1 match\n\nb/b.go:\n  Line 2: func find() {}"},
+		"regexp":               {sdk.Object{"pattern": `^func\s+F\w+\(`}, "Found 1 match\n\na.go:\n  Line 3: func Find() {}"},
+		"fold":                 {sdk.Object{"pattern": `(?i)todo`}, "Found 2 matches\n\na.go:\n  Line 4: // TODO: x\n\nb/c.txt:\n  Line 2: todo"},
+		"end before CR":        {sdk.Object{"pattern": `todo$|text$`}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n  Line 2: todo"},
+		"end of text":          {sdk.Object{"pattern": `\Afirst\z`}, "Found 1 match\n\nnoeol:\n  Line 1: first"},
+		"file":                 {sdk.Object{"pattern": "func", "path": "ignored.md"}, "Found 1 match\n\nignored.md:\n  Line 1: func"},
+		"directory":            {sdk.Object{"pattern": "func", "path": "b"}, "Found 2 matches\n\nb/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text"},
+		"nothing":              {sdk.Object{"pattern": "nowhere"}, "No matches found"},
+		"nothing, no literal":  {sdk.Object{"pattern": `\d{3}`}, "No matches found"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
