@@ -287,13 +287,16 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			dir := filepath.Join(h.project.Directory, ".tenon", "agent")
 			write(t, filepath.Join(dir, "bad.md"), c.text)
 			write(t, filepath.Join(dir, "explore.md"), c.text)
+			write(t, filepath.Join(dir, "other.md"), "---\nname: plan\ntemprature: 1\n---\n")
 			write(t, filepath.Join(dir, "good.md"), "Good.")
 			list := p.Agents()
 			if slices.Contains(names(list), "bad") || !slices.Contains(names(list), "good") {
 				t.Errorf("agents %q", names(list))
 			}
-			if rules := find(t, list, "explore").Permission; rules[len(rules)-1].Permission != "*" || rules[len(rules)-1].Action != sdk.ActionDeny {
-				t.Errorf("the rules in the file are unknown, and the agent may do more than nothing: %+v", rules)
+			for _, name := range []string{"explore", "plan"} {
+				if rules := find(t, list, name).Permission; rules[len(rules)-1].Permission != "*" || rules[len(rules)-1].Action != sdk.ActionDeny {
+					t.Errorf("%s: the rules in the file are unknown, and the agent may do more than nothing: %+v", name, rules)
+				}
 			}
 			want := strings.ReplaceAll(c.want, `\\\"`, `\"`)
 			if log := strings.ReplaceAll(h.log.String(), `\\\"`, `\"`); !strings.Contains(log, "bad.md") || !strings.Contains(log, want) {
