@@ -31,10 +31,9 @@ type keeper struct {
 
 	last *state // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
 
-	unknown bool             // last is empty, because the state before the commands was not read
-	owed    bool             // differences from last must still be restored
-	spans   []span           // times in which commands ran, since owed was set; a command that has ended has an open one while a process of it still runs
-	locks   map[string]stamp // lock files that prevented restoring
+	owed  bool             // differences from last must still be restored
+	spans []span           // times in which commands ran, since owed was set; a command that has ended has an open one while a process of it still runs
+	locks map[string]stamp // lock files that prevented restoring
 }
 
 // tick is how far the times that systems record for files may lag behind the clock.
@@ -77,15 +76,6 @@ func (k *keeper) leave(ctx context.Context, ended, last bool) []string {
 	return k.restore(ctx)
 }
 
-// closeAll ends the open spans.
-func closeAll(spans []span) {
-	for i := range spans {
-		if spans[i].open() {
-			spans[i].to = time.Now()
-		}
-	}
-}
-
 // alive reports whether a process of a command that has ended still runs.
 func (k *keeper) alive() bool { return slices.ContainsFunc(k.spans, span.open) }
 
@@ -94,7 +84,11 @@ func (k *keeper) endTurn(ctx context.Context) []string {
 	if !k.owed {
 		k.spans = nil // the changes in these spans were compared
 	}
-	closeAll(k.spans)
+	for i := range k.spans {
+		if k.spans[i].open() {
+			k.spans[i].to = time.Now()
+		}
+	}
 	if k.last.fresh() {
 		k.owed = false
 		return nil
@@ -115,7 +109,7 @@ func (k *keeper) restore(ctx context.Context) []string {
 		}
 	}
 	if k.owed = r.changed || len(r.failures) > 0 || k.alive(); !k.owed {
-		k.last, r.now.before, k.unknown = r.now, nil, false
+		k.last, r.now.before = r.now, nil
 	}
 	return append(brief(r.failures), brief(r.notes)...)
 }
@@ -188,9 +182,7 @@ func (r *restorer) change(what, path, verb string, do func() error) {
 	}
 	switch {
 	case !r.ran(path):
-		if !r.k.unknown {
-			r.note(what, "was changed by another process, and left alone")
-		}
+		r.note(what, "was changed by another process, and left alone")
 		return
 	case r.before.hidden(path):
 		r.note(what, "was left alone, because its directory could not be listed before the command")

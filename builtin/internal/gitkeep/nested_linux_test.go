@@ -105,8 +105,6 @@ func TestEmbedded(t *testing.T) {
 		"created":          {"true", "cp -r library new && " + evil + " && git add new", []string{"alias.mine, core.fsmonitor in new/.git/config was put back", "new/.git/hooks/pre-push was put back"}, ""},
 		"created for it":   {"git update-index --add --cacheinfo 160000,$(git -C library rev-parse HEAD),new", "mkdir -p new && git init -q new && " + evil, []string{"core.fsmonitor in new/.git/config was put back"}, ""},
 		"within another":   {"true", "git clone -q library a && cp -r library a/new && " + `git -C a/new config core.fsmonitor evil && git -C a add new && git add a && ln -s a/new .`, []string{"a/new/.git/hooks/pre-push was put back", "alias.mine, core.fsmonitor in a/new/.git/config was put back"}, ""},
-		"only added":       {"cp -r library new && git -C new config core.fsmonitor mine", "git add new", nil, "mine\n"},
-		"leads to known":   {"true", `mkdir new && echo 'gitdir: ../.git' > new/.git && git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),new`, nil, "status\n"},
 		"without programs": {"true", "git clone -q library new && git add new", nil, ""},
 		"the user's":       {"cp -r library new && git add new", "git -C new config user.name x", nil, "status\n"},
 		"the user's, deep": {"mkdir -p 1/2/3/4 && cp -r library 1/2/3/4/new && ln -s 1/2/3/4/new . && git add 1", evil, []string{"core.fsmonitor in 1/2/3/4/new/.git/config was put back"}, "status\n"},

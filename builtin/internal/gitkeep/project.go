@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
@@ -31,7 +30,6 @@ type Keeper struct {
 	mu      sync.Mutex
 	list    []*keeper        // the project's first; nil before the first command
 	active  int              // number of running commands
-	times   []span           // in which commands of this process ran
 	indexes map[string]index // by git directory
 }
 
@@ -57,7 +55,6 @@ func (k *Keeper) Enter(ctx context.Context) {
 		k.list = k.find()
 	}
 	k.active++
-	k.times = append(k.times, span{from: time.Now().Add(-tick)})
 	for i := 0; i < len(k.list); i++ { // adopted ones, too
 		k.list[i].enter(ctx, k.active == 1)
 		if k.active == 1 && !k.list[i].owed { // otherwise they may be those of a process that still runs
@@ -73,9 +70,6 @@ func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.active--
-	if ended {
-		k.times[slices.IndexFunc(k.times, span.open)].to = time.Now()
-	}
 	for _, one := range k.list {
 		notes = append(notes, one.leave(ctx, ended, k.active == 0)...)
 	}
@@ -93,7 +87,6 @@ func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 	if k.active > 0 || k.list == nil {
 		return nil
 	}
-	closeAll(k.times)
 	for _, one := range k.list {
 		notes = append(notes, one.endTurn(ctx)...)
 	}
@@ -102,15 +95,15 @@ func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 
 // adoptAll calls adopt after commands.
 func (k *Keeper) adoptAll(ctx context.Context) (notes []string) {
-	ran := k.list[0].spans != nil
-	for i := 0; i < len(k.list) && ran; i++ { // adopted ones, too
-		notes = append(notes, k.adopt(ctx, k.list[i], k.times)...)
+	spans := k.list[0].spans
+	for i := 0; i < len(k.list) && spans != nil; i++ { // adopted ones, too
+		notes = append(notes, k.adopt(ctx, k.list[i], spans)...)
 	}
 	return notes
 }
 
 // adopt adds keepers for repositories at the submodules in the indexes of a keeper's repository, which git status in the project uses. With the times
-// in which commands ran, what changed in these times is removed: it is not the user's.
+// in which commands ran, they are repositories of these commands, without settings of the user.
 func (k *Keeper) adopt(ctx context.Context, of *keeper, spans []span) (notes []string) {
 	for tree, dir := range of.trees() {
 		for _, path := range k.submodules(ctx, of, tree, dir) {
@@ -123,24 +116,13 @@ func (k *Keeper) adopt(ctx context.Context, of *keeper, spans []span) (notes []s
 			}
 			one := &keeper{worktree: path, project: k.project}
 			if spans != nil {
-				if slices.ContainsFunc(k.list, one.shares) {
-					continue // compared as that repository
-				}
-				one.last, one.spans, one.unknown = &state{project: k.project}, slices.Clone(spans), true
+				one.last, one.spans = &state{project: k.project}, slices.Clone(spans)
 				notes = append(notes, one.restore(ctx)...)
 			}
 			k.list = append(k.list, one)
 		}
 	}
 	return notes
-}
-
-// shares reports whether a repository uses a git directory of another one.
-func (k *keeper) shares(other *keeper) bool {
-	own := Directories(k.worktree)
-	return other.last != nil && slices.ContainsFunc(other.last.dirs, func(dir string) bool {
-		return slices.ContainsFunc(own, func(o string) bool { return projectfs.Real(o) == projectfs.Real(dir) })
-	})
 }
 
 // trees returns the git directories of the repository and its submodules, by their working trees.
@@ -164,15 +146,13 @@ func (k *Keeper) submodules(ctx context.Context, of *keeper, tree, dir string) [
 		return known.submodules
 	}
 	now := index{stamp: is}
-	out, err := of.git(ctx, tree, "-c", "core.fsmonitor=false", "ls-files", "--sparse", "--stage", "-z")
+	out, _ := of.git(ctx, tree, "-c", "core.fsmonitor=false", "ls-files", "--sparse", "--stage", "-z") // if git cannot read the index, neither can git status
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if head, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(head, "160000 ") {
 			now.submodules = append(now.submodules, filepath.Join(tree, name))
 		}
 	}
-	if err == nil { // otherwise git is asked again: it may have been too slow
-		k.indexes[dir] = now
-	}
+	k.indexes[dir] = now
 	return now.submodules
 }
 
