@@ -18,18 +18,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// keeper compares the repository of one working tree.
+// keeper compares the repository of one working tree. Safe for concurrent use.
 type keeper struct {
 	worktree string
 	project  string // the directory that the user works in: worktree, or above it
 
-	last *state // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
+	mu     sync.Mutex
+	active int    // number of running commands
+	last   *state // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
 
 	owed  bool             // differences from last must still be restored
 	spans []span           // times in which commands ran, since owed was set; a command that has ended has an open one while a process of it still runs
@@ -48,10 +51,12 @@ func (s span) contains(t time.Time) bool {
 	return !t.Before(s.from) && (s.open() || !t.After(s.to))
 }
 
-// enter is Keeper.Enter for one repository. first reports that no other command runs.
-func (k *keeper) enter(ctx context.Context, first bool) {
+// Enter is Keeper.Enter for one repository.
+func (k *keeper) Enter(ctx context.Context) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	s := span{from: time.Now().Add(-tick)}
-	if first && !k.owed {
+	if k.active++; k.active == 1 && !k.owed {
 		s.from, k.spans = time.Time{}, nil
 		if k.last == nil || len(k.last.closed) > 0 || !k.last.fresh() {
 			k.last = k.read(ctx, nil)
@@ -60,13 +65,15 @@ func (k *keeper) enter(ctx context.Context, first bool) {
 	k.spans = append(k.spans, s)
 }
 
-// leave is Keeper.Leave for one repository. last reports that no other command runs.
-func (k *keeper) leave(ctx context.Context, ended, last bool) []string {
+// Leave is Keeper.Leave for one repository.
+func (k *keeper) Leave(ctx context.Context, ended bool) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if ended { // whose span this is does not matter: together they cover the same time
 		i := slices.IndexFunc(k.spans, span.open)
 		k.spans[i].to = time.Now()
 	}
-	if !last {
+	if k.active--; k.active > 0 {
 		return nil
 	}
 	if k.last.fresh() {
@@ -79,8 +86,13 @@ func (k *keeper) leave(ctx context.Context, ended, last bool) []string {
 // alive reports whether a process of a command that has ended still runs.
 func (k *keeper) alive() bool { return slices.ContainsFunc(k.spans, span.open) }
 
-// endTurn is Keeper.EndTurn for one repository.
-func (k *keeper) endTurn(ctx context.Context) []string {
+// EndTurn is Keeper.EndTurn for one repository.
+func (k *keeper) EndTurn(ctx context.Context) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.active > 0 || k.last == nil {
+		return nil
+	}
 	if !k.owed {
 		k.spans = nil // the changes in these spans were compared
 	}

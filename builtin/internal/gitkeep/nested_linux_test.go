@@ -92,45 +92,6 @@ func TestRemovedPointer(t *testing.T) {
 	}
 }
 
-// A repository that a command creates and adds to the index runs nothing of the command's: git status in the project uses its settings. A user's own
-// keeps them.
-func TestEmbedded(t *testing.T) {
-	t.Parallel()
-	const evil = "git -C new config core.fsmonitor evil"
-	for name, c := range map[string]struct {
-		before, script string
-		notes          []string
-		want           string
-	}{
-		"created":          {"true", "cp -r library new && " + evil + " && git add new", []string{"alias.mine, core.fsmonitor in new/.git/config was put back", "new/.git/hooks/pre-push was put back"}, ""},
-		"created for it":   {"git update-index --add --cacheinfo 160000,$(git -C library rev-parse HEAD),new", "mkdir -p new && git init -q new && " + evil, []string{"core.fsmonitor in new/.git/config was put back"}, ""},
-		"within another":   {"true", "git clone -q library a && cp -r library a/new && " + `git -C a/new config core.fsmonitor evil && git -C a add new && git add a && ln -s a/new .`, []string{"a/new/.git/hooks/pre-push was put back", "alias.mine, core.fsmonitor in a/new/.git/config was put back"}, ""},
-		"without programs": {"true", "git clone -q library new && git add new", nil, ""},
-		"the user's":       {"cp -r library new && git add new", "git -C new config user.name x", nil, "status\n"},
-		"the user's, deep": {"mkdir -p 1/2/3/4 && cp -r library 1/2/3/4/new && ln -s 1/2/3/4/new . && git add 1", evil, []string{"core.fsmonitor in 1/2/3/4/new/.git/config was put back"}, "status\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := repository(t)
-			run(t, dir, "cp -r "+repository(t)+" library; "+c.before+" 2>&1")
-			wantNotes(t, dir, "("+c.script+") 2>&1", c.notes)
-			if got := run(t, dir, "git -C new config core.fsmonitor || git -C new config alias.mine || true"); got != c.want {
-				t.Errorf("left %q, want %q", got, c.want)
-			}
-			wantNotes(t, dir, "true", nil)
-			run(t, dir, "cp -r library users && git add users 2>&1") // after the command: the user's
-			k := gitkeep.Of(dir)
-			if notes := append(k.EndTurn(t.Context()), k.EndTurn(t.Context())...); notes != nil {
-				t.Errorf("at the end of the turn: %q", notes)
-			}
-			wantNotes(t, dir, "true", nil)
-			if got := run(t, dir, "git -C users config alias.mine"); got != "status\n" {
-				t.Errorf("left of the user's %q", got)
-			}
-		})
-	}
-}
-
 // wantNotes runs a command's script in a directory and compares what its keeper says.
 func wantNotes(t *testing.T, dir, script string, want []string) {
 	t.Helper()
