@@ -283,7 +283,7 @@ func (r *restorer) access() {
 // git directories. A file that leads to where git makes it lead is new, as after git worktree add.
 func (r *restorer) pointers() {
 	switch path := filepath.Join(r.k.worktree, ".git"); {
-	case r.before.link != "" && r.before.link != r.now.link, r.now.astray && !r.before.astray:
+	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
 		r.putText(path, r.before.link)
 	}
 	for path, is := range r.now.pointers {

@@ -140,7 +140,6 @@ func TestLinkToRepository(t *testing.T) {
 		"through a link":      {"mv .git old; git init -q a; git init -q b; ln -s a/.git l; ln -s l .git", "cd b; " + evil + "; cd ..; rm l; ln -s b/.git l"},
 		"made in two steps":   {"mv .git old; ln -s new/.git .git", "git init -q new; cd new; " + evil},
 		"a linked tree":       {"mv .git old; git init -q a; git -C a -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m x; git -C a worktree add -q ../b; ln -s a/.git/worktrees/b .git; git -C a config core.fsmonitor evil"},
-		"to nothing":          {"mv .git old; echo gitdir: a/.git > .git", "git init -q a; echo gitdir: a/.git > .git; git config core.fsmonitor evil; echo evil > a/.git/hooks/pre-commit"},
 		"a link to a gitfile": {"mv .git old; git init -q a; echo 'gitdir: a/.git' > f; ln -s f .git; git config core.fsmonitor evil"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,6 @@ func TestNested(t *testing.T) {
 		"through a link":          {"ln -s .git/modules/sub l && echo gitdir: ../l > sub/.git", []string{"sub/.git was put back"}, "cat sub/.git", "gitdir: ../.git/modules/sub\n"},
 		"a moved submodule":       {"git mv sub moved", nil, "git -C moved config user.name x && git -C moved rev-parse --show-prefix", "\n"},
 		"a working tree within":   {"git worktree add -q within", nil, "git -C within rev-parse --show-prefix", "\n"},
-		"moved and linked":        {"mv .git moved && ln -s moved .git", []string{"alias.mine in moved/config was put back", "alias.mine in moved/modules/deep/er/config was put back", "moved/hooks/pre-push was put back", "moved/modules/deep/er/hooks/pre-push was put back"}, "git -C sub config core.worktree", "../../../sub\n"},
 		"a submodule removed":     {"git rm -qf sub && rm -r .git/modules/sub", nil, "true", ""},
 		"another repository":      {evil + "echo ../evil/.git > .git/commondir", []string{".git/commondir was put back"}, "git config alias.x", ""},
 		"that of a submodule":     {evil + "echo $PWD/evil/.git > .git/modules/sub/commondir", []string{".git/modules/sub/commondir was put back"}, "git -C sub config alias.x", ""},

@@ -37,7 +37,7 @@ type state struct {
 	dirs     []string                       // git directories: of the working tree, then the common one if it is linked, then of submodules and other working trees
 	own      int                            // number of those that belong to the working tree
 	link     string                         // content of .git if it is a file
-	astray   bool                           // .git is something other than a directory, and does not lead to one
+	toFile   bool                           // .git is a link to a file
 	pointers map[string]pointer             // by path: files that make git use another directory: commondir in git directories, .git of submodules and other working trees
 	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
@@ -99,11 +99,8 @@ func (s *state) rootOf(path string) string {
 	return s.project
 }
 
-// same reports whether a git directory, and that of the working tree if it is in that, have not been replaced, for example by a link to themselves.
-func (s *state) same(dir string) bool {
-	replaced := func(dir string) bool { return s.stamps[dir].Identity() != stampOf(dir).Identity() }
-	return !replaced(dir) && !slices.ContainsFunc(s.dirs[:s.own], func(own string) bool { return projectfs.Inside(own, dir) && replaced(own) })
-}
+// same reports whether a git directory has not been replaced.
+func (s *state) same(dir string) bool { return s.stamps[dir].Identity() == stampOf(dir).Identity() }
 
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
 func (k *keeper) read(ctx context.Context, before *state) *state {
@@ -113,7 +110,6 @@ func (k *keeper) read(ctx context.Context, before *state) *state {
 	}
 	defer s.readModes()
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
-		s.astray = s.err != nil
 		return s
 	}
 	s.own = len(s.dirs)
@@ -252,14 +248,10 @@ func (s *state) list(dir string) (names []string) {
 // entries returns the entries of a directory, which is usually missing.
 func (s *state) entries(dir string) []os.DirEntry {
 	entries, err := os.ReadDir(dir)
-	if err != nil && !missing(err) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 		s.closed[dir] = err
 	}
 	return entries
-}
-
-func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // hidden reports whether a path is below a directory that could not be listed.
@@ -335,6 +327,10 @@ func (k *keeper) find(s *state) error {
 		if dir, err = filepath.EvalSymlinks(path); err != nil {
 			return nil // git finds no repository either
 		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			s.toFile = true
+			return fmt.Errorf("%s is a link to a file", path)
+		}
 	case info.Mode().IsRegular():
 		text, err := readFile(path, maxFile)
 		if err != nil {
@@ -348,9 +344,6 @@ func (k *keeper) find(s *state) error {
 		dir = projectfs.Pointed(k.worktree, name)
 	default:
 		return fmt.Errorf("%s is neither a directory nor a file", path)
-	}
-	if info, err := os.Stat(dir); missing(err) || err == nil && !info.IsDir() {
-		return fmt.Errorf("%s does not lead to a directory", path)
 	}
 	s.dirs = []string{dir}
 	if common := s.readCommon(dir); common != "" { // of a linked working tree
