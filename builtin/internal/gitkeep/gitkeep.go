@@ -234,6 +234,7 @@ func (r *restorer) setAside(root, path string) {
 		if err == nil { // neither is restored later
 			delete(r.before.hooks, path)
 			r.before.hooks[to] = r.now.readHook(to, maxHook)
+			r.before.stamps[to] = r.now.stamps[to]
 		}
 		return err
 	})
@@ -280,7 +281,7 @@ func (r *restorer) access() {
 }
 
 // pointers restores the files that name another directory as the repository: .git of a linked working tree or of a submodule, and commondir in
-// git directories. A file that leads to where git makes it lead is new, as after git worktree add.
+// git directories. A file that leads to where git makes it lead, or to a directory that is compared, may be new, as after git worktree add.
 func (r *restorer) pointers() {
 	switch path := filepath.Join(r.k.worktree, ".git"); {
 	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
@@ -289,8 +290,9 @@ func (r *restorer) pointers() {
 	for path, is := range r.now.pointers {
 		was, isTree := r.before.pointers[path].text, filepath.Base(path) == ".git"
 		name, hasPrefix := strings.CutPrefix(is.text, "gitdir: ")
+		to := projectfs.Pointed(filepath.Dir(path), name)
 		switch known := !strings.HasPrefix(was, "\x00"); {
-		case is.text == was, hasPrefix == isTree && projectfs.Pointed(filepath.Dir(path), name) == is.to:
+		case is.text == was, hasPrefix == isTree && (to == is.to || isTree && slices.Contains(r.now.dirs, to)):
 		case known && (was != "" || !isTree):
 			r.putText(path, was)
 		default:

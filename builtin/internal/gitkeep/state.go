@@ -118,6 +118,7 @@ func (k *keeper) read(ctx context.Context, before *state) *state {
 		for _, name := range s.list(parent) {
 			path := filepath.Join(parent, name)
 			s.add(path)
+			s.readCommon(path, dir)
 			if text, err := readFile(filepath.Join(path, "gitdir"), maxPath); err == nil {
 				s.readTree(projectfs.Pointed(path, string(text)), path)
 			}
@@ -132,7 +133,7 @@ func (k *keeper) read(ctx context.Context, before *state) *state {
 				s.stamps[real] = stampOf(real)
 			}
 		}
-		s.readCommon(dir)
+		s.readCommon(dir, "")
 		hooks := filepath.Join(dir, "hooks")
 		s.readHooks(hooks, true)
 		k.readHooksPath(s, dir, s.hooks[hooks].link)
@@ -172,12 +173,9 @@ func (s *state) readSettings(path string) (string, error) {
 // commonFile is the file in a git directory that names the common one.
 const commonFile = "commondir"
 
-// readCommon returns the text that names the directory from which a git directory takes its settings and hooks; "" if there is none.
-func (s *state) readCommon(dir string) string {
-	to := ""
-	if parent := filepath.Dir(dir); filepath.Base(parent) == "worktrees" {
-		to = filepath.Dir(parent)
-	}
+// readCommon returns the text that names the directory from which a git directory takes its settings and hooks; "" if there is none. For that of a
+// linked working tree, git makes it lead to the repository to.
+func (s *state) readCommon(dir, to string) string {
 	return s.readPointer(filepath.Join(dir, commonFile), to)
 }
 
@@ -346,7 +344,11 @@ func (k *keeper) find(s *state) error {
 		return fmt.Errorf("%s is neither a directory nor a file", path)
 	}
 	s.dirs = []string{dir}
-	if common := s.readCommon(dir); common != "" { // of a linked working tree
+	to := ""
+	if parent := filepath.Dir(dir); s.link != "" && filepath.Base(parent) == "worktrees" {
+		to = filepath.Dir(parent)
+	}
+	if common := s.readCommon(dir, to); common != "" { // of a linked working tree
 		s.dirs = append(s.dirs, projectfs.Pointed(dir, common))
 	}
 	for _, dir := range s.dirs {
