@@ -148,7 +148,7 @@ func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	return nil
 }
 
-// toolRules converts the older form, a switch per tool, into rules. If tools share a permission, the denial decides.
+// toolRules converts the older form, a switch per tool, into rules. Patterns come first. If tools share a permission, the denial decides.
 func toolRules(tools map[string]bool) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for name, on := range tools {
@@ -158,8 +158,11 @@ func toolRules(tools map[string]bool) sdk.PermissionRules {
 		}
 		out = append(out, rule)
 	}
+	specific := func(r sdk.PermissionRule) int {
+		return 1 - min(strings.Count(r.Permission, "*")+strings.Count(r.Permission, "?"), 1)
+	}
 	slices.SortFunc(out, func(a, b sdk.PermissionRule) int {
-		return cmp.Or(strings.Compare(a.Permission, b.Permission), strings.Compare(string(a.Action), string(b.Action)))
+		return cmp.Or(specific(a)-specific(b), strings.Compare(a.Permission, b.Permission), strings.Compare(string(a.Action), string(b.Action)))
 	})
 	return out
 }

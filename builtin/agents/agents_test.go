@@ -236,12 +236,12 @@ func TestRuleWithoutEffect(t *testing.T) {
 func TestToolsShareAPermission(t *testing.T) {
 	t.Parallel()
 	p, h := start(t)
-	write(t, filepath.Join(h.project.ConfigDir, "agent", "careful.md"), "---\ntools: {read: true, write: true, edit: false, '*': false}\n---\n")
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "careful.md"), "---\ntools: {read: true, write: true, edit: false, 'edit*': true, '*': false}\n---\n")
 	var got []string
 	for _, rule := range find(t, p.Agents(), "careful").Permission {
 		got = append(got, rule.Permission+" "+string(rule.Action))
 	}
-	if diff := cmp.Diff([]string{"* deny", "edit allow", "edit deny", "read allow"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"* deny", "edit* allow", "edit allow", "edit deny", "read allow"}, got); diff != "" {
 		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -60,10 +61,16 @@ type Document struct {
 	Name   string // the path below the directory it was found in, with slashes, without the extension
 }
 
-// Named returns the name in the front matter, which in opencode takes precedence, else Name.
+// maxName is the maximum number of characters of a name in the front matter, as for skills.
+const maxName = 64
+
+// Named returns the name in the front matter, which in opencode takes precedence, or Name if there is none or it is not a short line of text.
 func (d *Document) Named() string {
 	var own struct{ Name string }
 	_ = d.Decode(&own) // a name that is not text leaves it empty
+	if visible.Clean(own.Name, maxName) != own.Name {
+		own.Name = ""
+	}
 	return cmp.Or(own.Name, d.Name)
 }
 
