@@ -8,7 +8,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// calls keeps the answers about tool calls until tool.execute.after, which a call reaches unless a hook before it stops the turn. It is safe for concurrent use.
+// calls keeps the answers about tool calls until tool.execute.after, which a call reaches unless a hook before it stops the turn. It is safe for
+// concurrent use.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[callKey]call

@@ -349,7 +349,7 @@ func TestUpdatedOutput(t *testing.T) {
 	t.Parallel()
 	for updated, want := range map[string]string{
 		`"new"`: "new", `{"stdout": "new", "stderr": "!", "interrupted": false}`: "new!", `{"output": "new", "title": "t"}`: "new", `null`: "out", `""`: "",
-		`[{"type": "text", "text": "new"}]`: `[{"type": "text", "text": "new"}]`,
+		`{"output": {"text": "new"}}`: `{"output": {"text": "new"}}`, `[{"type": "text", "text": "new"}]`: `[{"type": "text", "text": "new"}]`,
 	} {
 		r := newRig(t, shell(t, "PostToolUse", "", answer(`{"hookSpecificOutput": {"updatedToolOutput": `+updated+`}}`)))
 		if got := r.after(bashCall("1"), sdk.OutcomeOK, "out"); got != want {

@@ -80,7 +80,9 @@ func (n *newOutput) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &n.text) == nil {
 		return nil
 	}
-	_ = json.Unmarshal(data, &fields)
+	if json.Unmarshal(data, &fields) != nil {
+		fields.Stdout, fields.Output = nil, nil // allocated before the type was found to be wrong
+	}
 	if n.text = cmp.Or(fields.Stdout, fields.Output); n.text == nil {
 		n.text = new(string(data)) // of another form: the model must not see what it replaces
 	}

@@ -82,8 +82,13 @@ func (e *entry) background(ctx context.Context, input []byte) {
 func (e *entry) answer(ctx context.Context, input []byte) (*reply, error) {
 	var r *reply
 	out, err := e.run(ctx, input)
-	if err == nil {
-		r, err = out.reply(e)
+	if out != nil { // err is of what remains after the command
+		left := err
+		if r, err = out.reply(e); err == nil && r.verdict > allow && left != nil {
+			e.plugin.log.Warn("command hook left something behind", "hook", e.where, "err", left)
+		} else {
+			err = errors.Join(err, left)
+		}
 	}
 	if err != nil {
 		return nil, e.wrap(err)

@@ -40,8 +40,8 @@ type Plan struct {
 }
 
 // NewPlan splits the conversation: as many of the newest turns as fit the budget stay verbatim, or, if not even one does, as many of
-// its newest steps. manual reports that the user requested it, try
-// counts the summaries in a row, from 1. A prompt without an answer always stays.
+// its newest steps. manual reports that the user requested it, try counts the summaries in a row, from 1. A prompt without an answer always
+// stays.
 func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
 	budget := cmp.Or(cfg.PreserveRecentTokens, min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens))
 	turns := *cmp.Or(cfg.TailTurns, new(-1))

@@ -54,13 +54,13 @@ func Tokens(m *sdk.MessageWithParts) int64 {
 		case *sdk.ReasoningPart:
 			n += len(p.Text)
 		case *sdk.FilePart:
-			if !strings.HasPrefix(p.Mime, "text/") { // its text is another part
+			if !IsTextMime(p.Mime) && p.Mime != MimeDirectory { // their text is another part
 				n += fileTokens * BytesPerToken
 			}
 		case *sdk.ToolPart:
-			n += len(p.State.Input) + len(p.State.Error) + len(p.State.Attachments)*fileTokens*BytesPerToken
+			n += len(p.State.Input) + len(p.State.Error)
 			if p.State.Time.Compacted == 0 {
-				n += len(p.State.Output)
+				n += len(p.State.Output) + len(p.State.Attachments)*fileTokens*BytesPerToken
 			}
 		}
 	}

@@ -55,8 +55,8 @@ func Open(ctx context.Context, s store.Store, token store.Token, ids *IDs, publi
 	return c, damaged, nil
 }
 
-// Load reads the messages of a session that a turn needs: from the beginning of the last summary's verbatim tail, or of the turn whose steps it keeps, or all of them. It returns
-// the damaged rows that are left out.
+// Load reads the messages of a session that a turn needs: from the beginning of the last summary's verbatim tail, or of the turn
+// whose steps it keeps, or all of them. It returns the damaged rows that are left out.
 func Load(ctx context.Context, s store.Store, session string) (out []sdk.MessageWithParts, damaged []store.Damage, err error) {
 	page := store.Page{Limit: loadPage}
 	for {

@@ -27,7 +27,8 @@ const Structured = "StructuredOutput"
 // maxToolTimeout bounds the deadline that a tool sets for its calls.
 const maxToolTimeout = 10 * time.Minute
 
-// Maximum size of the list of subagents in the description of the task tool, in bytes, and of each name and description in it, in characters.
+// Maximum size of the list of subagents in the description of the task tool, and of each description in it, in bytes; of a name in
+// characters.
 const (
 	maxSubagents   = 24 << 10
 	maxName        = 128
@@ -107,7 +108,8 @@ func (s *Set) subagents() string {
 		case out.Len() > maxSubagents:
 			more++
 		default:
-			fmt.Fprintf(&out, "\n- %s: %s", a.Name, visible.Clean(a.Description, maxDescription))
+			text := visible.Cut(strings.Join(strings.Fields(visible.Strip(a.Description)), " "), maxDescription, "…")
+			fmt.Fprintf(&out, "\n- %s: %s", a.Name, text)
 		}
 	}
 	if more > 0 {

@@ -49,7 +49,7 @@ func WithoutURL(err error) error {
 }
 
 // Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError, or ErrProxyAddress if the proxy's
-// address is invalid. That includes a transport without a proxy, which callers choose if http.ProxyFromEnvironment finds none.
+// address is invalid. This also applies to a transport without a proxy, which callers choose if http.ProxyFromEnvironment finds none.
 type Proxied struct{ *http.Transport }
 
 // RoundTrip sends a request.

@@ -34,7 +34,7 @@ func DecodeExact(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// Size returns the bytes of all strings, numbers as text and names in a decoded value, plus the number of its parts.
+// Size returns the bytes of all strings, names and numbers (as text) in a decoded value, plus the number of its parts.
 func Size(v any) int {
 	sum := 1
 	switch v := v.(type) {

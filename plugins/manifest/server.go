@@ -256,8 +256,8 @@ func CheckSpelling(u *url.URL) error {
 }
 
 // Expand returns the server ready to start: ${PLUGIN_ROOT} and ${PLUGIN_DATA} replaced in Args, the values of Env and Cwd, once and
-// nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; and the result of the function Variables added to Env, last. root and
-// data are absolute and exist. Servers that are not started are returned unchanged.
+// nowhere else; a Command that begins with ./ and Cwd absolute and checked to stay inside; and the result of the function Variables
+// added to Env, last. root and data are absolute and exist. Servers that are not started are returned unchanged.
 func (s Server) Expand(root, data string) (Server, error) {
 	if s.Type != ServerStdio {
 		return s, nil

@@ -75,12 +75,12 @@ func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 	case names == "":
 	case s.except && (strings.HasPrefix(names, "/") || strings.HasPrefix(names, "../")):
 		return s, fmt.Errorf("%w: %.100q: what it excludes must be below the path", doublestar.ErrBadPattern, names)
-	case s.except: // as in ripgrep, a directory with all that is in it
+	case s.except:
 		names = strings.TrimSuffix(strings.TrimPrefix(names, "./"), "/")
 		if !strings.Contains(names, "/") {
 			names = "**/" + names
 		}
-		s.names = names + "/**"
+		s.names = names
 	case !strings.Contains(names, "/"):
 		s.names = "**/" + names
 	default:
@@ -101,7 +101,11 @@ func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 
 // match reports whether the file at rel, a path below the root, belongs to the scope.
 func (s *scope) match(rel string) bool {
-	return s.names == "" || doublestar.MatchUnvalidated(s.names, rel) != s.except
+	matches := s.names == "" || doublestar.MatchUnvalidated(s.names, rel)
+	if s.except && s.names != "" { // as in ripgrep, a directory with all that is in it
+		return !matches && !doublestar.MatchUnvalidated(s.names+"/**", rel)
+	}
+	return matches
 }
 
 // tooDeep reports whether no file in the directory at rel can match.

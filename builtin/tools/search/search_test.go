@@ -189,6 +189,7 @@ func TestGrep(t *testing.T) {
 			"b/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
 		"include":              {sdk.Object{"pattern": "func", "include": "*.txt"}, "Found 1 match\n\nb/c.txt:\n  Line 1: func in text"},
 		"include excludes":     {sdk.Object{"pattern": "func", "include": "!*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
+		"excludes by a prefix": {sdk.Object{"pattern": "func", "include": "!noeol*"}, "Found 4 matches\n\n.dot/d.go:\n  Line 1: func dotted\n\na.go:\n  Line 3: func Find() {}\n\nb/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text"},
 		"excludes a directory": {sdk.Object{"pattern": "func", "include": "!b/"}, "Found 3 matches\n\n.dot/d.go:\n  Line 1: func dotted\n\na.go:\n  Line 3: func Find() {}\n\nnoeol:\n  Line 2: last func"},
 		"excludes a path":      {sdk.Object{"pattern": "func", "include": "!**/*.go"}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n\nnoeol:\n  Line 2: last func"},
 		"include with slash":   {sdk.Object{"pattern": "func", "include": "b/*.{go,md}"}, "Found 1 match\n\nb/b.go:\n  Line 2: func find() {}"},

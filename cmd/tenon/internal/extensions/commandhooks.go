@@ -28,12 +28,14 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) {
 	}
 	for _, f := range packaged {
 		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady, pack: f.Plugin}
-		if err := os.MkdirAll(f.Data, 0o700); err != nil {
-			s.reject(c, err)
-			continue
+		policy := s.policy(c, f.Root, f.Data)
+		if policy == nil { // otherwise it creates the directory at each start
+			if err := os.MkdirAll(f.Data, 0o700); err != nil {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("%s: PLUGIN_DATA: %v", c.Name, err)) // a hook need not use it
+			}
 		}
 		s.addHooks(c, &commandhooks.Source{
-			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: f.Content, Root: f.Root, Env: manifest.Variables(f.Root, f.Data),
+			Confine: policy, Name: c.Name, Where: f.Path, Data: f.Content, Root: f.Root, Env: manifest.Variables(f.Root, f.Data),
 		})
 	}
 }
