@@ -359,6 +359,17 @@ func TestUpdatedOutput(t *testing.T) {
 	}
 }
 
+// TestUpdatedOutputAlone: what the output had attached is not the hook's, so the model must not see it.
+func TestUpdatedOutputAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PostToolUse", "", answer(`{"hookSpecificOutput": {"updatedToolOutput": "new"}}`)))
+	v := &sdk.ToolAfterValue{Output: "out", Attachments: []*sdk.FilePart{{Mime: "image/png"}}}
+	r.afterWith(bashCall("1"), sdk.OutcomeOK, v)
+	if v.Output != "new" || len(v.Attachments) != 0 {
+		t.Errorf("value %+v", v)
+	}
+}
+
 func TestPostToolUseInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PostToolUse", "", "cat > in"))

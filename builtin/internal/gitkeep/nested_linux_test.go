@@ -120,6 +120,7 @@ func TestBelow(t *testing.T) {
 		"it breaks":       {"git init -q", "echo '[' > a/in/.git/config && git config core.pager x", []string{"a/in/.git/config was put back", "core.pager in .git/config was put back"}},
 		"many files":      {"mkdir 0 && touch $(seq -f 0/%g 2500)", "git -C a/in config core.pager x", []string{"core.pager in a/in/.git/config was put back"}},
 		"a new one":       {"true", "git clone -q a/in new && git -C new config core.pager x", nil},
+		"named worktrees": {"cp -a a/in worktrees", "cp -r worktrees/.git/* . && git config -f config core.fsmonitor ./evil && echo ../.. > worktrees/.git/commondir", []string{"worktrees/.git/commondir was put back"}},
 		"a removed one":   {"true", "rm -r a/in", nil},
 		"everyday":        {"true", "git -C a/in config user.name x && git -C a/in -c user.email=a@b commit -q --allow-empty -m x", nil},
 	} {
