@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"os"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
@@ -13,6 +14,7 @@ import (
 type wholeInput struct {
 	*os.File
 	rest    []byte // beginning of a character or sequence
+	before  []byte // end of what Read has returned, which may be the beginning of pasteStart
 	pasting bool
 }
 
@@ -26,6 +28,8 @@ func (w *wholeInput) Read(p []byte) (int, error) {
 		whole -= w.unfinished(p[:n])
 	}
 	w.rest = append(w.rest[:0], p[whole:n]...)
+	w.before = append(w.before, p[:whole]...)
+	w.before = w.before[max(0, len(w.before)-len(pasteStart)+1):]
 	return whole, err
 }
 
@@ -37,7 +41,8 @@ var unfinishedSequence = lazyregexp.New(`\x1b\[[0-?]{1,64}$`)
 
 // unfinished returns the length of the unfinished character or sequence at the end of p.
 func (w *wholeInput) unfinished(p []byte) int {
-	if start, end := bytes.LastIndex(p, []byte(pasteStart)), bytes.LastIndex(p, []byte(pasteEnd)); start != end {
+	all := slices.Concat(w.before, p)
+	if start, end := bytes.LastIndex(all, []byte(pasteStart)), bytes.LastIndex(all, []byte(pasteEnd)); start != end {
 		w.pasting = start > end
 	}
 	if at := unfinishedSequence().FindIndex(p); at != nil {

@@ -40,3 +40,33 @@ func TestInputIsReadInWholeSequences(t *testing.T) {
 		keyboard.Close()
 	}
 }
+
+// The escape character that begins a paste is read at once, because it may be the key. The end of the paste is read whole nevertheless: bubbletea would
+// wait for it forever.
+func TestPasteEndsAfterItsBeginningWasSplit(t *testing.T) {
+	t.Parallel()
+	for cut := 1; cut < len(pasteStart); cut++ {
+		in, keyboard, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, last := &wholeInput{File: in}, ""
+		for _, part := range []string{pasteStart[:1], pasteStart[1:cut], pasteStart[cut:] + "a\x1b", pasteEnd[1:]} {
+			if part == "" {
+				continue
+			}
+			buffer := make([]byte, 4096)
+			_, problem := keyboard.WriteString(part)
+			n, err := whole.Read(buffer)
+			if problem != nil || err != nil {
+				t.Fatal(problem, err)
+			}
+			last = string(buffer[:n])
+		}
+		if last != pasteEnd {
+			t.Errorf("beginning cut at %d: read %q, want the whole end", cut, last)
+		}
+		in.Close()
+		keyboard.Close()
+	}
+}
