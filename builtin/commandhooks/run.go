@@ -84,8 +84,8 @@ func (e *entry) answer(ctx context.Context, input []byte) (*reply, error) {
 	out, err := e.run(ctx, input)
 	if out != nil { // err is of what remains after the command
 		left := err
-		if r, err = out.reply(e); err == nil && r.verdict > allow && left != nil {
-			e.plugin.log.Warn("command hook left something behind", "hook", e.where, "err", left)
+		if r, err = out.reply(e); err == nil && left != nil && (r.verdict > allow || e.event == postToolUse && r.newOutput != nil) {
+			e.plugin.log.Warn("command hook left something behind", "source", e.plugin.source.Where, "hook", e.where, "err", left)
 		} else {
 			err = errors.Join(err, left)
 		}

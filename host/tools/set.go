@@ -108,7 +108,7 @@ func (s *Set) subagents() string {
 		case out.Len() > maxSubagents:
 			more++
 		default:
-			text := visible.Cut(strings.Join(strings.Fields(visible.Strip(a.Description)), " "), maxDescription, "…")
+			text := visible.Cut(visible.Strip(strings.Join(strings.Fields(a.Description), " ")), maxDescription, "…")
 			fmt.Fprintf(&out, "\n- %s: %s", a.Name, text)
 		}
 	}

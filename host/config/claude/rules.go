@@ -188,7 +188,7 @@ func (t *translator) addresses(action sdk.Action, pattern string) (reason string
 		return ""
 	case !ok || domain == "":
 		return "only domain:NAME can be translated"
-	case action == sdk.ActionAllow && pattern != "domain:*" && strings.ContainsAny(strings.TrimPrefix(domain, "*."), "*?/:@"):
+	case action == sdk.ActionAllow && pattern != "domain:*" && strings.ContainsAny(strings.TrimPrefix(domain, "*."), "*/:@"):
 		return "tenon would allow other hosts, too: its * matches dots, and it compares whole addresses"
 	}
 	t.add(action, "webfetch", "https://"+domain+"/*", "http://"+domain+"/*")

@@ -31,7 +31,7 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) {
 		policy := s.policy(c, f.Root, f.Data)
 		if policy == nil { // otherwise it creates the directory at each start
 			if err := os.MkdirAll(f.Data, 0o700); err != nil {
-				s.Warnings = append(s.Warnings, fmt.Sprintf("%s: PLUGIN_DATA: %v", c.Name, err)) // a hook need not use it
+				s.Warnings = append(s.Warnings, fmt.Sprintf("%s run without PLUGIN_DATA: %v", c.Name, err)) // they need not use it
 			}
 		}
 		s.addHooks(c, &commandhooks.Source{
