@@ -238,10 +238,12 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 	}
 	s := (&ask.Setup{
 		Generation: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID,
-		Subagents: t.gen.Subagents(), NoReasoning: new(atomic.Int64),
+		NoReasoning: new(atomic.Int64),
 	}).As(agent, m, purpose)
 	var err error
-	s.Rules, s.AgentPath, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false)
+	if s.Rules, s.AgentPath, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false); err == nil {
+		s.Subagents = tools.Subagents(t.gen.Subagents(), s.Rules)
+	}
 	return s, err
 }
 

@@ -33,7 +33,7 @@ type Setup struct {
 	AgentPath  string // the names of the agent and its parents, such as "build/explore"
 	Model      *model.Model
 	Rules      *permission.Rules
-	Subagents  []sdk.Agent // the description of the task tool lists them
+	Subagents  string // list for the description of the task tool
 	Purpose    sdk.Purpose
 	// NoReasoning is the number of messages, from the first, that are sent without reasoning because the server refused it.
 	NoReasoning *atomic.Int64

@@ -43,7 +43,8 @@ func reachesSummary(messages []sdk.MessageWithParts) bool {
 }
 
 // verbatim returns the messages from tail on. If it is a step of a turn, the turn's prompt comes first (if that is damaged, the nearest
-// earlier one; without any, the steps are lost): a conversation in which an answer follows a summary without a prompt is refused by some servers. Nil means that not all are there.
+// earlier one; without any, the steps are lost): a conversation in which an answer follows a summary without a prompt is refused by some
+// servers. Nil means that not all are there.
 func verbatim(messages []sdk.MessageWithParts, tail string) []sdk.MessageWithParts {
 	from := IndexOf(messages, tail)
 	if from < 0 {

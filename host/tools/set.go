@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/tasks"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -70,7 +71,7 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 	if s.Model.ToolCall {
 		all := s.gather(ctx)
 		if task := s.tools[tasks.TaskTool]; task != nil {
-			task.Def.Description += s.subagents()
+			task.Def.Description += s.Subagents
 		}
 		s.hide(all, messages)
 	}
@@ -98,13 +99,13 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 	return s, nil
 }
 
-// subagents lists the subagents that the model may call. Those without a description wait for the user to name them.
-func (s *Set) subagents() string {
+// Subagents returns a list of the agents that the model may call. Those without a description wait for the user to name them.
+func Subagents(agents []sdk.Agent, rules *permission.Rules) string {
 	var out strings.Builder
 	more := 0
-	for _, a := range s.Subagents {
+	for _, a := range agents {
 		switch {
-		case a.Description == "", visible.Clean(a.Name, maxName) != a.Name, s.Rules.Decide(tasks.TaskTool, a.Name).Action == sdk.ActionDeny:
+		case a.Description == "", visible.Clean(a.Name, maxName) != a.Name, rules.Decide(tasks.TaskTool, a.Name).Action == sdk.ActionDeny:
 		case out.Len() > maxSubagents:
 			more++
 		default:

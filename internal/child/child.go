@@ -13,6 +13,7 @@
 package child
 
 import (
+	"errors"
 	"maps"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,15 @@ import (
 	"syscall"
 	"time"
 )
+
+// Ended returns the error of waiting for a command that Prepare prepared, without exec.ErrWaitDelay: the command succeeded, and a child, such as a
+// compiler's server or a shared connection of ssh, keeps its output open.
+func Ended(err error) error {
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil
+	}
+	return err
+}
 
 // Prepare makes cmd the leader of its own process group, which ends with this process: call it before cmd.Start. For a command
 // of exec.CommandContext, the end of the context kills the whole group, and children that keep its output open after it has ended delay cmd.Wait for

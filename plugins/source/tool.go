@@ -66,10 +66,7 @@ func Output(ctx context.Context, cmd *exec.Cmd, name string, policy func() (conf
 	cmd.Stdout, cmd.Stderr = &out, &complaints
 	leave, err := child.Start(cmd, policy)
 	if err == nil {
-		if err = cmd.Wait(); errors.Is(err, exec.ErrWaitDelay) {
-			err = nil // it succeeded; a child, such as a shared connection of ssh, keeps its output open
-		}
-		err = errors.Join(err, leave())
+		err = errors.Join(child.Ended(cmd.Wait()), leave())
 	}
 	switch {
 	case ctx.Err() != nil:

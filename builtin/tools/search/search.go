@@ -101,11 +101,13 @@ func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
 
 // match reports whether the file at rel, a path below the root, belongs to the scope.
 func (s *scope) match(rel string) bool {
-	matches := s.names == "" || doublestar.MatchUnvalidated(s.names, rel)
-	if s.except && s.names != "" { // as in ripgrep, a directory with all that is in it
-		return !matches && !doublestar.MatchUnvalidated(s.names+"/**", rel)
+	switch {
+	case s.names == "":
+		return true
+	case s.except: // as in ripgrep, a directory with all that is in it
+		return !doublestar.MatchUnvalidated(s.names, rel) && !doublestar.MatchUnvalidated(s.names+"/**", rel)
 	}
-	return matches
+	return doublestar.MatchUnvalidated(s.names, rel)
 }
 
 // tooDeep reports whether no file in the directory at rel can match.

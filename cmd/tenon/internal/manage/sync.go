@@ -203,7 +203,7 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a child that the plugin left may keep its output open
+	if err = child.Ended(err); err != nil {
 		return nil, fmt.Errorf("%w: %s --describe: %w\n%s", errNoDescription, strings.Join(run.Command, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	if !json.Valid(out) {

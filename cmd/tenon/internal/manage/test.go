@@ -259,7 +259,7 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	}
 	child.Prepare(cmd)
 	out, err := cmd.CombinedOutput()
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // a server that the build started, such as a compiler's, may keep its output open
+	if err = child.Ended(err); err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), remedyFor(err, "fix the errors above"))
 	}
 	return nil

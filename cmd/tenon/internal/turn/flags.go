@@ -87,8 +87,10 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interacti
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := confine.Supported(); f.Auto && err != nil {
-		a.Log.Warn("commands of the model run unconfined, and --auto does not ask", "err", err)
+	if f.Auto {
+		if _, err := confine.Supported(); err != nil {
+			a.Log.Warn("commands of the model run unconfined, and --auto does not ask", "err", err)
+		}
 	}
 	paths := slices.Clone(f.plugins)
 	for i := range paths {
