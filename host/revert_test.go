@@ -172,10 +172,14 @@ func TestRevertWhenTheClockStepsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p := range store.PartsOf[*sdk.PatchPart](k.messages(id)...) {
-		ahead := *p
-		ahead.ID = fmt.Sprintf("prt_%012xAAAAAAAAAAAAAA", uint64(time.Now().Add(48*time.Hour).UnixMilli())*4096%(1<<48))
-		ops := []store.Op{store.RemovePart{PartID: p.ID}, store.PutPart{Part: &ahead}}
+	for _, m := range k.messages(id)[1:] {
+		ops := []store.Op{store.RemoveMessage{MessageID: m.Info.Head().ID}, store.PutMessage{Message: m.Info}}
+		for _, p := range m.Parts {
+			if _, ok := p.(*sdk.PatchPart); ok {
+				p.Head().ID = fmt.Sprintf("prt_%012xAAAAAAAAAAAAAA", uint64(time.Now().Add(48*time.Hour).UnixMilli())*4096%(1<<48))
+			}
+			ops = append(ops, store.PutPart{Part: p})
+		}
 		if _, err := k.store.Append(t.Context(), token, ops); err != nil {
 			t.Fatal(err)
 		}

@@ -165,8 +165,6 @@ type (
 	AppendText struct{ PartID, Field, Text string }
 	// RemoveMessage removes the message and its parts, if it exists.
 	RemoveMessage struct{ MessageID string }
-	// RemovePart removes the part, if it exists.
-	RemovePart struct{ PartID string }
 	// SetTurn marks the turn of the session as open or closed.
 	SetTurn struct{ Open bool }
 	// TakePrompt removes a prompt from the queue. It fails if the prompt is not waiting, so that no prompt is answered twice.
@@ -188,7 +186,6 @@ func (PutMessage) isOp()    {}
 func (PutPart) isOp()       {}
 func (AppendText) isOp()    {}
 func (RemoveMessage) isOp() {}
-func (RemovePart) isOp()    {}
 func (SetTurn) isOp()       {}
 func (TakePrompt) isOp()    {}
 func (PutTodos) isOp()      {}

@@ -27,8 +27,6 @@ func (s *Store) encode(session string, op store.Op) (change, error) {
 		return func(x *edit) { x.appendText(op) }, nil
 	case store.RemoveMessage:
 		return func(x *edit) { x.removeMessage(op.MessageID) }, nil
-	case store.RemovePart:
-		return func(x *edit) { x.removePart(op.PartID) }, nil
 	case store.SetTurn:
 		return func(x *edit) { x.Exec("UPDATE head SET turn = ? WHERE key = ?", flag(op.Open), x.session) }, nil
 	case store.TakePrompt:
@@ -205,13 +203,6 @@ func (x *edit) removeMessage(id string) {
 		x.ExecAll(dropParts(), parts.low, parts.high)
 		x.Exec("DELETE FROM message WHERE key = ?", key)
 		x.noteRemoved(rowMessageRemoved, id)
-	}
-}
-
-func (x *edit) removePart(id string) {
-	if key := x.find(findPart, id, partsOfSession(x.session)); key != 0 {
-		x.ExecAll(dropParts(), key, key)
-		x.noteRemoved(rowPartRemoved, id)
 	}
 }
 

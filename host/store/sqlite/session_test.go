@@ -14,7 +14,7 @@ func TestDeleteLeavesNothing(t *testing.T) {
 		token := createIn(t, s, id)
 		must(t, s.Submit(t.Context(), store.Prompt{ID: "msg_9", SessionID: id}))
 		appendTo(t, s, token, store.PutMessage{Message: aMessage(id, 0)}, store.PutPart{Part: aPart(id, 0, "x")},
-			store.AppendText{PartID: aPart(id, 0, "").ID, Field: "text", Text: "y"}, store.RemovePart{PartID: "prt_9"},
+			store.AppendText{PartID: aPart(id, 0, "").ID, Field: "text", Text: "y"},
 			store.PutMessage{Message: aMessage(id, 1)}, store.RemoveMessage{MessageID: aMessage(id, 1).ID},
 			store.PutTodos{}, store.PutLedger{}, store.PutBlob{Content: []byte("x")})
 	}

@@ -64,7 +64,7 @@ func testAtomic(t *testing.T, e *env) {
 	}
 	wantErr(t, "Blob of a refused append", failure(e.Blob(t.Context(), store.Hash([]byte("content")))), store.ErrNotFound)
 	seq := e.change(token)
-	equal(t, "seq after removing nothing", e.change(token, store.RemoveMessage{MessageID: "msg_9"}, store.RemovePart{PartID: "prt_9"}), seq)
+	equal(t, "seq after removing nothing", e.change(token, store.RemoveMessage{MessageID: "msg_9"}), seq)
 	e.untouched(token)
 }
 
@@ -81,7 +81,7 @@ func testBadNeighbours(t *testing.T, e *env) {
 			}
 		})
 		group.Go(func() {
-			ops := []store.Op{store.RemovePart{PartID: "prt_1"}, store.TakePrompt{PromptID: "msg_9"}}
+			ops := []store.Op{store.RemoveMessage{MessageID: "msg_1"}, store.TakePrompt{PromptID: "msg_9"}}
 			wantErr(t, "bad append", failure(e.Append(t.Context(), bad, ops)), store.ErrNotFound)
 		})
 		group.Go(func() {

@@ -17,7 +17,7 @@ func (e *env) child(id, parent string) store.Token {
 	token := e.createAs(id, func(s *sdk.Session) { s.ParentID = parent })
 	m := user(id, "msg_1")
 	e.change(token, append(put(m, text(m, "prt_1", "x"), text(m, "prt_2", "y")),
-		store.AppendText{PartID: "prt_1", Field: "text", Text: "z"}, store.RemovePart{PartID: "prt_2"},
+		store.AppendText{PartID: "prt_1", Field: "text", Text: "z"}, store.PutMessage{Message: user(id, "msg_3")}, store.RemoveMessage{MessageID: "msg_3"},
 		store.PutTodos{Todos: []sdk.Todo{{Content: "c"}}}, store.PutLedger{MessageID: "msg_1", Entries: []byte("[]")},
 		store.SetTurn{Open: true})...)
 	e.must(e.Submit(e.Context(), prompt(id, "msg_2", "{}")))

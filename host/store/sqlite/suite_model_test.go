@@ -46,9 +46,6 @@ func (m *model) apply(op store.Op) {
 		at.parts[i] = extended(at.parts[i], op.Text)
 	case store.RemoveMessage:
 		m.messages = slices.Delete(m.messages, m.message(op.MessageID), m.message(op.MessageID)+1)
-	case store.RemovePart:
-		at, i := m.part(op.PartID)
-		at.parts = slices.Delete(at.parts, i, i+1)
 	case store.PutTodos:
 		m.todos = op.Todos
 	case store.PutLedger:

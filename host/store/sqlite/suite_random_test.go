@@ -128,12 +128,6 @@ func (g *generator) op() store.Op {
 			g.removed = append(g.removed, p.Head().ID)
 		}
 		return store.RemoveMessage{MessageID: m.info.Head().ID}
-	case n < 88:
-		if len(m.parts) > 0 {
-			id := g.anyPart(m).Head().ID
-			g.removed = append(g.removed, id)
-			return store.RemovePart{PartID: id}
-		}
 	case n < 92:
 		s := *g.m.session
 		s.Title, s.Time.Updated = g.text(), s.Time.Updated+g.Int64N(3)
