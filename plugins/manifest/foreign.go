@@ -86,7 +86,7 @@ func (r *reader) foreign(name string) error {
 	r.foreignSkills(r.places(manifest, n, "skills", skillsDir, n.Get(OnlyListed) == nil))
 	for _, t := range r.texts(r.places(manifest, n, "commands", "commands", false), h.commands) {
 		r.p.Description.Commands = append(r.p.Description.Commands, sdk.Command{
-			Name: r.named(t.name), Description: t.meta.Description, Template: t.body, Source: "command", Origin: t.file,
+			Name: r.named(t.name), Description: t.meta.Description, Template: fromOne(t.body), Source: "command", Origin: t.file,
 		})
 	}
 	for _, t := range r.texts(r.places(manifest, n, "agents", "agents", false), ".md") {
@@ -244,6 +244,20 @@ func tomlCommand(data []byte) (*frontmatter.Document, error) {
 	}
 	meta, err := json.Marshal(map[string]string{"description": c.Description})
 	return &frontmatter.Document{Meta: meta, Body: body}, err
+}
+
+// numbered matches Claude Code's placeholders for one argument, see https://code.claude.com/docs/en/skills.
+var numbered = lazyregexp.New(`\$(?:ARGUMENTS\[[0-8]\]|[0-8]\b)`)
+
+// fromOne returns a command's text with tenon's placeholders. Those of Claude Code count from 0; in texts for older versions, which have no $0,
+// they count from 1.
+func fromOne(body string) string {
+	if !strings.Contains(body, "$0") && !strings.Contains(body, "$ARGUMENTS[") {
+		return body
+	}
+	return numbered().ReplaceAllStringFunc(body, func(place string) string {
+		return "$" + string(place[strings.IndexAny(place, "012345678")]+1)
+	})
 }
 
 // slashed returns the path of a file relative to a directory above it.

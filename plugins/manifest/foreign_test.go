@@ -315,6 +315,25 @@ func FuzzForeign(f *testing.F) {
 	})
 }
 
+// Claude Code counts arguments from 0, older versions from 1.
+func TestForeignArguments(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"$0 of $1, $10, $0x": "$1 of $2, $10, $0x",
+		"$ARGUMENTS[2]: $1":  "$3: $2",
+		"$1 of $2":           "$1 of $2",
+		"$ARGUMENTS":         "$ARGUMENTS",
+	} {
+		p, err := manifest.ReadNamed(folder(t, "-- commands/a.md --\n"+text+"\n"), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Description.Commands[0].Template; got != want {
+			t.Errorf("template of %q = %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestForeignRoot: in texts of another host's plugin, its root is the directory of the package.
 func TestForeignRoot(t *testing.T) {
 	t.Parallel()
