@@ -115,6 +115,21 @@ func TestTemplateShell(t *testing.T) {
 	}, ran)
 }
 
+// TestTemplateShellOfARefusedPrompt: the ledger has the commands of a template even if a hook then refuses the prompt.
+func TestTemplateShellOfARefusedPrompt(t *testing.T) {
+	t.Parallel()
+	refuse := sdk.OnChatMessage(func(context.Context, *sdk.ChatMessageInput, *sdk.ChatMessageValue) error {
+		return errors.New("refused")
+	})
+	refuse.OnError = sdk.OnErrorStop
+	k := start(t, nil, templated(newModel(t), "!`touch a`", map[string]string{"touch a": ""}), &plugin{name: "strict", hooks: []sdk.Hook{refuse}})
+	id := k.session()
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "do"}); err == nil {
+		t.Fatal("the prompt was not refused")
+	}
+	want(t, "ledger", []string{"bash ok"}, k.pluginCalls(id))
+}
+
 // TestTemplateShellIsBounded: the output of a command is cut like that of a tool.
 func TestTemplateShellIsBounded(t *testing.T) {
 	t.Parallel()

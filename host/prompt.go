@@ -118,17 +118,17 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	t.byOthers = command.ByOthers(t.host.templateAuthor(command))
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
-	if err != nil {
-		ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger) // includes the calls of a template that failed later
-		return stateDone, err
-	}
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
-	hi := &sdk.ChatMessageInput{SessionID: u.SessionID, Agent: u.Agent, Model: u.Model, MessageID: u.ID}
-	if err := t.gen.Fire(ctx, sdk.PointChatMessage, ledger, "", hi, v); err != nil {
-		return stateDone, err
+	if err == nil {
+		hi := &sdk.ChatMessageInput{SessionID: u.SessionID, Agent: u.Agent, Model: u.Model, MessageID: u.ID}
+		err = t.gen.Fire(ctx, sdk.PointChatMessage, ledger, "", hi, v)
 	}
-	v.Message.MessageHead, v.Message.Agent = u.MessageHead, u.Agent
-	if err := t.changeSetup(ctx, u, v.Message); err != nil {
+	if err == nil {
+		v.Message.MessageHead, v.Message.Agent = u.MessageHead, u.Agent
+		err = t.changeSetup(ctx, u, v.Message)
+	}
+	if err != nil {
+		ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger) // includes the calls of a template
 		return stateDone, err
 	}
 	t.user = v.Message

@@ -265,22 +265,14 @@ func (t *Turn) allRefused(o *view.Outcome) error {
 		"allow them with rules under permission in tenon.json; --auto allows those that need no rule; tenon session show prints the calls")
 }
 
-// onlyRefused reports whether the ledger contains shell commands of a command's template, and all were refused.
-func onlyRefused(ledger []store.LedgerRow) (refused bool) {
-	for _, row := range ledger {
+// ran reports whether shell commands of a command's template ran.
+func ran(ledger []store.LedgerRow) bool {
+	return slices.ContainsFunc(ledger, func(row store.LedgerRow) bool {
 		var entries []hooks.Entry
-		if json.Unmarshal(row.Entries, &entries) != nil {
-			return false
-		}
-		for i := range entries {
-			if entries[i].Point == host.PointPluginCall {
-				if refused = entries[i].Outcome == hooks.OutcomeDenied; !refused {
-					return false
-				}
-			}
-		}
-	}
-	return refused
+		return json.Unmarshal(row.Entries, &entries) != nil || slices.ContainsFunc(entries, func(e hooks.Entry) bool {
+			return e.Point == host.PointPluginCall && e.Outcome != hooks.OutcomeDenied
+		})
+	})
 }
 
 // discard deletes the session of a failed turn if nothing in it can be continued: the prompt was refused before it was stored, or the model
@@ -296,7 +288,7 @@ func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
 		return
 	case len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel):
 		return
-	case len(messages) == 0 && len(ledger) > 0 && !onlyRefused(ledger): // shell commands of a command's template ran
+	case len(messages) == 0 && ran(ledger):
 		return
 	}
 	if err := s.Delete(ctx, t.session); err != nil {
