@@ -257,6 +257,9 @@ func TestManualCompactionAndBack(t *testing.T) {
 	if err := k.Compact(t.Context(), id, ""); err != nil {
 		t.Fatal(err)
 	}
+	if err := k.Compact(t.Context(), id, ""); !errors.Is(err, host.ErrNothing) {
+		t.Errorf("Compact after a summary = %v, want %v", err, host.ErrNothing)
+	}
 	k.again(id, "two")
 	want(t, "with the summary", []string{summaryQuestion, "assistant: the summary", "user: two"}, lines(m.last(sdk.PurposeTurn)))
 	sub := k.Subscribe(64, true)

@@ -71,6 +71,9 @@ func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.M
 	if len(messages) > 0 && live.CompactionPart(messages[0].Parts) != nil {
 		summarized = 2 // the earlier summary and its question; the prompt after them may be that of kept steps, whose earlier ones are covered
 	}
+	if manual && len(messages) == summarized {
+		return Plan{} // a summary of the summary would only lose more
+	}
 	if cut <= summarized { // all of it fits the budget, and yet it was too long: keep no more than what waits
 		cut = len(messages)
 	}
