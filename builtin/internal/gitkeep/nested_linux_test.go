@@ -91,6 +91,43 @@ func TestRemovedPointer(t *testing.T) {
 	}
 }
 
+// A repository of a command that an index lists is named once: git status uses its settings. A user's own and submodules are not.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	named := []string{"new is in git's index"}
+	for name, c := range map[string]struct {
+		before, script string
+		want           []string
+	}{
+		"created":        {"true", "cp -r library new && git add new", named},
+		"a split index":  {"git update-index --split-index", "cp -r library new && git add new", named},
+		"created for it": {"git update-index --add --cacheinfo 160000,$(git -C library rev-parse HEAD),new", "git init -q new", named},
+		"a file .git":    {"true", "git clone -q --separate-git-dir x library new && git add new", named},
+		"not listed":     {"true", "cp -r library new", nil},
+		"a submodule":    {"true", "git -c protocol.file.allow=always submodule --quiet add $PWD/library new", nil},
+		"the user's":     {"cp -r library new && git add new", "git -C new config user.name x", nil},
+		"unchanged":      {"mkdir -p 1/2/3/4 && cp -r library 1/2/3/4/new && git add 1", "touch 1/2/3/4/new/file", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, "cp -r "+repository(t)+" library; "+c.before+" 2>&1")
+			wantNotes(t, dir, "("+c.script+") 2>&1", nil)
+			k := gitkeep.Of(dir)
+			notes := k.EndTurn(t.Context())
+			for i := range notes {
+				notes[i], _, _ = strings.Cut(notes[i], ",")
+			}
+			if !slices.Equal(notes, c.want) {
+				t.Errorf("notes %q, want %q", notes, c.want)
+			}
+			if notes := k.EndTurn(t.Context()); notes != nil {
+				t.Errorf("again: %q", notes)
+			}
+		})
+	}
+}
+
 // wantNotes runs a command's script in a directory and compares what its keeper says.
 func wantNotes(t *testing.T, dir, script string, want []string) {
 	t.Helper()

@@ -1,12 +1,17 @@
 package gitkeep
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Limits of the search for repositories below the working tree.
@@ -24,6 +29,8 @@ var shared sync.Map
 type Keeper struct {
 	project string
 	keepers func() []*keeper
+	begin   time.Time // of the first command
+	known   sync.Map  // working trees that are compared, or that a note was about
 }
 
 // Of returns the keeper of a project, the same for all callers.
@@ -54,10 +61,41 @@ func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 }
 
 // EndTurn restores the changes of a turn's commands that could not be restored before. Other changes since the last command stay. It returns
-// messages for the user about both. While commands run, it does nothing.
+// messages for the user about both, and about repositories of commands that an index lists. While commands run, it restores nothing.
 func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 	for _, one := range k.keepers() {
-		notes = append(notes, one.EndTurn(ctx)...)
+		notes = append(append(notes, one.EndTurn(ctx)...), brief(k.listed(ctx, one))...)
+	}
+	return notes
+}
+
+// listed returns notes about repositories whose settings changed since the first command and are not compared, but which the index of a
+// repository lists: git status there uses their settings.
+func (k *Keeper) listed(ctx context.Context, one *keeper) (notes []string) {
+	own := Directories(one.worktree)
+	if len(own) == 0 {
+		return nil
+	}
+	index, err := readFile(filepath.Join(own[0], "index"), maxFile)
+	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link")) { // the mode of a repository, a split index
+		return nil
+	}
+	out, _ := one.git(ctx, one.worktree, "-c", "core.fsmonitor=false", "ls-files", "--sparse", "--stage", "-z") // if it fails, so does git status
+	for entry := range strings.SplitSeq(out, "\x00") {
+		mode, name, _ := strings.Cut(entry, "\t")
+		if !strings.HasPrefix(mode, "160000 ") {
+			continue
+		}
+		path := filepath.Join(one.worktree, name)
+		dirs := Directories(path)
+		isOwn := func(dir string) bool { return projectfs.Inside(dir, dirs[0]) }
+		if len(dirs) == 0 || slices.ContainsFunc(own, isOwn) { // submodules are compared
+			continue
+		}
+		if _, known := k.known.Load(path); !known && stampOf(filepath.Join(dirs[0], "config")).Time().After(k.begin) {
+			k.known.Store(path, true)
+			notes = append(notes, one.show(path)+" is in git's index, and git status uses its settings, which are not compared; if it is not yours, remove it first: git update-index --force-remove")
+		}
 	}
 	return notes
 }
@@ -65,6 +103,7 @@ func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 // find returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
 // the others.
 func (k *Keeper) find() []*keeper {
+	k.begin = time.Now()
 	list := []*keeper{{worktree: k.project, project: k.project}}
 	searched := 0
 	for level, depth := []string{k.project}, 0; depth < maxLevels; depth++ {
@@ -79,6 +118,7 @@ func (k *Keeper) find() []*keeper {
 				path := filepath.Join(dir, e.Name())
 				if stampOf(filepath.Join(path, ".git", "HEAD")) != (stamp{}) {
 					list = append(list, &keeper{worktree: path, project: k.project})
+					k.known.Store(path, true)
 				}
 				next = append(next, path)
 			}
