@@ -149,6 +149,9 @@ func (p *Plugin) Hooks() []sdk.Hook {
 		// The commands have their own deadlines; the prompt waits slightly longer.
 		add(sdk.OnChatMessage(p.addStart).Reading("/parts").Writing("/parts"), sessionStart, wait+time.Second)
 	}
+	if p.has(sessionStart) {
+		add(sdk.OnCompacting(p.again).Reading().Writing(), sessionStart, p.total(sessionStart))
+	}
 	if p.has(sessionEnd) {
 		add(sdk.OnSessionEnd(p.end), sessionEnd, p.total(sessionEnd))
 	}

@@ -451,6 +451,27 @@ func TestSessionStart(t *testing.T) {
 	}
 }
 
+// A summary covers the texts of the start, so the commands run again, but not in a subagent's session.
+func TestSessionCompacted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"SessionStart": [{"matcher": "startup|compact", "hooks": [{"type": "command", "command": "cat > in; echo rules"}]}]}`)
+	r.start(sdk.Session{ID: "ses_1"})
+	r.start(sdk.Session{ID: "ses_2", ParentID: "ses_1"})
+	for id, want := range map[string][]string{"ses_1": {"hi", "+rules"}, "ses_2": {"hi"}} {
+		r.prompt(id, "before")
+		if _, err := r.engine.Transform(t.Context(), sdk.PointCompacting, hooks.Scope{}, &sdk.CompactingInput{SessionID: id}, &sdk.CompactingValue{}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, r.prompt(id, "hi")); diff != "" {
+			t.Errorf("first prompt after the summary (-want +got):\n%s", diff)
+		}
+	}
+	if in := r.input("in"); in["source"] != "compact" {
+		t.Errorf("input %v", in)
+	}
+	r.clean()
+}
+
 func TestSessionResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "SessionStart", "resume", "echo back"))

@@ -42,7 +42,7 @@ func matches(event string) bool {
 
 // sources returns, for session events, the names with which matchers are compared.
 func sources() map[string][]string {
-	return map[string][]string{sessionStart: {startNew, startResumed}, sessionEnd: {endOther}}
+	return map[string][]string{sessionStart: {startNew, startResumed, startCompact}, sessionEnd: {endOther}}
 }
 
 // file is the content of a source.
@@ -146,7 +146,7 @@ func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matche
 		}
 		return matcher{}
 	} else if names := sources()[event]; names != nil && !m.any(names...) {
-		p.warn(at.Key, "never matches: "+event+" has only "+strings.Join(names, " and "))
+		p.warn(at.Key, "never matches: "+event+" has only "+strings.Join(names, ", "))
 	}
 	return m
 }

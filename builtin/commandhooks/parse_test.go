@@ -86,7 +86,7 @@ func TestWarnings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"description": "d", "version": 1, "hooks": {
 		"Notification": [{"hooks": []}],
-		"SessionStart": [{"matcher": "startup|clear", "hooks": []}, {"matcher": "compact", "hooks": []}],
+		"SessionStart": [{"matcher": "startup|clear", "hooks": []}, {"matcher": "clear", "hooks": []}],
 		"SessionEnd": [{"matcher": "^log", "hooks": []}, {"matcher": "*", "hooks": []}],
 		"Stop": [{"matcher": "x", "if": "y", "hooks": [
 			{"type": "prompt", "prompt": "is it done?"},
@@ -96,7 +96,7 @@ func TestWarnings(t *testing.T) {
 	for _, want := range []string{
 		"version is unknown and has no effect",
 		"Notification is not an event of tenon; the events are SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PostToolUseFailure, SubagentStart, SubagentStop, PreCompact, PostCompact, Stop, SessionEnd",
-		"SessionStart[1].matcher never matches: SessionStart has only startup and resume",
+		"SessionStart[1].matcher never matches: SessionStart has only startup, resume, compact",
 		"SessionEnd[0].matcher never matches: SessionEnd has only other",
 		"Stop[0].matcher has no effect: Stop has nothing to match",
 		"Stop[0].if is unknown and has no effect",
@@ -151,6 +151,7 @@ func TestHooks(t *testing.T) {
 		"permission.ask PreToolUse skip 2s",
 		"permission.ask PermissionRequest[0].hooks[0] skip 250ms",
 		"tool.execute.after PreToolUse skip 2s",
+		"session.compacting SessionStart skip 3.5s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("hooks (-want +got):\n%s", diff)

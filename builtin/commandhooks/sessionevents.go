@@ -33,6 +33,7 @@ func (p *Plugin) start(ctx context.Context, in *sdk.SessionInput) error {
 const (
 	startNew     = "startup"
 	startResumed = "resume"
+	startCompact = "compact"
 	endOther     = "other"
 )
 
@@ -42,6 +43,17 @@ func startSource(s *sdk.Session) string {
 		return startNew
 	}
 	return startResumed
+}
+
+// again runs the commands at the start of a session when a summary replaces their texts. The next prompt includes the new ones.
+func (p *Plugin) again(ctx context.Context, in *sdk.CompactingInput, _ *sdk.CompactingValue) error {
+	s := p.session(in.SessionID)
+	if s.isChild(ctx) {
+		return nil
+	}
+	texts, err := p.callAll(ctx, sessionStart, startCompact, in.SessionID, map[string]any{"source": startCompact})
+	s.finish(texts)
+	return err
 }
 
 // end runs the commands at the end of a session, except a subagent's.
