@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -127,6 +128,34 @@ func TestMentionsOfPlugins(t *testing.T) {
 			if told := logs.has("plugin library: @"); told != (c.notice != "") || c.notice != "" && !logs.has(c.notice) {
 				t.Errorf("logged %q, want %q", logs.all(), c.notice)
 			}
+		})
+	}
+}
+
+// TestMentionsOfTemplates: plugins are asked only about mentions that the user wrote.
+func TestMentionsOfTemplates(t *testing.T) {
+	t.Parallel()
+	for template, c := range map[string]struct {
+		trust permission.Trust
+		asked []string
+	}{
+		"@topic and $1":               {permission.Trust{Repository: true}, []string{"db:a://b"}},
+		"@topic, approved, and $1":    {permission.Trust{Repository: true, Approved: true}, []string{"db:a://b"}},
+		"$1,c":                        {permission.Trust{Repository: true}, nil},
+		"@topic of the user and $1":   {permission.Trust{}, []string{"topic", "db:a://b"}},
+		"@topic/$1":                   {permission.Trust{Repository: true}, nil},
+		"@db:a://b,!`echo c` and @d ": {permission.Trust{}, []string{"d", "db:a://b"}},
+	} {
+		t.Run(template, func(t *testing.T) {
+			t.Parallel()
+			l := newLibrary(nil)
+			k := start(t, func(o *host.Options) {
+				o.Policy.TrustCommand = func(*sdk.Command) permission.Trust { return c.trust }
+			}, templated(newModel(t, say("done")), template, map[string]string{"echo c": "c"}), l)
+			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: "do", Text: "@db:a://b"}); err != nil {
+				t.Fatal(err)
+			}
+			want(t, "asked", c.asked, l.asked)
 		})
 	}
 }

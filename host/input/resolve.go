@@ -135,7 +135,9 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 		if _, asked := seen[name]; name == "" || asked {
 			return "", nil
 		}
-		found = r.references.find(ctx, r.Generation, name)
+		if !among(slices.Concat(foreign.closed, foreign.confined), start, start+len(name)) { // the name can be longer than the mention
+			found = r.references.find(ctx, r.Generation, name)
+		}
 	}
 	if found == nil && fileName().MatchString(name) {
 		if _, err := r.stat(name); err != nil {

@@ -146,7 +146,7 @@ type Author int
 // The authors of templates.
 const (
 	AuthorUser       Author = iota
-	AuthorRepository        // its mentions reach no further than the project
+	AuthorRepository        // its mentions reach no further than the project: no server is asked about them
 	AuthorPlugin            // its mentions are text
 )
 
