@@ -54,7 +54,7 @@ type prompt struct {
 
 	user     *sdk.UserMessage
 	delegate string // the subagent that gets a command's prompt
-	byOthers bool   // the user did not write all of it
+	typed    string // the prompt of the subtask if the user wrote all of it: no mentions in others are resolved
 	manual   bool   // it is a compaction that the user requested
 	// summaryModel is the model that the user named for a compaction; empty: the default.
 	summaryModel string

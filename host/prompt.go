@@ -115,7 +115,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	if err != nil {
 		return stateDone, err
 	}
-	t.byOthers = command.ByOthers(t.host.templateAuthor(command))
+	t.typed = ""
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
@@ -260,7 +260,11 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input
 		return parts, err
 	}
 	if t.delegate != "" {
-		parts = command.Subtask(t.delegate, parts, t.byOthers)
+		byOthers := command.ByOthers(t.host.templateAuthor(command))
+		task := command.Subtask(t.delegate, parts, byOthers)
+		if parts = (sdk.Parts{task}); !byOthers {
+			t.typed = task.Prompt
+		}
 	}
 	v := &sdk.CommandValue{Parts: parts}
 	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.Text}

@@ -30,9 +30,9 @@ func (s *step) subtask(ctx context.Context, host *callHost, task sdk.Subtask) (*
 	}
 	host.Progress(task.Description, sdk.Object{"sessionId": child.ID, "agent": agent.Name})
 	in := PromptInput{SessionID: child.ID, Agent: agent.Name, Tools: s.user.Tools}
-	if host.call.byUser && !s.byOthers {
+	if host.call.byUser && task.Prompt == s.typed {
 		in.Text = task.Prompt
-	} else { // mentions are not resolved: models read files through tools, which request permission
+	} else { // mentions are not resolved: models read files through tools, which request permission, and plugins through abilities
 		in.Parts = sdk.Parts{&sdk.TextPart{Text: task.Prompt}}
 	}
 	if agent.Model == nil {

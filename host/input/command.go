@@ -97,14 +97,14 @@ func (c *Command) Delegates(a *sdk.Agent) bool {
 
 // Subtask turns the prompt of a command that belongs to a subagent into a subtask. References in the prompt are resolved in
 // the subagent's session, unless the user did not write all of the prompt (ByOthers): then its synthetic parts stay.
-func (c *Command) Subtask(agent string, parts sdk.Parts, byOthers bool) sdk.Parts {
+func (c *Command) Subtask(agent string, parts sdk.Parts, byOthers bool) *sdk.SubtaskPart {
 	var prompt []string
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok && (byOthers || !text.Synthetic) {
 			prompt = append(prompt, text.Text)
 		}
 	}
-	return sdk.Parts{&sdk.SubtaskPart{
+	return &sdk.SubtaskPart{
 		Prompt: strings.Join(prompt, "\n"), Description: cmp.Or(c.Description, c.Name), Agent: agent, Command: c.Name,
-	}}
+	}
 }

@@ -52,6 +52,7 @@ There are three kinds of points:
   the receivers of keys, files and commands. At ` + "`" + `shell.env` + "`" + ` they can set only the variables that they list in ` + "`" + `writes` + "`" + ` as ` + "`" + `/env/NAME` + "`" + `, and
   none that make programs run code (PATH, HOME, BASH_ENV, LD_PRELOAD, GIT_*, NODE_OPTIONS, PYTHON*, …). At ` + "`" + `chat.message` + "`" + ` they cannot
   change the agent, whose rules apply, or restore a tool that the message removes. Such a change is a failure of the hook.
+  Mentions in subtasks that plugins add or change are text: they attach no file.
 - **Ledger**: tenon records every call with its changes; ` + "`" + `tenon explain` + "`" + ` shows them.
 
 opencode's names with the prefix ` + "`" + `experimental.` + "`" + ` are also accepted.
