@@ -183,6 +183,41 @@ func TestPluginsChooseNoRules(t *testing.T) {
 	}
 }
 
+// TestPluginsAddContentOnly: parts of a prompt that undo takes for facts come from no plugin.
+func TestPluginsAddContentOnly(t *testing.T) {
+	t.Parallel()
+	head := `"id":"","sessionID":"","messageID":"",`
+	for name, c := range map[string]struct {
+		value string
+		added bool
+	}{
+		"text":           {`{` + head + `"type":"text","text":"more"}`, true},
+		"a file":         {`{` + head + `"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}`, true},
+		"a named file":   {`{` + head + `"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA","source":{"type":"file","path":"/etc/passwd"}}`, false},
+		"a patch":        {`{` + head + `"type":"patch","hash":"","files":["a.txt"],"changes":[{"path":"a.txt","before":{},"after":{}}]}`, false},
+		"a snapshot":     {`{` + head + `"type":"snapshot","snapshot":"x"}`, false},
+		"a compaction":   {`{` + head + `"type":"compaction","auto":false}`, false},
+		"a tool call":    {`{` + head + `"type":"tool","callID":"c","tool":"bash","state":{"status":"completed","input":{}}}`, false},
+		"of another way": {`{` + head + `"type":"made-up"}`, false},
+	} {
+		for _, point := range []sdk.Point{sdk.PointChatMessage, sdk.PointCommand} {
+			t.Run(name+" at "+string(point), func(t *testing.T) {
+				t.Parallel()
+				b := base(newModel(t, say("done")))
+				b.commands = []sdk.Command{{Name: "do", Template: "go"}}
+				k := start(t, nil, b, changing(point, "/parts", "/parts/-", c.value))
+				id := k.session()
+				if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "do"}); err != nil {
+					t.Fatal(err)
+				}
+				if got := len(k.messages(id)[0].Parts) == 2; got != c.added {
+					t.Errorf("added: %v, want %v", got, c.added)
+				}
+			})
+		}
+	}
+}
+
 // TestMismatchIsBrief checks that the error of arguments which do not fit their schema does not repeat them in full.
 func TestMismatchIsBrief(t *testing.T) {
 	if testing.Short() {

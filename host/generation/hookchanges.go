@@ -1,8 +1,10 @@
 package generation
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -30,8 +32,11 @@ func checkHookChanges(hook *sdk.Hook, before, after any) error {
 	switch hook.Point {
 	case sdk.PointConfig:
 		return guardConfig(before, after)
+	case sdk.PointCommand:
+		return guardParts(before.(*sdk.CommandValue).Parts, after.(*sdk.CommandValue).Parts)
 	case sdk.PointChatMessage:
-		return guardMessage(before.(*sdk.ChatMessageValue).Message, after.(*sdk.ChatMessageValue).Message)
+		old, v := before.(*sdk.ChatMessageValue), after.(*sdk.ChatMessageValue)
+		return errors.Join(guardMessage(old.Message, v.Message), guardParts(old.Parts, v.Parts))
 	case sdk.PointShellEnv:
 		return guardEnv(envname.Declared(hook.Writes), before.(*sdk.ShellEnvValue).Env, after.(*sdk.ShellEnvValue).Env)
 	}
@@ -57,6 +62,29 @@ func guardMessage(before, after *sdk.UserMessage) error {
 	for name, on := range before.Tools {
 		if now, listed := after.Tools[name]; !on && (now || !listed) {
 			return fmt.Errorf("a plugin must not restore the tool %q, which the message removes", name)
+		}
+	}
+	return nil
+}
+
+// guardParts protects the parts of a prompt that are facts for the host: undo restores the files that they name, and offers to attach them again.
+func guardParts(before, after sdk.Parts) error {
+	for _, p := range after {
+		switch p := p.(type) {
+		case *sdk.TextPart, *sdk.AgentPart, *sdk.SubtaskPart:
+			continue
+		case *sdk.FilePart:
+			same := func(old sdk.Part) bool {
+				f, ok := old.(*sdk.FilePart)
+				return ok && f.Source != nil && f.Source.Path == p.Source.Path
+			}
+			if p.Source != nil && p.Source.Path != "" && !slices.ContainsFunc(before, same) {
+				return errors.New("a plugin must not name a file of this machine as the source of a part")
+			}
+		default:
+			if !slices.ContainsFunc(before, func(old sdk.Part) bool { return reflect.DeepEqual(old, p) }) {
+				return fmt.Errorf("a plugin must not add a part of type %.40q to a prompt", p.Type())
+			}
 		}
 	}
 	return nil
