@@ -82,7 +82,8 @@ func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, e
 	}
 	v := &sdk.AutocontinueValue{Enabled: true}
 	in := &sdk.AutocontinueInput{
-		SessionID: t.runner.session, Agent: t.Agent.Name, Model: t.Model.Model, Provider: model.ProviderRef(&t.Model.Provider), Message: t.user, Overflow: plan.Overflow,
+		SessionID: t.runner.session, Agent: t.Agent.Name, Model: model.ForHooks(&t.Model.Model), Provider: model.ProviderRef(&t.Model.Provider),
+		Message: t.user, Overflow: plan.Overflow,
 	}
 	ledger := &hooks.Ledger{}
 	err := t.gen.Fire(ctx, sdk.PointAutocontinue, ledger, "", in, v)

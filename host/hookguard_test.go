@@ -218,6 +218,35 @@ func TestPluginsAddContentOnly(t *testing.T) {
 	}
 }
 
+// TestHooksSeeNoKeys: hooks learn which model is asked, without the secrets that its configuration may contain.
+func TestHooksSeeNoKeys(t *testing.T) {
+	t.Parallel()
+	var seen []sdk.Model
+	continued := false
+	see := &plugin{name: "sees", hooks: []sdk.Hook{
+		sdk.OnChatSystem(func(_ context.Context, in *sdk.ChatInput, _ *sdk.ChatSystemValue) error {
+			seen = append(seen, in.Model)
+			return nil
+		}),
+		sdk.OnAutocontinue(func(_ context.Context, in *sdk.AutocontinueInput, _ *sdk.AutocontinueValue) error {
+			seen, continued = append(seen, in.Model), true
+			return nil
+		}),
+	}}
+	k := start(t, func(o *host.Options) {
+		o.Config.Provider = map[string]sdk.ProviderConfig{"test": {Models: map[string]sdk.ModelConfig{"m": {
+			Headers: map[string]string{"X-Key": "hunter2"}, Provider: &sdk.ModelServer{API: "https://u:hunter2@a.example/v1?key=hunter2"},
+		}}}}
+	}, small(base(newModel(t, full(call("echo", `{}`)), say("done")).on(sdk.PurposeCompaction, say("the summary")))), see)
+	k.prompt("go")
+	for _, m := range seen {
+		if data, err := json.Marshal(m); err != nil || bytes.Contains(data, []byte("hunter2")) || m.ID != "m" {
+			t.Errorf("a hook saw %s, %v", data, err)
+		}
+	}
+	want(t, "after a compaction", true, continued)
+}
+
 // TestMismatchIsBrief checks that the error of arguments which do not fit their schema does not repeat them in full.
 func TestMismatchIsBrief(t *testing.T) {
 	if testing.Short() {

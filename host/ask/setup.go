@@ -90,7 +90,7 @@ func (s *Setup) Request(system []string, variant string) *sdk.ModelRequest {
 // of the turn's step; 0 for a separate request. cache may be nil.
 func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.UserMessage, step int, messages []sdk.MessageWithParts, l *hooks.Ledger, cache *convert.Cache) error {
 	in := &sdk.ChatInput{
-		SessionID: s.SessionID, Agent: s.Agent.Name, Model: req.Model, Provider: model.ProviderRef(&s.Model.Provider), Message: user,
+		SessionID: s.SessionID, Agent: s.Agent.Name, Model: model.ForHooks(&req.Model), Provider: model.ProviderRef(&s.Model.Provider), Message: user,
 		Purpose: req.Purpose, Step: step,
 	}
 	mv := &sdk.ChatMessagesValue{Messages: messages}

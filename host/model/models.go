@@ -446,6 +446,15 @@ func ProviderRef(p *sdk.ProviderInfo) sdk.ProviderRef {
 	return sdk.ProviderRef{ID: p.ID, Name: p.Name, Protocol: p.Protocol}
 }
 
+// ForHooks returns a model for the input of hooks: without its headers, and the parts of its address that may be secret.
+func ForHooks(m *sdk.Model) sdk.Model {
+	shown := *m
+	if shown.Headers = nil; m.BaseURL != "" {
+		shown.BaseURL = secret.WithoutSecrets(m.BaseURL)
+	}
+	return shown
+}
+
 // OutputLimit returns the maximum tokens of one answer; 0 leaves it to the server. The limit of many models is their whole context: half of that
 // is for the conversation.
 func OutputLimit(m *sdk.Model) int64 {
