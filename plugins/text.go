@@ -199,6 +199,8 @@ func rightText(h trust.Hook) string {
 		return text + ": calls it allows run without asking you"
 	case sdk.PointChatHeaders:
 		return text + ": it sets headers of the requests that carry them"
+	case sdk.PointChatParams:
+		return text + ": it sets any field of the requests, such as tools that the model's server calls"
 	}
 	return text + ": it chooses models and rewrites prompts"
 }

@@ -54,7 +54,9 @@ func TestTextOfRights(t *testing.T) {
 	p := newPlace(t)
 	p.write(theirs, files{"p": "+x", "plugin.json": manifestOf("x", `{"runtime": {"type": "process", "command": ["./p"]},
 		"hooks": [{"point": "command.execute.before", "writes": ["/parts"], "priority": 5, "after": ["other"]}, {"point": "chat.headers", "writes": ["/headers"], "onError": "stop"},
-			{"point": "config", "writes": ["/model"]}, {"point": "tool.execute.before", "reads": ["/args"]}, {"point": "tool.execute.after", "writes": ["/output"]}],
+			{"point": "config", "writes": ["/model"]}, {"point": "chat.params", "name": "settings", "writes": ["/temperature", "/options/reasoning/effort"]},
+			{"point": "chat.params", "name": "field", "writes": ["/options/tools/-"]}, {"point": "chat.params", "name": "any", "writes": ["/options/*"]},
+			{"point": "chat.params", "name": "all", "writes": [""]}, {"point": "tool.execute.before", "reads": ["/args"]}, {"point": "tool.execute.after", "writes": ["/output"]}],
 		"capabilities": [{"name": "secret", "scope": ["KEY"]}, {"name": "config"}, {"name": "session"}, {"name": "ask"}, {"name": "events", "scope": ["*"]}, {"name": "model"},
 			{"name": "clock"}]}`)})
 	text := p.item(p.load(), "x").Text(nil)
@@ -62,13 +64,14 @@ func TestTextOfRights(t *testing.T) {
 		"secret: read the secrets KEY", "config: read your configuration, without secrets", "session: read the whole session of each call", "ask: ask you questions and request permission",
 		"events: receive *, that is, all events", "model: ask your model, at your cost", "clock: read the time", "; priority 5; after other", "2s, YOUR TURN ENDS",
 		"can run commands: it rewrites the prompts of your commands", "can read your keys: it sets headers of the requests that carry them", "can change what tenon does: it chooses models and rewrites prompts",
+		"can choose who receives your conversations: it sets any field of the requests",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)
 		}
 	}
-	if n := strings.Count(text, "FULL RIGHTS"); n != 3 {
-		t.Errorf("%d hooks have full rights, want 3:\n%s", n, text)
+	if n := strings.Count(text, "FULL RIGHTS"); n != 6 {
+		t.Errorf("%d hooks have full rights, want 6:\n%s", n, text)
 	}
 	var b strings.Builder
 	plugins.RequestText(&b, trust.Request{Replaces: []string{"tool bash", "provider openai"}}, nil)

@@ -7,6 +7,9 @@ package requestfield
 import (
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 )
 
 // generation lists the fields that only decide how an answer is generated, in the spellings that the wire formats read or pass on.
@@ -24,6 +27,14 @@ func generation() []string {
 
 // Generates reports whether a field of a request only decides how an answer is generated.
 func Generates(name string) bool { return slices.Contains(generation(), name) }
+
+// SetsOthers reports whether a hook at chat.params that writes these fields can set other options than those of Generates.
+func SetsOthers(writes []string) bool {
+	return slices.ContainsFunc(jsonpointer.Below(writes, "/options"), func(option string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(option, "/"), "/")
+		return !Generates(name)
+	})
+}
 
 // Addresses lists the options of a provider from which wire formats build its address.
 func Addresses() []string {

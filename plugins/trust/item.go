@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/requestfield"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -207,6 +208,7 @@ const (
 	RightCommands Right = "can run commands"
 	RightKeys     Right = "can read your keys"
 	RightSettings Right = "can change what tenon does"
+	RightFields   Right = "can choose who receives your conversations"
 )
 
 // RightOf returns the right of a hook that writes these fields; empty for none.
@@ -224,6 +226,10 @@ func RightOf(point sdk.Point, writes []string) Right {
 		return RightKeys
 	case sdk.PointConfig:
 		return RightSettings
+	case sdk.PointChatParams:
+		if requestfield.SetsOthers(writes) {
+			return RightFields
+		}
 	}
 	return ""
 }
