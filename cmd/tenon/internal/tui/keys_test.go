@@ -301,6 +301,32 @@ func TestMouse(t *testing.T) {
 	}
 }
 
+// The key that is named for scrolling down does that, also while Esc interrupts the turn.
+func TestKeyForScrollingDown(t *testing.T) {
+	t.Parallel()
+	for key, status := range map[string]string{"esc": sdk.StatusIdle, "ctrl+alt+g": sdk.StatusBusy} {
+		m, h := testModel(t, 80, 24)
+		for i := range 50 {
+			m.main().Notice(transcript.Faint, fmt.Sprint(i))
+		}
+		m.main().Status.Type = status
+		m.View()
+		m.press(tea.KeyPgUp, "")
+		if screen := m.plain(); !strings.Contains(screen, "more below ("+key+")") {
+			t.Errorf("%s: the screen does not name %s:\n%s", status, key, screen)
+		}
+		if key == "esc" {
+			run(m.press(tea.KeyEscape, ""))
+		} else {
+			_, cmd := m.Update(tea.KeyPressMsg{Code: 'g', Mod: tea.ModCtrl | tea.ModAlt})
+			run(cmd)
+		}
+		if !m.main().List.Following() || len(h.list) > 0 {
+			t.Errorf("%s: %s does not scroll down; calls %v", status, key, h.list)
+		}
+	}
+}
+
 // A file whose name cannot be written bare is completed in quotes, after the beginning of its name with or without a quote.
 func TestMenuQuotesNames(t *testing.T) {
 	t.Parallel()

@@ -199,9 +199,12 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 // workLine describes the current activity.
 func (m *model) workLine() []string {
 	t, k := m.thread(), m.look.Theme
-	left, hint := "", "esc interrupts"
+	left, hint, down := "", "esc interrupts", "esc"
 	if t.Info.ParentID != "" {
 		hint = "esc returns"
+	}
+	if t.Busy() || t.Info.ParentID != "" {
+		down = "ctrl+alt+g"
 	}
 	switch {
 	case t.Status.Type == sdk.StatusRetry: // the transcript shows the reason
@@ -214,7 +217,7 @@ func (m *model) workLine() []string {
 	}
 	right := ""
 	if !t.List.Following() {
-		right = draw.Paint(k.Accent, "↓ more below (esc) ")
+		right = draw.Paint(k.Accent, "↓ more below ("+down+") ")
 	}
 	if left == "" && right == "" {
 		return nil
