@@ -99,7 +99,7 @@ func TestTUIVisit(t *testing.T) {
 	x.shows("Open an address of " + strings.TrimPrefix(contract.URL, "http://"))
 	x.shows("Sign the contract")
 	x.shows("xend")
-	x.shows("› Yes, open it")
+	x.shows("› o  Yes, open it")
 	select {
 	case address := <-opened:
 		t.Errorf("%s was opened before the answer", address)

@@ -79,7 +79,7 @@ func TestTUINotification(t *testing.T) {
 		})
 	}
 	notifies("waits for your answer\a")
-	x.shows("› Yes, once")
+	x.shows("› y  Yes, once")
 	x.enter("y")
 	notifies("is done after")
 	x.leave()
@@ -156,7 +156,7 @@ func TestTUIDiffs(t *testing.T) {
 	}
 	x.shows("Ask anything")
 	x.enter("go\r")
-	x.shows("› Yes, once")
+	x.shows("› y  Yes, once")
 	x.enter("\x06") // ctrl+f
 	x.shows("v one or two columns")
 	x.enter("v")
@@ -164,7 +164,7 @@ func TestTUIDiffs(t *testing.T) {
 		t.Errorf("no two columns:\n%s", screen)
 	}
 	x.enter("q")
-	x.shows("› Yes, once")
+	x.shows("› y  Yes, once")
 	x.enter("y")
 	x.shows("Done.")
 	x.idle()

@@ -236,12 +236,12 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	for _, id := range []string{"per_1", "per_2"} {
 		m.request(&sdk.PermissionRequest{ID: id, Permission: "bash", Patterns: []string{"ls"}})
 	}
-	if strings.Contains(m.plain(), "› Yes") {
+	if strings.Contains(m.plain(), "› y  Yes") {
 		t.Error("an option is marked although keys do not answer yet")
 	}
 	press(0, "")
 	*now = now.Add(startled)
-	if !strings.Contains(m.plain(), "› Yes") {
+	if !strings.Contains(m.plain(), "› y  Yes") {
 		t.Error("no option is marked although keys answer")
 	}
 	press(0, "per_1 once")
@@ -334,7 +334,7 @@ func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	t.Parallel()
 	m, now, press := yesModel(t)
 	m.Update(m.startedBy(func() { m.revert(host.RevertOptions{}) })())
-	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› No") {
+	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› n  No") {
 		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
 	}
 	press(0, "revert false")

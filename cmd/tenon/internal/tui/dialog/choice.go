@@ -223,20 +223,20 @@ func (q *Choice) offer(c Canvas, room int) []string {
 	for _, o := range q.options {
 		keys += " " + o.Key
 	}
-	return []string{terminal.Fit(" "+draw.Paint(c.Theme.Selected, mark+q.options[q.at].Label+" ")+draw.Paint(c.Theme.Faint, keys), c.Width)}
+	return []string{terminal.Fit(" "+draw.Paint(c.Theme.Selected, mark+q.options[q.at].Key+"  "+q.options[q.at].Label+" ")+draw.Paint(c.Theme.Faint, keys), c.Width)}
 }
 
-// optionLines draws the options below each other, with their keys at the right.
+// optionLines draws the options below each other, after their keys.
 func (q *Choice) optionLines(c Canvas) []string {
 	var out []string
 	for i, o := range q.options {
-		key := draw.Paint(c.Theme.Faint, o.Key) + "  "
-		for row, label := range draw.Wrap(o.Label, c.Width-9) {
-			text := c.marked(label, i == q.at)
-			if row > 0 {
-				text, key = strings.Replace(text, "›", " ", 1), ""
-			}
-			out = append(out, draw.Sides(terminal.Fit(" "+text, c.Width-6), key, c.Width))
+		head, look := c.marked(o.Key, i == q.at), ""
+		if i == q.at && c.Ready {
+			look = "1"
+		}
+		for _, label := range draw.PaintAll(look, draw.Wrap(o.Label, c.Width-7)) {
+			out = append(out, terminal.Fit(" "+head+"  "+label, c.Width))
+			head = "   "
 		}
 	}
 	return out
