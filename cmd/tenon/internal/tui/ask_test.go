@@ -390,3 +390,15 @@ func TestQuestionOfAnotherSessionNamesIt(t *testing.T) {
 		m.asks[0].session = "ses_2"
 	}
 }
+
+// A question has room on a small screen, although the tasks are on it, too.
+func TestTasksLeaveRoomForAQuestion(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.main().Todos = slices.Repeat([]sdk.Todo{{Content: "task", Status: "pending"}}, 6)
+	diff := "--- a.go\n+++ a.go\n@@ -1,9 +1,10 @@\n" + strings.Repeat(" same\n", 5) + "+last change\n"
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "edit", Patterns: []string{"a.go"}, Always: []string{"*"}, Metadata: sdk.Object{"diff": diff}})
+	if screen := m.plain(); !strings.Contains(screen, "last change") || !strings.Contains(screen, "tasks 0/6") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// smallHeight is the height of the screen below which the task list and the waiting prompts take one line each.
+	// smallHeight is the height of the screen below which the task list and the waiting prompts take one line each. A dialog leaves no more to the tasks.
 	smallHeight = 20
 	// maxTodos and maxWaiting are the maximum numbers of shown tasks and waiting prompts.
 	maxTodos, maxWaiting = 6, 3
@@ -238,7 +238,7 @@ func (m *model) todoLines() []string {
 	}
 	done := slices.DeleteFunc(slices.Clone(t.Todos), isOpen)
 	head := fmt.Sprintf("tasks %d/%d", len(done), len(t.Todos))
-	if m.height < smallHeight {
+	if m.height < smallHeight || m.top() != nil {
 		return []string{terminal.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[current].Content), m.width)}
 	}
 	from := max(0, min(current-1, len(t.Todos)-maxTodos))
