@@ -6,6 +6,8 @@ package list
 // do not modify them.
 type Item interface {
 	Lines(width int) []string
+	// Row reports whether the item is one line below a blank one. Rows that follow each other have no blank lines between them.
+	Row(width int) bool
 }
 
 // List is a list in a window. It follows its end until it is scrolled up. The zero value is an empty list.
@@ -66,7 +68,7 @@ func (l *List[I]) Scroll(lines int) {
 		return
 	}
 	for l.skip += lines; l.first < len(l.Items)-1; l.first++ {
-		n := len(l.Items[l.first].Lines(l.width))
+		n := len(l.lines(l.first))
 		if l.skip < n {
 			return
 		}
@@ -82,13 +84,22 @@ func (l *List[I]) At(row int) int {
 	return l.rows[row]
 }
 
+// lines returns the lines of an item in the list.
+func (l *List[I]) lines(i int) []string {
+	lines := l.Items[i].Lines(l.width)
+	if i > 0 && l.Items[i].Row(l.width) && l.Items[i-1].Row(l.width) {
+		return lines[1:]
+	}
+	return lines
+}
+
 // back moves the beginning of the window up.
 func (l *List[I]) back(lines int) {
 	lines -= l.skip
 	l.skip = 0
 	for lines > 0 && l.first > 0 {
 		l.first--
-		lines -= len(l.Items[l.first].Lines(l.width))
+		lines -= len(l.lines(l.first))
 	}
 	l.skip = max(0, -lines)
 }
@@ -98,7 +109,7 @@ func (l *List[I]) down() (out []string, more bool) {
 	out, l.rows = make([]string, 0, l.height), l.rows[:0]
 	skip := l.skip
 	for i := l.first; i < len(l.Items); i++ {
-		lines := l.Items[i].Lines(l.width)
+		lines := l.lines(i)
 		for _, line := range lines[min(skip, len(lines)):] {
 			if len(out) == l.height {
 				return out, true

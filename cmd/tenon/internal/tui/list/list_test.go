@@ -24,6 +24,8 @@ func (i item) Lines(int) []string {
 	return out
 }
 
+func (i item) Row(int) bool { return i.name == "row" }
+
 func filled(asked *int, sizes ...int) *list.List[item] {
 	l := &list.List[item]{}
 	for i, n := range sizes {
@@ -105,4 +107,22 @@ func TestOnlyWhatFits(t *testing.T) {
 	if asked > 50 {
 		t.Errorf("asked %d times for lines", asked)
 	}
+}
+
+// Rows are joined to rows only, also while the list is scrolled.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	l := filled(&asked, 2, 2, 2, 2, 2)
+	for i := 1; i < 4; i++ {
+		l.Items[i].name = "row"
+	}
+	check(t, l, "all", 9, "a0", "a1", "row0", "row1", "row1", "row1", "e0", "e1")
+	check(t, l, "at the end", 3, "row1", "e0", "e1")
+	l.Scroll(-1)
+	check(t, l, "up", 3, "row1", "row1", "e0")
+	l.Scroll(-4)
+	check(t, l, "beginning", 3, "a0", "a1", "row0")
+	l.Scroll(4)
+	check(t, l, "down", 3, "row1", "row1", "e0")
 }

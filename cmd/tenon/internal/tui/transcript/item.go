@@ -56,6 +56,12 @@ func (i *item) Lines(width int) []string {
 	return i.lines
 }
 
+// Row implements list.Item.
+func (i *item) Row(width int) bool {
+	_, card := i.content.(*call)
+	return card && len(i.Lines(width)) == 2
+}
+
 func (i *item) unfold(open bool) {
 	if i.folds {
 		i.open, i.changed = open, true
