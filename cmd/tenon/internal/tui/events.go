@@ -175,13 +175,19 @@ func (m *model) sibling(by int) {
 	}
 }
 
-// title returns the title of the terminal window.
+// title returns the title of the terminal window. It shows whether the conversation works or asks, for users of several windows.
 func (m *model) title() string {
-	title := terminal.OneLine(m.main().Info.Title)
-	if title == "" {
-		return "tenon"
+	title := "tenon"
+	if session := terminal.OneLine(m.main().Info.Title); session != "" {
+		title += " · " + view.Clip(session, 60)
 	}
-	return "tenon · " + view.Clip(title, 60)
+	switch {
+	case len(m.asks) > 0:
+		return "? " + title
+	case m.main().Busy():
+		return "● " + title
+	}
+	return title
 }
 
 // askEvent queues questions and removes answered ones.

@@ -301,6 +301,28 @@ func TestMouse(t *testing.T) {
 	}
 }
 
+// Who tries to select text learns how, as the terminal does not select it.
+func TestDraggingExplainsSelection(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	if m.Update(tea.MouseMotionMsg{Button: tea.MouseLeft}); !strings.Contains(m.plain(), "ctrl+x k") {
+		t.Errorf("no hint:\n%s", m.plain())
+	}
+}
+
+// The title of the window says whether the conversation works, asks or rests.
+func TestTitleShowsTheState(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	titles := []string{m.View().WindowTitle}
+	m.main().Status.Type = sdk.StatusBusy
+	titles = append(titles, m.View().WindowTitle)
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}})
+	if titles = append(titles, m.View().WindowTitle); !slices.Equal(titles, []string{"tenon", "● tenon", "? tenon"}) {
+		t.Errorf("titles %q", titles)
+	}
+}
+
 // The key that is named for scrolling down does that, also while Esc interrupts the turn.
 func TestKeyForScrollingDown(t *testing.T) {
 	t.Parallel()

@@ -213,6 +213,8 @@ func (m *model) update(msg tea.Msg) {
 		m.wheel(msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
+	case tea.MouseMotionMsg: // while a button is pressed
+		m.say("hold shift to select text, or switch the mouse off with ctrl+x k")
 	case eventsMsg:
 		for i := range msg {
 			m.event(&msg[i])
