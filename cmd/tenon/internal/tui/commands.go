@@ -45,6 +45,7 @@ func commands() []command {
 		{name: "undo", session: true, short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) { m.revert(host.RevertOptions{}) }},
 		{name: "redo", session: true, short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) { m.revert(host.RevertOptions{Redo: true}) }},
 		{name: "timeline", session: true, aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) { m.openTimeline() }},
+		{name: "find", session: true, aliases: []string{"search"}, args: "[text]", short: "search the lines of the session", leader: "f", run: (*model).find},
 		{name: "fork", session: true, short: "continue in a copy of the session", run: func(m *model, _ string) { m.forkOf(m.root, "") }},
 		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) { m.compact() }},
 		{name: "rename", session: true, args: "title", short: "change the title of the session", run: (*model).rename},

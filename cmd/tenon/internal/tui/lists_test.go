@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -77,5 +78,27 @@ func TestRenameKeepsTheTitle(t *testing.T) {
 	messages(m.press(tea.KeyEnter, ""))
 	if want := "title \U0001f469\u200d\U0001f467 one two"; len(h.list) != 1 || h.list[0] != want {
 		t.Errorf("calls %q, want %q", h.list, want)
+	}
+}
+
+// A search finds a line, also one in the middle of a long item, and scrolls to it.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	text := ""
+	for i := range 99 {
+		text += fmt.Sprintf("line %d\n", i)
+	}
+	for range 3 {
+		m.main().Notice(transcript.Faint, text)
+	}
+	m.View()
+	m.runCommand("find", "line 42", nil)
+	if screen := m.plain(); !strings.Contains(screen, "3 of 297") {
+		t.Errorf("found:\n%s", screen)
+	}
+	m.press(tea.KeyEnter, "")
+	if screen := m.plain(); !strings.Contains(screen, "line 42") || m.main().List.Following() {
+		t.Errorf("did not scroll to the line:\n%s", screen)
 	}
 }

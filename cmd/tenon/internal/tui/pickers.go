@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -246,6 +247,21 @@ func (m *model) openTimeline() {
 			return dialog.Row{ID: p.ID, Label: view.Clip(terminal.OneLine(p.Text), 200), Current: p == &prompts[len(prompts)-1]}
 		}),
 	})
+}
+
+// find searches the lines of the shown session.
+func (m *model) find(text string) {
+	var places []func()
+	p := &dialog.Picker{Title: "Find", Choose: func(r dialog.Row) {
+		at, _ := strconv.Atoi(r.ID)
+		places[at]()
+	}}
+	m.thread().Lines(m.width, func(text string, show func()) {
+		p.Rows = append(p.Rows, dialog.Row{ID: strconv.Itoa(len(places)), Label: text})
+		places = append(places, show)
+	})
+	p.Paste(text)
+	m.open(p)
 }
 
 // openQueue lists the waiting prompts.

@@ -36,9 +36,9 @@ func (l *List[I]) End() { l.away = false }
 // Home scrolls to the beginning.
 func (l *List[I]) Home() { l.first, l.skip, l.away = 0, 0, true }
 
-// Show scrolls so that an item is at the top of the window, or as far up as the end of the list allows.
-func (l *List[I]) Show(item int) {
-	l.first, l.skip, l.away = max(0, min(item, len(l.Items)-1)), 0, true
+// Show scrolls so that a line of an item is at the top of the window, or as far up as the end of the list allows.
+func (l *List[I]) Show(item, line int) {
+	l.first, l.skip, l.away = max(0, min(item, len(l.Items)-1)), line, true
 }
 
 // Page returns the number of lines of a page: the window less two, for orientation.

@@ -66,7 +66,7 @@ func TestScroll(t *testing.T) {
 	check(t, l, "follows again", 3, "e2", "e3", "f0")
 	l.Home()
 	check(t, l, "home", 2, "a0", "a1")
-	l.Show(2)
+	l.Show(2, 0)
 	check(t, l, "an item", 2, "c0", "c1")
 	check(t, l, "higher window", 20, "a0", "a1", "c0", "c1", "c2", "d0", "d1", "e0", "e1", "e2", "e3", "f0")
 }
