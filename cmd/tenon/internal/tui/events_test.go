@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
@@ -155,6 +156,30 @@ func TestLongLineOfAnOpenCard(t *testing.T) {
 	m.Update(tea.KeyPressMsg{Code: 'o', Mod: tea.ModCtrl})
 	if screen := m.plain(); !strings.Contains(screen, "end") {
 		t.Errorf("the open card cuts the line:\n%s", screen)
+	}
+}
+
+// The user's answers stay visible after the question.
+func TestAnswersAreShown(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.Update(eventsMsg{{Properties: &sdk.PartInfo{SessionID: "ses_1", Part: &sdk.ToolPart{
+		PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1", SessionID: "ses_1"}, Tool: "question",
+		State: sdk.ToolState{Status: sdk.ToolCompleted, Output: "Which database?\n-> SQLite"},
+	}}}})
+	if screen := m.plain(); !strings.Contains(screen, "-> SQLite") {
+		t.Errorf("no answer:\n%s", screen)
+	}
+}
+
+// A narrow window shows the whole reason for the choice of the model.
+func TestReasonForTheModel(t *testing.T) {
+	t.Parallel()
+	m := newModel(t.Context(), &answers{}, options{past: &past.History{}})
+	m.fallback, m.reason = "offline/offline", strings.Repeat("why ", 30)+"end"
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	if screen := m.plain(); !strings.Contains(screen, "end") {
+		t.Errorf("screen:\n%s", screen)
 	}
 }
 

@@ -99,7 +99,8 @@ func (m *model) welcome(height int) []string {
 		draw.Paint(k.Faint, "model      ") + terminal.OneLine(name),
 	}
 	if name == m.fallback && m.reason != "" {
-		text = append(text, draw.Paint(k.Faint, "           "+terminal.OneLine(m.reason)))
+		reason := draw.Wrap(terminal.OneLine(m.reason), m.width-len("  model      "))
+		text = append(text, draw.PaintAll(k.Faint, draw.Indent("           ", reason))...)
 	}
 	text = append(text,
 		draw.Paint(k.Faint, "directory  ")+terminal.OneLine(m.o.shortDir), "",

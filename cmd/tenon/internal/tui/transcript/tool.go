@@ -138,7 +138,7 @@ func (t *call) body(i *item, width int) []string {
 	output, shell := s.Metadata["output"].(string)
 	if !shell {
 		output = s.Output
-		if !i.open {
+		if !i.open && t.part.Tool != "question" { // the user's answers are part of the conversation
 			return nil
 		}
 	}
