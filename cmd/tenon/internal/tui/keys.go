@@ -27,6 +27,7 @@ const (
 // key handles a key: the leader, dialogs, the menu, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) {
 	name, now := k.String(), m.now()
+	recent := now.Sub(m.pressed) < startled // the user is typing
 	if name != m.armed || now.Sub(m.pressed) >= twice {
 		m.armed = ""
 	}
@@ -40,6 +41,11 @@ func (m *model) key(k tea.KeyPressMsg) {
 	case m.leader:
 		m.leader = false
 		m.leaderKey(name)
+	case top != nil && !m.fits(k): // the rest of a prompt that the user is writing is not lost
+		q, choice := top.(*dialog.Choice)
+		if m.startle(); !m.input.Empty() && len(m.dialogs) == 0 && (recent || choice && !q.Meant(k)) {
+			m.write(name, k.Text)
+		}
 	case top != nil:
 		m.topKey(top, k)
 	case m.menuKey(name):
@@ -56,8 +62,6 @@ func (m *model) key(k tea.KeyPressMsg) {
 func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) {
 	q, choice := top.(*dialog.Choice)
 	switch name := k.String(); {
-	case !m.fits(k):
-		m.startle()
 	case name == "ctrl+x":
 		m.leader = true
 	case name == "shift+tab" && choice && !q.Explains():
@@ -230,10 +234,11 @@ func (m *model) paste(text string) {
 	if top := m.top(); top != nil {
 		if m.fits(tea.KeyPressMsg{Text: text}) {
 			top.Paste(text)
-		} else {
-			m.startle() // the paste, and probably the next key, were meant for the prompt
+			return
 		}
-		return
+		if m.startle(); len(m.dialogs) > 0 { // the paste, and probably the next key, are meant for the prompt
+			return
+		}
 	}
 	if paths := edit.ImagePaths(text); len(paths) > 0 {
 		attach(&m.input, paths...)

@@ -208,6 +208,45 @@ func TestPasteDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// A question that interrupts the user takes nothing away from his prompt. Without a prompt, a key was meant for the question, too early.
+func TestPromptGoesOnBehindAQuestion(t *testing.T) {
+	t.Parallel()
+	m, now, press := yesModel(t)
+	write := func(text string) {
+		for _, r := range text {
+			m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+		}
+	}
+	ask := func(id string) {
+		*now = now.Add(longTurn)
+		m.request(&sdk.PermissionRequest{ID: id, Permission: "bash", Patterns: []string{"ls"}})
+	}
+	prompt := func(want string) {
+		t.Helper()
+		if text, _ := m.input.Text(); text != want {
+			t.Errorf("the prompt is %q, want %q", text, want)
+		}
+	}
+	ask("per_1")
+	press(0, "")
+	prompt("")
+	press(startled, "per_1 once")
+	ask("per_2")
+	*now = now.Add(startled)
+	m.Update(tea.PasteMsg{Content: "try "})
+	press(startled, "per_1 once, per_2 once")
+	write("th")
+	m.request(&sdk.PermissionRequest{ID: "per_3", Permission: "bash", Patterns: []string{"ls"}})
+	write("is")
+	press(startled, "per_1 once, per_2 once, per_3 once")
+	ask("per_4")
+	press(0, "per_1 once, per_2 once, per_3 once") // too early; the user was not writing
+	*now = now.Add(startled)
+	write(" way")
+	press(startled, "per_1 once, per_2 once, per_3 once, per_4 once")
+	prompt("try this way")
+}
+
 func TestTextIsTheOwnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*model){
