@@ -186,7 +186,7 @@ func check(s *sdk.Skill) error {
 	switch {
 	case strings.ContainsFunc(s.Name, unicode.IsControl) || utf8.RuneCountInString(s.Name) > maxName:
 		return fmt.Errorf("key \"name\": %.80q: want at most %d characters of a-z, 0-9 and -", s.Name, maxName)
-	case s.Description == "":
+	case s.Description == "" && !s.Manual:
 		return errors.New(`the front matter has no key "description", which the model needs to choose the skill`)
 	}
 	return nil

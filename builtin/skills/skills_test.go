@@ -94,12 +94,14 @@ func TestPackagedSkills(t *testing.T) {
 	root := filepath.Join(h.Place.Home, "store", "p")
 	file := testhost.Write(t, filepath.Join(root, "skills", "a", "SKILL.md"), "---\nname: a\ndescription: d\n---\nRun ${CLAUDE_PLUGIN_ROOT}/x.")
 	missing := filepath.Join(root, "skills", "b", "SKILL.md")
+	undescribed := testhost.Write(t, filepath.Join(root, "skills", "e", "SKILL.md"), "# E")
 	testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "a", "SKILL.md"), skill("a", "the user's"))
 	testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "c", "SKILL.md"), skill("c", "d"))
 	near := testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "skills", "c", "SKILL.md"), skill("c", "near"))
 	h.Settings.Skills.Packaged = []sdk.PackagedSkill{
 		{Name: "a", Description: "packaged", Location: file, Root: root}, {Name: "b", Description: "d", Location: missing, Root: root},
 		{Name: "c", Description: "packaged", Location: filepath.Join(root, "skills", "c", "SKILL.md"), Root: root},
+		{Name: "e", Location: undescribed, Root: root, Manual: true},
 	}
 	p := start(t, h)
 	list := system(t, p, sdk.PurposeTurn)[1]
@@ -109,7 +111,7 @@ func TestPackagedSkills(t *testing.T) {
 		}
 	}
 	got, err := p.Skills(t.Context())
-	if err != nil || len(got) != 2 || got[0].Body != "Run "+root+"/x." || got[1].Body != "Body of c." {
+	if err != nil || len(got) != 3 || got[0].Body != "Run "+root+"/x." || got[1].Body != "Body of c." || got[2].Body != "# E" {
 		t.Errorf("Skills() = %+v, %v", got, err)
 	}
 }

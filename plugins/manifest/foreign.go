@@ -159,12 +159,13 @@ func (r *reader) places(manifest string, n *checked.Node, field, usual string, a
 	return out
 }
 
-// foreignSkills finds skills: directories with a SKILL.md in one of the places, or a place that is one itself.
+// foreignSkills finds skills: directories with a SKILL.md in one of the places, or a place that is one itself or its SKILL.md.
 func (r *reader) foreignSkills(places []string) {
 	if slices.Equal(places, []string{skillsDir}) && !r.folder.has(skillsDir) && r.folder.has(skillFile) {
 		places = []string{"."}
 	}
 	for _, place := range places {
+		place = strings.TrimSuffix(place, "/"+skillFile)
 		switch err := r.addSkill(place); {
 		case errors.Is(err, fs.ErrNotExist):
 			r.skillsIn(place)

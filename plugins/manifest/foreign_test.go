@@ -33,6 +33,9 @@ func summary(p *manifest.Package) string {
 	out := []string{p.Host, p.Description.Name, p.Description.Version}
 	for _, s := range p.Skills {
 		out = append(out, "skill="+s.Name)
+		if s.Manual {
+			out = append(out, "(manual)")
+		}
 	}
 	for _, c := range p.Description.Commands {
 		out = append(out, "command="+c.Name)
@@ -147,12 +150,14 @@ a
 `, "Claude Code p  skill=review skill=two command=p:a server=s:x", []string{"../out"}},
 		"places that are skills": {`
 -- .claude-plugin/plugin.json --
-{"name": "p", "skills": ["./two", "./one"]}
+{"name": "p", "skills": ["./two", "./one/SKILL.md", "./skills/three"]}
 -- one/SKILL.md --
 ` + skill + `
+-- skills/three/SKILL.md --
+` + strings.ReplaceAll(skill, "review", "three") + `
 -- two/SKILL.md --
 ` + strings.ReplaceAll(skill, "review", "two") + `
-`, "Claude Code p  skill=review skill=two", nil},
+`, "Claude Code p  skill=review skill=three skill=two", nil},
 		"defaults that form variables": {`
 -- .claude-plugin/plugin.json --
 {"name": "p", "mcpServers": {"url": {"type": "http", "url": "https://example.com/${X:-$}{TOKEN}", "headers": {"A": "${TOKEN}"}},
@@ -167,7 +172,9 @@ a
 ` + strings.ReplaceAll(skill, "name: review\n", "") + `
 -- skills/Bad Name/SKILL.md --
 ` + strings.ReplaceAll(skill, "review", "-x") + `
-`, "Claude Code p  skill=skill-development skill=unnamed", []string{`name: "Bad Name": use 1 to 64`}},
+-- skills/undescribed/SKILL.md --
+# Undescribed
+`, "Claude Code p  skill=skill-development skill=undescribed (manual) skill=unnamed", []string{`name: "Bad Name": use 1 to 64`}},
 		"an unnamed skill at the root": {`
 -- .claude-plugin/plugin.json --
 {"name": "p", "mcpServers": {"s": {"type": "sse", "url": "https://example.com/sse", "variables": {"ours": "not theirs"}}, "c": {"command": "x", "cwd": "${CLAUDE_PLUGIN_ROOT}"}}}

@@ -56,7 +56,7 @@ func (r *reader) skillsIn(place string) {
 	}
 }
 
-// addSkill adds the skill in a directory. An invalid skill is left out and reported. Errors: fs.ErrNotExist without a skill, errSkills.
+// addSkill adds the skill in a directory, once. An invalid skill is left out and reported. Errors: fs.ErrNotExist without a skill, errSkills.
 func (r *reader) addSkill(dir string) error {
 	s, err := r.skill(dir)
 	switch {
@@ -64,6 +64,7 @@ func (r *reader) addSkill(dir string) error {
 		return err
 	case err != nil:
 		r.skillOut(dir, err)
+	case slices.Contains(r.p.Skills, s): // a manifest often lists the skills that are in the usual place
 	case len(r.p.Skills) == maxSkills:
 		return errSkills
 	default:
@@ -78,7 +79,7 @@ func (r *reader) skillOut(dir string, err error) {
 }
 
 // skill reads the skill in a directory; fs.ErrNotExist without one. Our skills have the name of their directory. Other hosts identify a skill by
-// its directory, whose name replaces a missing or invalid one.
+// its directory, whose name replaces a missing or invalid one, and do not list one without a description for the model.
 func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 	resolved, err := r.folder.resolve(dir)
 	if err != nil {
@@ -107,12 +108,13 @@ func (r *reader) skill(dir string) (s sdk.PackagedSkill, err error) {
 	if !own && !validSkill(s.Name) {
 		s.Name = usual
 	}
+	s.Manual = s.Manual || !own && s.Description == ""
 	switch {
 	case s.Name == "":
 		err = errors.New("name: is missing from the front matter")
 	case !validSkill(s.Name):
 		err = fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
-	case s.Description == "":
+	case own && s.Description == "":
 		err = errors.New("description: is missing from the front matter")
 	case own && utf8.RuneCountInString(s.Description) > maxSkillDescription:
 		err = fmt.Errorf("description: has more than %d characters", maxSkillDescription)
