@@ -132,6 +132,7 @@ func TestPreToolUse(t *testing.T) {
 		"deny, then a signal":    {command: specific(`"permissionDecision": "deny", "permissionDecisionReason": "no"`) + "\nkill -SEGV $$", verdict: sdk.VerdictDeny, reason: "no"},
 		"older block":            {command: answer(`{"decision": "block", "reason": "no"}`), verdict: sdk.VerdictDeny, reason: "no"},
 		"byte order mark":        {command: `printf '\357\273\277 {"decision": "block", "reason": "no"}'`, verdict: sdk.VerdictDeny, reason: "no"},
+		"after going async":      {command: `echo '{"async": true, "asyncTimeout": 9}'; echo '{"decision": "block", "reason": "no"}'`, verdict: sdk.VerdictDeny, reason: "no"},
 		"older approve":          {command: answer(`{"decision": "approve", "reason": "yes"}`), leave: sdk.VerdictAllow, reason: "yes"},
 		"halt":                   {command: answer(`{"continue": false, "stopReason": "enough"}`), verdict: sdk.VerdictHalt, reason: "enough"},
 		"deny beats allow":       {command: answer(`{"decision": "approve", "hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}`), verdict: sdk.VerdictDeny, reason: "no"},

@@ -121,7 +121,7 @@ func (p *parser) group(event string, at checked.Place, n *checked.Node) {
 		switch name {
 		case "matcher":
 			m = p.matcher(event, at, n)
-		case "hooks":
+		case "hooks", "description", "id": // the last two have no effect in the original dialect either
 		default:
 			p.warn(at.Key, "is unknown and has no effect")
 		}
@@ -171,7 +171,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	limit := e.timeout
 	p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
 		switch name {
-		case "type", "async", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
+		case "type", "async", "description", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
 		case "command":
 			e.command = p.text(at, n)
 		case "if":

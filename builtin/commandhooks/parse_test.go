@@ -88,9 +88,9 @@ func TestWarnings(t *testing.T) {
 		"Notification": [{"hooks": []}],
 		"SessionStart": [{"matcher": "startup|clear", "hooks": []}, {"matcher": "clear", "hooks": []}],
 		"SessionEnd": [{"matcher": "^log", "hooks": []}, {"matcher": "*", "hooks": []}],
-		"Stop": [{"matcher": "x", "if": "y", "hooks": [
+		"Stop": [{"matcher": "x", "if": "y", "id": "i", "description": "d", "hooks": [
 			{"type": "prompt", "prompt": "is it done?"},
-			{"type": "command", "command": "true", "asyncRewake": true, "timeout": 600, "statusMessage": "s"}
+			{"type": "command", "command": "true", "asyncRewake": true, "timeout": 600, "statusMessage": "s", "description": "d"}
 		]}]
 	}}`)
 	for _, want := range []string{

@@ -173,9 +173,13 @@ func quotes(stderr string, input []byte) bool {
 		slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(said, c) && strings.Contains(asked, c) })
 }
 
+// goneAsync matches the first line of a command that continues in the background in Claude Code; its answer follows.
+var goneAsync = lazyregexp.New(`^\{\s*"async"\s*:\s*true\b[^{}\n]*\}\s*\n`)
+
 // parseReply parses the standard output of a command: an object, or plain text.
 func parseReply(event string, stdout []byte) (*reply, error) {
 	stdout = bytes.TrimSpace(bytes.TrimPrefix(stdout, []byte("\uFEFF"))) // PowerShell begins with a byte order mark
+	stdout = goneAsync().ReplaceAllLiteral(stdout, nil)
 	if !bytes.HasPrefix(stdout, []byte("{")) {
 		if event == sessionStart || event == userPromptSubmit {
 			return &reply{context: strings.ToValidUTF8(string(stdout), "\uFFFD")}, nil
