@@ -49,13 +49,44 @@ func FuzzDecode(f *testing.F) {
 func FuzzSchema(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":["string","null"]}}}`)
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#"}}}`)
+	f.Add(`{"properties":{"a":{"items":{"const":1},"default":{"required":[{}]},"allOf":[{"$ref":"#/properties/a/default"},{"default":{"required":[{}]}}]}}}`)
 	f.Add(`{"properties":{"a":{"anyOf":[{"type":"null"},{"allOf":[{"required":["x"],"properties":{"x":{}}},{"required":["x"]}]}]}}}`)
 	f.Fuzz(func(t *testing.T, schema string) {
 		if !json.Valid([]byte(schema)) {
 			return
 		}
-		_, _ = gemini.Schema(schema)
+		out, err := gemini.Schema(schema)
+		var root map[string]any
+		if err == nil {
+			err = json.Unmarshal([]byte(out), &root)
+			checkSchema(t, root)
+		}
+		if err != nil && json.Unmarshal([]byte(schema), &root) == nil {
+			t.Errorf("%q became %.1000q: %v", schema, out, err)
+		}
 	})
+}
+
+// checkSchema reports keywords that the server does not know.
+func checkSchema(t *testing.T, schema map[string]any) {
+	for name, v := range schema {
+		switch name {
+		case "items":
+			checkSchema(t, v.(map[string]any))
+		case "properties":
+			for _, part := range v.(map[string]any) {
+				checkSchema(t, part.(map[string]any))
+			}
+		case "anyOf":
+			for _, part := range v.([]any) {
+				checkSchema(t, part.(map[string]any))
+			}
+		case "type", "enum", "required", "description", "format", "nullable", "minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength", "pattern",
+			"default", "title", "minProperties", "maxProperties", "propertyOrdering":
+		default:
+			t.Errorf("unknown keyword %q", name)
+		}
+	}
 }
 
 // TestSchemaReferences: the time grows with the schema, not with its square: it is converted for each request.
@@ -141,6 +172,10 @@ func TestSchemas(t *testing.T) {
 		"anchor":        {`{"properties":{"a":{"$ref":"#a"}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
 		"no names": {`{"properties":{"a":{"properties":{"":{"type":"string"}},"required":[{}],"allOf":[{"properties":{"":{"type":"string"}},"required":[{}]}]}}}`,
 			`{"properties":{"a":{"properties":{"":{"type":"string"}},"type":"object"}},"type":"object"}`},
+		"default": {`{"properties":{"a":{"default":{"required":[{}],"b":1},"allOf":[{"default":{"required":[{}],"c":1}}]}}}`,
+			`{"properties":{"a":{"default":{"b":1,"required":[{}]},"type":"string"}},"type":"object"}`},
+		"default as a schema": {`{"properties":{"a":{"default":{"default":{"x":1}}},"b":{"allOf":[{"$ref":"#/properties/a/default"},{"$ref":"#/properties/a"},{"$ref":"#/properties/a/default"}]}}}`,
+			`{"properties":{"a":{"default":{"default":{"x":1}},"type":"string"},"b":{"default":{"x":1},"type":"string"}},"type":"object"}`},
 		"merged": {`{"properties":{"a":{"properties":{"x":{"type":"integer","title":"X"}},"required":["x"],"allOf":[{"properties":{"x":{"minimum":1,"title":"Y"}},"required":["x"]}]}}}`,
 			`{"properties":{"a":{"properties":{"x":{"minimum":1,"title":"X","type":"integer"}},"required":["x"],"type":"object"}},"type":"object"}`},
 		"only null":   {`{"properties":{"a":{"type":["null"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},

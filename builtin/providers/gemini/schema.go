@@ -239,10 +239,12 @@ func (c *converter) setProperties(out, in map[string]any, depth int) {
 	}
 	out["properties"] = properties
 	list, _ := in["required"].([]any)
-	required := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
-		name, ok := v.(string)
-		return !ok || properties[name] == nil
-	})
+	var required []string
+	for _, v := range list {
+		if name, ok := v.(string); ok && properties[name] != nil {
+			required = append(required, name)
+		}
+	}
 	if len(required) > 0 {
 		out["required"] = required
 	}
@@ -301,24 +303,30 @@ func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
 	}
 }
 
-// mergeInto adds the keywords of more to out. Existing keywords take precedence, and properties and items of both are merged.
+// mergeInto adds the keywords of more to the schema out. Existing keywords take precedence, and properties, items and required names of both are
+// merged. Other values, such as defaults, are not schemas, and belong to the tool's schema.
 func mergeInto(out, more map[string]any) {
 	for name, v := range more {
-		switch own := out[name].(type) {
-		case nil:
+		switch own := out[name]; {
+		case own == nil:
 			out[name] = v
-		case map[string]any:
-			if part, ok := v.(map[string]any); ok {
-				mergeInto(own, part)
-			}
-		case []any:
-			list, _ := v.([]any)
-			for _, one := range list {
-				if name == "required" && !slices.Contains(own, one) {
-					own = append(own, one)
+		case name == "items":
+			mergeInto(own.(map[string]any), v.(map[string]any))
+		case name == "properties":
+			properties := own.(map[string]any)
+			for key, part := range v.(map[string]any) {
+				if same, ok := properties[key].(map[string]any); ok {
+					mergeInto(same, part.(map[string]any))
+				} else {
+					properties[key] = part
 				}
 			}
-			out[name] = own
+		case name == "required":
+			for _, one := range v.([]string) {
+				if !slices.Contains(out[name].([]string), one) {
+					out[name] = append(out[name].([]string), one)
+				}
+			}
 		}
 	}
 }
