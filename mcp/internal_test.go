@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -197,6 +199,82 @@ func FuzzResult(f *testing.F) {
 			t.Errorf("output of %d bytes, valid: %v", len(result.Output), utf8.ValidString(result.Output))
 		}
 		if _, err := json.Marshal(result); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An approved definition is still approved after it was stored.
+func FuzzDefinition(f *testing.F) {
+	f.Add([]byte(`[{"name":"a","description":"d","inputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}},"$defs":{"y":{"enum":[1.0,1e2]}}}},{"name":"b","inputSchema":{}}]`))
+	f.Add([]byte(`[{"name":"a\ud800","inputSchema":{"type":"object","required":["<"]},"outputSchema":null,"annotations":{"readOnlyHint":true,"destructiveHint":false}}, null, 7]`))
+	f.Add([]byte(`[{"name":"p","arguments":[{"name":"a","required":true}]},{"name":"p"},{"name":"r","uri":"x://y","mimeType":"text/plain","execution":{"taskSupport":"required"}}]`))
+	f.Add([]byte(`[{"name":"a","inputSchema":{"type":["object"]}},{"name":"c","inputSchema":{"$ref":"https://x"}},{"name":"d","title":"t","inputSchema":{"type":"object","pattern":"("}}]`))
+	f.Fuzz(func(t *testing.T, list []byte) {
+		var elements []json.RawMessage
+		if json.Unmarshal(list, &elements) != nil {
+			return
+		}
+		tools, _, _ := readList[Tool](elements, false, nil)
+		prompts, _, _ := readList[Prompt](elements, false, nil)
+		resources, _, _ := readList[listed](elements, false, nil)
+		for i := range resources {
+			if line := resources[i].line(); strings.Contains(strings.TrimPrefix(line, cmp.Or(resources[i].URI, resources[i].Template)), "\n") {
+				t.Errorf("a resource in several lines: %q", line)
+			}
+		}
+		current := &Definition{
+			Tools:   firstOfEach(tools, func(t Tool) string { return t.Name }),
+			Prompts: firstOfEach(prompts, func(p Prompt) string { return p.Name }),
+		}
+		stored := &Pin{}
+		if content, err := json.MarshalIndent(newPin(current), "", "  "); err != nil || json.Unmarshal(content, stored) != nil { // as FilePins does
+			t.Fatalf("%s, %v", content, err)
+		}
+		if changed := Compare(&stored.Definition, current); len(changed) > 0 || stored.Definition.Sum() != current.Sum() {
+			t.Errorf("not approved any more: %v", changed)
+		}
+		for i := range current.Tools {
+			tool := &current.Tools[i]
+			if _, withheld := stored.Unusable[tool.Name]; withheld {
+				continue
+			}
+			parameters, err := tool.parameters()
+			if err != nil || !json.Valid(parameters) || tool.usable() != nil {
+				t.Errorf("tool %q: %s, %v", tool.Name, parameters, err)
+			}
+			others := *current
+			others.Tools = slices.Clone(current.Tools)
+			others.Tools[i].InputSchema = json.RawMessage(`{"type":"object","title":"a title that no input has"}`)
+			if len(Compare(current, &others)) != 1 {
+				t.Errorf("a changed schema of %q is not noticed", tool.Name)
+			}
+		}
+	})
+}
+
+func FuzzPrompt(f *testing.F) {
+	f.Add([]byte(`{"messages":[{"role":"assistant","content":{"type":"text","text":"a"}},{"role":"user","content":{"type":"image","data":"aGk=","mimeType":"image/png"}}]}`))
+	f.Add([]byte(`{"messages":[{"content":{"type":"resource","resource":{"uri":"x","text":"\u0000","mimeType":"text/plain"}}},{"content":{"type":"resource_link","uri":"a","name":"b"}},{"content":[]}]}`))
+	f.Add([]byte(`{"messages":[{"content":"text"},{"content":{"type":"audio","data":"!","mimeType":"audio/wav"}},{}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		parts, err := decodePromptResult(raw)
+		if (len(parts) == 0) == (err == nil) {
+			t.Fatalf("%d parts and error %v", len(parts), err)
+		}
+		size := 0
+		for _, p := range parts {
+			if text, ok := p.(*sdk.TextPart); ok {
+				size += len(text.Text)
+				if !utf8.ValidString(text.Text) {
+					t.Errorf("text %q", text.Text)
+				}
+			}
+		}
+		if size > maxResultText+1024 {
+			t.Errorf("%d bytes of text", size)
+		}
+		if _, err := json.Marshal(parts); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,6 +1,9 @@
 package input
 
 import (
+	"encoding/json"
+	"maps"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,24 +53,50 @@ func TestManyChoices(t *testing.T) {
 	}
 }
 
+// FuzzForm: the server gets only values of its fields, which its schemas allow, and cannot ask forever.
 func FuzzForm(f *testing.F) {
 	f.Add([]byte(orderExample))
+	f.Add([]byte(`{"properties":{"a":{"type":"integer","minimum":1,"default":7},"b":{"type":"array","items":{"enum":["x","y"]},"minItems":2},"c":{"type":"string","format":"uri"}},"required":["b","z"]}`))
+	f.Add([]byte(`{"properties":{"a":{"type":"string","oneOf":[{"const":"x","title":"X"},{"const":null}],"default":"z"},"a":{"type":"boolean"},"b":{"type":"string","enum":[1,{}],"enumNames":["","2"]}}}`))
+	f.Add([]byte(`{"properties":{"a":{"type":"number","exclusiveMaximum":1,"multipleOf":0.1},"b":{"type":"string","pattern":"^x","maxLength":0},"c":{"type":"array","items":{"anyOf":[{"const":1}]},"default":[1,2]}}}`))
 	f.Fuzz(func(t *testing.T, schema []byte) {
 		form, err := readForm(schema)
 		if err != nil {
 			return
 		}
-		_, _ = form.fill(func(q []sdk.Question) ([][]string, error) {
+		asked := 0
+		content, err := form.fill(func(q []sdk.Question) ([][]string, error) {
+			asked++
 			answers := make([][]string, len(q))
 			for i := range q {
 				if len(q[i].Options) > 0 {
 					answers[i] = []string{q[i].Options[0].Label}
-				} else {
+				} else if asked%3 != 0 { // otherwise the default
 					answers[i] = []string{"1"}
 				}
 			}
 			return answers, nil
 		}, "m", nil)
+		if err != nil || asked > formTries {
+			t.Fatalf("%d questions, %v", asked, err)
+		}
+		if _, err := json.Marshal(content); err != nil {
+			t.Fatal(err)
+		}
+		others := maps.Clone(content)
+		for _, one := range form {
+			value, ok := content[one.name]
+			if content != nil && one.required && !ok {
+				t.Errorf("%q lacks %q", content, one.name)
+			}
+			delete(others, one.name)
+			if ok && !reflect.DeepEqual(value, one.Default) && one.schema.Validate(value) != nil && one.Type != "array" {
+				t.Errorf("%q = %v is invalid", one.name, value)
+			}
+		}
+		if len(others) > 0 {
+			t.Errorf("values without a field: %v", others)
+		}
 	})
 }
 

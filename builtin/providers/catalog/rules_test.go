@@ -53,8 +53,11 @@ func FuzzModels(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, m := range models {
+		for id, m := range models {
 			catalog.New().CompleteModel(&sdk.ProviderInfo{ID: "anthropic", NPM: "@ai-sdk/anthropic"}, &m)
+			if _, err := json.Marshal(&m); err != nil || m.ID != id || m.ProviderID != "anthropic" {
+				t.Errorf("model %q is %+v, %v", id, m, err)
+			}
 		}
 	})
 }
