@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tenonhq/tenon/plugins/plugintest"
 )
 
 // streaming is a model server whose behavior is the name of the model.
@@ -80,6 +83,11 @@ func TestWASMProvider(t *testing.T) {
 	build.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, out)
+	}
+	if shared := plugintest.CompiledModules(""); shared != "" {
+		if err := errors.Join(os.MkdirAll(filepath.Join(p.dataDir(), "cache"), 0o700), os.Symlink(shared, filepath.Join(p.dataDir(), "cache/wasm"))); err != nil {
+			t.Fatal(err)
+		}
 	}
 	p.output(t, 0, "plugin", "trust", "./streamguest", "--yes")
 	for model, c := range map[string]struct {

@@ -29,6 +29,7 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
@@ -86,7 +87,7 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 	}
 	log := slog.New(slog.DiscardHandler)
 	// The race detector makes compiling slow.
-	runtime := wasm.New(wasm.Options{CacheDir: filepath.Join(compiled, "cache"), CompileTimeout: 10 * time.Minute, Logger: log})
+	runtime := wasm.New(wasm.Options{CacheDir: plugintest.CompiledModules(filepath.Join(compiled, "cache")), CompileTimeout: 10 * time.Minute, Logger: log})
 	plugin, err := runtime.Open(remote.Unit{
 		Description: p.Description, Program: filepath.Join(p.Root, p.Description.Runtime.Module), Grants: grants, Logger: log,
 		Broker: ability.New(ability.Options{Plugin: p.Description.Name, Grants: grants, DataDir: filepath.Join(t.TempDir(), "data"), Logger: log}),

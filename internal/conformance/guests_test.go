@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/conformance"
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
@@ -43,7 +44,7 @@ func (w *workshop) open() error {
 		return err
 	}
 	w.dir = dir
-	w.runtime = wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
+	w.runtime = wasm.New(wasm.Options{CacheDir: plugintest.CompiledModules(filepath.Join(dir, "cache"))})
 	w.python = sync.OnceValues(func() (string, error) {
 		// Not the shim of a version manager: it takes longer to start than the plugin.
 		path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()

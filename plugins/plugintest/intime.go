@@ -1,4 +1,4 @@
-// Package plugintest helps tests of carriers: it measures deadlines on busy machines.
+// Package plugintest helps tests of carriers: it measures deadlines on busy machines, and names the directory of compiled modules.
 package plugintest
 
 import (

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/scaffold"
 	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
@@ -119,7 +120,7 @@ func normal(t *testing.T, d sdk.Description) (out any) {
 
 func moduleDescription(t *testing.T, path string) sdk.Description {
 	t.Helper()
-	r := wasm.New(wasm.Options{CacheDir: t.TempDir()})
+	r := wasm.New(wasm.Options{CacheDir: plugintest.CompiledModules(t.TempDir())})
 	d, err := r.Describe(t.Context(), remote.Unit{Program: path})
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
@@ -50,7 +51,9 @@ func scratchDir(t testing.TB) string {
 }
 
 // guestCache is the cache with the code of the guests written in Go.
-func guestCache(t testing.TB) string { return filepath.Join(scratchDir(t), "cache") }
+func guestCache(t testing.TB) string {
+	return plugintest.CompiledModules(filepath.Join(scratchDir(t), "cache"))
+}
 
 // builds holds a function per guest in Go that builds it once.
 var builds sync.Map
