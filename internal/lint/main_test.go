@@ -18,15 +18,15 @@ func TestLook(t *testing.T) {
 	t.Parallel()
 	dir := module(t, map[string]string{
 		"go.mod":               "module example\n\ngo 1.26\n",
-		"all.go":               "package example\n\nimport \"fmt\"\n\nfunc Say() { fmt.Println(name()) }\n",
+		"all.go":               "package example\n\nfunc Say() string { return name() }\n",
 		"name_linux.go":        "package example\n\nfunc name() string { return \"linux\" }\n\nfunc idle() {}\n",
-		"name_darwin.go":       "package example\n\nimport \"fmt\"\n\nfunc name() string { return fmt.Sprintf(\"%d\", \"darwin\") }\n",
+		"name_darwin.go":       "package example\n\nfunc name() string {\n\ts := \"darwin\"\n\ts = s\n\treturn s\n}\n",
 		"name_windows_test.go": "package example\n\nfunc name() string { return \"windows\" }\n",
-		"all_test.go":          "package example\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSay(t *testing.T) {\n\tvar f *os.File\n\tif f == nil {\n\t\tt.Fatal(\"none\")\n\t}\n\t_ = f.Name()\n}\n",
+		"linux_test.go":        "package example\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSay(t *testing.T) {\n\tvar f *os.File\n\tif f == nil {\n\t\tt.Fatal(\"none\")\n\t}\n\t_ = f.Name()\n}\n",
 	})
 	known := keysFile(t.TempDir(), "", nil)
 	for target, want := range map[string]string{
-		"linux/amd64": "name_linux.go:5:6: func idle is unused (U1000)", "darwin/arm64": "name_darwin.go:5:", "windows/amd64": "undefined: name",
+		"linux/amd64": "name_linux.go:5:6: func idle is unused (U1000)", "darwin/arm64": "name_darwin.go:5:2: self-assignment of s", "windows/amd64": "undefined: name",
 	} {
 		err := look(known, dir, target, "./...")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), dir) != 1 {
@@ -40,8 +40,8 @@ func TestKnown(t *testing.T) {
 	t.Parallel()
 	const target = "linux/amd64"
 	dir := module(t, map[string]string{
-		"go.mod": "module example\n\ngo 1.26\n", "example.go": "package example\n\nimport \"example/name\"\n\nvar _ = name.Of(\"%d\", \"\")\n",
-		"name/name.go": "package name\n\nfunc Of(string, ...any) string { return \"\" }\n", "other/other.go": "package other\n",
+		"go.mod": "module example.com\n\ngo 1.26\n", "example.go": "package example\n\nimport \"example.com/name\"\n\nvar _ = name.Of()\n",
+		"name/name.go": "package name\n\nfunc Of() string { return \"\" }\n", "other/other.go": "package other\n",
 	})
 	known := keysFile(t.TempDir(), target, []string{"./..."})
 	var before map[string]bool
@@ -51,10 +51,10 @@ func TestKnown(t *testing.T) {
 		}
 		before = known.read()
 	}
-	write(t, dir, "name/name.go", "package name\n\nimport \"fmt\"\n\nfunc Of(format string, args ...any) string { return fmt.Sprintf(format, args...) }\n")
+	write(t, dir, "name/name.go", "package name\n\n// Of returns nothing.\n//\n// Deprecated: use a constant.\nfunc Of() string { return \"\" }\n")
 	for range 2 { // packages with problems do not become known
-		if err := look(known, dir, target, "./..."); err == nil || !strings.Contains(err.Error(), "example.go:5:18: example/name.Of format %d has arg") {
-			t.Errorf("%v; want that a format is wrong", err)
+		if err := look(known, dir, target, "./..."); err == nil || !strings.Contains(err.Error(), "example.go:5:9: example.com/name.Of is deprecated") {
+			t.Errorf("%v; want that a function is deprecated", err)
 		}
 	}
 	write(t, dir, "example.go", "package example\n")
