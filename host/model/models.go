@@ -449,7 +449,8 @@ func ProviderRef(p *sdk.ProviderInfo) sdk.ProviderRef {
 // ForHooks returns a model for the input of hooks: without its headers, and the parts of its address that may be secret.
 func ForHooks(m *sdk.Model) sdk.Model {
 	shown := *m
-	if shown.Headers = nil; m.BaseURL != "" {
+	shown.Headers = nil
+	if m.BaseURL != "" {
 		shown.BaseURL = secret.WithoutSecrets(m.BaseURL)
 	}
 	return shown
