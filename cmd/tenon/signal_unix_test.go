@@ -193,6 +193,32 @@ func TestSilentSignIn(t *testing.T) {
 	}
 }
 
+// An interrupt ends the tests of a plugin, and no test counts as failed.
+func TestInterruptDuringPluginTest(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	for name, text := range map[string]string{
+		".claude-plugin/plugin.json": `{"name": "w"}`,
+		"hooks/hooks.json":           `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "if grep -q slow; then sleep 600; fi"}]}]}}`,
+		"tests/a.turn.json":          `{"prompt": "fast"}`,
+		"tests/b.turn.json":          `{"prompt": "slow"}`,
+		"tests/c.turn.json":          `{"prompt": "slow"}`,
+	} {
+		path := filepath.Join(p.work, "w", name)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	r := &running{Cmd: p.command("plugin", "test", "--update", "w"), errs: newLockedBuilder()}
+	r.Stdout, r.Stderr = r.errs, r.errs
+	must(t, r.Start())
+	r.guard(t)
+	r.errs.await(t, "a.turn.json")
+	_ = r.Process.Signal(syscall.SIGINT)
+	if code := r.code(); code != 130 || strings.Contains(r.errs.String(), "turn.json\n ") {
+		t.Errorf("exit code %d, want 130 and no failed test\n%s", code, r.errs)
+	}
+}
+
 // An interrupt ends the build of a watched plugin, and not the conversation.
 func TestInterruptDuringReload(t *testing.T) {
 	t.Parallel()

@@ -91,11 +91,15 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	for _, file := range files {
 		path := filepath.Join(t.root, "tests", file.Name())
+		test := t.turn
 		switch {
-		case strings.HasSuffix(path, ".turn.json"):
-			t.report(path, t.turn(ctx, path))
 		case strings.HasSuffix(path, ".jsonl"):
-			t.report(path, t.replay(ctx, path))
+			test = t.replay
+		case !strings.HasSuffix(path, ".turn.json"):
+			continue
+		}
+		if err := test(ctx, path); ctx.Err() == nil {
+			t.report(path, err)
 		}
 	}
 	switch {
