@@ -288,12 +288,13 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			write(t, filepath.Join(dir, "bad.md"), c.text)
 			write(t, filepath.Join(dir, "explore.md"), c.text)
 			write(t, filepath.Join(dir, "other.md"), "---\nname: plan\ntemprature: 1\n---\n")
+			write(t, filepath.Join(dir, "broken.md"), "---\nname: general\ntools: [\n---\n")
 			write(t, filepath.Join(dir, "good.md"), "Good.")
 			list := p.Agents()
 			if slices.Contains(names(list), "bad") || !slices.Contains(names(list), "good") {
 				t.Errorf("agents %q", names(list))
 			}
-			for _, name := range []string{"explore", "plan"} {
+			for _, name := range []string{"explore", "plan", "general"} {
 				if rules := find(t, list, name).Permission; rules[len(rules)-1].Permission != "*" || rules[len(rules)-1].Action != sdk.ActionDeny {
 					t.Errorf("%s: the rules in the file are unknown, and the agent may do more than nothing: %+v", name, rules)
 				}

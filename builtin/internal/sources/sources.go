@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -61,6 +62,9 @@ type Document struct {
 	Name   string // the path below the directory it was found in, with slashes, without the extension
 }
 
+// nameLine matches a name in front matter that cannot be parsed.
+var nameLine = lazyregexp.New(`(?m)^name:.*$`)
+
 // maxName is the maximum number of characters of a name in the front matter, as for skills.
 const maxName = 64
 
@@ -105,8 +109,11 @@ func (w *Watch) document(name, path string, meta any) (*Document, error) {
 		return nil, fmt.Errorf("larger than %d bytes; move parts of it into files that it names", maxDocument)
 	}
 	parsed, err := frontmatter.Parse(data)
-	if err != nil {
-		return nil, err
+	if err != nil { // the name may still be readable
+		if parsed, _ = frontmatter.Parse(fmt.Appendf(nil, "---\n%s\n---\n", nameLine().Find(data))); parsed == nil {
+			return nil, err
+		}
+		return &Document{Document: *parsed, Path: path, Name: name}, err
 	}
 	sum := sha256.Sum256(data)
 	return &Document{*parsed, path, hex.EncodeToString(sum[:]), name}, parsed.Decode(meta)
