@@ -34,6 +34,7 @@ type translator struct {
 	source checked.Source
 	out    output
 	notes  []config.Note
+	writes bool // the list of rules has Edit, which allows no new files, and Write, which allows only those
 }
 
 // Translate translates the text of a settings.json, or the MCP servers in the text of a .claude.json. Errors wrap ErrSyntax.

@@ -160,6 +160,24 @@ func TestDenials(t *testing.T) {
 	}
 }
 
+// Edit and Write are two permissions there, and one here.
+func TestAllowedEdits(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]int{`"Edit"`: 0, `"Write(*)"`: 0, `"Edit", "Write"`: 2, `"Edit(**)"`: 1} {
+		r, err := claude.Translate([]byte(`{"permissions": {"allow": [` + list + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct{ Permission sdk.PermissionRules }
+		if err := json.Unmarshal(r.Config, &out); err != nil {
+			t.Fatal(err)
+		}
+		if len(out.Permission) != want || (want == 0) != (len(r.Notes) > 0) {
+			t.Errorf("%s: %v, %v; want %d rules", list, out.Permission, r.Notes, want)
+		}
+	}
+}
+
 // TestByteOrderMark reads a file as editors on Windows write it.
 func TestByteOrderMark(t *testing.T) {
 	t.Parallel()

@@ -33,6 +33,10 @@ func (t *translator) permissions(n *checked.Node) {
 		if list == nil {
 			continue
 		}
+		has := func(text string) bool {
+			return slices.ContainsFunc(list.Items, func(item checked.Node) bool { return item.Text == text })
+		}
+		t.writes = has("Edit") && has("Write")
 		for i := range list.Items {
 			item := &list.Items[i]
 			if reason := t.rule(item.Text, action); reason != "" {
@@ -100,6 +104,9 @@ func (t *translator) rule(text string, action sdk.Action) (reason string) {
 	case "Read":
 		return t.files(action, "read", pattern)
 	case "Edit", "Write", "MultiEdit":
+		if action == sdk.ActionAllow && pattern == "*" && !t.writes {
+			return "in tenon it would allow both editing and creating files; allow Edit and Write if that is what you want"
+		}
 		return t.files(action, "edit", pattern)
 	case "WebFetch":
 		return t.addresses(action, pattern)
