@@ -198,7 +198,7 @@ type ModelMessage struct {
 type ModelContent struct {
 	Type string `json:"type"`
 	Text string `json:"text,omitempty"` // text, reasoning, the output of a tool result
-	// Mime, Filename and URL (a data: URL, or an https: URL) belong to files.
+	// Mime, Filename and URL (a data: URL) belong to files.
 	Mime     string `json:"mime,omitempty"`
 	Filename string `json:"filename,omitempty"`
 	URL      string `json:"url,omitempty"`

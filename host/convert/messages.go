@@ -89,8 +89,9 @@ func userContent(parts sdk.Parts, model *sdk.Model) []sdk.ModelContent {
 	return out
 }
 
-// fileContent returns a file for the model, at a data: URL in base64 or an http(s) URL, or a text with the reason why the model does not get it. It
-// returns false for text files, whose text is already in the prompt.
+// fileContent returns a file for the model, at a data: URL in base64, or a text with the reason why the model does not get it. It returns false for
+// text files, whose text is already in the prompt. Other addresses come from plugins and imported sessions only: the model's server would send
+// requests to them.
 func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if IsTextMime(p.Mime) || p.Mime == MimeDirectory {
 		return sdk.ModelContent{}, false
@@ -107,10 +108,10 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if typ := cmp.Or(found, p.Mime); !model.TakesInput(m, kindOf(typ)) {
 		return leftOut(typ, fmt.Sprintf("the model %s does not accept it", m.Ref()))
 	}
-	switch scheme, _, _ := strings.Cut(p.URL, ":"); {
+	switch {
 	case found == "":
 		return leftOut(p.Mime, "models cannot read its content")
-	case scheme != "http" && scheme != "https" && !(scheme == "data" && encoded):
+	case !encoded || !strings.HasPrefix(header, "data:"):
 		return leftOut(p.Mime, "its address cannot be sent to the model")
 	}
 	_, extension, _ := strings.Cut(found, "/")

@@ -67,13 +67,14 @@ func toolCalled(id string, s sdk.ToolState) *sdk.ToolPart {
 
 func TestModelMessages(t *testing.T) {
 	t.Parallel()
+	aPNG := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
 	plain := sdk.Model{ProviderID: "p", ID: "m"}
 	sees := sdk.Model{ProviderID: "p", ID: "m", Modalities: sdk.Modalities{Input: []string{"text", "image"}}}
 	other := sdk.Model{ProviderID: "p", ID: "other"}
 	signed := sdk.Object{"signature": "s"}
 	done := sdk.ToolState{Status: sdk.ToolCompleted, Input: json.RawMessage(`{"a":1}`), Output: "out"}
 	withImage, pruned := done, done
-	withImage.Attachments = []*sdk.FilePart{{Mime: "image/png", Filename: "x.png", URL: "https://example.com/x.png"}}
+	withImage.Attachments = []*sdk.FilePart{{Mime: "image/png", Filename: "x.png", URL: "data:image/png;base64," + aPNG}}
 	pruned.Time.Compacted = 1
 	attached := func(typ, content string) []sdk.MessageWithParts {
 		state := done
@@ -107,7 +108,7 @@ func TestModelMessages(t *testing.T) {
 		"and to no other":                  {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: signed}, &sdk.TextPart{Text: "x", Metadata: signed})}, []string{`assistant text:hm|text:x`}},
 		"empty reasoning with a signature": {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant reasoning:{"signature":"s"}|text:x`}},
 		"of another model it is nothing":   {other, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Metadata: signed}, text("x"))}, []string{`assistant text:x`}},
-		"media the model takes":            {sees, []sdk.MessageWithParts{userSays(text("look"), &sdk.FilePart{Mime: "image/png", URL: "https://example.com/x.png"})}, []string{"user text:look|file:image/png"}},
+		"media the model takes":            {sees, []sdk.MessageWithParts{userSays(text("look"), &sdk.FilePart{Mime: "image/png", URL: "data:image/png;base64," + aPNG})}, []string{"user text:look|file:image/png"}},
 		"media it does not take":           {sees, []sdk.MessageWithParts{userSays(&sdk.FilePart{Mime: "application/pdf", Filename: "d.pdf"})}, []string{"user text:[d.pdf of type application/pdf left out: the model p/m does not accept it. Tell the user.]"}},
 		"text files are there already":     {sees, []sdk.MessageWithParts{userSays(text("x"), &sdk.FilePart{Mime: "text/plain"}, &sdk.FilePart{Mime: MimeDirectory})}, []string{"user text:x"}},
 		"a result with an image":           {sees, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out+image/png"}},
@@ -148,7 +149,8 @@ func TestFileContent(t *testing.T) {
 		"not taken, broken":  {[]string{"text"}, png, "data:image/png;base64,AAAA", "[x of type image/png left out: the model p/m does not accept it. Tell the user.]"},
 		"on disk":            {[]string{"image"}, png, "file:///x.png", "[x of type image/png left out: its address cannot be sent to the model. Tell the user.]"},
 		"not in base64":      {[]string{"image"}, png, "data:image/png,abc", "[x of type image/png left out: its address cannot be sent to the model. Tell the user.]"},
-		"elsewhere":          {[]string{"image"}, png, "https://example.com/x.png", "https://example.com/x.png"},
+		"elsewhere":          {[]string{"image"}, png, "https://example.com/x.png?secret", "[x of type image/png left out: its address cannot be sent to the model. Tell the user.]"},
+		"elsewhere, as data": {[]string{"image"}, png, "https://example.com/x.png?;base64," + aPNG, "[x of type image/png left out: its address cannot be sent to the model. Tell the user.]"},
 	} {
 		m := &sdk.Model{ProviderID: "p", ID: "m"}
 		m.Modalities.Input = test.takes
