@@ -87,9 +87,17 @@ func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 	return p
 }
 
-// projectKey is the name of a worktree in the cache.
+// projectKey is the name of a worktree in the cache. It contains the time when the repository was made, because the approvals of a project are not
+// for another repository at the same path.
 func projectKey(worktree string) string {
-	sum := sha256.Sum256([]byte(worktree))
+	key := worktree
+	for _, name := range []string{".git/description", ".git/config", ".git"} { // .git is a file in a linked worktree
+		if info, err := os.Stat(filepath.Join(worktree, name)); err == nil {
+			key += info.ModTime().UTC().String()
+			break
+		}
+	}
+	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
@@ -182,6 +183,28 @@ func TestProjectIsRememberedAndGitNotAskedAgain(t *testing.T) {
 	keepProject(filepath.Join(data, "projects", projectKey("/nowhere")), id)
 	if have, fresh := lookUpProject(t.Context(), "/nowhere", data).wait(); have != id || fresh {
 		t.Errorf("identifier %q, want the remembered %q", have, id)
+	}
+}
+
+// Another repository at the path of a remembered one has its own ID: the approvals of the other are not for its content.
+func TestRepositoryIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".git/description", ".git/config", ".git"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		before := projectKey(dir)
+		if projectKey(dir) != before {
+			t.Errorf("%s: another key for the same repository", name)
+		}
+		if err := os.Chtimes(file, time.Time{}, time.Unix(1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if projectKey(dir) == before {
+			t.Errorf("%s: the same key for another repository", name)
+		}
 	}
 }
 
