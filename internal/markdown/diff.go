@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -22,22 +23,25 @@ const (
 
 // DiffReader finds the kinds of lines, one after another. The head of a hunk says how many lines follow, because --- x is a removed line
 // within a hunk and the name of a file elsewhere.
-type DiffReader struct{ removed, added int } // lines of the hunk that may follow
+type DiffReader struct {
+	removed, added int // lines of the hunk that may follow
+	old, fresh     int // numbers of the next lines in the old and the new file
+}
 
-// hunkHead matches the head of a hunk, with the numbers of its lines unless they are 1.
-var hunkHead = lazyregexp.New(`^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@`)
+// hunkHead matches the head of a hunk: its first lines, and the numbers of its lines unless they are 1.
+var hunkHead = lazyregexp.New(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // Line returns the kind of the next line.
 func (d *DiffReader) Line(line string) Kind {
 	switch {
 	case strings.HasPrefix(line, "-") && (d.removed > 0 || !strings.HasPrefix(line, "--- ")):
-		d.removed--
+		d.removed, d.old = d.removed-1, d.old+1
 		return KindRemoved
 	case strings.HasPrefix(line, "+") && (d.added > 0 || !strings.HasPrefix(line, "+++ ")):
-		d.added--
+		d.added, d.fresh = d.added-1, d.fresh+1
 		return KindAdded
 	case line == "", strings.HasPrefix(line, " "):
-		d.removed, d.added = d.removed-1, d.added-1
+		d.removed, d.added, d.old, d.fresh = d.removed-1, d.added-1, d.old+1, d.fresh+1
 		return KindOther
 	case strings.HasPrefix(line, `\`): // no newline at the end of the file
 		return KindOther
@@ -46,7 +50,7 @@ func (d *DiffReader) Line(line string) Kind {
 	switch {
 	case strings.HasPrefix(line, "@@"):
 		if m := hunkHead().FindStringSubmatch(line); m != nil {
-			d.removed, d.added = count(m[1]), count(m[2])
+			*d = DiffReader{removed: count(m[2]), added: count(m[4]), old: count(m[1]), fresh: count(m[3])}
 		}
 		return KindHunk
 	case strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "diff "):
@@ -73,6 +77,34 @@ func (s *Style) Diff(diff string) []string {
 		lines[i] = paint(s.diffLook(reader.Line(line)), line)
 	}
 	return lines
+}
+
+// Change returns the painted lines of a unified diff of one file, with line numbers instead of its name and the heads of hunks. It returns any
+// other diff as it is, also one with two names.
+func (s *Style) Change(diff string) []string {
+	names, hunks, _ := strings.Cut(visible.Text(diff), "\n@@ ")
+	name, second, _ := strings.Cut(strings.TrimPrefix(names, "--- "), "\n")
+	if hunks == "" || second != "+++ "+name || strings.Contains(hunks, "\n+++ ") {
+		return s.Diff(diff)
+	}
+	var out []string
+	var reader DiffReader
+	for line := range strings.SplitSeq("@@ "+strings.TrimRight(hunks, "\n"), "\n") {
+		before := reader
+		kind, number := reader.Line(line), ""
+		switch {
+		case kind == KindHunk && before.fresh == 0: // the first one
+			continue
+		case kind == KindHunk:
+			line = "…"
+		case before.fresh > 0 && reader.fresh > before.fresh:
+			number = strconv.Itoa(before.fresh)
+		case before.old > 0 && reader.old > before.old:
+			number = strconv.Itoa(before.old)
+		}
+		out = append(out, paint(s.diffLook(kind), fmt.Sprintf("%4s %s", number, detab(line))))
+	}
+	return out
 }
 
 // diffLook returns the look of a line of a diff.

@@ -214,6 +214,28 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// The change of one file has line numbers; diffs of other files, and parts that are no lines of a file, do not.
+func TestChange(t *testing.T) {
+	t.Parallel()
+	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}
+	for diff, want := range map[string]string{
+		"--- a\n+++ a\n@@ -8,3 +8,4 @@ func f\n x\n-\told\n+new\n+\x1b[2J\n\n@@ -99 +100 @@\n--- q\n+++q\n\\ No newline\n": "   8  x|31:   9 -   old|32:   9 +new|" +
+			"32:  10 +\\u{1b}[2J|  11 |36:     …|31:  99 --- q|32: 100 +++q|     \\ No newline",
+		"--- a\n+++ a\n@@ -0,0 +1 @@\n+x\n… 9 lines\n+y":    "32:   1 +x|     … 9 lines|32:     +y",
+		"--- a\n+++ a\n@@ -1,2 +0,0 @@\n-x\n-y":             "31:   1 -x|31:   2 -y",
+		"--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y":                 "1:--- a|1:+++ b|36:@@ -1 +1 @@|31:-x|32:+y",
+		"--- a\n+++ a\n@@ -1 +1 @@\n-x\n--- b\n+++ b\n@@ x": "1:--- a|1:+++ a|36:@@ -1 +1 @@|31:-x|1:--- b|1:+++ b|36:@@ x",
+		"Binary files a and b differ":                       "Binary files a and b differ",
+		"":                                                  "",
+	} {
+		have := strings.Join(style.Change(diff), "|")
+		have = strings.NewReplacer("\x1b[0m", "", "\x1b[", "", "m", ":").Replace(have)
+		if have != want {
+			t.Errorf("Change(%q)\n have %q\n want %q", diff, have, want)
+		}
+	}
+}
+
 // FuzzRender checks that whatever a model writes, lines fit, control nothing, and do not depend on how the text was cut.
 func FuzzRender(f *testing.F) {
 	data, err := os.ReadFile("testdata/all.md")

@@ -180,7 +180,7 @@ func (q *Choice) body(k *draw.Theme, width int, cut bool) []string {
 	var out []string
 	switch {
 	case q.asked.Diff != "":
-		out = draw.WrapDiff(k.Text.Diff(q.asked.Diff), width)
+		out = draw.WrapDiff(k.Text.Change(q.asked.Diff), width)
 	case q.asked.Body != "":
 		out = draw.Wrap(strings.TrimRight(q.asked.Body, "\n"), width)
 	}

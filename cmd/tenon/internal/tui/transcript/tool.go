@@ -133,7 +133,7 @@ func (t *call) body(i *item, width int) []string {
 		return nil // the task list shows it
 	}
 	if diff, _ := s.Metadata["diff"].(string); diff != "" {
-		return i.cut(k.Text.Diff(trimDiff(diff)), foldedDiff, 0)
+		return i.cut(k.Text.Change(diff), foldedDiff, 0)
 	}
 	output, shell := s.Metadata["output"].(string)
 	if !shell {
@@ -182,13 +182,4 @@ func (i *item) cut(lines []string, head, tail int) []string {
 	}
 	more := draw.Paint(i.look.Theme.Faint, "… "+view.Plural(len(lines)-limit, "more line")+hint)
 	return append(append(lines[:head:head], more), lines[len(lines)-tail:]...)
-}
-
-// trimDiff removes the names of the files from a diff of one file: the card names it.
-func trimDiff(diff string) string {
-	at := strings.Index(diff, "\n@@")
-	if at < 0 || strings.Count(diff, "\n+++ ") > 1 {
-		return diff
-	}
-	return diff[at+1:]
 }
