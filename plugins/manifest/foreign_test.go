@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // folder writes the files of an archive to a directory.
@@ -280,14 +282,18 @@ a
 
 func TestForeignRefused(t *testing.T) {
 	t.Parallel()
-	for name, files := range map[string]string{
-		"nothing":            "-- README.md --\nx\n",
-		"not JSON":           "-- .claude-plugin/plugin.json --\n{\n-- commands/a.md --\na\n",
-		"no equivalent":      "-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"lspServers\": {}}\n",
-		"a name like a path": "-- .claude-plugin/plugin.json --\n{\"name\": \"../p\"}\n-- commands/a.md --\na\n",
+	for name, c := range map[string]struct {
+		files string
+		want  error
+	}{
+		"nothing":            {"-- README.md --\nx\n", manifest.ErrNone},
+		"not JSON":           {"-- .claude-plugin/plugin.json --\n{\n-- commands/a.md --\na\n", sdk.ErrManifest},
+		"no equivalent":      {"-- .claude-plugin/plugin.json --\n{\"name\": \"p\", \"lspServers\": {}}\n", manifest.ErrNoEquivalent},
+		"a name like a path": {"-- .claude-plugin/plugin.json --\n{\"name\": \"../p\"}\n-- commands/a.md --\na\n", sdk.ErrManifest},
+		"of opencode":        {"-- package.json --\n{\"peerDependencies\": {\"@opencode-ai/plugin\": \"*\"}}\n", manifest.ErrNoEquivalent},
 	} {
-		if p, err := manifest.ReadNamed(folder(t, files), "given"); err == nil {
-			t.Errorf("%s: %s", name, summary(p))
+		if p, err := manifest.ReadNamed(folder(t, c.files), "given"); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, %v; want %v", name, p, err, c.want)
 		}
 	}
 }

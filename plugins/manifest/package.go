@@ -82,6 +82,9 @@ func read(dir, name string, built bool) (*Package, error) {
 	case errors.Is(err, fs.ErrNotExist) && r.isForeign(name != ""), err == nil && !bytes.Contains(data, []byte(`"$schema"`)) && r.isForeign(false):
 		err = r.foreign(name)
 	case errors.Is(err, fs.ErrNotExist):
+		if data, _ := f.read("package.json", checked.MaxBytes); bytes.Contains(data, []byte(`"@opencode-ai/plugin"`)) {
+			return nil, fmt.Errorf("%w: %s: plugins of opencode are JavaScript, which tenon does not run", ErrNoEquivalent, f.root)
+		}
 		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory, or a manifest of %s", ErrNone, path, hostNames())
 	case err != nil:
 		err = fmt.Errorf("%w: %s: %w", sdk.ErrManifest, path, err)

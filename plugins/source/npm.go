@@ -95,7 +95,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if err := f.unpack(ctx, file, "tar.gz", out, dir); err != nil {
 		return err
 	}
-	if _, err := manifest.ReadNamed(dir, "plugin"); errors.Is(err, manifest.ErrNone) && f.Described {
+	if _, err := manifest.ReadNamed(dir, "plugin"); f.Described && (errors.Is(err, manifest.ErrNone) || errors.Is(err, manifest.ErrNoEquivalent)) {
 		return err // before its dependencies are fetched, which takes long
 	}
 	return f.npmTree(ctx, out, dir)
