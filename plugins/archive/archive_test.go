@@ -542,11 +542,21 @@ func TestGitBomb(t *testing.T) {
 
 func FuzzTar(f *testing.F) {
 	f.Add(targz(f, member{name: "p/a", body: "1"}, member{name: "p/b", link: "a"}))
+	f.Add(targz(f, member{kind: tar.TypeXGlobalHeader, name: "pax_global_header", pax: map[string]string{"comment": "c"}}, member{name: "p/", kind: tar.TypeDir},
+		member{name: "p/" + strings.Repeat("d/", 60) + "é", body: "1", mode: 0o755}, member{name: "p/c", body: "2", pax: map[string]string{"mtime": "1.5"}}))
+	for _, m := range []member{
+		{name: "p/a", body: "2"}, {name: "p/A", body: "2"}, {name: "p/a/b", body: "2"}, {name: "../p", body: "2"}, {name: "p/b", link: "../../x"}, {name: "p/b", link: "b"},
+		{name: "p/.git/config", body: "2"}, {name: "p/f", kind: tar.TypeFifo}, {name: "p/h", kind: tar.TypeLink, link: "p/a"}, {name: "p/e\x1b", body: "2"}, {name: "con", body: "2"},
+	} {
+		f.Add(targz(f, member{name: "p/a", body: "1"}, m))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) { fuzz(t, archive.TarGzip, data) })
 }
 
 func FuzzZip(f *testing.F) {
 	f.Add(zipBytes(f, member{name: "p/a", body: "1"}, member{name: "p/b", link: "a"}))
+	f.Add(zipBytes(f, member{name: "p/"}, member{name: "p/é", body: strings.Repeat("1", 1000), mode: 0o755}, member{name: "p/f", kind: tar.TypeFifo}))
+	f.Add(zipBytes(f, member{name: "p/a", body: "1"}, member{name: "p/a", body: "2"}, member{name: "../x"}, member{name: `p\b`, link: "../../x"}))
 	f.Fuzz(func(t *testing.T, data []byte) { fuzz(t, archive.Zip, data) })
 }
 

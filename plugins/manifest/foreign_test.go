@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -300,11 +301,26 @@ func TestForeignRefused(t *testing.T) {
 
 // FuzzForeign reads any manifest and any list of servers.
 func FuzzForeign(f *testing.F) {
-	f.Add(`{"name": "p", "skills": ["./a"], "mcpServers": "./m.json", "commands": 1}`, `{"mcpServers": {"s": {"command": "${CLAUDE_PLUGIN_ROOT}/x"}}}`, "---\nname: a\n---\nb")
-	f.Fuzz(func(t *testing.T, text, servers, agent string) {
-		dir := t.TempDir()
-		for name, body := range map[string]string{".claude-plugin/plugin.json": text, ".mcp.json": servers, "agents/a.md": agent, "commands/a.md": agent} {
+	const skill = "---\nname: s\ndescription: D\ndisable-model-invocation: true\n---\nb"
+	f.Add(false, `{"name": "p", "skills": ["./a"], "mcpServers": "./m.json", "commands": 1}`, `{"mcpServers": {"s": {"command": "${CLAUDE_PLUGIN_ROOT}/x"}}}`, "---\nname: a\n---\nb", "{}")
+	f.Add(false, `{"name": "p", "hooks": ["./hooks/hooks.json", {"hooks": {"Stop": [{}]}}, "../x", 7], "skills": ["skills/s", "../x"], "lspServers": {}, "x": 1}`,
+		`{"s": {"type": "http", "url": "https://x", "headers": {"A": "${B}"}}, "t": {"command": "npx", "args": [1], "env": {"": "x"}}, "u": {"url": "ftp://x"}}`,
+		"---\nname: a\ntools: Read, Bash(git *), mcp__x\ndisallowedTools: [Edit, 1]\nmodel: opus\nreadonly: true\nhooks: {}\n---\n${CLAUDE_PLUGIN_ROOT}/x", `{"hooks": {"PreToolUse": [{"hooks": []}], "d": "x"}}`)
+	f.Add(false, ``, `[]`, skill, `{"PreToolUse": [`)
+	f.Add(false, `{"name": "p", "mcpServers": {"a": {"command": "/x", "cwd": ".."}, "b": null}}`, `{`, "---\ntools: [\n---", `[]`)
+	f.Add(true, `{"name": "p", "contextFileName": "X.md"}`, `{}`, "description = \"D\"\nprompt = \"\"\"\na {{args}} !{ls}\n\"\"\"\n[x]\na = [1, {b = 1e3}]\n", "")
+	f.Fuzz(func(t *testing.T, gemini bool, text, servers, doc, hooks string) {
+		dir, file := t.TempDir(), ".claude-plugin/plugin.json"
+		if gemini {
+			file = "gemini-extension.json"
+		}
+		for name, body := range map[string]string{
+			file: text, ".mcp.json": servers, "agents/a.md": doc, "commands/a.md": doc, "commands/b.toml": doc, "skills/s/SKILL.md": doc, "hooks/hooks.json": hooks,
+		} {
 			path := filepath.Join(dir, name)
+			if body == "" {
+				continue
+			}
 			if os.MkdirAll(filepath.Dir(path), 0o755) != nil || os.WriteFile(path, []byte(body), 0o644) != nil {
 				t.Fatal(path)
 			}
@@ -324,6 +340,19 @@ func FuzzForeign(f *testing.F) {
 					t.Errorf("agent %s has the rule %+v", a.Name, r)
 				}
 			}
+		}
+		for _, c := range p.Description.Commands {
+			if gemini != strings.HasSuffix(c.Origin, ".toml") || !strings.HasPrefix(c.Name, p.Description.Name+":") {
+				t.Errorf("command %+v", c)
+			}
+		}
+		for _, s := range p.Skills {
+			if s.Name == "" || !strings.HasPrefix(s.Location, s.Root+string(filepath.Separator)) {
+				t.Errorf("skill %+v", s)
+			}
+		}
+		if !manifest.ValidName(p.Description.Name) || p.HookFile != "" && !json.Valid([]byte(p.Hooks)) && !strings.Contains(hooks, "/") {
+			t.Errorf("%q, command hooks %q", p.Description.Name, p.Hooks)
 		}
 	})
 }

@@ -2,10 +2,13 @@ package process
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -53,4 +56,27 @@ func (r *Restarts) Wait(at time.Time) (time.Duration, error) { return r.r.wait(a
 func LinesOnStdio(o Options) Options {
 	o.linesOnStdio = true
 	return o
+}
+
+// Take decodes a line of a process in all the ways in which it can be meant. It returns an error for a result that breaks the contract.
+func Take(ctx context.Context, line []byte) error {
+	m, err := jsonline.Decode(line)
+	if err != nil {
+		return nil
+	}
+	if req, problem := hostRequest(m); (req == nil) == (problem == nil) || req != nil && req.Request == nil {
+		return fmt.Errorf("request %v, problem %v", req, problem)
+	}
+	if answer := hookResponse(m); len(answer.Answer) > 0 && !json.Valid(answer.Answer) {
+		return fmt.Errorf("answer %q", answer.Answer)
+	}
+	if m.Error == nil {
+		return nil
+	}
+	for _, method := range []string{"hook", "stream", "list_models"} {
+		if lineError(ctx, method, m.Error) == nil {
+			return fmt.Errorf("%s: the error is lost", method)
+		}
+	}
+	return nil
 }

@@ -111,6 +111,25 @@ func FuzzHandshake(f *testing.F) {
 	})
 }
 
+// A line of a process is an answer or a request, or gets an error.
+func FuzzRequest(f *testing.F) {
+	for _, line := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"operation","params":{"name":"store.get","request":{"key":"a"},"token":"t"}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"subscription","params":{"types":["a"],"size":-1}}`,
+		`{"jsonrpc":"2.0","method":"log","params":{"level":99,"message":"m\\u001b","attributes":{"a":"b","c":{}}}}`,
+		`{"jsonrpc":"2.0","method":"cancel","params":{"id":18446744073709551615}}`, `{"jsonrpc":"2.0","id":3,"method":"operation","params":[]}`, `{"jsonrpc":"2.0","id":4,"method":"x"}`,
+		`{"jsonrpc":"2.0","id":5,"error":{"code":-1,"message":"m","data":{"refused":true,"halt":true}}}`, `{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"data":{"message":"m","status":429,"retry_after_ms":1}}}`,
+		`{"jsonrpc":"2.0","id":6,"result":null}`, `{"jsonrpc":"2.0","id":6,"result":{"verdict":"deny"}}`,
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if err := process.Take(t.Context(), line); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Lines are cut, counted and made text; the one that says why the process ended is kept.
 func TestPrinted(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -65,6 +67,16 @@ func DecodeNPMLock(data []byte) (json.RawMessage, error) {
 
 // RedirectTarballs replaces the addresses in the description of a package as the gate does.
 var RedirectTarballs = redirectTarballs
+
+// ChooseVersion decodes the description of a package and returns the version to install, and all of them.
+func ChooseVersion(data []byte, wanted string) (string, []string, error) {
+	var p packument
+	if err := json.Unmarshal(data, &p); err != nil {
+		return "", nil, err
+	}
+	version, err := p.choose(wanted)
+	return version, slices.Collect(maps.Keys(p.Versions)), err
+}
 
 // DecodeServer decodes the description of an MCP server and returns what is pinned.
 func DecodeServer(data []byte) (json.RawMessage, error) {

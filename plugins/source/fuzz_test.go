@@ -3,6 +3,7 @@ package source_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -30,6 +31,19 @@ func FuzzNPMLock(f *testing.F) {
 }
 
 // FuzzPackument: an answer of a registry stays JSON, or is an error.
+// The chosen version is one of the package.
+func FuzzVersions(f *testing.F) {
+	f.Add([]byte(`{"dist-tags":{"latest":"1.0.0","next":"2.0.0-rc.1"},"versions":{"1.0.0":{"dist":{"tarball":"t","integrity":"i"}},"1.2.0":{},"2.0.0-rc.1":{},"x":{}}}`), "^1.0.0")
+	f.Add([]byte(`{"dist-tags":{"latest":"9.9.9"},"versions":{"01.0.0":null,"1.0.0 || 2":{},"1.0.0+a":{}}}`), ">=0 || next")
+	f.Add([]byte(`{"versions":{"1.0.0":{"dist":7}}}`), "")
+	f.Fuzz(func(t *testing.T, data []byte, wanted string) {
+		version, versions, err := source.ChooseVersion(data, wanted)
+		if err == nil && !slices.Contains(versions, version) {
+			t.Errorf("version %q of %q", version, versions)
+		}
+	})
+}
+
 func FuzzPackument(f *testing.F) {
 	f.Add([]byte(`{"versions":{"1.0.0":{"dist":{"tarball":"http://r/a.tgz"}}}}`))
 	f.Add([]byte(`{"versions":{"1":null,"2":{"dist":null}}}`))

@@ -434,6 +434,23 @@ func TestEndlessReferrers(t *testing.T) {
 }
 
 // FuzzManifest: a manifest or index of a registry is an error, or names content with a digest.
+// The index of a layout leads to one artifact, or to none.
+func FuzzLayout(f *testing.F) {
+	digest := "sha256:" + strings.Repeat("0", 64)
+	f.Add([]byte(`{"manifests":[{"digest":"`+digest+`","annotations":{"org.opencontainers.image.ref.name":"a"}},{"digest":"`+digest+`"}]}`), "")
+	f.Add([]byte(`{"manifests":[{"digest":"`+digest+`","artifactType":"application/vnd.dev.sigstore.bundle.v0.3+json"},{"digest":"sha256:../../x"}]}`), digest)
+	f.Fuzz(func(t *testing.T, index []byte, reference string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "index.json"), index, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		blob, err := oci.Layout(dir).Resolve(t.Context(), reference)
+		if err == nil && reference != "" && blob.Digest.String() != reference {
+			t.Errorf("%q leads to %+v", reference, blob)
+		}
+	})
+}
+
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"layers":[{"mediaType":"application/wasm","digest":"sha256:` + strings.Repeat("0", 64) + `"}]}`))
 	f.Add([]byte(`{"manifests":[{"digest":"sha256:` + strings.Repeat("0", 64) + `","platform":{"os":"linux"}}]}`))
