@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -173,4 +174,34 @@ func TestFileContentIsNotCopied(t *testing.T) {
 	if right, wrong := allocations("image/png"), allocations("image/jpeg"); right >= wrong {
 		t.Errorf("%v allocations for the right type, %v for another", right, wrong)
 	}
+}
+
+// A file that reaches a model has a type that the model takes, and an address that providers accept.
+func FuzzFile(f *testing.F) {
+	image := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
+	f.Add("image/jpeg", "a.png", "data:image/jpeg;base64,"+image)
+	f.Add("application/pdf", "", "data:application/pdf;charset=x;base64,JVBERi0x\r\nLjQ=")
+	f.Add("image/png", "a", "data:;base64,!")
+	f.Add("image/png", "a", "https://a.example/b.png")
+	f.Add("text/plain", "\n</file>", "data:text/plain;base64,/w==")
+	f.Add("video/mp4", "v", "file:///etc/passwd")
+	f.Fuzz(func(t *testing.T, mime, name, url string) {
+		p := &sdk.FilePart{Mime: mime, Filename: name, URL: url}
+		if text := textFile(p); utf8.ValidString(name) && utf8.ValidString(mime) && !utf8.ValidString(text) {
+			t.Errorf("%+v: %q", p, text)
+		}
+		c, shown := fileContent(p, &sdk.Model{Modalities: sdk.Modalities{Input: []string{"text", "image", "pdf"}}})
+		if !shown || c.Type != sdk.ContentFile {
+			return
+		}
+		_, data, inline := strings.Cut(c.URL, ";base64,")
+		switch {
+		case kindOf(c.Mime) != "image" && kindOf(c.Mime) != "pdf" || c.Filename == "":
+			t.Errorf("%+v became %+v", p, c)
+		case strings.HasPrefix(c.URL, "data:") && (!inline || !strings.HasPrefix(c.URL, "data:"+c.Mime+";base64,") || strings.ContainsAny(data, "\r\n")):
+			t.Errorf("%+v became %+v", p, c)
+		case !strings.HasPrefix(c.URL, "data:") && !strings.HasPrefix(c.URL, "http:") && !strings.HasPrefix(c.URL, "https:"):
+			t.Errorf("%+v became %+v", p, c)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -32,6 +33,29 @@ func FuzzResponses(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := openai.Decode(openai.ProtocolResponses, data)
 		wiretest.CheckRules(t, events, err)
+	})
+}
+
+// FuzzTools adapts any schema of a tool to the servers of this format: it stays JSON, and what a server refuses is gone.
+func FuzzTools(f *testing.F) {
+	f.Add([]byte(`{"type":"object","properties":{"a":{"const":1},"b":true,"c":{"items":[{"$ref":"#/x"}]},"d":{"$ref":"#/x","title":"t"}},"additionalProperties":false,"if":{}}`))
+	f.Add([]byte(`{"properties":{"a":{"type":"array"},"b":{"oneOf":[{"properties":{}},7]}},"type":["object"]}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		if !json.Valid(schema) {
+			return
+		}
+		for _, npm := range []string{"@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/openai-compatible"} {
+			for _, model := range []string{"kimi-k2", "gpt-5", "claude-opus-4"} {
+				info, req := wiretest.Info(), wiretest.Hello()
+				info.NPM, req.Model.ID = npm, model
+				req.Tools = []sdk.ToolDefinition{{ID: "t", Parameters: schema}}
+				body, err := openai.EncodeBodyFor(info, openai.ProtocolChat, req)
+				if err != nil || !json.Valid(body) {
+					t.Errorf("%s, %s: %q became %q, %v", npm, model, schema, body, err)
+				}
+			}
+		}
 	})
 }
 
