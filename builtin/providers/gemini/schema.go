@@ -62,12 +62,15 @@ type converter struct {
 	restored bool // a text became a value of an enumeration
 }
 
-func (c *converter) schema(v any, depth int) map[string]any {
+// object is a converted schema, or the properties of one. Other objects, such as defaults, belong to the tool's schema.
+type object map[string]any
+
+func (c *converter) schema(v any, depth int) object {
 	in, _ := v.(map[string]any)
-	out := map[string]any{}
+	out := object{}
 	required, _ := in["required"].([]any) // each name is compared with the names of other schemas
 	if c.parts += 1 + len(required); depth > maxDepth || c.parts > maxParts {
-		return map[string]any{"type": "object"}
+		return object{"type": "object"}
 	}
 	if ref, ok := in["$ref"].(string); ok {
 		return c.reference(ref, in, depth)
@@ -108,7 +111,7 @@ func (c *converter) schema(v any, depth int) map[string]any {
 }
 
 // reference returns the schema that a reference names. The server has no references: if one leads back to itself, only its type remains.
-func (c *converter) reference(ref string, in map[string]any, depth int) map[string]any {
+func (c *converter) reference(ref string, in map[string]any, depth int) object {
 	target, own, merged := c.resolve(ref), maps.Clone(in), map[string]any{}
 	delete(own, "$ref")
 	again := slices.Contains(c.open, ref)
@@ -131,7 +134,7 @@ func (c *converter) reference(ref string, in map[string]any, depth int) map[stri
 }
 
 // typed returns the schema of a property or an item, which must have a type.
-func (c *converter) typed(v any, depth int) map[string]any {
+func (c *converter) typed(v any, depth int) object {
 	out := c.schema(v, depth+1)
 	if out["type"] == nil && out["anyOf"] == nil {
 		out["type"] = "string"
@@ -214,7 +217,7 @@ func (c *converter) restore(part, v any) any {
 }
 
 // setEnum sets the allowed values, which the server accepts only as texts.
-func setEnum(out, in map[string]any) {
+func setEnum(out object, in map[string]any) {
 	var texts []string
 	for _, v := range allowed(in) {
 		if v == nil {
@@ -228,23 +231,21 @@ func setEnum(out, in map[string]any) {
 	}
 }
 
-func (c *converter) setProperties(out, in map[string]any, depth int) {
+func (c *converter) setProperties(out object, in map[string]any, depth int) {
 	from, _ := in["properties"].(map[string]any)
 	if len(from) == 0 {
 		return
 	}
-	properties := map[string]any{}
+	properties := object{}
 	for name, v := range from {
 		properties[name] = c.typed(v, depth)
 	}
 	out["properties"] = properties
 	list, _ := in["required"].([]any)
-	var required []string
-	for _, v := range list {
-		if name, ok := v.(string); ok && properties[name] != nil {
-			required = append(required, name)
-		}
-	}
+	required := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
+		name, ok := v.(string)
+		return !ok || properties[name] == nil
+	})
 	if len(required) > 0 {
 		out["required"] = required
 	}
@@ -287,7 +288,7 @@ func isNull(part any) bool {
 }
 
 // setAnyOf sets the alternatives. A single one is merged, and null becomes nullable.
-func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
+func (c *converter) setAnyOf(out object, list []any, depth int) {
 	variants := slices.DeleteFunc(slices.Clone(list), isNull)
 	if len(variants) < len(list) {
 		out["nullable"] = true
@@ -296,37 +297,29 @@ func (c *converter) setAnyOf(out map[string]any, list []any, depth int) {
 		variants[i] = c.schema(v, depth+1)
 	}
 	if len(variants) == 1 {
-		mergeInto(out, variants[0].(map[string]any))
+		mergeInto(out, variants[0].(object))
 	} else if len(variants) > 1 {
 		out["anyOf"] = variants
 		delete(out, "type")
 	}
 }
 
-// mergeInto adds the keywords of more to the schema out. Existing keywords take precedence, and properties, items and required names of both are
-// merged. Other values, such as defaults, are not schemas, and belong to the tool's schema.
-func mergeInto(out, more map[string]any) {
+// mergeInto adds the keywords of more to out. Existing keywords take precedence, and properties and items of both are merged.
+func mergeInto(out, more object) {
 	for name, v := range more {
-		switch own := out[name]; {
-		case own == nil:
+		switch own := out[name].(type) {
+		case nil:
 			out[name] = v
-		case name == "items":
-			mergeInto(own.(map[string]any), v.(map[string]any))
-		case name == "properties":
-			properties := own.(map[string]any)
-			for key, part := range v.(map[string]any) {
-				if same, ok := properties[key].(map[string]any); ok {
-					mergeInto(same, part.(map[string]any))
-				} else {
-					properties[key] = part
+		case object:
+			mergeInto(own, v.(object))
+		case []any:
+			list, _ := v.([]any)
+			for _, one := range list {
+				if name == "required" && !slices.Contains(own, one) {
+					own = append(own, one)
 				}
 			}
-		case name == "required":
-			for _, one := range v.([]string) {
-				if !slices.Contains(out[name].([]string), one) {
-					out[name] = append(out[name].([]string), one)
-				}
-			}
+			out[name] = own
 		}
 	}
 }
