@@ -1,7 +1,9 @@
 package terminal
 
 import (
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -85,6 +87,34 @@ func TestWrap(t *testing.T) {
 }
 
 // FuzzFit checks that whatever a model writes, a live line stays one line that fits the terminal.
+// Lines do not depend on the pieces in which they arrive.
+func FuzzLines(f *testing.F) {
+	f.Add([]byte("a\r\nb\n\nc\r"), 2)
+	f.Add([]byte("\r\r\n\xff\x00"), 1)
+	f.Fuzz(func(t *testing.T, input []byte, size int) {
+		size = max(1, size%64)
+		k := NewKeyboard(nil)
+		var lines []string
+		for piece := range slices.Chunk(input, size) {
+			k.Took(Piece{data: piece})
+			for line, ok := k.Line(); ok; line, ok = k.Line() {
+				lines = append(lines, line)
+			}
+		}
+		k.Took(Piece{err: io.EOF})
+		if line, ok := k.Line(); ok {
+			lines = append(lines, line)
+		}
+		want := strings.Split(strings.ReplaceAll(string(input), "\r\n", "\n"), "\n")
+		if last := len(want) - 1; want[last] == "" {
+			want = want[:last]
+		}
+		if !slices.Equal(lines, want) || len(k.Buf) > 0 {
+			t.Errorf("%q is read as %q, then %q; want %q", input, lines, k.Buf, want)
+		}
+	})
+}
+
 func FuzzFit(f *testing.F) {
 	for _, s := range []string{"", "abc", "\x1b[31mx", "漢字\u0301", "a\nb\rc", strings.Repeat("🙂", 50), "\xff\xfe"} {
 		f.Add(s, 10)
