@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,25 +18,51 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 )
 
+// template is the repository that repository copies.
+var template string
+
+func TestMain(m *testing.M) {
+	var err error
+	if template, err = os.MkdirTemp("", "tenon-gitkeep-*"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(template); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+var makeTemplate = sync.OnceValues(func() ([]byte, error) {
+	return script(context.Background(), template, `git init -q . && git config user.name someone && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push &&
+		chmod +x .git/hooks/pre-push && git -c user.email=a@b.c commit -q --allow-empty -m first`)
+})
+
 // repository returns a repository with a setting and a hook of the user's.
 func repository(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	run(t, dir, `git init -q . && git config user.name someone && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push &&
-		git -c user.email=a@b.c commit -q --allow-empty -m first`)
+	out, err := makeTemplate()
+	if err := errors.Join(err, os.CopyFS(dir, os.DirFS(template))); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	return dir
 }
 
-func run(t testing.TB, dir, script string) string {
+func run(t testing.TB, dir, text string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-	out, err := cmd.CombinedOutput()
+	out, err := script(t.Context(), dir, text)
 	if err != nil {
-		t.Fatalf("%s: %v: %s", script, err, out)
+		t.Fatalf("%s: %v: %s", text, err, out)
 	}
 	return string(out)
+}
+
+func script(ctx context.Context, dir, text string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", text)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	return cmd.CombinedOutput()
 }
 
 // runnable returns what git would run by itself: settings that are not harmless, and hooks.
@@ -494,18 +521,18 @@ func TestManySubmodules(t *testing.T) {
 	dir := repository(t)
 	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
-	long := strings.Repeat("/"+strings.Repeat("x", 250), 6)
+	long := strings.Repeat(strings.Repeat("x", 250)+"/", 6)
 	for i := range 800 {
-		module := filepath.Join(dir, ".git/modules", strconv.Itoa(i)+long)
+		module := filepath.Join(dir, ".git/modules", long+strconv.Itoa(i))
 		if err := errors.Join(os.MkdirAll(module, 0o755), os.WriteFile(module+"/HEAD", nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".git/modules/7"+long, "config"), []byte("[core]\nfsmonitor = evil\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".git/modules", long+"7/config"), []byte("[core]\nfsmonitor = evil\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	notes := strings.Join(k.Leave(t.Context(), true), "\n")
-	if !strings.HasPrefix(notes, "core.fsmonitor in .git/modules/7/") || strings.Contains(notes, "\n") {
+	if !strings.HasPrefix(notes, "core.fsmonitor in .git/modules/xx") || strings.Contains(notes, "\n") {
 		t.Errorf("notes %.2000s", notes)
 	}
 }
