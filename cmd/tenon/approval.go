@@ -41,6 +41,7 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 		return set, cli.Fail(cli.ExitConfig, err, terminal.Visible(fix))
 	}
 	leftOut(w.App, set)
+	_ = set.Precompile(ctx) // the first call of a plugin returns its error
 	set.Meet(ctx, o.Wait, o.Waiting)
 	if o.Interactive {
 		err = offerSignIn(ctx, w.App, set)

@@ -36,6 +36,9 @@ type Opener interface {
 
 // Precompiler is implemented by plugins that are compiled before their first call.
 type Precompiler interface {
+	// Compiled reports whether the code is compiled and cached. It may be false for code that was compiled before: its cache was deleted, or
+	// it is of another version of tenon.
+	Compiled() bool
 	// Precompile reads, checks and compiles the code, so that the first call is fast. Compiling 5 MB takes about a second; the result is
 	// cached. Call it when a plugin is installed or approved.
 	Precompile(ctx context.Context) error

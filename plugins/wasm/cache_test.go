@@ -1,15 +1,11 @@
 package wasm_test
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
@@ -175,46 +171,30 @@ func TestCacheIsShared(t *testing.T) {
 	}
 }
 
-// An approved module whose compiled code was lost is compiled when the plugin starts, as far as that has time; one whose code is there, or
-// that is not approved, waits for the first call.
-func TestStartAfterTheCacheWasLost(t *testing.T) {
+// An approved module counts as compiled while the cache has its code. Starting a plugin compiles nothing.
+func TestCompiled(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
-	start := func(ctx context.Context, digest string) (sdk.Plugin, *bytes.Buffer) {
+	start := func(digest string) remote.Precompiler {
 		t.Helper()
-		log := &bytes.Buffer{} // written to before Start returns, or not at all
-		spec := remote.Unit{
-			Program: module("counter.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
-			Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		}
-		spec.Checksum = digest
-		p, err := newRuntime(t, wasm.Options{CacheDir: dir}).Open(spec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Start(ctx, host{}); err != nil {
-			t.Fatal(err)
-		}
-		return p, log
+		spec := remote.Unit{Program: module("counter.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)}, Checksum: digest}
+		return started(t, newRuntime(t, wasm.Options{CacheDir: dir}), spec, host{}).(remote.Precompiler)
 	}
-	content := read(t, module("counter.wasm"))
-	digest := fmt.Sprintf("%x", sha256.Sum256(content))
-	if _, log := start(t.Context(), ""); log.Len() != 0 || len(entries(t, dir)) != 0 {
-		t.Errorf("a module without an approved digest was compiled: %s", log)
+	digest := fmt.Sprintf("%x", sha256.Sum256(read(t, module("counter.wasm"))))
+	p, unapproved := start(digest), start("")
+	if p.Compiled() || len(entries(t, dir)) != 0 {
+		t.Error("a module is compiled before its first use")
 	}
-	if _, log := start(t.Context(), digest); !strings.Contains(log.String(), "cached=false") || len(entries(t, dir)) != 1 {
-		t.Errorf("a module whose code was lost was not compiled: %s", log)
+	if err := p.Precompile(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if _, log := start(t.Context(), digest); log.Len() != 0 {
-		t.Errorf("a module whose code is there was loaded before it was needed: %s", log)
+	if !p.Compiled() || !start(digest).Compiled() || unapproved.Compiled() {
+		t.Error("want the approved module compiled, and the other one unknown")
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	p, _ := start(over, digest)
-	if got, err := ask(t.Context(), p, 0, ""); err != nil || got.Reason != "a" {
-		t.Errorf("after a start that could not wait: %q, %v", got.Reason, err)
+	if start(digest).Compiled() {
+		t.Error("the module is compiled although the cache was deleted")
 	}
 }

@@ -67,11 +67,7 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	return p, nil
 }
 
-// startWait is the maximum time that Start waits for a module to be compiled again. The host limits the start of a plugin to 5 s.
-const startWait = 4 * time.Second
-
-// Start stores the start request of instances. It runs no code. If the compiled code of an approved module is missing, Start waits for its
-// compilation, so that the deadlines of hooks do not include it; after 4 s the compilation continues in the background.
+// Start stores the start request of instances. It runs no code.
 func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log.Store(h.Logger())
 	if p.Broker != nil {
@@ -86,14 +82,11 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 		return err
 	}
 	p.request.Store(&data)
-	if p.program.lost() {
-		p.log.Load().Info("the module is compiled once more: its compiled code is not in the cache")
-		ctx, cancel := context.WithTimeout(ctx, startWait)
-		defer cancel()
-		_ = p.Precompile(ctx) // the first call returns the error of the module
-	}
 	return nil
 }
+
+// Compiled implements remote.Precompiler.
+func (p *plugin) Compiled() bool { return p.program.cached() }
 
 // Precompile reads, checks and compiles the module.
 func (p *plugin) Precompile(ctx context.Context) error {

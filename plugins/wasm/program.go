@@ -28,10 +28,9 @@ type program struct {
 	err    error
 }
 
-// lost reports whether an approved module must be compiled again, because the cache was deleted or is from another version.
-func (p *program) lost() bool {
-	r := p.runtime
-	return p.file.approved() && r.cache.dir != "" && !r.cache.holds(p.file.digest, p.pages)
+// cached reports whether the cache has the code of an approved module. It loses it when it is deleted, or when tenon is updated.
+func (p *program) cached() bool {
+	return p.file.approved() && p.runtime.cache.holds(p.file.digest, p.pages)
 }
 
 // code returns the compiled module. The first call starts loading it. If ctx ends first, the error wraps ErrCompiling, and loading

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/mcp"
@@ -201,16 +202,21 @@ func (s *Set) prepare(ctx context.Context, approved *Candidate) (again *Candidat
 	return again, err
 }
 
-// Precompile compiles the modules that are not compiled yet, so that no hook spends its deadline on that.
+// Precompile compiles the modules that are not compiled yet, so that no hook spends its deadline on that. One after the other, so that an
+// interrupted start has made progress.
 func (s *Set) Precompile(ctx context.Context) (err error) {
 	for _, c := range s.Candidates {
+		slow := time.AfterFunc(time.Second, func() {
+			s.opts.Logger.Warn("compiling a plugin, once for each version of it and of tenon", "plugin", c.Name)
+		})
 		err = errors.Join(err, c.precompile(ctx))
+		slow.Stop()
 	}
 	return err
 }
 
 func (c *Candidate) precompile(ctx context.Context) error {
-	if p, ok := c.plugin.(remote.Precompiler); ok {
+	if p, ok := c.plugin.(remote.Precompiler); ok && !p.Compiled() {
 		return p.Precompile(ctx)
 	}
 	return nil
