@@ -113,7 +113,7 @@ func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, 
 			}
 		}
 		removeLeftovers(repo)
-		fetch := []string{"fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc", "--", r.URL, what + ":" + ref}
+		fetch := []string{"fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-auto-gc", "--", r.URL, what + ":" + ref}
 		err := f.watched(ctx, repo, r, fetch...)
 		for _, format := range []string{"sha1", "sha256"} {
 			if err == nil || !strings.Contains(err.Error(), "server "+format) {

@@ -441,12 +441,12 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 		for _, dir := range dirs {
 			args = append(args, "-c", "include.path="+filepath.Join(dir, "config"), "-c", "include.path="+filepath.Join(dir, "config.worktree"))
 		}
-		out, err := k.git(ctx, k.worktree, append(args, "config", "--list", "--includes", "-z", "--show-origin", "--show-scope")...)
+		out, err := k.git(ctx, k.worktree, append(args, "config", "--list", "--includes", "-z", "--show-origin")...)
 		if err != nil {
 			return err
 		}
 		for _, e := range parse(out) {
-			if e.scope != "command" { // not set by the arguments above
+			if !e.ours {
 				if e.key == "core.hookspath" {
 					hooksPath = e.value
 				}
@@ -493,21 +493,26 @@ func (k *keeper) readHooksPath(s *state, base, path string) {
 	k.readHooksPath(s, filepath.Dir(dir), s.hooks[dir].link) // it may be a link too
 }
 
-// entry is one setting.
-type entry struct{ scope, file, key, value string }
+// entry is one setting; ours: from a file that the arguments of ask include.
+type entry struct {
+	file, key, value string
+	ours             bool
+}
 
-// parse parses the output of git config --list -z --show-origin --show-scope: scope NUL "file:" path NUL key newline value NUL. A setting
-// without a value has no newline. Entries of another form are ignored.
+// parse parses the output of git config --list -z --show-origin: "file:" path NUL key newline value NUL. A setting without a value has no
+// newline. Those of arguments have another origin, and what they include follows them, after all other files. Git older than 2.26 cannot tell scopes.
 func parse(out string) []entry {
 	fields := strings.Split(out, "\x00")
 	var list []entry
-	for ; len(fields) >= 3; fields = fields[3:] {
-		file, ok := strings.CutPrefix(fields[1], "file:")
+	ours := false
+	for ; len(fields) >= 2; fields = fields[2:] {
+		file, ok := strings.CutPrefix(fields[0], "file:")
 		if !ok {
+			ours = true
 			continue
 		}
-		key, value, _ := strings.Cut(fields[2], "\n")
-		list = append(list, entry{fields[0], file, key, value})
+		key, value, _ := strings.Cut(fields[1], "\n")
+		list = append(list, entry{file, key, value, ours})
 	}
 	return list
 }

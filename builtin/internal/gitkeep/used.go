@@ -73,11 +73,10 @@ func (f *gitFiles) of(ctx context.Context, worktree string, hook bool) []string 
 		return dirs
 	}
 	var dirs []string
-	out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()),
-		"rev-parse", "--path-format=absolute", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
+	out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()), "rev-parse", "--git-path", "hooks", "--git-dir", "--git-common-dir")
 	if err == nil {
-		for dir := range strings.Lines(out) {
-			dirs = append(dirs, paths.Real(strings.TrimSuffix(dir, "\n")))
+		for dir := range strings.Lines(out) { // relative ones too: git older than 2.31 cannot make all of them absolute
+			dirs = append(dirs, paths.Real(projectfs.Pointed(worktree, dir)))
 		}
 	}
 	f.dirs[worktree] = dirs

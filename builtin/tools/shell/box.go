@@ -119,8 +119,8 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 	if err != nil || projectfs.Real(projectfs.Pointed(dir, string(back))) != projectfs.Real(filepath.Join(worktree, ".git")) || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
 		return nil
 	}
-	found, err := askGit(context.WithoutCancel(ctx), worktree, worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
-	if err != nil || projectfs.Real(strings.TrimSuffix(found, "\n")) != common {
+	found, err := askGit(context.WithoutCancel(ctx), worktree, worktree, "rev-parse", "--git-common-dir")
+	if err != nil || projectfs.Real(projectfs.Pointed(worktree, found)) != common {
 		return nil
 	}
 	return []string{common}

@@ -34,8 +34,8 @@ func (j *judge) gitWords(words []word) []word {
 	return words[:1]
 }
 
-// newGit matches the versions that know safe.bareRepository, from 2.38 on.
-var newGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d\d)`)
+// NewGit matches the versions of git that know safe.bareRepository, from 2.38 on. With older ones, no use of git is harmless.
+var NewGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d\d)`)
 
 // checkGit asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
 // It returns an error if git may run a program that one of these names, or a hook of the repository that the command pushes to. Where git finds no
@@ -48,7 +48,7 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
 	version, versionErr := askGit(ctx, project, dir, "version")
 	settings, settingsErr := askGit(ctx, project, dir, "config", "--list", "--includes", "--show-scope", "-z")
-	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit().MatchString(version) {
+	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !NewGit().MatchString(version) {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
 	var remotes []string

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -146,12 +147,14 @@ func (c *checkup) terminal() {
 }
 
 func (c *checkup) git(ctx context.Context, project string) {
-	out := cli.Git(ctx, project, "--version")
-	if out == "" {
+	switch out := strings.TrimSpace(cli.Git(ctx, project, "--version")); {
+	case out == "":
 		c.note("git", "not found, or not working: the sessions of all repositories are kept together")
-		return
+	case !shell.NewGit().MatchString(out):
+		c.note("git", "%s; older than 2.38: the model's git commands ask, although a rule allows them", out)
+	default:
+		c.ok("git", "%s", out)
 	}
-	c.ok("git", "%s", strings.TrimSpace(out))
 }
 
 // data reports whether sessions can be stored.
