@@ -120,8 +120,11 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if err != nil {
 		return nil, err
 	}
-	// CDPATH is removed: it can make cd change to a different directory than the one that the text names.
-	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
+	// These would give the text another meaning: cd changes to another directory, or the shell has options such as globstar and nocaseglob.
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name == "CDPATH" || name == "BASHOPTS" || name == "SHELLOPTS"
+	})
 	j := job{shell: args.shell, command: args.Command, dir: args.dir, timeout: timeout, out: out, progress: progress}
 	confined := tmp != ""
 	if confined {

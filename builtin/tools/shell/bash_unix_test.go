@@ -35,7 +35,7 @@ func TestExecute(t *testing.T) {
 		"signal":        {map[string]any{"command": "kill -9 $$"}, "\n<bash_metadata>\nexit status 137\n</bash_metadata>", 137},
 		"stdin":         {map[string]any{"command": "cat; echo end"}, "end\n", 0},
 		"no terminal":   {map[string]any{"command": "(: < /dev/tty) 2>/dev/null || echo none"}, "none\n", 0},
-		"environment":   {map[string]any{"command": "echo $FROM_HOST$CDPATH"}, "yes\n", 0},
+		"environment":   {map[string]any{"command": `echo $FROM_HOST$CDPATH; case $BASHOPTS in *globstar*) echo globstar; esac; case $- in *f*) echo noglob; esac`}, "yes\n", 0},
 		"binary":        {map[string]any{"command": `printf 'a\xff\xfe\000b'`}, "a\uFFFD\uFFFDb", 0},
 		"syntax error":  {map[string]any{"command": "echo 'open 2>/dev/null"}, "", 2},
 		"workdir":       {map[string]any{"command": "basename $PWD", "workdir": "sub"}, "sub\n", 0},
@@ -44,7 +44,7 @@ func TestExecute(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, "bash")
-			f.host.env = []string{"FROM_HOST=yes", "CDPATH=/nowhere"}
+			f.host.env = []string{"FROM_HOST=yes", "CDPATH=/nowhere", "BASHOPTS=globstar", "SHELLOPTS=noglob"}
 			if err := os.Mkdir(filepath.Join(f.dir, "sub"), 0o755); err != nil {
 				t.Fatal(err)
 			}
