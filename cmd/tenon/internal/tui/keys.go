@@ -156,9 +156,9 @@ func (m *model) promptKey(name, text string) {
 		if !m.completeArguments() {
 			m.nextAgent()
 		}
-	case name == "up" && m.input.AtStart():
+	case name == "up" && (m.history.Long(&m.input) || m.input.AtStart()):
 		m.recall(-1)
-	case name == "down" && m.input.AtEnd():
+	case name == "down" && (m.history.Long(&m.input) || m.input.AtEnd()):
 		m.recall(1)
 	case name == "home" && empty:
 		m.thread().List.Home()
@@ -170,7 +170,6 @@ func (m *model) promptKey(name, text string) {
 		m.open(m.historyPicker())
 	case name == "ctrl+s":
 		m.input, m.stash = m.stash, m.input
-		m.history.Edited()
 		m.menu.update(m)
 	case name == "ctrl+v":
 		m.pasteImage()
@@ -192,7 +191,6 @@ func (m *model) write(name, text string) {
 		}
 		m.input.Insert(text)
 	}
-	m.history.Edited()
 	m.menu.update(m)
 	switch before := m.input.Before(); {
 	case before == "/":

@@ -247,6 +247,28 @@ func TestPromptGoesOnBehindAQuestion(t *testing.T) {
 	prompt("try this way")
 }
 
+// Up reaches the prompts before one of several lines. One key leaves a long paste, in both directions. Once it was edited, the keys move through its
+// lines.
+func TestLinesOfPromptsInTheHistory(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	long := strings.Repeat("line\n", 99) + "end"
+	m.history.Entries = []string{"first", long, "two\nlines"}
+	for _, c := range []struct {
+		key  rune
+		want string
+	}{
+		{tea.KeyUp, "two\nlines"}, {tea.KeyUp, "two\nlines"}, {tea.KeyUp, long}, {tea.KeyUp, "first"}, {tea.KeyDown, long},
+		{tea.KeyBackspace, long[:len(long)-1]}, {tea.KeyUp, long[:len(long)-1]},
+	} {
+		m.View() // breaks the prompt into lines
+		m.press(c.key, "")
+		if text, _ := m.input.Text(); text != c.want {
+			t.Fatalf("after %v, the prompt is %.20q, want %.20q", c.key, text, c.want)
+		}
+	}
+}
+
 func TestTextIsTheOwnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*model){

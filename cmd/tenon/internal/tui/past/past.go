@@ -24,6 +24,8 @@ const (
 	maxEntries = 1000
 	// maxEntry is the maximum length of a kept prompt, in bytes. Longer prompts were pasted.
 	maxEntry = 16 << 10
+	// maxRows is the number of lines of an earlier prompt through which up and down move.
+	maxRows = 8
 	// maxFile is the maximum size that is read from the end of the file, in bytes.
 	maxFile = 4 << 20
 )
@@ -130,8 +132,16 @@ func (h *History) Add(text string) (store func() error) {
 	}
 }
 
-// Edited marks the text in the editor as the draft.
-func (h *History) Edited() { h.at = 0 }
+// shows reports whether the editor holds the earlier prompt that Move put there, unchanged.
+func (h *History) shows(e *edit.Editor) bool {
+	text, files := e.Text()
+	return h.at > 0 && len(files) == 0 && text == edit.Clean(h.Entries[len(h.Entries)-h.at])
+}
+
+// Long reports whether the editor holds an earlier prompt of so many lines, such as a paste, that up and down should leave it at once.
+func (h *History) Long(e *edit.Editor) bool {
+	return h.shows(e) && strings.Count(h.Entries[len(h.Entries)-h.at], "\n") >= maxRows
+}
 
 // Keep stores a draft that the user discards, until a prompt is sent.
 func (h *History) Keep(e *edit.Editor) {
@@ -143,6 +153,9 @@ func (h *History) Sent() { h.at, h.draft = 0, edit.Editor{} }
 
 // Move puts an earlier or a later prompt into the editor, or the draft after the latest prompt.
 func (h *History) Move(e *edit.Editor, by int) {
+	if !h.shows(e) { // a changed prompt is the draft
+		h.at = 0
+	}
 	to := h.at - by
 	switch {
 	case to < 0:
