@@ -214,7 +214,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// The change of one file has line numbers; diffs of other files, and parts that are no lines of a file, do not.
+// The change of one file has line numbers. Other diffs have none, nor do notes in a diff.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}

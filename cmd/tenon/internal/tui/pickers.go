@@ -3,9 +3,9 @@ package tui
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -249,17 +249,25 @@ func (m *model) openTimeline() {
 	})
 }
 
-// find searches the lines of the shown session.
+// foundAt is the number of lines above a line that was found.
+const foundAt = 3
+
+// find searches the lines of the shown session, the last ones first.
 func (m *model) find(text string) {
-	var places []func()
+	l := &m.thread().List
 	p := &dialog.Picker{Title: "Find", Choose: func(r dialog.Row) {
-		at, _ := strconv.Atoi(r.ID)
-		places[at]()
+		var item, line int
+		_, _ = fmt.Sscan(r.ID, &item, &line)
+		l.Show(item, line)
+		l.Scroll(-foundAt)
 	}}
-	m.thread().Lines(m.width, func(text string, show func()) {
-		p.Rows = append(p.Rows, dialog.Row{ID: strconv.Itoa(len(places)), Label: text})
-		places = append(places, show)
-	})
+	for at, item := range slices.Backward(l.Items) {
+		for n, line := range slices.Backward(item.Lines(m.width)) {
+			if label := strings.Trim(terminal.StripSGR(line), " │┃"); label != "" {
+				p.Rows = append(p.Rows, dialog.Row{ID: fmt.Sprint(at, " ", n), Label: label})
+			}
+		}
+	}
 	p.Paste(text)
 	m.open(p)
 }

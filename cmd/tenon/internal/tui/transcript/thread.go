@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
@@ -333,23 +332,6 @@ func (t *Thread) Prompts() []Prompt {
 func (t *Thread) Show(message string) {
 	if i := slices.IndexFunc(t.List.Items, func(i *item) bool { return i.id == message }); i >= 0 {
 		t.List.Show(i, 0)
-	}
-}
-
-// foundAt is the number of lines above a line that was found.
-const foundAt = 3
-
-// Lines calls f with each line that contains text, the last one first, and with a function that scrolls to it.
-func (t *Thread) Lines(width int, f func(text string, show func())) {
-	for index, i := range slices.Backward(t.List.Items) {
-		for n, line := range slices.Backward(i.Lines(width)) {
-			if text := strings.Trim(terminal.StripSGR(line), " │┃"); text != "" {
-				f(text, func() {
-					t.List.Show(index, n)
-					t.List.Scroll(-foundAt)
-				})
-			}
-		}
 	}
 }
 
