@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/tools/files"
@@ -66,6 +67,9 @@ func (e *entry) callFile(ctx context.Context, in *sdk.ToolInput, args *sdk.Objec
 		given["filePath"] = path
 	}
 	names, translated := toolNames(in.Tool, in.Origin), e.plugin.toolInput(in.Tool, in.Origin, given)
+	if in.Origin.Server != "" { // the plugin's own server, as Claude Code names it
+		names = append(names, "mcp__plugin_"+strings.TrimSuffix(e.plugin.source.Name, ".hooks")+"_"+strings.TrimPrefix(names[0], "mcp__"))
+	}
 	if !e.selects(names, translated) {
 		return &reply{}, nil
 	}
