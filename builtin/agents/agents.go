@@ -126,7 +126,7 @@ func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	}
 	for _, key := range unknown {
 		switch {
-		case key == "name":
+		case slices.Contains([]string{"name", "id", "title", "category", "type", "version", "author", "tags", "license"}, key): // about the file
 		case requestfield.Generates(key):
 			if config.Options == nil {
 				config.Options = sdk.Object{}

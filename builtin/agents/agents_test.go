@@ -250,7 +250,7 @@ func TestToolsShareAPermission(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	p, h := start(t)
-	write(t, filepath.Join(h.project.ConfigDir, "agent", "a", "file.md"), "---\nname: Reviewer\n---\nx")
+	write(t, filepath.Join(h.project.ConfigDir, "agent", "a", "file.md"), "---\nname: Reviewer\nauthor: me\ntags: [a]\n---\nx")
 	write(t, filepath.Join(h.project.ConfigDir, "agent", "number.md"), "---\nname: 5\n---\nx")
 	if got := names(p.Agents()); !slices.Equal(got[len(got)-2:], []string{"Reviewer", "number"}) {
 		t.Errorf("agents = %q, want Reviewer and number last", got)
