@@ -214,7 +214,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// The change of one file has line numbers. Other diffs have none, nor do notes in a diff.
+// The lines of one file's change have numbers; notes in it and the diffs of several files have none.
 func TestChange(t *testing.T) {
 	t.Parallel()
 	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}
