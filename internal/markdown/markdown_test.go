@@ -236,6 +236,26 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// Diffs of plugins and servers control nothing, and their lines are lines of the change.
+func FuzzChange(f *testing.F) {
+	f.Add("--- a\n+++ a\n@@ -8,3 +8,4 @@ func f\n x\n-\told\n+new\n+\x1b[2J\n\n@@ -99 +100 @@\n--- q\n+++q\n\\ No newline\n")
+	f.Add("--- a\n+++ a\n@@ -9223372036854775807,99999999999999999999 +0,0 @@\n-x\r\n@@ x\n… 9 lines\n+y")
+	f.Add("--- \n+++ \n@@ @@\n@@ -1 +1 @@\n--- b\n+++ b\n")
+	f.Fuzz(func(t *testing.T, diff string) {
+		style := markdown.Style{}
+		for _, lines := range [][]string{style.Change(diff), style.Diff(diff)} {
+			if len(lines) > strings.Count(diff, "\n")+1 {
+				t.Errorf("%d lines", len(lines))
+			}
+			for _, line := range lines {
+				if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+					t.Errorf("%q: control characters", line)
+				}
+			}
+		}
+	})
+}
+
 // FuzzRender checks that whatever a model writes, lines fit, control nothing, and do not depend on how the text was cut.
 func FuzzRender(f *testing.F) {
 	data, err := os.ReadFile("testdata/all.md")
