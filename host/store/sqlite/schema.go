@@ -74,7 +74,9 @@ func (s *Store) ready(ctx context.Context, c *database.Conn) error {
 	}
 }
 
-var errNotCurrent = fmt.Errorf("%w: the database is empty or of an older version: restore a copy", store.ErrCorrupt)
+// errNotCurrent reaches the user only from Rebuild, which needs the current schema.
+var errNotCurrent = fmt.Errorf("%w: it is empty or of an older version, which cannot be repaired: export its sessions with the tenon that wrote it",
+	store.ErrCorrupt)
 
 // current returns nil when the schema is current and errNotCurrent when migrate can make it so.
 func (s *Store) current(ctx context.Context, c *database.Conn) error {
