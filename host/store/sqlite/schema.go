@@ -200,7 +200,7 @@ func (s *Store) backup(ctx context.Context, version int64) (err error) {
 	}
 	_, err = c.Exec(ctx, "VACUUM INTO ?", temp)
 	if err = errors.Join(err, c.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
+		return errors.Join(err, os.Remove(temp), removeBeside(temp))
 	}
 	if info, err := os.Stat(temp); err == nil && info.Size() > largeFile {
 		s.log.Warn("migrating the session store to a new version; this may take minutes", "megabytes", info.Size()>>20)
