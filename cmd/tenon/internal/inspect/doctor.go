@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -102,6 +103,9 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 	b := build(a.Version)
 	c.ok("version", "%s, %s, %s/%s", b.Version, b.Go, b.OS, b.Arch)
 	c.terminal()
+	if pool, err := x509.SystemCertPool(); err == nil && pool.Equal(x509.NewCertPool()) { // small container images have none
+		c.note("network", "no certificates of authorities, so no https server is trusted: install ca-certificates, or name a file in SSL_CERT_FILE")
+	}
 	w, err := a.Place(ctx)
 	if err != nil {
 		c.bad("place", err)
