@@ -37,8 +37,8 @@ func Supported() (abi int, err error) { return supported() }
 var supported = sync.OnceValues(func() (abi int, err error) {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, createVersion)
 	switch {
-	case errno == unix.ENOSYS:
-		return 0, fmt.Errorf("%w: no Landlock in this kernel (needs Linux 5.13 or newer, built with it)", ErrUnsupported)
+	case errno == unix.ENOSYS || errno == unix.EPERM:
+		return 0, fmt.Errorf("%w: no Landlock in this kernel (needs Linux 5.13 or newer, built with it), or the container's seccomp profile forbids it", ErrUnsupported)
 	case errno == unix.EOPNOTSUPP:
 		return 0, fmt.Errorf(`%w: Landlock is switched off; add "landlock" to the kernel's parameter lsm=`, ErrUnsupported)
 	case errno != 0:
