@@ -36,7 +36,6 @@ type source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type,omitempty"`
 	Data      string `json:"data,omitempty"`
-	URL       string `json:"url,omitempty"`
 }
 
 type cacheControl struct {

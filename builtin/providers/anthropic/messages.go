@@ -43,14 +43,9 @@ func markLast(content []block) []block {
 
 // file returns an image or a document, or a text with the reason why the file cannot be sent.
 func (c *client) file(f *sdk.FilePart, claude bool) block {
-	data, isData := wire.Base64(f.URL)
+	data := wire.Base64(f.URL)
 	from := &source{Type: "base64", MediaType: f.Mime, Data: data}
-	if !isData {
-		from = &source{Type: "url", URL: f.URL}
-	}
 	switch {
-	case !isData && c.vertex:
-		return text(wire.Notice("%s is at %s", f.Filename, f.URL)) // Vertex AI does not fetch addresses
 	case wire.Image(f):
 		limit := 10 << 20
 		if c.vertex {

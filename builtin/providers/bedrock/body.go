@@ -121,26 +121,26 @@ func (e *encoder) messages() []wire.Message[content] {
 	return blocks.Turns(e.req)
 }
 
-// file returns an image or a document. The server accepts no addresses, and only simple names that are unique in a request.
+// file returns an image or a document. The server accepts only simple names that are unique in a request.
 func (e *encoder) file(f *sdk.FilePart) content {
-	data, isData := wire.Base64(f.URL)
+	data := wire.Base64(f.URL)
 	_, format, _ := strings.Cut(f.Mime, "/")
 	m := &media{Format: format}
 	m.Source.Bytes = data
 	switch {
-	case isData && wire.Image(f):
+	case wire.Image(f):
 		if e.claude {
 			if instead := wire.OversizedImage(f.Filename, data, 5<<20); instead != "" {
 				return text(instead)
 			}
 		}
 		return content{Image: m}
-	case isData && f.Mime == wire.PDF:
+	case f.Mime == wire.PDF:
 		e.documents++
 		m.Name = fmt.Sprintf("document-%d", e.documents)
 		return content{Document: m}
 	}
-	return text(wire.Notice("%s cannot be shown: its type or its address cannot be sent to the model. Tell the user.", f.Filename))
+	return text(wire.Unsupported(f))
 }
 
 // signed returns reasoning that the server signed.

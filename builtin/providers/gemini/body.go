@@ -33,7 +33,6 @@ type part struct {
 	Call      *functionCall     `json:"functionCall,omitempty"`
 	Response  *functionResponse `json:"functionResponse,omitempty"`
 	Inline    *blob             `json:"inlineData,omitempty"`
-	File      *fileData         `json:"fileData,omitempty"`
 	Signature string            `json:"thoughtSignature,omitempty"`
 }
 
@@ -53,11 +52,6 @@ type functionResponse struct {
 type blob struct {
 	MimeType string `json:"mimeType"`
 	Data     string `json:"data"`
-}
-
-type fileData struct {
-	MimeType string `json:"mimeType"`
-	URI      string `json:"fileUri"`
 }
 
 type declaration struct {
@@ -162,10 +156,7 @@ func (c *client) serverIDs(req *sdk.ModelRequest) map[string]string {
 }
 
 func filePart(f *sdk.FilePart) part {
-	if data, ok := wire.Base64(f.URL); ok {
-		return part{Inline: &blob{f.Mime, data}}
-	}
-	return part{File: &fileData{f.Mime, f.URL}}
+	return part{Inline: &blob{f.Mime, wire.Base64(f.URL)}}
 }
 
 // answerParts returns an earlier answer of the model, with its signatures in their places.

@@ -57,9 +57,8 @@ func bodyCases() map[string]bodyCase {
 
 	files := hello()
 	files.Messages = []sdk.ModelMessage{
-		message(sdk.RoleUser, text("look <at> these & say"), file("image/png", "a.png", png), file("image/jpeg", "", "https://example.com/b.jpg"),
-			file("application/pdf", "c.pdf", pdf), file("audio/mpeg", "d.mp3", "data:audio/mpeg;base64,SUQz"),
-			file("application/pdf", "far.pdf", "https://example.com/far.pdf")),
+		message(sdk.RoleUser, text("look <at> these & say"), file("image/png", "a.png", png), file("image/jpeg", "", "data:image/jpeg;base64,/9j/"),
+			file("application/pdf", "c.pdf", pdf), file("audio/mpeg", "d.mp3", "data:audio/mpeg;base64,SUQz")),
 	}
 
 	loop := hello()

@@ -41,10 +41,10 @@ func Unsupported(f *sdk.FilePart) string {
 // Notice returns a text for the model in place of a file.
 func Notice(format string, args ...any) string { return "[" + fmt.Sprintf(format, args...) + "]" }
 
-// Base64 returns the content of a data: URL in base64, and false for another address, which begins with http: or https:.
-func Base64(url string) (string, bool) {
-	header, data, ok := strings.Cut(url, ";base64,")
-	return data, ok && strings.HasPrefix(header, "data:")
+// Base64 returns the content of a data: URL in base64.
+func Base64(url string) string {
+	_, data, _ := strings.Cut(url, ";base64,")
+	return data
 }
 
 // ResultFiles returns the contents of an additional user message with the files of tool results, which

@@ -175,10 +175,8 @@ func filePart(f *sdk.FilePart) part {
 		return part{Type: "image_url", ImageURL: &image{f.URL}}
 	case f.Mime != wire.PDF:
 		return textPart(wire.Unsupported(f))
-	case strings.HasPrefix(f.URL, "data:"):
-		return part{Type: "file", File: &file{f.Filename, f.URL}}
 	}
-	return textPart(wire.Notice("%s is at %s", f.Filename, f.URL)) // Chat Completions accepts no URL of a file
+	return part{Type: "file", File: &file{f.Filename, f.URL}}
 }
 
 // assistant returns an earlier answer of the model, or false if it would be empty: Moonshot and DeepSeek refuse one that has only reasoning, such

@@ -43,7 +43,6 @@ type inputPart struct {
 	ImageURL string `json:"image_url,omitempty"`
 	Filename string `json:"filename,omitempty"`
 	FileData string `json:"file_data,omitempty"`
-	FileURL  string `json:"file_url,omitempty"`
 }
 
 type tool struct {
@@ -112,10 +111,8 @@ func newInputPart(f *sdk.FilePart) inputPart {
 		return inputPart{Type: "input_image", ImageURL: f.URL}
 	case f.Mime != wire.PDF:
 		return inputText(wire.Unsupported(f))
-	case strings.HasPrefix(f.URL, "data:"):
-		return inputPart{Type: "input_file", Filename: f.Filename, FileData: f.URL}
 	}
-	return inputPart{Type: "input_file", FileURL: f.URL}
+	return inputPart{Type: "input_file", Filename: f.Filename, FileData: f.URL}
 }
 
 // appendOutputItems appends an earlier answer of the model. Reasoning is sent back only if the server encrypted it.
