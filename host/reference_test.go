@@ -141,6 +141,7 @@ func TestMentionsOfTemplates(t *testing.T) {
 	}{
 		"@topic and $1":               {permission.Trust{Repository: true}, []string{"db:a://b"}},
 		"@topic, approved, and $1":    {permission.Trust{Repository: true, Approved: true}, []string{"db:a://b"}},
+		"@db:a://b and $1":            {permission.Trust{Repository: true}, []string{"db:a://b"}},
 		"$1,c":                        {permission.Trust{Repository: true}, nil},
 		"@topic of the user and $1":   {permission.Trust{}, []string{"topic", "db:a://b"}},
 		"@topic/$1":                   {permission.Trust{Repository: true}, nil},

@@ -288,7 +288,7 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			write(t, filepath.Join(dir, "bad.md"), c.text)
 			write(t, filepath.Join(dir, "explore.md"), c.text)
 			write(t, filepath.Join(dir, "other.md"), "---\nname: plan\ntemprature: 1\n---\n")
-			write(t, filepath.Join(dir, "broken.md"), "---\nname: general\ntools: [\n---\n")
+			write(t, filepath.Join(dir, "broken.md"), "---\nname: general\ntools: [\n---\nname: build\n")
 			write(t, filepath.Join(dir, "good.md"), "Good.")
 			list := p.Agents()
 			if slices.Contains(names(list), "bad") || !slices.Contains(names(list), "good") {
@@ -298,6 +298,9 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 				if rules := find(t, list, name).Permission; rules[len(rules)-1].Permission != "*" || rules[len(rules)-1].Action != sdk.ActionDeny {
 					t.Errorf("%s: the rules in the file are unknown, and the agent may do more than nothing: %+v", name, rules)
 				}
+			}
+			if rules := find(t, list, "build").Permission; len(rules) > 0 && rules[len(rules)-1].Action == sdk.ActionDeny {
+				t.Errorf("build lost its tools, because the text of a file contains its name: %+v", rules)
 			}
 			want := strings.ReplaceAll(c.want, `\\\"`, `\"`)
 			if log := strings.ReplaceAll(h.log.String(), `\\\"`, `\"`); !strings.Contains(log, "bad.md") || !strings.Contains(log, want) {

@@ -2,6 +2,7 @@ package commandhooks
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -61,7 +62,8 @@ func (s *session) isChild(ctx context.Context) bool {
 func (s *session) finish(context []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.context = append(s.context, context...)
+	again := func(text string) bool { return slices.Contains(context, text) } // several summaries in a row have the same texts
+	s.context = append(slices.DeleteFunc(s.context, again), context...)
 	closeOnce(s.ready)
 }
 

@@ -47,8 +47,10 @@ func TestSessionCompacted(t *testing.T) {
 	r.start(sdk.Session{ID: "ses_2", ParentID: "ses_1"})
 	for id, want := range map[string][]string{"ses_1": {"hi", "+rules"}, "ses_2": {"hi"}} {
 		r.prompt(id, "before")
-		if _, err := r.engine.Transform(t.Context(), sdk.PointCompacting, hooks.Scope{}, &sdk.CompactingInput{SessionID: id}, &sdk.CompactingValue{}); err != nil {
-			t.Fatal(err)
+		for range 2 { // as in a long turn
+			if _, err := r.engine.Transform(t.Context(), sdk.PointCompacting, hooks.Scope{}, &sdk.CompactingInput{SessionID: id}, &sdk.CompactingValue{}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if diff := cmp.Diff(want, r.prompt(id, "hi")); diff != "" {
 			t.Errorf("first prompt after the summary (-want +got):\n%s", diff)

@@ -130,12 +130,14 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 	if found != nil {
 		return name, found
 	}
+	byOthers := false
 	if quotes == 0 {
 		name = referenceName(text, start, end)
 		if _, asked := seen[name]; name == "" || asked {
 			return "", nil
 		}
-		if !among(slices.Concat(foreign.closed, foreign.confined), start, start+len(name)) { // the name can be longer than the mention
+		byOthers = among(slices.Concat(foreign.closed, foreign.confined), start, start+len(name)) // the name can be longer than the mention
+		if !byOthers {
 			found = r.references.find(ctx, r.Generation, name)
 		}
 	}
@@ -143,6 +145,9 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 		if _, err := r.stat(name); err != nil {
 			r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
 		}
+	}
+	if byOthers {
+		return "", nil // the user may mention the same name
 	}
 	return name, found
 }

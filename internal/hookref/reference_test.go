@@ -51,8 +51,8 @@ There are three kinds of points:
 - **Limited rights**: at ` + "`" + `config` + "`" + `, hooks of plugins outside the host can change models, prompts and limits, but not permission rules, nor
   the receivers of keys, files and commands. At ` + "`" + `shell.env` + "`" + ` they can set only the variables that they list in ` + "`" + `writes` + "`" + ` as ` + "`" + `/env/NAME` + "`" + `, and
   none that make programs run code (PATH, HOME, BASH_ENV, LD_PRELOAD, GIT_*, NODE_OPTIONS, PYTHON*, …). At ` + "`" + `chat.message` + "`" + ` they cannot
-  change the agent, whose rules apply, or restore a tool that the message removes. There and at ` + "`" + `command.execute.before` + "`" + ` they can
-  only add texts, files (as data), agents and subtasks; mentions in such subtasks attach nothing. Another change is a failure of the hook.
+  change the agent, whose rules apply, or restore a tool that the message removes. There and at ` + "`" + `command.execute.before` + "`" + ` parts
+  that they add must be texts, files (as data), agents or subtasks; mentions in such subtasks attach nothing. A forbidden change is a failure of the hook.
 - **Ledger**: tenon records every call with its changes; ` + "`" + `tenon explain` + "`" + ` shows them.
 
 opencode's names with the prefix ` + "`" + `experimental.` + "`" + ` are also accepted.

@@ -85,8 +85,11 @@ func (r *reader) foreign(name string) error {
 	}
 	r.foreignSkills(r.places(manifest, n, "skills", skillsDir, n.Get(OnlyListed) == nil))
 	for _, t := range r.texts(r.places(manifest, n, "commands", "commands", false), h.commands) {
+		if h.file == ClaudeFile {
+			t.body = fromOne(t.body)
+		}
 		r.p.Description.Commands = append(r.p.Description.Commands, sdk.Command{
-			Name: r.named(t.name), Description: t.meta.Description, Template: fromOne(t.body), Source: "command", Origin: t.file,
+			Name: r.named(t.name), Description: t.meta.Description, Template: t.body, Source: "command", Origin: t.file,
 		})
 	}
 	for _, t := range r.texts(r.places(manifest, n, "agents", "agents", false), ".md") {

@@ -373,6 +373,13 @@ func TestForeignArguments(t *testing.T) {
 		if got := p.Description.Commands[0].Template; got != want {
 			t.Errorf("template of %q = %q, want %q", text, got, want)
 		}
+		p, err = manifest.ReadNamed(folder(t, "-- gemini-extension.json --\n{\"name\": \"p\"}\n-- commands/a.toml --\nprompt = '"+text+"'\n"), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Description.Commands[0].Template; got != text {
+			t.Errorf("template of Gemini's %q = %q", text, got)
+		}
 	}
 }
 

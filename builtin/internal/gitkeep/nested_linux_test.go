@@ -91,10 +91,10 @@ func TestRemovedPointer(t *testing.T) {
 	}
 }
 
-// A repository of a command that an index lists is named once: git status uses its settings. A user's own and submodules are not.
+// A repository that a command adds to an index is named once: git status uses its settings. Earlier ones and submodules are not.
 func TestListed(t *testing.T) {
 	t.Parallel()
-	named := []string{"new is in git's index"}
+	named := []string{"new is new in git's index"}
 	for name, c := range map[string]struct {
 		before, script string
 		want           []string
@@ -103,6 +103,9 @@ func TestListed(t *testing.T) {
 		"a split index":  {"git update-index --split-index", "cp -r library new && git add new", named},
 		"created for it": {"git update-index --add --cacheinfo 160000,$(git -C library rev-parse HEAD),new", "git init -q new", named},
 		"a file .git":    {"true", "git clone -q --separate-git-dir x library new && git add new", named},
+		"in .git":        {"true", "git init -q --separate-git-dir .git/evil new && git -C new -c user.name=a -c user.email=b commit -q --allow-empty -m x && git add new", named},
+		"linked":         {"git clone -q --bare library evil.git", "git -C evil.git worktree add -q ../new && git add new", named},
+		"created before": {"cp -r library new", "git add new", named},
 		"not listed":     {"true", "cp -r library new", nil},
 		"a submodule":    {"true", "git -c protocol.file.allow=always submodule --quiet add $PWD/library new", nil},
 		"the user's":     {"cp -r library new && git add new", "git -C new config user.name x", nil},

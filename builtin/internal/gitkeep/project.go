@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // Limits of the search for repositories below the working tree.
@@ -29,8 +30,7 @@ var shared sync.Map
 type Keeper struct {
 	project string
 	keepers func() []*keeper
-	begin   time.Time // of the first command
-	known   sync.Map  // working trees that are compared, or that a note was about
+	known   sync.Map // repositories that an index listed before the first command, or that a note was about
 }
 
 // Of returns the keeper of a project, the same for all callers.
@@ -61,18 +61,25 @@ func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 }
 
 // EndTurn restores the changes of a turn's commands that could not be restored before. Other changes since the last command stay. It returns
-// messages for the user about both, and about repositories of commands that an index lists. While commands run, it restores nothing.
+// messages for the user about both, and about repositories that were added to an index. While commands run, it restores nothing.
 func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 	for _, one := range k.keepers() {
-		notes = append(append(notes, one.EndTurn(ctx)...), brief(k.listed(ctx, one))...)
+		var added []string
+		for _, name := range one.listed(ctx) {
+			path := filepath.Join(one.worktree, name)
+			if _, known := k.known.LoadOrStore(path, true); !known {
+				added = append(added, fmt.Sprintf("%s is new in git's index, so git status runs programs that its settings name; if it is not yours, remove it first: git -C %s update-index --force-remove %s",
+					one.show(path), visible.Word(one.worktree), visible.Word(name)))
+			}
+		}
+		notes = append(append(notes, one.EndTurn(ctx)...), brief(added)...)
 	}
 	return notes
 }
 
-// listed returns notes about repositories whose settings changed since the first command and are not compared, but which the index of a
-// repository lists: git status there uses their settings.
-func (k *Keeper) listed(ctx context.Context, one *keeper) (notes []string) {
-	own := Directories(one.worktree)
+// listed returns the repositories that the index lists, except those whose settings are compared with the repository's, such as submodules.
+func (k *keeper) listed(ctx context.Context) (names []string) {
+	own := Directories(k.worktree)
 	if len(own) == 0 {
 		return nil
 	}
@@ -80,30 +87,24 @@ func (k *Keeper) listed(ctx context.Context, one *keeper) (notes []string) {
 	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link")) { // the mode of a repository, a split index
 		return nil
 	}
-	out, _ := one.git(ctx, one.worktree, "-c", "core.fsmonitor=false", "ls-files", "--sparse", "--stage", "-z") // if it fails, so does git status
+	foreign := func(dir string) bool {
+		return !slices.ContainsFunc(own, func(own string) bool {
+			return dir == own || projectfs.Inside(filepath.Join(own, "modules"), dir) || projectfs.Inside(filepath.Join(own, "worktrees"), dir)
+		})
+	}
+	out, _ := k.git(ctx, k.worktree, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z") // if it fails, so does git status
 	for entry := range strings.SplitSeq(out, "\x00") {
 		mode, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(mode, "160000 ") {
-			continue
-		}
-		path := filepath.Join(one.worktree, name)
-		dirs := Directories(path)
-		isOwn := func(dir string) bool { return projectfs.Inside(dir, dirs[0]) }
-		if len(dirs) == 0 || slices.ContainsFunc(own, isOwn) { // submodules are compared
-			continue
-		}
-		if _, known := k.known.Load(path); !known && stampOf(filepath.Join(dirs[0], "config")).Time().After(k.begin) {
-			k.known.Store(path, true)
-			notes = append(notes, one.show(path)+" is in git's index, and git status uses its settings, which are not compared; if it is not yours, remove it first: git update-index --force-remove")
+		if strings.HasPrefix(mode, "160000 ") && slices.ContainsFunc(Directories(filepath.Join(k.worktree, name)), foreign) {
+			names = append(names, name)
 		}
 	}
-	return notes
+	return names
 }
 
 // find returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
 // the others.
 func (k *Keeper) find() []*keeper {
-	k.begin = time.Now()
 	list := []*keeper{{worktree: k.project, project: k.project}}
 	searched := 0
 	for level, depth := []string{k.project}, 0; depth < maxLevels; depth++ {
@@ -118,12 +119,16 @@ func (k *Keeper) find() []*keeper {
 				path := filepath.Join(dir, e.Name())
 				if stampOf(filepath.Join(path, ".git", "HEAD")) != (stamp{}) {
 					list = append(list, &keeper{worktree: path, project: k.project})
-					k.known.Store(path, true)
 				}
 				next = append(next, path)
 			}
 		}
 		level = next
+	}
+	for _, one := range list {
+		for _, name := range one.listed(context.Background()) {
+			k.known.Store(filepath.Join(one.worktree, name), true)
+		}
 	}
 	return list
 }

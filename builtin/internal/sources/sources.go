@@ -3,6 +3,7 @@
 package sources
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -110,7 +111,8 @@ func (w *Watch) document(name, path string, meta any) (*Document, error) {
 	}
 	parsed, err := frontmatter.Parse(data)
 	if err != nil { // the name may still be readable
-		if parsed, _ = frontmatter.Parse(fmt.Appendf(nil, "---\n%s\n---\n", nameLine().Find(data))); parsed == nil {
+		head, _, _ := bytes.Cut(data, []byte("\n---"))
+		if parsed, _ = frontmatter.Parse(fmt.Appendf(nil, "---\n%s\n---\n", nameLine().Find(head))); parsed == nil {
 			return nil, err
 		}
 		return &Document{Document: *parsed, Path: path, Name: name}, err

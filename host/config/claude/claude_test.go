@@ -163,7 +163,7 @@ func TestDenials(t *testing.T) {
 // Edit and Write are two permissions there, and one here.
 func TestAllowedEdits(t *testing.T) {
 	t.Parallel()
-	for list, want := range map[string]int{`"Edit"`: 0, `"Write(*)"`: 0, `"Edit", "Write"`: 2, `"Edit(**)"`: 1} {
+	for list, want := range map[string]int{`"Edit"`: 0, `"Write(*)"`: 0, `"Edit", "Write"`: 2, `"Edit(**)"`: 1, `"Write(**)"`: 0, `"Write(src/**)"`: 0} {
 		r, err := claude.Translate([]byte(`{"permissions": {"allow": [` + list + `]}}`))
 		if err != nil {
 			t.Fatal(err)

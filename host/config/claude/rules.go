@@ -104,7 +104,11 @@ func (t *translator) rule(text string, action sdk.Action) (reason string) {
 	case "Read":
 		return t.files(action, "read", pattern)
 	case "Edit", "Write", "MultiEdit":
-		if action == sdk.ActionAllow && pattern == "*" && !t.writes {
+		switch {
+		case action != sdk.ActionAllow:
+		case pattern != "*" && tool != "Edit":
+			return "Claude Code ignores it, because it allows files by Edit rules only"
+		case pattern == "*" && !t.writes:
 			return "in tenon it would allow both editing and creating files; allow Edit and Write if that is what you want"
 		}
 		return t.files(action, "edit", pattern)

@@ -68,6 +68,9 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 			}
 		}
 		if err := checkManifest(ctx, t.App, t.root); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			t.report("plugin.json", err)
 		}
 	}
@@ -91,16 +94,18 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	for _, file := range files {
 		path := filepath.Join(t.root, "tests", file.Name())
-		test := t.turn
 		switch {
+		case strings.HasSuffix(path, ".turn.json"):
+			err = t.turn(ctx, path)
 		case strings.HasSuffix(path, ".jsonl"):
-			test = t.replay
-		case !strings.HasSuffix(path, ".turn.json"):
+			err = t.replay(ctx, path)
+		default:
 			continue
 		}
-		if err := test(ctx, path); ctx.Err() == nil {
-			t.report(path, err)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
+		t.report(path, err)
 	}
 	switch {
 	case t.failed > 0:

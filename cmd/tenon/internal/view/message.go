@@ -25,7 +25,7 @@ func TypedText(parts sdk.Parts) string {
 // metadata, so a command counts only if the text shows it.
 func Draft(parts sdk.Parts) string {
 	for _, p := range parts {
-		if text, ok := p.(*sdk.TextPart); ok {
+		if text, ok := p.(*sdk.TextPart); ok && !text.Synthetic {
 			if line, ok := text.Metadata["shell"].(string); ok && strings.HasPrefix(text.Text, "$ "+line+"\n") {
 				return "!" + line
 			}

@@ -16,6 +16,7 @@ func TestDraft(t *testing.T) {
 		"prompt":      {sdk.TextPart{Text: "$ ls\na"}, "$ ls\na"},
 		"shell line":  {sdk.TextPart{Text: "$ ls\na", Metadata: sdk.Object{"shell": "ls"}}, "!ls"},
 		"of a plugin": {sdk.TextPart{Text: "hello", Metadata: sdk.Object{"shell": "rm -rf ~"}}, "hello"},
+		"hidden":      {sdk.TextPart{Text: "$ ls\na", Metadata: sdk.Object{"shell": "ls"}, Synthetic: true}, ""},
 	} {
 		if got := Draft(sdk.Parts{&c.part}); got != c.want {
 			t.Errorf("%s: Draft() = %q, want %q", name, got, c.want)
