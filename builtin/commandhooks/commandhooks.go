@@ -149,9 +149,6 @@ func (p *Plugin) Hooks() []sdk.Hook {
 		// The commands have their own deadlines; the prompt waits slightly longer.
 		add(sdk.OnChatMessage(p.addStart).Reading("/parts").Writing("/parts"), sessionStart, wait+time.Second)
 	}
-	if p.has(sessionStart) {
-		add(sdk.OnCompacting(p.again).Reading().Writing(), sessionStart, p.total(sessionStart))
-	}
 	if p.has(sessionEnd) {
 		add(sdk.OnSessionEnd(p.end), sessionEnd, p.total(sessionEnd))
 	}
@@ -165,6 +162,9 @@ func (p *Plugin) Hooks() []sdk.Hook {
 		if h, ok := e.hook(); ok {
 			add(h, e.where, e.timeout)
 		}
+	}
+	if p.has(sessionStart) { // after PreCompact, whose commands may write what these print
+		add(sdk.OnCompacting(p.again).Reading().Writing(), sessionStart, p.total(sessionStart))
 	}
 	if p.has(preToolUse) {
 		add(sdk.OnToolAfter(p.addTexts).Reading("/output").Writing("/output"), preToolUse, 0)

@@ -42,7 +42,10 @@ func TestSessionStart(t *testing.T) {
 // A summary covers the texts of the start, so the commands run again, but not in a subagent's session.
 func TestSessionCompacted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `{"SessionStart": [{"matcher": "startup|compact", "hooks": [{"type": "command", "command": "cat > in; echo rules"}]}]}`)
+	r := newRig(t, `{
+		"SessionStart": [{"matcher": "startup|compact", "hooks": [{"type": "command", "command": "cat > in; cat left || echo first"}]}],
+		"PreCompact": [{"hooks": [{"type": "command", "command": "echo rules > left"}]}]
+	}`)
 	r.start(sdk.Session{ID: "ses_1"})
 	r.start(sdk.Session{ID: "ses_2", ParentID: "ses_1"})
 	for id, want := range map[string][]string{"ses_1": {"hi", "+rules"}, "ses_2": {"hi"}} {

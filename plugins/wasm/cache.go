@@ -62,7 +62,7 @@ var (
 // holds reports whether there is an entry for the module with the digest. The entry may turn out to be invalid.
 func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
 	_, err := os.Stat(filepath.Join(c.dir, entryName(digest, pages)))
-	return err == nil
+	return err == nil && c.dir != ""
 }
 
 // compile returns the code of the module with the digest, from the cache if possible; otherwise it calls read for the module. A broken

@@ -28,7 +28,7 @@ type program struct {
 	err    error
 }
 
-// cached reports whether the cache has the code of an approved module. It loses it when it is deleted, or when tenon is updated.
+// cached reports whether the cache has the code of an approved module. The code is lost if the cache is deleted or tenon is updated.
 func (p *program) cached() bool {
 	return p.file.approved() && p.runtime.cache.holds(p.file.digest, p.pages)
 }

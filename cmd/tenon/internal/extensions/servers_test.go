@@ -263,7 +263,7 @@ func TestMeetGivesEachItsTime(t *testing.T) {
 	for i := range servers {
 		s.Candidates = append(s.Candidates, &Candidate{
 			Name: strconv.Itoa(i), State: plugins.StateReady,
-			Server: &mcp.Server{Name: strconv.Itoa(i), Transport: mcp.TransportHTTP, URL: fmt.Sprint(far.URL, "/", i), Timeout: 300 * time.Millisecond, Own: true},
+			Server: &mcp.Server{Name: strconv.Itoa(i), Transport: mcp.TransportHTTP, URL: fmt.Sprint(far.URL, "/", i), Timeout: time.Second, Own: true},
 		})
 	}
 	s.Meet(t.Context(), time.Minute, func([]string, time.Duration) {})
