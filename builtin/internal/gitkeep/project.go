@@ -29,15 +29,14 @@ var shared sync.Map
 // Keeper restores the repository of a project and those below it. It is safe for concurrent use.
 type Keeper struct {
 	project string
-	keepers func() []*keeper
+	once    sync.Once
+	found   []*keeper
 	known   sync.Map // repositories that an index listed before the first command, or that a note was about
 }
 
 // Of returns the keeper of a project, the same for all callers.
 func Of(project string) *Keeper {
-	k := &Keeper{project: project}
-	k.keepers = sync.OnceValue(k.find)
-	one, _ := shared.LoadOrStore(filepath.Clean(project), k)
+	one, _ := shared.LoadOrStore(filepath.Clean(project), &Keeper{project: project})
 	return one.(*Keeper)
 }
 
@@ -45,7 +44,7 @@ func Of(project string) *Keeper {
 // repositories.
 func (k *Keeper) Enter(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx) // an incomplete state would be taken for the user's
-	for _, one := range k.keepers() {
+	for _, one := range k.keepers(ctx) {
 		one.Enter(ctx)
 	}
 }
@@ -54,7 +53,7 @@ func (k *Keeper) Enter(ctx context.Context) {
 // of them. ended is false if a process of the command still runs; changes until the end of the turn then count as the command's. It returns
 // a message for the user about each change.
 func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
-	for _, one := range k.keepers() {
+	for _, one := range k.keepers(ctx) {
 		notes = append(notes, one.Leave(ctx, ended)...)
 	}
 	return notes
@@ -63,7 +62,7 @@ func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 // EndTurn restores the changes of a turn's commands that could not be restored before. Other changes since the last command stay. It returns
 // messages for the user about both, and about repositories that were added to an index. While commands run, it restores nothing.
 func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
-	for _, one := range k.keepers() {
+	for _, one := range k.keepers(ctx) {
 		var added []string
 		for _, name := range one.listed(ctx) {
 			path := filepath.Join(one.worktree, name)
@@ -84,7 +83,7 @@ func (k *keeper) listed(ctx context.Context) (names []string) {
 		return nil
 	}
 	index, err := readFile(filepath.Join(own[0], "index"), maxFile)
-	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link")) { // the mode of a repository, a split index
+	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link\x00")) { // the mode of a repository, a split index
 		return nil
 	}
 	foreign := func(dir string) bool {
@@ -102,8 +101,20 @@ func (k *keeper) listed(ctx context.Context) (names []string) {
 	return names
 }
 
-// find returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
+// keepers returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
 // the others.
+func (k *Keeper) keepers(ctx context.Context) []*keeper {
+	k.once.Do(func() {
+		k.found = k.find()
+		for _, one := range k.found {
+			for _, name := range one.listed(context.WithoutCancel(ctx)) {
+				k.known.Store(filepath.Join(one.worktree, name), true)
+			}
+		}
+	})
+	return k.found
+}
+
 func (k *Keeper) find() []*keeper {
 	list := []*keeper{{worktree: k.project, project: k.project}}
 	searched := 0
@@ -124,11 +135,6 @@ func (k *Keeper) find() []*keeper {
 			}
 		}
 		level = next
-	}
-	for _, one := range list {
-		for _, name := range one.listed(context.Background()) {
-			k.known.Store(filepath.Join(one.worktree, name), true)
-		}
 	}
 	return list
 }
