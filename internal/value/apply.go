@@ -1,12 +1,14 @@
 package value
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
@@ -44,7 +46,11 @@ func ApplyPlaced[C change](v any, changes []C) (pointers []string, err error) {
 	pointers = make([]string, len(list))
 	for i := range list {
 		a.added = -1
-		if err := a.change(p, work, &list[i]); err != nil {
+		c := &list[i]
+		if !utf8.Valid(c.Value) { // stored as it is, it would reach servers that refuse it
+			c = &Change{c.Pointer, bytes.ToValidUTF8(c.Value, []byte("\uFFFD")), c.Remove}
+		}
+		if err := a.change(p, work, c); err != nil {
 			return nil, fmt.Errorf("%w: change at %q: %w", ErrWire, list[i].Pointer, err)
 		}
 		pointers[i] = list[i].Pointer

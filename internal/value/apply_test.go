@@ -161,6 +161,7 @@ func FuzzApply(f *testing.F) {
 	} {
 		f.Add(c.Pointer, []byte(c.Value), c.Remove, "/messages/0/info/agent", []byte(`"a"`))
 	}
+	f.Add("/messages/0/info/summary/x", []byte(`1`), false, "/messages/0/info/y", []byte("\"not UTF-8: \x84\""))
 	f.Fuzz(func(t *testing.T, pointer string, raw []byte, remove bool, second string, secondRaw []byte) {
 		v := toolValue()
 		before := encode(t, v)
