@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -67,17 +68,20 @@ type projectID struct {
 	// wait returns the ID, or GlobalProject if git is missing or too slow, or if the repository is empty. fresh means that the ID comes from git
 	// and is not cached yet.
 	wait  func() (id string, fresh bool)
-	cache string // the file that keeps the ID
+	cache string // the file that keeps the ID and made
+	made  string // when the repository was made; another one at the same path is another project
+	known bool   // there was a project at this path before
 }
 
 // lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest.
 func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
-	p := &projectID{cache: filepath.Join(dataDir, "projects", projectKey(worktree))}
-	if content, err := os.ReadFile(p.cache); err == nil {
-		if id := strings.TrimSpace(string(content)); isCommit(id) {
-			p.wait = func() (string, bool) { return id, false }
-			return p
-		}
+	sum := sha256.Sum256([]byte(worktree))
+	p := &projectID{cache: filepath.Join(dataDir, "projects", hex.EncodeToString(sum[:8])), made: madeAt(worktree)}
+	content, err := os.ReadFile(p.cache)
+	p.known = err == nil
+	if id, made, _ := strings.Cut(strings.TrimSpace(string(content)), " "); isCommit(id) && made == p.made {
+		p.wait = func() (string, bool) { return id, false }
+		return p
 	}
 	p.wait = sync.OnceValues(func() (string, bool) {
 		id := rootCommit(ctx, worktree)
@@ -87,18 +91,15 @@ func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 	return p
 }
 
-// projectKey is the name of a worktree in the cache. It contains the time when the repository was made, because the approvals of a project are not
-// for another repository at the same path.
-func projectKey(worktree string) string {
-	key := worktree
-	for _, name := range []string{".git/description", ".git/config", ".git"} { // .git is a file in a linked worktree
+// madeAt returns the time of a file that git writes when it makes a repository or a linked worktree, whose .git is a file. Without templates,
+// git config changes the time, and the ID is looked up again.
+func madeAt(worktree string) string {
+	for _, name := range []string{".git/description", ".git/config", ".git"} {
 		if info, err := os.Stat(filepath.Join(worktree, name)); err == nil {
-			key += info.ModTime().UTC().String()
-			break
+			return strconv.FormatInt(info.ModTime().UnixNano(), 10)
 		}
 	}
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:8])
+	return ""
 }
 
 // rootCommit returns the first of the root commits in alphabetical order; "" if there is none.
@@ -127,9 +128,9 @@ func Git(ctx context.Context, worktree string, args ...string) string {
 	return string(out)
 }
 
-// keepProject caches the ID. Errors do not matter: the next start asks git again.
-func keepProject(cache, id string) {
-	_ = atomicfile.Write(cache, []byte(id+"\n"), atomicfile.Options{MakeDirs: 0o700})
+// keep caches the ID. Errors do not matter: the next start asks git again.
+func (p *projectID) keep(id string) {
+	_ = atomicfile.Write(p.cache, []byte(id+" "+p.made+"\n"), atomicfile.Options{MakeDirs: 0o700})
 }
 
 // environ is a process environment that tests can replace.

@@ -116,8 +116,9 @@ func FindMessage(ctx context.Context, s store.Store, session, id string) (string
 }
 
 // adopt moves the sessions and approvals that a repository had before its first commit to its project. It may be repeated: a session that another
-// process uses is not moved, and causes an error.
-func adopt(ctx context.Context, s store.Store, project sdk.Project) error {
+// process uses is not moved, and causes an error. At the path of a known project, approvals are removed instead: they are those of an earlier
+// repository, or copies that older versions left behind.
+func adopt(ctx context.Context, s store.Store, project sdk.Project, known bool) error {
 	list, err := s.List(ctx, store.Query{ProjectID: GlobalProject, Children: true, Archived: true, Limit: MaxSessions})
 	if _, err = store.Readable(err); err != nil {
 		return err
@@ -135,15 +136,19 @@ func adopt(ctx context.Context, s store.Store, project sdk.Project) error {
 	}
 	before := project
 	before.ID = GlobalProject
-	approvals, err := s.Approvals(ctx, permission.ApprovalProject(before))
-	if err != nil {
-		return errors.Join(failed, err)
+	from := permission.ApprovalProject(before)
+	approvals, err := s.Approvals(ctx, from)
+	if failed = errors.Join(failed, err); failed != nil || len(approvals) == 0 {
+		return failed
 	}
 	for i := range approvals {
 		approvals[i].Project, approvals[i].ID = permission.ApprovalProject(project), 0
 	}
-	if len(approvals) > 0 && failed == nil {
+	if !known {
 		failed = s.Approve(ctx, approvals)
+	}
+	if failed == nil {
+		_, failed = s.Forget(ctx, from, 0)
 	}
 	return failed
 }

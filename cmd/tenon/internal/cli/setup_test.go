@@ -17,7 +17,9 @@ import (
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -180,31 +182,89 @@ func TestProjectIsRememberedAndGitNotAskedAgain(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(data, "projects")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was remembered of it: %v", err)
 	}
-	keepProject(filepath.Join(data, "projects", projectKey("/nowhere")), id)
+	asked.keep(id)
 	if have, fresh := lookUpProject(t.Context(), "/nowhere", data).wait(); have != id || fresh {
 		t.Errorf("identifier %q, want the remembered %q", have, id)
 	}
 }
 
-// Another repository at the path of a remembered one has its own ID: the approvals of the other are not for its content.
-func TestRepositoryIsReplaced(t *testing.T) {
+// TestReplacedRepository: "always" approvals from before the first commit become those of the repository, once. Neither another repository at its
+// path nor an update of tenon brings them back.
+func TestReplacedRepository(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{".git/description", ".git/config", ".git"} {
-		dir := t.TempDir()
-		file := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		before := projectKey(dir)
-		if projectKey(dir) != before {
-			t.Errorf("%s: another key for the same repository", name)
-		}
-		if err := os.Chtimes(file, time.Time{}, time.Unix(1, 1)); err != nil {
-			t.Fatal(err)
-		}
-		if projectKey(dir) == before {
-			t.Errorf("%s: the same key for another repository", name)
-		}
+	for name, made := range map[string]string{"with templates": ".git/description", "without": ".git/config"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, dir := workspaceAt(t.TempDir()), t.TempDir()
+			git := func(age int, commands ...string) {
+				t.Helper()
+				for _, command := range commands {
+					args := append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"}, strings.Fields(command)...)
+					if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+						t.Fatalf("git %s: %v: %s", command, err, out)
+					}
+				}
+				if made != ".git/description" {
+					_ = os.Remove(filepath.Join(dir, ".git/description"))
+				}
+				if err := os.Chtimes(filepath.Join(dir, made), time.Time{}, time.Unix(int64(age), 0)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// opened opens the store in the repository, changes it, and reports the patterns of the project and of the directory.
+			opened := func(change func(s *sqlite.Store) error, want string) {
+				t.Helper()
+				w.Project.ID, w.Project.Directory, w.Project.Worktree, w.Project.Git = GlobalProject, dir, dir, true
+				before := permission.ApprovalProject(w.Project)
+				w.id = lookUpProject(t.Context(), dir, w.Project.DataDir)
+				s, err := w.OpenStore(t.Context(), sqlite.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				var have []string
+				for _, project := range []string{before, w.ApprovalProject()} {
+					list, err := s.Approvals(t.Context(), project)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, a := range list {
+						have = append(have, strings.Fields(project)[0]+" "+a.Pattern)
+					}
+				}
+				if id := w.Project.ID; strings.ReplaceAll(strings.Join(have, ", "), id, "project") != want {
+					t.Errorf("approvals %q of %s, want %q", have, id, want)
+				}
+				if change != nil {
+					if err := change(s); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			inDirectory := func(s *sqlite.Store) error {
+				return s.Approve(t.Context(), []store.Approval{{Project: "directory " + dir, Permission: "bash", Pattern: "npm"}})
+			}
+
+			git(1, "init -q")
+			opened(inDirectory, "")
+			git(1, "commit -q --allow-empty -m one")
+			opened(func(s *sqlite.Store) error {
+				_, err := s.Forget(t.Context(), w.ApprovalProject(), 0)
+				return err
+			}, "project npm")
+			git(2)
+			opened(func(s *sqlite.Store) error { // in another clone; then as older versions left both
+				w.id.made = ""
+				w.id.keep(w.Project.ID)
+				return errors.Join(inDirectory(s), s.Approve(t.Context(), []store.Approval{{Project: w.ApprovalProject(), Permission: "bash", Pattern: "go"}}))
+			}, "")
+			opened(inDirectory, "project go")
+			if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+				t.Fatal(err)
+			}
+			git(3, "init -q", "commit -q --allow-empty -m two")
+			opened(nil, "")
+		})
 	}
 }
 

@@ -162,11 +162,11 @@ func (w *Workspace) OpenStore(ctx context.Context, o sqlite.Options) (*sqlite.St
 		return s, err
 	}
 	if _, fresh := w.id.wait(); fresh {
-		if err := adopt(ctx, s, w.Project); err != nil {
+		if err := adopt(ctx, s, w.Project, w.id.known); err != nil {
 			w.App.Log.Debug("sessions from before the first commit are not adopted yet", "err", err)
 			return s, nil
 		}
-		keepProject(w.id.cache, w.Project.ID)
+		w.id.keep(w.Project.ID)
 	}
 	return s, err
 }
