@@ -73,9 +73,12 @@ func (f *gitFiles) of(ctx context.Context, worktree string, hook bool) []string 
 		return dirs
 	}
 	var dirs []string
-	out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()), "rev-parse", "--git-path", "hooks", "--git-dir", "--git-common-dir")
+	out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()), "rev-parse", "--git-path", "hooks/", "--git-dir", "--git-common-dir")
 	if err == nil {
 		for dir := range strings.Lines(out) { // relative ones too: git older than 2.31 cannot make all of them absolute
+			if dir == "/\n" { // core.hooksPath is empty: no file of the repository is a hook
+				dir = os.DevNull
+			}
 			dirs = append(dirs, paths.Real(projectfs.Pointed(worktree, dir)))
 		}
 	}
