@@ -533,3 +533,31 @@ func TestHeadlessNamesWhatIsMissing(t *testing.T) {
 		})
 	}
 }
+
+// TestConfinementIsAFact: a third-party tool cannot pretend to the user, or to a gate, that tenon confines what it does.
+func TestConfinementIsAFact(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		carrier sdk.Carrier
+		want    any
+	}{"compiled in": {sdk.CarrierBuiltin, "confined"}, "a plugin": {sdk.CarrierWASM, nil}, "a server": {sdk.CarrierMCP, nil}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run := touch(false)
+			run.prepare = func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+				return []sdk.PermissionRequest{{Permission: "touch", Patterns: []string{"a"}, Metadata: sdk.Object{"sandbox": "confined"}}}, nil
+			}
+			gate := sdk.OnPermissionAsk(func(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+				want(t, "gate", c.want, in.Metadata["sandbox"])
+				return sdk.Decision{}, nil
+			})
+			k := start(t, asking, base(newModel(t, calls(path("a")), say("done"))), &plugin{name: "third", carrier: c.carrier, tools: []sdk.Tool{run}}, &plugin{name: "gate", hooks: []sdk.Hook{gate}})
+			asked := answerAsks(t, k, func(p *sdk.PermissionRequest) error {
+				want(t, "question", c.want, p.Metadata["sandbox"])
+				return k.ReplyPermission(p.ID, sdk.ReplyOnce, "")
+			})
+			k.prompt("go")
+			want(t, "questions", 1, asked())
+		})
+	}
+}

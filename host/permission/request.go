@@ -143,15 +143,12 @@ func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 	return out
 }
 
-// Describe adds the tool and its MCP server to the metadata of a request. Only compiled-in tools know how a command is confined.
+// Describe adds the tool and its MCP server to the metadata of a request.
 func Describe(r *sdk.PermissionRequest, tool string, o sdk.Origin) {
 	if tool != "" {
 		r.Metadata["tool"] = tool
 	}
 	if o.Server != "" {
 		r.Metadata["server"] = o.Server
-	}
-	if len(SourcesOf(o)) > 0 {
-		delete(r.Metadata, "sandbox")
 	}
 }

@@ -149,18 +149,3 @@ func TestImpliedBelowAParent(t *testing.T) {
 		}
 	}
 }
-
-// TestDescribe: a third-party tool cannot pretend that tenon confines what it does.
-func TestDescribe(t *testing.T) {
-	t.Parallel()
-	for name, o := range map[string]sdk.Origin{
-		"": {Carrier: sdk.CarrierBuiltin, Plugin: "shell"}, "a plugin": {Carrier: sdk.CarrierWASM, Plugin: "deploy"},
-		"a server": {Carrier: sdk.CarrierMCP, Plugin: "mcp-ssh", Server: "ssh"},
-	} {
-		r := &sdk.PermissionRequest{Metadata: permission.AskedBy(sdk.Object{"sandbox": "confined", "server": "mine"}, "", "")}
-		permission.Describe(r, "run", o)
-		if confined := r.Metadata["sandbox"] != nil; confined != (name == "") || r.Metadata["tool"] != "run" {
-			t.Errorf("%s: metadata %v", name, r.Metadata)
-		}
-	}
-}
