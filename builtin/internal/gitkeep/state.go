@@ -500,7 +500,8 @@ type entry struct {
 }
 
 // parse parses the output of git config --list -z --show-origin: "file:" path NUL key newline value NUL. A setting without a value has no
-// newline. Those of arguments have another origin, and what they include follows them, after all other files. Git older than 2.26 cannot tell scopes.
+// newline. Settings from arguments have another origin; the files that they include follow, after all other files. Git older than 2.26 cannot tell
+// scopes.
 func parse(out string) []entry {
 	fields := strings.Split(out, "\x00")
 	var list []entry

@@ -104,7 +104,7 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 	c.ok("version", "%s, %s, %s/%s", b.Version, b.Go, b.OS, b.Arch)
 	c.terminal()
 	if pool, err := x509.SystemCertPool(); err == nil && pool.Equal(x509.NewCertPool()) { // small container images have none
-		c.note("network", "no certificates of authorities, so no https server is trusted: install ca-certificates, or name a file in SSL_CERT_FILE")
+		c.note("network", "no root certificates, so no https server is trusted: install ca-certificates, or set SSL_CERT_FILE to a file with them")
 	}
 	w, err := a.Place(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *checkup) git(ctx context.Context, project string) {
 	case out == "":
 		c.note("git", "not found, or not working: the sessions of all repositories are kept together")
 	case !shell.NewGit().MatchString(out):
-		c.note("git", "%s; older than 2.38: the model's git commands ask, although a rule allows them", out)
+		c.note("git", "%s; older than 2.38: the model's git commands ask even if a rule allows them", out)
 	default:
 		c.ok("git", "%s", out)
 	}
