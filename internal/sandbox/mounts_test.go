@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The other paths of a file lead to the same place of the same file system, or to what is mounted above it.
+// The other paths of a file are clean absolute paths.
 func FuzzMounts(f *testing.F) {
 	const root = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
 	f.Add(root+"23 22 8:1 / /mnt/distro rw - ext4 /dev/sda1 rw\n24 22 8:2 / /mnt/d\\040x rw - ext4 /dev/sdb1 rw\n25 22 8:1 /home /sysroot/home rw\n", "/nowhere/a/b")

@@ -30,8 +30,7 @@ func FuzzNPMLock(f *testing.F) {
 	})
 }
 
-// FuzzPackument: an answer of a registry stays JSON, or is an error.
-// The chosen version is one of the package.
+// FuzzVersions: the chosen version is one of the package.
 func FuzzVersions(f *testing.F) {
 	f.Add([]byte(`{"dist-tags":{"latest":"1.0.0","next":"2.0.0-rc.1"},"versions":{"1.0.0":{"dist":{"tarball":"t","integrity":"i"}},"1.2.0":{},"2.0.0-rc.1":{},"x":{}}}`), "^1.0.0")
 	f.Add([]byte(`{"dist-tags":{"latest":"9.9.9"},"versions":{"01.0.0":null,"1.0.0 || 2":{},"1.0.0+a":{}}}`), ">=0 || next")
@@ -44,6 +43,7 @@ func FuzzVersions(f *testing.F) {
 	})
 }
 
+// FuzzPackument: an answer of a registry stays JSON, or is an error.
 func FuzzPackument(f *testing.F) {
 	f.Add([]byte(`{"versions":{"1.0.0":{"dist":{"tarball":"http://r/a.tgz"}}}}`))
 	f.Add([]byte(`{"versions":{"1":null,"2":{"dist":null}}}`))

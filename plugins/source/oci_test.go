@@ -433,8 +433,7 @@ func TestEndlessReferrers(t *testing.T) {
 	}
 }
 
-// FuzzManifest: a manifest or index of a registry is an error, or names content with a digest.
-// The index of a layout leads to one artifact, or to none.
+// FuzzLayout: the index of a layout leads to one artifact, or to none.
 func FuzzLayout(f *testing.F) {
 	digest := "sha256:" + strings.Repeat("0", 64)
 	f.Add([]byte(`{"manifests":[{"digest":"`+digest+`","annotations":{"org.opencontainers.image.ref.name":"a"}},{"digest":"`+digest+`"}]}`), "")
@@ -451,6 +450,7 @@ func FuzzLayout(f *testing.F) {
 	})
 }
 
+// FuzzManifest: a manifest or index of a registry is an error, or names content with a digest.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"layers":[{"mediaType":"application/wasm","digest":"sha256:` + strings.Repeat("0", 64) + `"}]}`))
 	f.Add([]byte(`{"manifests":[{"digest":"sha256:` + strings.Repeat("0", 64) + `","platform":{"os":"linux"}}]}`))

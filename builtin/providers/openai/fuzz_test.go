@@ -36,7 +36,7 @@ func FuzzResponses(f *testing.F) {
 	})
 }
 
-// FuzzTools adapts any schema of a tool to the servers of this format: it stays JSON, and what a server refuses is gone.
+// FuzzTools adapts any schema of a tool to the servers of this format: it stays JSON.
 func FuzzTools(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"const":1},"b":true,"c":{"items":[{"$ref":"#/x"}]},"d":{"$ref":"#/x","title":"t"}},"additionalProperties":false,"if":{}}`))
 	f.Add([]byte(`{"properties":{"a":{"type":"array"},"b":{"oneOf":[{"properties":{}},7]}},"type":["object"]}`))

@@ -36,7 +36,7 @@ func FuzzSearch(f *testing.F) {
 		appendTo(t, s, token, store.PutPart{Part: aPart("ses_a", 0, text)})
 		for _, word := range append(strings.Fields(text), text) {
 			hits, err := s.Search(t.Context(), store.SearchQuery{Words: []string{word}})
-			letters := strings.IndexFunc(word, func(r rune) bool { return r < 0x80 && r != 0x7f && r > '0' && (r <= '9' || r >= 'a' && r <= 'z') }) >= 0
+			letters := strings.IndexFunc(word, func(r rune) bool { return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' }) >= 0
 			switch {
 			case err != nil && (letters || !errors.Is(err, store.ErrSearch)):
 				t.Errorf("%q: %v", word, err)

@@ -86,8 +86,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// FuzzFit checks that whatever a model writes, a live line stays one line that fits the terminal.
-// Lines do not depend on the pieces in which they arrive.
+// FuzzLines checks that lines do not depend on the pieces in which they arrive.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\r\nb\n\nc\r"), 2)
 	f.Add([]byte("\r\r\n\xff\x00"), 1)
@@ -115,6 +114,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
+// FuzzFit checks that whatever a model writes, a live line stays one line that fits the terminal.
 func FuzzFit(f *testing.F) {
 	for _, s := range []string{"", "abc", "\x1b[31mx", "漢字\u0301", "a\nb\rc", strings.Repeat("🙂", 50), "\xff\xfe"} {
 		f.Add(s, 10)
