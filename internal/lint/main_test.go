@@ -22,7 +22,7 @@ func TestLook(t *testing.T) {
 		"name_linux.go":        "package example\n\nfunc name() string { return \"linux\" }\n\nfunc idle() {}\n",
 		"name_darwin.go":       "package example\n\nfunc name() string {\n\ts := \"darwin\"\n\ts = s\n\treturn s\n}\n",
 		"name_windows_test.go": "package example\n\nfunc name() string { return \"windows\" }\n",
-		"linux_test.go":        "package example\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSay(t *testing.T) {\n\tvar f *os.File\n\tif f == nil {\n\t\tt.Fatal(\"none\")\n\t}\n\t_ = f.Name()\n}\n",
+		"say_linux_test.go":    "package example\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSay(t *testing.T) {\n\tvar f *os.File\n\tif f == nil {\n\t\tt.Fatal(\"none\")\n\t}\n\t_ = f.Name()\n}\n",
 	})
 	known := keysFile(t.TempDir(), "", nil)
 	for target, want := range map[string]string{
