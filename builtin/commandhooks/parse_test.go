@@ -198,14 +198,14 @@ func TestMatchers(t *testing.T) {
 		{"mcp__my_server__.*", "my_server_do", mcp, true},
 		{"mcp__.*__do", "my_server_do", mcp, true},
 		{"mcp__other__.*", "my_server_do", mcp, false},
-		{"mcp__plugin_hooks-test_my_server__do", "my_server_do", mcp, true},
+		{"mcp__plugin_hooks_test_my_server__do", "my_server_do", mcp, true},
 		{"mcp__plugin_other_my_server__do", "my_server_do", mcp, false},
 		{"mcp__my_server", "my_server_do", mcp, false}, // a name, not a pattern
 		{"^B", "bash", ours, true},
 		{"^(Bash|Read)$", "read", ours, true},
 		{"Notebook.*", "bash", ours, false},
 	} {
-		r := newRig(t, shell(t, "PreToolUse", c.matcher, "touch ran"))
+		r := newSourceRig(t, commandhooks.Source{Name: "hooks.test.hooks", Where: "tenon.json", Data: []byte(shell(t, "PreToolUse", c.matcher, "touch ran"))})
 		in := bashCall("1")
 		in.Tool, in.Origin = c.tool, c.origin
 		r.before(in, sdk.Object{})

@@ -67,8 +67,9 @@ func (e *entry) callFile(ctx context.Context, in *sdk.ToolInput, args *sdk.Objec
 		given["filePath"] = path
 	}
 	names, translated := toolNames(in.Tool, in.Origin), e.plugin.toolInput(in.Tool, in.Origin, given)
-	if in.Origin.Server != "" { // the plugin's own server, as Claude Code names it
-		names = append(names, "mcp__plugin_"+strings.TrimSuffix(e.plugin.source.Name, ".hooks")+"_"+strings.TrimPrefix(names[0], "mcp__"))
+	if in.Origin.Server != "" { // Claude Code's name for the plugin's own server; here it also matches another server of that name
+		plugin := notInID().ReplaceAllString(strings.TrimSuffix(e.plugin.source.Name, ".hooks"), "_")
+		names = append(names, "mcp__plugin_"+plugin+"_"+strings.TrimPrefix(names[0], "mcp__"))
 	}
 	if !e.selects(names, translated) {
 		return &reply{}, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -168,7 +169,9 @@ func (r *reader) foreignSkills(places []string) {
 		places = []string{"."}
 	}
 	for _, place := range places {
-		place = strings.TrimSuffix(place, "/"+skillFile)
+		if path.Base(place) == skillFile {
+			place = path.Dir(place)
+		}
 		switch err := r.addSkill(place); {
 		case errors.Is(err, fs.ErrNotExist):
 			r.skillsIn(place)

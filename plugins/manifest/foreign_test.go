@@ -188,6 +188,11 @@ a
 {"name": "p"}
 -- SKILL.md --
 ` + skill, "Claude Code p  skill=review", nil},
+		"a skill at the root, named": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "skills": ["./SKILL.md"]}
+-- SKILL.md --
+` + skill, "Claude Code p  skill=review", nil},
 		"no manifest": {`
 -- skills/review/SKILL.md --
 ` + skill, "Claude Code given  skill=review", nil},
