@@ -98,13 +98,10 @@ func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sd
 	}
 	if r.Verbatim != "" {
 		why := ""
-		if rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && !rules.AllowsVerbatim(r.Permission) {
-			why = "; tenon asks, because only the rule * allows such a text"
-			if rules.NamesOthers(r.Permission) {
-				why += ", and only if no rule denies or asks for a command by name, which the text could hide"
-			}
+		if rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && rules.NamesOthers(r.Permission) {
+			why = "; tenon asks, because a rule denies or asks for a command by name, which the text could hide"
 		}
-		fmt.Fprintf(b, "  shown in full, because it contains %s%s\n", terminal.OneLine(r.Verbatim), why)
+		fmt.Fprintf(b, "  only the rule * allows it, because it contains %s%s\n", terminal.OneLine(r.Verbatim), why)
 	}
 	for _, i := range r.Implied {
 		if i.Permission == r.Permission && slices.Contains(r.Patterns, i.Pattern) {
