@@ -79,8 +79,8 @@ func (s *Style) Diff(diff string) []string {
 	return lines
 }
 
-// Change returns the painted lines of a unified diff of one file, with line numbers instead of its name and the heads of hunks. It returns any
-// other diff as it is, also one with two names.
+// Change returns the painted lines of a unified diff of one file, with line numbers instead of its name and the heads of hunks. Other
+// diffs, such as one with two names, look as in Diff.
 func (s *Style) Change(diff string) []string {
 	names, hunks, _ := strings.Cut(visible.Text(diff), "\n@@ ")
 	name, second, _ := strings.Cut(strings.TrimPrefix(names, "--- "), "\n")

@@ -165,10 +165,10 @@ func TestAnswersAreShown(t *testing.T) {
 	m, _ := testModel(t, 80, 24)
 	m.Update(eventsMsg{{Properties: &sdk.PartInfo{SessionID: "ses_1", Part: &sdk.ToolPart{
 		PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1", SessionID: "ses_1"}, Tool: "question",
-		State: sdk.ToolState{Status: sdk.ToolCompleted, Output: "Which database?\n-> SQLite"},
+		State: sdk.ToolState{Status: sdk.ToolCompleted, Output: "Which database?\n-> SQLite, " + strings.Repeat("because it is small, ", 9) + "I think"},
 	}}}})
-	if screen := m.plain(); !strings.Contains(screen, "-> SQLite") {
-		t.Errorf("no answer:\n%s", screen)
+	if screen := m.plain(); !strings.Contains(screen, "-> SQLite") || !strings.Contains(screen, "I think") {
+		t.Errorf("no whole answer:\n%s", screen)
 	}
 }
 

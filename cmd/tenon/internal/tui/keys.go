@@ -20,14 +20,12 @@ const (
 	startled = 700 * time.Millisecond
 	// wheelLines is the number of lines that the mouse wheel scrolls.
 	wheelLines = 3
-	// pasteLines and pasteBytes are the maximum size of a paste that is not shown as a chip.
-	pasteLines, pasteBytes = 8, 1500
 )
 
 // key handles a key: the leader, dialogs, the menu, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) {
 	name, now := k.String(), m.now()
-	recent := now.Sub(m.pressed) < startled // the user is typing
+	typing := now.Sub(m.typed) < startled
 	if name != m.armed || now.Sub(m.pressed) >= twice {
 		m.armed = ""
 	}
@@ -43,7 +41,7 @@ func (m *model) key(k tea.KeyPressMsg) {
 		m.leaderKey(name)
 	case top != nil && !m.fits(k): // the rest of a prompt that the user is writing is not lost
 		q, choice := top.(*dialog.Choice)
-		if m.startle(); !m.input.Empty() && len(m.dialogs) == 0 && (recent || choice && !q.Meant(k)) {
+		if m.startle(); !m.input.Empty() && len(m.dialogs) == 0 && (typing || choice && !q.Meant(k)) {
 			m.write(name, k.Text)
 		}
 	case top != nil:
@@ -182,6 +180,7 @@ func (m *model) promptKey(name, text string) {
 
 // write applies an editor key to the prompt, or inserts text.
 func (m *model) write(name, text string) {
+	m.typed = m.now()
 	if !m.input.Key(name) {
 		if text == "" {
 			return
@@ -243,10 +242,9 @@ func (m *model) paste(text string) {
 		return
 	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
-	if lines > pasteLines || len(text) > pasteBytes {
+	if edit.Long(text) {
 		label := fmt.Sprintf("[Pasted %d characters]", len(text))
-		if lines > 1 {
+		if lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; lines > 1 {
 			label = "[Pasted " + view.Plural(lines, "line") + "]"
 		}
 		m.input.InsertChip(edit.Chip{Label: label, Text: text})

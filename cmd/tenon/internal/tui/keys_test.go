@@ -240,7 +240,8 @@ func TestPromptGoesOnBehindAQuestion(t *testing.T) {
 	write("is")
 	press(startled, "per_1 once, per_2 once, per_3 once")
 	ask("per_4")
-	press(0, "per_1 once, per_2 once, per_3 once") // too early; the user was not writing
+	press(0, "per_1 once, per_2 once, per_3 once")          // too early; the user was not writing
+	press(startled/2, "per_1 once, per_2 once, per_3 once") // nor at the second key
 	*now = now.Add(startled)
 	write(" way")
 	press(startled, "per_1 once, per_2 once, per_3 once, per_4 once")
@@ -252,13 +253,13 @@ func TestPromptGoesOnBehindAQuestion(t *testing.T) {
 func TestLinesOfPromptsInTheHistory(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
-	long := strings.Repeat("line\n", 99) + "end"
-	m.history.Entries = []string{"first", long, "two\nlines"}
+	long, wide := strings.Repeat("line\n", 99)+"end", strings.Repeat("word ", 999)
+	m.history.Entries = []string{"first", long, wide, "two\nlines"}
 	for _, c := range []struct {
 		key  rune
 		want string
 	}{
-		{tea.KeyUp, "two\nlines"}, {tea.KeyUp, "two\nlines"}, {tea.KeyUp, long}, {tea.KeyUp, "first"}, {tea.KeyDown, long},
+		{tea.KeyUp, "two\nlines"}, {tea.KeyUp, "two\nlines"}, {tea.KeyUp, wide}, {tea.KeyUp, long}, {tea.KeyUp, "first"}, {tea.KeyDown, long},
 		{tea.KeyBackspace, long[:len(long)-1]}, {tea.KeyUp, long[:len(long)-1]},
 	} {
 		m.View() // breaks the prompt into lines
@@ -362,7 +363,7 @@ func TestMouse(t *testing.T) {
 	}
 }
 
-// Who tries to select text learns how, as the terminal does not select it.
+// Dragging, which selects nothing, shows how to select text.
 func TestDraggingExplainsSelection(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
@@ -384,7 +385,7 @@ func TestTitleShowsTheState(t *testing.T) {
 	}
 }
 
-// The key that is named for scrolling down does that, also while Esc interrupts the turn.
+// The key that is named for scrolling down does that, even while Esc interrupts the turn.
 func TestKeyForScrollingDown(t *testing.T) {
 	t.Parallel()
 	for key, status := range map[string]string{"esc": sdk.StatusIdle, "ctrl+alt+g": sdk.StatusBusy} {
@@ -406,6 +407,11 @@ func TestKeyForScrollingDown(t *testing.T) {
 		}
 		if !m.main().List.Following() || len(h.list) > 0 {
 			t.Errorf("%s: %s does not scroll down; calls %v", status, key, h.list)
+		}
+		m.press(tea.KeyPgUp, "")
+		m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}})
+		if screen := m.plain(); !strings.Contains(screen, "more below") || strings.Contains(screen, key+")") {
+			t.Errorf("%s: with a question that does not know the key, the screen is\n%s", status, screen)
 		}
 	}
 }

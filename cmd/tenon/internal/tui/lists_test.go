@@ -102,3 +102,15 @@ func TestFind(t *testing.T) {
 		t.Errorf("did not scroll to the line:\n%s", screen)
 	}
 }
+
+// A search of a very long session is limited, and says so.
+func TestFindInTheLatestLines(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.main().Notice(transcript.Faint, "early")
+	m.main().Notice(transcript.Faint, strings.Repeat("late\n", maxSearched))
+	m.runCommand("find", "early", nil)
+	if screen := m.plain(); !strings.Contains(screen, "Find in the latest lines  0 of 50000") {
+		t.Errorf("found:\n%s", screen)
+	}
+}

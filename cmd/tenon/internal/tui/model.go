@@ -55,6 +55,7 @@ type model struct {
 	front    dialog.Dialog   // visible question; nil: none
 	frontAt  time.Time       // time at which it appeared or last ignored a key
 	pressed  time.Time       // time of the last key
+	typed    time.Time       // time of the last key for the prompt
 	armed    string          // key that has an effect if it is pressed again
 	creating bool            // the session is being created
 	ticking  bool            // tick is scheduled

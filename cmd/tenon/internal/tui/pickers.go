@@ -249,8 +249,12 @@ func (m *model) openTimeline() {
 	})
 }
 
-// foundAt is the number of lines above a line that was found.
-const foundAt = 3
+const (
+	// foundAt is the number of lines above a line that was found.
+	foundAt = 3
+	// maxSearched is the number of lines after which a search leaves out earlier items, so that the user does not wait for it.
+	maxSearched = 50_000
+)
 
 // find searches the lines of the shown session, the last ones first.
 func (m *model) find(text string) {
@@ -262,6 +266,10 @@ func (m *model) find(text string) {
 		l.Scroll(-foundAt)
 	}}
 	for at, item := range slices.Backward(l.Items) {
+		if len(p.Rows) >= maxSearched {
+			p.Title = "Find in the latest lines"
+			break
+		}
 		for n, line := range slices.Backward(item.Lines(m.width)) {
 			if label := strings.Trim(terminal.StripSGR(line), " │┃"); label != "" {
 				p.Rows = append(p.Rows, dialog.Row{ID: fmt.Sprint(at, " ", n), Label: label})

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// smallHeight is the height of the screen below which the task list and the waiting prompts take one line each. A dialog leaves no more to the tasks.
+	// smallHeight is the height of the screen below which the task list and the waiting prompts take one line each. The task list
+	// also takes one line while a dialog is open.
 	smallHeight = 20
 	// maxTodos and maxWaiting are the maximum numbers of shown tasks and waiting prompts.
 	maxTodos, maxWaiting = 6, 3
@@ -218,7 +219,11 @@ func (m *model) workLine() []string {
 	}
 	right := ""
 	if !t.List.Following() {
-		right = draw.Paint(k.Accent, "↓ more below ("+down+") ")
+		right = "↓ more below "
+		if m.top() == nil { // else the key is not for the transcript
+			right += "(" + down + ") "
+		}
+		right = draw.Paint(k.Accent, right)
 	}
 	if left == "" && right == "" {
 		return nil

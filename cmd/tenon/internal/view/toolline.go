@@ -251,7 +251,10 @@ var carriage = lazyregexp.New(`(?m)\r+$|^.*\r([^\r\n])`)
 
 // Plain returns the output of a program without colors and without the text that it has overwritten, such as the states of a progress bar.
 func Plain(output string) string {
-	return carriage().ReplaceAllString(terminal.StripSGR(output), "$1")
+	if output = terminal.StripSGR(output); !strings.Contains(output, "\r") { // the expression is slow
+		return output
+	}
+	return carriage().ReplaceAllString(output, "$1")
 }
 
 // OutputLines returns the lines of a program's output, safe to print.

@@ -197,6 +197,11 @@ func (e *Editor) wordEnd() int {
 	return len(e.text) - len(strings.TrimLeftFunc(after, inWord))
 }
 
+// Long reports whether a text is so long that it is handled as a whole: a chip after it was pasted, one step in the history.
+func Long(text string) bool {
+	return strings.Count(strings.TrimRight(text, "\n"), "\n") >= 8 || len(text) > 1500
+}
+
 // Clean removes control characters, and characters that represent chips, from text.
 func Clean(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")

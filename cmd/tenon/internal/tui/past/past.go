@@ -24,8 +24,6 @@ const (
 	maxEntries = 1000
 	// maxEntry is the maximum length of a kept prompt, in bytes. Longer prompts were pasted.
 	maxEntry = 16 << 10
-	// maxRows is the number of lines of an earlier prompt through which up and down move.
-	maxRows = 8
 	// maxFile is the maximum size that is read from the end of the file, in bytes.
 	maxFile = 4 << 20
 )
@@ -138,9 +136,9 @@ func (h *History) shows(e *edit.Editor) bool {
 	return h.at > 0 && len(files) == 0 && text == edit.Clean(h.Entries[len(h.Entries)-h.at])
 }
 
-// Long reports whether the editor holds an earlier prompt of so many lines, such as a paste, that up and down should leave it at once.
+// Long reports whether the editor holds an earlier prompt that is so long, such as a paste, that up and down should leave it with one key.
 func (h *History) Long(e *edit.Editor) bool {
-	return h.shows(e) && strings.Count(h.Entries[len(h.Entries)-h.at], "\n") >= maxRows
+	return h.shows(e) && edit.Long(h.Entries[len(h.Entries)-h.at])
 }
 
 // Keep stores a draft that the user discards, until a prompt is sent.

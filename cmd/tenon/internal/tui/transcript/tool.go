@@ -143,6 +143,9 @@ func (t *call) body(i *item, width int) []string {
 		}
 	}
 	lines := view.OutputLines(output)
+	if t.part.Tool == "question" {
+		lines = draw.Wrap(strings.Join(lines, "\n"), width)
+	}
 	if s.Status == sdk.ToolRunning {
 		return i.cut(lines, 0, liveTail)
 	}
