@@ -55,7 +55,7 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 			all = s
 		}
 	}
-	if q.Verbatim && all.Action == sdk.ActionAllow && !r.AllowsVerbatim(q.Permission) {
+	if q.Verbatim && all.Action == sdk.ActionAllow && !r.allowsVerbatim(q.Permission) {
 		all = Decision{Action: sdk.ActionAsk, Index: -1}
 	}
 	for _, i := range q.Implied {
@@ -81,9 +81,9 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 	return all
 }
 
-// AllowsVerbatim reports whether the rules may allow a text that is not fully understood: the last rule for the permission with the pattern *
+// allowsVerbatim reports whether the rules may allow a text that is not fully understood: the last rule for the permission with the pattern *
 // allows, and no rule denies or asks for something by name, which the text could hide.
-func (r *Rules) AllowsVerbatim(permission string) bool {
+func (r *Rules) allowsVerbatim(permission string) bool {
 	return !r.NamesOthers(permission) && !slices.ContainsFunc(r.lists, func(l list) bool {
 		all := l.decide(normal(permission), func(one *rule) bool { return one.pattern.anything() })
 		return !l.bound && all.Action != sdk.ActionAllow
