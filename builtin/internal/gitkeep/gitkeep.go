@@ -34,6 +34,9 @@ type keeper struct {
 	active int    // number of running commands
 	last   *state // the state before the first running command, or the last state without one; while owed is set, the state before the first command with unrestored changes
 
+	index  stamp    // of the index that was read last
+	linked []string // what it lists as repositories
+
 	owed  bool             // differences from last must still be restored
 	spans []span           // times in which commands ran, since owed was set; a command that has ended has an open one while a process of it still runs
 	locks map[string]stamp // lock files that prevented restoring

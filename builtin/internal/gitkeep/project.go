@@ -82,23 +82,43 @@ func (k *keeper) listed(ctx context.Context) (names []string) {
 	if len(own) == 0 {
 		return nil
 	}
-	index, err := readFile(filepath.Join(own[0], "index"), maxFile)
-	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link\x00")) { // the mode of a repository, a split index
-		return nil
-	}
 	foreign := func(dir string) bool {
 		return !slices.ContainsFunc(own, func(own string) bool {
 			return dir == own || projectfs.Inside(filepath.Join(own, "modules"), dir) || projectfs.Inside(filepath.Join(own, "worktrees"), dir)
 		})
 	}
-	out, _ := k.git(ctx, k.worktree, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z") // if it fails, so does git status
-	for entry := range strings.SplitSeq(out, "\x00") {
-		mode, name, _ := strings.Cut(entry, "\t")
-		if strings.HasPrefix(mode, "160000 ") && slices.ContainsFunc(Directories(filepath.Join(k.worktree, name)), foreign) {
+	for _, name := range k.links(ctx, filepath.Join(own[0], "index")) {
+		if slices.ContainsFunc(Directories(filepath.Join(k.worktree, name)), foreign) {
 			names = append(names, name)
 		}
 	}
 	return names
+}
+
+// links returns the paths that an index lists as repositories, whether or not there is one. It reads the index again only if that changed.
+func (k *keeper) links(ctx context.Context, path string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	is := stampOf(path)
+	if is == k.index {
+		return k.linked
+	}
+	k.linked = nil
+	index, err := readFile(path, maxFile)
+	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link\x00")) { // the mode of a repository, a split index
+		k.index = is
+		return nil
+	}
+	out, err := k.git(ctx, k.worktree, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z")
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if mode, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(mode, "160000 ") {
+			k.linked = append(k.linked, name)
+		}
+	}
+	if err == nil { // otherwise git is asked again: it may have been too slow
+		k.index = is
+	}
+	return k.linked
 }
 
 // keepers returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
