@@ -25,14 +25,14 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 		return stateDone, compact.TooLong(t.refusal, "the conversation still does not fit %s after %d summaries", t.Model.Ref(), compact.MaxTries)
 	}
 	plan := compact.NewPlan(live.Active(t.conv.Snapshot()), t.gen.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
-	if len(plan.Covered) == 0 && t.manual && t.compacted > 1 { // requested a second time while the first summary was made
-		return stateStop, nil
-	}
-	if len(plan.Covered) == 0 && t.manual {
-		return stateDone, fmt.Errorf("%w: no message to summarize", live.ErrNothing)
-	}
-	if len(plan.Covered) == 0 {
+	switch {
+	case len(plan.Covered) > 0:
+	case !t.manual:
 		return stateDone, compact.TooLong(t.refusal, "the prompt alone is too long for %s", t.Model.Ref())
+	case t.compacted > 1: // requested a second time while the first summary was made
+		return stateStop, nil
+	default:
+		return stateDone, fmt.Errorf("%w: no message to summarize", live.ErrNothing)
 	}
 	answered, last := t.answered(), t.last
 	if err := t.summarize(ctx, plan); err != nil {
