@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,87 +40,47 @@ func (r *recorder) fired(p sdk.Point) bool {
 	return false
 }
 
-// chat notes the purpose of a model request.
-func chat[V any](r *recorder, p sdk.Point) func(context.Context, *sdk.ChatInput, *V) error {
-	return func(_ context.Context, in *sdk.ChatInput, _ *V) error {
-		r.note(p, string(in.Purpose))
-		return nil
-	}
-}
-
-// hooks returns one hook for each point; a point that was added without a hook here fails the test.
-func (r *recorder) hooks(t *testing.T) []sdk.Hook {
-	list := []sdk.Hook{
-		sdk.OnConfig(func(context.Context, *sdk.ConfigInput, *sdk.Config) error { r.note(sdk.PointConfig, ""); return nil }),
-		sdk.OnEvent(func(context.Context, *sdk.Event) error { r.note(sdk.PointEvent, ""); return nil }),
-		sdk.OnSessionStart(func(_ context.Context, in *sdk.SessionInput) error {
-			r.note(sdk.PointSessionStart, in.Session.Agent)
-			return nil
-		}),
-		sdk.OnSessionEnd(func(context.Context, *sdk.SessionInput) error { r.note(sdk.PointSessionEnd, ""); return nil }),
-		sdk.OnChatMessage(func(_ context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-			v.Message.Agent = "another" // changes nothing
-			r.note(sdk.PointChatMessage, in.Agent)
-			return nil
-		}),
-		sdk.OnCommand(func(_ context.Context, in *sdk.CommandInput, _ *sdk.CommandValue) error {
-			r.note(sdk.PointCommand, in.Command)
-			return nil
-		}),
-		sdk.OnChatMessages(chat[sdk.ChatMessagesValue](r, sdk.PointChatMessages)),
-		sdk.OnChatSystem(chat[sdk.ChatSystemValue](r, sdk.PointChatSystem)),
-		sdk.OnChatParams(chat[sdk.ChatParams](r, sdk.PointChatParams)),
-		sdk.OnChatHeaders(chat[sdk.ChatHeadersValue](r, sdk.PointChatHeaders)),
-		sdk.OnToolDefinition(func(_ context.Context, in *sdk.ToolDefinitionInput, _ *sdk.ToolDefinitionValue) error {
-			r.note(sdk.PointToolDefinition, string(in.Origin.Carrier))
-			return nil
-		}),
-		sdk.OnToolBefore(func(_ context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
-			r.note(sdk.PointToolBefore, in.AgentPath+" "+in.Tool)
-			return nil
-		}),
-		sdk.OnPermissionAsk(func(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
-			r.note(sdk.PointPermissionAsk, in.Agent+" "+in.Permission)
-			return sdk.Decision{}, nil
-		}),
-		sdk.OnShellEnv(func(context.Context, *sdk.ShellEnvInput, *sdk.ShellEnvValue) error {
-			r.note(sdk.PointShellEnv, "")
-			return nil
-		}),
-		sdk.OnToolAfter(func(_ context.Context, in *sdk.ToolAfterInput, _ *sdk.ToolAfterValue) error {
-			r.note(sdk.PointToolAfter, in.AgentPath+" "+in.Tool+" "+string(in.Outcome))
-			return nil
-		}),
-		sdk.OnTextComplete(func(context.Context, *sdk.TextCompleteInput, *sdk.TextCompleteValue) error {
-			r.note(sdk.PointTextComplete, "")
-			return nil
-		}),
-		sdk.OnTurnStop(func(_ context.Context, in *sdk.TurnStopInput) (sdk.StopDecision, error) {
-			r.note(sdk.PointTurnStop, in.Message.Agent)
-			return sdk.StopDecision{}, nil
-		}),
-		sdk.OnCompacting(func(_ context.Context, _ *sdk.CompactingInput, v *sdk.CompactingValue) error {
-			if v.Context == nil {
-				t.Error("the context is null, want a list")
-			}
-			r.note(sdk.PointCompacting, "")
-			return nil
-		}),
-		sdk.OnAutocontinue(func(context.Context, *sdk.AutocontinueInput, *sdk.AutocontinueValue) error {
-			r.note(sdk.PointAutocontinue, "")
-			return nil
-		}),
-		sdk.OnSmallModel(func(context.Context, *sdk.SmallModelInput, *sdk.SmallModelValue) error {
-			r.note(sdk.PointSmallModel, "")
-			return nil
-		}),
-	}
+// hooks returns one hook for each point.
+func (r *recorder) hooks() []sdk.Hook {
+	var list []sdk.Hook
 	for _, p := range hookpoint.All() {
-		if !slices.ContainsFunc(list, func(h sdk.Hook) bool { return h.Point == p.Point }) {
-			t.Errorf("point %s has no hook in this test", p.Point)
-		}
+		list = append(list, sdk.Hook{Point: p.Point, Reads: []string{""}, Writes: []string{""}, Handler: r})
 	}
 	return list
+}
+
+// Handle notes a call.
+func (r *recorder) Handle(_ context.Context, call *sdk.HookCall) (sdk.Answer, error) {
+	where := ""
+	switch in := call.Input.(type) {
+	case *sdk.SessionInput:
+		if call.Point == sdk.PointSessionStart {
+			where = in.Session.Agent
+		}
+	case *sdk.ChatMessageInput:
+		where = in.Agent
+		call.Value.(*sdk.ChatMessageValue).Message.Agent = "another" // changes nothing
+	case *sdk.CommandInput:
+		where = in.Command
+	case *sdk.ChatInput:
+		where = string(in.Purpose)
+	case *sdk.ToolDefinitionInput:
+		where = string(in.Origin.Carrier)
+	case *sdk.ToolInput:
+		where = in.AgentPath + " " + in.Tool
+	case *sdk.ToolAfterInput:
+		where = in.AgentPath + " " + in.Tool + " " + string(in.Outcome)
+	case *sdk.PermissionRequest:
+		where = in.Agent + " " + in.Permission
+	case *sdk.TurnStopInput:
+		where = in.Message.Agent
+	case *sdk.CompactingInput:
+		if call.Value.(*sdk.CompactingValue).Context == nil {
+			where = "the context is null, want a list"
+		}
+	}
+	r.note(call.Point, where)
+	return sdk.Answer{}, nil
 }
 
 // TestEveryPointFires runs one session through every path of the loop, headless, and checks that each
@@ -149,7 +108,7 @@ func TestEveryPointFires(t *testing.T) {
 	b.commands = []sdk.Command{{Name: "greet", Template: "Greet $1"}}
 	k := start(t, nil, b,
 		&plugin{name: "remote", carrier: sdk.CarrierMCP, tools: []sdk.Tool{echo("remote")}},
-		&plugin{name: "recorder", hooks: r.hooks(t)},
+		&plugin{name: "recorder", hooks: r.hooks()},
 	)
 	id, _ := k.prompt("go")
 	if u := k.messages(id)[0].Info.(*sdk.UserMessage); u.Agent != "build" {

@@ -1,3 +1,3 @@
-// Package hookref writes the hook reference of the user guide, docs/hooks.md, from the table of hook points and the sources of sdk, so
-// that they cannot differ. It consists of tests.
+// Package hookref derives two files from the table of hook points and the sources of sdk, so that they cannot differ: the hook reference of the
+// user guide, docs/hooks.md, and the names of the points for the conformance plugins in other languages. It consists of tests.
 package hookref

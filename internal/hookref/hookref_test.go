@@ -8,25 +8,28 @@ import (
 	"github.com/tenonhq/tenon/internal/hookpoint"
 )
 
-var update = flag.Bool("update", false, "write docs/hooks.md")
+var update = flag.Bool("update", false, "write docs/hooks.md and the points of the conformance suite")
 
-const page = "../../docs/hooks.md"
-
-// TestReferenceIsCurrent checks that the page is what the code says.
+// TestReferenceIsCurrent checks that the page, and the points for the plugins of the conformance suite, are what the code says.
 func TestReferenceIsCurrent(t *testing.T) {
 	t.Parallel()
-	want := reference(t)
-	if *update {
-		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+	points := ""
+	for _, p := range hookpoint.All() {
+		points += string(p.Point) + "\n"
+	}
+	for file, want := range map[string]string{"../../docs/hooks.md": reference(t), "../conformance/points.txt": points} {
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	got, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != want {
-		t.Errorf("docs/hooks.md is not what the code says; run go test ./internal/hookref -update")
+		if string(got) != want {
+			t.Errorf("%s is not what the code says; run go test ./internal/hookref -update", file)
+		}
 	}
 }
 

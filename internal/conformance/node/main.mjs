@@ -1,4 +1,5 @@
 // The plugin of the conformance suite (internal/conformance/plugin_test.go) in JavaScript.
+import { readFileSync } from "node:fs";
 import { deny, halt, plugin } from "../../../sdk/node/tenon.mjs";
 
 const name = "conformance";
@@ -93,11 +94,7 @@ async function run(hook, input, value, call) {
   if (verdict === "halt") halt(reason ?? "");
 }
 
-const points = [
-  "config", "event", "session.start", "command.execute.before", "chat.message", "tool.definition", "chat.messages.transform",
-  "chat.system.transform", "chat.params", "chat.headers", "tool.execute.before", "permission.ask", "shell.env", "tool.execute.after",
-  "text.complete", "session.compacting", "compaction.autocontinue", "provider.small_model", "turn.stop", "session.end",
-];
+const points = readFileSync(new URL("../points.txt", import.meta.url), "utf8").trim().split("\n");
 const hooks = points.map((point) => ({ point, run: (input, value, call) => run(point, input, value, call) }));
 hooks.push({ point: "chat.system.transform", name: again, run: (input, value, call) => run(again, input, value, call) });
 

@@ -134,9 +134,8 @@ def run(hook, input, value, call):
     return None
 
 
-POINTS = """config event session.start command.execute.before chat.message tool.definition chat.messages.transform chat.system.transform
-chat.params chat.headers tool.execute.before permission.ask shell.env tool.execute.after text.complete session.compacting
-compaction.autocontinue provider.small_model turn.stop session.end""".split()
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../points.txt")) as points:
+    POINTS = points.read().split()
 for point in POINTS:
     plugin.hook(point)(lambda input, value, call, point=point: run(point, input, value, call))
 plugin.hook("chat.system.transform", name="again")(lambda input, value, call: run("again", input, value, call))

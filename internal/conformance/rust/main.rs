@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tenon::{deny, halt, json, Auth, Call, Error, Hook, Plugin, Tool, Value};
 
 const NAME: &str = "conformance";
-const POINTS: &str = "config event session.start command.execute.before chat.message tool.definition chat.messages.transform \
-    chat.system.transform chat.params chat.headers tool.execute.before permission.ask shell.env tool.execute.after text.complete \
-    session.compacting compaction.autocontinue provider.small_model turn.stop session.end";
+const POINTS: &str = include_str!("../points.txt");
 
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
