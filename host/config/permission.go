@@ -4,7 +4,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/toolname"
@@ -64,22 +66,29 @@ func (c *checker) ruleList(p place, list *checked.Node) sdk.PermissionRules {
 	return rules
 }
 
-// permissions lists the permissions of tenon and its tools, and those of opencode with similar names; tools of plugins and MCP servers have others.
-// See docs/permissions.md.
-const permissions = "read glob grep list skill task todowrite todoread question tool_search edit bash webfetch websearch sampling " +
-	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop + " " + sdk.PermissionUnconfined
+// knownPermissions returns the permissions of tenon and its tools, and those of opencode with similar names; tools of plugins and MCP servers have
+// others.
+var knownPermissions = sync.OnceValue(func() []string {
+	known := []string{"todoread", "websearch"}
+	for _, r := range permission.Defaults() {
+		if r.Permission != "*" {
+			known = append(known, r.Permission)
+		}
+	}
+	return known
+})
 
 // warnPermission warns of rules for tools that change files, whose permission is edit, and of names that are probably misspelled. These are
 // warnings because an unknown tool of a plugin or MCP server may have such a name.
-func (c *checker) warnPermission(p place, permission string) {
-	known := strings.Fields(permissions)
+func (c *checker) warnPermission(p place, name string) {
+	known := knownPermissions()
 	switch {
-	case toolname.Permission(permission) != permission:
+	case toolname.Permission(name) != name:
 		c.Warn(p, "has no effect: the permission for tools that change files is edit", `use "edit"`)
-	case strings.ContainsAny(permission, "*?") || slices.Contains(known, permission):
-	case nearest.Name(permission, known) != "":
+	case strings.ContainsAny(name, "*?") || slices.Contains(known, name):
+	case nearest.Name(name, known) != "":
 		c.Warn(p, "unknown permission; it applies only if a plugin or MCP server has a tool with this name",
-			`did you mean "`+nearest.Name(permission, known)+`"?`)
+			`did you mean "`+nearest.Name(name, known)+`"?`)
 	}
 }
 
