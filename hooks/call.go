@@ -8,33 +8,32 @@ import (
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
-	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// task is one call of a hook, with the data for its handler. It belongs to the handler: the engine fills it before the call and shares only
+// call is one call of a hook, with the data for its handler. It belongs to the handler: the engine fills it before the call and shares only
 // the input of a transform.
-type task struct {
+type call struct {
 	hook    *pluginHook
 	local   sdk.HookCall
 	remote  *sdk.RemoteCall // for a hook outside of the process, instead of local
 	dropped []string        // changes that a remote hook answered with outside of its fields
 }
 
-// newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one. v is nil where the kind has none. The
+// newCall prepares a call: a copy of the value for a handler of this process, JSON for a remote one. v is nil where the kind has none. The
 // encoded input is kept in inputJSON for the next remote hook.
-func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
-	t := &task{hook: h}
+func (h *pluginHook) newCall(in, v any, inputJSON *[]byte) (*call, error) {
+	c := &call{hook: h}
 	if h.Handler != nil {
-		t.local = sdk.HookCall{Point: h.Point, Input: in}
+		c.local = sdk.HookCall{Point: h.Point, Input: in}
 		if v != nil {
-			t.local.Value = value.Clone(v)
-			return t, nil
+			c.local.Value = value.Clone(v)
+			return c, nil
 		}
 		// Gates get a copy, because the bytes that they check must be the bytes that run. Observers get one, because events are
 		// shared. All hooks of a transform share the input: copying it would cost more than the rest of the call.
-		t.local.Input = value.Clone(in)
-		return t, nil
+		c.local.Input = value.Clone(in)
+		return c, nil
 	}
 	if *inputJSON == nil {
 		raw, err := value.Select(in, []string{""})
@@ -43,21 +42,21 @@ func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 		}
 		*inputJSON = raw
 	}
-	t.remote = &sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}
+	c.remote = &sdk.RemoteCall{Point: h.Point, Hook: h.Name, Input: *inputJSON}
 	if v != nil {
 		raw, err := value.Select(v, h.Reads)
 		if err != nil {
 			return nil, fmt.Errorf("hook point %s: encode the value: %w", h.Point, err)
 		}
-		t.remote.Value = raw
+		c.remote.Value = raw
 	}
-	return t, nil
+	return c, nil
 }
 
-// call runs the handler with the deadline of the hook (deadline.go). The error is from the handler or about its answer.
-func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.Answer, took time.Duration, err error) {
-	start := time.Now()
-	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, t.call)
+// run runs the handler with the deadline of the hook (deadline.go). The error is from the handler or about its answer.
+func (c *call) run(ctx context.Context, e *Engine) (answer sdk.Answer, took time.Duration, err error) {
+	h, start := c.hook, time.Now()
+	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, c.handle)
 	switch took = time.Since(start); {
 	case took >= h.Timeout && (err == nil || errors.Is(err, context.DeadlineExceeded)): // the handler returned too late, or because its context ended
 		err = h.timeoutError(start, err)
@@ -71,26 +70,26 @@ func (h *pluginHook) call(ctx context.Context, t *task, e *Engine) (answer sdk.A
 	return answer, took, err
 }
 
-// call calls the handler.
-func (t *task) call(ctx context.Context) (sdk.Answer, error) {
-	if t.hook.Handler != nil {
-		return t.hook.Handler.Handle(ctx, &t.local)
+// handle calls the handler.
+func (c *call) handle(ctx context.Context) (sdk.Answer, error) {
+	if c.hook.Handler != nil {
+		return c.hook.Handler.Handle(ctx, &c.local)
 	}
-	answer, err := t.hook.Remote.HandleRemote(ctx, t.remote)
+	answer, err := c.hook.Remote.HandleRemote(ctx, c.remote)
 	if err == nil {
-		err = t.restrict(&answer)
+		err = c.restrict(&answer)
 	}
 	return answer, err
 }
 
 // restrict refuses answers that are too large, for all carriers, and drops changes of fields that the hook did not declare.
-func (t *task) restrict(answer *sdk.Answer) error {
+func (c *call) restrict(answer *sdk.Answer) error {
 	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	if h := t.hook; h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
-		answer.Changes = value.Appended(answer.Changes, h.Writes, func(lists []string) map[string]int { return value.LengthsJSON(t.remote.Value, lists) })
-		answer.Changes, t.dropped = value.Restrict(answer.Changes, h.Writes)
+	if h := c.hook; h.info.Kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
+		answer.Changes = value.Appended(answer.Changes, h.Writes, func(lists []string) map[string]int { return value.LengthsJSON(c.remote.Value, lists) })
+		answer.Changes, c.dropped = value.Restrict(answer.Changes, h.Writes)
 	}
 	return nil
 }
@@ -119,50 +118,3 @@ type RemoteReadier interface {
 	// It is called after a call has timed out, from any goroutine, and must return immediately.
 	Ready() error
 }
-
-// blame counts a failure of the plugin, unless it is not at fault, and notifies the user of the consequence, unless mute is set. input is
-// the call's encoded input, if any.
-func (e *Engine) blame(h *pluginHook, input []byte, err error, mute bool) {
-	reason := ""
-	if !Blameless(err) {
-		reason = h.countFailure(err)
-	} else if !mute {
-		session := ""
-		if errors.Is(err, ErrInputSize) {
-			session = hookpoint.SessionOf(input)
-		}
-		known := h.prevented.Swap(&session)
-		mute = known != nil && *known == session
-	}
-	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)
-	if !mute {
-		e.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: h.policyText(err)})
-	}
-	if reason == "" {
-		return
-	}
-	e.o.Notice(sdk.PluginNotice{
-		Plugin: h.plugin.Name, Hook: h.label(), Quarantined: true,
-		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.plugin.Name),
-	})
-	if e.o.Quarantine != nil {
-		e.o.Quarantine(h.plugin.Name, reason)
-	}
-}
-
-// policyText describes the effect of a failure of the hook, for the user.
-func (h *pluginHook) policyText(err error) string {
-	switch {
-	case h.OnError == sdk.OnErrorStop:
-		return "stops the turn: " + oneLine(err)
-	case h.OnError == sdk.OnErrorDeny:
-		return "denies: " + oneLine(err)
-	}
-	return "skipped: " + oneLine(err)
-}
-
-// maxNotice is the maximum length of an error in a notice, in characters.
-const maxNotice = 500
-
-// oneLine returns the text of an error as one line. Part of it is from a plugin: it must not look like another line or control a terminal.
-func oneLine(err error) string { return visible.Clean(err.Error(), maxNotice) }

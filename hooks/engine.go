@@ -63,9 +63,10 @@ type pluginHook struct {
 	info   hookpoint.Info
 	plugin *pluginState
 
-	failures  atomic.Int32           // in a row
-	dropped   atomic.Bool            // the user knows that it changes fields that it does not declare
-	prevented atomic.Pointer[string] // after a notice that a call failed without the plugin's fault: the session whose input was too large, or ""; else nil
+	failures atomic.Int32 // in a row
+	dropped  atomic.Bool  // the user knows that it changes fields that it does not declare
+	// prevented is set after a notice that a call failed without the plugin's fault: to the session whose input was too large, else to "".
+	prevented atomic.Pointer[string]
 }
 
 // HookInfo describes a hook and its place in the order.

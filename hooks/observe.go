@@ -81,12 +81,12 @@ func (o *observer) next() (in any) {
 // handle calls the handler. If it hangs, it is abandoned at its deadline, or when the engine is closed.
 func (o *observer) handle(in any) {
 	var inputJSON []byte
-	t, err := o.newTask(in, nil, &inputJSON)
+	c, err := o.newCall(in, nil, &inputJSON)
 	if err != nil {
 		o.engine.o.Logger.Error("event not observed", "err", err)
 		return
 	}
-	switch _, _, err := o.call(o.engine.life, t, o.engine); {
+	switch _, _, err := c.run(o.engine.life, o.engine); {
 	case err == nil:
 		o.clearFailures()
 	case o.engine.life.Err() == nil:

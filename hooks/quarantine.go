@@ -1,13 +1,22 @@
 package hooks
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxFailures is the number of failures in a row that quarantine a plugin.
-const maxFailures = 3
+const (
+	// maxFailures is the number of failures in a row that quarantine a plugin.
+	maxFailures = 3
+	// maxNotice is the maximum length of an error in a notice, in characters.
+	maxNotice = 500
+)
 
 // pluginState is a plugin with its failures and its quarantine.
 type pluginState struct {
@@ -17,7 +26,7 @@ type pluginState struct {
 	failures atomic.Int32           // in a row, of all hooks
 	reason   atomic.Pointer[string] // the reason for the quarantine; nil if there is none
 
-	blamed atomic.Pointer[time.Time] // time at which a call last timed out because the plugin was still starting
+	startBlamed atomic.Pointer[time.Time] // time at which a call last timed out because the plugin was still starting
 }
 
 // quarantined returns the reason why the plugin is not called, or "".
@@ -27,6 +36,50 @@ func (p *pluginState) quarantined() string {
 	}
 	return ""
 }
+
+// blame counts a failure of the plugin, unless it is not at fault, and notifies the user of the consequence, unless mute is set. input is
+// the call's encoded input, if any.
+func (e *Engine) blame(h *pluginHook, input []byte, err error, mute bool) {
+	reason := ""
+	if !Blameless(err) {
+		reason = h.countFailure(err)
+	} else if !mute {
+		session := ""
+		if errors.Is(err, ErrInputSize) {
+			session = hookpoint.SessionOf(input)
+		}
+		known := h.prevented.Swap(&session)
+		mute = known != nil && *known == session
+	}
+	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)
+	if !mute {
+		e.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: h.policyText(err)})
+	}
+	if reason == "" {
+		return
+	}
+	e.o.Notice(sdk.PluginNotice{
+		Plugin: h.plugin.Name, Hook: h.label(), Quarantined: true,
+		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.plugin.Name),
+	})
+	if e.o.Quarantine != nil {
+		e.o.Quarantine(h.plugin.Name, reason)
+	}
+}
+
+// policyText describes the effect of a failure of the hook, for the user.
+func (h *pluginHook) policyText(err error) string {
+	switch {
+	case h.OnError == sdk.OnErrorStop:
+		return "stops the turn: " + oneLine(err)
+	case h.OnError == sdk.OnErrorDeny:
+		return "denies: " + oneLine(err)
+	}
+	return "skipped: " + oneLine(err)
+}
+
+// oneLine returns the text of an error as one line. Part of it is from a plugin: it must not look like another line or control a terminal.
+func oneLine(err error) string { return visible.Clean(err.Error(), maxNotice) }
 
 // clearFailures ends a row of failures, and of calls that failed without the plugin's fault. It writes only if it has to, so that
 // concurrent calls of a healthy plugin do not write to shared memory.
@@ -55,8 +108,8 @@ func (h *pluginHook) countFailure(err error) string {
 // blameStart reports whether a call that timed out while the plugin was still starting counts as a failure. Calls that wait for the same start
 // count once: otherwise three of them would quarantine a plugin that starts slowly on a busy machine. began is the time when the call began.
 func (p *pluginState) blameStart(began time.Time) bool {
-	now, last := time.Now(), p.blamed.Load()
-	return (last == nil || !began.Before(*last)) && p.blamed.CompareAndSwap(last, &now)
+	now, last := time.Now(), p.startBlamed.Load()
+	return (last == nil || !began.Before(*last)) && p.startBlamed.CompareAndSwap(last, &now)
 }
 
 // Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left

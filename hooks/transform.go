@@ -29,13 +29,13 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 }
 
 // transform applies the changes of a hook to the value. It reports whether the walk continues.
-func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sdk.Answer, took time.Duration) bool {
+func (w *walk) transform(ctx context.Context, h *pluginHook, c *call, answer *sdk.Answer, took time.Duration) bool {
 	entry := Entry{Outcome: OutcomeUnchanged, Reason: answer.Reason}
 	var err error
 	if h.Handler != nil {
-		err = w.applyLocal(h, t, &entry)
+		err = w.applyLocal(h, c, &entry)
 	} else {
-		entry.Dropped = t.dropped
+		entry.Dropped = c.dropped
 		start := time.Now()
 		err = w.applyRemote(ctx, h, answer.Changes, &entry, start.Add(h.Timeout-took))
 		took += time.Since(start)
@@ -60,8 +60,8 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sd
 }
 
 // applyLocal finds the changes of a hook of this process in its copy, and applies the declared ones to the value.
-func (w *walk) applyLocal(h *pluginHook, t *task, entry *Entry) error {
-	changes, err := value.Diff[sdk.Change](w.value, t.local.Value)
+func (w *walk) applyLocal(h *pluginHook, c *call, entry *Entry) error {
+	changes, err := value.Diff[sdk.Change](w.value, c.local.Value)
 	if len(changes) > 0 {
 		changes = value.Appended(changes, h.Writes, func(lists []string) map[string]int { return value.Lengths(w.value, lists) })
 		changes, entry.Dropped = value.Restrict(changes, h.Writes)

@@ -63,14 +63,14 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 	if err := ctx.Err(); err != nil {
 		return w.abort(h, err)
 	}
-	t, err := h.newTask(w.in, w.value, &w.inputJSON)
+	c, err := h.newCall(w.in, w.value, &w.inputJSON)
 	if err != nil {
 		w.err = err
 		return false
 	}
-	answer, took, err := h.call(ctx, t, w.engine)
+	answer, took, err := c.run(ctx, w.engine)
 	if err == nil && w.value != nil && answer.Verdict == sdk.VerdictAbstain {
-		return w.transform(ctx, h, t, &answer, took)
+		return w.transform(ctx, h, c, &answer, took)
 	}
 	if err != nil {
 		return w.fail(ctx, h, err, took)
