@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 	"unicode/utf8"
 )
 
@@ -149,29 +148,15 @@ type Sampler interface {
 	Sample(ctx context.Context, req SampleRequest) (*SampleResult, error)
 }
 
-// Contributions that need more than data.
-
-// ReferenceSource resolves an @name in a prompt that is neither a file nor an agent, such as @server:uri of an MCP server. found is
-// false if the plugin does not know the name. A call may block while it reads the resource.
-type ReferenceSource interface {
-	Reference(ctx context.Context, name string) (parts Parts, found bool, err error)
+// ConfigReader returns the merged configuration without its secrets. It must not be changed.
+type ConfigReader interface {
+	Config() *Config
 }
 
-// CommandRenderer renders the prompt of a command of this plugin that its template alone does not define.
-type CommandRenderer interface {
-	RenderCommand(ctx context.Context, name, arguments string) (Parts, error)
-}
-
-// CommandCompleter suggests the last word of the arguments of a command of this plugin. A suggestion replaces the whole word. With the name
-// @, the arguments are a mention, such as @server:res, that a ReferenceSource may resolve once it is complete.
-type CommandCompleter interface {
-	CompleteCommand(ctx context.Context, name, arguments string) ([]string, error)
-}
-
-// ToolDeadline is implemented by tools with another time limit than DefaultToolTimeout: a shorter one of the tool, or a longer one that the
-// user configured.
-type ToolDeadline interface {
-	Deadline() time.Duration
+// RuleReader reports whether the permission rules of a session with a running turn deny something. Only plugins that are compiled in have
+// it.
+type RuleReader interface {
+	Denies(sessionID, permission, pattern string) bool
 }
 
 // Bytes are text or binary data. The JSON is a string if they are valid UTF-8, else {"base64": "…"}.

@@ -42,6 +42,23 @@ func (h Hook) Writing(fields ...string) Hook {
 	return h
 }
 
+// OnError is the policy for a hook that fails.
+type OnError string
+
+// The failure policies. The zero value is the default of the point: deny for gates, skip for others.
+const (
+	OnErrorDefault OnError = ""
+	OnErrorSkip    OnError = "skip" // continue without the hook, with a notice to the user
+	OnErrorDeny    OnError = "deny" // the gate denies
+	OnErrorStop    OnError = "stop" // the turn ends with an error
+)
+
+// DefaultHookTimeout bounds one hook call unless the manifest or the configuration sets another limit.
+const DefaultHookTimeout = 2 * time.Second
+
+// MaxHookTimeout is the longest timeout of a hook.
+const MaxHookTimeout = 60 * time.Second
+
 // Handler runs a hook in this process.
 type Handler interface {
 	// Handle reads call.Input and changes call.Value in place. It may be called concurrently. It must return soon after ctx ends; later
@@ -81,6 +98,33 @@ type Answer struct {
 	Reason  string  `json:"reason,omitempty"`
 	// Message continues the turn, for VerdictContinue.
 	Message string `json:"message,omitempty"`
+}
+
+// Change is one change of a value: the new JSON at a pointer (RFC 6901). An index one past the end of an array appends, and so
+// does -.
+type Change struct {
+	Pointer string          `json:"pointer"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	Remove  bool            `json:"remove,omitempty"` // removes the member; Value is empty
+}
+
+// Verdict is the decision of a gate, or of a transform that may deny.
+type Verdict string
+
+// The verdicts. The zero value abstains.
+const (
+	VerdictAbstain  Verdict = ""
+	VerdictAllow    Verdict = "allow"
+	VerdictAsk      Verdict = "ask"
+	VerdictDeny     Verdict = "deny"     // refuses one tool call; the model may try another way
+	VerdictHalt     Verdict = "halt"     // stops the turn; the user takes over
+	VerdictContinue Verdict = "continue" // turn.stop: continue with a message
+)
+
+// Decision is the answer of a gate.
+type Decision struct {
+	Verdict Verdict
+	Reason  string
 }
 
 // StopDecision is the answer of a hook at turn.stop. The zero value lets the turn stop.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // ErrManifest is wrapped by every error about a manifest.
@@ -71,23 +70,3 @@ func validName(name string) error {
 	}
 	return nil
 }
-
-// OnError is the policy for a hook that fails.
-type OnError string
-
-// The failure policies. The zero value is the default of the point: deny for gates, skip for others.
-const (
-	OnErrorDefault OnError = ""
-	OnErrorSkip    OnError = "skip" // continue without the hook, with a notice to the user
-	OnErrorDeny    OnError = "deny" // the gate denies
-	OnErrorStop    OnError = "stop" // the turn ends with an error
-)
-
-// DefaultHookTimeout bounds one hook call unless the manifest or the configuration sets another limit.
-const DefaultHookTimeout = 2 * time.Second
-
-// MaxHookTimeout is the longest timeout of a hook.
-const MaxHookTimeout = 60 * time.Second
-
-// DefaultToolTimeout bounds one call of a plugin's tool. Built-in tools have their own limits.
-const DefaultToolTimeout = 120 * time.Second

@@ -8,25 +8,6 @@ import (
 // ErrHeadless is returned if a question has no user to answer it, because tenon runs without a terminal.
 var ErrHeadless = errors.New("no user to ask")
 
-// Verdict is the decision of a gate, or of a transform that may deny.
-type Verdict string
-
-// The verdicts. The zero value abstains.
-const (
-	VerdictAbstain  Verdict = ""
-	VerdictAllow    Verdict = "allow"
-	VerdictAsk      Verdict = "ask"
-	VerdictDeny     Verdict = "deny"     // refuses one tool call; the model may try another way
-	VerdictHalt     Verdict = "halt"     // stops the turn; the user takes over
-	VerdictContinue Verdict = "continue" // turn.stop: continue with a message
-)
-
-// Decision is the answer of a gate.
-type Decision struct {
-	Verdict Verdict
-	Reason  string
-}
-
 // Refusal is the error of a tool call that was not permitted.
 type Refusal struct {
 	// Halt ends the turn. Otherwise Reason is sent to the model, which may try another way.

@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // ToolDefinition describes a tool to the model.
@@ -36,6 +37,15 @@ type ToolPermission interface {
 // ToolAvailability is implemented by tools that are not offered to every model and agent.
 type ToolAvailability interface {
 	Available(model *Model, agent *Agent) bool
+}
+
+// DefaultToolTimeout bounds one call of a plugin's tool. Built-in tools have their own limits.
+const DefaultToolTimeout = 120 * time.Second
+
+// ToolDeadline is implemented by tools with another time limit than DefaultToolTimeout: a shorter one of the tool, or a longer one that the
+// user configured.
+type ToolDeadline interface {
+	Deadline() time.Duration
 }
 
 // ToolCall is one call of a tool.
