@@ -114,7 +114,7 @@ func (h *Host) Uncompact(ctx context.Context, session string) error {
 		}
 		ids := []string{messages[summary].Info.Head().ID, messages[question].Info.Head().ID}
 		damaged, err := t.conv.RemoveMessages(ctx, ids, func(*sdk.Session) {})
-		h.sessions.LeftOut(damaged)
+		h.sessions.ReportDamaged(damaged)
 		return stateDone, err
 	})
 }

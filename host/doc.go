@@ -16,6 +16,8 @@
 //	                                │
 //	host/live ◄─────────────────────┘ every change: first durable, then on the bus ─► event
 //
+// A turn (loop.go) embeds the step under way (step.go), a step its prompt (prompt.go), and a prompt its ask.Setup: t.Model is the prompt's model.
+//
 // callhost.go is the host as one tool call sees it; visit.go the running turn as a plugin sees it. control.go changes a session without a
 // prompt: revert, compaction, title. subtask.go runs subagents, template.go the shell commands in a prompt's template.
 //

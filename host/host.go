@@ -61,10 +61,10 @@ type Host struct {
 	files    undo.Files
 	sessions *sessions.Keeper
 
-	mu      sync.Mutex
+	mu      sync.Mutex         // guards runners and writes of closed
 	runners map[string]*runner // by session
-	closed  atomic.Bool        // written under mu
-	wg      sync.WaitGroup     // the goroutines of runners
+	closed  atomic.Bool
+	wg      sync.WaitGroup // the goroutines of runners
 }
 
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is left out with a notice, unless it is

@@ -2,16 +2,12 @@ package host
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/convert"
-	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
-	"github.com/tenonhq/tenon/host/tools"
-	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -30,52 +26,6 @@ type turn struct {
 	refusal   error         // the server's refusal of the latest request
 	compacted int           // compactions in a row that did not make enough room
 	converted convert.Cache // converted messages, reused by the requests of the turn
-}
-
-// step is what a tool call needs from the turn. Calls of a command's template and requests of plugins get their own step (apart).
-type step struct {
-	prompt
-
-	host   *Host
-	gen    *generation.Set
-	runner *runner
-	conv   *live.Conversation
-	undo   *undo.Session // notes the files that calls change
-
-	msg    *sdk.AssistantMessage // nil between steps
-	tools  *tools.Set
-	ledger *hooks.Ledger
-	halted *halting
-}
-
-// prompt is the latest prompt of a turn, and the progress of the work on it.
-type prompt struct {
-	*ask.Setup // nil before the first prompt
-
-	user     *sdk.UserMessage
-	delegate string // the subagent that gets a command's prompt
-	typed    string // the prompt of the subtask if the user wrote all of it: no mentions in others are resolved
-	manual   bool   // it is a compaction that the user requested
-	// summaryModel is the model that the user named for a compaction; empty: the default.
-	summaryModel string
-
-	steps       int // number of steps, including the current one
-	continued   int // how often hooks continued the turn
-	corrections int // reminders to give structured output
-	doom        tools.Doom
-}
-
-// halting is the first reason to end the turn after this step: a refusal that halts, or the failure of a hook that must not fail. Safe
-// for use from many goroutines.
-type halting struct{ first atomic.Pointer[error] }
-
-func (h *halting) set(err error) { h.first.CompareAndSwap(nil, &err) }
-
-func (h *halting) reason() error {
-	if err := h.first.Load(); err != nil {
-		return *err
-	}
-	return nil
 }
 
 // run runs the turn from its first prompt to the answers of all its prompts.

@@ -10,8 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxAsks is the maximum size in bytes of a plugin's name and reason in a question to the user.
-const maxAsks = 500
+// maxAskReason is the maximum size in bytes of a plugin's name and reason in a question to the user.
+const maxAskReason = 500
 
 // permit judges a permission request: the rules, then the gates at permission.ask, then stored approvals, then the user. It returns nil if
 // the request is granted, or a *sdk.Refusal. A deny rule cannot be overridden. tool is the tool that requests permission; empty if a plugin
@@ -45,7 +45,7 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return &sdk.Refusal{By: "plugin " + gate.Plugin, Reason: gate.Reason, Halt: gate.Verdict == sdk.VerdictHalt}
 	case sdk.VerdictAsk:
 		d.Action = sdk.ActionAsk
-		r.Metadata["asks"] = visible.Cut(strings.TrimSuffix(gate.Plugin+": "+gate.Reason, ": "), maxAsks, "…")
+		r.Metadata["asks"] = visible.Cut(strings.TrimSuffix(gate.Plugin+": "+gate.Reason, ": "), maxAskReason, "…")
 	}
 	if d.Action == sdk.ActionAllow {
 		return nil

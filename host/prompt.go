@@ -39,6 +39,23 @@ type PromptInput struct {
 	Shell bool `json:"shell,omitempty"`
 }
 
+// prompt is the latest prompt of a turn, and the progress of the work on it.
+type prompt struct {
+	*ask.Setup // nil before the first prompt
+
+	user     *sdk.UserMessage
+	delegate string // the subagent that gets a command's prompt
+	typed    string // the prompt of the subtask if the user wrote all of it: no mentions in others are resolved
+	manual   bool   // it is a compaction that the user requested
+	// summaryModel is the model that the user named for a compaction; empty: the default.
+	summaryModel string
+
+	steps       int // number of steps, including the current one
+	continued   int // how often hooks continued the turn
+	corrections int // reminders to give structured output
+	doom        tools.Doom
+}
+
 // prepare takes the next prompt or job from the queue. A prompt becomes a user message. If it fails while the turn answers an earlier one,
 // only its caller gets the error. The turn then continues the earlier one, as it does after a prompt without a reply.
 func (t *turn) prepare(ctx context.Context) (state, error) {
@@ -94,14 +111,6 @@ func (t *turn) commitPrompt(ctx context.Context, q *queued) error {
 		q.stored, q.kept = false, q.kept || q.job != nil
 	}
 	return err
-}
-
-// take returns the change that removes the prompt from the store's queue, if it is there.
-func (q *queued) take() []store.Op {
-	if !q.stored {
-		return nil
-	}
-	return []store.Op{store.TakePrompt{PromptID: q.id}}
 }
 
 // accept makes a prompt the turn's user message and returns the state after it.
@@ -166,7 +175,7 @@ func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, comma
 	}
 	t.CheckVariant(in.Variant, t.host.log)
 	damaged, err := t.undo.Drop(ctx)
-	t.host.sessions.LeftOut(damaged)
+	t.host.sessions.ReportDamaged(damaged)
 	if err != nil {
 		return nil, err
 	}

@@ -27,18 +27,17 @@ type runner struct {
 	host    *Host
 	session string
 
-	mu     sync.Mutex
-	queue  []*queued
-	cancel context.CancelCauseFunc // ends the current turn; nil between turns
-	// turnCtx is the context that cancel ends; it lasts as long as the turn.
-	turnCtx    context.Context
-	view       *step // the current turn as plugins see it, see show; nil if plugins cannot use it
-	visits     int   // number of running requests of plugins
-	canceled   bool  // the next turn was aborted before it began
-	background int   // functions that run in addition to the turn and write to the session, and prompts that are being stored
+	changed chan struct{} // signaled when background or queue changes
 
-	adopted map[string]*queued // prompts taken over from the store, by their identifiers
-	changed chan struct{}      // signaled when background or queue changes
+	mu         sync.Mutex // guards the fields below
+	queue      []*queued
+	adopted    map[string]*queued      // prompts taken over from the store, by their identifiers
+	cancel     context.CancelCauseFunc // ends turnCtx; nil between turns
+	turnCtx    context.Context         // of the current turn
+	canceled   bool                    // the next turn was aborted before it began
+	view       *step                   // the current turn as plugins see it, see show; nil if plugins cannot use it
+	visits     int                     // number of running requests of plugins
+	background int                     // functions that run in addition to the turn and write to the session, and prompts that are being stored
 }
 
 // queued is a prompt, or a job in place of one, that waits for the runner.
@@ -165,6 +164,14 @@ func (q *queued) reply(message *sdk.MessageWithParts, err error) {
 	q.result <- promptResult{message, err}
 }
 
+// take returns the change that removes the prompt from the store's queue, if it is there.
+func (q *queued) take() []store.Op {
+	if !q.stored {
+		return nil
+	}
+	return []store.Op{store.TakePrompt{PromptID: q.id}}
+}
+
 // Waiting is a prompt that waits for the session to be free.
 type Waiting struct {
 	ID    string
@@ -196,8 +203,8 @@ func (h *Host) Withdraw(session, id string) error {
 		for _, q := range r.queue {
 			if q.id == id && q.job == nil {
 				if r.view != nil && q.stored { // the process may end before the runner takes it
-					journal := r.view.conv.Journal
-					r.startBackground(func() { journal.Put([]store.Op{store.TakePrompt{PromptID: id}}) })
+					journal, taken := r.view.conv.Journal, q.take()
+					r.startBackground(func() { journal.Put(taken) })
 					q.stored = false
 				}
 				q.job = func(context.Context, *turn) (state, error) { return stateDone, nil }
@@ -267,7 +274,7 @@ func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, err
 		return nil, token, err
 	}
 	c, damaged, err := live.Open(ctx, h.opts.Store, token, h.ids, h.publish)
-	h.sessions.LeftOut(damaged)
+	h.sessions.ReportDamaged(damaged)
 	if err != nil {
 		return nil, token, errors.Join(err, h.opts.Store.Release(ctx, token))
 	}

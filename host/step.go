@@ -8,14 +8,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/compact"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/sessions"
 	"github.com/tenonhq/tenon/host/tasks"
 	"github.com/tenonhq/tenon/host/tools"
+	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -28,6 +31,35 @@ const remindStructured = "Give the answer through the tool " + tools.Structured 
 
 // defaultCorrections is the default number of reminders for a model that answers in plain text instead of structured output.
 const defaultCorrections = 2
+
+// step is what a tool call needs from the turn. Calls of a command's template and requests of plugins get their own step (apart).
+type step struct {
+	prompt
+
+	host   *Host
+	gen    *generation.Set
+	runner *runner
+	conv   *live.Conversation
+	undo   *undo.Session // notes the files that calls change
+
+	msg    *sdk.AssistantMessage // nil between steps
+	tools  *tools.Set
+	ledger *hooks.Ledger
+	halted *halting
+}
+
+// halting is the first reason to end the turn after this step: a refusal that halts, or the failure of a hook that must not fail. Safe
+// for use from many goroutines.
+type halting struct{ first atomic.Pointer[error] }
+
+func (h *halting) set(err error) { h.first.CompareAndSwap(nil, &err) }
+
+func (h *halting) reason() error {
+	if err := h.first.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 // ask asks the model for the next step and stores its answer while it streams. The answer need not be durable here: a tool call that may
 // change something waits until its start record is, and with it everything before.

@@ -81,7 +81,7 @@ func (h turns) Messages(ctx context.Context, session string) ([]sdk.MessageWithP
 		return v.conv.Snapshot(), nil
 	}
 	messages, damaged, err := live.Load(ctx, h.opts.Store, session)
-	h.sessions.LeftOut(damaged)
+	h.sessions.ReportDamaged(damaged)
 	return messages, err
 }
 

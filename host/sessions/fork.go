@@ -14,13 +14,13 @@ import (
 // Fork creates a session with the messages of another one before messageID; by default with all messages that are not undone. Files do not
 // change. The original session is not changed and may be in use. Damaged rows are left out, with a *store.DamageError in addition to the
 // fork. Errors: ErrNotFound, errors of the store.
-func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
+func (k *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
 	var damage store.Damages
-	from, err := h.Find(ctx, session)
+	from, err := k.Find(ctx, session)
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
-	list, err := h.Store.Messages(ctx, session, store.Page{})
+	list, err := k.Store.Messages(ctx, session, store.Page{})
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
@@ -33,32 +33,32 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	whole := end == len(list)
 	list = list[:end]
 	live.CloseInterrupted(list) // a running turn continues in the original, not in the copy
-	ops, err := store.CopyOps(ctx, h.Store, list, &damage)
+	ops, err := store.CopyOps(ctx, k.Store, list, &damage)
 	if err != nil {
 		return nil, err
 	}
-	f := &forking{newID: h.IDs.New, session: h.forkOf(from), ids: map[string]string{}}
+	f := &forking{newID: k.IDs.New, session: k.forkOf(from), ids: map[string]string{}}
 	f.adopt(list)
-	todos, err := h.Store.Todos(ctx, session)
+	todos, err := k.Store.Todos(ctx, session)
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	if len(todos) > 0 && whole {
 		ops = append(ops, store.PutTodos{Todos: todos})
 	}
-	if err := h.Store.Import(ctx, []store.Import{{Session: f.session, Ops: ops}}, false); err != nil {
+	if err := k.Store.Import(ctx, []store.Import{{Session: f.session, Ops: ops}}, false); err != nil {
 		return nil, err
 	}
-	h.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
+	k.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
 	return f.session, damage.Err()
 }
 
 // forkOf returns the row of a session that continues a copy of another one. The cost of the messages stays with the other session.
-func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
+func (k *Keeper) forkOf(from *sdk.Session) *sdk.Session {
 	created := live.Now()
 	s := *from
-	s.ID, s.Slug, s.ParentID, s.Version = h.IDs.New(sdk.PrefixSession), slug(), "", h.Version
-	h.place(&s)
+	s.ID, s.Slug, s.ParentID, s.Version = k.IDs.New(sdk.PrefixSession), slug(), "", k.Version
+	k.place(&s)
 	if from.ParentID != "" {
 		s.Permission = nil // rules of subagents, for the task list and further subagents
 	}
