@@ -160,6 +160,8 @@ func (s *Store) address(text, dir string) (source.Ref, error) {
 	case source.IsRef(text) || strings.ContainsAny(text[:min(1, len(text))], "./~"):
 	case strings.Contains(text, ":") && repository(text) != text:
 		text = "git+" + repository(text)
+	case source.ValidEntry(text):
+		return source.Ref{}, source.Invalid(text, errors.New("neither owner/repo nor a path, which begins with ./"))
 	case strings.Count(name, "/") == 1:
 		text = "github:" + text
 	}

@@ -47,10 +47,6 @@ type Ref struct {
 	SHA256  string // of an archive, or of the manifest in an OCI registry; 64 hexadecimal digits; empty: not given
 }
 
-// Forms lists the accepted forms, for the remedy of ErrRef.
-const Forms = `./directory, ./file.tar.gz|.zip|.wasm|.mcpb, https://….tar.gz|.tgz|.zip|.wasm|.mcpb[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
-	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range], oci://registry/repository[:tag|@digest], go:module/command[@version], mcp:name[@version], name@marketplace`
-
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins do not.
 func IsRef(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")

@@ -202,7 +202,7 @@ func remedied(err error) error {
 		{marketplace.ErrAddress, cli.ExitUsage, "write owner/repo, the URL of a repository or of a marketplace.json, or ./directory"},
 		{source.ErrNPMRC, cli.ExitConfig, "correct the file or NPM_CONFIG_USERCONFIG, which selects another one"},
 		{marketplace.ErrSource, cli.ExitTurn, "nothing was installed; if its marketplace is wrong, report it to its publisher"},
-		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
+		{source.ErrRef, cli.ExitUsage, "tenon plugin install --help lists the forms of references"},
 		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, name it on the command line yourself, without --project"},
 		{install.ErrOutside, cli.ExitTurn, "use a path inside the project, without links; or omit --project to install the plugin for yourself"},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},

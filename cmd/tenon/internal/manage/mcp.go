@@ -97,7 +97,7 @@ func (g *group) listServers(ctx context.Context, s *extensions.Set, _ []string) 
 	g.warn(s)
 	head := []string{"name", "approved", "works", "runs", "from", ""}
 	err := cli.List(g.App, list, "no MCP servers; tenon mcp add adds one", head, func(l *listedServer) []string {
-		return []string{l.Name, l.approved(), l.works(), l.Starts, l.From, l.Why}
+		return []string{l.Name, l.approved(), view.Clip(terminal.OneLine(l.works()), 120), l.Starts, l.From, l.Why}
 	})
 	if err == nil && g.check && len(broken) > 0 {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("not every MCP server works: %s", strings.Join(broken, ", ")), "tenon mcp get NAME shows the error and the remedy")
@@ -143,7 +143,7 @@ func (l *listedServer) works() string {
 	}
 	when := view.Ago(l.Check.At.UnixMilli(), time.Now())
 	if l.Check.Error != "" {
-		return fmt.Sprintf("no (%s): %s", when, view.Clip(terminal.OneLine(l.Check.Error), 100))
+		return fmt.Sprintf("no (%s): %s", when, l.Check.Error)
 	}
 	return fmt.Sprintf("yes (%s), %s", when, view.Plural(l.Check.Tools, "tool"))
 }
@@ -151,10 +151,11 @@ func (l *listedServer) works() string {
 func (g *group) showServer(_ context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
 	l := listServer(s, c)
 	return g.Show(l, func() error {
-		lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"why", l.Why}}
-		if l.Check != nil {
-			lines = append(lines, [2]string{"error", l.Check.Error})
+		why := "why"
+		if l.State == stateFailed { // Works has the reason
+			why = "fix"
 		}
+		lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {why, l.Why}}
 		text := strings.TrimRight(s.Text(c), "\n") + "\n"
 		for _, line := range lines {
 			if line[1] != "" {

@@ -92,7 +92,7 @@ func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) e
 			info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
 		}
 		list = append(list, info)
-		lines := [][2]string{{"state", string(info.State) + " " + info.Why}}
+		lines := [][2]string{{"state", strings.TrimSuffix(string(info.State)+"; "+info.Why, "; ")}}
 		for _, grant := range c.Grants {
 			lines = append(lines, [2]string{"granted", grant.Name + " " + strings.Join(grant.Scope, ", ")})
 		}

@@ -255,7 +255,7 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	p, err := manifest.ReadUnbuilt(dir)
 	if err != nil {
-		return cli.UsageError("fix the plugin", "%w", err)
+		return cli.UsageError("fix the plugin, or name the directory of one", "%w", err)
 	}
 	build := p.Description.Build
 	if build == nil {
@@ -275,7 +275,7 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 }
 
 // BuildAll builds the packages among the paths, and updates their manifests, for authors who watch them. Code that does not use a library of
-// tenon cannot describe itself. Code that could before and cannot any more is broken.
+// tenon cannot describe itself. Code that could before and no longer can is broken.
 func BuildAll(ctx context.Context, a *cli.App, paths []string) error {
 	for _, path := range paths {
 		if !hasManifest(path) {
