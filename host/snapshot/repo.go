@@ -52,7 +52,7 @@ var (
 	// ErrOff is returned if snapshots are off here; the text has the reason.
 	ErrOff = errors.New("snapshots are off")
 	// ErrGone is returned if a content is no longer stored.
-	ErrGone = errors.New("content is not stored any more")
+	ErrGone = errors.New("content is no longer stored")
 )
 
 // Options locate the files and the store of their states. Dir and Worktree are required.

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrChanged is returned if a file is not in the expected state.
-var ErrChanged = errors.New("file was changed meanwhile")
+var ErrChanged = errors.New("file has changed in the meantime")
 
 // Step changes one file from one state to another.
 type Step struct {

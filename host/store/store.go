@@ -27,7 +27,7 @@ var (
 	// ErrNotFound is returned for a session, message or blob that does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrExists is returned for a new session whose identifier is in use.
-	ErrExists = errors.New("exists already")
+	ErrExists = errors.New("already exists")
 	// ErrFenced is returned if another node has claimed the session since the token was issued.
 	ErrFenced = errors.New("session was taken over by another process")
 	// ErrClosed is returned after Close.

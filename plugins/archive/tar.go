@@ -35,7 +35,7 @@ func (f tarFile) each(ctx context.Context, visit visitor) error {
 	}
 	switch {
 	case stream.N <= 0:
-		return fmt.Errorf("%w: it is too large when it is unpacked", ErrUnsafe)
+		return fmt.Errorf("%w: too large when unpacked", ErrUnsafe)
 	case err != nil:
 		return broken(err)
 	}

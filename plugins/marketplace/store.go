@@ -126,7 +126,7 @@ func (s *Store) Update(ctx context.Context, name string) (*Market, error) {
 	}
 	m, err := s.fetch(ctx, r)
 	if err == nil && m.Name != name {
-		err = fmt.Errorf("%w: %s calls itself %s now", ErrTaken, name, m.Name)
+		err = fmt.Errorf("%w: %s now calls itself %s", ErrTaken, name, m.Name)
 	}
 	if err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func (p Pin) Resolved(base, home string) (Ref, error) {
 		return r, nil
 	}
 	if r, err = Parse(p.Source, base, home); err == nil && r.Kind == Catalogue {
-		err = fmt.Errorf("%w: source is again a plugin of a marketplace", ErrRef)
+		err = fmt.Errorf("%w: source is itself a plugin of a marketplace", ErrRef)
 	}
 	return r, err
 }

@@ -103,7 +103,7 @@ func (s *Store) Read() (Entries, error) {
 		return nil, bad(err.Error())
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		return nil, bad("insecure permissions (writable by others); check its content, then run: chmod 600 on it")
+		return nil, bad("insecure permissions (writable by others); check its content, then run chmod 600 on it")
 	}
 	var c lockContent
 	err = jsontext.DecodeStrict(data, &c)

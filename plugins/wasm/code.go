@@ -121,7 +121,7 @@ func (c *code) compile(ctx context.Context, wasm []byte) error {
 }
 
 // commandHint is the remedy for a module that runs main and ends.
-const commandHint = "; it was built as a command, build it as a library (-buildmode=c-shared, -mexec-model=reactor)"
+const commandHint = "; it was built as a command: build it as a library (-buildmode=c-shared, -mexec-model=reactor)"
 
 // checkExports checks the exports that the ABI requires.
 func checkExports(m wazero.CompiledModule) error {

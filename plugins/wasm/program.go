@@ -90,7 +90,7 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 	defer func() {
 		// A panic of the compiler must not end the host.
 		if r := recover(); r != nil {
-			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
+			c, err = nil, fmt.Errorf("%w: compilation failed: %v", ErrModule, r)
 		}
 	}()
 	digest, read := p.file.digest, p.file.read

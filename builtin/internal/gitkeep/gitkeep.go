@@ -357,7 +357,7 @@ func (r *restorer) unreadable() {
 		}
 	}
 	if !r.changed && len(r.failures) == 0 {
-		r.failures = append(r.failures, fmt.Sprintf("git's configuration cannot be read any more: %v", r.now.err))
+		r.failures = append(r.failures, fmt.Sprintf("git's configuration can no longer be read: %v", r.now.err))
 	}
 }
 

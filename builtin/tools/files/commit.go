@@ -149,7 +149,7 @@ func explain(path string, err error) error {
 	remedy := ""
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		remedy = "the disk is full, free some space; "
+		remedy = "the disk is full: free some space; "
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "check the owner and mode of the file and its directory; "
 	}

@@ -98,7 +98,7 @@ func (s *planning) apply(ctx context.Context, op operation, c *change) (err erro
 		return s.edit(ctx, c, op)
 	case patchAdd:
 		if !c.remove {
-			return fmt.Errorf("%q exists already; change it with %q, or delete it first", c.name, patchUpdate+c.name)
+			return fmt.Errorf("%q already exists; change it with %q, or delete it first", c.name, patchUpdate+c.name)
 		}
 		c.remove = false
 		c.after, err = patched(c.name, nil, op.hunks)
@@ -144,7 +144,7 @@ func (s *planning) missing(c *change) error {
 	if c.old == nil {
 		return notFound(s.call, c.target)
 	}
-	return fmt.Errorf("%q does not exist any more: the patch deletes or moves it", c.name)
+	return fmt.Errorf("%q does not exist: an earlier part of the patch deletes or moves it", c.name)
 }
 
 // create is the creation of a file by write or edit.

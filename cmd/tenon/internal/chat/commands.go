@@ -127,7 +127,7 @@ func (c *conversation) builtIn(ctx context.Context, command *chatCommand, name, 
 // revert undoes or redoes a prompt. The only argument is "force".
 func (c *conversation) revert(ctx context.Context, args string, redo bool) (*host.Reverted, error) {
 	if args != "" && args != "force" {
-		return nil, cli.UsageError(`the only argument is "force", which overwrites files even if they were modified since`, "unknown argument %q", args)
+		return nil, cli.UsageError(`the only argument is "force", which overwrites files even if they have been modified since then`, "unknown argument %q", args)
 	}
 	r, err := c.m.Revert(ctx, host.RevertOptions{SessionID: c.session.ID, Redo: redo, Force: args == "force"})
 	if err != nil {

@@ -147,7 +147,7 @@ func (c *conversation) load(ctx context.Context) (ends bool) {
 	c.watcher.loaded, _ = c.watcher.files() // the build writes files
 	s := c.a.Screen
 	if err != nil {
-		s.Line(s.Paint(terminal.Yellow, "reload failed, the old plugins stay loaded: "+terminal.Visible(c.a.Mask.Clean(cli.Remedy(err).Error()))))
+		s.Line(s.Paint(terminal.Yellow, "reload failed; the old plugins stay loaded: "+terminal.Visible(c.a.Mask.Clean(cli.Remedy(err).Error()))))
 		return ends
 	}
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
