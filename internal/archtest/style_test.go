@@ -142,7 +142,7 @@ func unused(exceptions map[string]string, used, folders map[string]bool) []Viola
 	for name := range exceptions {
 		folder, _, _ := strings.Cut(name, ".")
 		if folders[folder] && !used[name] {
-			out = append(out, Violation{Name: policyFile, Message: "exception " + name + " is not needed any more; remove it"})
+			out = append(out, Violation{Name: policyFile, Message: "exception " + name + " is no longer needed; remove it"})
 		}
 	}
 	return out

@@ -17,8 +17,8 @@ import (
 // ErrConfine is wrapped by errors of Start about the confinement, before the command was started.
 var ErrConfine = errors.New("confine the command")
 
-// Start starts a command prepared by Prepare. If policy is not nil, the command runs confined, with these rights and a temporary directory of its
-// own; dirs are further directories that are removed if the host is killed. The caller calls leave once, after the command has ended.
+// Start starts a command prepared by Prepare. If policy is not nil, the command runs confined, with these rights and its own temporary
+// directory; dirs are further directories that are removed if the host is killed. The caller calls leave once, after the command has ended.
 func Start(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string) (leave func() error, err error) {
 	if policy == nil {
 		return begin(cmd)

@@ -13,7 +13,7 @@ import (
 // Do runs start on a new thread that stays confined. The processes that start creates are confined like the thread; the rest of this
 // process is not. Do returns when start returns.
 //
-// The processes may signal the thread, because it is confined like them, and SIGKILL would end this process. Therefore the thread ends as
+// The processes may signal the thread, because it is confined like them, and SIGKILL would end this process. So the thread ends as
 // soon as start returns. A process with a parent death signal (SysProcAttr.Pdeathsig) would receive the signal then.
 //
 // Processes can never read or trace this process through the thread: Do makes the process undumpable. It then leaves no core dumps, and a

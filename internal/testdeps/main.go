@@ -25,7 +25,7 @@ func main() {
 	}
 }
 
-// install installs the packages of each lock file below root, all at once, because npm mostly waits for the registry.
+// install installs the packages of each lock file below root, all in parallel, because npm mostly waits for the registry.
 func install(ctx context.Context, root string) error {
 	var running []*exec.Cmd
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

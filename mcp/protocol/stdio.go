@@ -156,7 +156,7 @@ func (t *stdio) write() {
 // wait waits for the process and ends its process group.
 func (t *stdio) wait(pipes *child.Pipes) {
 	err := t.cmd.Wait()
-	t.conn.running.Close() // no answer can reach the server any more: read must not wait for one before the last output
+	t.conn.running.Close() // no answer can reach the server: read must not wait for one before the last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
 		_, _ = fmt.Fprintln(t.conn.dialer.Log, "tenon: temporary files of the server were not removed:", err)

@@ -119,7 +119,7 @@ func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, 
 			if err == nil || !strings.Contains(err.Error(), "server "+format) {
 				continue
 			}
-			// These are git's words for objects of another format than those of the repository, which it cannot add.
+			// These are git's words for objects in a format other than the repository's, which it cannot add.
 			if err = f.makeRepository(ctx, repo, "--object-format="+format); err == nil {
 				err = f.watched(ctx, repo, r, fetch...)
 			}

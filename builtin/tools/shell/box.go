@@ -159,7 +159,7 @@ func (b *box) endTurn(ctx context.Context) []string {
 type confinedCall struct{}
 
 // outdated returns the error for a command that could be confined when Prepare requested its permissions, and that
-// cannot be confined any more.
+// can no longer be confined.
 func outdated(err error) error {
 	if free(err) {
 		return fmt.Errorf("not run, because its permission was for a confined command: %w; try again", err)

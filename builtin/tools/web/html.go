@@ -27,7 +27,7 @@ const (
 	checkEvery = 1 << 10
 )
 
-// renderer writes the tokens of a page as Markdown or text. It builds no tree: it writes every token at once and keeps only the open elements
+// renderer writes the tokens of a page as Markdown or text. It builds no tree: it writes every token immediately and keeps only the open elements
 // up to maxDepth, so time and memory are linear in the size of any page. Broken or unusual nesting costs formatting, never text.
 type renderer struct {
 	base     *url.URL

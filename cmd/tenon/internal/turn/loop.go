@@ -176,7 +176,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 		case <-t.again:
 			t.abort()
 		case o := <-ended:
-			t.asker = nil // no question can be answered any more
+			t.asker = nil // questions can no longer be answered
 			t.release()
 			for len(events) > 0 {
 				t.take(<-events)
