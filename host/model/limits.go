@@ -156,7 +156,7 @@ func (m *meter) take(e sdk.StreamEvent) error {
 		cost += blockCost
 	}
 	if m.taken += cost; m.taken > m.limit {
-		return m.exceeded(sdk.ErrAnswerLimit, "the answer is longer than %d MiB and was cut off; the model or its server repeats itself", m.limit>>20)
+		return m.exceeded(sdk.ErrAnswerLimit, "the answer is longer than %d MiB and was cut off; the model or its server probably repeats itself", m.limit>>20)
 	}
 	e.Tool = visible.Cut(e.Tool, maxToolName, "…")
 	return m.sink(e)

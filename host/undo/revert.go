@@ -414,7 +414,7 @@ func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.P
 		return err
 	}
 	for _, p := range left {
-		f.Log.Warn("interrupted revert: a file was modified since and is left unchanged", "session", j.ID, "file", p.String())
+		f.Log.Warn("interrupted revert: a file has been modified since then and is left unchanged", "session", j.ID, "file", p.String())
 	}
 	if err := setRevert(n.Revert); err != nil {
 		return err

@@ -45,9 +45,9 @@ There are three kinds of points:
   hook's ` + "`onError`" + ` policy applies, with one notice in each session until the hook is called again, but the plugin is not quarantined for it. A
   WASM module receives at most 64 MiB; a larger input, or one that its memory does not hold, is a failure of the hook. Let a hook read only
   the fields that it needs.
-- **Size of an answer**: over every carrier, the answer of a hook outside the host has at most 16 MiB (8 MiB in WASM), 4,096 changes (also after tenon
-  splits an object into its declared members), 64 segments and 4 KiB per pointer, 256 levels per value, and 256 KiB of reason or message.
-  Changes inside fields without a Go type may make the host parse at most 64 MiB of JSON again. A larger answer is a failure of the hook.
+- **Size of an answer**: the answer of a hook outside the host is limited over every carrier: to 16 MiB (8 MiB in WASM); to 4,096 changes, even after
+  tenon splits an object into its declared members; to 64 segments and 4 KiB per pointer; to 256 levels per value; to 256 KiB of reason or
+  message. Changes inside fields without a Go type may make the host parse at most 64 MiB of JSON again. A larger answer is a failure of the hook.
   The deadline includes the time to apply an answer.
 - **Limited rights**: at ` + "`" + `config` + "`" + `, hooks of plugins outside the host can change models, prompts and limits, but not permission rules, nor
   the receivers of keys, files and commands. At ` + "`" + `shell.env` + "`" + ` they can set only the variables that they list in ` + "`" + `writes` + "`" + ` as ` + "`" + `/env/NAME` + "`" + `, and

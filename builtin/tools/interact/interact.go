@@ -85,7 +85,7 @@ func askUser(ctx context.Context, call *sdk.ToolCall, args questionArgs) (*sdk.T
 	}
 	answers, err := asker.Question(ctx, args.Questions)
 	if errors.Is(err, sdk.ErrHeadless) {
-		return nil, fmt.Errorf("question: no user to ask, because the run is not interactive (%w). Decide yourself: choose the safest option, and state your assumptions in your answer", err)
+		return nil, fmt.Errorf("question: %w: the run is not interactive. Decide yourself: choose the safest option, and state your assumptions in your answer", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("question: %w", err)
