@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,7 +111,7 @@ func (s *Set) definitionSum(ctx context.Context, c *Candidate) (string, error) {
 }
 
 // WriteLock pins the approved servers of the project as they are now, and returns their names. It starts each of them. The other servers of
-// the project keep their pins.
+// the project keep their pins. Without any pin, it does not create the file.
 func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
 	l := serverLock{Version: 1, Servers: map[string]*serverPin{}}
 	var names []string
@@ -134,6 +135,9 @@ func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
 		}
 		l.Servers[c.Name] = &serverPin{definition, offered.Sum()}
 		names = append(names, c.Name)
+	}
+	if _, err := os.Lstat(s.lockPath()); len(l.Servers) == 0 && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
 	data, _ := json.MarshalIndent(&l, "", "  ")                                                       // texts and a number always encode
 	return names, atomicfile.Write(s.lockPath(), append(data, '\n'), atomicfile.Options{Mode: 0o644}) // it may be committed

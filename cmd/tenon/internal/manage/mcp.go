@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -151,11 +152,7 @@ func (l *listedServer) works() string {
 func (g *group) showServer(_ context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
 	l := listServer(s, c)
 	return g.Show(l, func() error {
-		why := "why"
-		if l.State == stateFailed { // Works has the reason
-			why = "fix"
-		}
-		lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {why, l.Why}}
+		lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"note", l.Why}}
 		text := strings.TrimRight(s.Text(c), "\n") + "\n"
 		for _, line := range lines {
 			if line[1] != "" {
@@ -194,7 +191,7 @@ func (g *group) pinServers(ctx context.Context, s *extensions.Set, _ []string) e
 		return cli.Fail(cli.ExitTurn, err, "a server must work to be pinned; tenon mcp list --check shows which do")
 	}
 	if len(names) == 0 {
-		g.Say("no approved MCP server of the project; earlier pins are kept; approve servers with tenon mcp trust")
+		g.Say("the project has no approved MCP server; earlier pins are kept; approve servers with tenon mcp trust")
 		return nil
 	}
 	g.Say("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", ")))
@@ -229,10 +226,7 @@ func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions
 }
 
 func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.Candidate, args []string) error {
-	arguments := json.RawMessage("{}")
-	if len(args) == 2 {
-		arguments = json.RawMessage(args[1])
-	}
+	arguments := json.RawMessage(cmp.Or(strings.Join(args[1:], ""), "{}"))
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &object); err != nil {
 		return cli.UsageError(`write an object, such as '{"path": "README.md"}'`, "arguments: %w", err)
