@@ -512,3 +512,19 @@ func TestPluginThatHangsInStart(t *testing.T) {
 	k.again(id, "go")
 	want(t, "results after the reload", []string{"one"}, k.results(id))
 }
+
+// TestEditEndsBeforeLaterCalls has an edit and a command in one answer: the command must find the edited file, even while it is prepared.
+func TestEditEndsBeforeLaterCalls(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	edited := 0
+	k.edit.act, k.edit.files = func() { edited++ }, []string{k.path("a")}
+	k.bash.act = func() {}
+	k.bash.wait = func() {
+		if edited != 1 {
+			t.Error("the command is prepared before the edit has ended")
+		}
+	}
+	k.model.on(sdk.PurposeTurn, calls(toolCall{tool: "edit", args: `{}`}, toolCall{tool: "bash", args: `{}`}), say("ok"))
+	k.prompt("go")
+}

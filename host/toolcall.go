@@ -45,7 +45,8 @@ type call struct {
 	outcome  tools.Outcome      // for callFor
 }
 
-// runTools runs the calls of a step: they are prepared in the model's order and run in parallel. Every call gets a result.
+// runTools runs the calls of a step: they are prepared in the model's order and run in parallel, except that an edit ends before the next
+// call is prepared. Every call gets a result.
 func (t *turn) runTools(ctx context.Context) (state, error) {
 	var running sync.WaitGroup
 	for _, c := range t.calls {
@@ -66,7 +67,7 @@ func (t *turn) runTools(ctx context.Context) (state, error) {
 //
 //	tool.execute.before → schema → permission (permission.ask) → run → tool.execute.after
 //
-// each exactly once. It returns when the call is prepared; the rest is added to running.
+// each exactly once. It returns when the call is prepared, and has ended if it edits files; the rest is added to running.
 func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	if err := s.find(c); err != nil {
 		if doom := s.watchDoom(ctx, c, c.raw); doom != nil {
@@ -80,8 +81,12 @@ func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		s.conclude(c, s.after(ctx, c, s.refused(ctx, err)))
 		return
 	}
-	// Ends with the tool, which is abandoned soon after ctx ends; the caller waits for running.
-	running.Go(func() { s.conclude(c, s.after(ctx, c, s.execute(ctx, c))) })
+	run := func() { s.conclude(c, s.after(ctx, c, s.execute(ctx, c))) }
+	if len(c.paths) > 0 { // the next calls of the answer may read the files, test them or edit the new text
+		run()
+		return
+	}
+	running.Go(run) // ends with the tool, which is abandoned soon after ctx ends; the caller waits for running
 }
 
 // find reads the arguments and looks up the tool. Hooks are not called for a call that fails here. The model must see its own call: valid
