@@ -14,7 +14,8 @@ const (
 	blockBytes   = 64 << 10 // size of the blocks in which a file is searched
 	maxLineBytes = 1 << 20  // longer lines are searched in pieces
 	sniffBytes   = 8000     // a NUL byte in these marks a binary file, as in git
-	maxTextBytes = 2000     // shown of a matching line
+	maxTextBytes = 2000     // of a matching line that is shown whole
+	before, rest = 150, 450 // bytes shown of a longer line, before the start of the match and from there on
 )
 
 // match is a matching line; line counts from 1.
@@ -87,17 +88,22 @@ func (s *scanner) block(block []byte) {
 		if n := len(s.found); n > 0 && s.found[n-1].line == s.line {
 			return true // another piece of a long line
 		}
-		s.found = append(s.found, match{s.line, show(line)})
+		s.found = append(s.found, match{s.line, s.show(line)})
 		return len(s.found) < s.limit
 	})
 	s.line += bytes.Count(block[counted:], []byte{'\n'})
 }
 
-// show returns a matching line for the output, or the beginning of a long one.
-func show(line []byte) string {
+// show returns a matching line for the output, or the part of a long one where the match begins.
+func (s *scanner) show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte{'\r'})
 	if len(line) <= maxTextBytes {
 		return strings.ToValidUTF8(string(line), "\ufffd")
 	}
-	return fmt.Sprintf("%s… (line of %d bytes)", strings.ToValidUTF8(string(line[:maxTextBytes]), ""), len(line))
+	at := 0
+	if found := s.m.re.FindIndex(line); found != nil { // nil: the match needs the \r
+		at = found[0]
+	}
+	part := line[max(at-before, 0):min(at+rest, len(line))]
+	return fmt.Sprintf("…%s… (part of a long line)", strings.ToValidUTF8(string(part), ""))
 }
