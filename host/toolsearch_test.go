@@ -84,6 +84,23 @@ func TestManySmallTools(t *testing.T) {
 	}
 }
 
+// The white space of a schema does not count: the stored schemas of an MCP server are indented, those of the running server are not, and the
+// same tools must be shown for both.
+func TestIndentedSchemas(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("done"))
+	indented := &plugin{name: "indented", carrier: sdk.CarrierMCP}
+	for i := range 40 {
+		one := echo(fmt.Sprintf("t%d", i))
+		one.schema = `{"type":"object",` + strings.Repeat("\n", 2000) + `"properties":{}}`
+		indented.tools = append(indented.tools, one)
+	}
+	startIn(t, t.TempDir(), nil, base(m), indented).prompt("go")
+	shown := m.last(sdk.PurposeTurn).Tools
+	want(t, "tools", 40, len(shown))
+	want(t, "schema", `{"type":"object","properties":{}}`, string(shown[0].Parameters))
+}
+
 // TestToolSearch finds a hidden tool and calls it, in whole turns, over a restart and a compaction.
 func TestToolSearch(t *testing.T) {
 	t.Parallel()

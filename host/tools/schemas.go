@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -15,20 +16,22 @@ import (
 // Schemas keeps resolved parameter schemas by their text. Safe for use from many goroutines.
 type Schemas struct {
 	byText  sync.Map
-	objects sync.Map // texts that are JSON objects
+	objects sync.Map // JSON objects, by their text
 }
 
-// isObject reports whether the text is a JSON object.
-func (s *Schemas) isObject(text json.RawMessage) bool {
-	if _, known := s.objects.Load(string(text)); known {
-		return true
+// object returns a JSON object without white space, or nil for other texts. A stored schema may be indented: it must not take more of the budget
+// than the same schema of a running server, or tools would be hidden until the server starts.
+func (s *Schemas) object(text json.RawMessage) json.RawMessage {
+	if known, ok := s.objects.Load(string(text)); ok {
+		return known.(json.RawMessage)
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(text, &fields) != nil || fields == nil {
-		return false
+		return nil
 	}
-	s.objects.Store(string(text), true)
-	return true
+	compact := json.RawMessage(jsontext.Compact(text))
+	s.objects.Store(string(text), compact)
+	return compact
 }
 
 // Check validates arguments against a tool's schema. The error lists the problems.

@@ -212,10 +212,11 @@ func (s *Set) admits(l *generation.Plugin, one *Tool) bool {
 		return true
 	}
 	var err error
+	one.Def.Parameters = s.Schemas.object(one.Def.Parameters)
 	switch {
 	case !generation.IsToolID(id):
 		err = fmt.Errorf("an id has 1 to 64 letters, digits, - and _, not %q", id)
-	case !s.Schemas.isObject(one.Def.Parameters):
+	case one.Def.Parameters == nil:
 		err = errors.New("parameters must be a JSON schema of type object")
 	default:
 		return true
