@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
-	"github.com/tenonhq/tenon/builtin/tools/files"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -26,7 +25,7 @@ func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) sdk.
 		return sdk.Object{}
 	}
 	input := translate(tool, origin, args, false)
-	if file, ok := input["file_path"].(string); ok && isOurs(origin) && !(tool == "read" && strings.HasPrefix(file, files.OutputPrefix)) {
+	if file, ok := input["file_path"].(string); ok && isOurs(origin) && !(tool == "read" && strings.HasPrefix(file, paths.OutputPrefix)) {
 		if path, err := paths.Resolve(&sdk.ToolCall{Directory: p.project.Directory, Worktree: p.project.Worktree}, file); err == nil {
 			input["file_path"] = path
 		}

@@ -37,7 +37,7 @@ func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object,
 	content := []byte(output)
 	path := store.OutputPrefix + store.Hash(content)
 	metadata = live.WithKey(live.WithKey(metadata, "truncated", true), "outputPath", path)
-	note := fmt.Sprintf("[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]", len(kept), len(output), path)
+	note := fmt.Sprintf("[%d of %d bytes shown. For the rest, read or grep %q]", len(kept), len(output), path)
 	if r.KeepTail {
 		return note + "\n" + kept, metadata, [][]byte{content}
 	}

@@ -107,7 +107,7 @@ func (t target) permissions(call *sdk.ToolCall, key, metaKey string) []sdk.Permi
 // Requests returns the permission requests of a call with this file. The permission key is that of the tool: read, list or edit. Reading a
 // stored output requires none.
 func Requests(ctx context.Context, call *sdk.ToolCall, key, file string) ([]sdk.PermissionRequest, error) {
-	if key == "read" && strings.HasPrefix(file, OutputPrefix) {
+	if key == "read" && strings.HasPrefix(file, paths.OutputPrefix) {
 		return nil, nil
 	}
 	t, err := newTarget(call, file)

@@ -25,9 +25,6 @@ import (
 // maxAttachment is the maximum size of an attached image or PDF in bytes; providers refuse larger ones.
 const maxAttachment = 5 << 20
 
-// OutputPrefix marks a filePath of the tool read that names a stored tool output instead of a file.
-const OutputPrefix = "tool-output/"
-
 type readArgs struct {
 	FilePath    string  `json:"filePath"`
 	Offset      float64 `json:"offset"` // models also write 10.0, which is an integer in a schema
@@ -40,13 +37,13 @@ type readArgs struct {
 // Resolve implements tool.Resolver.
 func (a *readArgs) Resolve(call *sdk.ToolCall) (err error) {
 	a.from, a.count = int(min(cmp.Or(a.Offset, 1), maxLines)), int(min(cmp.Or(a.Limit, defaultLimit), maxLines))
-	if a.stored = strings.HasPrefix(a.FilePath, OutputPrefix); !a.stored {
+	if a.stored = strings.HasPrefix(a.FilePath, paths.OutputPrefix); !a.stored {
 		a.target, err = newTarget(call, a.FilePath)
 	}
 	return err
 }
 
-// Requests requests the permission read with the file. A stored output requires none: the session itself produced it.
+// Requests requests the permission read with the file. A stored output requires none.
 func (a *readArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	if a.stored {
 		return nil, nil
@@ -138,13 +135,9 @@ func (p *plugin) attach(call *sdk.ToolCall, t target, in io.Reader, mime string)
 
 // readOutput reads a page of a stored output.
 func readOutput(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.ToolResult, error) {
-	reader, ok := call.Host.(sdk.OutputReader)
-	if !ok {
-		return nil, fmt.Errorf("%s: this host does not store tool outputs (sdk.OutputReader)", args.FilePath)
-	}
-	output, err := reader.Output(ctx, strings.TrimPrefix(args.FilePath, OutputPrefix))
+	output, err := paths.Output(ctx, call, args.FilePath)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", args.FilePath, err)
+		return nil, err
 	}
 	p, err := readPage(ctx, bytes.NewReader(output), args.from, args.count)
 	if err != nil {

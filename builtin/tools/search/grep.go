@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type grepArgs struct {
 	Pattern string `json:"pattern"`
 	Path    string `json:"path"`
 	Include string `json:"include"`
+	stored  bool   // Path names a stored output; then scope is empty
 	scope
 	matcher *matcher
 }
@@ -31,6 +33,9 @@ func (a *grepArgs) Resolve(call *sdk.ToolCall) (err error) {
 	if a.matcher, err = newMatcher(a.Pattern); err != nil {
 		return err
 	}
+	if a.stored = strings.HasPrefix(a.Path, paths.OutputPrefix); a.stored {
+		return nil
+	}
 	if a.scope, err = newScope(call, a.Path, a.Include); err != nil {
 		return fmt.Errorf("include: %w", err)
 	}
@@ -38,8 +43,11 @@ func (a *grepArgs) Resolve(call *sdk.ToolCall) (err error) {
 }
 
 // Requests requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
-// permission to search is not permission to show secrets.
+// permission to search is not permission to show secrets. A stored output requires none.
 func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+	if a.stored {
+		return nil, nil
+	}
 	requests := a.permissions(call, "grep", a.Pattern)
 	if paths.HoldsSecrets(a.root) || paths.HoldsSecrets(a.real) {
 		requests = append(requests, sdk.PermissionRequest{
@@ -53,6 +61,18 @@ func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
 // findLines finds lines.
 func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolResult, error) {
 	var out grepOutput
+	if s.stored {
+		output, err := paths.Output(ctx, call, s.Path)
+		if err != nil {
+			return nil, err
+		}
+		found, err := newScanner(s.matcher).scan(ctx, bytes.NewReader(output), maxResults+1)
+		if err != nil {
+			return nil, err
+		}
+		out.add(fileMatches{path: s.Path, matches: found})
+		return out.result(call, s.Pattern), nil
+	}
 	denied := deniedFiles(call, s.root)
 	dir, err := s.dir(call)
 	switch {

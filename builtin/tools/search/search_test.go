@@ -217,6 +217,34 @@ func TestGrep(t *testing.T) {
 	runError(t, root, "grep", sdk.Object{"pattern": "a", "path": "none"}, "does not exist")
 }
 
+// outputs is a host with one stored output.
+type outputs struct{ sdk.ToolHost }
+
+func (outputs) Output(_ context.Context, ref string) ([]byte, error) {
+	if ref != "x" {
+		return nil, errors.New("no such output")
+	}
+	return []byte("build\nFATAL: disk\ndone\n"), nil
+}
+
+func TestGrepStoredOutput(t *testing.T) {
+	t.Parallel()
+	grep := tool(t, "grep").(sdk.ToolPreparer)
+	call := newCall(t.TempDir(), "grep", sdk.Object{"pattern": "FATAL", "path": "tool-output/x"})
+	call.Host = outputs{}
+	if requests, err := grep.Prepare(t.Context(), call); err != nil || len(requests) > 0 {
+		t.Errorf("Prepare = %v, %v, want no permission", requests, err)
+	}
+	result, err := tool(t, "grep").Execute(t.Context(), call)
+	if err != nil || result.Output != "Found 1 match\n\ntool-output/x:\n  Line 2: FATAL: disk" {
+		t.Errorf("grep = %+v, %v", result, err)
+	}
+	call.Args = json.RawMessage(`{"pattern":"x","path":"tool-output/y"}`)
+	if _, err := tool(t, "grep").Execute(t.Context(), call); err == nil || !strings.Contains(err.Error(), "no such output") {
+		t.Errorf("grep in an unknown output = %v", err)
+	}
+}
+
 func TestGrepLimit(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
