@@ -329,6 +329,26 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// The preview of an output says where to continue, also in a long line.
+func TestLargeOutputContinues(t *testing.T) {
+	t.Parallel()
+	for want, output := range map[string]string{
+		"from line 4]": strings.Repeat("noise\n", 100),
+		"from line 2]": strings.Repeat("number ", 1000),
+	} {
+		m := newModel(t, call("large", `{}`), say("ok"))
+		b := base(m)
+		b.tools = []sdk.Tool{&tool{id: "large", run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
+			return &sdk.ToolResult{Output: output}, nil
+		}}}
+		k := start(t, func(o *host.Options) { o.Config.ToolOutput = sdk.ToolOutputConfig{MaxLines: 3, MaxBytes: 3000} }, b)
+		id, _ := k.prompt("go")
+		if got := k.results(id)[0]; !strings.Contains(got, want) {
+			t.Errorf("result = %q, want %q", got, want)
+		}
+	}
+}
+
 // TestLargeOutputKeepsItsTail shows the end of an output whose tool says that the end matters.
 func TestLargeOutputKeepsItsTail(t *testing.T) {
 	t.Parallel()

@@ -37,11 +37,11 @@ func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object,
 	content := []byte(output)
 	path := store.OutputPrefix + store.Hash(content)
 	metadata = live.WithKey(live.WithKey(metadata, "truncated", true), "outputPath", path)
-	note := fmt.Sprintf("[%d of %d bytes shown. For the rest, read or grep %q]", len(kept), len(output), path)
+	note := fmt.Sprintf("[%d of %d bytes shown. For the rest, read or grep %q", len(kept), len(output), path)
 	if r.KeepTail {
-		return note + "\n" + kept, metadata, [][]byte{content}
+		return note + "]\n" + kept, metadata, [][]byte{content}
 	}
-	return kept + "\n" + note, metadata, [][]byte{content}
+	return fmt.Sprintf("%s\n%s, from line %d]", kept, note, strings.Count(visible.Fold(kept), "\n")+1), metadata, [][]byte{content}
 }
 
 // OutputLimits returns the maximum lines and bytes of a tool's output in the conversation.

@@ -125,6 +125,25 @@ func Cut(s string, limit int, mark string) string {
 // Bound returns the result of Strip, cut at limit bytes.
 func Bound(s string, limit int) string { return Cut(Strip(s), limit, " …") }
 
+// foldAt is the maximum length of a line of Fold in bytes. The tools for files and searches show so much of a line.
+const foldAt = 2000
+
+// Fold returns text with breaks in long lines, after a space or a comma if possible, so that each part of it can be found by its line.
+func Fold(text string) string {
+	var out strings.Builder
+	for len(text) > foldAt {
+		end := strings.IndexByte(text[:foldAt+1], '\n') + 1
+		if out.WriteString(text[:end]); end == 0 {
+			if end = strings.LastIndexAny(text[:foldAt], " ,") + 1; end < foldAt/2 {
+				end = max(len(Cut(text[:foldAt+1], foldAt, "")), foldAt-utf8.UTFMax)
+			}
+			out.WriteString(text[:end] + "\n")
+		}
+		text = text[end:]
+	}
+	return out.String() + text
+}
+
 // Tail returns the last characters of s, at most limit bytes.
 func Tail(s string, limit int) string {
 	start := len(s) - min(len(s), max(limit, 0))

@@ -107,6 +107,26 @@ func TestCut(t *testing.T) {
 	}
 }
 
+func TestFold(t *testing.T) {
+	t.Parallel()
+	words, solid := strings.Repeat("word ", 300), strings.Repeat("ä", 1500)
+	for name, c := range map[string]struct{ in, want string }{
+		"short lines":  {"a\nb\n", "a\nb\n"},
+		"a line fits":  {strings.Repeat("x", 2000) + "\ny", strings.Repeat("x", 2000) + "\ny"},
+		"words":        {words + words + "end", words + words[:500] + "\n" + words[500:] + "end"},
+		"no words":     {"a" + solid + "\nend", "a" + solid[:1998] + "\n" + solid[1998:] + "\nend"},
+		"not UTF-8":    {strings.Repeat("\xff", 2001), strings.Repeat("\xff", 1996) + "\n" + strings.Repeat("\xff", 5)},
+		"without text": {"", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := visible.Fold(c.in); got != c.want {
+				t.Errorf("Fold(%q) = %q, want %q", c.in, got, c.want)
+			}
+		})
+	}
+}
+
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b]0;title\x07\n\tb")
 	f.Add("\u202e\xff\u200d\xef\xbf")

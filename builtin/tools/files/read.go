@@ -2,7 +2,6 @@ package files
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -139,7 +138,7 @@ func readOutput(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.To
 	if err != nil {
 		return nil, err
 	}
-	p, err := readPage(ctx, bytes.NewReader(output), args.from, args.count)
+	p, err := readPage(ctx, strings.NewReader(output), args.from, args.count)
 	if err != nil {
 		return nil, err
 	}

@@ -185,6 +185,13 @@ func TestReadOutput(t *testing.T) {
 		t.Errorf("output = %q", result.Output)
 	}
 	b.fails("read", sdk.Object{"filePath": "tool-output/none"}, "no such output")
+
+	// No other tool reaches the rest of a long line.
+	b.host = &host{outputs: map[string]string{"abc": strings.Repeat("number ", 1000) + "end"}}
+	result = b.must("read", sdk.Object{"filePath": "tool-output/abc", "offset": 4})
+	if !strings.HasSuffix(result.Output, "number end\n(End of file: 4 lines.)\n</content>") {
+		t.Errorf("output = %q", result.Output)
+	}
 }
 
 // TestReadHuge reads at the start of a file that is far larger than memory should be.

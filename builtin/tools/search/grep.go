@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +65,7 @@ func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolRe
 		if err != nil {
 			return nil, err
 		}
-		found, err := newScanner(s.matcher).scan(ctx, bytes.NewReader(output), maxResults+1)
+		found, err := newScanner(s.matcher).scan(ctx, strings.NewReader(output), maxResults+1)
 		if err != nil {
 			return nil, err
 		}

@@ -224,7 +224,7 @@ func (outputs) Output(_ context.Context, ref string) ([]byte, error) {
 	if ref != "x" {
 		return nil, errors.New("no such output")
 	}
-	return []byte("build\nFATAL: disk\ndone\n"), nil
+	return []byte("build\nFATAL: disk\n" + strings.Repeat("done,", 1000) + "FATAL: end"), nil
 }
 
 func TestGrepStoredOutput(t *testing.T) {
@@ -236,7 +236,7 @@ func TestGrepStoredOutput(t *testing.T) {
 		t.Errorf("Prepare = %v, %v, want no permission", requests, err)
 	}
 	result, err := tool(t, "grep").Execute(t.Context(), call)
-	if err != nil || result.Output != "Found 1 match\n\ntool-output/x:\n  Line 2: FATAL: disk" {
+	if err != nil || result.Output != "Found 2 matches\n\ntool-output/x:\n  Line 2: FATAL: disk\n  Line 5: "+strings.Repeat("done,", 200)+"FATAL: end" {
 		t.Errorf("grep = %+v, %v", result, err)
 	}
 	call.Args = json.RawMessage(`{"pattern":"x","path":"tool-output/y"}`)
