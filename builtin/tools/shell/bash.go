@@ -148,12 +148,12 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	}, nil
 }
 
-// withGitEnv returns an environment in which git neither uses a bare repository inside another one nor runs a file system monitor. It
-// uses the variable in which git passes its option -c to its children.
+// withGitEnv returns an environment in which git opens no editor, which would wait for a user until the timeout, and neither uses a bare
+// repository inside another one nor runs a file system monitor. For these it uses the variable in which git passes its option -c to its children.
 func withGitEnv(env []string) []string {
 	const name = "GIT_CONFIG_PARAMETERS"
 	settings, _ := child.Lookup(env, name)
-	return append(env[:len(env):len(env)], name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false'"))
+	return append(env[:len(env):len(env)], "GIT_EDITOR=:", name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false'"))
 }
 
 // timeout returns how long the command may run: as long as the model wants, because only it knows how long a build or a test takes.

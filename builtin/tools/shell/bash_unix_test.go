@@ -156,7 +156,22 @@ func TestNothingStaysBehind(t *testing.T) {
 				t.Errorf("took %v", took)
 			}
 			wantGone(t, result.Output)
+			if !strings.Contains(result.Output, "left running") {
+				t.Errorf("output %q, want a note about the processes that ended", result.Output)
+			}
 		})
+	}
+}
+
+// TestGitOpensNoEditor merges as models do: with an editor, the merge waits for a user until its timeout.
+func TestGitOpensNoEditor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "")
+	f.host.env = append(os.Environ(), "GIT_EDITOR=sleep 1000")
+	result := f.run(t, map[string]any{"command": `git init -q -b main && git config user.name n && git config user.email e@x && git commit -q --allow-empty -m one &&
+git checkout -q -b other && git commit -q --allow-empty -m two && git checkout -q main && git merge -q --no-ff other && git log -1 --format=%s`})
+	if result.Output != "Merge branch 'other'\n" {
+		t.Errorf("output %q", result.Output)
 	}
 }
 

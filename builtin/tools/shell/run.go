@@ -19,6 +19,7 @@ const (
 	termGrace  = 3 * time.Second        // after a timeout, from SIGTERM to SIGKILL
 	abortGrace = 500 * time.Millisecond // the same after an abort: the user waits
 	leftGrace  = 200 * time.Millisecond // the same for background jobs of a shell that ended
+	exitWait   = 20 * time.Millisecond  // for processes that end by themselves when the shell has ended
 	killWait   = 5 * time.Second        // for a killed process to end
 	drainWait  = time.Second            // for output still in the pipe
 	tick       = 100 * time.Millisecond // between two progress reports
@@ -43,6 +44,7 @@ type ending struct {
 	exit     int // 128+n for signal n
 	timedOut bool
 	aborted  bool
+	left     bool // the shell ended and left processes running
 }
 
 // run runs the job and returns when the shell and all processes it started have ended: on Linux, even those that left the group and the
@@ -78,6 +80,10 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 		_, _ = io.Copy(j.out, r)
 	}()
 	end := j.wait(ctx, exited)
+	if !end.aborted && !end.timedOut {
+		waitFor(group.gone, exitWait)
+		end.left = !group.gone()
+	}
 	err = finish(end, group, exited)
 	calls.leave(group)
 	drain(r, drained)
@@ -191,9 +197,13 @@ func (e ending) trailer(timeout time.Duration, more ...string) string {
 	case e.aborted:
 		notes = append(notes, "The user aborted the command.")
 	case e.timedOut:
-		notes = append(notes, fmt.Sprintf("The command ran longer than its timeout of %d ms and was ended. Give a larger timeout if it needs more.", timeout.Milliseconds()))
+		notes = append(notes, fmt.Sprintf("The command ran longer than its timeout of %d ms and was ended. If it needs more, give a larger timeout; if it waits for input, it gets none.",
+			timeout.Milliseconds()))
 	case e.exit != 0:
 		notes = append(notes, fmt.Sprintf("exit status %d", e.exit))
+	}
+	if e.left {
+		notes = append(notes, "Processes that it left running were ended: start them in the call that uses them.")
 	}
 	notes = append(notes, more...)
 	if len(notes) == 0 {
