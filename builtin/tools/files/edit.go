@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/tenonhq/tenon/internal/linediff"
 )
 
 // maxPlaces is the maximum number of places that an edit replaces. Each takes 48 bytes of memory.
@@ -50,7 +52,9 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 		c.report = fmt.Sprintf("Edit applied to %s in %d places, from line %d.", c.name, n, line)
 	}
 	if f.how != "" {
-		c.report += fmt.Sprintf(" oldString was matched %s: check the result.", f.how)
+		after := splitLines(newDocument(c.after).text).lines
+		c.report += fmt.Sprintf(" oldString was matched %s, and newString was not adapted. Check the result:%s", f.how,
+			numbered(after, line, linediff.Count(in.NewString)))
 	}
 	return nil
 }

@@ -57,6 +57,17 @@ func TestEdit(t *testing.T) {
 	}
 }
 
+func TestEditShowsWhatItGuessed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("f.py", "def f():\n    if x:\n        a()\n    b()\n")
+	b.read("f.py")
+	result := b.edit("f.py", "if x:\n    a()", "if y:\n    a()")
+	if !strings.HasSuffix(result.Output, "Check the result:\n2: if y:\n3:     a()") {
+		t.Errorf("output = %q", result.Output)
+	}
+}
+
 func TestEditReplaceAll(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -92,7 +103,7 @@ func TestEditRefused(t *testing.T) {
 		"likely twice":  {edit("like.txt", "head\nvalue number ten\nfoot", "z"), []string{"2 times (by its first and last line), at lines 1, 4"}},
 		"another end":   {edit("like.txt", "head\nvalue number one\nfeet", "z"), []string{"line 3 differs"}},
 		"directory":     {edit(".", "x", "y"), []string{"it is a directory"}},
-		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 2 of 3 lines match", "line 4 differs", `file:  "\treturn 1"`, `asked: "    panic(nil)"`}},
+		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 2 of 3 lines match", "line 4 differs", `file:  "\treturn 1"`, `asked: "    panic(nil)"`, "The file there:\n2: \n3: func One() {\n4: \treturn 1\n5: }"}},
 		"line numbers":  {edit("f.go", "3: func One() {\n4: \treturn 1\n", "z"), []string{"omit the \"N: \""}},
 		"case":          {edit("f.go", "func two() {", "z"), []string{"line 7 differs", `file:  "func Two() {"`, `asked: "func two() {"`}},
 		"nothing like":  {edit("f.go", "zzzzzzzzzzzzzzzzzz", "z"), []string{"Nothing in the file is similar"}},

@@ -12,21 +12,22 @@ import (
 
 const (
 	maxShown = 120      // bytes of a line shown around the first difference
+	maxPlace = 12       // lines shown of a place in the file
 	maxGuess = 20 << 20 // maximum work of the search for a similar line, and of the comparison of its neighbors, in pairs of compared bytes
 )
 
 // errNoMatch is wrapped by errors about text that is not in a file.
 var errNoMatch = errors.New("text not found")
 
-// numbered is a line with the number that read puts before it.
-var numbered = regexp.MustCompile(`(?m)^\s*\d+: `)
+// withNumber is a line with the number that read puts before it.
+var withNumber = regexp.MustCompile(`(?m)^\s*\d+: `)
 
 // notLocated returns the error for an oldString that is not in the file, with the most similar place
 // and its first difference.
 func notLocated(name string, m *matching) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "oldString is not in %q", name)
-	if lines := linediff.Count(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
+	if lines := linediff.Count(m.old); len(withNumber.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
 		b.WriteString(". Its lines begin with numbers: omit the \"N: \" that read adds")
 	}
 	b.WriteString(closest(m.raw.lines, m.asked))
@@ -70,7 +71,17 @@ func closest(file, asked []string) string {
 	if best.score == 0.5 {
 		return ". Nothing in the file is similar; read the file again"
 	}
-	return fmt.Sprintf(". The nearest place is line %d: %d of %d lines match; %s", best.first+1, best.n, len(want), firstDifference(file[best.first:], asked, best.first+1))
+	return fmt.Sprintf(". The nearest place is line %d: %d of %d lines match; %s\nThe file there:%s", best.first+1, best.n, len(want),
+		firstDifference(file[best.first:], asked, best.first+1), numbered(file, max(best.first, 1), len(want)+2))
+}
+
+// numbered returns n lines of a file from number first on, but at most maxPlace, as read shows them.
+func numbered(lines []string, first, n int) string {
+	var b strings.Builder
+	for i := first; i < first+min(n, maxPlace) && i <= len(lines); i++ {
+		fmt.Fprintf(&b, "\n%d: %s", i, showLine(i, []byte(lines[i-1])))
+	}
+	return b.String()
 }
 
 // firstDifference describes the first difference between the searched lines and lines of the file, which begin with line number.
