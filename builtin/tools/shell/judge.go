@@ -128,11 +128,11 @@ func (j *judge) command(words []word, asks bool) error {
 	}
 	for i, w := range words[1:] { // it may run its arguments or write to them
 		j.imply("bash", normal(words[i+1:]), true)
-		j.implyFile("edit", w.text, true)
 		text := w.text
 		if strings.HasPrefix(text, "-") {
 			_, text, _ = strings.Cut(text, "=")
 		}
+		j.implyFile("edit", text, true)
 		if strings.Contains(text, " ") { // may be a text for a shell, as in nix-shell --run 'cd a && rm b'
 			if err := j.commandsIn(text, true); err != nil {
 				return err
@@ -153,8 +153,10 @@ func (j *judge) paths(words []word) error {
 			if err := j.path(text); err != nil {
 				return err
 			}
-			if p := from(j.base, text); exists(paths.Real(p)) || exists(filepath.Clean(p)) {
-				j.implyFile("read", text, false)
+			for _, piece := range pieces(text) {
+				if p := from(j.base, piece); exists(paths.Real(p)) || exists(filepath.Clean(p)) {
+					j.implyFile("read", piece, false)
+				}
 			}
 		}
 	}
@@ -173,13 +175,20 @@ const maxParts = 100_000
 
 var errParts = errors.New("words with too many parts that may be paths")
 
+// pieces returns a word and its parts that may be paths.
+func pieces(text string) []string {
+	list := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
+	for _, at := range separators().FindAllStringIndex(text, -1) {
+		if at[1] < len(text) {
+			list = append(list, text[at[1]:])
+		}
+	}
+	return slices.Compact(list)
+}
+
 // path records the paths outside the project that a word, or a part of it, names, even if it returns an error.
 func (j *judge) path(text string) (err error) {
-	pieces := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
-	for _, at := range separators().FindAllStringIndex(text, -1) {
-		pieces = append(pieces, text[at[1]:])
-	}
-	for i, piece := range slices.Compact(pieces) {
+	for i, piece := range pieces(text) {
 		possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath
 		if j.parts += 1 + len(piece)/1000; possible {
 			j.parts += strings.Count(piece, "/")
