@@ -31,6 +31,12 @@ func ApprovalProject(p sdk.Project) string {
 	return "directory " + p.Worktree
 }
 
+// unconfinedIn is the permission under which approvals for commands outside the sandbox are stored. They hold for one working tree: what has the
+// same first commit, such as a fork or what a confined command makes of .git, may contain other programs.
+func unconfinedIn(p sdk.Project) string {
+	return OfProject + sdk.PermissionUnconfined + " in " + p.Worktree
+}
+
 // Approvals are the user's approvals in addition to the rules: the "always" answers of a project, and approvals for one session until the
 // process ends. The "always" answers are read for each decision, so that a revocation takes effect immediately. Safe for use from many
 // goroutines.
@@ -84,9 +90,13 @@ func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules,
 		return nil, fmt.Errorf("permission %q is for files of the project, which tenon permission approve approves", r.Permission)
 	}
 	var list []store.Approval
+	permission := r.Permission
+	if permission == sdk.PermissionUnconfined {
+		permission = unconfinedIn(a.Project)
+	}
 	for _, pattern := range r.Always {
 		list = append(list, store.Approval{
-			Project: ApprovalProject(a.Project), Permission: r.Permission, Pattern: pattern, Created: live.Now(), Session: r.SessionID,
+			Project: ApprovalProject(a.Project), Permission: permission, Pattern: pattern, Created: live.Now(), Session: r.SessionID,
 			Origin: strings.Join(r.Patterns, ", "),
 		})
 	}
@@ -102,13 +112,19 @@ func (a *Approvals) rules(ctx context.Context) (*Rules, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the approvals: %w", err)
 	}
-	return Compile("", ApprovedRules(list)), nil
+	return Compile("", ApprovedRules(list, a.Project)), nil
 }
 
-// ApprovedRules returns approvals as rules. Their texts are patterns: * and ? are wildcards.
-func ApprovedRules(list []store.Approval) sdk.PermissionRules {
+// ApprovedRules returns approvals as rules for a working tree. Their texts are patterns: * and ? are wildcards.
+func ApprovedRules(list []store.Approval, p sdk.Project) sdk.PermissionRules {
 	rules := make(sdk.PermissionRules, 0, len(list))
 	for _, a := range list {
+		switch a.Permission {
+		case sdk.PermissionUnconfined:
+			continue // of a version that did not store where
+		case unconfinedIn(p):
+			a.Permission = sdk.PermissionUnconfined
+		}
 		rules = append(rules, sdk.PermissionRule{
 			Permission: a.Permission, Pattern: a.Pattern, Action: sdk.ActionAllow, Origin: fmt.Sprintf("approval %d", a.ID),
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -71,6 +72,49 @@ func TestAlwaysApprovesNoFile(t *testing.T) {
 	_, err := a.Keep(t.Context(), &sdk.PermissionRequest{Permission: "project rules", Always: []string{"/project/tenon.json@0123"}})
 	if err == nil || !strings.Contains(err.Error(), "tenon permission approve") {
 		t.Errorf("Keep = %v, want an error with the command for files", err)
+	}
+}
+
+// memory keeps approvals in memory.
+type memory struct {
+	store.Store
+	list []store.Approval
+}
+
+func (m *memory) Approve(_ context.Context, list []store.Approval) error {
+	m.list = append(m.list, list...)
+	return nil
+}
+
+func (m *memory) Approvals(context.Context, string) ([]store.Approval, error) { return m.list, nil }
+
+// TestAlwaysUnconfinedHere: "always" for a command outside the sandbox holds for the working tree, not for others with the same first commit.
+func TestAlwaysUnconfinedHere(t *testing.T) {
+	t.Parallel()
+	root := func(_ context.Context, session string) (string, error) { return session, nil }
+	kept := &memory{list: []store.Approval{{Permission: sdk.PermissionUnconfined, Pattern: "old"}}} // of an earlier version, for any place
+	at := func(dir string) *permission.Approvals {
+		return &permission.Approvals{Store: kept, Project: sdk.Project{Git: true, ID: "first", Worktree: dir}, Root: root}
+	}
+	for _, key := range []string{"bash", sdk.PermissionUnconfined} {
+		rules, err := at("/here").Keep(t.Context(), &sdk.PermissionRequest{Permission: key, Always: []string{"make deploy"}})
+		if err != nil || !rules.Approve(&sdk.PermissionRequest{Permission: key, Patterns: []string{"make deploy"}}) {
+			t.Fatalf("Keep(%s) = %v, %v; want rules that approve it", key, rules, err)
+		}
+	}
+	for _, c := range []struct {
+		dir, permission, command string
+		want                     bool
+	}{
+		{"/here", sdk.PermissionUnconfined, "make deploy", true},
+		{"/elsewhere", sdk.PermissionUnconfined, "make deploy", false},
+		{"/here", sdk.PermissionUnconfined, "old", false},
+		{"/elsewhere", "bash", "make deploy", true},
+	} {
+		covered, err := at(c.dir).Cover(t.Context(), &sdk.PermissionRequest{Permission: c.permission, Patterns: []string{c.command}})
+		if err != nil || covered != c.want {
+			t.Errorf("%s: %s %s: Cover = %v, %v; want %v", c.dir, c.permission, c.command, covered, err, c.want)
+		}
 	}
 }
 

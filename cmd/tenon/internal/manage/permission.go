@@ -75,7 +75,7 @@ func (g *group) explainPermission(ctx context.Context, m *cli.Machine, args []st
 	if err != nil {
 		return err
 	}
-	approved := permission.Compile("", permission.ApprovedRules(approvals))
+	approved := permission.Compile("", permission.ApprovedRules(approvals, w.Project))
 	var b strings.Builder
 	together, answered := decided(rules, requests), true
 	for i := range requests {
