@@ -160,7 +160,8 @@ func (a *asker) permission(r *sdk.PermissionRequest) *ask {
 
 // show prints the whole command or diff, because the answer allows all of it.
 func (a *asker) show(asked *view.Asked) {
-	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question))
+	question := a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question)
+	a.line(question)
 	for _, note := range asked.Notes {
 		a.line("  " + a.s.Paint(terminal.Dim, note))
 	}
@@ -171,10 +172,19 @@ func (a *asker) show(asked *view.Asked) {
 	} else if asked.Body != "" {
 		lines = strings.Split(strings.TrimRight(asked.Body, "\n"), "\n")
 	}
+	rows := 0
 	for _, line := range lines {
 		a.s.Line("    " + line)
+		rows += 1 + terminal.Columns(line)/usualWidth
+	}
+	if rows > maxRows {
+		a.line(question + fmt.Sprintf(" The whole text has %d lines: scroll up to read it.", rows))
 	}
 }
+
+// Below a text of more than maxRows rows, the question is repeated: a small screen shows only the end of the text, which may look like another
+// question about a harmless command.
+const maxRows, usualWidth = 12, 80
 
 // options lists the answers to a permission request. always is the rule that some of them store; empty: none.
 func (a *asker) options(always string) string {
