@@ -22,6 +22,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
 )
 
@@ -33,6 +34,7 @@ import (
 //	serves MODEL…      the server lists these models
 //	asked N            the server got so many requests, titles not counted
 //	last REGEXP        the latest request matches
+//	modules            compiled WASM modules are those of all tests, see plugintest.CompiledModules
 //	damage F OLD NEW   overwrites OLD in the file, wherever it stands, with NEW, which is as long; both are Go strings without
 //	                   quotes
 func TestScript(t *testing.T) {
@@ -106,6 +108,9 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 				wasm := hastyRust(t, filepath.Join(scaffoldtest.RustDir(t), "rustc"))
 				ts.Setenv("PATH", wasm+string(os.PathListSeparator)+ts.Getenv("PATH"))
 			},
+			"modules": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Check(shareModules(ts.Getenv("TENON_DATA_DIR")))
+			},
 			"llm": cmdLLM, "code": cmdCode, "serves": cmdServes, "asked": cmdAsked, "last": cmdLast, "damage": cmdDamage,
 		},
 		RequireExplicitExec: true,
@@ -137,6 +142,16 @@ func toolchain(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	return env
+}
+
+// shareModules makes the directory of compiled WASM modules in a data directory the one of all tests, if there is one. A module that the Go compiler
+// made takes seconds to compile.
+func shareModules(dataDir string) error {
+	shared := plugintest.CompiledModules("")
+	if shared == "" {
+		return nil
+	}
+	return errors.Join(os.MkdirAll(filepath.Join(dataDir, "cache"), 0o700), os.Symlink(shared, filepath.Join(dataDir, "cache", "wasm")))
 }
 
 type serverKey struct{}

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/tenonhq/tenon/plugins/plugintest"
 )
 
 // streaming is a model server whose behavior is the name of the model.
@@ -84,11 +81,7 @@ func TestWASMProvider(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, out)
 	}
-	if shared := plugintest.CompiledModules(""); shared != "" {
-		if err := errors.Join(os.MkdirAll(filepath.Join(p.dataDir(), "cache"), 0o700), os.Symlink(shared, filepath.Join(p.dataDir(), "cache/wasm"))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must(t, shareModules(p.dataDir()))
 	p.output(t, 0, "plugin", "trust", "./streamguest", "--yes")
 	for model, c := range map[string]struct {
 		code int
