@@ -2,16 +2,11 @@ package model
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/http"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
@@ -100,16 +95,4 @@ func (m *Models) Doubt(name string) error {
 		return fmt.Errorf("model %s is unknown; did you mean %s/%s?", name, model.ProviderID, near)
 	}
 	return fmt.Errorf("model %s is unknown; tenon models %s lists the known ones", name, model.ProviderID)
-}
-
-// Unreachable reports whether a request failed because its host is unknown, refuses connections, or does not prove that it is the host.
-func Unreachable(err error) bool {
-	const windowsRefused = syscall.Errno(10061) // WSAECONNREFUSED
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return dns.IsNotFound
-	}
-	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
-		return true
-	}
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, http.ErrSchemeMismatch) || runtime.GOOS == "windows" && errors.Is(err, windowsRefused)
 }

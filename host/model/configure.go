@@ -195,13 +195,3 @@ func Merged[M ~map[string]V, V any](base, over M) M {
 	maps.Copy(out, over)
 	return out
 }
-
-// LeastEffort returns the variant of a model with little reasoning, or "".
-func LeastEffort(m *sdk.Model) string {
-	for _, effort := range []string{"none", "minimal", "low"} {
-		if _, ok := m.Variants[effort]; ok {
-			return effort
-		}
-	}
-	return ""
-}

@@ -1,10 +1,15 @@
 package model
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"net/http"
+	"runtime"
 	"slices"
+	"syscall"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -62,4 +67,16 @@ func namedError(err error) *sdk.NamedError {
 		}}
 	}
 	return &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: fmt.Sprint(err)}}
+}
+
+// Unreachable reports whether a request failed because its host is unknown, refuses connections, or does not prove that it is the host.
+func Unreachable(err error) bool {
+	const windowsRefused = syscall.Errno(10061) // WSAECONNREFUSED
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return dns.IsNotFound
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
+		return true
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, http.ErrSchemeMismatch) || runtime.GOOS == "windows" && errors.Is(err, windowsRefused)
 }

@@ -136,7 +136,7 @@ func (m *Models) served(ctx context.Context, id string, limit time.Duration) ([]
 	}
 	known := p.models()
 	if p.info.AccountModels {
-		known = m.account(p, list)
+		known = m.accountModels(p, list)
 	}
 	for i := range list {
 		if known, ok := known[list[i].ID]; ok {

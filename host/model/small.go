@@ -60,3 +60,13 @@ func (m *Models) smallID(p *provider, of *sdk.Model) string {
 	}
 	return ""
 }
+
+// LeastEffort returns the variant of a model with little reasoning, or "".
+func LeastEffort(m *sdk.Model) string {
+	for _, effort := range []string{"none", "minimal", "low"} {
+		if _, ok := m.Variants[effort]; ok {
+			return effort
+		}
+	}
+	return ""
+}
