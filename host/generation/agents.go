@@ -26,8 +26,8 @@ func (g *Set) Agents() []sdk.Agent {
 // agentInfos is Agents, with the origin of each agent.
 func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	var out []AgentInfo
-	each(ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) {
-		out = replace(out, AgentInfo{Agent: a, Plugin: l.Manifest.Name}, func(o AgentInfo) bool { return o.Name == a.Name })
+	each(ctx, g, "agents", agentsOf, func(p *Plugin, a sdk.Agent) {
+		out = replace(out, AgentInfo{Agent: a, Plugin: p.Manifest.Name}, func(o AgentInfo) bool { return o.Name == a.Name })
 	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
 		c, same := g.Config.Agent[name], func(a AgentInfo) bool { return a.Name == name }
@@ -96,7 +96,7 @@ func (g *Set) DefaultPrompt(m *sdk.Model) string {
 
 // ByThirdParty reports whether an agent comes from a plugin of third parties.
 func (g *Set) ByThirdParty(name string) (found bool) {
-	each(g.r.ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) { found = found || a.Name == name && !l.Builtin() })
+	each(g.r.ctx, g, "agents", agentsOf, func(p *Plugin, a sdk.Agent) { found = found || a.Name == name && !p.Builtin() })
 	return found
 }
 
@@ -105,4 +105,13 @@ func agentsOf(s sdk.AgentSource, _ context.Context) ([]sdk.Agent, error) { retur
 // Subagents lists the agents that the model can ask, with those that menus hide.
 func (g *Set) Subagents() []sdk.Agent {
 	return slices.DeleteFunc(g.Agents(), func(a sdk.Agent) bool { return a.Mode == sdk.ModePrimary })
+}
+
+// ChoosesAgentModel reports whether files of the repository may have named the model of an agent.
+func (g *Set) ChoosesAgentModel(a *sdk.Agent) bool {
+	return g.r.fromProject(a.Origin) || g.own != nil && g.own.Agent[a.Name].Model != g.Config.Agent[a.Name].Model
+}
+
+func (r *Registry) fromProject(origin string) bool {
+	return r.o.FromProject != nil && r.o.FromProject(origin)
 }

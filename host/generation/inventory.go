@@ -46,19 +46,6 @@ type AgentInfo struct {
 	Configured bool   `json:"configured,omitempty"` // the configuration made it or changed it
 }
 
-// Command is a command and the plugin that contributes it.
-type Command struct {
-	sdk.Command
-	Plugin string  `json:"plugin"`
-	Owner  *Plugin `json:"-"` // the plugin itself
-}
-
-// SkillInfo is a skill and the plugin that contributes it.
-type SkillInfo struct {
-	sdk.Skill
-	Plugin string `json:"plugin"`
-}
-
 // AgentInfos lists the agents in the order of Agents.
 func (n Inventory) AgentInfos(ctx context.Context) []AgentInfo {
 	return use(n, func(g *Set) []AgentInfo { return g.agentInfos(ctx) })
@@ -76,9 +63,9 @@ func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) 
 	defer n.r.Release(g)
 	commands := g.Commands(ctx)
 	var list []string
-	for _, l := range g.Plugins {
-		its := func(c Command) bool { return c.Name == name && c.Owner == l }
-		if completer, ok := l.Value.(sdk.CommandCompleter); ok && (name == "@" || slices.ContainsFunc(commands, its)) {
+	for _, p := range g.Plugins {
+		its := func(c Command) bool { return c.Name == name && c.Owner == p }
+		if completer, ok := p.Value.(sdk.CommandCompleter); ok && (name == "@" || slices.ContainsFunc(commands, its)) {
 			words, _ := WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
 				return completer.CompleteCommand(ctx, name, arguments)
 			}) // without suggestions after an error, the user just keeps typing
@@ -94,15 +81,6 @@ const completeTimeout = 2 * time.Second
 // SkillInfos lists the skills that the model can load, unless rules deny it.
 func (n Inventory) SkillInfos(ctx context.Context) []SkillInfo {
 	return use(n, func(g *Set) []SkillInfo { return g.Skills(ctx) })
-}
-
-// Skills lists the skills of all plugins; a later plugin's replaces an earlier one of the same name.
-func (g *Set) Skills(ctx context.Context) []SkillInfo {
-	var out []SkillInfo
-	each(ctx, g, "skills", sdk.SkillSource.Skills, func(l *Plugin, s sdk.Skill) {
-		out = replace(out, SkillInfo{s, l.Manifest.Name}, func(o SkillInfo) bool { return o.Name == s.Name })
-	})
-	return out
 }
 
 // Receivers lists the receivers of conversations that files of the repository chose and the user did not approve, sorted by provider.
@@ -191,22 +169,4 @@ func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
 	return g.Models.Choose(ctx)
-}
-
-// Commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
-func (g *Set) Commands(ctx context.Context) []Command {
-	var out []Command
-	each(ctx, g, "commands", sdk.CommandSource.Commands, func(l *Plugin, one sdk.Command) {
-		out = replace(out, Command{Command: one, Plugin: l.Manifest.Name, Owner: l}, func(o Command) bool { return o.Name == one.Name })
-	})
-	return out
-}
-
-// replace replaces the element that is the same, or appends the new one.
-func replace[T any](list []T, one T, same func(T) bool) []T {
-	if i := slices.IndexFunc(list, same); i >= 0 {
-		list[i] = one
-		return list
-	}
-	return append(list, one)
 }

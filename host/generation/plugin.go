@@ -46,19 +46,19 @@ type contribution struct {
 }
 
 // load reads the manifest of a plugin and makes its host.
-func (r *Registry) load(p sdk.Plugin) *Plugin {
-	l := &Plugin{r: r, Value: p}
-	l.Manifest, l.failure = hooks.RecoverPanic(r.ctx, r.o.Logger, func(context.Context) (sdk.Manifest, error) {
-		m := p.Manifest()
+func (r *Registry) load(v sdk.Plugin) *Plugin {
+	p := &Plugin{r: r, Value: v}
+	p.Manifest, p.failure = hooks.RecoverPanic(r.ctx, r.o.Logger, func(context.Context) (sdk.Manifest, error) {
+		m := v.Manifest()
 		return m, m.Validate()
 	})
-	if l.failure != nil {
-		l.started = make(chan struct{})
-		close(l.started) // there is nothing to start
+	if p.failure != nil {
+		p.started = make(chan struct{})
+		close(p.started) // there is nothing to start
 	}
-	l.host = &pluginHost{plugin: l, log: r.o.Logger.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
-	l.host.open, l.host.end = context.WithCancel(context.WithoutCancel(r.ctx))
-	return l
+	p.host = &pluginHost{plugin: p, log: r.o.Logger.With("plugin", p.Manifest.Name), options: optionsOf(p.Manifest.Name, r.o.Config)}
+	p.host.open, p.host.end = context.WithCancel(context.WithoutCancel(r.ctx))
+	return p
 }
 
 // optionsOf returns the plugin's own part of the configuration.
@@ -79,10 +79,10 @@ func same(a, b sdk.Plugin) bool {
 }
 
 // Builtin reports whether the plugin is compiled in.
-func (l *Plugin) Builtin() bool { return l.Manifest.Carrier == sdk.CarrierBuiltin }
+func (p *Plugin) Builtin() bool { return p.Manifest.Carrier == sdk.CarrierBuiltin }
 
 // Origin returns the origin of the plugin's contributions and requests.
-func (l *Plugin) Origin() sdk.Origin { return OriginOf(l.Manifest) }
+func (p *Plugin) Origin() sdk.Origin { return OriginOf(p.Manifest) }
 
 // OriginOf returns the origin of a plugin's contributions and requests.
 func OriginOf(m sdk.Manifest) sdk.Origin {
@@ -90,109 +90,109 @@ func OriginOf(m sdk.Manifest) sdk.Origin {
 }
 
 // start begins to start the plugin.
-func (l *Plugin) start(ctx context.Context) {
-	l.started = make(chan struct{})
+func (p *Plugin) start(ctx context.Context) {
+	p.started = make(chan struct{})
 	go func() { // ends with Start; if Start takes longer than startTimeout, the plugin is left out until it returns
-		defer close(l.started)
-		l.err = errors.New("start: it ended its goroutine")
+		defer close(p.started)
+		p.err = errors.New("start: it ended its goroutine")
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
-		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, l.Value.Start(ctx, l.host)
+		_, err := hooks.RecoverPanic(ctx, p.host.log, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, p.Value.Start(ctx, p.host)
 		})
 		if err != nil {
 			err = fmt.Errorf("start: %w", err)
 		}
-		l.err = err
+		p.err = err
 	}()
 }
 
 // startError returns the reason why no generation can use the plugin now; nil if one can.
-func (l *Plugin) startError() error {
+func (p *Plugin) startError() error {
 	select {
-	case <-l.started:
-		return cmp.Or(l.err, l.failure)
+	case <-p.started:
+		return cmp.Or(p.err, p.failure)
 	default:
 		return fmt.Errorf("start: %w in %s", ErrNoAnswer, startTimeout)
 	}
 }
 
 // contribute asks the plugin for its contributions, at its first call.
-func (l *Plugin) contribute(ctx context.Context) error {
-	if l.asked {
-		return l.failure
+func (p *Plugin) contribute(ctx context.Context) error {
+	if p.asked {
+		return p.failure
 	}
 	limit := contributeTimeout
-	if l.Builtin() {
+	if p.Builtin() {
 		limit = startTimeout
 	}
 	var err error
-	l.contribution, err = WithDeadline(ctx, l.r.o.Logger, limit, func(context.Context) (c contribution, err error) {
-		if s, ok := l.Value.(sdk.Hooker); ok {
+	p.contribution, err = WithDeadline(ctx, p.r.o.Logger, limit, func(context.Context) (c contribution, err error) {
+		if s, ok := p.Value.(sdk.Hooker); ok {
 			c.hooks = s.Hooks()
 		}
-		if s, ok := l.Value.(sdk.ProtocolSource); ok {
+		if s, ok := p.Value.(sdk.ProtocolSource); ok {
 			c.protocols = s.Protocols()
 		}
-		if s, ok := l.Value.(sdk.ProviderSource); ok {
+		if s, ok := p.Value.(sdk.ProviderSource); ok {
 			c.providers = s.Providers()
 		}
-		if s, ok := l.Value.(sdk.AuthSource); ok {
-			c.auth = l.owned(s.AuthMethods())
+		if s, ok := p.Value.(sdk.AuthSource); ok {
+			c.auth = p.owned(s.AuthMethods())
 		}
 		return c, nil
 	})
 	if ctx.Err() != nil {
 		return ctx.Err() // the next generation asks again
 	}
-	if err == nil && !l.Builtin() {
-		err = l.checkHooks()
+	if err == nil && !p.Builtin() {
+		err = p.checkHooks()
 	} else if err != nil {
 		err = fmt.Errorf("hooks: %w", err)
 	}
-	l.asked, l.failure = true, err
+	p.asked, p.failure = true, err
 	return err
 }
 
 // owned returns sign-in methods with the name of the plugin, unless it is compiled in. Other plugins cannot choose addresses.
-func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
+func (p *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
 	out := slices.Clone(methods)
 	for i := range out {
-		if l.Builtin() {
+		if p.Builtin() {
 			out[i].Plugin, out[i].Owner = "", ""
 			continue
 		}
-		out[i].Plugin, out[i].Owner, out[i].Apply = l.Manifest.Name, cmp.Or(out[i].Owner, l.Manifest.Name), nil
+		out[i].Plugin, out[i].Owner, out[i].Apply = p.Manifest.Name, cmp.Or(out[i].Owner, p.Manifest.Name), nil
 	}
 	return out
 }
 
 // checkHooks returns an error for hooks that the engine would refuse, so that only their plugin is left out.
-func (l *Plugin) checkHooks() error {
-	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Logger})
+func (p *Plugin) checkHooks() error {
+	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{p.asHooks()}, Logger: p.r.o.Logger})
 	if err != nil {
 		return err
 	}
-	closing, cancel := context.WithTimeout(l.r.ctx, time.Second)
+	closing, cancel := context.WithTimeout(p.r.ctx, time.Second)
 	defer cancel()
 	return engine.Close(closing)
 }
 
-func (l *Plugin) asHooks() hooks.Plugin {
-	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
+func (p *Plugin) asHooks() hooks.Plugin {
+	return hooks.Plugin{Name: p.Manifest.Name, Version: p.Manifest.Version, Carrier: p.Manifest.Carrier, Hooks: p.hooks}
 }
 
 // close closes the plugin, after its start has ended. If the start or the closing hangs, it is abandoned after closeGrace or when ctx ends.
-func (l *Plugin) close(ctx context.Context) error {
-	l.host.end()
-	_, err := WithDeadline(ctx, l.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {
-		if l.started != nil {
-			<-l.started
+func (p *Plugin) close(ctx context.Context) error {
+	p.host.end()
+	_, err := WithDeadline(ctx, p.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {
+		if p.started != nil {
+			<-p.started
 		}
-		return struct{}{}, l.Value.Close(ctx)
+		return struct{}{}, p.Value.Close(ctx)
 	})
 	if err != nil {
-		return fmt.Errorf("close plugin %s: %w", l.Manifest.Name, err)
+		return fmt.Errorf("close plugin %s: %w", p.Manifest.Name, err)
 	}
 	return nil
 }

@@ -53,9 +53,9 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 		return nil, errors.Join(err, r.closeGeneration(closing, g))
 	}
 	var providers []sdk.ProviderInfo
-	for _, l := range g.Plugins {
-		providers = append(providers, l.providers...)
-		g.auth = append(g.auth, l.auth...)
+	for _, p := range g.Plugins {
+		providers = append(providers, p.providers...)
+		g.auth = append(g.auth, p.auth...)
 	}
 	g.Models = model.New(model.Options{
 		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers,
@@ -67,8 +67,8 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 
 // compiledIn returns the compiled-in plugins that are a T, for calls that other plugins could delay while a prompt waits.
 func compiledIn[T any](g *Set) (out []T) {
-	for _, l := range g.Plugins {
-		if v, ok := l.Value.(T); ok && l.Builtin() {
+	for _, p := range g.Plugins {
+		if v, ok := p.Value.(T); ok && p.Builtin() {
 			out = append(out, v)
 		}
 	}
@@ -77,59 +77,59 @@ func compiledIn[T any](g *Set) (out []T) {
 
 // start starts the plugins in parallel and keeps those that work. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
-	for _, p := range g.made.Plugins {
-		l := old.find(p)
-		if l == nil {
-			l = g.r.load(p)
+	for _, v := range g.made.Plugins {
+		p := old.find(v)
+		if p == nil {
+			p = g.r.load(v)
 		}
-		l.holders.Add(1)
-		g.held = append(g.held, l)
-		if l.started == nil {
-			l.start(ctx)
+		p.holders.Add(1)
+		g.held = append(g.held, p)
+		if p.started == nil {
+			p.start(ctx)
 		}
 	}
 	limit, cancel := context.WithTimeout(ctx, startTimeout) // plugins of the old generation get this time again
 	defer cancel()
 	var problems []error
-	for _, l := range g.held {
+	for _, p := range g.held {
 		select {
-		case <-l.started:
+		case <-p.started:
 		case <-limit.Done():
 		}
-		err := l.startError()
+		err := p.startError()
 		if err == nil {
-			err = l.contribute(ctx)
+			err = p.contribute(ctx)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err == nil {
-			err = g.addProtocols(l)
+			err = g.addProtocols(p)
 		}
 		if err != nil {
-			problems = append(problems, g.drop(l, err))
+			problems = append(problems, g.drop(p, err))
 			continue
 		}
-		g.Plugins = append(g.Plugins, l)
+		g.Plugins = append(g.Plugins, p)
 	}
 	return errors.Join(problems...)
 }
 
 // drop leaves a plugin out, with a notice. It returns an error if the plugin is required.
-func (g *Set) drop(l *Plugin, err error) error {
-	if g.strict || g.made.Required[l.Manifest.Name] {
-		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
+func (g *Set) drop(p *Plugin, err error) error {
+	if g.strict || g.made.Required[p.Manifest.Name] {
+		return fmt.Errorf("plugin %q: %w", p.Manifest.Name, err)
 	}
-	g.r.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
+	g.r.notice(sdk.PluginNotice{Plugin: p.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", p.Manifest.Name, err)})
 	return nil
 }
 
 // makeEngine makes the hook engine.
 func (g *Set) makeEngine(old *Set) (err error) {
 	var list []hooks.Plugin
-	for _, l := range g.Plugins {
-		hooked := l.asHooks()
-		hooked.Required = g.made.Required[l.Manifest.Name]
+	for _, p := range g.Plugins {
+		hooked := p.asHooks()
+		hooked.Required = g.made.Required[p.Manifest.Name]
 		list = append(list, hooked)
 	}
 	notice := func(n sdk.PluginNotice) {
@@ -145,13 +145,13 @@ func (g *Set) makeEngine(old *Set) (err error) {
 }
 
 // addProtocols adds the protocols of a plugin to the table, all or none.
-func (g *Set) addProtocols(l *Plugin) error {
-	for _, proto := range l.protocols {
+func (g *Set) addProtocols(p *Plugin) error {
+	for _, proto := range p.protocols {
 		if _, taken := g.protocols[proto.Name]; taken {
-			return fmt.Errorf("plugin %s: duplicate protocol %q", l.Manifest.Name, proto.Name)
+			return fmt.Errorf("plugin %s: duplicate protocol %q", p.Manifest.Name, proto.Name)
 		}
 	}
-	for _, proto := range l.protocols {
+	for _, proto := range p.protocols {
 		g.protocols[proto.Name] = proto
 	}
 	return nil
@@ -161,9 +161,9 @@ func (g *Set) addProtocols(l *Plugin) error {
 // their state.
 func (g *Set) states(old *Set) (quarantined map[string]string, failures map[string]map[string]int) {
 	quarantined, failures = map[string]string{}, map[string]map[string]int{}
-	for _, l := range g.Plugins {
-		name, reasons, counts := l.Manifest.Name, g.made.Quarantined, g.made.Failures
-		if old.find(l.Value) != nil {
+	for _, p := range g.Plugins {
+		name, reasons, counts := p.Manifest.Name, g.made.Quarantined, g.made.Failures
+		if old.find(p.Value) != nil {
 			reasons, counts = old.Engine.Quarantined(), old.Engine.Failures()
 		}
 		quarantined[name], failures[name] = reasons[name], counts[name]
@@ -172,13 +172,13 @@ func (g *Set) states(old *Set) (quarantined map[string]string, failures map[stri
 }
 
 // find returns the loaded plugin of this generation; nil if it does not have the plugin. The generation may be nil.
-func (g *Set) find(p sdk.Plugin) *Plugin {
+func (g *Set) find(v sdk.Plugin) *Plugin {
 	if g == nil {
 		return nil
 	}
-	for _, l := range g.held {
-		if same(l.Value, p) {
-			return l
+	for _, p := range g.held {
+		if same(p.Value, v) {
+			return p
 		}
 	}
 	return nil
@@ -217,9 +217,9 @@ func (g *Set) transformConfig(ctx context.Context) error {
 	return nil
 }
 
-// Fire runs the hooks at a point over a value. l records their changes; subject is the part or call that the value belongs to.
-func (g *Set) Fire(ctx context.Context, p sdk.Point, l *hooks.Ledger, subject string, in, value any) error {
-	_, err := g.Engine.Transform(ctx, p, hooks.Scope{Ledger: l, Subject: subject}, in, value)
+// Fire runs the hooks at a point over a value. The ledger records their changes; subject is the part or call that the value belongs to.
+func (g *Set) Fire(ctx context.Context, p sdk.Point, ledger *hooks.Ledger, subject string, in, value any) error {
+	_, err := g.Engine.Transform(ctx, p, hooks.Scope{Ledger: ledger, Subject: subject}, in, value)
 	return err
 }
 
@@ -231,13 +231,13 @@ func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
 		errs[0] = g.Engine.Close(ctx)
 	}
 	var servers sync.WaitGroup
-	for i, l := range slices.Backward(g.held) {
+	for i, p := range slices.Backward(g.held) {
 		switch {
-		case l.holders.Add(-1) > 0:
-		case l.Manifest.Carrier == sdk.CarrierMCP:
-			servers.Go(func() { errs[1+i] = l.close(ctx) }) // ends with ctx at the latest
+		case p.holders.Add(-1) > 0:
+		case p.Manifest.Carrier == sdk.CarrierMCP:
+			servers.Go(func() { errs[1+i] = p.close(ctx) }) // ends with ctx at the latest
 		default:
-			errs[1+i] = l.close(ctx)
+			errs[1+i] = p.close(ctx)
 		}
 	}
 	servers.Wait()

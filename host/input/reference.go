@@ -33,14 +33,14 @@ func (r *references) find(ctx context.Context, set *generation.Set, name string)
 	if r.asked++; r.asked == 1 {
 		r.expires = time.Now().Add(referenceTimeout)
 	}
-	for _, l := range set.Plugins {
-		source, ok := l.Value.(sdk.ReferenceSource)
+	for _, p := range set.Plugins {
+		source, ok := p.Value.(sdk.ReferenceSource)
 		if !ok {
 			continue
 		}
-		parts, err := r.ask(ctx, l, source, name)
+		parts, err := r.ask(ctx, p, source, name)
 		if err != nil && ctx.Err() == nil {
-			l.Notify(fmt.Sprintf("@%s stays unchanged: %v", name, err))
+			p.Notify(fmt.Sprintf("@%s stays unchanged: %v", name, err))
 		}
 		if len(parts) > 0 {
 			return parts
@@ -50,12 +50,12 @@ func (r *references) find(ctx context.Context, set *generation.Set, name string)
 }
 
 // ask asks one plugin, for at most the remaining time. It returns nil if the plugin does not know the name.
-func (r *references) ask(ctx context.Context, l *generation.Plugin, source sdk.ReferenceSource, name string) (sdk.Parts, error) {
+func (r *references) ask(ctx context.Context, p *generation.Plugin, source sdk.ReferenceSource, name string) (sdk.Parts, error) {
 	left := time.Until(r.expires)
 	if left <= 0 {
 		return nil, fmt.Errorf("%w: the references of the prompt took more than %s", generation.ErrNoAnswer, referenceTimeout)
 	}
-	parts, err := generation.CallUnlessHung(ctx, l, "references", left, func(ctx context.Context) (sdk.Parts, error) {
+	parts, err := generation.CallUnlessHung(ctx, p, "references", left, func(ctx context.Context) (sdk.Parts, error) {
 		parts, found, err := source.Reference(ctx, name)
 		if !found {
 			parts = nil
@@ -68,8 +68,8 @@ func (r *references) ask(ctx context.Context, l *generation.Plugin, source sdk.R
 	if parts, err = generation.ForeignParts(parts); err != nil {
 		return nil, err
 	}
-	for _, p := range parts {
-		if text, ok := p.(*sdk.TextPart); ok {
+	for _, part := range parts {
+		if text, ok := part.(*sdk.TextPart); ok {
 			text.Synthetic = true // the user did not write it
 		}
 	}

@@ -76,11 +76,11 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	})
 }
 
-func (one *Tool) builtin() bool { return one.Origin.Carrier == sdk.CarrierBuiltin }
+func (t *Tool) builtin() bool { return t.Origin.Carrier == sdk.CarrierBuiltin }
 
 // tokens estimates the size of the tool's definition in a request.
-func (one *Tool) tokens() int64 {
-	d := &one.Def
+func (t *Tool) tokens() int64 {
+	d := &t.Def
 	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / convert.BytesPerToken
 }
 

@@ -1,5 +1,6 @@
-// Package tools lists the tools that a model can call in a step (set.go), hides tools behind a search (search.go), checks arguments against schemas
-// (schemas.go), detects repeating calls (doom.go) and limits tool output in the conversation (output.go). The loop calls them.
+// Package tools lists the tools that a model can call in a step (set.go), and hides some of them behind a search (search.go). For the path of a
+// call, which host/toolcall.go has, it checks arguments against schemas (schemas.go), lists the permissions a call needs (requests.go) and the files
+// it may write (writes.go), detects repeating calls (doom.go), and makes the outcome (outcome.go), with limited output (output.go).
 package tools
 
 import (
@@ -133,17 +134,17 @@ func All(ctx context.Context, scope *Scope) *Set {
 // plugin's tool replaces an earlier one of the same id.
 func (s *Set) gather(ctx context.Context) []*Tool {
 	var all []*Tool
-	for _, l := range s.Generation.Plugins {
-		source, ok := l.Value.(sdk.ToolSource)
+	for _, p := range s.Generation.Plugins {
+		source, ok := p.Value.(sdk.ToolSource)
 		if !ok {
 			continue
 		}
 		m, agent := s.Model.Model, s.Agent // the plugin may keep them
-		offered := generation.Ask(ctx, l, "tools", func(context.Context) ([]*Tool, error) {
-			return offeredBy(l, source, &m, &agent), nil
+		offered := generation.Contributions(ctx, p, "tools", func(context.Context) ([]*Tool, error) {
+			return offeredBy(p, source, &m, &agent), nil
 		})
 		for _, one := range offered {
-			if s.admits(l, one) {
+			if s.admits(p, one) {
 				s.tools[one.Def.ID] = one
 				all = append(all, one)
 			}
@@ -173,16 +174,16 @@ func ofHost(def sdk.ToolDefinition, run func(context.Context, *sdk.ToolCall) (*s
 }
 
 // offeredBy asks a plugin for the tools that are available to a model and an agent.
-func offeredBy(l *generation.Plugin, source sdk.ToolSource, model *sdk.Model, agent *sdk.Agent) []*Tool {
+func offeredBy(p *generation.Plugin, source sdk.ToolSource, model *sdk.Model, agent *sdk.Agent) []*Tool {
 	var out []*Tool
 	for _, one := range source.Tools() {
 		if a, ok := one.(sdk.ToolAvailability); ok && !a.Available(model, agent) {
 			continue
 		}
-		t := &Tool{Tool: one, Def: one.Definition(), Origin: l.Origin(), Timeout: deadline(l, one)}
+		t := &Tool{Tool: one, Def: one.Definition(), Origin: p.Origin(), Timeout: deadline(p, one)}
 		t.permission = t.Def.ID
-		if p, ok := one.(sdk.ToolPermission); ok {
-			t.permission = p.Permission()
+		if keyed, ok := one.(sdk.ToolPermission); ok {
+			t.permission = keyed.Permission()
 		}
 		out = append(out, t)
 	}
@@ -190,25 +191,25 @@ func offeredBy(l *generation.Plugin, source sdk.ToolSource, model *sdk.Model, ag
 }
 
 // deadline returns the limit of a call; 0 for compiled-in tools without one, which bound themselves.
-func deadline(l *generation.Plugin, one sdk.Tool) time.Duration {
+func deadline(p *generation.Plugin, one sdk.Tool) time.Duration {
 	if d, ok := one.(sdk.ToolDeadline); ok {
 		if own := d.Deadline(); own > 0 {
 			return min(own, maxToolTimeout)
 		}
 	}
-	if l.Builtin() {
+	if p.Builtin() {
 		return 0
 	}
 	return sdk.DefaultToolTimeout
 }
 
 // admits reports whether the agent may call the tool in this turn. Tools of plugins with an invalid definition are left out, with a notice.
-func (s *Set) admits(l *generation.Plugin, one *Tool) bool {
+func (s *Set) admits(p *generation.Plugin, one *Tool) bool {
 	id := one.Def.ID
 	if allowed, said := s.Listed[id]; said && !allowed || s.Rules.Removed(one.permission) {
 		return false
 	}
-	if l.Builtin() {
+	if p.Builtin() {
 		return true
 	}
 	var err error
@@ -221,7 +222,7 @@ func (s *Set) admits(l *generation.Plugin, one *Tool) bool {
 	default:
 		return true
 	}
-	l.LeaveOut(fmt.Sprintf("tool %q", id), err)
+	p.LeaveOut(fmt.Sprintf("tool %q", id), err)
 	return false
 }
 
