@@ -46,7 +46,7 @@ func (diskUsage) Definition() sdk.ToolDefinition {
 	}
 }
 
-// Deadline gives large projects time, and small ones no more than they need.
+// Deadline limits a call. A small project takes far less time.
 func (diskUsage) Deadline() time.Duration { return time.Minute }
 
 // Execute measures.

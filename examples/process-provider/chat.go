@@ -85,7 +85,7 @@ func newChat(req *sdk.ModelRequest) *chat {
 	return c
 }
 
-// newMessages translates a message. Each result of a tool becomes a message of its own.
+// newMessages translates a message. Each result of a tool becomes a separate message.
 func newMessages(m sdk.ModelMessage) []message {
 	out := message{Role: m.Role}
 	var results []message

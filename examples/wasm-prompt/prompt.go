@@ -38,7 +38,7 @@ func (p *prompt) start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// add changes only the requests that people wait for. Titles and summaries do not need our rules.
+// add changes only the requests that the user waits for. Titles and summaries do not need our rules.
 func (p *prompt) add(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	if in.Purpose != sdk.PurposeTurn && in.Purpose != sdk.PurposeSubtask {
 		return nil

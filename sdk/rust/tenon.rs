@@ -5,7 +5,7 @@
 //! returns the plugin. A panic ends the instance of a module, and a module has no clock.
 //!
 //! Hooks run one after the other in the thread that reads the connection; a hook that waits for the host lets another thread read
-//! meanwhile. Every tool call has its own thread. Print nothing on stdout.
+//! in the meantime. Every tool call has its own thread. Print nothing on stdout.
 #![allow(dead_code)]
 
 use std::collections::HashMap;

@@ -166,7 +166,7 @@ type StartRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Request       []byte                 `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"` // JSON: options, project, hooks and tools
 	Grants        []byte                 `protobuf:"bytes,2,opt,name=grants,proto3" json:"grants,omitempty"`   // JSON: the capabilities that were granted
-	Host          string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`       // name and version of the host, for people
+	Host          string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`       // name and version of the host, human-readable
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -265,7 +265,7 @@ type HookRequest struct {
 	Request       []byte                 `protobuf:"bytes,3,opt,name=request,proto3" json:"request,omitempty"`                       // JSON: input and value
 	Token         string                 `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`                           // names this call in a HostRequest; valid while the call runs
 	TimeoutMs     uint32                 `protobuf:"varint,5,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"` // how long the host waits
-	Cancel        bool                   `protobuf:"varint,6,opt,name=cancel,proto3" json:"cancel,omitempty"`                        // the host does not wait for the call with this id any more; nothing else is set
+	Cancel        bool                   `protobuf:"varint,6,opt,name=cancel,proto3" json:"cancel,omitempty"`                        // the host no longer waits for the call with this id; nothing else is set
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
