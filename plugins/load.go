@@ -460,7 +460,7 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 	return errors.Join(err, l.collect())
 }
 
-// used returns a function that reports whether a sealed copy is approved, or a generation of a lock file names it.
+// used returns a function that reports whether a sealed copy is approved, or a stored state of a lock file names it.
 func (l *Loader) used() (func(trust.Digest) bool, error) {
 	entries, err := l.store.Read()
 	if err != nil {

@@ -328,7 +328,7 @@ func TestReferences(t *testing.T) {
 	for _, w := range l.Warnings {
 		warnings = append(warnings, w.String())
 	}
-	want := []string{filepath.FromSlash(p.path(outerFile)) + `:3:1: agent.a.description: environment variable "MISSING" is not set, read as empty; set it, or write the value`}
+	want := []string{filepath.FromSlash(p.path(outerFile)) + `:3:1: agent.a.description: environment variable "MISSING" is not set and counts as empty; set it, or write the value`}
 	if diff := cmp.Diff(want, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

@@ -62,7 +62,7 @@ func (c *checker) expandEnv(p place, name string) string {
 	c.taken = append(c.taken, taken{c.src.origin, p.Key, name})
 	value, ok := c.env[envName(name)]
 	if !ok {
-		c.Warn(p, "environment variable \""+name+"\" is not set, read as empty", "set it, or write the value")
+		c.Warn(p, "environment variable \""+name+"\" is not set and counts as empty", "set it, or write the value")
 	}
 	return value
 }

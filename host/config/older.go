@@ -110,7 +110,7 @@ func eachObject(objects any, f func(name string, object map[string]any)) {
 }
 
 // NoEffect is the warning for keys of opencode that tenon does not have.
-const NoEffect = "not supported, has no effect"
+const NoEffect = "tenon has no such setting"
 
 // unsupported returns the warning for a key of opencode without effect; empty for other keys.
 func unsupported(schema string) string {

@@ -38,7 +38,7 @@ func TestProblems(t *testing.T) {
 		"huge number":              {`{"agent": {"a": {"temperature": 1e999}}}`, `1:18: agent.a.temperature: number out of range: 1e999`},
 		"negative price":           {`{"provider": {"p": {"models": {"m": {"cost": {"input": -2}}}}}}`, `1:47: provider.p.models.m.cost.input: want 0 or more, have -2`},
 		"model":                    {`{"model": "gpt"}`, `1:2: model: want provider/model, have "gpt"; write the provider's name first, such as "openai/gpt-5"`},
-		"model of no variable":     {`{"model": "{env:NO_SUCH}"}`, `1:2: model: environment variable "NO_SUCH" is not set, read as empty; want provider/model, have ""; write the provider's name first, such as "openai/gpt-5"`},
+		"model of no variable":     {`{"model": "{env:NO_SUCH}"}`, `1:2: model: environment variable "NO_SUCH" is not set and counts as empty; want provider/model, have ""; write the provider's name first, such as "openai/gpt-5"`},
 		"model of agent":           {`{"agent": {"a": {"model": "/m"}}}`, `1:18: agent.a.model: want provider/model, have "/m"; write the provider's name first, such as "openai/gpt-5"`},
 		"log level":                {`{"logLevel": "wran"}`, `1:2: logLevel: want one of debug, info, warn, error, have "wran"; did you mean "warn"?`},
 		"mode":                     {`{"agent": {"a": {"mode": "main"}}}`, `1:18: agent.a.mode: want one of primary, subagent, all, have "main"`},
@@ -295,11 +295,11 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		`TENON_CONFIG_CONTENT:2:49: theme: not supported, has no effect`,
-		`TENON_CONFIG_CONTENT:2:63: share: not supported, has no effect`,
-		`TENON_CONFIG_CONTENT:2:80: autoshare: not supported, has no effect`,
+		`TENON_CONFIG_CONTENT:2:49: theme: tenon has no such setting`,
+		`TENON_CONFIG_CONTENT:2:63: share: tenon has no such setting`,
+		`TENON_CONFIG_CONTENT:2:80: autoshare: tenon has no such setting`,
 		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode are JavaScript and cannot run here; "plugins" lists tenon's`,
-		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: not supported, has no effect`,
+		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: tenon has no such setting`,
 		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on unchanged; did you mean "apiKey"?`,
 		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: the permission for tools that change files is edit; use "edit"`,
 		`TENON_CONFIG_CONTENT:6:13: tools.bsh: unknown permission; it applies only if a plugin or MCP server has a tool with this name; did you mean "bash"?`,

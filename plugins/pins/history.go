@@ -31,7 +31,7 @@ const (
 )
 
 // ErrNoHistory is returned by Rollback without an earlier state.
-var ErrNoHistory = errors.New("no earlier generation")
+var ErrNoHistory = errors.New("no earlier state")
 
 // History changes lock files and keeps their earlier states. Safe for use from many processes.
 type History struct {
@@ -39,7 +39,7 @@ type History struct {
 }
 
 // Change replaces the lock file at path by the result of f, which receives its present content. The state before becomes the newest
-// generation. If f returns an error or the content does not change, nothing is written. Renaming the lock file is the only switch: a
+// stored one. If f returns an error or the content does not change, nothing is written. Renaming the lock file is the only switch: a
 // process that is killed leaves the old state or the new one.
 func (h History) Change(ctx context.Context, path string, f func(*File) (*File, error)) error {
 	return h.locked(ctx, func() error {
@@ -69,7 +69,7 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 		if from, err = h.Read(path); err != nil {
 			return err
 		}
-		list, err := h.generations(path)
+		list, err := h.states(path)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 			if bytes.Equal(to.Encode(), from.Encode()) {
 				continue
 			}
-			for _, present := range list[at+1:] { // remove later generations first, so that the next Rollback finds an earlier state
+			for _, present := range list[at+1:] { // remove later states first, so that the next Rollback finds an earlier state
 				if err := os.Remove(h.file(path, present)); err != nil {
 					return err
 				}
@@ -92,7 +92,7 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 	return from, to, err
 }
 
-// Digests returns the contents that any generation of any lock file names. They must not be deleted. A generation that is damaged, or was
+// Digests returns the contents that any stored state of any lock file names. They must not be deleted. A state that is damaged, or was
 // written by a newer version, names none: Rollback does not return to it.
 func (h History) Digests() (map[trust.Digest]bool, error) {
 	out := map[trust.Digest]bool{}
@@ -115,9 +115,9 @@ func (h History) Digests() (map[trust.Digest]bool, error) {
 	return out, nil
 }
 
-// keep adds a state as the newest generation, unless it is the newest, and deletes the oldest ones.
+// keep stores a state as the newest one, unless it is that already, and deletes the oldest ones.
 func (h History) keep(path string, f *File) error {
-	list, err := h.generations(path)
+	list, err := h.states(path)
 	if err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func (h History) keep(path string, f *File) error {
 	return err
 }
 
-// generations returns the numbers of the generations of a lock file, ascending.
-func (h History) generations(path string) ([]int, error) {
+// states returns the numbers of the stored states of a lock file, ascending.
+func (h History) states(path string) ([]int, error) {
 	entries, err := os.ReadDir(h.dir(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -142,7 +142,7 @@ func TestHistory(t *testing.T) {
 		change(func(f *pins.File) *pins.File { return f.With(plugin("a", string("0123456789abcdef"[i%16]))) })
 	}
 	if files, _ := filepath.Glob(filepath.Join(h.Dir, "generations", "*", "*.json")); len(files) > 11 {
-		t.Errorf("%d generations are kept", len(files))
+		t.Errorf("%d states are kept", len(files))
 	}
 }
 

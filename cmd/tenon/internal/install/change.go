@@ -184,7 +184,7 @@ func (j *job) outdated(ctx context.Context, _ []string) error {
 func (j *job) rollback(ctx context.Context, _ []string) error {
 	from, to, err := j.loader.History().Rollback(ctx, j.target.Path)
 	if errors.Is(err, pins.ErrNoHistory) {
-		return cli.UsageError("tenon plugin rollback is for your own plugins, with --project for those of the project", "%w", err)
+		return cli.UsageError("tenon plugin rollback changes your own plugins; with --project, the project's", "%w", err)
 	}
 	if err != nil {
 		return err
