@@ -29,7 +29,7 @@ func (e *SignInError) Error() string {
 	text := "not signed in"
 	switch {
 	case len(e.Scopes) > 0:
-		text = "the server requires more rights (" + strings.Join(e.Scopes, " ") + ")"
+		text = "the server requires more scopes (" + strings.Join(e.Scopes, " ") + ")"
 	case oauth.Passing(e.Err): // no command is needed: the next request tries again
 		return "the token could not be refreshed: " + e.Err.Error()
 	case e.Err != nil:

@@ -83,7 +83,7 @@ func (g *group) showSignIns(_ context.Context, s *extensions.Set, _ []string) er
 				one.Expires = time.UnixMilli(token.Expires)
 			}
 			if len(token.Client.Wanted) > 0 {
-				one.Status = "requires more rights; run: tenon mcp login " + c.Argument()
+				one.Status = "requires more scopes; run: tenon mcp login " + c.Argument()
 			} else if last := s.LastCheck(c); last != nil && last.SignIn {
 				one.Status = "rejected; run: tenon mcp login " + c.Argument()
 			} else if token.Refresh == "" && token.Expired(time.Now()) {

@@ -156,7 +156,7 @@ func (c *user) oauth() map[string]string {
 	return out
 }
 
-// signIn signs in, and calls each tool; when one needs more rights, once more after signing in again.
+// signIn signs in, and calls each tool; when one needs more scopes, once more after signing in again.
 func (c *user) signIn() error {
 	if _, err := c.tenon("mcp", "login", "s"); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (c *user) signIn() error {
 	}
 	for _, t := range tools {
 		_, err := c.tenon("mcp", "call", "s", t.Name)
-		if err != nil && strings.Contains(err.Error(), "more rights") {
+		if err != nil && strings.Contains(err.Error(), "more scopes") {
 			if _, err := c.tenon("mcp", "login", "s"); err != nil {
 				return err
 			}
