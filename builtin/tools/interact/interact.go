@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,7 +45,7 @@ type todoArgs struct {
 	Todos []sdk.Todo `json:"todos"`
 }
 
-// storeTodos replaces the task list of the session, and returns it, so that the conversation contains it.
+// storeTodos replaces the task list of the session. The model knows the list: its call contains it.
 func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.ToolResult, error) {
 	keeper, err := ability[sdk.TodoKeeper](call, "sdk.TodoKeeper")
 	if err != nil {
@@ -62,13 +61,9 @@ func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.To
 	if err := keeper.SetTodos(ctx, args.Todos); err != nil {
 		return nil, fmt.Errorf("todowrite: %w", err)
 	}
-	list, err := json.Marshal(args.Todos)
-	if err != nil {
-		return nil, fmt.Errorf("todowrite: %w", err)
-	}
 	return &sdk.ToolResult{
 		Title:    fmt.Sprintf("%d open", open),
-		Output:   string(list),
+		Output:   fmt.Sprintf("The list has %d tasks, %d of them open.", len(args.Todos), open),
 		Metadata: sdk.Object{"todos": args.Todos},
 	}, nil
 }
