@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -114,6 +115,21 @@ func TestMentions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The hash of an attached file allows the model to change the file without reading it. One of which the model sees only the beginning has none.
+func TestAttachmentsHaveHashes(t *testing.T) {
+	t.Parallel()
+	dir := project(t)
+	for name, want := range map[string]string{"main.go": fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("package main\n"))), "long.txt": ""} {
+		k := start(t, func(o *host.Options) { o.Project.Directory = dir }, base(newModel(t, say("ok"))))
+		id, _ := k.prompt("@" + name)
+		parts := k.messages(id)[0].Parts
+		metadata := parts[len(parts)-1].(*sdk.TextPart).Metadata
+		if metadata["hash"] != want || metadata["path"] != filepath.Join(dir, name) {
+			t.Errorf("%s: metadata %v, want hash %q", name, metadata, want)
+		}
 	}
 }
 

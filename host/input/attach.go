@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -95,8 +96,12 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	defer f.Close() // it was only read
 	part.Mime = sniff(f)
 	if convert.IsTextMime(part.Mime) {
-		text, err := readText(f, info.Size())
-		return r.inlined(part, at.path, "file", text, err)
+		text, hash, err := readText(f, info.Size())
+		parts := r.inlined(part, at.path, "file", text, err)
+		if parts != nil {
+			parts[1].(*sdk.TextPart).Metadata["hash"] = hash // so that the model may change the file without reading it
+		}
+		return parts
 	}
 	if part.URL, err = data(f, part.Mime, info.Size()); err != nil {
 		return r.inlined(nil, at.path, "", "", err)
@@ -148,17 +153,20 @@ func sniff(f *os.File) string {
 	return typ
 }
 
-// readText reads the beginning of a text file of a size, within the limits of an attachment.
-func readText(f io.Reader, size int64) (string, error) {
+// readText reads the beginning of a text file of a size, within the limits of an attachment. The hash is that of the whole content, as the built-in
+// tools for files store it; "" if the beginning is not all.
+func readText(f io.Reader, size int64) (text, hash string, err error) {
 	content, err := io.ReadAll(io.LimitReader(f, generation.AttachBytes+1))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	text := tools.CutOutput(string(content), attachLines, generation.AttachBytes, false)
+	text = tools.CutOutput(string(content), attachLines, generation.AttachBytes, false)
 	if int64(len(text)) < size {
 		text += fmt.Sprintf("\n[the first %d of %d bytes; read the rest with the read tool]", len(text), size)
+	} else {
+		hash = "sha256:" + store.Hash(content)
 	}
-	return strings.ToValidUTF8(text, "�"), nil
+	return strings.ToValidUTF8(text, "�"), hash, nil
 }
 
 func listing(entries []fs.DirEntry) string {

@@ -26,6 +26,8 @@ const (
 	metaPath   = "filepath" // the file of a single hash
 	metaHash   = "hash"
 	metaHashes = "hashes" // of several files, by path
+	// metaAttached is the path of a file in the prompt, next to metaHash.
+	metaAttached = "path"
 )
 
 // errNotSeen is wrapped by errors about changes to content that the model has not seen.
@@ -38,9 +40,8 @@ type history struct {
 }
 
 type session struct {
-	mu      sync.Mutex
-	files   map[string]string // hash of the content that the model has seen, by real path
-	rebuilt bool              // the messages have been read
+	mu    sync.Mutex
+	files map[string]string // hash of the content that the model has seen, by real path
 }
 
 func newHistory() *history { return &history{sessions: map[string]*session{}} }
@@ -64,7 +65,7 @@ func (h *history) has(sessionID, real string) bool {
 func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash string) error {
 	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
-	if s.files[t.real] == "" && !s.rebuilt {
+	if s.files[t.real] != hash {
 		if err := s.rebuild(ctx, call.Host); err != nil {
 			return err
 		}
@@ -94,47 +95,53 @@ func (h *history) session(id string) *session {
 	return s
 }
 
-// rebuild adds the files in the metadata of the session's tool calls, unless they are newer here. A host without
-// messages has no earlier calls. s.mu must be held.
+// rebuild adds the files in the metadata of the session's tool calls, unless they are newer here, and those that the user attached after
+// these calls. A host without messages has neither. s.mu must be held.
 func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	reader, ok := host.(sdk.MessageReader)
 	if !ok {
-		s.rebuilt = true
 		return nil
 	}
 	messages, err := reader.Messages(ctx)
 	if err != nil {
 		return fmt.Errorf("messages of the session: %w", err)
 	}
-	files := map[string]string{}
+	files, attached := map[string]string{}, map[string]string{}
 	for _, m := range messages {
 		for _, part := range m.Parts {
-			if p, ok := part.(*sdk.ToolPart); ok && p.State.Status == sdk.ToolCompleted {
-				recorded(p, files)
+			switch p := part.(type) {
+			case *sdk.ToolPart:
+				if p.State.Status == sdk.ToolCompleted {
+					recorded(p, func(path, hash string) { files[path] = hash; delete(attached, path) })
+				}
+			case *sdk.TextPart:
+				record(p.Metadata[metaAttached], p.Metadata[metaHash], func(path, hash string) { attached[path] = hash })
 			}
 		}
 	}
 	maps.Copy(files, s.files)
-	s.files, s.rebuilt = files, true
+	maps.Copy(files, attached)
+	s.files = files
 	return nil
 }
 
-// recorded adds the files in the metadata of a tool call.
-func recorded(p *sdk.ToolPart, files map[string]string) {
-	add := func(path, hash any) {
-		p, isPath := path.(string)
-		if h, isHash := hash.(string); isPath && isHash && p != "" {
-			files[paths.Real(p)] = h
-		}
-	}
+// recorded calls add with the files in the metadata of a tool call.
+func recorded(p *sdk.ToolPart, add func(path, hash string)) {
 	switch p.Tool {
 	case "read", "write", "edit":
-		add(p.State.Metadata[metaPath], p.State.Metadata[metaHash])
+		record(p.State.Metadata[metaPath], p.State.Metadata[metaHash], add)
 	case "apply_patch":
 		hashes, _ := p.State.Metadata[metaHashes].(map[string]any)
 		for path, hash := range hashes {
-			add(path, hash)
+			record(path, hash, add)
 		}
+	}
+}
+
+func record(path, hash any, add func(path, hash string)) {
+	p, isPath := path.(string)
+	if h, isHash := hash.(string); isPath && isHash && p != "" && h != "" {
+		add(paths.Real(p), h)
 	}
 }
 

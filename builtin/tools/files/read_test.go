@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -220,7 +221,7 @@ func TestReadHuge(t *testing.T) {
 func TestResume(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	for _, name := range []string{"read", "edited", "written", "patched", "failed", "stale", "never"} {
+	for _, name := range []string{"read", "edited", "written", "patched", "failed", "stale", "never", "attached", "changed"} {
 		b.put(name, "old\n")
 	}
 	var messages []sdk.MessageWithParts
@@ -247,6 +248,16 @@ func TestResume(t *testing.T) {
 	record("read", sdk.Object{"filePath": "failed"}, sdk.ToolError)
 	record("read", sdk.Object{"filePath": "stale"}, sdk.ToolCompleted)
 	b.put("stale", "newer\n")
+	attach := func(name string) { // as the host stores a file in the prompt
+		hash := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("old\n")))
+		part := &sdk.TextPart{Synthetic: true, Metadata: sdk.Object{"path": b.path(name), "hash": hash}}
+		messages = append(messages, sdk.MessageWithParts{Parts: sdk.Parts{part}})
+	}
+	attach("attached")
+	attach("changed")
+	record("read", sdk.Object{"filePath": "changed"}, sdk.ToolCompleted)
+	record("edit", edit("changed", "old", "new"), sdk.ToolCompleted)
+	b.put("changed", "old\n")
 
 	h := &host{messages: messages}
 	resumed := newBench(t)
@@ -255,12 +266,20 @@ func TestResume(t *testing.T) {
 	resumed.edit("edited", "new", "x")
 	resumed.edit("written", "new", "x")
 	resumed.edit("patched", "new", "x")
-	resumed.fails("edit", edit("failed", "old", "x"), "read it first")
-	resumed.fails("edit", edit("never", "old", "x"), "read it first")
-	resumed.fails("edit", edit("stale", "newer", "x"), "changed on disk")
+	resumed.edit("attached", "old", "x")
 	if h.asked != 1 {
 		t.Errorf("the messages were read %d times, want once", h.asked)
 	}
+	resumed.fails("edit", edit("failed", "old", "x"), "read it first")
+	resumed.fails("edit", edit("never", "old", "x"), "read it first")
+	resumed.fails("edit", edit("stale", "newer", "x"), "changed on disk")
+	resumed.fails("edit", edit("changed", "old", "x"), "changed on disk")
+	attach("never") // with a later prompt
+	attach("stale")
+	h.messages = messages
+	resumed.edit("never", "old", "x")
+	resumed.put("stale", "old\n")
+	resumed.edit("stale", "old", "x")
 }
 
 func TestList(t *testing.T) {
@@ -292,7 +311,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestReadBelowInstructions: the first file read in a directory with its own instructions names them, until they were read.
+// TestReadBelowInstructions: the first file read or written in a directory with its own instructions names them, until they were read.
 func TestReadBelowInstructions(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -312,6 +331,14 @@ func TestReadBelowInstructions(t *testing.T) {
 		if _, got, _ := strings.Cut(b.must("read", sdk.Object{"filePath": c.read}).Output, "</content>"); got != c.want {
 			t.Errorf("%s: %q, want %q", c.read, got, c.want)
 		}
+	}
+	if got := b.must("write", sdk.Object{"filePath": "a/b/new", "content": "x\n"}).Output; got != "Created a/b/new: 1 line." {
+		t.Errorf("write: %q", got)
+	}
+	fresh := newBench(t) // which has read nothing
+	fresh.root = b.root
+	if got := fresh.must("apply_patch", patch("*** Add File: a/one", "+x", "*** Add File: a/two", "+x")).Output; strings.Count(got, fmt.Sprintf(of, "a", "a/AGENTS.md")) != 1 {
+		t.Errorf("apply_patch: %q", got)
 	}
 	b.must("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: a/AGENTS.md\n*** End Patch"})
 	b.put("a/AGENTS.md", "new\n")

@@ -37,13 +37,17 @@ func (p *plugin) changer(id string, read func(call *sdk.ToolCall) ([]operation, 
 			if err != nil {
 				return nil, err
 			}
+			result := fileResult(call, id, changes)
+			if id == patchID {
+				result = patchResult(call, changes)
+			}
 			for _, c := range changes {
 				p.history.note(call.SessionID, c.real, c.hash())
+				if note := p.instructions(call, c.target); !strings.Contains(result.Output, note) { // without a read before: a new file, or one in the prompt
+					result.Output += note
+				}
 			}
-			if id == patchID {
-				return patchResult(call, changes), nil
-			}
-			return fileResult(call, id, changes), nil
+			return result, nil
 		},
 	}
 	return changer{spec.Tool().(tool.Prepared), id == patchID}
