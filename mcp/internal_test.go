@@ -33,6 +33,17 @@ func TestToolIDs(t *testing.T) {
 	}
 }
 
+// TestReservedToolIDs: no tool of a server gets the permission of a tool of tenon, some of which need no question.
+func TestReservedToolIDs(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"tool_search", "apply_patch", "external_directory", "doom_loop", "Tool_Search"} {
+		server, tool, _ := strings.Cut(name, "_")
+		if id := ToolID(server, tool); !strings.HasPrefix(id, name+"_") {
+			t.Errorf("the tool %s of the server %s is called %s", tool, server, id)
+		}
+	}
+}
+
 // Records that were written while the clock was ahead count as old.
 func TestStartsIn(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
@@ -79,8 +81,11 @@ const (
 	readResource  = "read_resource"
 )
 
+// reserved are the names of tenon's tools and permissions that a server and a tool could form. They have rules of their own: tool_search is allowed.
+var reserved = [...]string{"apply_patch", "tool_search", sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop}
+
 // toolIDs returns the identifiers of a server's tools: the server's name and the tool's, joined by an underscore. It replaces characters
-// that are not allowed by underscores. An identifier that is too long or not unique ends in a hash.
+// that are not allowed by underscores. An identifier that is too long, not unique or reserved ends in a hash.
 func toolIDs(server string, names []string) []string {
 	ids := make([]string, len(names))
 	count := map[string]int{}
@@ -89,7 +94,7 @@ func toolIDs(server string, names []string) []string {
 		count[ids[i]]++
 	}
 	for i, id := range ids {
-		if len(id) > maxToolID || count[id] > 1 {
+		if len(id) > maxToolID || count[id] > 1 || slices.Contains(reserved[:], strings.ToLower(id)) {
 			sum := shortHash([]byte(server + "\x00" + names[i]))
 			ids[i] = id[:min(len(id), maxToolID-len(sum)-1)] + "_" + sum
 		}
