@@ -17,7 +17,7 @@ const editKey = "edit"
 var guardedDirs = []string{
 	".git", ".husky", ".githooks", ".hg", ".jj", ".sl",
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
-	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini",
+	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini", ".codex", ".kiro", ".roo", ".continue", ".qwen", ".junie", ".amazonq", ".trae",
 	".ssh", ".direnv", ".mvn", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
 	".config/mise", ".cargo/config", ".cargo/config.toml", "tools/bazel", "tools/bazel.ps1", "tools/bazel.bat", ".mise", "mise/config.toml",
 }
@@ -27,10 +27,11 @@ var guardedFiles = []string{
 	".git", ".gitconfig", ".envrc", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".dir-locals.el", "*.code-workspace", ".devcontainer.json",
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 	".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsessionrc",
-	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md",
+	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md", "QWEN.md", ".goosehints", ".aider.conf.yml",
+	".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", "lefthook-local.yml", ".lefthook.yml", ".rvmrc",
 	"rust-toolchain", "rust-toolchain.toml", ".yarnrc", ".yarnrc.yml", ".bazelversion", ".bazeliskrc", ".tool-versions",
 	"mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
-	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json",
+	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
 }
 
 // plans lists directories of plans in guarded directories. No program reads plans automatically.

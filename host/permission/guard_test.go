@@ -18,6 +18,7 @@ func TestGuardedFiles(t *testing.T) {
 		".vscode/tasks.json", ".idea/workspace.xml", "x.code-workspace", ".husky/pre-commit", ".githooks/x", "AGENTS.md", "sub/CLAUDE.md", "agents.md", "rust-toolchain.toml", ".mvn/jvm.config", ".cargo/config.toml", "tools/bazel", ".bazelversion", "mise.toml",
 		".tenon/tenon.json", ".tenon/agents/a.md", "tenon.json", ".claude/settings.json", ".cursorrules", ".mcp.json", "/home/u/.bashrc", "/home/u/.ssh/authorized_keys",
 		"/home/u/.config/tenon/agents/x.md", "/home/u/.config/fish/config.fish", ".devcontainer/devcontainer.json", ".hg/hgrc", ".jj/repo/config.toml", ".tenon/plans/.git/config", ".tenon/plans/AGENTS.md", ".github/copilot-instructions.md",
+		"opencode.json", ".codex/config.toml", ".kiro/settings/mcp.json", ".pre-commit-config.yaml", "lefthook.yml",
 	} {
 		for _, rules := range []sdk.PermissionRules{
 			nil, allow("*"), allow("**"), allow("?*"), {{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}, {{Permission: "edit", Pattern: "*", Action: sdk.ActionAsk}},
