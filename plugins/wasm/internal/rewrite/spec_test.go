@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,7 @@ var suites = []struct {
 	features api.CoreFeatures
 	least    int
 }{
-	{"v1", api.CoreFeaturesV1, 18_000},
+	{"v1", api.CoreFeaturesV1, 12_000},
 	{"v2", api.CoreFeaturesV2, 52_000},
 	{"tail-call", api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall, 100},
 	{"extended-const", api.CoreFeaturesV2 | experimental.CoreFeaturesExtendedConst, 100},
@@ -56,6 +57,9 @@ func TestSpecification(t *testing.T) {
 				for _, path := range scripts {
 					t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
 						t.Parallel()
+						if suite.dir == "v1" && sameSource(path, strings.Replace(path, "/v1/", "/v2/", 1)) {
+							return // it runs with v2
+						}
 						s := &script{t: t, dir: filepath.Dir(path), plain: newWorld(t, suite.features, cache, spectest, false), changed: newWorld(t, suite.features, cache, spectest, true)}
 						s.run(path)
 						compared <- s.compared
@@ -72,6 +76,13 @@ func TestSpecification(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sameSource reports whether two scripts were made from the same text, so that their modules and calls are the same.
+func sameSource(path, other string) bool {
+	a, errA := os.ReadFile(strings.TrimSuffix(path, "json") + "wast")
+	b, errB := os.ReadFile(strings.TrimSuffix(other, "json") + "wast")
+	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
 // wazeroDir returns the directory of the specification suite in the module cache.
