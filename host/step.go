@@ -154,7 +154,8 @@ func (t *turn) toolChoice() string {
 
 // startTitle requests a title for a new session, in parallel with the first request of its first turn.
 func (t *turn) startTitle() {
-	if t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.conv.SessionCopy().Title, sessions.DefaultTitle) || tasks.UserMessages(t.conv.Snapshot()) != 1 {
+	prompts := slices.DeleteFunc(t.conv.Snapshot(), func(m sdk.MessageWithParts) bool { return !live.ByUser(&m) })
+	if t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.conv.SessionCopy().Title, sessions.DefaultTitle) || len(prompts) != 1 {
 		return
 	}
 	agent, err := t.gen.Agent(sdk.AgentTitle)

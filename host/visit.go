@@ -126,9 +126,9 @@ type visit struct {
 }
 
 // Permit judges a permission request of a plugin.
-func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
-	req.Agent, req.Metadata = v.step.Agent.Name, permission.AskedBy(req.Metadata, "", by.Name)
-	return v.step.haltIfFinal(v.step.permit(ctx, req, "", generation.OriginOf(by)))
+func (v *visit) Permit(ctx context.Context, by *generation.Plugin, req sdk.PermissionRequest) error {
+	req.Agent, req.Metadata = v.step.Agent.Name, permission.AskedBy(req.Metadata, "", by.Manifest.Name)
+	return v.step.haltIfFinal(v.step.permit(ctx, req, "", by.Origin()))
 }
 
 // Question asks the user.
@@ -187,7 +187,7 @@ func (s *step) publishPluginCall(c *call) {
 }
 
 // Sample asks the session's model, or its small one, for an answer, once the user gave permission. It runs no tools.
-func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error) {
+func (v *visit) Sample(ctx context.Context, by *generation.Plugin, req sdk.SampleRequest) (*sdk.SampleResult, error) {
 	s := v.step
 	m := s.Model
 	if req.Small {
@@ -197,10 +197,10 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 		}
 	}
 	request := sdk.PermissionRequest{
-		SessionID: req.SessionID, Permission: permission.Sampling, Agent: s.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
-		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": generation.PreviewOf(&req)},
+		SessionID: req.SessionID, Permission: permission.Sampling, Agent: s.Agent.Name, Patterns: []string{by.Manifest.Name}, Always: []string{by.Manifest.Name},
+		Metadata: sdk.Object{"plugin": by.Manifest.Name, "model": m.Ref().String(), "prompt": generation.PreviewOf(&req)},
 	}
-	if err := s.haltIfFinal(s.permit(ctx, request, "", generation.OriginOf(by))); err != nil {
+	if err := s.haltIfFinal(s.permit(ctx, request, "", by.Origin())); err != nil {
 		return nil, err
 	}
 	s.Setup = s.As(s.Agent, m, sdk.PurposeSampling) // for this request; the purpose is in the ledger

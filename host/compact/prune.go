@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,9 +32,8 @@ func Prune(c *live.Conversation) {
 		if turns < pruneTurns {
 			continue
 		}
-		for _, p := range m.Parts {
-			tool, ok := p.(*sdk.ToolPart)
-			if !ok || tool.State.Status != sdk.ToolCompleted || tool.State.Time.Compacted != 0 || tool.Tool == pruneExempt {
+		for tool := range store.PartsOf[*sdk.ToolPart](m) {
+			if tool.State.Status != sdk.ToolCompleted || tool.State.Time.Compacted != 0 || tool.Tool == pruneExempt {
 				continue
 			}
 			size := int64(len(tool.State.Output) / convert.BytesPerToken)

@@ -82,11 +82,8 @@ func same(a, b sdk.Plugin) bool {
 func (p *Plugin) Builtin() bool { return p.Manifest.Carrier == sdk.CarrierBuiltin }
 
 // Origin returns the origin of the plugin's contributions and requests.
-func (p *Plugin) Origin() sdk.Origin { return OriginOf(p.Manifest) }
-
-// OriginOf returns the origin of a plugin's contributions and requests.
-func OriginOf(m sdk.Manifest) sdk.Origin {
-	return sdk.Origin{Carrier: m.Carrier, Plugin: m.Name, Server: m.Server}
+func (p *Plugin) Origin() sdk.Origin {
+	return sdk.Origin{Carrier: p.Manifest.Carrier, Plugin: p.Manifest.Name, Server: p.Manifest.Server}
 }
 
 // start begins to start the plugin.

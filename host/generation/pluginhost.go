@@ -43,10 +43,10 @@ type Turns interface {
 
 // Turn is the running turn of a session, for one request of a plugin.
 type Turn interface {
-	Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error
+	Permit(ctx context.Context, by *Plugin, req sdk.PermissionRequest) error
 	Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error)
 	CallTool(ctx context.Context, by *Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error)
-	Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error)
+	Sample(ctx context.Context, by *Plugin, req sdk.SampleRequest) (*sdk.SampleResult, error)
 }
 
 var (
@@ -91,7 +91,7 @@ func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionReques
 	}
 	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
 	_, err := visit(ctx, p, req.SessionID, func(ctx context.Context, t Turn) (struct{}, error) {
-		return struct{}{}, t.Permit(ctx, p.plugin.Manifest, req)
+		return struct{}{}, t.Permit(ctx, p.plugin, req)
 	})
 	return err
 }
@@ -139,7 +139,7 @@ func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result 
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}
 	return visit(ctx, p, req.SessionID, func(ctx context.Context, t Turn) (*sdk.SampleResult, error) {
-		return t.Sample(ctx, p.plugin.Manifest, req)
+		return t.Sample(ctx, p.plugin, req)
 	})
 }
 

@@ -25,6 +25,14 @@ func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail s
 	return -1, -1, ""
 }
 
+// ByUser reports whether a user wrote a message: not the host, which also asks for summaries.
+func ByUser(m *sdk.MessageWithParts) bool {
+	return m.Info.Role() == sdk.RoleUser && CompactionPart(m.Parts) == nil && slices.ContainsFunc(m.Parts, func(p sdk.Part) bool {
+		text, ok := p.(*sdk.TextPart)
+		return !ok || !text.Synthetic
+	})
+}
+
 // CompactionPart returns the part that requests a summary; nil if there is none.
 func CompactionPart(parts sdk.Parts) *sdk.CompactionPart {
 	for _, p := range parts {

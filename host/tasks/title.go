@@ -4,7 +4,6 @@ package tasks
 import (
 	"context"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,22 +26,6 @@ const (
 
 // thinkTags is reasoning that a model wrote into its text.
 var thinkTags = regexp.MustCompile(`(?s)<think>.*?</think>\s*`)
-
-// UserMessages counts the messages that a user wrote.
-func UserMessages(messages []sdk.MessageWithParts) int {
-	n := 0
-	for _, m := range messages {
-		if m.Info.Role() == sdk.RoleUser && slices.ContainsFunc(m.Parts, byUser) {
-			n++
-		}
-	}
-	return n
-}
-
-func byUser(p sdk.Part) bool {
-	text, ok := p.(*sdk.TextPart)
-	return !ok || !text.Synthetic
-}
 
 // Title makes the title of a session from its first prompt. s is the setup of the title agent with the turn's model.
 func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.UserMessage) error {

@@ -154,23 +154,14 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 }
 
 // hostTool is a tool of the host itself. Its calls require no permission.
-type hostTool struct {
-	def sdk.ToolDefinition
-	run func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error)
-}
+type hostTool struct{ sdk.Tool }
 
-func (t *hostTool) Definition() sdk.ToolDefinition { return t.def }
-
-func (t *hostTool) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+func (hostTool) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	return nil, nil
 }
 
-func (t *hostTool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	return t.run(ctx, call)
-}
-
 func ofHost(def sdk.ToolDefinition, run func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error)) *Tool {
-	return &Tool{Tool: &hostTool{def, run}, Def: def, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}, permission: def.ID}
+	return &Tool{Tool: hostTool{sdk.FuncTool(def, run)}, Def: def, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}, permission: def.ID}
 }
 
 // offeredBy asks a plugin for the tools that are available to a model and an agent.

@@ -160,14 +160,14 @@ func revertPoint(list []sdk.MessageWithParts, o *Options, end int) (int, error) 
 	}
 	if o.Redo {
 		for i := end + 1; i < len(list); i++ {
-			if isPrompt(&list[i]) {
+			if live.ByUser(&list[i]) {
 				return i, nil
 			}
 		}
 		return len(list), nil
 	}
 	for i := end - 1; i >= 0; i-- {
-		if isPrompt(&list[i]) {
+		if live.ByUser(&list[i]) {
 			return i, nil
 		}
 	}
@@ -179,26 +179,6 @@ func damagedSince(before []sdk.MessageWithParts, damaged []store.Damage) bool {
 	return slices.ContainsFunc(damaged, func(d store.Damage) bool {
 		return d.Type != store.DamagedMessage && live.IndexOf(before, d.Message) < 0 || d.Type == store.DamagedMessage && live.IndexOf(before, d.ID) < 0
 	})
-}
-
-// isPrompt reports whether a user wrote the message.
-func isPrompt(m *sdk.MessageWithParts) bool {
-	if m.Info.Role() != sdk.RoleUser {
-		return false
-	}
-	for _, p := range m.Parts {
-		switch p := p.(type) {
-		case *sdk.CompactionPart:
-			return false
-		case *sdk.TextPart:
-			if !p.Synthetic {
-				return true
-			}
-		default:
-			return true
-		}
-	}
-	return false
 }
 
 // undone returns the steps that an earlier revert took.
