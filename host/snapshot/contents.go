@@ -4,14 +4,107 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"compress/zlib"
 	"context"
+	"crypto/rand"
+	"crypto/sha1" //nolint:gosec // the name that git gives a content, not a proof of it
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
+
+// Kinds of git's objects.
+const (
+	objectBlob = "blob"
+	objectTree = "tree"
+)
+
+// hashOf returns git's name of an object.
+func hashOf(kind string, content []byte) string {
+	h := sha1.New() //nolint:gosec // as above
+	fmt.Fprintf(h, "%s %d\x00", kind, len(content))
+	h.Write(content)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// keep stores an object under its hash, like a loose object of git.
+func (r *Repo) keep(kind, hash string, content []byte) error {
+	name := filepath.Join(r.dir, "objects", hash[:2], hash[2:])
+	if now := time.Now(); os.Chtimes(name, now, now) == nil { // it exists, and its age now starts again
+		return nil
+	}
+	var b bytes.Buffer
+	z, _ := r.packers.Get().(*zlib.Writer) // it is large
+	if z == nil {
+		var err error
+		if z, err = zlib.NewWriterLevel(&b, zlib.BestSpeed); err != nil {
+			return err
+		}
+	}
+	defer r.packers.Put(z)
+	z.Reset(&b)
+	fmt.Fprintf(z, "%s %d\x00", kind, len(content))
+	z.Write(content) // into memory
+	if err := z.Close(); err != nil {
+		return err
+	}
+	// git's own clean-up removes files with such names.
+	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, MakeDirs: 0o700, Temp: "tmp_obj_" + rand.Text()})
+}
+
+// Keep stores a content and returns its name.
+func (r *Repo) Keep(content []byte) (string, error) {
+	hash := hashOf(objectBlob, content)
+	return hash, r.keep(objectBlob, hash, content)
+}
+
+// Contents returns contents by their names, except for empty names. Errors: ErrGone.
+func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	hashes = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(hashes))), func(hash string) bool { return hash == "" })
+	if len(hashes) == 0 {
+		return out, nil
+	}
+	if _, err := os.Stat(r.description()); err != nil { // no state was taken here yet, only files recorded
+		if err := r.exclusive(ctx, func() error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+	in := []byte(strings.Join(hashes, "\n") + "\n")
+	answer, err := r.run(ctx, in, "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(answer)
+	for _, hash := range hashes {
+		head, err := b.ReadString('\n')
+		if err != nil {
+			return nil, fmt.Errorf("git cat-file: %w", err)
+		}
+		fields := strings.Fields(head)
+		if len(fields) != 3 || fields[1] != "blob" {
+			return nil, fmt.Errorf("%w: %.12s; states are kept for %d days", ErrGone, hash, int(r.limits.KeepFor.Hours()/24))
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil || size < 0 || size >= b.Len() {
+			return nil, fmt.Errorf("git cat-file: %w", io.ErrUnexpectedEOF)
+		}
+		out[hash] = bytes.Clone(b.Next(size))
+		b.Next(1) // the line's end
+	}
+	return out, nil
+}
 
 // manyFiles is the number of new contents in one scan beyond which git stores them, in a pack.
 const manyFiles = 30

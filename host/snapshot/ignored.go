@@ -30,7 +30,7 @@ type rules struct {
 func noRules() *rules { return &rules{list: func() gitignore.Rules { return nil }} }
 
 // add returns the rules with those of a list in the directory dir.
-func (r *rules) add(dir string, list entry) *rules {
+func (r *rules) add(dir string, list dirEntry) *rules {
 	return &rules{id: hashOf("rules", []byte(r.id+list.Hash+dir)), above: r, list: sync.OnceValue(func() gitignore.Rules {
 		content, err := projectfs.ReadRegular(list.Name, maxList)
 		if err != nil { // it was deleted meanwhile; the next scan notices that
@@ -77,15 +77,15 @@ func (v *visit) rules(above *rules) (here *rules, err error) {
 }
 
 // list returns what is known about a list of ignored names. A list that cannot be read has no rules, as in git.
-func (v *visit) list(name string, is stamp, was entry) entry {
+func (v *visit) list(name string, is stamp, was dirEntry) dirEntry {
 	if was.Name == name && was.Settled && was.Stamp == is {
 		return was
 	}
 	content, err := projectfs.ReadRegular(name, maxList)
 	if err != nil {
-		return entry{}
+		return dirEntry{}
 	}
-	return entry{Name: name, Stamp: is, Settled: is.settled(v.begun), Hash: hashOf(objectBlob, content)}
+	return dirEntry{Name: name, Stamp: is, Settled: is.settled(v.begun), Hash: hashOf(objectBlob, content)}
 }
 
 // excludes returns the user's list of ignored files (info/exclude) of the repository with the working tree dir, and its stamp. The name is empty

@@ -106,9 +106,9 @@ func (v *visit) names() error {
 	if isRepository != v.was.repository() {
 		v.was = nothing // different lists of ignored names apply here and below
 	}
-	v.n.Entries, v.own = make([]entry, len(list)), true
+	v.n.Entries, v.own = make([]dirEntry, len(list)), true
 	for i, d := range list {
-		v.n.Entries[i] = entry{Name: d.Name(), Dir: d.IsDir()}
+		v.n.Entries[i] = dirEntry{Name: d.Name(), Dir: d.IsDir()}
 		if was := v.was.find(d.Name()); was != nil && was.Dir == d.IsDir() {
 			v.n.Entries[i] = *was
 		}
@@ -129,15 +129,15 @@ func (v *visit) ignore(here *rules) {
 		// Another session writes the temporary files: an undo of this one would bring them back.
 		own := strings.EqualFold(e.Name, ".git") || strings.HasPrefix(e.Name, atomicfile.TempStart) || slices.Contains(v.exclude, v.name+e.Name)
 		if own || here.ignored(v.path+e.Name, e.Dir) {
-			v.set(i, entry{Name: e.Name, Dir: e.Dir, Ignored: true})
+			v.set(i, dirEntry{Name: e.Name, Dir: e.Dir, Ignored: true})
 		} else if e.Ignored {
-			v.set(i, entry{Name: e.Name, Dir: e.Dir})
+			v.set(i, dirEntry{Name: e.Name, Dir: e.Dir})
 		}
 	}
 }
 
 // set changes an entry, without changing earlier states.
-func (v *visit) set(i int, e entry) {
+func (v *visit) set(i int, e dirEntry) {
 	if v.n.Entries[i] == e {
 		return
 	}
@@ -174,11 +174,11 @@ func (v *visit) files() error {
 }
 
 // file returns the entry of a file that has the stamp now.
-func (v *visit) file(was entry, is stamp) entry {
-	e := entry{Name: was.Name, Stamp: is, Settled: is.settled(v.begun)}
+func (v *visit) file(was dirEntry, is stamp) dirEntry {
+	e := dirEntry{Name: was.Name, Stamp: is, Settled: is.settled(v.begun)}
 	switch {
 	case is.kind() == 0:
-		return entry{Name: was.Name}
+		return dirEntry{Name: was.Name}
 	case was.Hash != "" && was.Settled && was.Stamp == is:
 		return was
 	case is.Size > v.limits.MaxFile, was.Hash == "" && v.fresh.Add(1) > int64(v.limits.MaxFiles):

@@ -36,7 +36,7 @@ func TestOneAmongSettledFiles(t *testing.T) {
 	}
 	for i, name := range list {
 		before := take()
-		for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(r.last.Entries, func(e entry) bool { return e.Hash != "" && !e.Settled }); before = take() {
+		for deadline := time.Now().Add(time.Minute); slices.ContainsFunc(r.last.Entries, func(e dirEntry) bool { return e.Hash != "" && !e.Settled }); before = take() {
 			if time.Now().After(deadline) {
 				t.Fatal("the stamps of the files are not relied on after a minute")
 			}

@@ -10,9 +10,9 @@ func example() *node {
 	deep := &node{Stamp: stamp{Mode: kindDir | 0o755, Mtime: 5, Ctime: 9, Inode: 3}, Unreadable: true}
 	return &node{
 		Stamp: stamp{Mode: kindDir | 0o700, Size: 4096, Mtime: -1, Ctime: 1 << 60, Inode: 1 << 63}, Settled: true,
-		Gitignore: entry{Name: "/.gitignore", Stamp: stamp{Mode: kindFile, Size: 2}, Settled: true, Hash: hashOf(objectBlob, nil)},
-		Excludes:  entry{Name: "/.git/info/exclude"}, Rules: hashOf("rules", nil),
-		Entries: []entry{
+		Gitignore: dirEntry{Name: "/.gitignore", Stamp: stamp{Mode: kindFile, Size: 2}, Settled: true, Hash: hashOf(objectBlob, nil)},
+		Excludes:  dirEntry{Name: "/.git/info/exclude"}, Rules: hashOf("rules", nil),
+		Entries: []dirEntry{
 			{Name: "a\xff", Stamp: stamp{Mode: kindFile | 0o644, Size: 3}, Settled: true, Hash: hashOf(objectBlob, []byte("abc"))},
 			{Name: "large", Stamp: stamp{Mode: kindFile | 0o644, Size: 1 << 40}},
 			{Name: "pipe", Settled: true},

@@ -31,19 +31,19 @@ type node struct {
 	Settled    bool // as long as the stamp stays the same, so do the names
 	Unreadable bool // its contents are unknown
 
-	Gitignore entry  // its list of ignored names, by absolute name; empty name: none
-	Excludes  entry  // info/exclude of a repository
-	Rules     string // identifies the contents of all lists that apply here
+	Gitignore dirEntry // its list of ignored names, by absolute name; empty name: none
+	Excludes  dirEntry // info/exclude of a repository
+	Rules     string   // identifies the contents of all lists that apply here
 
-	Entries []entry // sorted by name
-	Hash    string  // git's name of the tree
+	Entries []dirEntry // sorted by name
+	Hash    string     // git's name of the tree
 }
 
 // nothing is a directory that does not exist.
 var nothing = &node{}
 
-// entry is a name in a directory: a file, symbolic link or directory, possibly ignored by git, or something else, such as a pipe.
-type entry struct {
+// dirEntry is a name in a directory: a file, symbolic link or directory, possibly ignored by git, or something else, such as a pipe.
+type dirEntry struct {
 	Name    string
 	Dir     bool
 	Ignored bool   // nothing else is known
@@ -54,10 +54,10 @@ type entry struct {
 }
 
 // known reports whether the entry has a state that can be restored.
-func (e *entry) known() bool { return e.Node != nil || e.Hash != "" }
+func (e *dirEntry) known() bool { return e.Node != nil || e.Hash != "" }
 
 // state returns the state of a known entry.
-func (e *entry) state() Entry {
+func (e *dirEntry) state() Entry {
 	if e.Dir {
 		return Entry{Mode: kindDir}
 	}
@@ -65,11 +65,11 @@ func (e *entry) state() Entry {
 }
 
 // find returns the entry with the name; nil if there is none.
-func (n *node) find(name string) *entry {
+func (n *node) find(name string) *dirEntry {
 	if n == nil {
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(n.Entries, name, func(e entry, name string) int { return strings.Compare(e.Name, name) })
+	i, ok := slices.BinarySearchFunc(n.Entries, name, func(e dirEntry, name string) int { return strings.Compare(e.Name, name) })
 	if !ok {
 		return nil
 	}
@@ -114,13 +114,13 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 	if !filepath.IsLocal(filepath.FromSlash(string(p))) {
 		return Entry{}, false
 	}
-	return t.entry(p, func(dir *node, name string) bool {
-		return slices.ContainsFunc(dir.Entries, func(e entry) bool { return strings.EqualFold(e.Name, name) })
+	return t.lookup(p, func(dir *node, name string) bool {
+		return slices.ContainsFunc(dir.Entries, func(e dirEntry) bool { return strings.EqualFold(e.Name, name) })
 	})
 }
 
-// entry does the work of Entry. other reports whether a directory contains a missing name in another case.
-func (t *Tree) entry(p Path, other func(dir *node, name string) bool) (Entry, bool) {
+// lookup does the work of Entry. other reports whether a directory contains a missing name in another case.
+func (t *Tree) lookup(p Path, other func(dir *node, name string) bool) (Entry, bool) {
 	names := strings.Split(string(p), "/")
 	dir := t.root
 	for i, name := range names {
@@ -156,8 +156,8 @@ func (*Repo) Changes(before, after *Tree) []Change {
 		}
 		for _, name := range names(a, b) {
 			x, y := a.find(name), b.find(name)
-			was, wasKnown := before.entry(Path(path+name), exact)
-			is, known := after.entry(Path(path+name), exact)
+			was, wasKnown := before.lookup(Path(path+name), exact)
+			is, known := after.lookup(Path(path+name), exact)
 			if x.filled() {
 				was = Entry{}
 			}
@@ -177,12 +177,12 @@ func (*Repo) Changes(before, after *Tree) []Change {
 
 // filled reports whether the entry is a directory that is not empty. Such a directory is created and
 // removed with its files.
-func (e *entry) filled() bool {
+func (e *dirEntry) filled() bool {
 	return e.node() != nil && (len(e.Node.Entries) > 0 || e.Node.Unreadable)
 }
 
 // node returns the directory's content; nil without one.
-func (e *entry) node() *node {
+func (e *dirEntry) node() *node {
 	if e == nil {
 		return nil
 	}
