@@ -80,7 +80,7 @@ func (r *Resolver) dataText(p *sdk.FilePart) sdk.Parts {
 // file reads an attached file: text goes into the prompt, images and documents become data, a directory becomes a listing. The file part
 // itself shows clients the attachment.
 func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
-	if r.attached > maxAttached {
+	if r.attachedBytes > maxAttached {
 		return r.inlined(nil, at.path, "", "", fmt.Errorf("the files before it exceed the limit of %d bytes for one prompt", maxAttached))
 	}
 	part := &sdk.FilePart{Filename: filepath.Base(at.path), URL: FileURL(at.path), Source: source}
@@ -106,7 +106,7 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	if part.URL, err = data(f, part.Mime, info.Size()); err != nil {
 		return r.inlined(nil, at.path, "", "", err)
 	}
-	r.attached += len(part.URL)
+	r.attachedBytes += len(part.URL)
 	return sdk.Parts{part}
 }
 
@@ -119,7 +119,7 @@ func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err e
 		r.fail(fmt.Errorf("%w %q: %w", ErrAttach, path, err))
 		return nil
 	}
-	r.attached += len(text)
+	r.attachedBytes += len(text)
 	return sdk.Parts{part, &sdk.TextPart{
 		Synthetic: true, Metadata: sdk.Object{"path": path},
 		Text: fmt.Sprintf("<%s path=%q>\n%s\n</%s>", element, path, strings.TrimSuffix(text, "\n"), element),

@@ -3,7 +3,9 @@ package input
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -107,4 +109,25 @@ func (c *Command) Subtask(agent string, parts sdk.Parts, byOthers bool) *sdk.Sub
 	return &sdk.SubtaskPart{
 		Prompt: strings.Join(prompt, "\n"), Description: cmp.Or(c.Description, c.Name), Agent: agent, Command: c.Name,
 	}
+}
+
+// ErrCommand is wrapped by the errors of commands that give no prompt; they name the command and the reason.
+var ErrCommand = errors.New("command")
+
+// render returns the prompt of a command whose plugin writes it.
+func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string) (sdk.Parts, error) {
+	renderer := c.Owner.Value.(sdk.CommandRenderer)
+	parts, err := generation.WithDeadline(ctx, log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
+		return renderer.RenderCommand(ctx, c.Name, arguments)
+	})
+	if err == nil {
+		parts, err = generation.ForeignParts(parts)
+	}
+	if err == nil && len(parts) == 0 {
+		err = errors.New("it returned an empty prompt")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w %q: plugin %s: %w", ErrCommand, c.Name, c.Owner.Manifest.Name, err)
+	}
+	return parts, nil
 }

@@ -36,10 +36,10 @@ type Resolver struct {
 	// Shell returns the function that runs the shell commands of a command's template.
 	Shell func(ctx context.Context, c *Command) (func(ctx context.Context, line string) (*sdk.ToolResult, error), error)
 
-	err        error // the first attachment that cannot be used
-	attached   int   // counts to maxAttached
-	references references
-	subagents  []sdk.Agent // loaded at the first mention that names no file: pasted text may be full of @
+	err           error // the first attachment that cannot be used
+	attachedBytes int   // counts to maxAttached
+	references    references
+	subagents     []sdk.Agent // loaded at the first mention that names no file: pasted text may be full of @
 }
 
 // Parts returns the parts of a prompt: the parts of the command c, with text as its arguments, and the given parts, resolved.

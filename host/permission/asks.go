@@ -24,9 +24,9 @@ type Asks struct {
 
 // pending is a request that waits for its answer.
 type pending[R, A any] struct {
-	request R
-	asked   bool // the user must answer; approvals do not count
-	answer  chan A
+	request   R
+	alwaysAsk bool // the user must answer; approvals do not count
+	answer    chan A
 }
 
 type pendingPermission = pending[sdk.PermissionRequest, permissionReply]
@@ -61,10 +61,10 @@ func wait[R, A any](ctx context.Context, a *Asks, open map[string]*pending[R, A]
 	return answer
 }
 
-// AskPermission publishes a request and waits for the answer until ctx ends. asked reports that approvals do not count. A rejection without a
+// AskPermission publishes a request and waits for the answer until ctx ends. alwaysAsk reports that approvals do not count. A rejection without a
 // message halts the turn if halt is set.
-func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, asked, halt bool, publish func(sdk.Event)) error {
-	p := &pendingPermission{request: r, asked: asked}
+func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, alwaysAsk, halt bool, publish func(sdk.Event)) error {
+	p := &pendingPermission{request: r, alwaysAsk: alwaysAsk}
 	answer := wait(ctx, a, a.permissions, r.ID, p, func() { publish(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r}) })
 	answer.reply = cmp.Or(answer.reply, sdk.ReplyReject)
 	publish(sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{SessionID: r.SessionID, RequestID: r.ID, Reply: answer.reply}})
@@ -167,7 +167,7 @@ func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, other := range a.permissions {
-		if !other.asked && passes(&other.request) {
+		if !other.alwaysAsk && passes(&other.request) {
 			a.resolve(other, permissionReply{reply: sdk.ReplyOnce})
 		}
 	}

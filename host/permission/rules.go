@@ -176,6 +176,14 @@ func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 	return all
 }
 
+// Combine joins the actions of several patterns as DecideAll does.
+func Combine(actions ...sdk.Action) sdk.Action {
+	if len(actions) == 0 {
+		return sdk.ActionAsk
+	}
+	return slices.MaxFunc(actions, func(a, b sdk.Action) int { return strictness(a) - strictness(b) })
+}
+
 // DeniesByName reports whether a rule denies something by name. Rules that deny everything are ignored.
 func (r *Rules) DeniesByName(permission, pattern string) bool {
 	permission, pattern = normal(permission), normal(pattern)
@@ -184,14 +192,6 @@ func (r *Rules) DeniesByName(permission, pattern string) bool {
 			return one.fits(permission, pattern) && (one.Action != sdk.ActionDeny || !one.pattern.anything())
 		}).Action == sdk.ActionDeny
 	})
-}
-
-// Combine joins the actions of several patterns in the same way.
-func Combine(actions ...sdk.Action) sdk.Action {
-	if len(actions) == 0 {
-		return sdk.ActionAsk
-	}
-	return slices.MaxFunc(actions, func(a, b sdk.Action) int { return strictness(a) - strictness(b) })
 }
 
 // Step is one rule that matches, as an explanation for users.
