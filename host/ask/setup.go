@@ -98,10 +98,9 @@ func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.
 		return err
 	}
 	if cache == nil || s.Generation.Engine.Has(sdk.PointChatMessages) { // hooks may have changed any message
-		req.Messages = convert.Messages(mv.Messages, &req.Model)
-	} else {
-		req.Messages = cache.Messages(messages, &req.Model)
+		cache = &convert.Cache{}
 	}
+	req.Messages = cache.Messages(mv.Messages, &req.Model)
 	sv := &sdk.ChatSystemValue{System: req.System}
 	if err := s.Generation.Fire(ctx, sdk.PointChatSystem, l, "", in, sv); err != nil {
 		return err

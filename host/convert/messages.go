@@ -24,11 +24,6 @@ const (
 	interruptedOutput = "[the tool call was interrupted]"
 )
 
-// Messages turns stored messages into the model's. Every tool call gets exactly one result.
-func Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
-	return new(Cache).Messages(messages, model)
-}
-
 func modelMessage(m *sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
@@ -47,8 +42,8 @@ type Cache struct {
 	messages map[sdk.Message][]sdk.ModelMessage
 }
 
-// Messages is the function Messages with the cache. The messages belong to the conversation: finished messages do not change, and have the same
-// pointers each time.
+// Messages turns stored messages into the model's. Every tool call gets exactly one result. Finished messages must not change, and must have the
+// same pointers each time: they are the conversation's, unless the cache is used once.
 func (c *Cache) Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
 	if c.messages == nil || c.model != model.Ref() {
 		c.model, c.messages = model.Ref(), map[sdk.Message][]sdk.ModelMessage{}

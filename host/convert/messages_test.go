@@ -124,7 +124,7 @@ func TestModelMessages(t *testing.T) {
 		"parts of a later version":         {plain, []sdk.MessageWithParts{userSays(&sdk.UnknownPart{Raw: json.RawMessage(`{"type":"new"}`)}, text("x"))}, []string{"user text:x"}},
 	}
 	for name, c := range cases {
-		if diff := cmp.Diff(c.want, said(Messages(c.in, &c.model))); diff != "" {
+		if diff := cmp.Diff(c.want, said(new(Cache).Messages(c.in, &c.model))); diff != "" {
 			t.Errorf("%s: modelMessages (-want +got):\n%s", name, diff)
 		}
 	}

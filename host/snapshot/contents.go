@@ -164,17 +164,12 @@ func (p *packer) close() error {
 	return nil
 }
 
-// readEntry returns the content of a file, or the target of a link.
+// readEntry returns the content of a regular file, at most limit bytes, or the target of a link.
 func readEntry(name string, is stamp, limit int64) ([]byte, error) {
 	if is.kind() == kindLink {
 		target, err := os.Readlink(name)
 		return []byte(target), err
 	}
-	return readFile(name, is.Size, limit)
-}
-
-// readFile returns the content of a regular file of about size bytes, at most limit.
-func readFile(name string, size, limit int64) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|inPlace, 0)
 	if err != nil {
 		return nil, err
@@ -183,12 +178,12 @@ func readFile(name string, size, limit int64) ([]byte, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, cmp.Or(err, os.ErrInvalid)
 	}
-	content := bytes.NewBuffer(make([]byte, 0, min(size, limit)+bytes.MinRead))
-	if _, err := content.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
-		return nil, err
+	content := bytes.NewBuffer(make([]byte, 0, min(is.Size, limit)+bytes.MinRead))
+	if is.Size <= limit {
+		_, err = content.ReadFrom(io.LimitReader(f, limit+1))
 	}
-	if int64(content.Len()) > limit {
-		return nil, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, name, limit)
+	if err == nil && max(is.Size, int64(content.Len())) > limit {
+		err = fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, name, limit)
 	}
-	return content.Bytes(), nil
+	return content.Bytes(), err
 }

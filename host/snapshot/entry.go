@@ -131,23 +131,14 @@ func (r *Repo) Record(p Path) (Entry, error) { return r.read(p, r.keep) }
 
 func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
 	name := r.Abs(p)
-	info, err := os.Lstat(name)
+	var is stamp
 	var content []byte
-	var e Entry
-	switch {
-	case err != nil:
-	case info.Mode().IsRegular():
-		if info.Size() > r.limits.MaxRecord {
-			return Entry{}, fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, p, r.limits.MaxRecord)
+	info, err := os.Lstat(name)
+	if err == nil {
+		if is = stampOf(info); is.kind() != kindFile && is.kind() != kindLink {
+			return Entry{Mode: kindDir}, nil
 		}
-		content, err = readFile(name, info.Size(), r.limits.MaxRecord)
-		e.Mode = kindFile | unixMode(info)
-	case info.Mode()&os.ModeSymlink != 0:
-		var target string
-		target, err = os.Readlink(name)
-		content, e.Mode = []byte(target), kindLink
-	default:
-		return Entry{Mode: kindDir}, nil
+		content, err = readEntry(name, is, r.limits.MaxRecord)
 	}
 	if isMissing(err) {
 		return Entry{Above: r.missingAbove(name)}, nil
@@ -155,7 +146,11 @@ func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) 
 	if err != nil {
 		return Entry{}, err
 	}
-	if e.Hash = hashOf(objectBlob, content); keep != nil {
+	e := Entry{Mode: is.Mode, Hash: hashOf(objectBlob, content)}
+	if is.kind() == kindLink {
+		e.Mode = kindLink
+	}
+	if keep != nil {
 		err = keep(objectBlob, e.Hash, content)
 	}
 	return e, err

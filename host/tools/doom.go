@@ -67,8 +67,8 @@ func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(con
 		w.calls = nil
 		return nil
 	}
-	var refusal *sdk.Refusal
-	if !errors.As(err, &refusal) {
+	refusal, ok := errors.AsType[*sdk.Refusal](err)
+	if !ok {
 		return err
 	}
 	w.refused++
