@@ -188,44 +188,17 @@ func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, comma
 	return u, nil
 }
 
-// chooseSetup makes the setup for a prompt: it chooses the agent, the model and the rules.
+// chooseSetup makes the setup for a prompt: it chooses the agent, the model and the rules. The prompt gets the command's model and variant, unless it
+// names others.
 func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.Command) error {
 	s := t.conv.SessionCopy()
-	byCommand := in.Model == "" && command.Model != ""
-	itsAgent, _ := command.Chooses(in.Agent, in.Model)
-	in.Agent = cmp.Or(in.Agent, command.Agent)
-	in.Model = cmp.Or(in.Model, command.Model)
-	in.Variant = cmp.Or(in.Variant, command.Variant)
-	standard := cmp.Or(t.gen.Config.DefaultAgent, sdk.AgentBuild)
-	usual := cmp.Or(s.Agent, standard)
-	if a, err := t.gen.Agent(usual); err == nil && a.Mode == sdk.ModeSubagent && s.ParentID == "" {
-		usual = standard // the session is a copy of a subagent's
-	}
-	name := cmp.Or(in.Agent, usual)
-	agent, err := t.gen.Agent(name)
-	if err != nil && name == command.Agent {
-		return fmt.Errorf("command %s names its agent: %w", command.Label(), err)
-	}
-	if in.Agent == "" && name == t.gen.Config.DefaultAgent {
-		if agent, err = t.gen.DefaultAgent(); err != nil {
-			return fmt.Errorf("default_agent in the configuration: %w", err)
-		}
-	}
-	if err == nil && command.Delegates(&agent) {
-		t.delegate, name = name, usual
-		agent, err = t.gen.Agent(name)
-	} else {
-		t.delegate = ""
-	}
-	if err != nil && name == s.Agent && name != in.Agent { // the agent was removed, or the session was imported
-		return fmt.Errorf("the session's %w; choose another agent", err)
-	}
+	agent, err := t.chooseAgent(s, in.Agent, command)
 	if err != nil {
 		return err
 	}
-	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (!itsAgent || t.delegate != "") {
-		return fmt.Errorf("agent %q %w", agent.Name, ErrSubagent)
-	}
+	byCommand := in.Model == "" && command.Model != ""
+	in.Model = cmp.Or(in.Model, command.Model)
+	in.Variant = cmp.Or(in.Variant, command.Variant)
 	byRepository := byCommand && t.gen.ChoosesCommandModel(&command.Command.Command)
 	m, err := ask.OpenModel(ctx, t.gen, &agent, in.Model, byRepository, s.Model.String())
 	if err != nil && byCommand {
@@ -236,6 +209,39 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 	}
 	t.Setup, err = t.newSetup(ctx, agent, m)
 	return err
+}
+
+// chooseAgent returns the agent of a prompt: the one that the prompt names, the command's, the session's, or the default. If the command delegates
+// its prompt, the chosen agent is t.delegate, and the session's agent is returned.
+func (t *turn) chooseAgent(s *sdk.Session, named string, command *input.Command) (sdk.Agent, error) {
+	standard := cmp.Or(t.gen.Config.DefaultAgent, sdk.AgentBuild)
+	usual := cmp.Or(s.Agent, standard)
+	if a, err := t.gen.Agent(usual); err == nil && a.Mode == sdk.ModeSubagent && s.ParentID == "" {
+		usual = standard // the session is a copy of a subagent's
+	}
+	chosen := cmp.Or(named, command.Agent)
+	name := cmp.Or(chosen, usual)
+	agent, err := t.gen.Agent(name)
+	switch {
+	case err != nil && name == command.Agent:
+		return agent, fmt.Errorf("command %s names its agent: %w", command.Label(), err)
+	case chosen == "" && name == t.gen.Config.DefaultAgent:
+		if agent, err = t.gen.DefaultAgent(); err != nil {
+			return agent, fmt.Errorf("default_agent in the configuration: %w", err)
+		}
+	}
+	t.delegate = ""
+	if err == nil && command.Delegates(&agent) {
+		t.delegate, name = name, usual
+		agent, err = t.gen.Agent(name)
+	}
+	switch itsAgent := named == "" && command.Agent != ""; {
+	case err != nil && name == s.Agent && name != chosen: // the agent was removed, or the session was imported
+		err = fmt.Errorf("the session's %w; choose another agent", err)
+	case err == nil && agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (!itsAgent || t.delegate != ""):
+		err = fmt.Errorf("agent %q %w", agent.Name, ErrSubagent)
+	}
+	return agent, err
 }
 
 // newSetup returns the setup for an agent and a model, with the rules that hold in the session.
