@@ -46,7 +46,7 @@ type Server struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
-	Cwd     string            `json:"cwd,omitempty"` // default: the folder of Origin, else (Own) the directory where tenon was started
+	Cwd     string            `json:"cwd,omitempty"` // default: the directory of Origin, else (Own) the directory where tenon was started
 
 	// These are for a remote server. Headers are sent only to the origin of URL.
 	URL     string            `json:"url,omitempty"`

@@ -49,7 +49,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	err := p.Loader.Start(ctx, h)
 	p.rules, _ = h.(sdk.RuleReader)
 	if len(p.Config.Skills.URLs) > 0 {
-		p.Log.Warn("skills.urls is not supported: save the skills in a folder and add it to skills.paths")
+		p.Log.Warn("skills.urls is not supported: save the skills in a directory and add it to skills.paths")
 	}
 	return err
 }

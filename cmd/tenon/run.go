@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// serverWait is the longest wait for MCP servers that were never started before. Each has its own timeout, 30 seconds by default, which
+// serverWait is the longest wait for MCP servers that have never been started. Each has its own timeout, 30 seconds by default, which
 // users may raise for calls that take hours.
 const serverWait = 2 * time.Minute
 

@@ -152,7 +152,7 @@ func TestInterruptAbortsTheTurn(t *testing.T) {
 	}
 }
 
-// A run that waits for a server that was never started before has no turn to abort.
+// A run that waits for a server that has never been started has no turn to abort.
 func TestInterruptDuringStart(t *testing.T) {
 	t.Parallel()
 	s := fakellm.New(t)

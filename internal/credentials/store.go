@@ -253,7 +253,7 @@ func (s *Store) locked() string {
 
 // Refresh returns the credential with the name, refreshed if it is expired or is the rejected one. rejected is the access token that a
 // server refused; empty if none. f is called at most once, by one process at a time, with the stored credential. Its result is stored
-// before Refresh returns it. If another credential was stored meanwhile, Refresh returns that one instead. If the result cannot be stored,
+// before Refresh returns it. If another credential was stored in the meantime, Refresh returns that one instead. If the result cannot be stored,
 // only this Store uses it, with a warning: the server may no longer accept the old token.
 //
 // The end of ctx ends the wait for another process. It does not interrupt f, whose context has its own limit: once the server has
@@ -303,7 +303,7 @@ func (s *Store) usable(c *Credential, rejected string) bool {
 	return c.Type == TypeKey || !c.Expired(s.now())
 }
 
-// replace stores fresh, the refreshed form of old. If the user signed in again or signed out meanwhile, replace stores nothing and
+// replace stores fresh, the refreshed form of old. If the user signed in again or signed out in the meantime, replace stores nothing and
 // returns the credential that is stored then. Errors: ErrNotFound, ErrFile.
 func (s *Store) replace(ctx context.Context, name string, old, fresh *Credential) (stored *Credential, err error) {
 	err = s.update(ctx, func(content *content) error {
@@ -311,7 +311,7 @@ func (s *Store) replace(ctx context.Context, name string, old, fresh *Credential
 			return err
 		}
 		if fresh.Client != nil && stored.Client != nil {
-			fresh.Client.Wanted = stored.Client.Wanted // Wanted may have changed meanwhile
+			fresh.Client.Wanted = stored.Client.Wanted // Wanted may have changed in the meantime
 		}
 		fresh.Keyring = stored.Keyring
 		stored = fresh

@@ -174,7 +174,7 @@ func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (
 }
 
 // Challenged handles the refusal of a request: it reports whether the request can be repeated with another token, one that another
-// request has got meanwhile or a refreshed one. It does not wait for the user. A *SignInError means that SignIn helps.
+// request has got in the meantime or a refreshed one. It does not wait for the user. A *SignInError means that SignIn helps.
 func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *http.Response) (retry bool, err error) {
 	sent, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	header := resp.Header.Clone()

@@ -172,7 +172,7 @@ func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, args ...strin
 	return cmp.Or(check(), err)
 }
 
-// size returns the total size of the files below a directory, except those that git removes or renames meanwhile.
+// size returns the total size of the files below a directory, except those that git removes or renames at the same time.
 func size(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

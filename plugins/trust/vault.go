@@ -76,7 +76,7 @@ func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
 	return d, nil
 }
 
-// Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, or it changes meanwhile, the
+// Seal copies the package or the file at path, unless the copy exists, and returns it. If its digest is not want, or it changes during the copy, the
 // error wraps ErrChanged.
 func (v *Vault) Seal(ctx context.Context, path string, want Digest) (*Sealed, error) {
 	s, err := v.Open(ctx, want)

@@ -77,7 +77,7 @@ func (c *change) load() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // only read: an error of Close tells nothing
+	defer f.Close() // an error of Close does not matter after reading
 	content, err := io.ReadAll(io.LimitReader(f, maxHashed+1))
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 	if err != nil {
 		return nil, fmt.Errorf("read %q: %w", t.name, err)
 	}
-	defer f.Close() // only read: an error of Close tells nothing
+	defer f.Close() // an error of Close does not matter after reading
 	in := bufio.NewReaderSize(f, sniffBytes)
 	head, _ := in.Peek(sniffBytes) // an error returns when the rest is read
 	if mime := media.Detect(head); mime != "" {

@@ -169,7 +169,7 @@ func searchFile(ctx context.Context, s *scanner, path string, f *os.File, err er
 	if err != nil {
 		return fileMatches{path: path, err: err}
 	}
-	defer f.Close() // only read: an error of Close tells nothing
+	defer f.Close() // an error of Close does not matter after reading
 	found, err := s.scan(ctx, f, maxResults+1)
 	return fileMatches{path: path, matches: found, err: err}
 }

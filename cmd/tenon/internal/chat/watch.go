@@ -50,7 +50,7 @@ func (w *watcher) files() (string, error) {
 		if _, err := os.Stat(root); err != nil {
 			problem = err
 		}
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // files that vanish meanwhile are left out
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // files that vanish during the walk are left out
 			switch name := filepath.Base(path); {
 			case err != nil:
 			case d.IsDir():

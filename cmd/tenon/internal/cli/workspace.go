@@ -274,7 +274,7 @@ type HostOptions struct {
 	Auto        bool     // allow everything that no rule denies
 	Plugins     []string // absolute paths of the plugins on the command line
 	Watch       bool     // Plugins are under development
-	// Wait is the maximum wait for MCP servers that were never started before; zero means no wait. If it takes a while, Waiting is called with
+	// Wait is the maximum wait for MCP servers that have never been started; zero means no wait. If it takes a while, Waiting is called with
 	// their names and the maximum.
 	Wait    time.Duration
 	Waiting func(servers []string, limit time.Duration)

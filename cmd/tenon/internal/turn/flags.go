@@ -35,7 +35,7 @@ type Flags struct {
 	Resume, Fork                    bool
 	Auto, Quiet, Watch, Raw         bool
 	Chat                            bool          // set by "tenon chat": lines of stdin are prompts
-	Wait                            time.Duration // for MCP servers that were never started before
+	Wait                            time.Duration // for MCP servers that have never been started
 }
 
 // Register adds the flags that "tenon run" and "tenon chat" share.
