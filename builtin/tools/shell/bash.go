@@ -142,7 +142,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	}
 	return &sdk.ToolResult{
 		Title:    title,
-		Output:   out.String() + end.trailer(timeout, notes...),
+		Output:   settled(out.String()) + end.trailer(timeout, notes...),
 		Metadata: sdk.Object{"output": out.last(liveBytes), "exit": end.exit, "description": args.Description, "confined": confined},
 		KeepTail: true,
 	}, nil

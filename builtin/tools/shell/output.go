@@ -37,6 +37,25 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// settled returns a text without the texts that a program wrote over, such as the states of a progress bar, which would fill the conversation:
+// those before the last carriage return of a line that has many.
+func settled(text string) string {
+	const many = 5
+	if !strings.Contains(text, "\r") {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body := strings.TrimRight(line, "\r\n")
+		if n := strings.Count(body, "\r"); n >= many {
+			fmt.Fprintf(&b, "[%d earlier texts of this line left out] ", n)
+			line = line[strings.LastIndexByte(body, '\r')+1:]
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
 // news returns the end of the text, at most n bytes of it, and whether it has grown since the last call.
 func (o *output) news(n int) (end string, grown bool) {
 	o.mu.Lock()
