@@ -54,7 +54,7 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 	if f.how != "" {
 		after := splitLines(newDocument(c.after).text).lines
 		c.report += fmt.Sprintf(" oldString was matched %s, and newString was not adapted. Check the result:%s", f.how,
-			numbered(after, line, linediff.Count(in.NewString)))
+			numbered(after, line, max(linediff.Count(in.NewString), 1)))
 	}
 	return nil
 }

@@ -4,15 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/linediff"
 )
 
 const (
-	maxShown = 120      // bytes of a line shown around the first difference
 	maxPlace = 12       // lines shown of a place in the file
+	maxShown = 4 << 10  // bytes after which no further one is shown
 	maxGuess = 20 << 20 // maximum work of the search for a similar line, and of the comparison of its neighbors, in pairs of compared bytes
 )
 
@@ -22,8 +21,7 @@ var errNoMatch = errors.New("text not found")
 // withNumber is a line with the number that read puts before it.
 var withNumber = regexp.MustCompile(`(?m)^\s*\d+: `)
 
-// notLocated returns the error for an oldString that is not in the file, with the most similar place
-// and its first difference.
+// notLocated returns the error for an oldString that is not in the file, with the most similar place.
 func notLocated(name string, m *matching) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "oldString is not in %q", name)
@@ -35,7 +33,7 @@ func notLocated(name string, m *matching) error {
 }
 
 // closest describes the place in a file that is most similar to the searched lines: where a line resembles the longest of them, and most of the
-// others are equal.
+// others are equal. It shows the file from a little before the first line that differs.
 func closest(file, asked []string) string {
 	lines, want := inForm(file, strings.TrimSpace), inForm(asked, strings.TrimSpace)
 	longest := 0
@@ -71,50 +69,19 @@ func closest(file, asked []string) string {
 	if best.score == 0.5 {
 		return ". Nothing in the file is similar; read the file again"
 	}
-	return fmt.Sprintf(". The nearest place is line %d: %d of %d lines match; %s\nThe file there:%s", best.first+1, best.n, len(want),
-		firstDifference(file[best.first:], asked, best.first+1), numbered(file, max(best.first, 1), len(want)+2))
+	first := best.first // line that differs
+	for first < len(lines) && first-best.first < len(want) && lines[first] == want[first-best.first] {
+		first++
+	}
+	return fmt.Sprintf(". The nearest place is line %d: %d of %d lines match; line %d differs. The file there:%s", best.first+1, best.n, len(want),
+		first+1, numbered(file, max(first-1, 1), maxPlace))
 }
 
 // numbered returns n lines of a file from number first on, but at most maxPlace, as read shows them.
 func numbered(lines []string, first, n int) string {
 	var b strings.Builder
-	for i := first; i < first+min(n, maxPlace) && i <= len(lines); i++ {
+	for i := first; i < first+min(n, maxPlace) && i <= len(lines) && b.Len() < maxShown; i++ {
 		fmt.Fprintf(&b, "\n%d: %s", i, showLine(i, []byte(lines[i-1])))
 	}
 	return b.String()
-}
-
-// firstDifference describes the first difference between the searched lines and lines of the file, which begin with line number.
-func firstDifference(lines, asked []string, number int) string {
-	for k, want := range asked {
-		if k >= len(lines) {
-			return fmt.Sprintf("the file ends before line %d", number+k)
-		}
-		if lines[k] != want {
-			at := commonPrefix(lines[k], want)
-			return fmt.Sprintf("line %d differs:\n  file:  %s\n  asked: %s", number+k, excerpt(lines[k], at), excerpt(want, at))
-		}
-	}
-	return "the lines match, but line breaks or the end differ"
-}
-
-func commonPrefix(a, b string) int {
-	i := 0
-	for i < min(len(a), len(b)) && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-// excerpt returns the part of a line around the byte at, in quotes, which show its white space.
-func excerpt(s string, at int) string {
-	start, end := max(at-maxShown/2, 0), min(at+maxShown, len(s))
-	text := strconv.Quote(s[min(start, end):end])
-	if start > 0 {
-		text = "…" + text
-	}
-	if end < len(s) {
-		text += "…"
-	}
-	return text
 }

@@ -131,7 +131,7 @@ func TestPatchRefused(t *testing.T) {
 		texts []string
 	}{
 		"no such lines":  {[]string{"*** Update File: f.go", "@@", " package f", "@@", "-func Two() {", "+x"}, nil},
-		"hunk":           {[]string{"*** Update File: f.go", "@@", "-package f", "+package g", "@@", " func One() {", "-  return 2", "+x"}, []string{`hunk 2 of "f.go"`, "Expected:\n  func One() {\n    return 2", "line 4 differs", `file:  "\treturn 1"`, `asked: "  return 2"`}},
+		"hunk":           {[]string{"*** Update File: f.go", "@@", "-package f", "+package g", "@@", " func One() {", "-  return 2", "+x"}, []string{`hunk 2 of "f.go"`, "Expected:\n  func One() {\n    return 2", "line 4 differs. The file there:\n2: \n3: func One() {\n4: \treturn 1\n"}},
 		"context":        {[]string{"*** Update File: f.go", "@@ func Three", "-x", "+y"}, []string{"the line after @@"}},
 		"wrong order":    {[]string{"*** Update File: f.go", "@@", "-\treturn 1", "+x", "@@", "-package f", "+y"}, []string{"but are at line 1", "in the order of the file"}},
 		"add existing":   {[]string{"*** Add File: f.go", "+x"}, []string{"already exists"}},
