@@ -37,19 +37,16 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// settled returns a text without the texts that a program wrote over, such as the states of a progress bar, which would fill the conversation:
-// those before the last carriage return of a line that has many.
+// settled returns a text without the texts that a program wrote over in a line again and again, such as the states of a progress bar.
 func settled(text string) string {
-	const many = 5
 	if !strings.Contains(text, "\r") {
-		return text
+		return text // faster
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		body := strings.TrimRight(line, "\r\n")
-		if n := strings.Count(body, "\r"); n >= many {
-			fmt.Fprintf(&b, "[%d earlier texts of this line left out] ", n)
-			line = line[strings.LastIndexByte(body, '\r')+1:]
+		if strings.Count(body, "\r") >= 5 {
+			line = "[earlier texts of this line left out] " + line[strings.LastIndexByte(body, '\r')+1:]
 		}
 		b.WriteString(line)
 	}

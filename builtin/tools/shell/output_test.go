@@ -122,9 +122,9 @@ func TestSettled(t *testing.T) {
 		"a\nb":                      "a\nb",
 		"a\r\nb\r\n":                "a\r\nb\r\n",
 		"a\rb\rc\n":                 "a\rb\rc\n", // few: perhaps not progress
-		"start" + bar + "\ndone\n":  "[40 earlier texts of this line left out]  50%|#####     |\ndone\n",
-		"start" + bar + "\r\ndone":  "[40 earlier texts of this line left out]  50%|#####     |\r\ndone",
-		"x\n" + bar + "\r     \rok": "x\n[42 earlier texts of this line left out] ok",
+		"start" + bar + "\ndone\n":  "[earlier texts of this line left out]  50%|#####     |\ndone\n",
+		"start" + bar + "\r\ndone":  "[earlier texts of this line left out]  50%|#####     |\r\ndone",
+		"x\n" + bar + "\r     \rok": "x\n[earlier texts of this line left out] ok",
 	} {
 		if got := settled(text); got != want {
 			t.Errorf("settled(%.40q) = %q, want %q", text, got, want)
