@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/linediff"
 )
@@ -23,10 +24,14 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 	case in.OldString == "":
 		return fmt.Errorf("%q exists and oldString is empty; give the text to replace, or use write to replace all of it", c.name)
 	}
-	if err := s.mayChange(ctx, c); err != nil {
+	err := s.mayChange(ctx, c)
+	doc := newDocument(c.before)
+	if at := strings.Index(doc.text, toLF(in.OldString)); errors.Is(err, errNotSeen) && at >= 0 && s.history.has(s.call.SessionID, c.real) {
+		return fmt.Errorf("%w; oldString is at line %d now, so a few lines there are enough", err, lineOf(doc.text, at))
+	}
+	if err != nil {
 		return err
 	}
-	doc := newDocument(c.before)
 	f, err := locate(c.name, doc.text, toLF(in.OldString), in.ReplaceAll)
 	if err != nil {
 		return err

@@ -283,6 +283,8 @@ func TestChangedOnDisk(t *testing.T) {
 	b := newBench(t)
 	b.put("f.txt", "one\n")
 	b.read("f.txt")
+	b.put("f.txt", "zero\r\none\r\ntwo\r\n")
+	b.fails("edit", edit("f.txt", "one\ntwo", "three"), "changed on disk since it was read; read it again", "at line 2 now")
 	b.put("f.txt", "two\n")
 	b.fails("edit", edit("f.txt", "two", "three"), "changed on disk since it was read; read it again")
 	b.fails("write", sdk.Object{"filePath": "f.txt", "content": "x"}, "read it again")
