@@ -528,3 +528,43 @@ func TestEditEndsBeforeLaterCalls(t *testing.T) {
 	k.model.on(sdk.PurposeTurn, calls(toolCall{tool: "edit", args: `{}`}, toolCall{tool: "bash", args: `{}`}), say("ok"))
 	k.prompt("go")
 }
+
+// TestValuesWrittenAsText has a model that writes numbers and lists as text. With hooks at tool.execute.before the call is refused: they would judge
+// other arguments than those that run.
+func TestValuesWrittenAsText(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args, want string
+		hooked     bool
+	}{
+		"all":             {`{"b":"true","l":"[\"x\"]","n":"5","s":"5"}`, `{"b":true,"l":["x"],"n":5,"s":"5"}`, false},
+		"no value":        {`{"n":"five"}`, "", false},
+		"another value":   {`{"n":"true"}`, "", false},
+		"a name twice":    {`{"l":"[{\"a\":1,\"a\":2}]"}`, "", false},
+		"with hooks":      {`{"n":"5"}`, "", true},
+		"right, and kept": {`{"n": 5, "b": false}`, `{"n":5,"b":false}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ran := ""
+			pick := &tool{id: "pick", schema: `{"type":"object","properties":{"b":{"type":"boolean"},"l":{"type":"array"},"n":{"type":"integer"},"s":{"type":"string"}}}`,
+				run: func(_ context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+					ran = string(call.Args)
+					return &sdk.ToolResult{Output: "picked"}, nil
+				}}
+			b := base(newModel(t, call("pick", c.args), say("done")))
+			b.tools = []sdk.Tool{pick}
+			if c.hooked {
+				b.hooks = []sdk.Hook{sdk.OnToolBefore(func(context.Context, *sdk.ToolInput, *sdk.ToolBeforeValue) error { return nil })}
+			}
+			k := start(t, nil, b)
+			id, _ := k.prompt("go")
+			if ran != c.want {
+				t.Errorf("the call ran with %q, want %q", ran, c.want)
+			}
+			if input := string(k.toolParts(id)[0].State.Input); ran != "" && input != c.want {
+				t.Errorf("the conversation has %s, want %s", input, c.want)
+			}
+		})
+	}
+}

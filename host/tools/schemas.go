@@ -9,6 +9,7 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/toolschema"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -44,6 +45,33 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 		return errors.New(visible.Cut(err.Error(), maxMismatch, " …"))
 	}
 	return err
+}
+
+// Unquoted returns arguments with the values that some models write as text: "5", "true", or a list as a string, where the schema wants no string.
+// It returns nil if there are none.
+func Unquoted(schema, args json.RawMessage) json.RawMessage {
+	var def struct {
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(schema, &def) != nil || json.Unmarshal(args, &fields) != nil {
+		return nil
+	}
+	found := false
+	for name, field := range fields {
+		var text string
+		want, _ := def.Properties[name].Type.(string)
+		if want != "" && want != "string" && json.Unmarshal(field, &text) == nil && json.Valid([]byte(text)) {
+			fields[name], found = json.RawMessage(text), true
+		}
+	}
+	out, err := json.Marshal(fields)
+	if !found || err != nil || value.CheckArguments(out) != nil {
+		return nil
+	}
+	return out
 }
 
 // maxMismatch bounds the error about arguments that do not match their schema, in bytes: a validator may list every name that the model
