@@ -107,7 +107,7 @@ func TestUserAnswers(t *testing.T) {
 		},
 		"a rejection with a message goes to the model": {
 			[]answer{calls(path("a")), say("done")}, []sdk.Reply{sdk.ReplyReject}, "use b", false,
-			[]string{"use b (refused by user)"}, false,
+			[]string{"the user says: use b (refused by user)"}, false,
 		},
 		"a rejection goes to the model when configured": {
 			[]answer{calls(path("a")), say("done")}, []sdk.Reply{sdk.ReplyReject}, "", true,
@@ -380,7 +380,7 @@ func TestUnconfinedIsAskedForByItself(t *testing.T) {
 	gate := []sdk.Hook{sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
 		return sdk.Decision{Verdict: sdk.VerdictAllow}, nil
 	})}
-	refused := `permission "unconfined" for "make x" needs your approval, and no user can answer; allow it with the rule {"permission": {"unconfined": {"make x": "allow"}}}`
+	refused := `permission "unconfined" for "make x" needs the user's approval, and no user can answer; the user can allow it with the rule {"permission": {"unconfined": {"make x": "allow"}}}`
 	for name, c := range map[string]struct {
 		rules sdk.PermissionRules
 		auto  bool

@@ -109,7 +109,7 @@ func TestPluginMayNotAskTheModel(t *testing.T) {
 		request sdk.SampleRequest
 		want    string
 	}{
-		"headless": {change: func(o *host.Options) { o.Config.Permission = nil }, request: question("x"), want: `permission "sampling" for "asker" needs your approval`},
+		"headless": {change: func(o *host.Options) { o.Config.Permission = nil }, request: question("x"), want: `permission "sampling" for "asker" needs the user's approval`},
 		"denied": {change: func(o *host.Options) {
 			o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "sampling", Pattern: "as*", Action: sdk.ActionDeny})
 		}, request: question("x"), want: "is denied"},

@@ -74,7 +74,7 @@ func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, always
 	case answer.reply != sdk.ReplyReject:
 		return nil
 	case answer.message != "":
-		return &sdk.Refusal{By: "user", Reason: answer.message}
+		return &sdk.Refusal{By: "user", Reason: "the user says: " + answer.message}
 	}
 	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: halt}
 }

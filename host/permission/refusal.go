@@ -45,7 +45,7 @@ func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 		plugin, remedy = " the plugin "+asks, "an answer on a terminal"
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-		"permission %q for %q needs your approval, and no user can answer%s; allow it with %s%s",
+		"permission %q for %q needs the user's approval, and no user can answer%s; the user can allow it with %s%s",
 		r.Permission, several(r.Patterns), plugin, flag, remedy)}
 }
 
@@ -98,7 +98,7 @@ func quoted(text string) string { return string(jsontext.Quote(text)) }
 func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 	if d.Guarded != "" {
 		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-			"permission %q for %q needs your approval, because %s can run programs or control agents, and no user can answer; allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
+			"permission %q for %q needs the user's approval, because %s can run programs or control agents, and no user can answer; the user can allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
 			r.Permission, several(r.Patterns), d.Guarded, quoted(guardedPattern(r, d)))}
 	}
 	remedy := ""
@@ -106,7 +106,7 @@ func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 		remedy = fmt.Sprintf(", or allow it to this agent with a rule under agent.%s.permission in tenon.json", a.Name)
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-		"permission %q for %q needs your approval%s, and no user can answer; --auto and other rules do not: run it on a terminal%s",
+		"permission %q for %q needs the user's approval%s, and no user can answer; --auto and other rules do not allow it: the user can run it on a terminal%s",
 		r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule), remedy)}
 }
 
