@@ -135,7 +135,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	end, err := t.run(ctx, j)
 	var notes []string
 	if confined {
-		notes = t.box.leave(ctx, &end, !errors.Is(err, errUnkillable), out)
+		notes = t.box.leave(ctx, &j, &end, !errors.Is(err, errUnkillable))
 	}
 	if err != nil {
 		return nil, err

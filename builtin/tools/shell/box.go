@@ -215,13 +215,14 @@ func (b *box) environ(env []string, tmp string) []string {
 
 // leave restores changes to git and returns notes for the model and the user. It is called when all processes of a confined command have ended,
 // or, if ended is false, could not be ended.
-func (b *box) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
+func (b *box) leave(ctx context.Context, j *job, end *ending, ended bool) []string {
 	var notes []string
 	for _, note := range b.git.Leave(context.WithoutCancel(ctx), ended) {
 		notes = append(notes, "Commands must not change programs that git runs automatically: "+note+".")
 	}
-	if end.exit != 0 && !end.aborted && refused(out.last(liveBytes)) {
-		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+
+	failed := end.exit != 0 || strings.ContainsAny(j.command, "|;\n") // of several programs, only the last one's status is known
+	if failed && !end.aborted && refused(j.out.last(liveBytes)) {
+		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why access was denied: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+
 			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", b.project.Worktree))
 	}
 	return notes
