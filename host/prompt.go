@@ -255,9 +255,14 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 		Generation: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID,
 		NoReasoning: new(atomic.Int64),
 	}).As(agent, m, purpose)
-	var err error
-	if s.Rules, s.AgentPath, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false); err == nil {
-		s.Subagents = tools.Subagents(t.gen.Subagents(), s.Rules)
+	rules, path, err := t.gen.Rules(ctx, t.host.Session, &agent, session, false)
+	s.Rules, s.AgentPath = rules, path
+	if agent.Strict && err == nil { // its list is that of other agents: a switch between plan and build must not change a tool's definition
+		agent.Permission, agent.Strict = nil, false
+		rules, _, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false)
+	}
+	if err == nil {
+		s.Subagents = tools.Subagents(t.gen.Subagents(), rules)
 	}
 	return s, err
 }
