@@ -315,8 +315,8 @@ func TestFailedCompaction(t *testing.T) {
 		want    string
 	}{
 		"a tool call":         {[]answer{call("echo", `{}`)}, "called a tool"},
-		"no text":             {[]answer{say("")}, "empty summary"},
-		"white space":         {[]answer{say(" \n")}, "empty summary"},
+		"no text":             {[]answer{say(""), say("")}, "empty summary"},
+		"white space":         {[]answer{say(" \n"), say("")}, "empty summary"},
 		"a bad request":       {[]answer{{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "no"}}}, "no (status 400)"},
 		"too long as well":    {[]answer{tooLong()}, "too long even to be summarized"},
 		"failures to the end": {slices.Repeat([]answer{{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 500, Message: "down"}}}, 6), "down"},
@@ -343,6 +343,21 @@ func TestFailedCompaction(t *testing.T) {
 			k.again(id, "three")
 			want(t, "the model's messages in a new host", append(originals, "assistant: second", "user: three"), lines(m.last(sdk.PurposeTurn)))
 		})
+	}
+}
+
+// An empty summary is requested once more.
+func TestEmptySummary(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction, say(" "), say("the summary"))
+	k := start(t, nil, base(m))
+	id, _ := k.prompt("one")
+	if err := k.Compact(t.Context(), id, ""); err != nil {
+		t.Fatal(err)
+	}
+	k.again(id, "two")
+	if got := strings.Join(lines(m.last(sdk.PurposeTurn)), "\n"); !strings.Contains(got, "the summary") {
+		t.Errorf("the model's messages: %s", got)
 	}
 }
 

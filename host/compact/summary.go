@@ -125,6 +125,7 @@ func (s *Summary) Run(ctx context.Context) error {
 	s.Msg = s.Message(question.ID)
 	s.Msg.Summary = true
 	s.Conversation.Add(s.Msg, nil)
+	tries := 0
 	for room := usableTokens(&s.Model.Model, s.Generation.Config.Compaction) * convert.BytesPerToken * 3 / 4; ; {
 		conversation := renderConversation(s.Plan.Covered, room)
 		text := "<conversation>\n" + conversation + "\n</conversation>\n\n" + prompt
@@ -133,6 +134,9 @@ func (s *Summary) Run(ctx context.Context) error {
 			req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
 			return req, s.Transform(ctx, req, s.User, 0, ask, s.Ledger, nil)
 		})
+		if tries++; err == nil && tries == 1 && len(a.Calls) == 0 && s.text() == "" {
+			continue // servers return nothing now and then, and a long run would end here
+		}
 		room = int64(len(conversation)) / 2
 		switch {
 		case err == nil:
@@ -179,18 +183,22 @@ func renderConversation(messages []sdk.MessageWithParts, room int64) string {
 	return strings.Join(blocks[from:], "\n\n")
 }
 
+// text returns the answer so far.
+func (s *Summary) text() string {
+	return strings.TrimSpace(live.AnswerText(s.Conversation.Parts(s.Msg.ID)))
+}
+
 // keep checks the answer, and notes on it the messages that it covers.
 func (s *Summary) keep(b *ask.Answer) error {
 	if len(b.Calls) > 0 {
 		return errors.New("the model called a tool instead of summarizing the conversation")
 	}
-	parts := s.Conversation.Parts(s.Msg.ID)
-	if strings.TrimSpace(live.AnswerText(parts)) == "" {
+	if s.text() == "" {
 		return errors.New("the model returned an empty summary of the conversation")
 	}
 	first, last := s.Plan.Covered[0], s.Plan.Covered[len(s.Plan.Covered)-1]
 	covers := map[string]any{"from": first.Info.Head().ID, "to": last.Info.Head().ID, "messages": float64(len(s.Plan.Covered))}
-	for _, p := range parts {
+	for _, p := range s.Conversation.Parts(s.Msg.ID) {
 		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored {
 			s.Conversation.Locked(func() { text.Metadata = live.WithKey(text.Metadata, "covers", covers) })
 			s.Conversation.PutPart(text)
