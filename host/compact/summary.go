@@ -26,7 +26,7 @@ const minRoom = 8 << 10
 // summaryPrompt asks for the summary when no hook replaces it.
 const summaryPrompt = "Summarize the conversation above so that the work can continue from your summary alone. State what the user wants, in their own words where they matter; " +
 	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is in progress; and what comes next. " +
-	"Leave out what is finished and no longer needed. Write for the assistant that continues, under the headings Goal, Done, State, Next."
+	"Leave out what is finished and no longer needed. Write for the assistant that continues, under the headings Goal, Done, State, Next, Files."
 
 // ContinuePrompt makes the model continue after its context was summarized in the middle of a turn.
 const ContinuePrompt = "The conversation was summarized to make room. Continue with the next step in the summary; stop if everything is done."

@@ -131,6 +131,16 @@ func TestModelMessages(t *testing.T) {
 }
 
 // A file is sent by its content, on one line, if the model accepts its type.
+// A summary has to know how a long output ends: with the failure, and with the status of a command.
+func TestTextOfLongOutput(t *testing.T) {
+	t.Parallel()
+	part := &sdk.ToolPart{Tool: "bash", State: sdk.ToolState{Status: sdk.ToolCompleted, Input: json.RawMessage(`{}`), Output: "begin " + strings.Repeat("ok ", 5000) + "exit status 1"}}
+	got := Text(&sdk.MessageWithParts{Info: &sdk.AssistantMessage{}, Parts: sdk.Parts{part}})
+	if !strings.Contains(got, "\nbegin ok") || !strings.Contains(got, "[…]") || !strings.HasSuffix(got, "ok exit status 1") || len(got) > 2100 {
+		t.Errorf("Text = %d bytes: %s", len(got), got)
+	}
+}
+
 func TestFileContent(t *testing.T) {
 	t.Parallel()
 	const png, pdf, jpg = "image/png", "application/pdf", "image/jpeg"

@@ -31,7 +31,9 @@ func Text(m *sdk.MessageWithParts) string {
 			if p.State.Status == sdk.ToolError {
 				result = "error: " + p.State.Error
 			}
-			result = visible.Cut(result, renderedResult, " […]")
+			if len(result) > renderedResult { // its end may be the failure, and the status of a command
+				result = visible.Cut(result, renderedResult/2, " […] ") + visible.Tail(result, renderedResult/2)
+			}
 			out = append(out, fmt.Sprintf("[called %s %s]\n%s", p.Tool, p.State.Input, result))
 		}
 	}
