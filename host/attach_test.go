@@ -1,7 +1,9 @@
 package host_test
 
 import (
+	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -129,6 +131,36 @@ func TestAttachmentsHaveHashes(t *testing.T) {
 		metadata := parts[len(parts)-1].(*sdk.TextPart).Metadata
 		if metadata["hash"] != want || metadata["path"] != filepath.Join(dir, name) {
 			t.Errorf("%s: metadata %v, want hash %q", name, metadata, want)
+		}
+	}
+}
+
+// A server may refuse images that tenon does not know to be refused. The session goes on without them, and the next turn does not try again.
+func TestRefusedFiles(t *testing.T) {
+	t.Parallel()
+	refused := &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "image_url is only supported by certain models."}
+	m := newModel(t, call("shot", `{}`), answer{err: refused}, say("no image"), say("still none"))
+	b := base(m)
+	b.tools = []sdk.Tool{&tool{id: "shot", run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
+		url := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(pngHeader))
+		return &sdk.ToolResult{Output: "taken", Attachments: []*sdk.FilePart{{Mime: "image/png", Filename: "a.png", URL: url}}}, nil
+	}}}
+	k := start(t, func(o *host.Options) {
+		o.Config.Provider = map[string]sdk.ProviderConfig{"test": {Models: map[string]sdk.ModelConfig{"m": {Attachment: new(true)}}}}
+	}, b)
+	id, got := k.prompt("go")
+	want(t, "answer", "no image", textOf(got))
+	k.again(id, "again")
+	for i, files := range []int{0, 1, 0, 0} {
+		sent, text := 0, ""
+		for _, message := range m.of(sdk.PurposeTurn)[i].Messages {
+			for _, c := range message.Content {
+				sent += len(c.Files)
+				text += c.Text
+			}
+		}
+		if sent != files || strings.Contains(text, "a.png of type image/png left out") != (i > 1) {
+			t.Errorf("request %d has %d files, want %d: %s", i, sent, files, text)
 		}
 	}
 }

@@ -57,6 +57,8 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 			return ctx.Err()
 		case int64(sent) > s.NoReasoning.Load() && model.RefusesReasoning(err): // Claude refuses it after each change of the system prompt or the tools
 			s.NoReasoning.Store(int64(sent))
+		case !s.Model.TextOnly() && model.RefusesFiles(err) && hasFiles(req): // or every later request of the session would be refused
+			s.Model.SetTextOnly()
 		case err == nil || model.Classify(err) != model.ClassRetry:
 			return err
 		case model.Unreachable(err) && !s.Model.Answered():
@@ -73,6 +75,11 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 		}
 		over()
 	}
+}
+
+func hasFiles(req *sdk.ModelRequest) bool {
+	file := func(c sdk.ModelContent) bool { return c.Type == sdk.ContentFile || len(c.Files) > 0 }
+	return slices.ContainsFunc(req.Messages, func(m sdk.ModelMessage) bool { return slices.ContainsFunc(m.Content, file) })
 }
 
 // withoutReasoning removes the reasoning of the first n messages, and the provider's metadata. Later ones are answers to the current

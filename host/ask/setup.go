@@ -82,7 +82,7 @@ func (s *Setup) SmallModel(ctx context.Context) (*model.Model, error) {
 // Request returns a request before the hooks, without messages. variant is the model's; empty means the agent's.
 func (s *Setup) Request(system []string, variant string) *sdk.ModelRequest {
 	return &sdk.ModelRequest{
-		Model: s.Model.Model, SessionID: s.SessionID, Purpose: s.Purpose, System: system, Params: s.params(variant), Headers: s.headers(),
+		Model: s.Model.Sent(), SessionID: s.SessionID, Purpose: s.Purpose, System: system, Params: s.params(variant), Headers: s.headers(),
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.
 	if err := s.Generation.Fire(ctx, sdk.PointChatMessages, l, "", in, mv); err != nil {
 		return err
 	}
-	if cache == nil || s.Generation.Engine.Has(sdk.PointChatMessages) { // hooks may have changed any message
+	if cache == nil || s.Model.TextOnly() || s.Generation.Engine.Has(sdk.PointChatMessages) { // hooks may have changed any message; the cache has files
 		cache = &convert.Cache{}
 	}
 	req.Messages = cache.Messages(mv.Messages, &req.Model)

@@ -79,6 +79,7 @@ type provider struct {
 	signedIn    bool                        // the key, or the sign-in that replaces it, is stored
 	catalogued  bool                        // a catalog has models of it; set by the first call of described
 	answered    atomic.Bool                 // its server answered a request
+	textOnly    sync.Map                    // IDs of models for which it refused files
 	withheld    string                      // the variable whose key is not sent to an address of the project's choice
 }
 
@@ -304,6 +305,24 @@ type Model struct {
 
 // Answered reports whether the provider's server ever answered a request of this process.
 func (m *Model) Answered() bool { return m.provider.answered.Load() }
+
+// TextOnly reports whether the server refused files for this model.
+func (m *Model) TextOnly() bool {
+	_, refused := m.provider.textOnly.Load(m.ID)
+	return refused
+}
+
+// SetTextOnly notes that the server refused files for this model, as long as the configuration is used.
+func (m *Model) SetTextOnly() { m.provider.textOnly.Store(m.ID, true) }
+
+// Sent returns the model as requests describe it.
+func (m *Model) Sent() sdk.Model {
+	out := m.Model
+	if m.TextOnly() {
+		out.Modalities.Input = []string{"text"}
+	}
+	return out
+}
 
 // Open returns the named model, or for an empty name the default model of sessions. byRepository reports that files of the repository chose
 // the name. A server with AccountModels is asked for its list first.

@@ -50,6 +50,9 @@ var (
 	passingText = lazyregexp.New(`(?i)rate.?limit|too many requests|slow.?down|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
 	// reasoningText matches errors of OpenAI, Anthropic and Google that refuse reasoning.
 	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
+	// filesText matches errors of servers, such as those of OpenAI, DeepSeek, OpenRouter, Bedrock, llama.cpp, vLLM and Ollama, about a model without images.
+	filesText = lazyregexp.New("(?i)images? inputs? (is|are) not (supported|enabled)|support image input|(not|n't) support (the )?(images?|vision|multimodal)|not a multimodal|" +
+		"image_url is only supported|unknown variant .image_url|at most 0 image|required for image input")
 	// finalCode matches codes of permanent refusals.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
@@ -86,6 +89,12 @@ func Classify(err error) class {
 		return ClassRetry // an error inside a stream that began well
 	}
 	return classFatal
+}
+
+// RefusesFiles reports whether the server refuses images and documents for the model.
+func RefusesFiles(err error) bool {
+	pe, ok := errors.AsType[*sdk.ProviderError](err)
+	return ok && filesText().MatchString(visible.Cut(pe.Message, maxErrorText, "…"))
 }
 
 // RefusesReasoning reports whether the server refuses encrypted or signed reasoning of earlier answers, such as after a change of the account.

@@ -123,6 +123,29 @@ func TestWaitInBody(t *testing.T) {
 	}
 }
 
+func TestRefusesFiles(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		"Invalid content type. image_url is only supported by certain models.":                                true,
+		"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj":      true,
+		"Failed to deserialize the JSON body: messages[0]: unknown variant `image_url`, expected `text`":      true,
+		"No endpoints found that support image input":                                                         true,
+		"Image input is not enabled for this model":                                                           true,
+		"At most 0 image(s) may be provided in one request.":                                                  true,
+		"this model is missing data required for image input":                                                 true,
+		"This model doesn't support the image content block that you provided.":                               true,
+		"m is not a multimodal model":                                                                         true,
+		"The model m does not support vision.":                                                                true,
+		"messages.1.content.0.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes": false,
+		"You uploaded an unsupported image. Please make sure your image is valid.":                            false,
+		"Could not process image":                                                                             false,
+	} {
+		if got := RefusesFiles(&sdk.ProviderError{StatusCode: 400, Message: message}); got != want {
+			t.Errorf("RefusesFiles(%q) = %v", message, got)
+		}
+	}
+}
+
 func TestRefusesReasoning(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]bool{
