@@ -63,7 +63,7 @@ func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.To
 	}
 	return &sdk.ToolResult{
 		Title:    fmt.Sprintf("%d open", open),
-		Output:   fmt.Sprintf("The list has %d tasks, %d of them open.", len(args.Todos), open),
+		Output:   fmt.Sprintf("%d open, %d in all", open, len(args.Todos)),
 		Metadata: sdk.Object{"todos": args.Todos},
 	}, nil
 }

@@ -71,7 +71,7 @@ func TestTodowrite(t *testing.T) {
 	if result.Title != "1 open" {
 		t.Errorf("title %q", result.Title)
 	}
-	if result, err := run(t, host, "todowrite", `{"todos":[]}`); err != nil || result.Output != "The list has 0 tasks, 0 of them open." || len(host.todos) != 0 {
+	if result, err := run(t, host, "todowrite", `{"todos":[]}`); err != nil || result.Output != "0 open, 0 in all" || len(host.todos) != 0 {
 		t.Errorf("emptied: %+v, %v, stored %v", result, err, host.todos)
 	}
 }
