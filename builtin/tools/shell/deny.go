@@ -16,7 +16,7 @@ const (
 	maxOpened = 100      // opening characters
 )
 
-// parsed records every simple command, written file and outside path that it finds in a text outside the grammar, so that deny rules apply.
+// parsed records every simple command, named file and outside path that it finds in a text outside the grammar, so that deny rules apply.
 // It may miss some, so while a rule names a command, only the user can allow such a text.
 func (j *judge) parsed(text string, shell shell) {
 	tokens := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) })
@@ -51,7 +51,9 @@ func (j *judge) commandsIn(text string, maybe bool) (err error) {
 		case *syntax.CallExpr:
 			words := make([]word, len(node.Args))
 			for i, w := range node.Args {
-				words[i].text = static(w, text)
+				if words[i].text = static(w, text); !maybe && j.parts <= maxParts {
+					j.reads(words[i].text)
+				}
 			}
 			judged := len(words)
 			if maybe && judged > 1 && !known(words) { // prose contains the words of commands, too
@@ -67,8 +69,12 @@ func (j *judge) commandsIn(text string, maybe bool) (err error) {
 				j.imply("bash", normal(words[i:]), maybe || i > 0)
 			}
 		case *syntax.Redirect:
-			if node.Word != nil && strings.Contains(node.Op.String(), ">") {
+			switch op := node.Op.String(); {
+			case node.Word == nil || strings.HasPrefix(op, "<<"):
+			case strings.Contains(op, ">"):
 				j.implyFile("edit", static(node.Word, text), maybe)
+			case !maybe:
+				j.reads(static(node.Word, text))
 			}
 		}
 		return true

@@ -153,14 +153,19 @@ func (j *judge) paths(words []word) error {
 			if err := j.path(text); err != nil {
 				return err
 			}
-			for _, piece := range pieces(text) {
-				if p := from(j.base, piece); exists(paths.Real(p)) || exists(filepath.Clean(p)) {
-					j.implyFile("read", piece, false)
-				}
-			}
+			j.reads(text)
 		}
 	}
 	return nil
+}
+
+// reads applies rules for reading to the files that a word, or a part of it, names.
+func (j *judge) reads(text string) {
+	for _, piece := range pieces(text) {
+		if p := from(j.base, piece); exists(paths.Real(p)) || exists(filepath.Clean(p)) {
+			j.implyFile("read", piece, false)
+		}
+	}
 }
 
 // separators split a word into possible paths: --file=PATH, -IPATH, if=PATH, host:PATH, a,b, @PATH.
