@@ -91,9 +91,9 @@ func (r *Rules) allowsVerbatim(permission string) bool {
 }
 
 // NamesOthers reports whether a rule for the permission denies or asks for something by name, by a pattern other than *, or, for shell
-// commands, denies editing a file by name. A text that is not fully understood could hide that.
+// commands, denies editing or reading a file by name. A text that is not fully understood could hide that.
 func (r *Rules) NamesOthers(permission string) bool {
-	return r.names(permission, sdk.ActionDeny) || r.names(permission, sdk.ActionAsk) || permission == "bash" && r.names("edit", sdk.ActionDeny)
+	return r.names(permission, sdk.ActionDeny) || r.names(permission, sdk.ActionAsk) || permission == "bash" && (r.names("edit", sdk.ActionDeny) || r.names("read", sdk.ActionDeny))
 }
 
 // names reports whether a rule with this action names something specific.

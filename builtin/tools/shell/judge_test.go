@@ -256,6 +256,7 @@ func TestRules(t *testing.T) {
 		"nor star with a named deny":         {[]string{"*", "allow", "rm *", "deny"}, "echo $X", ask},
 		"nor star with a named ask":          {[]string{"*", "allow", "rm *", "ask"}, "echo $X", ask},
 		"nor with a file that is denied":     {[]string{"*", "allow", "edit:x", "deny"}, "echo $X", ask},
+		"nor with one that is not read":      {[]string{"*", "allow", "read:deep/x", "deny"}, "cat $PWD/x", ask},
 		"star below a later ask":             {[]string{"*", "allow", "*", "ask"}, "echo $X", ask},
 		"star and a named allow":             {[]string{"*", "allow", "ls *", "allow"}, "echo $X", allow},
 		"deny sees through quotes":           {[]string{"*", "allow", "rm *", "deny"}, "r\\m a", deny},
