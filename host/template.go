@@ -12,12 +12,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-const (
-	// shellTool is the tool that runs the shell commands of templates, like those of the model.
-	shellTool = "bash"
-	// maxTemplateReason bounds the part of a shell command in the ledger, in bytes.
-	maxTemplateReason = 200
-)
+// shellTool is the tool that runs the shell commands of templates, like those of the model.
+const shellTool = "bash"
 
 // templateShell returns the function that runs shell commands of a command's template, each as a call of the bash tool (callTool).
 // The conversation contains only the output. The calls are published and in the ledger.
@@ -32,7 +28,7 @@ func (s *step) templateShell(ctx context.Context, c *input.Command, u *sdk.UserM
 	}
 	return func(ctx context.Context, line string) (*sdk.ToolResult, error) {
 		args, _ := json.Marshal(map[string]string{"command": line, "description": "for " + c.Label()}) // strings always encode
-		return v.callFor(ctx, &call{byPlugin: c.Owner, template: c.Label(), raw: args}, shellTool, u.ID, where+": "+visible.Cut(line, maxTemplateReason, "…"))
+		return v.callFor(ctx, &call{byPlugin: c.Owner, template: c.Label(), raw: args}, shellTool, u.ID, where+": "+visible.Cut(line, input.MaxShownCommand, "…"))
 	}, nil
 }
 

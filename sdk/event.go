@@ -130,8 +130,8 @@ type (
 	}
 )
 
-// properties holds a constructor of the properties for each type of event.
-var properties = map[string]func() any{
+// newProperties returns the properties of an event, by its type.
+var newProperties = map[string]func() any{
 	EventSessionCreated:    newOf[SessionInfo],
 	EventSessionUpdated:    newOf[SessionInfo],
 	EventSessionDeleted:    newOf[SessionInfo],
@@ -169,7 +169,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("%w: event: %w", ErrWire, err)
 	}
 	*e = Event{ID: raw.ID, Type: raw.Type, Properties: &Object{}, Extra: extra}
-	if known := properties[raw.Type]; known != nil {
+	if known := newProperties[raw.Type]; known != nil {
 		e.Properties = known()
 	}
 	if len(raw.Properties) == 0 {

@@ -188,7 +188,7 @@ func (a *Answer) end(err error) error {
 		c.block.text.Reset()
 		c.Raw = bytes.TrimSpace(text)
 		if len(text) >= minStreamed {
-			a.Conversation.Streamed(c.Part.ID, c.Raw)
+			a.Conversation.NoteStreamed(c.Part.ID, c.Raw)
 		}
 		if len(c.Raw) == 0 {
 			c.Raw = []byte("{}") // a call of a tool without parameters

@@ -129,10 +129,10 @@ func (s *Summary) Run(ctx context.Context) error {
 	for room := usableTokens(&s.Model.Model, s.Generation.Config.Compaction) * convert.BytesPerToken * 3 / 4; ; {
 		conversation := renderConversation(s.Plan.Covered, room)
 		text := "<conversation>\n" + conversation + "\n</conversation>\n\n" + prompt
-		ask := []sdk.MessageWithParts{{Info: s.User, Parts: sdk.Parts{&sdk.TextPart{Text: text}}}}
+		messages := []sdk.MessageWithParts{{Info: s.User, Parts: sdk.Parts{&sdk.TextPart{Text: text}}}}
 		a, err := s.Ask(ctx, func(ctx context.Context) (*sdk.ModelRequest, error) {
 			req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
-			return req, s.Transform(ctx, req, s.User, 0, ask, s.Ledger, nil)
+			return req, s.Transform(ctx, req, s.User, 0, messages, s.Ledger, nil)
 		})
 		if tries++; err == nil && tries == 1 && len(a.Calls) == 0 && s.text() == "" {
 			continue // servers return nothing now and then, and a long run would end here

@@ -21,7 +21,7 @@ const startTimeout = 5 * time.Second
 // Registry.Acquire, or Retain, and Release.
 type Set struct {
 	r         *Registry
-	made      ReloadOptions
+	options   ReloadOptions
 	strict    bool // a plugin that does not work is an error; set for all generations after the first
 	Plugins   []*Plugin
 	held      []*Plugin // including plugins that do not work; closed with the generation
@@ -38,7 +38,7 @@ type Set struct {
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
 	g := &Set{
-		r: r, made: o, strict: old != nil, Config: r.o.Config, own: r.o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{}),
+		r: r, options: o, strict: old != nil, Config: r.o.Config, own: r.o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{}),
 	}
 	err := g.start(ctx, old)
 	if err == nil {
@@ -77,7 +77,7 @@ func compiledIn[T any](g *Set) (out []T) {
 
 // start starts the plugins in parallel and keeps those that work. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
-	for _, v := range g.made.Plugins {
+	for _, v := range g.options.Plugins {
 		p := old.find(v)
 		if p == nil {
 			p = g.r.load(v)
@@ -117,7 +117,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 
 // drop leaves a plugin out, with a notice. It returns an error if the plugin is required.
 func (g *Set) drop(p *Plugin, err error) error {
-	if g.strict || g.made.Required[p.Manifest.Name] {
+	if g.strict || g.options.Required[p.Manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", p.Manifest.Name, err)
 	}
 	g.r.notice(sdk.PluginNotice{Plugin: p.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", p.Manifest.Name, err)})
@@ -129,7 +129,7 @@ func (g *Set) makeEngine(old *Set) (err error) {
 	var list []hooks.Plugin
 	for _, p := range g.Plugins {
 		hooked := p.asHooks()
-		hooked.Required = g.made.Required[p.Manifest.Name]
+		hooked.Required = g.options.Required[p.Manifest.Name]
 		list = append(list, hooked)
 	}
 	notice := func(n sdk.PluginNotice) {
@@ -139,7 +139,7 @@ func (g *Set) makeEngine(old *Set) (err error) {
 	quarantined, failures := g.states(old)
 	g.Engine, err = hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Logger,
-		CheckChanges: checkHookChanges, Failures: failures, Quarantined: quarantined, Quarantine: g.made.Quarantine,
+		CheckChanges: checkHookChanges, Failures: failures, Quarantined: quarantined, Quarantine: g.options.Quarantine,
 	})
 	return err
 }
@@ -162,7 +162,7 @@ func (g *Set) addProtocols(p *Plugin) error {
 func (g *Set) states(old *Set) (quarantined map[string]string, failures map[string]map[string]int) {
 	quarantined, failures = map[string]string{}, map[string]map[string]int{}
 	for _, p := range g.Plugins {
-		name, reasons, counts := p.Manifest.Name, g.made.Quarantined, g.made.Failures
+		name, reasons, counts := p.Manifest.Name, g.options.Quarantined, g.options.Failures
 		if old.find(p.Value) != nil {
 			reasons, counts = old.Engine.Quarantined(), old.Engine.Failures()
 		}

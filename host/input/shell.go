@@ -13,8 +13,8 @@ import (
 const (
 	// maxTemplateShells bounds the shell commands of one template: each requires permission.
 	maxTemplateShells = 32
-	// maxTemplateReason bounds the part of a shell command in an error, in bytes.
-	maxTemplateReason = 200
+	// MaxShownCommand bounds the part of a shell command in errors and the ledger, in bytes.
+	MaxShownCommand = 200
 )
 
 // runTemplate runs the shell commands of a command's template, one after the other, and keeps their output.
@@ -38,7 +38,7 @@ func (r *Resolver) runTemplate(ctx context.Context, c *Command) error {
 			if c.line {
 				return err
 			}
-			return fmt.Errorf("command %s: !`%s`: %w", c.Label(), visible.Cut(p.text, maxTemplateReason, "…"), err)
+			return fmt.Errorf("command %s: !`%s`: %w", c.Label(), visible.Cut(p.text, MaxShownCommand, "…"), err)
 		}
 		p.output = fitShell(result, lines, size)
 	}

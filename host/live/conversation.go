@@ -223,9 +223,9 @@ func (c *Conversation) PutPart(p sdk.Part, blobs ...[]byte) {
 	c.Record(store.PutPart{Part: p}, blobs...)
 }
 
-// Streamed notes that the complete arguments of an open call are stored as they were streamed. They are not written again unless they
+// NoteStreamed notes that the complete arguments of an open call are stored as they were streamed. They are not written again unless they
 // change.
-func (c *Conversation) Streamed(partID string, args []byte) {
+func (c *Conversation) NoteStreamed(partID string, args []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.streamed[partID] = args
