@@ -69,12 +69,13 @@ func (j *judge) commandsIn(text string, maybe bool) (err error) {
 				j.imply("bash", normal(words[i:]), maybe || i > 0)
 			}
 		case *syntax.Redirect:
-			switch op := node.Op.String(); {
-			case node.Word == nil || strings.HasPrefix(op, "<<"):
-			case strings.Contains(op, ">"):
-				j.implyFile("edit", static(node.Word, text), maybe)
-			case !maybe:
-				j.reads(static(node.Word, text))
+			if node.Word == nil {
+				break
+			}
+			if name := static(node.Word, text); strings.Contains(node.Op.String(), ">") {
+				j.implyFile("edit", name, maybe)
+			} else if !maybe {
+				j.reads(name)
 			}
 		}
 		return true

@@ -291,7 +291,7 @@ func TestRules(t *testing.T) {
 		"a denied read, in a subshell":       {[]string{"*", "allow", "read:deep/x", "deny"}, "(cat x)", deny},
 		"a denied read, redirected":          {[]string{"*", "allow", "read:deep/x", "deny"}, "while read l; do echo $l; done < x", deny},
 		"a file that asks, in a loop":        {[]string{"*", "allow"}, "for i in 1; do cat .env; done", ask},
-		"words about it":                     {[]string{"*", "allow"}, "echo \"$X: .env is not read\" <<< .env", allow},
+		"words about it":                     {[]string{"*", "allow"}, "echo \"$X: .env is not read\"", allow},
 		"what is written needs edit":         {[]string{"*", "allow"}, "echo > z", ask},
 		"and has it":                         {[]string{"*", "allow", "edit:*", "allow"}, "echo > z", allow},
 		"outside asks":                       {[]string{"*", "allow"}, "cat TMP/other/a", ask},
