@@ -67,11 +67,11 @@ func (s *step) subagent(host *callHost, name string) (sdk.Agent, error) {
 func (s *step) childSession(ctx context.Context, agent *sdk.Agent, task sdk.Subtask) (*sdk.Session, error) {
 	if task.Resume != "" {
 		child, err := s.host.Session(ctx, task.Resume)
-		if err != nil {
-			return nil, err
+		if err == nil && child.ParentID != s.runner.session {
+			err = fmt.Errorf("session %q is not a subtask of this session", task.Resume)
 		}
-		if child.ParentID != s.runner.session {
-			return nil, fmt.Errorf("session %q is not a subtask of this session", task.Resume)
+		if err != nil {
+			return nil, fmt.Errorf("%w; omit task_id to start another subtask", err)
 		}
 		return child, nil
 	}

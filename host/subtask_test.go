@@ -108,7 +108,7 @@ func TestSubagentIsRefused(t *testing.T) {
 		"a hidden agent":  {func() toolCall { return ask("title", "x") }, `subagent "title" not found`},
 		"an unknown session": {func() toolCall {
 			return toolCall{tool: "task", args: `{"subagent_type":"helper","prompt":"x","task_id":"ses_none"}`}
-		}, "not found"},
+		}, "not found; omit task_id"},
 		"a foreign session": {func() toolCall {
 			return toolCall{tool: "task", args: fmt.Sprintf(`{"subagent_type":"helper","prompt":"x","task_id":%q}`, other)}
 		}, "not a subtask of this session"},
