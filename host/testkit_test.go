@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -276,10 +277,36 @@ type kit struct {
 	opts  host.Options
 }
 
+// emptyStore returns the content of a store without sessions. Creating one takes longer than many tests.
+var emptyStore = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "store")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "tenon.db")
+	s, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Version: "test"})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
 // start starts a host on a store of its own. change, when not nil, changes the options.
 func start(t testing.TB, change func(*host.Options), plugins ...sdk.Plugin) *kit {
 	t.Helper()
-	return startIn(t, t.TempDir(), change, plugins...)
+	dir := t.TempDir()
+	empty, err := emptyStore()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "tenon.db"), empty, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startIn(t, dir, change, plugins...)
 }
 
 // startIn starts a host on the store in dir.
