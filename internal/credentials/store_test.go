@@ -173,7 +173,7 @@ func TestBadFile(t *testing.T) {
 				t.Skip("Windows has no such permissions")
 			}
 			path := filepath.Join(t.TempDir(), credentials.File)
-			if err := os.WriteFile(path, []byte(c.content), c.mode); err != nil {
+			if err := errors.Join(os.WriteFile(path, []byte(c.content), c.mode), os.Chmod(path, c.mode)); err != nil { // despite the umask
 				t.Fatal(err)
 			}
 			_, err := credentials.Open(path).Get("provider/a")

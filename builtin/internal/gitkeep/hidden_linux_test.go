@@ -124,8 +124,9 @@ func asUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := filepath.Join(dir, "host")
-	// By another process: a file that this one writes could not be run while a process it starts meanwhile has it open.
-	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], host).CombinedOutput(); err != nil {
+	// By another process: a file that this one writes could not be run while a process it starts meanwhile has it open. Unlike cp, install does
+	// not let the umask decide whether the other user may run it.
+	if out, err := exec.CommandContext(t.Context(), "install", os.Args[0], host).CombinedOutput(); err != nil {
 		t.Fatalf("copy the test binary: %v: %s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), host, "-test.run=^"+t.Name()+"$", "-test.v")
