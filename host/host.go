@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/permission"
@@ -107,6 +108,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 type (
 	// Options configure a host.
 	Options      = generation.Options
+	PromptInput  = input.Prompt
 	Subscription = live.Subscription
 	ModelInfo    = model.Info
 	// ModelListOptions widens a listing of models.

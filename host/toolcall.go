@@ -288,16 +288,7 @@ var errNoResult = errors.New("returned nothing")
 func (s *step) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	switch {
 	case ctx.Err() != nil:
-		text := live.InterruptedByAbort.Running
-		if o.Kind == sdk.OutcomeOK && o.Result.Output != "" && c.byPlugin == nil { // the tool returned what it had
-			lines, size := tools.OutputLimits(s.gen.Config.ToolOutput)
-			kept := tools.CutOutput(o.Result.Output, lines, size/2, o.Result.KeepTail)
-			if len(kept) < len(o.Result.Output) {
-				text += fmt.Sprintf("; %d of %d bytes of its output:", len(kept), len(o.Result.Output))
-			}
-			text += "\n" + kept
-		}
-		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(text)
+		o.Abort(s.gen.Config.ToolOutput, c.byPlugin == nil)
 	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
 		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -25,6 +26,20 @@ func Failed(err error) Outcome {
 		return Outcome{Kind: sdk.OutcomeDenied, Err: err, refusal: refusal}
 	}
 	return Outcome{Kind: sdk.OutcomeError, Err: err}
+}
+
+// Abort makes the outcome that of an aborted call. If withOutput is set, the text contains the output of a tool that returned nevertheless.
+func (o *Outcome) Abort(cfg sdk.ToolOutputConfig, withOutput bool) {
+	text := live.InterruptedByAbort.Running
+	if withOutput && o.Kind == sdk.OutcomeOK && o.Result.Output != "" {
+		lines, size := OutputLimits(cfg)
+		kept := CutOutput(o.Result.Output, lines, size/2, o.Result.KeepTail)
+		if len(kept) < len(o.Result.Output) {
+			text += fmt.Sprintf("; %d of %d bytes of its output:", len(kept), len(o.Result.Output))
+		}
+		text += "\n" + kept
+	}
+	o.Kind, o.Err = sdk.OutcomeAborted, errors.New(text)
 }
 
 // Failure returns the error of a call for the plugin that made it, with the text that hooks gave it.
