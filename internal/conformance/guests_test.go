@@ -28,9 +28,9 @@ type workshop struct {
 	built map[string]func() (string, error) // by package
 	sums  map[string]string                 // of modules, by path
 
-	once struct {
+	turn struct {
 		sync.Once
-		turn turn
+		turn
 	}
 	runtime *wasm.Runtime
 	python  func() (string, error) // the path of the interpreter
@@ -57,23 +57,14 @@ func (w *workshop) close() error {
 	return os.RemoveAll(w.dir)
 }
 
-// compile runs a compiler for a folder, once, and returns the path of the file.
-func (w *workshop) compile(t testing.TB, folder string, env []string, command func(out string) []string) string {
+// once returns the path of the guest with the name, which make makes at the first call.
+func (w *workshop) once(t testing.TB, name string, make func() (string, error)) string {
 	t.Helper()
 	w.mu.Lock()
-	once := w.built[folder]
+	once := w.built[name]
 	if once == nil {
-		once = sync.OnceValues(func() (string, error) {
-			out := filepath.Join(w.dir, folder+".bin")
-			args := command(out)
-			cmd := exec.Command(args[0], args[1:]...)
-			cmd.Env = append(os.Environ(), env...)
-			if text, err := cmd.CombinedOutput(); err != nil {
-				return "", fmt.Errorf("build %s: %w\n%s", folder, err, text)
-			}
-			return out, nil
-		})
-		w.built[folder] = once
+		once = sync.OnceValues(make)
+		w.built[name] = once
 	}
 	w.mu.Unlock()
 	path, err := once()
@@ -83,48 +74,80 @@ func (w *workshop) compile(t testing.TB, folder string, env []string, command fu
 	return path
 }
 
+// build runs a compiler.
+func build(env, command []string) error {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), env...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, text)
+	}
+	return nil
+}
+
+// rust compiles the guest in Rust, and returns the path of the file. It is kept where compiled modules are: compiling takes seconds.
+func (w *workshop) rust(t testing.TB, name string, compiler func() string, flags ...string) string {
+	t.Helper()
+	return w.once(t, name, func() (string, error) {
+		rustc := compiler()
+		version, err := exec.Command(rustc, "-vV").Output()
+		if err != nil {
+			return "", err
+		}
+		h := sha256.New()
+		fmt.Fprintf(h, "%s %q", version, flags)
+		for _, file := range []string{"rust/main.rs", "../../sdk/rust/tenon.rs"} {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(h, " %x", sha256.Sum256(data))
+		}
+		kept := filepath.Join(plugintest.CompiledModules(w.dir), fmt.Sprintf("%s-%x.native", name, h.Sum(nil)))
+		now := time.Now()
+		if os.Chtimes(kept, now, now) == nil { // of its last use, for .ci/run
+			return kept, nil
+		}
+		out := kept + ".new"
+		if err := build(nil, append([]string{rustc, "--edition", "2021", "-o", out, "rust/main.rs"}, flags...)); err != nil {
+			return "", err
+		}
+		return kept, os.Rename(out, kept)
+	})
+}
+
 // healthy returns a turn without a plugin that goes wrong, always the same.
 func (w *workshop) healthy(t *testing.T) turn {
 	t.Helper()
-	w.once.Do(func() { w.once.turn = healthyTurn(t) })
-	if w.once.turn.answer == "" {
+	w.turn.Do(func() { w.turn.turn = healthyTurn(t) })
+	if w.turn.answer == "" {
 		t.Fatal("the turn without the plugin failed in another test")
 	}
-	return w.once.turn
+	return w.turn.turn
 }
 
-// module returns the SHA-256 of a built module, and opens a plugin that keeps its code loaded for those of the cases until the runtime is
-// closed.
-func (w *workshop) module(t *testing.T, r *wasm.Runtime, path string) string {
+// checksum returns the SHA-256 of a built module.
+func (w *workshop) checksum(t *testing.T, path string) string {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if sum, ok := w.sums[path]; ok {
-		return sum
+	if w.sums[path] == "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.sums[path] = fmt.Sprintf("%x", sha256.Sum256(data))
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := fmt.Sprintf("%x", sha256.Sum256(data))
-	p, err := r.Open(remote.Unit{Description: sdk.Description{Name: "keeper"}, Program: path, Checksum: sum})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	w.sums[path] = sum
-	return sum
+	return w.sums[path]
 }
 
 func wasmCarrier() Carrier {
 	return Carrier{
 		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
 		Open: func(t *testing.T, c Case) sdk.Plugin {
-			return openWASM(t, c, shop.compile(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, func(out string) []string {
+			return openWASM(t, c, shop.once(t, "wasm", func() (string, error) {
+				out := filepath.Join(shop.dir, "plugin.wasm")
 				files, _ := filepath.Glob("plugin*_test.go") // the pattern is valid
-				return append([]string{"go", "test", "-c", "-o", out, "-buildmode=c-shared"}, files...)
+				return out, build([]string{"GOOS=wasip1", "GOARCH=wasm"}, append([]string{"go", "test", "-c", "-o", out, "-buildmode=c-shared"}, files...))
 			}))
 		},
 	}
@@ -133,9 +156,8 @@ func wasmCarrier() Carrier {
 // openWASM opens the plugin of a case as a WASM module.
 func openWASM(t *testing.T, c Case, path string) sdk.Plugin {
 	t.Helper()
-	r := shop.runtime
-	p, err := r.Open(remote.Unit{
-		Description: c.Description, Program: path, Checksum: shop.module(t, r, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+	p, err := shop.runtime.Open(remote.Unit{
+		Description: c.Description, Program: path, Checksum: shop.checksum(t, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -199,9 +221,7 @@ func rustCarrier() Carrier {
 		Name: "rust", Grants: true, Foreign: true, Untyped: true,
 		Skips: map[string]string{"models": "the plugin in Rust has no models"},
 		Open: func(t *testing.T, c Case) sdk.Plugin {
-			return openCase(t, c, shop.compile(t, "rust", nil, func(out string) []string {
-				return []string{"rustc", "--edition", "2021", "-o", out, "rust/main.rs"}
-			}))
+			return openCase(t, c, shop.rust(t, "rust", func() string { return "rustc" }))
 		},
 	}
 }
@@ -215,13 +235,11 @@ func rustModuleCarrier() Carrier {
 			"tools/panic": "a panic traps, and its text is in the log",
 		},
 		Open: func(t *testing.T, c Case) sdk.Plugin {
-			return openWASM(t, c, shop.compile(t, "rust-module", nil, func(out string) []string {
-				rustc := filepath.Join(scaffoldtest.RustDir(t), "rustc")
-				return []string{
-					rustc, "--edition", "2021", "--target", scaffoldtest.WASMTarget, "--crate-type", "cdylib",
-					"-C", "strip=symbols", "-C", "link-arg=-zstack-size=262144", "-o", out, "rust/main.rs",
-				}
-			}))
+			compiler := func() string { return filepath.Join(scaffoldtest.RustDir(t), "rustc") }
+			return openWASM(t, c, shop.rust( // without optimization, the suite takes five times as long
+				t, "rust-module", compiler, "--target", scaffoldtest.WASMTarget, "--crate-type", "cdylib", "-C", "opt-level=1",
+				"-C", "strip=symbols", "-C", "link-arg=-zstack-size=262144",
+			))
 		},
 	}
 }
