@@ -117,14 +117,9 @@ func (r *Ruleset) fill(p Policy) error {
 		}
 	}
 	for _, path := range p.Read {
-		real, err := filepath.EvalSymlinks(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			r.read(real, hidden)
 		}
-		if err != nil {
-			return fmt.Errorf("readable path: %w", err)
-		}
-		r.read(real, hidden)
 	}
 	return nil
 }
