@@ -31,7 +31,7 @@ type Policy struct {
 	// Write lists existing directories and files to read, write, create in, remove from and run. Device files are writable only if
 	// they are listed themselves. Paths may be below a path of Hide.
 	Write []string
-	// Read lists directories and files to read and run. Missing paths are ignored. "/" means everything.
+	// Read lists directories and files to read and run. Paths that are missing, or cannot be resolved, are ignored. "/" means everything.
 	Read []string
 	// Hide lists paths, which need not exist, to exclude from Read. They must not be in a path of Write: see [ConflictError]. A
 	// directory above a hidden path cannot be listed, and files created in it later are not readable until the ruleset is rebuilt.
