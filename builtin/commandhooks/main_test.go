@@ -18,7 +18,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = os.Setenv("LC_ALL", "C") // with a locale that is not installed, perl and bash print warnings before their errors
+	goleak.VerifyTestMain(m)
+}
 
 // host is what the plugin gets.
 type host struct {

@@ -37,8 +37,9 @@ func play(role string) int {
 	return 0
 }
 
-// inherited is a descriptor of the host that ends with no program, as those that a shell leaves open.
-const inherited = 500
+// inherited is a descriptor of the host that ends with no program, as those that a shell leaves open. It is
+// below the lowest usual limit, 256.
+const inherited = 200
 
 // playHost starts a confined attacker, and lets it attack when its thread has ended.
 func playHost() error {

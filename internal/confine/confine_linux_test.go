@@ -323,8 +323,9 @@ func helper(t *testing.T, r string, user *syscall.Credential) *exec.Cmd {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "host")
-	// By another process: a file that this one writes could not be run while a process it starts meanwhile has it open.
-	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], path).CombinedOutput(); err != nil {
+	// By another process: a file that this one writes could not be run while a process it starts meanwhile has it open. Unlike cp, install does
+	// not let the umask decide whether another user may run it.
+	if out, err := exec.CommandContext(t.Context(), "install", os.Args[0], path).CombinedOutput(); err != nil {
 		t.Fatalf("copy the test binary: %v: %s", err, out)
 	}
 	cmd := exec.CommandContext(t.Context(), path)

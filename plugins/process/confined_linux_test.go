@@ -63,7 +63,7 @@ func confinedHostOf(t *testing.T, user *syscall.Credential) *exec.Cmd {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	host := filepath.Join(dir, "host")
-	if out, err := exec.CommandContext(t.Context(), "cp", os.Args[0], host).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "install", os.Args[0], host).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, path := range []string{"home/.ssh", "package", "granted", "project/src", "config", "tmp"} {
