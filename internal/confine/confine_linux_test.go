@@ -180,7 +180,7 @@ func TestPolicyErrors(t *testing.T) {
 	if err := os.Symlink("loop", home+"/loop"); err != nil {
 		t.Fatal(err)
 	}
-	r := build(t, confine.Policy{Read: []string{home + "/loop"}}) // a path that nobody can read is no reason to refuse all commands
+	r := build(t, confine.Policy{Read: []string{home + "/loop"}}) // no reason to refuse all commands
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
