@@ -154,8 +154,10 @@ func (t *turn) toolChoice() string {
 
 // startTitle requests a title for a new session, in parallel with the first request of its first turn.
 func (t *turn) startTitle() {
-	prompts := slices.DeleteFunc(t.conv.Snapshot(), func(m sdk.MessageWithParts) bool { return !live.ByUser(&m) })
-	if t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.conv.SessionCopy().Title, sessions.DefaultTitle) || len(prompts) != 1 {
+	if t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.conv.SessionCopy().Title, sessions.DefaultTitle) {
+		return
+	}
+	if prompts := slices.DeleteFunc(t.conv.Snapshot(), func(m sdk.MessageWithParts) bool { return !live.ByUser(&m) }); len(prompts) != 1 {
 		return
 	}
 	agent, err := t.gen.Agent(sdk.AgentTitle)

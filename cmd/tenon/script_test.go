@@ -34,7 +34,7 @@ import (
 //	serves MODEL…      the server lists these models
 //	asked N            the server got so many requests, titles not counted
 //	last REGEXP        the latest request matches
-//	modules            compiled WASM modules are those of all tests, see plugintest.CompiledModules
+//	modules            uses the compiled WASM modules of all tests, see plugintest.CompiledModules
 //	damage F OLD NEW   overwrites OLD in the file, wherever it stands, with NEW, which is as long; both are Go strings without
 //	                   quotes
 func TestScript(t *testing.T) {
@@ -144,8 +144,8 @@ func toolchain(t *testing.T) map[string]string {
 	return env
 }
 
-// shareModules makes the directory of compiled WASM modules in a data directory the one of all tests, if there is one. A module that the Go compiler
-// made takes seconds to compile.
+// shareModules links the cache of compiled WASM modules in a data directory to the directory that all tests share, if there is one. A module that the
+// Go compiler made takes seconds to compile.
 func shareModules(dataDir string) error {
 	shared := plugintest.CompiledModules("")
 	if shared == "" {

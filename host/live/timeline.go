@@ -25,7 +25,7 @@ func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail s
 	return -1, -1, ""
 }
 
-// ByUser reports whether a user wrote a message: not the host, which also asks for summaries.
+// ByUser reports whether the user wrote a message. The host also writes messages of this role, such as requests for summaries.
 func ByUser(m *sdk.MessageWithParts) bool {
 	return m.Info.Role() == sdk.RoleUser && CompactionPart(m.Parts) == nil && slices.ContainsFunc(m.Parts, func(p sdk.Part) bool {
 		text, ok := p.(*sdk.TextPart)

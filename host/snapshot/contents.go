@@ -170,6 +170,10 @@ func readEntry(name string, is stamp, limit int64) ([]byte, error) {
 		target, err := os.Readlink(name)
 		return []byte(target), err
 	}
+	tooLarge := fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, Path(name), limit)
+	if is.Size > limit {
+		return nil, tooLarge
+	}
 	f, err := os.OpenFile(name, os.O_RDONLY|inPlace, 0)
 	if err != nil {
 		return nil, err
@@ -178,12 +182,9 @@ func readEntry(name string, is stamp, limit int64) ([]byte, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, cmp.Or(err, os.ErrInvalid)
 	}
-	content := bytes.NewBuffer(make([]byte, 0, min(is.Size, limit)+bytes.MinRead))
-	if is.Size <= limit {
-		_, err = content.ReadFrom(io.LimitReader(f, limit+1))
-	}
-	if err == nil && max(is.Size, int64(content.Len())) > limit {
-		err = fmt.Errorf("%w for %s: it has more than %d bytes", ErrOff, name, limit)
+	content := bytes.NewBuffer(make([]byte, 0, is.Size+bytes.MinRead))
+	if _, err = content.ReadFrom(io.LimitReader(f, limit+1)); err == nil && int64(content.Len()) > limit {
+		err = tooLarge // it grew
 	}
 	return content.Bytes(), err
 }

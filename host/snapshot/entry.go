@@ -1,9 +1,6 @@
 package snapshot
 
 import (
-
-	//nolint:gosec // the name that git gives a content, not a proof of it
-
 	"errors"
 	"fmt"
 	"os"

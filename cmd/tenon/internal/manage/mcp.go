@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -226,7 +225,10 @@ func (g *group) printTools(ctx context.Context, s *extensions.Set, c *extensions
 }
 
 func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.Candidate, args []string) error {
-	arguments := json.RawMessage(cmp.Or(strings.Join(args[1:], ""), "{}"))
+	arguments := json.RawMessage("{}")
+	if len(args) == 2 {
+		arguments = json.RawMessage(args[1])
+	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(arguments, &object); err != nil {
 		return cli.UsageError(`write an object, such as '{"path": "README.md"}'`, "arguments: %w", err)

@@ -57,7 +57,7 @@ func TestSpecification(t *testing.T) {
 				for _, path := range scripts {
 					t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
 						t.Parallel()
-						if suite.dir == "v1" && sameSource(path, strings.Replace(path, "/v1/", "/v2/", 1)) {
+						if suite.dir == "v1" && sameSource(path, filepath.Join(root, "v2", "testdata", filepath.Base(path))) {
 							return // it runs with v2
 						}
 						s := &script{t: t, dir: filepath.Dir(path), plain: newWorld(t, suite.features, cache, spectest, false), changed: newWorld(t, suite.features, cache, spectest, true)}
