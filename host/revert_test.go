@@ -320,6 +320,8 @@ func TestRevertPermissions(t *testing.T) {
 	}
 	k.write("run", "one")
 	k.write("content", "one")
+	mode("run", 0o644) // whatever the umask is
+	mode("content", 0o644)
 	id := k.session()
 	k.turn(id, k.bash, func() { mode("run", 0o750); k.write("content", "two") })
 	mode("content", 0o600)
@@ -358,6 +360,7 @@ func TestUnrevertPermissionsOfSeveralTurns(t *testing.T) {
 		}
 	}
 	k.write("a", "one")
+	mode(0o644)()
 	id := k.session()
 	k.turn(id, k.bash, func() { k.write("a", "two") })
 	k.turn(id, k.bash, mode(0o755))
