@@ -19,8 +19,8 @@ const approvalTimeout = 10 * time.Second
 // noProject is the identifier of all projects without a commit, see sdk.Project.
 const noProject = "global"
 
-// OfProject is the prefix of permissions under which approvals of a project's files are stored. Answers to requests are never stored under
-// them.
+// OfProject is the prefix of permissions under which approvals of a project's files are stored, and "always" answers that hold for one working
+// tree. Requests cannot name such a permission.
 const OfProject = "project "
 
 // ApprovalProject returns the key of a project's approvals: the project's ID for a repository with a commit, else its directory.
@@ -31,10 +31,18 @@ func ApprovalProject(p sdk.Project) string {
 	return "directory " + p.Worktree
 }
 
-// unconfinedIn is the permission under which approvals for commands outside the sandbox are stored. They hold for one working tree: what has the
-// same first commit, such as a fork or what a confined command makes of .git, may contain other programs.
-func unconfinedIn(p sdk.Project) string {
-	return OfProject + sdk.PermissionUnconfined + " in " + p.Worktree
+const unconfined = OfProject + sdk.PermissionUnconfined
+
+// unconfinedIn is the permission under which approvals for commands outside the sandbox are stored. They hold for one working tree: a fork, or a
+// repository whose .git a confined command replaced, can have the same first commit and other programs.
+func unconfinedIn(p sdk.Project) string { return unconfined + " in " + p.Worktree }
+
+// Shown returns the permission of a stored approval for users.
+func Shown(permission string) string {
+	if permission == sdk.PermissionUnconfined {
+		return permission + " (by an earlier version, no longer used)"
+	}
+	return strings.Replace(permission, unconfined, sdk.PermissionUnconfined, 1)
 }
 
 // Approvals are the user's approvals in addition to the rules: the "always" answers of a project, and approvals for one session until the
@@ -121,7 +129,7 @@ func ApprovedRules(list []store.Approval, p sdk.Project) sdk.PermissionRules {
 	for _, a := range list {
 		switch a.Permission {
 		case sdk.PermissionUnconfined:
-			continue // of a version that did not store where
+			continue // stored by an earlier version, without the working tree
 		case unconfinedIn(p):
 			a.Permission = sdk.PermissionUnconfined
 		}

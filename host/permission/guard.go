@@ -28,7 +28,7 @@ var guardedFiles = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 	".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsessionrc",
 	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md", "QWEN.md", ".goosehints", ".aider.conf.yml",
-	".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", "lefthook-local.yml", ".lefthook.yml", ".rvmrc",
+	".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook-local.*", ".lefthook.*", ".lefthook-local.*", ".rvmrc",
 	"rust-toolchain", "rust-toolchain.toml", ".yarnrc", ".yarnrc.yml", ".bazelversion", ".bazeliskrc", ".tool-versions",
 	"mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
 	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",

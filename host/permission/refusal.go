@@ -30,7 +30,7 @@ func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 	if r.Verbatim != "" {
 		remedy := `, or allow every command with --auto or the rule {"permission": {` + quoted(r.Permission) + `: {"*": "allow"}}}`
 		if rules.NamesOthers(r.Permission) {
-			remedy = "; --auto does not allow it while a rule denies or asks for a command by name, which it could hide"
+			remedy = "; --auto does not allow it while a rule denies or asks for a command by name, or denies a file by name: the text could hide it"
 		}
 		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
 			"permission %q for %q requires an answer, and no user is present: it contains %s; use simple commands without that%s",

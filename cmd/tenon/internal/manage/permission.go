@@ -34,7 +34,7 @@ func (g *group) listApprovals(ctx context.Context, w *cli.Workspace, s store.Sto
 	const empty = `no permanent permissions here; answering "always" to a permission request adds one`
 	return cli.List(g.App, list, empty, []string{"id", "permission", "pattern", "since", "session", "from"}, func(p *store.Approval) []string {
 		when := time.UnixMilli(p.Created).Format(time.DateOnly)
-		return []string{strconv.FormatInt(p.ID, 10), p.Permission, p.Pattern, when, p.Session, p.Origin}
+		return []string{strconv.FormatInt(p.ID, 10), permission.Shown(p.Permission), p.Pattern, when, p.Session, p.Origin}
 	})
 }
 
@@ -99,7 +99,7 @@ func explainRequest(b *strings.Builder, rules, approved *permission.Rules, r *sd
 	if r.Verbatim != "" {
 		why := ""
 		if rules.DecideAll(r.Permission, r.Patterns).Action == sdk.ActionAllow && rules.NamesOthers(r.Permission) {
-			why = "; tenon asks, because a rule denies or asks for a command by name, which the text could hide"
+			why = "; tenon asks, because a rule denies or asks for a command by name, or denies a file by name, and the text could hide it"
 		}
 		fmt.Fprintf(b, "  only the rule * allows it, because it contains %s%s\n", terminal.OneLine(r.Verbatim), why)
 	}

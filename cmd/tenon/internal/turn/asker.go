@@ -178,7 +178,7 @@ func (a *asker) show(asked *view.Asked) {
 		rows += 1 + terminal.Columns(line)/usualWidth
 	}
 	if rows > maxRows {
-		a.line(question + fmt.Sprintf(" The whole text has %d lines: scroll up to read it.", rows))
+		a.line(question + " The text above is long: scroll up to read all of it.")
 	}
 }
 

@@ -86,11 +86,11 @@ func TestAskerShows(t *testing.T) {
 		},
 		"a long command": {
 			sdk.PermissionRequest{Permission: "bash", Patterns: []string{"x"}, Args: []byte(`{"command": "` + strings.Repeat(`a\n`, 65) + `"}`)},
-			"? Allow bash to run this command?\n" + strings.Repeat("    a\n", 65) + "? Allow bash to run this command? The whole text has 65 lines: scroll up to read it.\n" + once,
+			"? Allow bash to run this command?\n" + strings.Repeat("    a\n", 65) + "? Allow bash to run this command? The text above is long: scroll up to read all of it.\n" + once,
 		},
 		"a wide command": {
 			sdk.PermissionRequest{Permission: "unconfined", Patterns: []string{"x"}, Metadata: sdk.Object{"tool": "bash"}, Args: []byte(`{"command": "` + strings.Repeat(" ", 1000) + `x"}`)},
-			"? Allow bash to run this command outside the sandbox?\n    " + strings.Repeat(" ", 1000) + "x\n? Allow bash to run this command outside the sandbox? The whole text has 13 lines: scroll up to read it.\n" + once,
+			"? Allow bash to run this command outside the sandbox?\n    " + strings.Repeat(" ", 1000) + "x\n? Allow bash to run this command outside the sandbox? The text above is long: scroll up to read all of it.\n" + once,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

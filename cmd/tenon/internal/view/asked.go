@@ -53,6 +53,9 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	}
 	if len(r.Always) > 0 {
 		a.Always = terminal.Visible(r.Permission + " " + strings.Join(r.Always, ", "))
+		if r.Permission == sdk.PermissionUnconfined {
+			a.Always += " (in this working tree)"
+		}
 	}
 	return a
 }
