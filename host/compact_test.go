@@ -346,18 +346,20 @@ func TestFailedCompaction(t *testing.T) {
 	}
 }
 
-// An empty summary is requested once more.
+// An empty summary is requested once more, also after a request that was too long. Nothing of it is sent later, but the session counts its tokens.
 func TestEmptySummary(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction, say(" "), say("the summary"))
+	m := newModel(t, say("first"), say("second")).on(sdk.PurposeCompaction, tooLong(),
+		answer{think: "nothing", text: " ", tokens: sdk.Tokens{Input: 1000}}, answer{text: "the summary", tokens: sdk.Tokens{Input: 500}})
 	k := start(t, nil, base(m))
-	id, _ := k.prompt("one")
+	id, _ := k.prompt(strings.Repeat("word ", 8<<10))
 	if err := k.Compact(t.Context(), id, ""); err != nil {
 		t.Fatal(err)
 	}
 	k.again(id, "two")
-	if got := strings.Join(lines(m.last(sdk.PurposeTurn)), "\n"); !strings.Contains(got, "the summary") {
-		t.Errorf("the model's messages: %s", got)
+	want(t, "the model's messages", []string{summaryQuestion, "assistant: the summary", "user: two"}, lines(m.last(sdk.PurposeTurn)))
+	if s, err := k.Session(t.Context(), id); err != nil || s.Tokens.Input != 1500 {
+		t.Errorf("the session has %+v (%v), want the tokens of both answers", s, err)
 	}
 }
 

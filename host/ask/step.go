@@ -42,6 +42,12 @@ func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelR
 	return a, err
 }
 
+// Discard adds the cost of an answer to the session. The parts stay stored, but ignored for the model: another answer follows in the same message.
+func (s *Step) Discard(a *Answer) {
+	s.update(live.IgnorePart)
+	account(s.Conversation, s.Model, a.tokens)
+}
+
 // Message returns a new message of the setup's agent that answers parent.
 func (s *Step) Message(parent string) *sdk.AssistantMessage {
 	return &sdk.AssistantMessage{

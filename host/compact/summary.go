@@ -125,7 +125,7 @@ func (s *Summary) Run(ctx context.Context) error {
 	s.Msg = s.Message(question.ID)
 	s.Msg.Summary = true
 	s.Conversation.Add(s.Msg, nil)
-	tries := 0
+	again := false
 	for room := usableTokens(&s.Model.Model, s.Generation.Config.Compaction) * convert.BytesPerToken * 3 / 4; ; {
 		conversation := renderConversation(s.Plan.Covered, room)
 		text := "<conversation>\n" + conversation + "\n</conversation>\n\n" + prompt
@@ -134,7 +134,9 @@ func (s *Summary) Run(ctx context.Context) error {
 			req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
 			return req, s.Transform(ctx, req, s.User, 0, messages, s.Ledger, nil)
 		})
-		if tries++; err == nil && tries == 1 && len(a.Calls) == 0 && s.text() == "" {
+		if err == nil && !again && len(a.Calls) == 0 && s.text() == "" {
+			again = true
+			s.Discard(a)
 			continue // servers return nothing now and then, and a long run would end here
 		}
 		room = int64(len(conversation)) / 2
