@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
@@ -135,7 +136,7 @@ func TestAttachmentsHaveHashes(t *testing.T) {
 	}
 }
 
-// A server may refuse images that tenon does not know to be refused. The session goes on without them, and the next turn does not try again.
+// A server may refuse images that tenon does not know to be refused. The session continues without them, and the next turn does not try again.
 func TestRefusedFiles(t *testing.T) {
 	t.Parallel()
 	refused := &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "image_url is only supported by certain models."}
@@ -163,6 +164,29 @@ func TestRefusedFiles(t *testing.T) {
 			t.Errorf("request %d has %d files, want %d: %s", i, sent, files, text)
 		}
 	}
+}
+
+// TestFilesRefusedAtOnce: two requests with files are under way. The second is refused after the first was sent again, and it is sent again, too.
+func TestFilesRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	refused := &sdk.ProviderError{ProviderID: "test", StatusCode: 400, Message: "image_url is only supported by certain models."}
+	second, again := make(chan struct{}), make(chan struct{})
+	m := newModel(t, answer{err: refused, hold: second}, answer{err: refused, begun: second, hold: again}, answer{text: "no image", begun: again}, say("no image"))
+	k := start(t, func(o *host.Options) {
+		o.Config.Provider = map[string]sdk.ProviderConfig{"test": {Models: map[string]sdk.ModelConfig{"m": {Attachment: new(true)}}}}
+	}, base(m))
+	url := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte(pngHeader))
+	var both sync.WaitGroup
+	for range 2 {
+		id := k.session()
+		both.Go(func() {
+			got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go", Parts: sdk.Parts{&sdk.FilePart{Mime: "image/png", Filename: "a.png", URL: url}}})
+			if err != nil || textOf(got) != "no image" {
+				t.Errorf("Prompt = %+v, %v", got, err)
+			}
+		})
+	}
+	both.Wait()
 }
 
 func first[P sdk.Part](parts sdk.Parts) (P, bool) {

@@ -43,6 +43,7 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 		cfg.Max = q.retries
 	}
 	for try := 1; ; try++ {
+		textOnly := s.Model.TextOnly() // another request may change it while this one runs
 		req, err := q.build(ctx)
 		if err != nil {
 			return err
@@ -57,7 +58,7 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 			return ctx.Err()
 		case int64(sent) > s.NoReasoning.Load() && model.RefusesReasoning(err): // Claude refuses it after each change of the system prompt or the tools
 			s.NoReasoning.Store(int64(sent))
-		case !s.Model.TextOnly() && model.RefusesFiles(err) && hasFiles(req): // or every later request of the session would be refused
+		case !textOnly && model.RefusesFiles(err) && hasFiles(req): // or every later request of the session would be refused
 			s.Model.SetTextOnly()
 		case err == nil || model.Classify(err) != model.ClassRetry:
 			return err
