@@ -538,6 +538,7 @@ func TestValuesWrittenAsText(t *testing.T) {
 		hooked     bool
 	}{
 		"all":             {`{"b":"true","l":"[\"x\"]","n":"5","s":"5"}`, `{"b":true,"l":["x"],"n":5,"s":"5"}`, false},
+		"HTML":            {`{"n":"5","s":"<b> & c"}`, `{"n":5,"s":"<b> & c"}`, false},
 		"no value":        {`{"n":"five"}`, "", false},
 		"another value":   {`{"n":"true"}`, "", false},
 		"a name twice":    {`{"l":"[{\"a\":1,\"a\":2}]"}`, "", false},

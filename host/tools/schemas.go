@@ -67,7 +67,7 @@ func Unquoted(schema, args json.RawMessage) json.RawMessage {
 			fields[name], found = json.RawMessage(text), true
 		}
 	}
-	out, err := json.Marshal(fields)
+	out, err := jsontext.Marshal(fields)
 	if !found || err != nil || value.CheckArguments(out) != nil {
 		return nil
 	}
