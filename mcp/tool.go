@@ -81,7 +81,7 @@ const (
 	readResource  = "read_resource"
 )
 
-// reserved are the names of tenon's tools and permissions that a server and a tool could form. They have rules of their own: tool_search is allowed.
+// reserved are the names of tenon's tools and permissions that a server and a tool could form. They have their own rules: tool_search is allowed.
 var reserved = [...]string{"apply_patch", "tool_search", sdk.PermissionExternalDirectory, sdk.PermissionDoomLoop}
 
 // toolIDs returns the identifiers of a server's tools: the server's name and the tool's, joined by an underscore. It replaces characters

@@ -130,7 +130,6 @@ func TestModelMessages(t *testing.T) {
 	}
 }
 
-// A file is sent by its content, on one line, if the model accepts its type.
 // A summary has to know how a long output ends: with the failure, and with the status of a command.
 func TestTextOfLongOutput(t *testing.T) {
 	t.Parallel()
@@ -141,6 +140,7 @@ func TestTextOfLongOutput(t *testing.T) {
 	}
 }
 
+// A file is sent by its content, on one line, if the model accepts its type.
 func TestFileContent(t *testing.T) {
 	t.Parallel()
 	const png, pdf, jpg = "image/png", "application/pdf", "image/jpeg"
