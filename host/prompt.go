@@ -235,7 +235,7 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 	}).As(agent, m, purpose)
 	rules, path, err := t.gen.Rules(ctx, t.host.Session, &agent, session, false)
 	s.Rules, s.AgentPath = rules, path
-	if agent.Strict && err == nil { // its list is that of other agents: a switch between plan and build must not change a tool's definition
+	if agent.Name == sdk.AgentPlan && agent.Strict && err == nil { // it lists what build does: a switch must not change a tool's definition
 		agent.Permission, agent.Strict = nil, false
 		rules, _, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false)
 	}

@@ -83,6 +83,7 @@ const (
 // Names of the agents that the host itself uses. A plugin contributes them.
 const (
 	AgentBuild      = "build"
+	AgentPlan       = "plan" // changes nothing; users switch between it and AgentBuild
 	AgentTitle      = "title"
 	AgentCompaction = "compaction"
 )

@@ -179,8 +179,8 @@ func (p *Plugin) Hooks() []sdk.Hook {
 // remind adds a note to each prompt for plan that changes are forbidden, and to the next prompt for another agent that
 // they are allowed again.
 func (p *Plugin) remind(ctx context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-	reminder := agentPlan
-	if in.Agent != agentPlan {
+	reminder := sdk.AgentPlan
+	if in.Agent != sdk.AgentPlan {
 		if planned, err := p.planned(ctx, in); err != nil || !planned {
 			return err
 		}
@@ -195,7 +195,7 @@ func (p *Plugin) planned(ctx context.Context, in *sdk.ChatMessageInput) (bool, e
 	messages, err := p.sessions.SessionMessages(ctx, in.SessionID)
 	for i := len(messages) - 1; i >= 0; i-- {
 		if u, ok := messages[i].Info.(*sdk.UserMessage); ok && u.ID != in.MessageID {
-			return u.Agent == agentPlan, nil
+			return u.Agent == sdk.AgentPlan, nil
 		}
 	}
 	return false, err

@@ -20,9 +20,6 @@ func prompt(name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// agentPlan is the agent that changes nothing.
-const agentPlan = "plan"
-
 // builtins returns the built-in agents, the default one first. They are a list of sdk.Agent, in which prompt is the name of a file.
 //
 // The rules of plan and explore repeat those that protect secrets, because they come after the default ones. For plan, commands and tools of plugins

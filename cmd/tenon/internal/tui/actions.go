@@ -178,13 +178,13 @@ func readSmall(path string) (string, error) {
 // agentName returns the agent of the next prompt.
 func (m *model) agentName() string {
 	if m.mode == modePlan {
-		return planAgent
+		return sdk.AgentPlan
 	}
 	used, standard := m.main().Info.Agent, m.host.Config().DefaultAgent
 	if m.leftPlan() {
 		used = ""
 	}
-	if m.left && standard == planAgent {
+	if m.left && standard == sdk.AgentPlan {
 		standard = ""
 	}
 	return cmp.Or(m.agent, used, standard, sdk.AgentBuild)
@@ -192,11 +192,8 @@ func (m *model) agentName() string {
 
 // leftPlan reports whether the user left plan mode while the session's agent, or the default one of a new session, is still the one of that mode.
 func (m *model) leftPlan() bool {
-	return m.left && cmp.Or(m.main().Info.Agent, m.host.Config().DefaultAgent) == planAgent
+	return m.left && cmp.Or(m.main().Info.Agent, m.host.Config().DefaultAgent) == sdk.AgentPlan
 }
-
-// planAgent is the agent of plan mode.
-const planAgent = "plan"
 
 // modelOf returns the model of the next prompt as provider/model, and its variant: the user's choice, else the agent's, the session's, the
 // default. The session's variant applies only to its own agent; for another agent, the host chooses.
@@ -454,12 +451,12 @@ func typed(in *host.PromptInput) string {
 
 // nextMode switches to the next mode: ask, accept edits, plan. The agent of plan mode counts as this mode, whatever chose it.
 func (m *model) nextMode() {
-	if m.agentName() == planAgent {
+	if m.agentName() == sdk.AgentPlan {
 		m.mode, m.left = modeAsk, true
-		if m.agent == planAgent {
+		if m.agent == sdk.AgentPlan {
 			m.agent = ""
 		}
-	} else if m.mode++; m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
+	} else if m.mode++; m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == sdk.AgentPlan }) {
 		m.mode = modeAsk
 	}
 	m.acceptEdits()

@@ -443,7 +443,7 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 		"agent's effort":   {func(m *model) { m.agent, m.main().Info.Agent, m.main().Info.Model = "quick", "build", used }, host.PromptInput{Agent: "quick"}, "a/x "},
 		"model":            {func(m *model) { m.modelName, m.main().Info.Model = "a/x", used }, host.PromptInput{Model: "a/x"}, "a/x "},
 		"effort":           {func(m *model) { m.effort, m.main().Info.Model = "low", used }, host.PromptInput{Variant: "low"}, "a/x low"},
-		"plan":             {func(m *model) { m.mode, m.agent = modePlan, "other" }, host.PromptInput{Agent: planAgent}, "a/y "},
+		"plan":             {func(m *model) { m.mode, m.agent = modePlan, "other" }, host.PromptInput{Agent: sdk.AgentPlan}, "a/y "},
 		"agent of session": {func(m *model) { m.main().Info.Agent = "other" }, host.PromptInput{}, "b/z "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -491,10 +491,10 @@ func TestPromptOfTheCommandLineKeepsTheEffort(t *testing.T) {
 // Who leaves the plan mode chooses no agent: the agent of a command comes before the default one, and one that was chosen earlier stays.
 func TestLeavingThePlanMode(t *testing.T) {
 	t.Parallel()
-	for chosen, want := range map[string][]string{"": {"build", ""}, planAgent: {"build", ""}, "other": {"other", "other"}} {
+	for chosen, want := range map[string][]string{"": {"build", ""}, sdk.AgentPlan: {"build", ""}, "other": {"other", "other"}} {
 		m, h := testModel(t, 80, 24)
 		m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "review", Agent: "reviewer"}}}
-		m.main().Info.Agent, m.agent, m.mode = planAgent, chosen, modePlan
+		m.main().Info.Agent, m.agent, m.mode = sdk.AgentPlan, chosen, modePlan
 		m.nextMode()
 		if have := m.promptInput("", nil).Agent; have != want[0] || m.agentName() != want[0] {
 			t.Errorf("chosen %q: the prompt goes to %q, the screen shows %q, want %q", chosen, have, m.agentName(), want[0])

@@ -568,11 +568,11 @@ func TestEmptyShellLine(t *testing.T) {
 func TestModeAfterTheAgentPlan(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(m *model, h *answers){
-		"session": func(m *model, _ *answers) { m.main().Info.Agent = planAgent },
-		"chosen":  func(m *model, _ *answers) { m.agent = planAgent },
-		"default": func(_ *model, h *answers) { h.config.DefaultAgent = planAgent },
+		"session": func(m *model, _ *answers) { m.main().Info.Agent = sdk.AgentPlan },
+		"chosen":  func(m *model, _ *answers) { m.agent = sdk.AgentPlan },
+		"default": func(_ *model, h *answers) { h.config.DefaultAgent = sdk.AgentPlan },
 		"chosen again": func(m *model, _ *answers) {
-			m.main().Info.Agent, m.agent, m.left = planAgent, planAgent, true
+			m.main().Info.Agent, m.agent, m.left = sdk.AgentPlan, sdk.AgentPlan, true
 		},
 	} {
 		m, h := testModel(t, 80, 24)
