@@ -51,8 +51,8 @@ func (j *judge) commandsIn(text string, maybe bool) (err error) {
 		case *syntax.CallExpr:
 			words := make([]word, len(node.Args))
 			for i, w := range node.Args {
-				if words[i].text = static(w, text); !maybe && j.parts <= maxParts {
-					j.reads(words[i].text)
+				if words[i] = static(w, text); i > 0 {
+					j.mayRead(words[i], maybe)
 				}
 			}
 			judged := len(words)
@@ -73,9 +73,9 @@ func (j *judge) commandsIn(text string, maybe bool) (err error) {
 				break
 			}
 			if name := static(node.Word, text); strings.Contains(node.Op.String(), ">") {
-				j.implyFile("edit", name, maybe)
-			} else if !maybe {
-				j.reads(name)
+				j.implyFile("edit", name.text, maybe)
+			} else {
+				j.mayRead(name, maybe)
 			}
 		}
 		return true
@@ -83,13 +83,24 @@ func (j *judge) commandsIn(text string, maybe bool) (err error) {
 	return err
 }
 
-// static returns a word without its quotes. A word with expansions is returned as it is.
-func static(w *syntax.Word, text string) string {
+// mayRead applies rules for reading to the files that a word names or matches.
+func (j *judge) mayRead(w word, maybe bool) {
+	expanded, _ := j.expand(w) // a rule that denies a file by name makes a text with other patterns ask anyway
+	for _, name := range expanded {
+		j.reads(name, maybe)
+	}
+}
+
+// static returns a word without its quotes. The text of a word with expansions is as it is written.
+func static(w *syntax.Word, text string) word {
 	source := text[min(int(w.Pos().Offset()), len(text)):min(int(w.End().Offset()), len(text))]
+	if read, rest, err := readWord(source); err == nil && rest == "" {
+		return read
+	}
 	if !strings.ContainsAny(source, "$`<>({") {
 		if value, err := expand.Literal(&expand.Config{}, w); err == nil {
-			return value
+			return word{text: value}
 		}
 	}
-	return source
+	return word{text: source}
 }

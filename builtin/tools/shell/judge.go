@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -132,7 +133,9 @@ func (j *judge) command(words []word, asks bool) error {
 		if strings.HasPrefix(text, "-") {
 			_, text, _ = strings.Cut(text, "=")
 		}
-		j.implyFile("edit", text, true)
+		if text != "" {
+			j.implyFile("edit", text, true)
+		}
 		if strings.Contains(text, " ") { // may be a text for a shell, as in nix-shell --run 'cd a && rm b'
 			if err := j.commandsIn(text, true); err != nil {
 				return err
@@ -150,20 +153,26 @@ func (j *judge) paths(words []word) error {
 			return err
 		}
 		for _, text := range expanded {
+			j.reads(text, false)
 			if err := j.path(text); err != nil {
 				return err
 			}
-			j.reads(text)
 		}
 	}
 	return nil
 }
 
-// reads applies rules for reading to the files that a word, or a part of it, names.
-func (j *judge) reads(text string) {
-	for _, piece := range pieces(text) {
+// excludes matches options that name files which a program does not read.
+var excludes = lazyregexp.New(`^--exclude(-dir)?=`)
+
+// reads applies rules for reading to the files that a word, or a part of it, names. maybe says that the word may have another meaning.
+func (j *judge) reads(text string, maybe bool) {
+	if excludes().MatchString(text) {
+		return
+	}
+	for _, piece := range j.pieces(text) {
 		if p := from(j.base, piece); exists(paths.Real(p)) || exists(filepath.Clean(p)) {
-			j.implyFile("read", piece, false)
+			j.implyFile("read", piece, maybe)
 		}
 	}
 }
@@ -180,31 +189,34 @@ const maxParts = 100_000
 
 var errParts = errors.New("words with too many parts that may be paths")
 
-// pieces returns a word and its parts that may be paths.
-func pieces(text string) []string {
+// pieces returns a word and its parts that may be paths, with their numbers. If there are more than maxParts, the text may name any path.
+func (j *judge) pieces(text string) iter.Seq2[int, string] {
 	list := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
 	for _, at := range separators().FindAllStringIndex(text, -1) {
-		if at[1] < len(text) {
-			list = append(list, text[at[1]:])
+		list = append(list, text[at[1]:])
+	}
+	return func(yield func(int, string) bool) {
+		for i, piece := range slices.Compact(list) {
+			possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath
+			if j.parts += 1 + len(piece)/1000; possible {
+				j.parts += strings.Count(piece, "/")
+			}
+			if j.parts > maxParts {
+				j.outside = appendNew(j.outside, []string{filepath.VolumeName(j.base) + string(filepath.Separator)})
+				return
+			}
+			if possible && !yield(i, piece) {
+				return
+			}
 		}
 	}
-	return slices.Compact(list)
 }
 
 // path records the paths outside the project that a word, or a part of it, names, even if it returns an error.
 func (j *judge) path(text string) (err error) {
-	for i, piece := range pieces(text) {
-		possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath
-		if j.parts += 1 + len(piece)/1000; possible {
-			j.parts += strings.Count(piece, "/")
-		}
+	for i, piece := range j.pieces(text) {
 		p := from(j.base, piece)
 		switch {
-		case j.parts > maxParts:
-			j.outside = appendNew(j.outside, []string{filepath.VolumeName(j.base) + string(filepath.Separator)}) // it may be any path
-			return errParts
-		case !possible:
-			continue
 		case j.linked && i == 0 && text[0] != '-':
 			err = fmt.Errorf("a path that an earlier command may have changed")
 		case tooDeep(p):
@@ -213,6 +225,9 @@ func (j *judge) path(text string) (err error) {
 		if _, outside := paths.External(j.call, p); outside && plausible(p) {
 			j.outside = appendNew(j.outside, []string{p})
 		}
+	}
+	if j.parts > maxParts {
+		return errParts
 	}
 	return err
 }
@@ -266,6 +281,9 @@ func (j *judge) glob(dir, pattern string) (found []string, ok bool) {
 	for name := range strings.SplitSeq(pattern, "/") {
 		dirs := found
 		found = nil
+		if j.parts += 10 * len(dirs); j.parts > maxParts { // reading a directory costs more than looking for a file
+			return nil, false
+		}
 		for _, dir := range dirs {
 			matches, err := filepath.Glob(escapeGlob(dir) + "/" + name)
 			if found = append(found, matches...); err != nil || len(found) > maxGlob || j.ctx.Err() != nil {

@@ -76,6 +76,8 @@ func TestJudged(t *testing.T) {
 	long := strings.Repeat("./", 2035) // with the directory, longer than what a program can open
 	deep := "echo {" + strings.Repeat("d/", 2037) + ",../../other/a}"
 	many := "cat " + strings.Repeat("a/,", 1000)
+	quoted := "echo $X '" + strings.Repeat("a/, ", 5000) + "'"
+	name := "cat " + strings.Repeat("a/,", 5000) + strings.Repeat("x", 4096)
 	cleaned := "node " + strings.Repeat("./", 2100) + "../../other/a.js"
 	commit := "git rm x && git commit -am 'a\nb'"
 	list := "cat " + strings.Repeat("a,", 2500)
@@ -116,6 +118,8 @@ func TestJudged(t *testing.T) {
 		"mv x y && cat link/a":          {Bash: "mv x y && cat link/a", Verbatim: "an earlier command", Outside: "TMP/other/*"},
 		deep:                            {Bash: deep, Verbatim: "braces", Outside: "TMP/other/*"},
 		many:                            {Bash: many, Verbatim: "too many parts", Outside: "/*"},
+		quoted:                          {Bash: quoted, Verbatim: "expansion", Outside: "/*"},
+		name:                            {Bash: name, Verbatim: "too many parts", Outside: "/*"},
 		cleaned:                         {Bash: cleaned, Always: "node *", Outside: "TMP/other/*"},
 		prose:                           {Bash: prose},
 		list:                            {Bash: list, Always: "cat *"},
@@ -292,6 +296,12 @@ func TestRules(t *testing.T) {
 		"a denied read, redirected":          {[]string{"*", "allow", "read:deep/x", "deny"}, "while read l; do echo $l; done < x", deny},
 		"a file that asks, in a loop":        {[]string{"*", "allow"}, "for i in 1; do cat .env; done", ask},
 		"words about it":                     {[]string{"*", "allow"}, "echo \"$X: .env is not read\"", allow},
+		"a file that asks, by a pattern":     {[]string{"*", "allow"}, "(cat .e?v)", ask},
+		"a pattern without it":               {[]string{"*", "allow"}, "(cat s*/x)", allow},
+		"a denied read, in a text":           {[]string{"*", "allow", "read:deep/x", "deny"}, "runner --run 'cat x'", ask},
+		"prose about a file that asks":       {[]string{"*", "allow"}, "runner -m 'Read .env once'", allow},
+		"an excluded file":                   {[]string{"*", "allow"}, "grep a y --exclude=.env", allow},
+		"no file is edited":                  {[]string{"*", "allow", "edit:deep*", "deny"}, "prog -v", allow},
 		"what is written needs edit":         {[]string{"*", "allow"}, "echo > z", ask},
 		"and has it":                         {[]string{"*", "allow", "edit:*", "allow"}, "echo > z", allow},
 		"outside asks":                       {[]string{"*", "allow"}, "cat TMP/other/a", ask},
