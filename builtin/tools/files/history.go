@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -41,23 +40,29 @@ type history struct {
 
 type session struct {
 	mu    sync.Mutex
-	files map[string]string // hash of the content that the model has seen, by real path
+	files map[string]seen // by real path
+}
+
+// seen is the content of a file that the model saw last.
+type seen struct {
+	hash    string
+	message string // the ID of the message with the call or the attachment: IDs ascend
 }
 
 func newHistory() *history { return &history{sessions: map[string]*session{}} }
 
 // note records that the model has read or written the content of the file at real.
-func (h *history) note(sessionID, real, hash string) {
-	s := h.session(sessionID)
+func (h *history) note(call *sdk.ToolCall, real, hash string) {
+	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
-	s.files[real] = hash
+	s.files[real] = seen{hash, call.MessageID}
 }
 
 // has reports whether the model has read or written the file at real since the session was opened.
 func (h *history) has(sessionID, real string) bool {
 	s := h.session(sessionID)
 	defer s.mu.Unlock()
-	return s.files[real] != ""
+	return s.files[real].hash != ""
 }
 
 // check returns an error that wraps errNotSeen and contains the remedy, unless the model has seen the content of the file t with
@@ -65,12 +70,12 @@ func (h *history) has(sessionID, real string) bool {
 func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash string) error {
 	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
-	if s.files[t.real] != hash {
+	if s.files[t.real].hash != hash {
 		if err := s.rebuild(ctx, call.Host); err != nil {
 			return err
 		}
 	}
-	switch s.files[t.real] {
+	switch s.files[t.real].hash {
 	case hash:
 		return nil
 	case "":
@@ -87,7 +92,7 @@ func (h *history) session(id string) *session {
 		if len(h.sessions) == maxSessions {
 			clear(h.sessions)
 		}
-		s = &session{files: map[string]string{}}
+		s = &session{files: map[string]seen{}}
 		h.sessions[id] = s
 	}
 	h.mu.Unlock()
@@ -95,8 +100,8 @@ func (h *history) session(id string) *session {
 	return s
 }
 
-// rebuild adds the files in the metadata of the session's tool calls, unless they are newer here, and those that the user attached after
-// these calls. A host without messages has neither. s.mu must be held.
+// rebuild adds the files in the metadata of the session's tool calls and those that the user attached, unless they are newer here: a call may not
+// have ended yet. A host without messages has neither. s.mu must be held.
 func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	reader, ok := host.(sdk.MessageReader)
 	if !ok {
@@ -106,22 +111,25 @@ func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	if err != nil {
 		return fmt.Errorf("messages of the session: %w", err)
 	}
-	files, attached := map[string]string{}, map[string]string{}
+	files := map[string]seen{}
 	for _, m := range messages {
+		add := func(path, hash string) { files[path] = seen{hash, m.Info.Head().ID} }
 		for _, part := range m.Parts {
 			switch p := part.(type) {
 			case *sdk.ToolPart:
 				if p.State.Status == sdk.ToolCompleted {
-					recorded(p, func(path, hash string) { files[path] = hash; delete(attached, path) })
+					recorded(p, add)
 				}
 			case *sdk.TextPart:
-				record(p.Metadata[metaAttached], p.Metadata[metaHash], func(path, hash string) { attached[path] = hash })
+				record(p.Metadata[metaAttached], p.Metadata[metaHash], add)
 			}
 		}
 	}
-	maps.Copy(files, s.files)
-	maps.Copy(files, attached)
-	s.files = files
+	for path, newest := range files {
+		if newest.message > s.files[path].message {
+			s.files[path] = newest
+		}
+	}
 	return nil
 }
 

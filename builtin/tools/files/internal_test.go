@@ -91,7 +91,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	for i := range maxSessions + 10 {
-		h.note(fmt.Sprint("ses_", i), "/f", "hash")
+		h.note(&sdk.ToolCall{SessionID: fmt.Sprint("ses_", i)}, "/f", "hash")
 	}
 	if last := fmt.Sprint("ses_", maxSessions+9); len(h.sessions) > maxSessions || !h.has(last, "/f") {
 		t.Errorf("%d sessions, the last one: %v", len(h.sessions), h.sessions[last])

@@ -92,7 +92,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 		return nil, err
 	}
 	result.Metadata[metaPath], result.Metadata[metaHash] = t.abs, text.hash
-	p.history.note(call.SessionID, t.real, text.hash)
+	p.history.note(call, t.real, text.hash)
 	result.Output += p.instructions(call, t.target)
 	return result, nil
 }
@@ -119,7 +119,7 @@ func (p *plugin) attach(call *sdk.ToolCall, t target, in io.Reader, mime string)
 		return nil, fmt.Errorf("read %q: a file of type %s can have at most %d MB; make it smaller or convert it first", t.name, mime, maxAttachment>>20)
 	}
 	hash := contentHash(content)
-	p.history.note(call.SessionID, t.real, hash)
+	p.history.note(call, t.real, hash)
 	return &sdk.ToolResult{
 		Title:    paths.Title(call, t.abs),
 		Output:   fmt.Sprintf("%s (%s, %d bytes) is attached.", t.name, mime, len(content)),

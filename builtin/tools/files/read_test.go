@@ -225,6 +225,10 @@ func TestResume(t *testing.T) {
 		b.put(name, "old\n")
 	}
 	var messages []sdk.MessageWithParts
+	add := func(parts sdk.Parts) {
+		head := sdk.MessageHead{ID: fmt.Sprintf("msg_%02d", len(messages))}
+		messages = append(messages, sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: head}, Parts: parts})
+	}
 	record := func(id string, args sdk.Object, status sdk.ToolStatus) {
 		result := b.must(id, args)
 		part := &sdk.ToolPart{Tool: id, State: sdk.ToolState{Status: status, Metadata: result.Metadata, Time: sdk.ToolTime{Start: 1, End: time.Now().UnixMilli()}}}
@@ -236,7 +240,7 @@ func TestResume(t *testing.T) {
 		if err := json.Unmarshal(data, &parts); err != nil {
 			t.Fatal(err)
 		}
-		messages = append(messages, sdk.MessageWithParts{Parts: parts})
+		add(parts)
 	}
 	record("read", sdk.Object{"filePath": "read"}, sdk.ToolCompleted)
 	record("read", sdk.Object{"filePath": "edited"}, sdk.ToolCompleted)
@@ -251,7 +255,7 @@ func TestResume(t *testing.T) {
 	attach := func(name string) { // as the host stores a file in the prompt
 		hash := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("old\n")))
 		part := &sdk.TextPart{Synthetic: true, Metadata: sdk.Object{"path": b.path(name), "hash": hash}}
-		messages = append(messages, sdk.MessageWithParts{Parts: sdk.Parts{part}})
+		add(sdk.Parts{part})
 	}
 	attach("attached")
 	attach("changed")
@@ -280,6 +284,12 @@ func TestResume(t *testing.T) {
 	resumed.edit("never", "old", "x")
 	resumed.put("stale", "old\n")
 	resumed.edit("stale", "old", "x")
+	attach("attached")
+	h.messages, resumed.message = messages, "msg_90"
+	resumed.put("attached", "newer\n")
+	resumed.read("attached") // after that prompt; the call has not ended yet
+	resumed.fails("edit", edit("failed", "old", "x"), "read it first")
+	resumed.edit("attached", "newer", "x")
 }
 
 func TestList(t *testing.T) {

@@ -42,7 +42,7 @@ func (p *plugin) changer(id string, read func(call *sdk.ToolCall) ([]operation, 
 				result = patchResult(call, changes)
 			}
 			for _, c := range changes {
-				p.history.note(call.SessionID, c.real, c.hash())
+				p.history.note(call, c.real, c.hash())
 				if note := p.instructions(call, c.target); !strings.Contains(result.Output, note) { // without a read before: a new file, or one in the prompt
 					result.Output += note
 				}
