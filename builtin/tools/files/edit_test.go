@@ -102,6 +102,7 @@ func TestEditRefused(t *testing.T) {
 		"ambiguous":     {edit("twice", "x = 1", "z"), []string{"2 times, at lines 1, 3", "replaceAll"}},
 		"likely twice":  {edit("like.txt", "head\nvalue number ten\nfoot", "z"), []string{"2 times (by its first and last line), at lines 1, 4"}},
 		"another end":   {edit("like.txt", "head\nvalue number one\nfeet", "z"), []string{"line 3 differs"}},
+		"beyond":        {edit("like.txt", "value number two\nfoot\nend", "z"), []string{"line 5: 2 of 3 lines match; the file ends after line 6. The file there:\n5: value number two\n6: foot"}},
 		"directory":     {edit(".", "x", "y"), []string{"it is a directory"}},
 		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 2 of 3 lines match", "line 4 differs. The file there:\n2: \n3: func One() {\n4: \treturn 1\n5: }\n"}},
 		"line numbers":  {edit("f.go", "3: func One() {\n4: \treturn 1\n", "z"), []string{"omit the \"N: \""}},

@@ -73,8 +73,12 @@ func closest(file, asked []string) string {
 	for first < len(lines) && first-best.first < len(want) && lines[first] == want[first-best.first] {
 		first++
 	}
-	return fmt.Sprintf(". The nearest place is line %d: %d of %d lines match; line %d differs. The file there:%s", best.first+1, best.n, len(want),
-		first+1, numbered(file, max(first-1, 1), maxPlace))
+	differs := fmt.Sprintf("line %d differs", first+1)
+	if first == len(lines) {
+		differs = fmt.Sprintf("the file ends after line %d", first)
+	}
+	return fmt.Sprintf(". The nearest place is line %d: %d of %d lines match; %s. The file there:%s", best.first+1, best.n, len(want),
+		differs, numbered(file, max(first-1, 1), maxPlace))
 }
 
 // numbered returns n lines of a file from number first on, but at most maxPlace, as read shows them.

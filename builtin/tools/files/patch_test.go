@@ -134,6 +134,7 @@ func TestPatchRefused(t *testing.T) {
 		"hunk":           {[]string{"*** Update File: f.go", "@@", "-package f", "+package g", "@@", " func One() {", "-  return 2", "+x"}, []string{`hunk 2 of "f.go"`, "Expected:\n  func One() {\n    return 2", "line 4 differs. The file there:\n2: \n3: func One() {\n4: \treturn 1\n"}},
 		"context":        {[]string{"*** Update File: f.go", "@@ func Three", "-x", "+y"}, []string{"the line after @@"}},
 		"wrong order":    {[]string{"*** Update File: f.go", "@@", "-\treturn 1", "+x", "@@", "-package f", "+y"}, []string{"but are at line 1", "in the order of the file"}},
+		"below context":  {[]string{"*** Update File: f.go", "@@ func One() {", "-package f", "+y"}, []string{"after line 3, but are at line 1"}},
 		"add existing":   {[]string{"*** Add File: f.go", "+x"}, []string{"already exists"}},
 		"update missing": {[]string{"*** Update File: g.go", "-x", "+y"}, []string{`did you mean "f.go"`}},
 		"delete missing": {[]string{"*** Delete File: g.go"}, []string{"does not exist"}},
