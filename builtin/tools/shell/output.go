@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -37,7 +38,8 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// settled returns a text without the texts that a program wrote over in a line again and again, such as the states of a progress bar.
+// settled returns a text without the states of progress bars, which programs write over in a line again and again. A state is left out if the
+// next one differs only in numbers and signs, so other texts stay, such as an error between two states, or a file with CR at the ends of lines.
 func settled(text string) string {
 	if !strings.Contains(text, "\r") {
 		return text // faster
@@ -45,12 +47,36 @@ func settled(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		body := strings.TrimRight(line, "\r\n")
-		if strings.Count(body, "\r") >= 5 {
-			line = "[earlier texts of this line left out] " + line[strings.LastIndexByte(body, '\r')+1:]
+		last, left := "", 0 // the words of the last kept text
+		var kept []string
+		for _, state := range strings.Split(body, "\r") {
+			words := wordsOf(state)
+			switch {
+			case strings.TrimSpace(state) == "": // clears the line
+				left++
+				continue
+			case words != "" && words == last:
+				left++
+				kept = kept[:len(kept)-1]
+			}
+			kept, last = append(kept, state), words
+		}
+		if left >= 5 {
+			line = fmt.Sprintf("[%d similar texts of this line left out] ", left) + strings.Join(kept, "\r") + line[len(body):]
 		}
 		b.WriteString(line)
 	}
 	return b.String()
+}
+
+// wordsOf returns the letters and percent signs of a text.
+func wordsOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || r == '%' {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // news returns the end of the text, at most n bytes of it, and whether it has grown since the last call.
