@@ -212,6 +212,9 @@ func TestPipeHeldOpen(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" {
 		wantGone(t, result.Output)
+		if !strings.Contains(result.Output, "left running") {
+			t.Errorf("output %q, want a note about the daemon that was ended", result.Output)
+		}
 	}
 	for _, pid := range pids(result.Output) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)

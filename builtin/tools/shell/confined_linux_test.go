@@ -325,7 +325,7 @@ func TestSurvivorsOfOthers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(project, "go"), []byte("x\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if result := <-long; result == nil || result.Output != "there\n" {
+	if result := <-long; result == nil || !strings.HasPrefix(result.Output, "there\n") {
 		t.Errorf("result %+v", result)
 	}
 }
@@ -377,7 +377,7 @@ func TestGitIsPutBack(t *testing.T) {
 		t.Error("the hook stays")
 	}
 	result = f.run(t, map[string]any{"command": "(setsid sh -c 'sleep 30; git config core.pager evil' &) ; git config core.pager || echo none"})
-	if result.Output != "none\n" {
+	if !strings.HasPrefix(result.Output, "none\n") {
 		t.Errorf("output %q", result.Output)
 	}
 }

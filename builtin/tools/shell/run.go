@@ -80,12 +80,13 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 		_, _ = io.Copy(j.out, r)
 	}()
 	end := j.wait(ctx, exited)
-	if !end.aborted && !end.timedOut {
+	ended := !end.aborted && !end.timedOut
+	if ended {
 		waitFor(group.gone, exitWait)
 		end.left = !group.gone()
 	}
 	err = finish(end, group, exited)
-	calls.leave(group)
+	end.left = calls.leave(group) && ended || end.left
 	drain(r, drained)
 	if err != nil {
 		return end, err
@@ -203,7 +204,7 @@ func (e ending) trailer(timeout time.Duration, more ...string) string {
 		notes = append(notes, fmt.Sprintf("exit status %d", e.exit))
 	}
 	if e.left {
-		notes = append(notes, "Processes that it left running were ended: start them in the call that uses them.")
+		notes = append(notes, "Processes that it left running were ended. If a later command needs them, start them in its call.")
 	}
 	notes = append(notes, more...)
 	if len(notes) == 0 {

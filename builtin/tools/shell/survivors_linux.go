@@ -54,22 +54,26 @@ func ticks() uint64 {
 	return uint64(ts.Nano() / 1e7)
 }
 
-// leave ends the remaining processes of the call, whose shell has ended.
-func (f *family) leave(g *group) {
+// leave ends the remaining processes of the call, whose shell has ended, and reports whether any of them still ran.
+func (f *family) leave(g *group) (ran bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	deadline := time.Now().Add(killWait)
-	for f.endSome(g) && time.Now().Before(deadline) { // killed processes may have started others
+	for found := true; found && time.Now().Before(deadline); { // killed processes may have started others
+		var running bool
+		found, running = f.endSome(g)
+		ran = ran || running
 	}
 	delete(f.running, g)
 	if len(f.running) == 0 {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	}
+	return ran
 }
 
-// endSome kills and reaps this process's children that are survivors of the call, and reports whether there were any.
-func (f *family) endSome(g *group) bool {
-	found := false
+// endSome kills and reaps this process's children that are survivors of the call, and reports whether there were any, and whether any of
+// them still ran.
+func (f *family) endSome(g *group) (found, ran bool) {
 	shells := slices.Collect(maps.Values(f.running)) // their calls wait for them
 	for _, pid := range children() {
 		if pid == g.guard || slices.Contains(shells, pid) {
@@ -79,14 +83,14 @@ func (f *family) endSome(g *group) bool {
 		if !ok || !f.survives(g, p) {
 			continue
 		}
-		found = true
+		found, ran = true, ran || !p.zombie
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the number cannot be reused before we reap it
 		waitFor(func() bool {
 			reaped, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 			return reaped == pid || err == syscall.ECHILD
 		}, killWait)
 	}
-	return found
+	return found, ran
 }
 
 // survives reports whether a child of this process is left from the call. Every descendant of a command is in another session than this
@@ -114,9 +118,10 @@ func (f *family) survives(g *group, p process) bool {
 type process struct {
 	pid, session int
 	start        uint64
+	zombie       bool // it has ended
 }
 
-// processOf returns a process, which may be a zombie.
+// processOf returns a process.
 func processOf(pid int) (process, bool) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // after the name, which can contain any character: state, parent, group, session …
@@ -128,7 +133,7 @@ func processOf(pid int) (process, bool) {
 		return process{}, false
 	}
 	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
-	return process{pid, session, start}, err == nil
+	return process{pid, session, start, fields[0][0] == 'Z'}, err == nil
 }
 
 // children returns the children of this process that were orphans: the kernel makes them children of its main thread. The children of other

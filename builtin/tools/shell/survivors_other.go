@@ -9,4 +9,4 @@ type family struct{}
 
 func (*family) join(*group)         {}
 func (*family) started(*group, int) {}
-func (*family) leave(*group)        {}
+func (*family) leave(*group) bool   { return false }
