@@ -121,9 +121,10 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 		return nil, err
 	}
 	// These would give the text another meaning: cd changes to another directory, or the shell has options such as globstar and nocaseglob.
+	// The user's editor for rebases would wait for the user.
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return name == "CDPATH" || name == "BASHOPTS" || name == "SHELLOPTS"
+		return name == "CDPATH" || name == "BASHOPTS" || name == "SHELLOPTS" || name == "GIT_SEQUENCE_EDITOR"
 	})
 	j := job{shell: args.shell, command: args.Command, dir: args.dir, timeout: timeout, out: out, progress: progress}
 	confined := tmp != ""
@@ -149,11 +150,12 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 }
 
 // withGitEnv returns an environment in which git opens no editor, which would wait for a user until the timeout, and neither uses a bare
-// repository inside another one nor runs a file system monitor. For these it uses the variable in which git passes its option -c to its children.
+// repository inside another one nor runs a file system monitor. The settings are in the variable in which git passes its option -c to
+// its children, so that a command can override them.
 func withGitEnv(env []string) []string {
 	const name = "GIT_CONFIG_PARAMETERS"
 	settings, _ := child.Lookup(env, name)
-	return append(env[:len(env):len(env)], "GIT_EDITOR=:", name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false'"))
+	return append(env[:len(env):len(env)], "GIT_EDITOR=:", name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false' 'sequence.editor=:'"))
 }
 
 // timeout returns how long the command may run: as long as the model wants, because only it knows how long a build or a test takes.

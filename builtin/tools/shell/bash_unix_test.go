@@ -163,14 +163,15 @@ func TestNothingStaysBehind(t *testing.T) {
 	}
 }
 
-// TestGitOpensNoEditor merges as models do: with an editor, the merge waits for a user until its timeout.
+// TestGitOpensNoEditor merges and rebases as models do: with an editor, git waits for a user until its timeout.
 func TestGitOpensNoEditor(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "")
-	f.host.env = append(os.Environ(), "GIT_EDITOR=sleep 1000")
+	f.host.env = append(os.Environ(), "GIT_EDITOR=sleep 1000", "GIT_SEQUENCE_EDITOR=sleep 1001")
 	result := f.run(t, map[string]any{"command": `git init -q -b main && git config user.name n && git config user.email e@x && git commit -q --allow-empty -m one &&
-git checkout -q -b other && git commit -q --allow-empty -m two && git checkout -q main && git merge -q --no-ff other && git log -1 --format=%s`})
-	if result.Output != "Merge branch 'other'\n" {
+git checkout -q -b other && git commit -q --allow-empty -m two && git checkout -q main && git merge -q --no-ff other && git log -1 --format=%s &&
+git config sequence.editor 'sleep 1002' && git rebase -q -i HEAD~1 && git -c sequence.editor='echo given' rebase -q -i --root`})
+	if !strings.HasPrefix(result.Output, "Merge branch 'other'\ngiven ") {
 		t.Errorf("output %q", result.Output)
 	}
 }
