@@ -90,6 +90,8 @@ func TestConfined(t *testing.T) {
 		"and stays so":             {"echo 0 > /proc/self/oom_score_adj", false},
 		"devices":                  {"head -c 1 /dev/zero > /dev/null", true},
 		"a refusal behind a pipe":  {"cat ~/.ssh/id 2>&1 | tail -1", true},
+		"a search for refusals":    {"echo 'permission denied' > log; grep 'permission denied' log | head", true},
+		"a text with a refusal":    {"printf 'permission %s\\n' denied; seq 1000", true},
 		"redirections of bash":     {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
 	} {
 		t.Run(name, func(t *testing.T) {
