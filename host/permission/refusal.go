@@ -27,7 +27,7 @@ func origin(r sdk.PermissionRule) string {
 
 // Headless returns the refusal of a request that requires the user's answer, with a remedy, if no user is available.
 func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
-	if r.Verbatim != "" {
+	if r.Verbatim != "" && !rules.allowsVerbatim(r.Permission) {
 		remedy := `, or allow every command with --auto or the rule {"permission": {` + quoted(r.Permission) + `: {"*": "allow"}}}`
 		if rules.NamesOthers(r.Permission) {
 			remedy = "; --auto does not allow it while a rule denies or asks for a command by name, or denies a file by name: the text could hide it"

@@ -105,6 +105,16 @@ func TestVerbatimWithin(t *testing.T) {
 	}
 }
 
+// TestRemedyForAFile checks that the refusal of a text that a rule allows, and that reads a file, names the rule for the file.
+func TestRemedyForAFile(t *testing.T) {
+	t.Parallel()
+	r := permission.Compile("", append(permission.Defaults(), rules("bash", "*", "allow")...))
+	err := r.Headless(&sdk.PermissionRequest{Permission: "bash", Patterns: []string{"(cat .env)"}, Verbatim: "a subshell", Implied: []sdk.ImpliedPermission{{Permission: "read", Pattern: ".env"}}})
+	if !strings.Contains(err.Error(), `{"read": {".env": "allow"}}`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // thousand returns 1,000 rules of which none decides early.
 func thousand() sdk.PermissionRules {
 	var list sdk.PermissionRules
