@@ -68,6 +68,10 @@ func (j *judge) commandsIn(text string, maybe bool) (err error) {
 			for i := range judged {
 				j.imply("bash", normal(words[i:]), maybe || i > 0)
 			}
+		case *syntax.WordIter:
+			for _, w := range node.Items {
+				j.mayRead(static(w, text), maybe)
+			}
 		case *syntax.Redirect:
 			if node.Word == nil {
 				break

@@ -281,11 +281,17 @@ func (j *judge) glob(dir, pattern string) (found []string, ok bool) {
 	for name := range strings.SplitSeq(pattern, "/") {
 		dirs := found
 		found = nil
-		if j.parts += 10 * len(dirs); j.parts > maxParts { // reading a directory costs more than looking for a file
-			return nil, false
-		}
 		for _, dir := range dirs {
+			if info, err := os.Stat(dir + "/"); err != nil || !info.IsDir() {
+				continue
+			}
+			if j.parts += 10; j.parts > maxParts { // reading a directory costs more than looking for a file
+				return nil, false
+			}
 			matches, err := filepath.Glob(escapeGlob(dir) + "/" + name)
+			if !strings.HasPrefix(name, ".") { // shells match hidden names only by patterns that begin with a dot
+				matches = slices.DeleteFunc(matches, func(match string) bool { return strings.HasPrefix(filepath.Base(match), ".") })
+			}
 			if found = append(found, matches...); err != nil || len(found) > maxGlob || j.ctx.Err() != nil {
 				return nil, false
 			}
