@@ -150,12 +150,12 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 }
 
 // withGitEnv returns an environment in which git opens no editor, which would wait for a user until the timeout, and neither uses a bare
-// repository inside another one nor runs a file system monitor. The settings are in the variable in which git passes its option -c to
+// repository inside another one nor runs a file system monitor or a daemon that would be killed. The settings are in the variable in which git passes its option -c to
 // its children, so that a command can override them.
 func withGitEnv(env []string) []string {
 	const name = "GIT_CONFIG_PARAMETERS"
 	settings, _ := child.Lookup(env, name)
-	return append(env[:len(env):len(env)], "GIT_EDITOR=:", name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false' 'sequence.editor=:'"))
+	return append(env[:len(env):len(env)], "GIT_EDITOR=:", name+"="+strings.TrimSpace(settings+" 'safe.bareRepository=explicit' 'core.fsmonitor=false' 'sequence.editor=:' 'gc.autoDetach=false' 'maintenance.autoDetach=false'"))
 }
 
 // timeout returns how long the command may run: as long as the model wants, because only it knows how long a build or a test takes.

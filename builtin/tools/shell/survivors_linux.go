@@ -54,7 +54,7 @@ func ticks() uint64 {
 	return uint64(ts.Nano() / 1e7)
 }
 
-// leave ends the remaining processes of the call, whose shell has ended, and reports whether any of them still ran.
+// leave ends the remaining processes of the call, whose shell has ended, and reports whether one that it certainly started still ran.
 func (f *family) leave(g *group) (ran bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,8 +71,8 @@ func (f *family) leave(g *group) (ran bool) {
 	return ran
 }
 
-// endSome kills and reaps this process's children that are survivors of the call, and reports whether there were any, and whether any of
-// them still ran.
+// endSome kills and reaps this process's children that are survivors of the call, and reports whether there were any, and whether one
+// that the call certainly started still ran.
 func (f *family) endSome(g *group) (found, ran bool) {
 	shells := slices.Collect(maps.Values(f.running)) // their calls wait for them
 	for _, pid := range children() {
@@ -80,10 +80,18 @@ func (f *family) endSome(g *group) (found, ran bool) {
 			continue
 		}
 		p, ok := processOf(pid)
-		if !ok || !f.survives(g, p) {
+		if !ok {
 			continue
 		}
-		found, ran = true, ran || !p.zombie
+		survives, known := f.survives(g, p)
+		if !survives {
+			continue
+		}
+		if !ran && known { // it may be about to end
+			waitFor(func() bool { p, ok = processOf(pid); return !ok || p.zombie }, exitWait)
+			ran = ok && !p.zombie
+		}
+		found = true
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the number cannot be reused before we reap it
 		waitFor(func() bool {
 			reaped, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
@@ -97,21 +105,21 @@ func (f *family) endSome(g *group) (found, ran bool) {
 // process and cannot join its session; processes of plugins and MCP servers are in this process's session unless they leave it. If the
 // child's session is not that of a shell, the token in its environment names the call. A child in another session without the token of a
 // running call may belong to a confined command that changed its environment: it does if it cannot gain privileges and is not older than
-// the running calls. Such a child ends with the last of these calls.
-func (f *family) survives(g *group, p process) bool {
+// the running calls. Such a child ends with the last of these calls, which need not have started it: then known is false.
+func (f *family) survives(g *group, p process) (survives, known bool) {
 	for other, shell := range f.running {
 		if p.session == shell {
-			return other == g
+			return other == g, true
 		}
 	}
 	token := tokenOf(p.pid)
 	for other := range f.running {
 		if token == other.token {
-			return other == g
+			return other == g, true
 		}
 	}
 	own, _ := unix.Getsid(0)
-	return len(f.running) == 1 && p.session != own && p.start >= f.since && noNewPrivileges(p.pid)
+	return len(f.running) == 1 && p.session != own && p.start >= f.since && noNewPrivileges(p.pid), false
 }
 
 // process is one line of /proc/PID/stat.
