@@ -40,6 +40,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // settled returns a text without the states of progress bars, which programs write over in a line again and again. A state is left out if the
 // next one differs only in numbers and signs, so other texts stay, such as an error between two states, or a file with CR at the ends of lines.
+// A state has a percent sign, a rate, or a symbol as in bars and spinners.
 func settled(text string) string {
 	if !strings.Contains(text, "\r") {
 		return text // faster
@@ -53,21 +54,23 @@ func settled(text string) string {
 			words := wordsOf(state)
 			switch {
 			case strings.TrimSpace(state) == "": // clears the line
-				left++
 				continue
-			case words != "" && words == last:
+			case words != "" && words == last && (strings.Contains(state, "%") || strings.Contains(state, "/s") || strings.ContainsFunc(state, isSymbol)):
 				left++
 				kept = kept[:len(kept)-1]
 			}
 			kept, last = append(kept, state), words
 		}
 		if left >= 5 {
-			line = fmt.Sprintf("[%d similar texts of this line left out] ", left) + strings.Join(kept, "\r") + line[len(body):]
+			line = fmt.Sprintf("[%d earlier texts of this line left out] ", left) + strings.Join(kept, "\r") + line[len(body):]
 		}
 		b.WriteString(line)
 	}
 	return b.String()
 }
+
+// isSymbol reports whether a character is one of those of bars and spinners.
+func isSymbol(r rune) bool { return r >= '\u2000' && unicode.IsSymbol(r) }
 
 // wordsOf returns the letters and percent signs of a text.
 func wordsOf(text string) string {

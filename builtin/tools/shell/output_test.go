@@ -122,12 +122,13 @@ func TestSettled(t *testing.T) {
 		"a\nb":                      "a\nb",
 		"a\r\nb\r\n":                "a\r\nb\r\n",
 		"a\rb\rc\n":                 "a\rb\rc\n", // few: perhaps not progress
-		"start" + bar + "\ndone\n":  "[39 similar texts of this line left out] start\r 50%|#####     |\ndone\n",
-		"start" + bar + "\r\ndone":  "[39 similar texts of this line left out] start\r 50%|#####     |\r\ndone",
-		"x\n" + bar + "\r     \rok": "x\n[41 similar texts of this line left out]  50%|#####     |\rok",
-		bar + "error: x" + bar:      "[78 similar texts of this line left out]  50%|#####     |\r 50%|#####     |error: x\r 50%|#####     |",
+		"start" + bar + "\ndone\n":  "[39 earlier texts of this line left out] start\r 50%|#####     |\ndone\n",
+		"start" + bar + "\r\ndone":  "[39 earlier texts of this line left out] start\r 50%|#####     |\r\ndone",
+		"x\n" + bar + "\r     \rok": "x\n[39 earlier texts of this line left out]  50%|#####     |\rok",
+		bar + "error: x" + bar:      "[77 earlier texts of this line left out]  50%|#####     |\r 50%|#####     |error: x\r 50%|#####     |",
 		"id,name\r1,Ann\r2,Ben\r3,Cy\r4,Di\r5,Eve\r6,Flo": "id,name\r1,Ann\r2,Ben\r3,Cy\r4,Di\r5,Eve\r6,Flo",
-		strings.Repeat("5%\r   \r", 9):                    "[17 similar texts of this line left out] 5%\r",
+		strings.Repeat("5%\r   \r", 9):                    "[8 earlier texts of this line left out] 5%\r",
+		strings.Repeat("2026-01-02,ok\r", 9):              strings.Repeat("2026-01-02,ok\r", 9),
 		strings.Repeat("1,2\r", 9):                        strings.Repeat("1,2\r", 9),
 	} {
 		if got := settled(text); got != want {
