@@ -15,7 +15,7 @@ const editKey = "edit"
 // a shell or a session, uses git, or asks a tool for its version: hooks and configuration of git, tasks and settings of editors, instructions and
 // configuration of agents, the user's own start-up files, files that name the program that a tool runs instead of itself.
 var guardedDirs = []string{
-	".git", ".husky", ".githooks", ".hg", ".jj", ".sl",
+	".git", ".husky", ".githooks", ".hg", ".jj", ".sl", ".lefthook", ".lefthook-local",
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
 	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini", ".codex", ".kiro", ".roo", ".continue", ".qwen", ".junie", ".amazonq", ".trae",
 	".ssh", ".direnv", ".mvn", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",
@@ -28,7 +28,7 @@ var guardedFiles = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
 	".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", ".xprofile", ".xinitrc", ".xsessionrc",
 	"AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "CONTEXT.md", "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md", "QWEN.md", ".goosehints", ".aider.conf.yml",
-	".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook-local.*", ".lefthook.*", ".lefthook-local.*", ".rvmrc",
+	".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "lefthook.jsonc", "lefthook-local.*", ".lefthook.*", ".lefthook-local.*", ".rvmrc",
 	"rust-toolchain", "rust-toolchain.toml", ".yarnrc", ".yarnrc.yml", ".bazelversion", ".bazeliskrc", ".tool-versions",
 	"mise.toml", ".mise.toml", "mise.*.toml", ".mise.*.toml",
 	"tenon.json", "tenon.jsonc", "tenon.lock", "tenon.db", ".mcp.json", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",

@@ -70,7 +70,7 @@ func (rules *Rules) missing(r *sdk.PermissionRequest) string {
 	}
 	if len(patterns) == 0 { // a rule asks for something that the call includes
 		for _, i := range r.Implied {
-			if d := rules.Decide(i.Permission, i.Pattern); d.Matched && d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" {
+			if d := rules.Decide(i.Permission, i.Pattern); d.Matched && (d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" || i.Maybe && d.Action == sdk.ActionDeny) {
 				key, patterns = i.Permission, append(patterns, i.Pattern)
 				break
 			}
