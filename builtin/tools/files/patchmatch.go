@@ -43,7 +43,7 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 	for _, context := range h.context {
 		at := f.seek([]string{context}, from)
 		if at < 0 {
-			return 0, f.missing(n, from, []string{context}, "the line after @@")
+			return 0, f.missing(n, from, []string{context}, "the line after @@ is")
 		}
 		from = at + 1
 	}
@@ -66,7 +66,7 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 			return at, nil
 		}
 	}
-	return 0, f.missing(n, from, old, "its unchanged and removed lines")
+	return 0, f.missing(n, from, old, "its unchanged and removed lines are")
 }
 
 // replace returns the replacements for a hunk that applies at a line, and lets the next search begin after the
@@ -129,9 +129,9 @@ func plain(s string) string {
 
 // missing returns the error for a hunk with lines that are not in the file after line from.
 func (f *patchFile) missing(n, from int, want []string, what string) error {
-	text := fmt.Sprintf("hunk %d of %q does not apply: %s are not in the file", n, f.name, what)
+	text := fmt.Sprintf("hunk %d of %q does not apply: %s not in the file", n, f.name, what)
 	if at := f.seek(want, 0); at >= 0 {
-		return fmt.Errorf("%w: %s after line %d, but are at line %d: put the hunks in the order of the file, and after @@ a line before the hunk",
+		return fmt.Errorf("%w: %s after line %d, but at line %d. Put the hunks in the order of the file, and do not repeat lines of the previous hunk; the line after @@ must be above the hunk",
 			errNoMatch, text, from, at+1)
 	}
 	const limit = 6
