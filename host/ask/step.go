@@ -42,7 +42,7 @@ func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelR
 	return a, err
 }
 
-// Discard adds the cost of an answer to the session. The parts stay stored, but ignored for the model: another answer follows in the same message.
+// Discard adds the cost of an answer to the session. The parts stay stored, but ignored for the model.
 func (s *Step) Discard(a *Answer) {
 	s.update(live.IgnorePart)
 	account(s.Conversation, s.Model, a.tokens)

@@ -134,10 +134,12 @@ func (s *Summary) Run(ctx context.Context) error {
 			req := s.Request([]string{s.Agent.Prompt}, s.User.Model.Variant)
 			return req, s.Transform(ctx, req, s.User, 0, messages, s.Ledger, nil)
 		})
-		if err == nil && !again && len(a.Calls) == 0 && s.text() == "" {
-			again = true
+		if err == nil && len(a.Calls) == 0 && s.text() == "" {
 			s.Discard(a)
-			continue // servers return nothing now and then, and a long run would end here
+			if !again {
+				again = true
+				continue // servers return nothing now and then, and a long run would end here
+			}
 		}
 		room = int64(len(conversation)) / 2
 		switch {

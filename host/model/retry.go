@@ -51,10 +51,10 @@ var (
 	// reasoningText matches errors of OpenAI, Anthropic and Google that refuse reasoning.
 	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
 	// filesText matches errors of servers, such as those of OpenAI, DeepSeek, OpenRouter, Bedrock, llama.cpp, vLLM and Ollama, about a model without images.
-	// A word after "support images" may be about one type or size.
-	filesText = lazyregexp.New("(?i)images? inputs? (is|are) not (supported|enabled)|support image input|(not|n't) support (the )?(vision|multimodal|image_url\\b|" +
-		`images?( (inputs?|content|modality|or)\b|\W*($|[.,;!)"']\W)))|` +
-		"not a multimodal|image_url is only supported|unknown variant .image_url|at most 0 image|required for image input")
+	filesText = lazyregexp.New("(?i)images? inputs? (is|are) not (supported|enabled)|support image input|(not|n't) support (the )?(images?|vision|multimodal)|not a multimodal|" +
+		"image_url is only supported|unknown variant .image_url|at most 0 image|required for image input")
+	// oneFileText matches those about one type, size or place of images.
+	oneFileText = lazyregexp.New(`(?i)support (the )?images?(/\w+| (urls?|larger|bigger|smaller|above|over|of)\b)`)
 	// finalCode matches codes of permanent refusals.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
@@ -96,7 +96,11 @@ func Classify(err error) class {
 // RefusesFiles reports whether the server refuses images and documents for the model.
 func RefusesFiles(err error) bool {
 	pe, ok := errors.AsType[*sdk.ProviderError](err)
-	return ok && filesText().MatchString(visible.Cut(pe.Message, maxErrorText, "…"))
+	if !ok {
+		return false
+	}
+	text := visible.Cut(pe.Message, maxErrorText, "…")
+	return filesText().MatchString(text) && !oneFileText().MatchString(text)
 }
 
 // RefusesReasoning reports whether the server refuses encrypted or signed reasoning of earlier answers, such as after a change of the account.

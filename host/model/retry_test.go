@@ -137,6 +137,8 @@ func TestRefusesFiles(t *testing.T) {
 		"m is not a multimodal model":                                                                         true,
 		"The model m does not support vision.":                                                                true,
 		"m does not support images. (request id: 1)":                                                          true,
+		"m does not support images yet":                                                                       true,
+		"m does not support images: use another model":                                                        true,
 		"m does not support images":                                                                           true,
 		"The model does not support image/webp":                                                               false,
 		"The model does not support images larger than 5 MB.":                                                 false,
