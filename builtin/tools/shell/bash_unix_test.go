@@ -279,7 +279,8 @@ func TestParallelCalls(t *testing.T) {
 				results <- err.Error()
 				return
 			}
-			results <- strings.TrimSpace(result.Output)
+			first, _, _ := strings.Cut(result.Output, "\n") // a note follows if true was still running
+			results <- first
 		}()
 	}
 	seen := map[string]bool{}
