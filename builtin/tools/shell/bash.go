@@ -149,9 +149,9 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	}, nil
 }
 
-// withGitEnv returns an environment in which git opens no editor, which would wait for a user until the timeout, and neither uses a bare
-// repository inside another one nor runs a file system monitor or a daemon that would be killed. The settings are in the variable in which git passes its option -c to
-// its children, so that a command can override them.
+// withGitEnv returns an environment in which git opens no editor, which would wait for a user until the timeout, does not use a bare repository
+// inside another one, and runs no file system monitor and no daemon, which would be killed. The settings are in the variable in which git
+// passes its option -c to its children, so that a command can override them.
 func withGitEnv(env []string) []string {
 	const name = "GIT_CONFIG_PARAMETERS"
 	settings, _ := child.Lookup(env, name)

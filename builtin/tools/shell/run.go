@@ -82,8 +82,7 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	end := j.wait(ctx, exited)
 	ended := !end.aborted && !end.timedOut
 	if ended {
-		waitFor(group.gone, exitWait)
-		end.left = !group.gone()
+		end.left = !waitFor(group.gone, exitWait)
 	}
 	err = finish(end, group, exited)
 	end.left = calls.leave(group) && ended || end.left
@@ -174,11 +173,14 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 	}
 }
 
-// waitFor returns when done returns true, or after the limit. It polls, because the system does not report that a group of processes is empty.
-func waitFor(done func() bool, limit time.Duration) {
-	for deadline := time.Now().Add(limit); !done() && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
+// waitFor returns true when done does, or false after the limit. It polls, because the system does not report that a group of processes is empty.
+func waitFor(done func() bool, limit time.Duration) bool {
+	for deadline := time.Now().Add(limit); !done(); time.Sleep(5 * time.Millisecond) {
+		if !time.Now().Before(deadline) {
+			return false
+		}
 	}
+	return true
 }
 
 // drain waits for the rest of the output; a process that left the group may hold the pipe open forever.

@@ -88,8 +88,7 @@ func (f *family) endSome(g *group) (found, ran bool) {
 			continue
 		}
 		if !ran && known { // it may be about to end
-			waitFor(func() bool { p, ok = processOf(pid); return !ok || p.zombie }, exitWait)
-			ran = ok && !p.zombie
+			ran = !waitFor(func() bool { p, ok := processOf(pid); return !ok || p.zombie }, exitWait)
 		}
 		found = true
 		_ = syscall.Kill(pid, syscall.SIGKILL) // the number cannot be reused before we reap it
