@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -94,6 +95,10 @@ func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 // a restart begin with the same bytes.
 func (s *step) find(c *call) error {
 	c.host = &callHost{step: s, call: c}
+	var quoted string
+	if bytes.HasPrefix(c.raw, []byte(`"`)) && json.Unmarshal(c.raw, &quoted) == nil { // weaker models write the object as a string
+		c.raw = []byte(quoted)
+	}
 	err := value.CheckArguments(c.raw)
 	if err == nil {
 		c.args = json.RawMessage(c.raw)

@@ -1,9 +1,12 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -41,10 +44,19 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: bad parameter schema: %w", def.ID, err)
 	}
-	if err = toolschema.Check(resolved, args); err != nil && len(err.Error()) > maxMismatch {
-		return errors.New(visible.Cut(err.Error(), maxMismatch, " …"))
+	if err = toolschema.Check(resolved, args); err == nil {
+		return nil
 	}
-	return err
+	// A model that writes path instead of filePath must not learn of each name by one more error.
+	schema := resolved.Schema()
+	names := slices.Sorted(maps.Keys(schema.Properties))
+	for i, name := range names {
+		if slices.Contains(schema.Required, name) {
+			names[i] += " (required)"
+		}
+	}
+	parameters := cmp.Or(strings.Join(names, ", "), "none")
+	return fmt.Errorf("%s; its parameters: %s", visible.Cut(err.Error(), maxMismatch, " …"), visible.Cut(parameters, maxMismatch, " …"))
 }
 
 // Unquoted returns arguments with the values that some models write as text: "5", "true", or a list as a string, where the schema wants no string.
