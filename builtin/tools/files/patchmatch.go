@@ -3,6 +3,7 @@ package files
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // patched applies the hunks to the content of the file name. If the last line has no line break, it still
@@ -42,6 +43,12 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 	from := f.next
 	for _, context := range h.context {
 		at := f.seek([]string{context}, from)
+		for i := from; at < 0 && i < len(f.lines); i++ { // models write only the name: @@ func Total
+			rest, begins := strings.CutPrefix(strings.TrimSpace(f.lines[i]), strings.TrimSpace(context))
+			if begins && strings.IndexFunc(rest, inWord) != 0 {
+				at = i
+			}
+		}
 		if at < 0 {
 			return 0, f.missing(n, from, []string{context}, "the line after @@ is")
 		}
@@ -68,6 +75,8 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 	}
 	return 0, f.missing(n, from, old, "its unchanged and removed lines are")
 }
+
+func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // replace returns the replacements for a hunk that applies at a line, and lets the next search begin after the
 // hunk. Unchanged lines keep the file's text.
