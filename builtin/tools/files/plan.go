@@ -163,7 +163,7 @@ func (s *planning) write(ctx context.Context, c *change, content string) error {
 	if err := s.mayReplace(ctx, c, "delete it if you want to replace it"); err != nil {
 		return err
 	}
-	c.report = fmt.Sprintf("Replaced the content of %s: %s.", c.name, plural(linediff.Count(content), "line"))
+	c.report = fmt.Sprintf("Replaced the content of %s: %s instead of %d.", c.name, plural(linediff.Count(content), "line"), linediff.Count(string(c.before)))
 	doc := newDocument(c.before)
 	if !strings.Contains(content, "\r\n") {
 		content = strings.ReplaceAll(content, "\n", doc.ending)
