@@ -19,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
+	"github.com/tenonhq/tenon/docs"
 )
 
 // run runs the command line, prints its error, and returns the exit code. managed is the path of the administrator's configuration,
@@ -122,6 +123,16 @@ func ownCommands(a *cli.App) cli.Commands {
 			}),
 			Flags: cli.Flags{"yes": &yes, "dry-run": &dryRun},
 		},
+		"docs": {Run: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.Print(docs.List())
+			}
+			text, ok := docs.Page(args[0])
+			if !ok {
+				return cli.UsageError(cli.Suggest("tenon docs lists the pages", "%s", args[0], docs.Names()), "unknown page %q", args[0])
+			}
+			return a.Print(text)
+		}},
 		"man": {Run: printPages(a, &output), Flags: cli.Flags{"output": &output}},
 	}
 }

@@ -120,11 +120,18 @@ func TestSkill(t *testing.T) {
 	if strings.Contains(result.Output, "10.sh") {
 		t.Error("more than 10 files are listed")
 	}
-	if _, err := run(t, host, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "skills are: deploy, other") {
+	if _, err := run(t, host, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "skills are: deploy, other, tenon") {
 		t.Errorf("unknown skill: %v", err)
 	}
-	if _, err := run(t, &fake{}, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "no skills are available") {
-		t.Errorf("no skills: %v", err)
+	for name, want := range map[string]string{"tenon": "permissions-by-example", "tenon/hooks": "# Hook reference", "tenon/none": "", "tenon/": "", "hooks": ""} {
+		result, err := run(t, host, "skill", fmt.Sprintf(`{"name":%q}`, name))
+		if (err == nil) != (want != "") || err == nil && !strings.Contains(result.Output, want) {
+			t.Errorf("the manual, %q: %+v, %v", name, result, err)
+		}
+	}
+	host.skills = append(host.skills, sdk.Skill{Name: "tenon", Body: "Ours."})
+	if result, err := run(t, host, "skill", `{"name":"tenon"}`); err != nil || !strings.Contains(result.Output, "Ours.") {
+		t.Errorf("the user's skill tenon: %+v, %v", result, err)
 	}
 }
 

@@ -9,8 +9,23 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/docs"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// manual is the name of the skill about tenon itself. A skill of a user with this name replaces it.
+const manual = "tenon"
+
+// intro begins this skill. A model knows nothing else about tenon.
+const intro = `This is the manual of tenon, the program that you run in. Load the pages that the task needs: this tool, with "tenon/PAGE" as the name.
+
+- Configuration: ~/.config/tenon/tenon.json is the user's, tenon.json in the project's root the project's. tenon reads it, and plugins, when it starts.
+- Calls that need no question: permissions-by-example. MCP servers: mcp. Agents, commands, skills: agents-commands-skills.
+- A shell command at an event: hooks-by-example. A plugin: carriers, the page of the language, hooks; "tenon plugin new --help" lists the templates.
+- Commands that you run cannot change tenon's own files. Change tenon.json with edit or write, which ask the user, or name the command for the user.
+- Rules, hooks, servers and plugins of a project work after the user approved them: tenon permission approve, tenon plugin trust, tenon mcp trust.
+
+`
 
 // maxSkillFiles is the maximum number of listed files of a skill.
 const maxSkillFiles = 10
@@ -37,6 +52,9 @@ func loadSkill(ctx context.Context, call *sdk.ToolCall, args skillArgs) (*sdk.To
 	}
 	i := slices.IndexFunc(skills, func(s sdk.Skill) bool { return s.Name == args.Name })
 	if i < 0 {
+		if page, ok := manualPage(args.Name); ok {
+			return &sdk.ToolResult{Title: "skill " + args.Name, Output: page, Metadata: sdk.Object{"name": args.Name}}, nil
+		}
 		return nil, fmt.Errorf("skill %q not found; %s", args.Name, known(skills))
 	}
 	s := skills[i]
@@ -51,15 +69,22 @@ func loadSkill(ctx context.Context, call *sdk.ToolCall, args skillArgs) (*sdk.To
 	return &sdk.ToolResult{Title: "skill " + s.Name, Output: out.String(), Metadata: sdk.Object{"name": s.Name, "dir": dir}}, nil
 }
 
+// manualPage returns the skill about tenon itself or, for "tenon/PAGE", a page of the manual.
+func manualPage(name string) (string, bool) {
+	if name == manual {
+		return intro + docs.List(), true
+	}
+	page, ok := strings.CutPrefix(name, manual+"/")
+	text, found := docs.Page(page)
+	return text, ok && found
+}
+
 func known(skills []sdk.Skill) string {
-	var names []string
+	names := []string{manual}
 	for _, s := range skills {
 		if !s.Manual {
 			names = append(names, s.Name)
 		}
-	}
-	if len(names) == 0 {
-		return "no skills are available"
 	}
 	slices.Sort(names)
 	return "the skills are: " + strings.Join(names, ", ")
