@@ -152,6 +152,22 @@ func TestCompactionMakesRoom(t *testing.T) {
 	}
 }
 
+// TestTaskListSurvives: a summary may leave out the task list, which only an older call contains.
+func TestTaskListSurvives(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, full(call("todo", `{}`)), say("done")).on(sdk.PurposeCompaction, say("summary"))
+	b := small(base(m))
+	b.tools = append(b.tools, &tool{id: "todo", run: func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+		return &sdk.ToolResult{}, call.Host.(sdk.TodoKeeper).SetTodos(ctx, []sdk.Todo{{Content: "a <b>", Status: "pending"}})
+	}})
+	k := start(t, nil, b)
+	k.prompt("one")
+	tasks := "The task list: " + `[{"content":"a <b>","status":"pending","priority":""}]`
+	if got := m.last(sdk.PurposeTurn).Messages[2].Content[0].Text; !strings.HasSuffix(got, tasks) {
+		t.Errorf("the reminder = %q, want %q at its end", got, tasks)
+	}
+}
+
 // TestSecondSummary: the first one keeps the newest steps of a turn. A second one does not bring the turn's other steps back.
 func TestSecondSummary(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -98,7 +99,18 @@ func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, e
 		return stateStop, nil
 	}
 	if plan.InTurn {
-		t.addSynthetic(compact.ContinuePrompt, sdk.Object{"compaction_continue": true})
+		text := compact.ContinuePrompt
+		if err := t.conv.Journal.Flush(ctx); err != nil { // the list may be new
+			return stateDone, err
+		}
+		todos, err := t.host.opts.Store.Todos(ctx, t.runner.session)
+		if err != nil {
+			return stateDone, err
+		}
+		if list, err := jsontext.Marshal(todos); err == nil && len(todos) > 0 {
+			text += "\nThe task list: " + string(list)
+		}
+		t.addSynthetic(text, sdk.Object{"compaction_continue": true})
 	}
 	return stateAsk, nil
 }
