@@ -13,6 +13,9 @@ import (
 // maxPlaces is the maximum number of places that an edit replaces. Each takes 48 bytes of memory.
 const maxPlaces = 1 << 20
 
+// minRepeated is the length from which newString in a file suggests that the edit was made before.
+const minRepeated = 6
+
 // edit replaces a text in a file, or creates a file.
 func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 	switch {
@@ -33,6 +36,9 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 		return err
 	}
 	f, err := locate(c.name, doc.text, toLF(in.OldString), in.ReplaceAll)
+	if at := strings.Index(doc.text, toLF(in.NewString)); errors.Is(err, errNoMatch) && at >= 0 && len(in.NewString) >= minRepeated {
+		return fmt.Errorf("%w\nnewString is at line %d, so the edit may have been made before", err, lineOf(doc.text, at))
+	}
 	if err != nil {
 		return err
 	}
