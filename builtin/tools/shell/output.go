@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // Limits of the stored output: its beginning and its end. The host shortens it further for the conversation.
@@ -123,7 +125,13 @@ func (o *output) end(n int) string {
 	return readable(text)
 }
 
-// readable replaces invalid UTF-8, and NUL, which some servers refuse, with U+FFFD.
+// sequence matches what a program writes to change colors, move a terminal's cursor, or mark a link.
+var sequence = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))`)
+
+// readable leaves out sequences for terminals, and replaces invalid UTF-8, and NUL, which some servers refuse, with U+FFFD.
 func readable(text []byte) string {
+	if bytes.IndexByte(text, '\x1b') >= 0 {
+		text = sequence().ReplaceAll(text, nil)
+	}
 	return strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\x00", "\uFFFD")
 }

@@ -98,6 +98,15 @@ func TestOutputCut(t *testing.T) {
 	}
 }
 
+// TestSequences: colors and links are for terminals.
+func TestSequences(t *testing.T) {
+	t.Parallel()
+	const text = "\x1b[1;31mred\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\a\x1b[2K. [0m \x1b"
+	if got := readable([]byte(text)); got != "red link. [0m \x1b" {
+		t.Errorf("readable(%q) = %q", text, got)
+	}
+}
+
 func repeat(n, value int) []int {
 	out := make([]int, n)
 	for i := range out {
