@@ -2,6 +2,7 @@ package files
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/base64"
@@ -78,7 +79,11 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 		return p.attach(call, t.target, in, mime)
 	}
 	if isBinary(t.real, head) {
-		return nil, fmt.Errorf("read %q: binary file of %d bytes; use a program for its format", t.name, info.Size())
+		remedy := "use a program for its format"
+		if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) { // what PowerShell writes
+			remedy = "if it is text in UTF-16, convert it: iconv -f UTF-16 -t UTF-8"
+		}
+		return nil, fmt.Errorf("read %q: binary file of %d bytes; %s", t.name, info.Size(), remedy)
 	}
 	text, err := readPage(ctx, in, t.from, t.count)
 	if err != nil {

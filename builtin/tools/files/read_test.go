@@ -106,6 +106,7 @@ func TestReadRefused(t *testing.T) {
 	b.put("nul", "text\x00more")
 	b.put("control", strings.Repeat("a\x01", 100))
 	b.put("a.zip", "text")
+	b.put("utf16", "\xff\xfea\x00")
 	b.put("short", "1\n2\n")
 	b.put("huge.png", "\x89PNG\r\n\x1a\n"+strings.Repeat("x", 6<<20))
 	tests := map[string]struct {
@@ -119,6 +120,7 @@ func TestReadRefused(t *testing.T) {
 		"NUL":               {sdk.Object{"filePath": "nul"}, []string{"binary file of 9 bytes"}},
 		"control":           {sdk.Object{"filePath": "control"}, []string{"binary file"}},
 		"extension":         {sdk.Object{"filePath": "a.zip"}, []string{"binary file"}},
+		"UTF-16":            {sdk.Object{"filePath": "utf16"}, []string{"iconv -f UTF-16"}},
 		"beyond":            {sdk.Object{"filePath": "short", "offset": 3}, []string{"offset 3 is beyond the end", "2 lines"}},
 		"large image":       {sdk.Object{"filePath": "huge.png"}, []string{"image/png", "at most 5 MB"}},
 		"empty path":        {sdk.Object{"filePath": ""}, []string{"filePath is empty"}},
