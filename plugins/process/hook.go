@@ -1,15 +1,18 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -38,9 +41,19 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 		return nil, err
 	}
 	if response.Error != "" {
-		return nil, errors.New(response.Error)
+		return nil, errors.New(response.Error + unread(&s.Description.Hooks[n]))
 	}
 	return response.Answer, nil
+}
+
+// unread returns the end of an error of a hook whose value lacks a field that it writes. Scripts find undefined there.
+func unread(h *sdk.HookDescription) string {
+	for _, field := range h.Writes {
+		if !strings.HasSuffix(field, "/-") && !jsonpointer.Covers(h.Reads, field) {
+			return "; the value lacks " + cmp.Or(field, "all fields") + ", which the hook does not list in reads"
+		}
+	}
+	return ""
 }
 
 // Ready returns an error while the process is starting.

@@ -115,9 +115,11 @@ def _typed(cls, values):
     return out
 
 
-def _check(run):
-    """Raises an error for a coroutine function, which would return without running."""
+def _check(run, *parameters):
+    """Raises an error for a function that does not take the parameters, or a coroutine function, which would return without running."""
     code = getattr(run, "__code__", None)
+    if code and code.co_argcount != len(parameters) and not code.co_flags & 4 and not getattr(run, "__defaults__", None) and not hasattr(run, "__self__"):
+        raise TypeError("%s: write def %s(%s)" % (run.__name__, run.__name__, ", ".join(parameters)))
     if code and code.co_flags & 0x80:  # inspect.CO_COROUTINE
         raise TypeError("%s: write def instead of async def" % run.__name__)
 
@@ -135,7 +137,7 @@ class Plugin:
         """Declares a hook: name, reads, writes, priority, before, after, onError, timeout as in plugin.json."""
 
         def add(run):
-            _check(run)
+            _check(run, "input", "value", "call")
             self.hooks.append(({"point": point, **declared}, run))
             return run
 
@@ -145,7 +147,7 @@ class Plugin:
         """Declares a tool. parameters is a JSON schema, or a class with annotations, of which the arguments are then an object."""
 
         def add(run):
-            _check(run)
+            _check(run, "args", "call")
             self.tools[id] = ({"id": id, "description": description, "parameters": schema_of(parameters) or {"type": "object"}, **declared}, run, prepare, parameters)
             return run
 

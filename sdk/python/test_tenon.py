@@ -104,6 +104,16 @@ class Declarations(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "later: write def"):
                 declare(later)
 
+    def test_wrong_parameters(self):
+        def pair(one, two):
+            pass
+
+        plugin = tenon.Plugin("p")
+        with self.assertRaisesRegex(TypeError, r"pair: write def pair\(input, value, call\)"):
+            plugin.hook("chat.params")(pair)
+        for right in (pair, lambda args, call, more=1: "", lambda *all: "", len, self.assertEqual):
+            plugin.tool("t", "T.")(right)
+
     def test_returned_by_hooks(self):
         def answer(returned, change=False, gate=False, **value):
             server = tenon._Server(tenon.Plugin("p"))

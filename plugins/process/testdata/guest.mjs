@@ -14,6 +14,7 @@ plugin({
     { point: "chat.params", name: "nothing", reads: [""], writes: [""], run() {} },
     { point: "chat.params", name: "returned", reads: [""], writes: [""], run: () => ({ temperature: 2 }) },
     { point: "chat.params", name: "itself", reads: [""], writes: [""], run: (input, value) => Object.assign(value, { message: { role: "user" } }) },
+    { point: "chat.params", name: "blind", writes: ["/options"], run() { throw new Error("no options"); } },
     { point: "chat.params", name: "error", run() { throw new Error("no luck today"); } },
     { point: "chat.params", name: "refuse", run: () => deny("not today") },
     { point: "chat.params", name: "list", writes: ["/options/list/-"], run: (input, value) => void value.options.list.push("a") },

@@ -38,6 +38,11 @@ def itself(input, value, call):
     return value
 
 
+@plugin.hook("chat.params", name="blind", writes=["/options"])
+def blind(input, value, call):
+    raise ValueError("no options")
+
+
 @plugin.hook("chat.params", name="error")
 def error(input, value, call):
     raise ValueError("no luck today")

@@ -37,6 +37,7 @@ fn main() {
             value.set("message", Value::object([("role", "user".into())]));
             Ok(None)
         })
+        .hook(hook("blind").writes(&["/options"]), |_, _, _| Err("no options".into()))
         .hook(hook("error"), |_, _, _| Err("no luck today".into()))
         .hook(hook("refuse"), |_, _, _| Err(deny("not today")))
         .hook(hook("list").writes(&["/options/list/-"]), |_, value, _| {
