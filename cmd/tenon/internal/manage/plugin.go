@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,7 +125,11 @@ func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	case source.IsRef(name):
 		return nil, cli.UsageError("tenon plugin list shows the installed plugins; to install this one and approve it, run: tenon plugin install "+visible.Word(name), "no plugin is installed from %q", name)
 	}
-	return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
+	fix := "tenon plugin list shows them; a path begins with ./"
+	if _, err := os.Stat(name); err == nil {
+		fix = "for the file of this name, write ./" + name
+	}
+	return nil, cli.UsageError(fix, "plugin, MCP server or command hook %q not found", name)
 }
 
 // trustPlugin approves everything with a name or path.

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,6 +52,16 @@ type trialResult struct {
 	Error  string      `json:"error,omitempty"`
 	Tools  []trialTool `json:"tools,omitempty"`
 	Hooks  []trialHook `json:"hooks,omitempty"` // of the tested plugins
+}
+
+// failures returns an error if hooks failed. A saved result may be wrong: nobody compared it.
+func (r *trialResult) failures() (err error) {
+	for _, h := range r.Hooks {
+		if h.ErrorMsg != "" {
+			err = errors.Join(err, fmt.Errorf("the result is saved, but the hook %s failed: %s", cmp.Or(h.Hook, string(h.Point)), h.ErrorMsg))
+		}
+	}
+	return err
 }
 
 // trialTool is one tool call of the turn.
