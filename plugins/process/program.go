@@ -72,7 +72,7 @@ func run(o Options, u *remote.Unit, project sdk.Project, log *slog.Logger, cert 
 		err: newPrinted(log, budget, "stderr"),
 	}
 	var err error
-	if p.socketDir, err = child.MakeTemporary(socketRoot(), "plugin-dir"); err != nil {
+	if p.socketDir, err = makeSocketDir(); err != nil {
 		return nil, nil, err
 	}
 	greetings, err := p.start(o, u, project, cert)
@@ -86,12 +86,16 @@ func run(o Options, u *remote.Unit, project sdk.Project, log *slog.Logger, cert 
 // maxSocketRoot leaves room for the names of a directory and a socket: on some systems the path of a socket has at most 104 characters.
 const maxSocketRoot = 60
 
-// socketRoot returns the directory for the directories of sockets.
-func socketRoot() string {
-	if dir := os.TempDir(); len(dir) <= maxSocketRoot {
-		return dir
+// makeSocketDir makes the directory for a socket of gRPC, with a short path if possible. A tenon that itself runs confined can write only the
+// usual directory; plugins without gRPC work there.
+func makeSocketDir() (string, error) {
+	const pattern = "plugin-dir"
+	if len(os.TempDir()) > maxSocketRoot {
+		if dir, err := os.MkdirTemp("/tmp", pattern); err == nil {
+			return dir, nil
+		}
 	}
-	return "/tmp"
+	return child.MakeTemporary("", pattern)
 }
 
 // start starts the process, and goroutines that read its output and wait for it. They end with the process.
