@@ -122,6 +122,10 @@ func TestRules(t *testing.T) {
 		{"Bash(rm:*)", "bash", sdk.Object{"command": "\\rm -rf x"}, true},
 		{"Bash(rm:*)", "bash", sdk.Object{"command": "npm run format"}, false},
 		{"Bash(rm:*)", "bash", sdk.Object{"command": "$x -rf y"}, true},
+		{"Bash(rm *)", "bash", sdk.Object{"command": "r\\\nm x"}, true},
+		{"Bash(rm *)", "bash", sdk.Object{"command": "{rm,x}"}, true},
+		{"Bash(rm *)", "bash", sdk.Object{"command": "ls; /bin/r? x"}, true},
+		{"Bash(rm *)", "bash", sdk.Object{"command": "[ -f x ] && ls *.go | find . -name {}"}, false},
 		{"Edit(*.{ts,tsx})", "edit", sdk.Object{"filePath": "a.ts"}, true},
 		{"Edit(*.ts)", "edit", sdk.Object{"filePath": "a.ts"}, true},
 		{"Edit(*.ts)", "edit", sdk.Object{"filePath": "a.go"}, false},
@@ -135,15 +139,20 @@ func TestRules(t *testing.T) {
 		{"Edit(/sub/**)", "edit", sdk.Object{"filePath": "a.go"}, true}, // sub is the working directory
 		{"Edit(sub/x/*)", "write", sdk.Object{"filePath": "x/a.go"}, false},
 		{"Edit(TestRules*)", "edit", sdk.Object{"filePath": "a.go"}, false}, // a directory above the project
+		{"Edit(secret/**)", "edit", sdk.Object{"filePath": "linked/a.go"}, true},
 		{"Edit(//**/TestRules*)", "edit", sdk.Object{"filePath": "a.go"}, true},
 		{"Edit(sub/x/*)", "apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: x/a\n*** End Patch"}, true},
 		{"Edit(**/*.go)", "apply_patch", sdk.Object{"patchText": "x"}, true},
 		{"Edit(src/a)", "apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: src/x/../a\n*** End Patch"}, true},
 		{"Edit(src/a)", "edit", sdk.Object{"filePath": "src//./a"}, true},
 		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://go.dev/doc"}, true},
+		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://GO.dev/doc"}, true},
 		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://other.dev/"}, false},
 	} {
 		r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": "touch ran", "if": "`+c.rule+`"}]}]}`)
+		if err := os.Symlink("../secret", filepath.Join(r.dir, "linked")); err != nil {
+			t.Fatal(err)
+		}
 		in := bashCall("1")
 		in.Tool = c.tool
 		r.before(in, c.args)

@@ -2,7 +2,6 @@ package commandhooks
 
 import (
 	"fmt"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -73,9 +73,12 @@ func newRule(text string) *rule {
 		begin = ""
 	}
 	pieces := strings.FieldsFunc(regexp.QuoteMeta(strings.ReplaceAll(pattern, "*", " ")), unicode.IsSpace)
-	r.text = regexp.MustCompile("(?s)" + begin + strings.Join(pieces, ".*"))
+	r.text = regexp.MustCompile("(?is)" + begin + strings.Join(pieces, ".*"))
 	return r
 }
+
+// expanded matches commands with words that only the shell knows: variables, substitutions, braces, or a pattern as the name of a program.
+var expanded = lazyregexp.New("(?s)[$`]|\\{.*(,|\\.\\.).*\\}|(^|[\n;&|(])\\s*[^\\s;&|(]*([*?]|\\[[^\\s\\[])")
 
 // matches reports whether the arguments of a call in the project below root contain the pieces of the pattern in order.
 func (r *rule) matches(args sdk.Object, root string) bool {
@@ -86,14 +89,19 @@ func (r *rule) matches(args sdk.Object, root string) bool {
 	case r.text == nil:
 		return true
 	case command != "":
-		unquoted := strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(command)
-		return strings.ContainsAny(command, "$`") || r.text.MatchString(unquoted)
+		unquoted := strings.NewReplacer("\\\n", "", `\`, "", `"`, "", "'", "").Replace(command)
+		return expanded().MatchString(command) || r.text.MatchString(unquoted)
 	case file != "":
-		if !r.absolute {
-			file = strings.TrimPrefix(file, root+string(filepath.Separator)) // otherwise a directory above the project, such as src, could match
+		for _, full := range []func(string) string{filepath.Clean, projectfs.Real} {
+			name := full(file)
+			if !r.absolute {
+				name = strings.TrimPrefix(name, full(root)+string(filepath.Separator)) // otherwise a directory above the project, such as src, could match
+			}
+			if r.text.MatchString(strings.ReplaceAll(name, `\`, "/")) {
+				return true
+			}
 		}
-		file = strings.ReplaceAll(file, `\`, "/")
-		return r.text.MatchString(file) || r.text.MatchString(path.Clean(file)) // src/./secret
+		return false
 	}
 	return address == "" || r.text.MatchString(address)
 }
