@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -501,11 +502,19 @@ func TestTUIHostileText(t *testing.T) {
 	x.enter("go\r")
 	x.shows("safe")
 	x.idle()
+	x.enter("/copy\r")
+	x.shows("copied")
+	x.idle()
 	x.enter("run\r")
 	x.shows("Done.")
 	x.mu.Lock()
 	all := x.text.String()
 	x.mu.Unlock()
+	_, copied, _ := strings.Cut(all, "\x1b]52;c;") // what a shell gets if the user pastes it
+	copied, _, _ = strings.Cut(copied, "\a")
+	if text, err := base64.StdEncoding.DecodeString(copied); err != nil || !strings.HasPrefix(string(text), "safe") || strings.ContainsAny(string(text), "\x1b\a\u202e") {
+		t.Errorf("the clipboard got %q, %v", text, err)
+	}
 	for _, bad := range []string{"\x1b]0;owned", "\x1b]52;c;Zm9v", "\u202e"} {
 		if strings.Contains(all, bad) {
 			t.Errorf("the terminal got %q", bad)
