@@ -20,12 +20,14 @@ func parseLevel(s string) (level slog.Level, err error) {
 	return level, err
 }
 
-// visibleWriter writes text in a form that cannot control the terminal.
+// visibleWriter writes records in a form that cannot control the terminal. Lines after the first are indented: a text from outside must not look
+// like another record.
 type visibleWriter struct{ io.Writer }
 
-// Write writes p.
+// Write writes a record.
 func (v visibleWriter) Write(p []byte) (int, error) {
-	_, err := io.WriteString(v.Writer, terminal.Visible(terminal.StripSGR(string(p))))
+	text := strings.TrimSuffix(terminal.Visible(terminal.StripSGR(string(p))), "\n")
+	_, err := io.WriteString(v.Writer, strings.ReplaceAll(text, "\n", "\n  ")+"\n")
 	return len(p), err
 }
 

@@ -11,14 +11,14 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
-// TestLogIsVisible: no part of a record controls the terminal.
+// TestLogIsVisible: no part of a record controls the terminal, or begins a line as a record does.
 func TestLogIsVisible(t *testing.T) {
 	t.Parallel()
-	const evil = "\x1b[2J\u202e\x9b"
+	const evil = "\x1b[2J\u202e\x9b\nWARN all is well"
 	var out bytes.Buffer
 	log := newLogger(&out, slog.LevelInfo)
 	log.With("with"+evil, evil).Warn("message "+evil, "text", evil, "error", errors.New(evil), "any", []string{evil}, slog.Group("group", "key"+evil, evil))
-	if strings.ContainsAny(out.String(), "\x1b\u202e\u009b") || strings.Contains(out.String(), "\x9b") {
+	if strings.ContainsAny(out.String(), "\x1b\u202e\u009b") || strings.Contains(out.String(), "\x9b") || strings.Contains(out.String(), "\nWARN") {
 		t.Errorf("the log shows %q", out.String())
 	}
 }
