@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path"
@@ -75,9 +76,8 @@ func (j *judge) cd(c *simple) error {
 		return fmt.Errorf("cd to something other than a directory, or after another command")
 	}
 	dir := from(j.base, c.words[1].text)
-	info, err := os.Stat(dir + "/.") // which fails if cd does
 	_, outside := paths.External(j.call, dir)
-	if err != nil || !info.IsDir() || outside || !same(paths.Real(j.base), j.base) || !same(paths.Real(dir), filepath.Clean(dir)) {
+	if outside || !isDir(dir+"/.") || !same(paths.Real(j.base), j.base) || !same(paths.Real(dir), filepath.Clean(dir)) {
 		return fmt.Errorf("cd to a directory that does not exist, is outside of the project, or is reached through a link")
 	}
 	j.base = filepath.Clean(dir)
@@ -256,8 +256,11 @@ func (j *judge) expand(w word) ([]string, error) {
 	if w.glob == "" {
 		return []string{w.text}, nil
 	}
-	dir, pattern, prefix, longest := "", strings.TrimPrefix(path.Clean(w.glob), "/"), "", 0 // Glob finds nothing for */ and */./a
-	if !path.IsAbs(w.text) {
+	dir, pattern, prefix, longest := "", path.Clean(w.glob), "", 0 // glob finds nothing for */ and */./a
+	if at := drive().FindStringSubmatch(pattern); at != nil && runtime.GOOS == "windows" {
+		dir, pattern = at[1]+at[2]+":", pattern[len("c:"):]
+	}
+	if pattern = strings.TrimPrefix(pattern, "/"); dir == "" && !path.IsAbs(w.text) {
 		dir = strings.TrimSuffix(j.base, "/")
 		prefix = dir + "/"
 		longest = len(j.base) + 256*strings.Count("/"+w.glob, "/") // Glob does not find names that are too long with the base
@@ -282,22 +285,41 @@ func (j *judge) glob(dir, pattern string) (found []string, ok bool) {
 		dirs := found
 		found = nil
 		for _, dir := range dirs {
-			if info, err := os.Stat(dir + "/"); err != nil || !info.IsDir() {
+			if !isDir(dir + "/") {
 				continue
 			}
 			if j.parts += 10; j.parts > maxParts { // reading a directory costs more than looking for a file
 				return nil, false
 			}
-			matches, err := filepath.Glob(escapeGlob(dir) + "/" + name)
-			if !strings.HasPrefix(name, ".") { // shells match hidden names only by patterns that begin with a dot
-				matches = slices.DeleteFunc(matches, func(match string) bool { return strings.HasPrefix(filepath.Base(match), ".") })
-			}
+			matches, err := globDir(dir, name)
 			if found = append(found, matches...); err != nil || len(found) > maxGlob || j.ctx.Err() != nil {
 				return nil, false
 			}
 		}
 	}
 	return found, true
+}
+
+// globDir returns the files in a directory that the pattern of a name matches. Unlike filepath.Glob, fs.Glob reads a backslash as shells do on
+// all systems.
+func globDir(dir, pattern string) (found []string, err error) {
+	names := []string{pattern}
+	if strings.ContainsAny(pattern, `*?[\`) {
+		names, err = fs.Glob(os.DirFS(dir+"/"), pattern)
+	} else if !exists(dir + "/" + pattern) {
+		return nil, nil
+	}
+	for _, name := range names {
+		if strings.HasPrefix(pattern, ".") || !strings.HasPrefix(name, ".") { // shells match hidden names only by patterns with a dot
+			found = append(found, dir+"/"+name)
+		}
+	}
+	return found, err
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func (j *judge) imply(permission, pattern string, maybe bool) {
@@ -329,8 +351,8 @@ func from(base, text string) string {
 	return filepath.VolumeName(base) + text
 }
 
-// drive matches a path with a drive in the form of Git's bash.
-var drive = lazyregexp.New(`^/([A-Za-z])(?:/|$)`)
+// drive matches a path with a drive, which Git's bash also accepts as /c.
+var drive = lazyregexp.New(`^(?:/([A-Za-z])|([A-Za-z]):)(?:/|$)`)
 
 // onDrive returns a path with its drive if Git's bash reads the word that way, as in /c/dir or ../../c/dir, and other words unchanged. The
 // parent of a drive's root is the directory of all drives. Two slashes begin the name of a network share, three count as one.

@@ -1,6 +1,11 @@
 package shell
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
 
 // Words that are absolute for a program on Windows, or for Git's bash, are not paths of the project.
 func TestFromOnWindows(t *testing.T) {
@@ -13,5 +18,40 @@ func TestFromOnWindows(t *testing.T) {
 		if got := from(`D:\project`, text); got != want {
 			t.Errorf("from(%q) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Patterns find the files that Git's bash finds, also with a drive and with brackets in names. No pattern hides a name that begins with a dash.
+func TestPatternsOnWindows(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "[id]")
+	for _, name := range []string{"a.txt", "[b]/c.txt", "[b]/-d"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slashes := filepath.ToSlash(dir)
+	for text, want := range map[string]string{
+		"a*": "a.txt", "'[b]'/c*": "[b]/c.txt", "'" + slashes + "'/a*": slashes + "/a.txt", "'/" + slashes[:1] + slashes[2:] + "'/a*": slashes + "/a.txt",
+	} {
+		w, _, err := readWord(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := judge{ctx: t.Context(), base: dir}
+		if got, err := j.expand(w); err != nil || !slices.Contains(got, want) {
+			t.Errorf("expand(%s) = %q, %v, want %s", text, got, err, want)
+		}
+	}
+	j := judge{ctx: t.Context(), base: filepath.Join(dir, "[b]")}
+	w, _, err := readWord("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := j.expand(w); err == nil {
+		t.Errorf("expand(*) = %q, want an error about -d", got)
 	}
 }

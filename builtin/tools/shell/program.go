@@ -157,7 +157,7 @@ func (j *judge) program(p program, keys int, words []word) error {
 		for _, o := range append(operands, word{}) {
 			dir := from(j.base, o.text)
 			for _, dir := range []string{paths.Real(dir), filepath.Clean(dir)} {
-				hidden, _ := filepath.Glob(escapeGlob(dir) + "/.env*") // a pattern that cannot be malformed
+				hidden, _ := globDir(dir, ".env*") // a pattern that cannot be malformed
 				for _, file := range hidden {
 					j.implyFile("read", file, false)
 				}
