@@ -85,5 +85,6 @@ func (c *checker) restrictList(object map[string]any, name, key string, dirs []s
 
 // inProject reports whether a path or pattern relative to dir is inside the project after links are resolved.
 func (c *checker) inProject(path, dir string) bool {
-	return !strings.HasPrefix(path, "~") && c.inside.Holds(projectfs.Real(c.absolute(path, dir)))
+	at := c.absolute(path, dir)
+	return !strings.HasPrefix(path, "~") && !projectfs.Remote(at, dir) && c.inside.Holds(projectfs.Real(at))
 }

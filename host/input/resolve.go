@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -211,6 +212,9 @@ func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 // stat returns the path that a mention names, and an error if nothing is there.
 func (r *Resolver) stat(name string) (path string, err error) {
 	path = projectfs.Join(r.Project.Directory, projectfs.FromHome(r.Project.Home, name))
+	if projectfs.Remote(path, r.Project.Directory, r.Project.Worktree, r.Project.Home) {
+		return path, fs.ErrNotExist // a pasted text does not sign in to a server
+	}
 	_, err = r.files().Stat(path)
 	return path, err
 }

@@ -5,14 +5,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // maxLinks is the maximum number of symbolic links that Real follows, as in Linux.
 const maxLinks = 40
 
 // Real returns the absolute path with every symbolic link in it followed, including the last component. Parts that do not exist or cannot
-// be read are kept as written, so it returns no error. As in the system, and unlike in a cleaned path, .. after a link means the parent
-// of the directory that the link leads to. On Windows, names have the form in which directories list them.
+// be read are kept as written, so it returns no error; so are those that a link leads to on another server. As in the system, and unlike in
+// a cleaned path, .. after a link means the parent of the directory that the link leads to. On Windows, names have the form in which
+// directories list them.
 func Real(path string) string {
 	sep := string(filepath.Separator)
 	path = filepath.FromSlash(path)
@@ -39,6 +42,9 @@ func Real(path string) string {
 		}
 		links++
 		target = filepath.FromSlash(target)
+		if Remote(target, path) {
+			return filepath.Join(append([]string{target}, todo...)...)
+		}
 		if filepath.IsAbs(target) {
 			volume = filepath.VolumeName(target)
 			current, target = volume+sep, target[len(volume):]
@@ -46,6 +52,17 @@ func Real(path string) string {
 		todo = append(strings.Split(target, sep), todo...)
 	}
 	return current
+}
+
+// localDevice matches other names of drives on Windows.
+var localDevice = lazyregexp.New(`^\\\\[?.]\\([A-Za-z]:|Volume\{)`)
+
+// Remote reports whether an absolute path names a server, as \\server\share does on Windows, or a device other than a drive, unless one of the
+// directories is there, too. Whoever only looks for such a file signs in to the server, which learns a hash of the user's password.
+func Remote(path string, dirs ...string) bool {
+	volume := filepath.VolumeName(filepath.FromSlash(path))
+	return len(volume) > len("c:") && !localDevice().MatchString(volume) &&
+		!slices.ContainsFunc(dirs, func(dir string) bool { return strings.EqualFold(filepath.VolumeName(dir), volume) })
 }
 
 // Overlap reports whether two absolute paths are equal or one is below the other. It follows links.
@@ -147,7 +164,7 @@ func Rel(root, path string) (rel string, ok bool) {
 		return rel, true
 	}
 	rootInfo, err := os.Stat(root)
-	if err != nil {
+	if err != nil || Remote(path, root) {
 		return "", false
 	}
 	for {

@@ -42,7 +42,7 @@ func TestNamesOnWindows(t *testing.T) {
 			t.Errorf("Patterns(%q) = %q", name, got)
 		}
 	}
-	for _, name := range []string{`\\?\` + file, `\\.\` + file, `\\.\pipe\x`, `\??\` + file, `//?/` + file, "a:b", file + ":stream"} {
+	for _, name := range []string{`\\?\` + file, `\\.\` + file, `\\.\pipe\x`, `\??\` + file, `//?/` + file, "a:b", file + ":stream", `\\server\share\x`, "//server/share"} {
 		if got, err := paths.Resolve(p.call(), name); !errors.Is(err, paths.ErrPath) {
 			t.Errorf("Resolve(%q) = %q, %v, want ErrPath", name, got, err)
 		}

@@ -47,10 +47,10 @@ func Resolve(call *sdk.ToolCall, arg string) (string, error) {
 		return "", fmt.Errorf("%w: %d bytes long, expected at most %d", ErrPath, len(arg), maxPath)
 	}
 	arg = filepath.FromSlash(arg)
-	sep := string(filepath.Separator)
+	sep, home := string(filepath.Separator), ""
 	if arg == "~" || strings.HasPrefix(arg, "~"+sep) {
-		home, err := os.UserHomeDir()
-		if err != nil {
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
 			return "", fmt.Errorf("%w: %q: %w", ErrPath, arg, err)
 		}
 		arg = home + arg[1:]
@@ -60,8 +60,8 @@ func Resolve(call *sdk.ToolCall, arg string) (string, error) {
 	case runtime.GOOS == "windows" && strings.ContainsRune(arg[len(volume):], ':'):
 		// name:stream is another name of the same file, which rules for the name would not match.
 		return "", fmt.Errorf("%w: %q contains a colon", ErrPath, arg)
-	case strings.Contains(volume, "?") || strings.HasPrefix(volume, `\\.\`): // Windows
-		return "", fmt.Errorf("%w: %q names a device; begin with a drive or a server", ErrPath, arg)
+	case strings.Contains(volume, "?") || strings.HasPrefix(volume, `\\.\`) || projectfs.Remote(arg, call.Directory, call.Worktree, home): // Windows
+		return "", fmt.Errorf("%w: %q names a device or a server; begin with a drive, which the user can connect to a server", ErrPath, arg)
 	case filepath.IsAbs(arg):
 		return filepath.Clean(arg), nil
 	case arg == "":
@@ -103,6 +103,9 @@ func HoldsSecrets(path string) bool {
 // cannot bypass rules.
 func Patterns(call *sdk.ToolCall, abs string) []string {
 	patterns := []string{Title(call, abs)}
+	if Remote(call, abs) {
+		return patterns
+	}
 	worktree := Real(call.Worktree)
 	for _, real := range []string{realOf(call, abs), Itself(abs)} {
 		if rel, ok := projectfs.Rel(worktree, real); ok {
@@ -121,11 +124,11 @@ func Patterns(call *sdk.ToolCall, abs string) []string {
 // because programs differ.
 func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
 	var patterns, always []string
-	for _, real := range []string{Real(abs), realOf(call, filepath.Clean(abs))} {
+	for _, real := range []string{realOf(call, abs), realOf(call, filepath.Clean(abs))} {
 		if Inside(call, real) {
 			continue
 		}
-		dir := directoryOf(real)
+		dir := directoryOf(call, real)
 		pattern := strings.TrimSuffix(dir, "/") + "/*"
 		if slices.Contains(patterns, pattern) {
 			continue
@@ -146,7 +149,10 @@ func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
 }
 
 // directoryOf returns, with slashes, real if it is a directory, else its directory.
-func directoryOf(real string) string {
+func directoryOf(call *sdk.ToolCall, real string) string {
+	if Remote(call, real) {
+		return filepath.ToSlash(filepath.Dir(real))
+	}
 	if info, err := os.Lstat(real); err != nil || !info.IsDir() {
 		real = filepath.Dir(real)
 	}
@@ -178,8 +184,16 @@ func Locate(call *sdk.ToolCall, abs string) (string, error) {
 	return real, nil
 }
 
-// realOf returns the real path at the time of Locate, or the current one.
+// Remote reports whether an absolute path is on a server other than the project's; see projectfs.Remote.
+func Remote(call *sdk.ToolCall, abs string) bool {
+	return projectfs.Remote(abs, call.Directory, call.Worktree)
+}
+
+// realOf returns the real path at the time of Locate, or the current one; for a remote path, the clean path.
 func realOf(call *sdk.ToolCall, abs string) string {
+	if Remote(call, abs) {
+		return filepath.Clean(abs)
+	}
 	if known, ok := call.Prepared.(located); ok && known[abs] != "" {
 		return known[abs]
 	}

@@ -171,7 +171,7 @@ func (j *judge) reads(text string, maybe bool) {
 		return
 	}
 	for _, piece := range j.pieces(text) {
-		if p := from(j.base, piece); exists(paths.Real(p)) || exists(filepath.Clean(p)) {
+		if p := from(j.base, piece); paths.Remote(j.call, p) || exists(paths.Real(p)) || exists(filepath.Clean(p)) {
 			j.implyFile("read", piece, maybe)
 		}
 	}
@@ -189,6 +189,11 @@ const maxParts = 100_000
 
 var errParts = errors.New("words with too many parts that may be paths")
 
+// isRest reports whether a piece is the rest of an address such as https://host/dir, which is the path of a server on Windows.
+func (j *judge) isRest(text, piece string) bool {
+	return strings.HasPrefix(piece, "//") && strings.Contains(text, ":"+piece) && !strings.Contains(strings.ToLower(text), "file:") && paths.Remote(j.call, piece)
+}
+
 // pieces returns a word and its parts that may be paths, with their numbers. If there are more than maxParts, the text may name any path.
 func (j *judge) pieces(text string) iter.Seq2[int, string] {
 	list := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
@@ -197,7 +202,7 @@ func (j *judge) pieces(text string) iter.Seq2[int, string] {
 	}
 	return func(yield func(int, string) bool) {
 		for i, piece := range slices.Compact(list) {
-			possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath
+			possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath && !j.isRest(text, piece)
 			if j.parts += 1 + len(piece)/1000; possible {
 				j.parts += strings.Count(piece, "/")
 			}
@@ -217,6 +222,10 @@ func (j *judge) path(text string) (err error) {
 	for i, piece := range j.pieces(text) {
 		p := from(j.base, piece)
 		switch {
+		case paths.Remote(j.call, p):
+			j.outside = appendNew(j.outside, []string{p})
+			err = fmt.Errorf("a path on another server")
+			continue
 		case j.linked && i == 0 && text[0] != '-':
 			err = fmt.Errorf("a path that an earlier command may have changed")
 		case tooDeep(p):

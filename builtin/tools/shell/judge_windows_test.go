@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Words that are absolute for a program on Windows, or for Git's bash, are not paths of the project.
@@ -53,5 +55,24 @@ func TestPatternsOnWindows(t *testing.T) {
 	}
 	if got, err := j.expand(w); err == nil {
 		t.Errorf("expand(*) = %q, want an error about -d", got)
+	}
+}
+
+// The paths of servers are outside without a look at the server, which would sign in there.
+func TestServersOnWindows(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	call := &sdk.ToolCall{Directory: dir, Worktree: dir}
+	for text, want := range map[string][]string{
+		"cat //server/share/a": {"//server/share/a"}, `cat '\\server\share\a'`: {`\\server\share\a`}, "x --file=//server/share/a": {"//server/share/a"},
+		"curl https://server/share/a": nil, "curl file://server/share/a": {"//server/share/a"}, `cat '\\?\UNC\server\share\a'`: {`\\?\UNC\server\share\a`},
+	} {
+		got := judgeText(t.Context(), call, text, dir, shell{grammar: true})
+		if !slices.Equal(got.outside, want) {
+			t.Errorf("outside of %s: %q, want %q", text, got.outside, want)
+		}
+		if request := externalRequest(call, got.outside); (request != nil) != (want != nil) {
+			t.Errorf("%s: external request %v", text, request)
+		}
 	}
 }

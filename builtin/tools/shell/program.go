@@ -156,6 +156,9 @@ func (j *judge) program(p program, keys int, words []word) error {
 	if p.has("deep") && slices.ContainsFunc(args, func(w word) bool { return recursive().MatchString(w.text) }) {
 		for _, o := range append(operands, word{}) {
 			dir := from(j.base, o.text)
+			if paths.Remote(j.call, dir) {
+				continue
+			}
 			for _, dir := range []string{paths.Real(dir), filepath.Clean(dir)} {
 				hidden, _ := globDir(dir, ".env*") // a pattern that cannot be malformed
 				for _, file := range hidden {
