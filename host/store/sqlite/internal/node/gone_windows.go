@@ -2,17 +2,17 @@ package node
 
 import (
 	"errors"
-	"os"
 
 	"golang.org/x/sys/windows"
 )
 
-// gone reports whether the process with the ID has ended.
+// gone reports whether the process with the ID has ended. An ended process exists as long as somebody has a handle of it.
 func gone(pid int) bool {
-	p, err := os.FindProcess(pid)
+	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {
 		return !errors.Is(err, windows.ERROR_ACCESS_DENIED) // runs as another user
 	}
-	_ = p.Release()
-	return false
+	defer func() { _ = windows.CloseHandle(process) }() // nothing was written
+	event, _ := windows.WaitForSingleObject(process, 0) // after an error it is WAIT_FAILED
+	return event == windows.WAIT_OBJECT_0
 }
