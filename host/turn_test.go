@@ -232,7 +232,7 @@ func TestAbort(t *testing.T) {
 		script []answer
 		ready  func(begun chan struct{}) <-chan struct{}
 	}{
-		"in the stream": {[]answer{{text: "some text", hold: hold}}, func(b chan struct{}) <-chan struct{} { return b }},
+		"in the stream": {[]answer{{text: "some text", calls: []toolCall{{tool: "a", args: `{"n":1}`}, {tool: "b", args: `{"n":`}}, hold: hold}}, func(b chan struct{}) <-chan struct{} { return b }},
 		"in a wait":     {[]answer{{err: &sdk.ProviderError{ProviderID: "test", StatusCode: 429, Headers: map[string]string{"retry-after": "60"}}}}, func(b chan struct{}) <-chan struct{} { return b }},
 		"in a tool":     {[]answer{call("hang", `{}`)}, func(chan struct{}) <-chan struct{} { return running }},
 	}
@@ -262,6 +262,15 @@ func TestAbort(t *testing.T) {
 			}
 			if name == "in the stream" && textOf(&messages[1]) != "some text" {
 				t.Errorf("text = %q, want what was streamed", textOf(&messages[1]))
+			}
+			if name == "in the stream" {
+				input := map[string]string{}
+				for p := range store.PartsOf[*sdk.ToolPart](messages...) {
+					input[p.Tool] = string(p.State.Input)
+				}
+				if diff := cmp.Diff(map[string]string{"a": `{"n":1}`, "b": "{}"}, input); diff != "" {
+					t.Errorf("arguments of the calls (-want +got):\n%s", diff)
+				}
 			}
 		})
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -206,6 +208,11 @@ func (a *Answer) keep(err error) {
 	}
 	if b := a.current; b != nil {
 		a.Conversation.Locked(func() { *b.content = b.text.prefix(limit) })
+	}
+	for _, c := range a.Calls { // the next request shows which calls were not made
+		if raw := c.block.text.bytes(); len(raw) <= limit && value.CheckArguments(raw) == nil {
+			a.Conversation.Locked(func() { c.Part.State.Input = jsontext.Compact(raw) })
+		}
 	}
 }
 
