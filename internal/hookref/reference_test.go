@@ -2,9 +2,11 @@ package hookref
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +75,22 @@ In ` + "`tenon.json`" + `, under the name of the plugin:
 In the order of a turn. ` + "`purpose`" + ` is ` + "`turn`, `title`, `compaction`, `subtask` or `sampling`; `outcome` is `ok`, `error`, `denied` or `aborted`" + `.
 `
 
+const partsIntro = `
+## Parts
+
+The ` + "`info`" + ` of a message is a UserMessage or an AssistantMessage; its ` + "`role`" + ` says which. The ` + "`type`" + ` of a part says what it
+has besides ` + "`id`, `sessionID` and `messageID`" + `. A hook that redacts what models see reads and writes ` + "`/messages/*/parts/*/text`" + ` and
+` + "`/messages/*/parts/*/state`" + `, whose ` + "`input` and `output`" + ` are those of a tool; see ` + "`examples/wasm-redactor`" + `.
+
+` + "```json" + `
+{"info": {"id": "msg_1", "role": "user", …}, "parts": [{"id": "prt_1", "type": "text", "text": "Fix the bug"}]}
+{"info": {"id": "msg_2", "role": "assistant", …}, "parts": [
+  {"id": "prt_2", "type": "tool", "tool": "read", "state": {"status": "completed", "input": {"filePath": "go.mod"}, "output": "…", …}}
+]}
+` + "```" + `
+
+`
+
 // reference returns the text of docs/hooks.md.
 func reference(t *testing.T) string {
 	t.Helper()
@@ -86,12 +104,60 @@ func reference(t *testing.T) string {
 		}
 		b.WriteString(".\n\n")
 		fmt.Fprintf(&b, "- In Go: `sdk.%s`\n", names[p.Point])
-		fmt.Fprintf(&b, "- Input: %s\n", shape(p.NewInput()))
+		fmt.Fprintf(&b, "- Input: %s\n", shape(reflect.TypeOf(p.NewInput()).Elem()))
 		if p.NewValue != nil {
-			fmt.Fprintf(&b, "- Value: %s\n", shape(p.NewValue()))
+			fmt.Fprintf(&b, "- Value: %s\n", shape(reflect.TypeOf(p.NewValue()).Elem()))
 		}
 	}
+	b.WriteString(types(t))
 	return b.String()
+}
+
+// types lists the types of the inputs and values, but not those of the configuration, which have a page.
+func types(t *testing.T) string {
+	t.Helper()
+	parts, named := "", map[string]string{}
+	var add func(reflect.Type)
+	addFields := func(t reflect.Type) {
+		for _, f := range reflect.VisibleFields(t) {
+			if !f.Anonymous && f.Name != "Extra" {
+				add(f.Type)
+			}
+		}
+	}
+	add = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Map, reflect.Slice:
+			add(t.Elem())
+		case reflect.Struct:
+			if _, known := named[t.Name()]; !known && typeOf(t) == t.Name() && fields(t) != "" {
+				named[t.Name()] = shape(t)
+				addFields(t)
+			}
+		}
+	}
+	for _, m := range matches(t, "part.go", `PartType\w+\s+= "(.+?)"`) {
+		part, err := sdk.DecodePart([]byte(`{"type":"` + m[1] + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := reflect.TypeOf(part).Elem()
+		own := strings.TrimPrefix(fields(kind), fields(reflect.TypeFor[sdk.PartHead]())+", ")
+		parts += fmt.Sprintf("- `%s`: %s\n", m[1], own)
+		addFields(kind)
+	}
+	add(reflect.TypeFor[sdk.UserMessage]())
+	add(reflect.TypeFor[sdk.AssistantMessage]())
+	for _, p := range hookpoint.All() {
+		if p.Point != sdk.PointConfig {
+			addFields(reflect.TypeOf(p.NewInput()).Elem())
+			if p.NewValue != nil {
+				addFields(reflect.TypeOf(p.NewValue()).Elem())
+			}
+		}
+	}
+	list := slices.Sorted(maps.Values(named))
+	return partsIntro + parts + "\n## Types\n\n`status` of a `ToolState` is `pending`, `running`, `completed` or `error`.\n\n- " + strings.Join(list, "\n- ") + "\n"
 }
 
 // constructors returns the names of the functions that make hooks, by the points' constants without "Point".
@@ -116,12 +182,17 @@ func matches(t *testing.T, file, pattern string) [][]string {
 	return regexp.MustCompile(pattern).FindAllStringSubmatch(string(source), -1)
 }
 
-// shape lists the fields of a pointer to a struct as JSON has them.
-func shape(v any) string {
-	t := reflect.TypeOf(v).Elem()
+// shape lists the fields of a struct as JSON has them, after its name.
+func shape(t reflect.Type) string { return fmt.Sprintf("`%s`: %s", t.Name(), fields(t)) }
+
+// fields lists the fields of a struct as JSON has them.
+func fields(t reflect.Type) string {
 	var fields []string
 	for _, f := range reflect.VisibleFields(t) {
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if t == reflect.TypeFor[sdk.ToolState]() && f.Name != "Extra" { // which has a form for each status
+			name, rest = strings.ToLower(f.Name), "omit"
+		}
 		if name == "" || name == "-" {
 			continue
 		}
@@ -131,12 +202,16 @@ func shape(v any) string {
 		}
 		fields = append(fields, fmt.Sprintf("`%s%s` (%s)", name, optional, typeOf(f.Type)))
 	}
-	return fmt.Sprintf("`%s`: %s", t.Name(), strings.Join(fields, ", "))
+	return strings.Join(fields, ", ")
 }
 
 // typeOf says what JSON a Go type becomes.
 func typeOf(t reflect.Type) string {
 	switch t {
+	case reflect.TypeFor[sdk.Message]():
+		return "UserMessage or AssistantMessage"
+	case reflect.TypeFor[sdk.FilePart]():
+		return "`file` part"
 	case reflect.TypeFor[sdk.Parts]():
 		return "list of parts"
 	case reflect.TypeFor[sdk.Object](), reflect.TypeFor[sdk.ConfigInput]():

@@ -1,4 +1,4 @@
-// Types of tenon.mjs. The values of hook points are described in docs/hooks.md of tenon; here they are JSON.
+// Types of tenon.mjs. The values of hook points are described in docs/hooks.md of tenon ("tenon docs hooks"); here they are JSON.
 
 export type JSONValue = null | boolean | number | string | JSONValue[] | { [key: string]: JSONValue };
 export type JSONSchema = { [key: string]: any };
