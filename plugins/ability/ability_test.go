@@ -139,6 +139,7 @@ func TestFailures(t *testing.T) {
 		"unknown operation":     {&host{}, s1, "fs.read", `{}`, guest.StatusUnknown, `unknown operation "fs.read"`},
 		"empty operation":       {&host{}, s1, "", `{}`, guest.StatusUnknown, `unknown operation ""`},
 		"case matters":          {&host{}, s1, "KV.get", `{}`, guest.StatusUnknown, "KV.get"},
+		"a wrong type":          {&host{}, s1, "kv.get", `{"key":1}`, guest.StatusFailed, "kv.get: bad request: key: want a string, have number"},
 		"no JSON":               {&host{}, s1, "kv.get", `{`, guest.StatusFailed, "kv.get: bad request"},
 		"wrong type":            {&host{}, s1, "kv.get", `{"key":1}`, guest.StatusFailed, "key"},
 		"no UTF-8":              {&host{}, s1, "kv.get", "{\"key\":\"\xff\"}", guest.StatusFailed, "UTF-8"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -51,7 +52,7 @@ func op[In, Out any](capability string, run func(context.Context, Caller, In) (O
 		var in In
 		if len(request) > 0 {
 			if err := Unmarshal(request, &in); err != nil {
-				return nil, fmt.Errorf("bad request: %w", err)
+				return nil, fmt.Errorf("bad request: %w", jsontext.Mismatch(err))
 			}
 		}
 		return run(ctx, c, in)
