@@ -264,7 +264,12 @@ func TestIgnores(t *testing.T) {
 		"servers are a list":             {withServers(`[]`), []string{"mcpServers: no MCP servers"}},
 		"hooks file is not JSON":         {files{"plugin.json": plain(""), "hooks/hooks.json": "{"}, []string{"no command hooks are loaded"}},
 		"hooks file leads out":           {files{"plugin.json": plain(""), "hooks/hooks.json": "-> ../../h.json", "../h.json": "{}"}, []string{"leads out"}},
-		"two hooks files":                {files{"plugin.json": plain(""), "hooks/hooks.json": "{}", "io.github.tenonhq/hooks/hooks.json": "{}"}, []string{"is not read"}},
+		"parts of Claude Code": {
+			files{"plugin.json": plain(""), "commands/ship.md": "", ".mcp.json": "{}"},
+			[]string{"commands: is left out: packages of Agent Plugins have no such part; move plugin.json to .claude-plugin/plugin.json", ".mcp.json: is left out"},
+		},
+		"their names beside a runtime": {files{"plugin.json": extended(`{` + wasmRuntime + `}`), "p.wasm": "", "agents/a.go": ""}, nil},
+		"two hooks files":              {files{"plugin.json": plain(""), "hooks/hooks.json": "{}", "io.github.tenonhq/hooks/hooks.json": "{}"}, []string{"is not read"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -114,6 +114,11 @@ func (r *reader) ours(path string, data []byte) error {
 	}
 	r.servers()
 	r.hookFile()
+	for _, place := range []string{"commands", "agents", ".mcp.json"} { // of authors who know the plugins of other programs
+		if r.p.Description.Runtime == nil && r.folder.has(place) {
+			r.warn(filepath.Join(r.folder.root, place), "", "move plugin.json to "+ClaudeFile, "is left out: packages of Agent Plugins have no such part")
+		}
+	}
 	return nil
 }
 
