@@ -22,7 +22,8 @@ const intro = `This is the manual of tenon, the program that you run in. Load th
 - Configuration: ~/.config/tenon/tenon.json is the user's, tenon.json in the project's root the project's. tenon reads it, and plugins, when it starts.
 - Calls that need no question: permissions-by-example. MCP servers: mcp. Agents, commands, skills: agents-commands-skills.
 - A shell command at an event: hooks-by-example. A plugin: carriers, the page of the language, hooks; "tenon plugin new --help" lists the templates.
-- Commands that you run cannot change tenon's own files. Change tenon.json with edit or write, which ask the user, or name the command for the user.
+- "tenon plugin new", "build" and "test" work in your commands. Those that need tenon's own files ("tenon config set", "mcp add", "plugin trust")
+  need unconfined: true, which asks the user; or name them for the user. edit and write change tenon.json and .tenon, and always ask.
 - Rules, hooks, servers and plugins of a project work after the user approved them: tenon permission approve, tenon plugin trust, tenon mcp trust.
 
 `
