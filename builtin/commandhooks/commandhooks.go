@@ -39,6 +39,9 @@ type Source struct {
 	Confine func() (confine.Policy, error)
 }
 
+// Question begins the line of a question to the user's model in Commands. The others begin with an event.
+const Question = "question to your model about "
+
 // Commands lists the commands of a source, one line each, to show them before the user approves it, and the parts that have no effect.
 // Errors are as in New.
 func Commands(s Source) (lines, warnings []string, err error) {
@@ -50,6 +53,9 @@ func Commands(s Source) (lines, warnings []string, err error) {
 		line := e.event
 		if e.matcher.text != "" && (e.matcher.text != "*" || s.Root == "") { // the same text as in the approvals of earlier versions
 			line += " " + e.matcher.text
+		}
+		if e.asks {
+			line = Question + line + ", with its input"
 		}
 		lines = append(lines, line+": "+strings.Join(append([]string{e.command}, e.args...), " "))
 	}
@@ -63,6 +69,7 @@ type Plugin struct {
 	sessions sync.Map // *session by ID
 	calls    calls
 
+	host    sdk.Host // nil before Start
 	log     *slog.Logger
 	project sdk.Project
 	environ []string
@@ -106,7 +113,7 @@ func (p *Plugin) Manifest() sdk.Manifest {
 // Start logs the parts of the source that have no effect. It starts no command.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.running = ongoing.New(ctx)
-	p.log, p.project = h.Logger(), h.Project()
+	p.host, p.log, p.project = h, h.Logger(), h.Project()
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
 	maps.Copy(extra, p.source.Env)
 	p.environ = child.Environ(os.Environ(), extra)
@@ -157,6 +164,9 @@ func (p *Plugin) Hooks() []sdk.Hook {
 	}
 	if p.has(preToolUse) {
 		add(sdk.OnPermissionAsk(p.decided), preToolUse, 0)
+	}
+	if slices.ContainsFunc(p.file.entries, func(e *entry) bool { return e.asks }) {
+		add(sdk.OnPermissionAsk(p.mayAsk), "model", 0)
 	}
 	for _, e := range p.file.entries {
 		if h, ok := e.hook(); ok {

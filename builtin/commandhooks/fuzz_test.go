@@ -55,3 +55,16 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a model writes, it is an object that blocks or not, or an error.
+func FuzzJudgement(f *testing.F) {
+	for _, seed := range []string{"", "{", "}{", `{"ok": true}`, `{"ok": false, "reason": "x"}`, "```json\n{\"ok\": false}\n```", `{"ok": "no"}`, `{"reason": "x"}`, `{"ok": null}`} {
+		f.Add("Stop", seed)
+	}
+	f.Fuzz(func(t *testing.T, event, text string) {
+		blocks, err := commandhooks.ParseJudgement(event, text)
+		if blocks && (err != nil || !strings.Contains(text, "{")) {
+			t.Errorf("%q at %s blocks, %v", text, event, err)
+		}
+	})
+}

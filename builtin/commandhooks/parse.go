@@ -51,13 +51,14 @@ type file struct {
 	warnings []string
 }
 
-// entry is one command at one event.
+// entry is one command at one event, or one question to the user's model.
 type entry struct {
 	plugin  *Plugin // that runs it; set by New
 	event   string
 	matcher matcher
 	rule    *rule // nil: none
 	command string
+	asks    bool     // command is a question to the model
 	async   bool     // hooks do not wait for it; never set in a confined source, whose changes to git are checked when the command ends
 	args    []string // if not nil, command is a program, which starts without a shell
 	timeout time.Duration
@@ -151,7 +152,7 @@ func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matche
 	return m
 }
 
-// entry parses one command.
+// entry parses one command or question.
 func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	kind := n.Get("type")
 	switch {
@@ -160,19 +161,25 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		return
 	case !p.Want(at.Member("type", kind.Offset), kind, checked.String):
 		return
-	case kind.Text != "command":
-		p.warn(at.Key, fmt.Sprintf("is never run: type %q is not supported; want command", kind.Text))
+	case kind.Text == "prompt" && !blockable(e.event): // nor in the original dialect
+		p.warn(at.Key, `is never run: type "prompt" has no effect at `+e.event)
+		return
+	case kind.Text != "command" && kind.Text != "prompt":
+		p.warn(at.Key, fmt.Sprintf("is never run: type %q is not supported; want command or prompt", kind.Text))
 		return
 	}
 	e.timeout = sdk.MaxHookTimeout
-	if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined && e.event != stop && e.event != sessionEnd { // at these events tenon may exit, which would end the command
+	if e.asks = kind.Text == "prompt"; e.asks {
+		e.timeout = questionTime
+	} else if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined && e.event != stop && e.event != sessionEnd { // at these events tenon may exit, which would end the command
 		e.async, e.timeout = true, maxAsyncTime
 	}
-	limit := e.timeout
+	limit := max(e.timeout, sdk.MaxHookTimeout)
 	p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
 		switch name {
 		case "type", "async", "description", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
-		case "command":
+		case "continueOnBlock": // the turn continues anyway
+		case kind.Text:
 			e.command = p.text(at, n)
 		case "if":
 			e.rule = newRule(p.text(at, n))
@@ -193,8 +200,8 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 			}
 		}
 	})
-	if command := n.Get("command"); command == nil || command.Kind == checked.String && strings.TrimSpace(e.command) == "" {
-		p.Bad(at.Member("command", n.Offset), "missing", "write the shell command to run")
+	if text := n.Get(kind.Text); text == nil || text.Kind == checked.String && strings.TrimSpace(e.command) == "" {
+		p.Bad(at.Member(kind.Text, n.Offset), "missing", "write the "+map[bool]string{true: "question to the model", false: "shell command to run"}[e.asks])
 	}
 	p.file.entries = append(p.file.entries, e)
 }

@@ -89,7 +89,7 @@ func TestWarnings(t *testing.T) {
 		"SessionStart": [{"matcher": "startup|clear", "hooks": []}, {"matcher": "clear", "hooks": []}],
 		"SessionEnd": [{"matcher": "^log", "hooks": []}, {"matcher": "*", "hooks": []}],
 		"Stop": [{"matcher": "x", "if": "y", "id": "i", "description": "d", "hooks": [
-			{"type": "prompt", "prompt": "is it done?"},
+			{"type": "agent", "prompt": "is it done?"},
 			{"type": "command", "command": "true", "asyncRewake": true, "timeout": 600, "statusMessage": "s", "description": "d"}
 		]}]
 	}}`)
@@ -100,7 +100,7 @@ func TestWarnings(t *testing.T) {
 		"SessionEnd[0].matcher never matches: SessionEnd has only other",
 		"Stop[0].matcher has no effect: Stop has nothing to match",
 		"Stop[0].if is unknown and has no effect",
-		`Stop[0].hooks[0] is never run: type \"prompt\" is not supported; want command`,
+		`Stop[0].hooks[0] is never run: type \"agent\" is not supported; want command or prompt`,
 		"Stop[0].hooks[1].asyncRewake is not supported: the turn waits for the command",
 		"Stop[0].hooks[1].timeout 600 seconds exceed the maximum; the command is killed after 1m0s",
 	} {
@@ -119,9 +119,11 @@ func TestCommands(t *testing.T) {
 		got, warnings, err := commandhooks.Commands(commandhooks.Source{Where: "hooks.json", Root: root, Data: []byte(`{"hooks": {
 			"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "a"}, {"type": "command", "command": "b", "args": ["x", "y z"], "once": true}]}],
 			"PostToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "d"}]}],
-			"Stop": [{"hooks": [{"type": "command", "command": "c"}, {"type": "prompt", "command": "never"}]}]
+			"Stop": [{"hooks": [{"type": "command", "command": "c"}, {"type": "prompt", "prompt": "done?"}]}],
+			"SessionEnd": [{"hooks": [{"type": "prompt", "prompt": "never"}]}]
 		}}`)})
-		if diff := cmp.Diff([]string{"PreToolUse Bash: a", "PreToolUse Bash: b x y z", "PostToolUse" + star + ": d", "Stop: c"}, got); err != nil || diff != "" {
+		want := []string{"PreToolUse Bash: a", "PreToolUse Bash: b x y z", "PostToolUse" + star + ": d", "Stop: c", commandhooks.Question + "Stop, with its input: done?"}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("Commands: %v\n%s", err, diff)
 		}
 		if len(warnings) != 2 || !strings.Contains(warnings[0], "once is not supported") || !strings.Contains(warnings[1], "is never run") {

@@ -50,7 +50,7 @@ func (e *entry) call(ctx context.Context, session string, input map[string]any) 
 		e.background(ctx, data)
 		return &reply{}, nil
 	}
-	return e.answer(ctx, data)
+	return e.answer(ctx, session, data)
 }
 
 // wrap adds the command's position to an error.
@@ -70,7 +70,7 @@ func (e *entry) background(ctx context.Context, input []byte) {
 	ctx = context.WithoutCancel(ctx)
 	if !p.running.Go(func() { // ends with the command, by its timeout or by Close
 		defer func() { <-p.slots }()
-		if _, err := e.answer(ctx, input); err != nil && p.running.Life().Err() == nil {
+		if _, err := e.answer(ctx, "", input); err != nil && p.running.Life().Err() == nil {
 			p.log.Warn("async command hook failed", "err", err)
 		}
 	}) {
@@ -78,10 +78,14 @@ func (e *entry) background(ctx context.Context, input []byte) {
 	}
 }
 
-// answer runs the command and returns its answer.
-func (e *entry) answer(ctx context.Context, input []byte) (*reply, error) {
-	var r *reply
-	out, err := e.run(ctx, input)
+// answer runs the command, or asks the model, and returns the answer.
+func (e *entry) answer(ctx context.Context, session string, input []byte) (r *reply, err error) {
+	var out *output
+	if e.asks {
+		r, err = e.ask(ctx, session, string(input))
+	} else {
+		out, err = e.run(ctx, input)
+	}
 	if out != nil { // err is of what remains after the command
 		left := err
 		if r, err = out.reply(e); err == nil && left != nil && (r.verdict > allow || e.event == postToolUse && r.newOutput != nil) {

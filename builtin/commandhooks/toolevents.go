@@ -81,6 +81,9 @@ func (p *Plugin) addTexts(_ context.Context, in *sdk.ToolAfterInput, v *sdk.Tool
 
 // permission runs a command at PermissionRequest.
 func (e *entry) permission(ctx context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
+	if e.asks && in.Permission == sampling {
+		return sdk.Decision{}, nil // or a question would ask about itself, or about another's, without end
+	}
 	tool := &sdk.ToolInput{Tool: in.Permission, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin}, SessionID: in.SessionID} // outside a call
 	if in.Tool != nil && in.Tool.ID != "" {
 		tool.Tool, tool.Origin = in.Tool.ID, in.Tool.Origin

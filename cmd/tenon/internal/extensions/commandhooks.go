@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/host/config"
@@ -55,6 +57,7 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 	if project {
 		c.Lines = append(c.Lines, takes(s.opts.Config.Taken(source.Where, "hooks"))...)
 		root := s.opts.Project.Worktree
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, commandhooks.Question) })
 		c.files = append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
 	}
 	if s.judge(ctx, c, source.Data, trust.Request{CommandHooks: c.Lines}) {
