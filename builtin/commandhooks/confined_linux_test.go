@@ -113,3 +113,13 @@ func TestHookDuringCommand(t *testing.T) {
 		t.Errorf("configuration: %s, %v", text, err)
 	}
 }
+
+// A failure that confinement may have caused names the setting.
+func TestConfinedHookDenied(t *testing.T) {
+	t.Parallel()
+	r := newConfinedRig(t, shell(t, "PreToolUse", "", `touch "$HOME/.tenon-test"`))
+	r.before(bashCall("1"), sdk.Object{})
+	if f := r.failures(); !strings.Contains(f, "Permission denied") || !strings.Contains(f, "sandbox.unconfined of your configuration lists hooks-test") {
+		t.Errorf("failures: %s", f)
+	}
+}

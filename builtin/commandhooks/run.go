@@ -94,7 +94,10 @@ func (e *entry) answer(ctx context.Context, session string, input []byte) (r *re
 			err = errors.Join(err, left)
 		}
 	}
-	if err != nil {
+	if s := &e.plugin.source; err != nil {
+		if s.Confine != nil && strings.Contains(err.Error(), "ermission denied") {
+			err = fmt.Errorf("%w; it runs confined, unless sandbox.unconfined of your configuration lists %s", err, s.Name)
+		}
 		return nil, e.wrap(err)
 	}
 	if r.system != "" {
