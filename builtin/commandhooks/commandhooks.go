@@ -175,6 +175,7 @@ func (p *Plugin) Hooks() []sdk.Hook {
 	}
 	if p.has(sessionStart) { // after PreCompact, whose commands may write what these print
 		add(sdk.OnCompacting(p.again).Reading().Writing(), sessionStart, p.total(sessionStart))
+		add(sdk.OnChatSystem(p.remind).Reading("/system").Writing("/system"), sessionStart, 0)
 	}
 	if p.has(preToolUse) {
 		add(sdk.OnToolAfter(p.addTexts).Reading("/output").Writing("/output"), preToolUse, 0)

@@ -148,6 +148,7 @@ func TestHooks(t *testing.T) {
 		"session.start sessions skip 2s",
 		"session.start SessionStart skip 3.5s",
 		"chat.message SessionStart skip 4.5s",
+		"chat.system.transform SessionStart skip 2s",
 		"tool.execute.before PreToolUse[0].hooks[0] skip 5s",
 		"tool.execute.before PreToolUse[0].hooks[1] skip 1m0s",
 		"permission.ask PreToolUse skip 2s",

@@ -45,7 +45,19 @@ func startSource(s *sdk.Session) string {
 	return startResumed
 }
 
-// again runs the commands at the start of a session when a summary replaces their texts. The next prompt includes the new ones.
+// remind adds the texts to the system prompt while a turn continues after a summary: no prompt includes them yet.
+func (p *Plugin) remind(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
+	if in.Purpose == sdk.PurposeTurn {
+		s := p.session(in.SessionID)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		v.System = append(v.System, s.context...)
+	}
+	return nil
+}
+
+// again runs the commands at the start of a session when a summary replaces their texts. The next prompt includes the new ones, and remind until
+// then.
 func (p *Plugin) again(ctx context.Context, in *sdk.CompactingInput, _ *sdk.CompactingValue) error {
 	s := p.session(in.SessionID)
 	if s.isChild(ctx) {

@@ -55,6 +55,15 @@ func TestSessionCompacted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		for purpose, want := range map[sdk.Purpose][]string{sdk.PurposeTurn: strings.Fields(strings.ReplaceAll("sys "+strings.Join(want[1:], " "), "+", "")), sdk.PurposeTitle: {"sys"}} {
+			v := &sdk.ChatSystemValue{System: []string{"sys"}}
+			if _, err := r.engine.Transform(t.Context(), sdk.PointChatSystem, hooks.Scope{}, &sdk.ChatInput{SessionID: id, Purpose: purpose}, v); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, v.System); diff != "" {
+				t.Errorf("system prompt of a %s after the summary (-want +got):\n%s", purpose, diff)
+			}
+		}
 		if diff := cmp.Diff(want, r.prompt(id, "hi")); diff != "" {
 			t.Errorf("first prompt after the summary (-want +got):\n%s", diff)
 		}
