@@ -1,12 +1,13 @@
 package projectfs
 
 import (
+	"cmp"
 	"strings"
 	"syscall"
 )
 
 // nameOf returns the name under which the directory lists a file. The system also finds the file by its short name (SECRET~1), in another
-// case, and with dots or spaces at the end; rules for the name must hold for all of them. If no file is found, it returns the name unchanged.
+// case, and with dots or spaces at the end; rules for the name must hold for all of them.
 func nameOf(dir, name string) string {
 	path, err := syscall.UTF16PtrFromString(dir + `\` + name)
 	if err != nil || strings.ContainsAny(name, `*?<>"`) { // wildcards here, which no name contains
@@ -15,7 +16,7 @@ func nameOf(dir, name string) string {
 	var found syscall.Win32finddata
 	h, err := syscall.FindFirstFile(path, &found)
 	if err != nil {
-		return name
+		return cmp.Or(strings.TrimRight(name, ". "), name) // which a new file gets
 	}
 	_ = syscall.FindClose(h) // nothing was changed
 	return syscall.UTF16ToString(found.FileName[:])

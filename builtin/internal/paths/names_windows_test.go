@@ -42,6 +42,9 @@ func TestNamesOnWindows(t *testing.T) {
 			t.Errorf("Patterns(%q) = %q", name, got)
 		}
 	}
+	if got, want := paths.Patterns(p.call(), filepath.Join(p.worktree, "new. ")), []string{"new. ", "new"}; !slices.Equal(got, want) {
+		t.Errorf("Patterns of a new file: %q, want %q", got, want)
+	}
 	for _, name := range []string{`\\?\` + file, `\\.\` + file, `\\.\pipe\x`, `\??\` + file, `//?/` + file, "a:b", file + ":stream", `\\server\share\x`, "//server/share"} {
 		if got, err := paths.Resolve(p.call(), name); !errors.Is(err, paths.ErrPath) {
 			t.Errorf("Resolve(%q) = %q, %v, want ErrPath", name, got, err)
