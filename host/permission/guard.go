@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -40,7 +41,7 @@ var plans = []string{"/.tenon/plans/", "/.opencode/plans/"}
 // guarded returns the name in a path, with slashes, for which a change of the file asks even if all files may be edited; "" if there is none. It
 // ignores case, as some systems do.
 func guarded(file string) string {
-	file = strings.ToLower(path.Clean(file))
+	file = projectfs.Fold(path.Clean(file))
 	whole := "/" + file + "/"
 	for _, plan := range plans {
 		whole = strings.Replace(whole, plan, "/plans/", 1)
@@ -72,7 +73,7 @@ func guard(d Decision, permission, file string) Decision {
 	}
 	name := guarded(file)
 	named := func() bool { // compared relative to the project, if the rule is about the project's files
-		return strings.Contains(strings.ToLower(d.by.request(permission, d.by.pattern.pattern)), strings.ToLower(strings.Trim(name, "*")))
+		return strings.Contains(projectfs.Fold(d.by.request(permission, d.by.pattern.pattern)), strings.ToLower(strings.Trim(name, "*")))
 	}
 	if name == "" || d.Action == sdk.ActionAllow && named() {
 		return d

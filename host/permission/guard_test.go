@@ -14,7 +14,7 @@ func TestGuardedFiles(t *testing.T) {
 		return sdk.PermissionRules{{Permission: "edit", Pattern: pattern, Action: sdk.ActionAllow}}
 	}
 	for _, path := range []string{
-		".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".git", ".GIT/hooks/x", "./.git/config", "a/../.git/config", `.git\hooks\x`, ".envrc", "sub/.envrc",
+		".git/hooks/pre-commit", ".git/config", "sub/.git/config", ".git", ".GIT/hooks/x", ".g\u200cit/config", ".v\u017fcode/tasks.json", "./.git/config", "a/../.git/config", `.git\hooks\x`, ".envrc", "sub/.envrc",
 		".vscode/tasks.json", ".idea/workspace.xml", "x.code-workspace", ".husky/pre-commit", ".githooks/x", "AGENTS.md", "sub/CLAUDE.md", "agents.md", "rust-toolchain.toml", ".mvn/jvm.config", ".cargo/config.toml", "tools/bazel", ".bazelversion", "mise.toml",
 		".tenon/tenon.json", ".tenon/agents/a.md", "tenon.json", ".claude/settings.json", ".cursorrules", ".mcp.json", "/home/u/.bashrc", "/home/u/.ssh/authorized_keys",
 		"/home/u/.config/tenon/agents/x.md", "/home/u/.config/fish/config.fish", ".devcontainer/devcontainer.json", ".hg/hgrc", ".jj/repo/config.toml", ".tenon/plans/.git/config", ".tenon/plans/AGENTS.md", ".github/copilot-instructions.md",

@@ -4,9 +4,11 @@ import (
 	"runtime"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// foldCase reports that file names are usually case-insensitive: a rule against secret.txt must also cover SECRET.TXT.
+// foldCase reports that one file usually has several spellings: a rule against secret.txt must also cover SECRET.TXT.
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // wildcard is a pattern in normal form.
@@ -102,7 +104,7 @@ func matches(pattern, text string) bool {
 // normal returns the form in which patterns and texts are compared.
 func normal(s string) string {
 	if foldCase {
-		s = strings.ToLower(s)
+		s = projectfs.Fold(s)
 	}
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -127,10 +126,10 @@ func (c *checker) add(e Entry) error {
 	if e.Kind == KindLink && (len(e.Target) > maxTarget || !utf8.ValidString(e.Target) || strings.ContainsRune(e.Target, 0)) {
 		return unsafe(name, "the target of the link is not a path")
 	}
-	if at, ok := c.seen[folded(name)]; ok && (at.listed || at.Kind != e.Kind || at.Name != name) {
+	if at, ok := c.seen[projectfs.Fold(name)]; ok && (at.listed || at.Kind != e.Kind || at.Name != name) {
 		return unsafe(name, "the same file as %s on some systems; rename one of them", shown(at.Name))
 	}
-	c.seen[folded(name)] = place{e, true}
+	c.seen[projectfs.Fold(name)] = place{e, true}
 	c.found = append(c.found, e)
 	if err := c.addAbove(name); err != nil {
 		return err
@@ -144,10 +143,10 @@ func (c *checker) add(e Entry) error {
 // addAbove adds the directories above an entry. It refuses those that are something else, or are written in two ways: a/x and A/y.
 func (c *checker) addAbove(name string) error {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		at, ok := c.seen[folded(dir)]
+		at, ok := c.seen[projectfs.Fold(dir)]
 		switch {
 		case !ok:
-			c.seen[folded(dir)] = place{Entry: Entry{Name: dir, Kind: KindDir}}
+			c.seen[projectfs.Fold(dir)] = place{Entry: Entry{Name: dir, Kind: KindDir}}
 		case at.Name != dir:
 			return unsafe(name, "its directory is also written %s; use one spelling", shown(at.Name))
 		case at.Kind != KindDir:
@@ -157,11 +156,6 @@ func (c *checker) addAbove(name string) error {
 		}
 	}
 	return nil
-}
-
-// folded returns a text that is equal for names of the same file on some file system.
-func folded(name string) string {
-	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
 // clean checks a name and returns it without a slash at its end.
@@ -259,7 +253,7 @@ func (c *checker) inside(e Entry, prefix string) bool {
 		}
 		at := path.Dir(e.Name)
 		for segment := range strings.SplitSeq(e.Target, "/") {
-			if c.seen[folded(at)].Kind == KindLink {
+			if c.seen[projectfs.Fold(at)].Kind == KindLink {
 				return false // the meaning of .. after a link depends on the file system
 			}
 			at = path.Join(at, segment)
@@ -268,7 +262,7 @@ func (c *checker) inside(e Entry, prefix string) bool {
 				return false
 			}
 		}
-		to := c.seen[folded(at)]
+		to := c.seen[projectfs.Fold(at)]
 		if to.Kind != KindLink {
 			return true
 		}
