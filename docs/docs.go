@@ -1,4 +1,4 @@
-// Package docs embeds the manual, which users and models read without a network.
+// Package docs embeds the manual, which users and models read offline.
 package docs
 
 import (
@@ -10,7 +10,7 @@ import (
 //go:embed *.md
 var pages embed.FS
 
-// Page returns the page with a name such as "plugins". It reports whether there is one.
+// Page returns the page with a name such as "plugins". It reports whether the page exists.
 func Page(name string) (string, bool) {
 	text, err := pages.ReadFile(name + ".md")
 	return string(text), err == nil

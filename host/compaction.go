@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
@@ -107,7 +108,8 @@ func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, e
 		if err != nil {
 			return stateDone, err
 		}
-		if list, err := jsontext.Marshal(todos); err == nil && len(todos) > 0 {
+		open := func(t sdk.Todo) bool { return t.Status != "completed" && t.Status != "cancelled" }
+		if list, err := jsontext.Marshal(todos); err == nil && slices.ContainsFunc(todos, open) {
 			text += "\nThe task list: " + string(list)
 		}
 		t.addSynthetic(text, sdk.Object{"compaction_continue": true})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -96,7 +97,7 @@ func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 func (s *step) find(c *call) error {
 	c.host = &callHost{step: s, call: c}
 	var quoted string
-	if bytes.HasPrefix(c.raw, []byte(`"`)) && json.Unmarshal(c.raw, &quoted) == nil { // weaker models write the object as a string
+	if bytes.HasPrefix(c.raw, []byte(`"`)) && json.Unmarshal(c.raw, &quoted) == nil && strings.HasPrefix(strings.TrimSpace(quoted), "{") { // weaker models write the object as a string
 		c.raw = []byte(quoted)
 	}
 	err := value.CheckArguments(c.raw)

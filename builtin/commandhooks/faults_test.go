@@ -125,6 +125,8 @@ func TestRules(t *testing.T) {
 		{"Bash(rm *)", "bash", sdk.Object{"command": "r\\\nm x"}, true},
 		{"Bash(rm *)", "bash", sdk.Object{"command": "{rm,x}"}, true},
 		{"Bash(rm *)", "bash", sdk.Object{"command": "ls; /bin/r? x"}, true},
+		{"Bash(rm *)", "bash", sdk.Object{"command": "A=1 sudo /bin/r? x"}, true},
+		{"Bash(rm *)", "bash", sdk.Object{"command": "if /bin/[r]m x; then ls; fi"}, true},
 		{"Bash(rm *)", "bash", sdk.Object{"command": "[ -f x ] && ls *.go | find . -name {}"}, false},
 		{"Edit(*.{ts,tsx})", "edit", sdk.Object{"filePath": "a.ts"}, true},
 		{"Edit(*.ts)", "edit", sdk.Object{"filePath": "a.ts"}, true},

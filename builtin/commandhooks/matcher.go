@@ -78,7 +78,8 @@ func newRule(text string) *rule {
 }
 
 // expanded matches commands with words that only the shell knows: variables, substitutions, braces, or a pattern as the name of a program.
-var expanded = lazyregexp.New("(?s)[$`]|\\{.*(,|\\.\\.).*\\}|(^|[\n;&|(])\\s*[^\\s;&|(]*([*?]|\\[[^\\s\\[])")
+var expanded = lazyregexp.New("(?s)[$`]|\\{.*(,|\\.\\.).*\\}|(^|[\n;&|(])\\s*" +
+	`((\w+=\S*|[<>]+\s*\S+|sudo|env|exec|command|nohup|time|if|then|elif|else|while|until|do|!|\{)\s+)*[^\s;&|(]*([*?]|\[[^\s\[])`)
 
 // matches reports whether the arguments of a call in the project below root contain the pieces of the pattern in order.
 func (r *rule) matches(args sdk.Object, root string) bool {
@@ -93,6 +94,9 @@ func (r *rule) matches(args sdk.Object, root string) bool {
 		return expanded().MatchString(command) || r.text.MatchString(unquoted)
 	case file != "":
 		for _, full := range []func(string) string{filepath.Clean, projectfs.Real} {
+			if projectfs.Remote(file, root) { // who looks for the file signs in to the server
+				full = filepath.Clean
+			}
 			name := full(file)
 			if !r.absolute {
 				name = strings.TrimPrefix(name, full(root)+string(filepath.Separator)) // otherwise a directory above the project, such as src, could match

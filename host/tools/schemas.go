@@ -1,8 +1,8 @@
 package tools
 
 import (
-	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,7 +47,7 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	if err = toolschema.Check(resolved, args); err == nil {
 		return nil
 	}
-	// A model that writes path instead of filePath must not learn of each name by one more error.
+	// A model that writes path instead of filePath should see all names in one error.
 	schema := resolved.Schema()
 	names := slices.Sorted(maps.Keys(schema.Properties))
 	for i, name := range names {
@@ -55,8 +55,11 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 			names[i] += " (required)"
 		}
 	}
-	parameters := cmp.Or(strings.Join(names, ", "), "none")
-	return fmt.Errorf("%s; its parameters: %s", visible.Cut(err.Error(), maxMismatch, " …"), visible.Cut(parameters, maxMismatch, " …"))
+	text := visible.Cut(err.Error(), maxMismatch, " …")
+	if len(names) > 0 { // others are deeper in the schema
+		text += "; its parameters: " + visible.Cut(strings.Join(names, ", "), maxMismatch, " …")
+	}
+	return errors.New(text)
 }
 
 // Unquoted returns arguments with the values that some models write as text: "5", "true", or a list as a string, where the schema wants no string.

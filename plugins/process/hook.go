@@ -46,11 +46,11 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 	return response.Answer, nil
 }
 
-// unread returns the end of an error of a hook whose value lacks a field that it writes. Scripts find undefined there.
+// unread returns the end of an error of a hook whose value may lack a field that it writes. Scripts find undefined there.
 func unread(h *sdk.HookDescription) string {
 	for _, field := range h.Writes {
 		if !strings.HasSuffix(field, "/-") && !jsonpointer.Covers(h.Reads, field) {
-			return "; the value lacks " + cmp.Or(field, "all fields") + ", which the hook does not list in reads"
+			return "; if the hook needs " + cmp.Or(field, "the value") + ", list it in reads"
 		}
 	}
 	return ""

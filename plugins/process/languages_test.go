@@ -172,7 +172,7 @@ func speaksHooks(t *testing.T, p sdk.Plugin) {
 		t.Errorf("a hook that asks the host: %+v, %v", answer, err)
 	}
 	for name, want := range map[string]string{
-		"error": "no luck today", "blind": "; the value lacks /options, which the hook does not list in reads", "huge": "at most 16 MiB are passed on", "returned": `changes its value in place`,
+		"error": "no luck today", "blind": "; if the hook needs /options, list it in reads", "huge": "at most 16 MiB are passed on", "returned": `changes its value in place`,
 	} {
 		if _, err := callHook(t, p, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %.200v, want %q", name, err, want)

@@ -199,7 +199,7 @@ func (t *tool) call(outer context.Context, method string, call *sdk.ToolCall, me
 		err = Decode("answer of the tool "+t.ID, data, answer)
 	}
 	if err == nil && jsontext.Field(data, member) == nil {
-		err = fmt.Errorf("%w: answer of the tool %s: want an object with %q, have %s", sdk.ErrWire, t.ID, member, visible.Cut(string(data), shownBytes, "…"))
+		err = fmt.Errorf("%w: answer of the tool %s: want an object with %q, have %q", sdk.ErrWire, t.ID, member, visible.Cut(string(data), shownBytes, "…"))
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && outer.Err() == nil { // the host knows only its own time limits
 		missed := map[string]string{"tool": "return its output", "prepare": "list its permissions"}[method]

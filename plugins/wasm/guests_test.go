@@ -122,7 +122,7 @@ func readGuest(t *testing.T, path ...string) []byte {
 func TestGuestInGo(t *testing.T) {
 	t.Parallel()
 	module, cache := buildGo(t, "everything"), guestCache(t)
-	t.Run("hooks", func(t *testing.T) { // before the others, which find its code in the cache if none was there
+	t.Run("hooks", func(t *testing.T) { // first, so that the others find its code in the cache
 		g := openGuest(t, cache, module, sdktest.New(&sdk.Bundle{}, sdktest.Options{Options: json.RawMessage(`{"a":1}`)}))
 		g.wantAnswer(0, `{"agent":"build"}`, `{"system":["hi","<ü>"]}`, `{"changes":[{"pointer":"/system/0","value":"HI"}]}`)
 		g.wantAnswer(1, `{}`, `{"text":"keep"}`, `{}`)

@@ -36,8 +36,8 @@ func (s *planning) edit(ctx context.Context, c *change, in operation) error {
 		return err
 	}
 	f, err := locate(c.name, doc.text, toLF(in.OldString), in.ReplaceAll)
-	if at := strings.Index(doc.text, toLF(in.NewString)); errors.Is(err, errNoMatch) && at >= 0 && len(in.NewString) >= minRepeated {
-		return fmt.Errorf("%w\nnewString is at line %d, so the edit may have been made before", err, lineOf(doc.text, at))
+	if at := strings.Index(doc.text, toLF(in.NewString)); errors.Is(err, errNoMatch) && at >= 0 && len(strings.TrimSpace(in.NewString)) >= minRepeated {
+		return fmt.Errorf("%w\nnewString is already at line %d; this edit may have been made before", err, lineOf(doc.text, at))
 	}
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func TestEditRefused(t *testing.T) {
 		"case":          {edit("f.go", "func two() {", "z"), []string{"line 7 differs. The file there:\n5: }\n6: \n7: func Two() {\n"}},
 		"nothing like":  {edit("f.go", "zzzzzzzzzzzzzzzzzz", "z"), []string{"Nothing in the file is similar"}},
 		"escapes":       {edit("f.go", `package f\n\nfunc One() {\n\treturn 1`, "z"), []string{"the text at line 1", "(after unescaping), which is much longer"}},
-		"made before":   {edit("f.go", "\treturn 3", "\treturn 1"), []string{"newString is at line 4"}},
+		"made before":   {edit("f.go", "\treturn 3", "\treturn 1"), []string{"newString is already at line 4"}},
 		"there already": {edit("twice", "y  =  2", "y = 2"), []string{`"twice" already has newString at line 2`}},
 		"too large":     {edit("big.txt", "start end", "z"), []string{"not in"}},
 	}

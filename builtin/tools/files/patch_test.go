@@ -26,6 +26,7 @@ func TestPatchUpdate(t *testing.T) {
 		"with @@":              {"a\nb\nc\n", []string{"@@", " a", "-b", "+x"}, "a\nx\nc\n"},
 		"context":              {"f\nx\ng\nx\n", []string{"@@ g", "-x", "+y"}, "f\nx\ng\ny\n"},
 		"context's name":       {"f()\n g2:\nx\n g :\nx\n", []string{"@@ g", "-x", "+y"}, "f()\n g2:\nx\n g :\ny\n"},
+		"context's start":      {"f()\n g(a int) {\nx\n", []string{"@@ g(", "-x", "+y"}, "f()\n g(a int) {\ny\n"},
 		"two contexts":         {"A\nm\nx\nB\nm\nx\n", []string{"@@ B", "@@ m", "-x", "+y"}, "A\nm\nx\nB\nm\ny\n"},
 		"context once more":    {"f\nx\ng\nx\n", []string{"@@ g", " g", "-x", "+y"}, "f\nx\ng\ny\n"},
 		"two hunks":            {"a\nb\nc\nd\n", []string{"@@", "-a", "+1", "@@", "-d", "+4"}, "1\nb\nc\n4\n"},

@@ -42,15 +42,9 @@ type patchFile struct {
 func (f *patchFile) find(n int, h hunk) (int, error) {
 	from := f.next
 	for _, context := range h.context {
-		at := f.seek([]string{context}, from)
-		for i := from; at < 0 && i < len(f.lines); i++ { // models write only the name: @@ func Total
-			rest, begins := strings.CutPrefix(strings.TrimSpace(f.lines[i]), strings.TrimSpace(context))
-			if begins && strings.IndexFunc(rest, inWord) != 0 {
-				at = i
-			}
-		}
+		at := f.heading(context, from)
 		if at < 0 {
-			return 0, f.missing(n, from, []string{context}, "the line after @@ is")
+			return 0, f.missing(n, from, f.heading(context, 0), []string{context}, "the line after @@ is")
 		}
 		from = at + 1
 	}
@@ -73,7 +67,22 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 			return at, nil
 		}
 	}
-	return 0, f.missing(n, from, old, "its unchanged and removed lines are")
+	return 0, f.missing(n, from, f.seek(old, 0), old, "its unchanged and removed lines are")
+}
+
+// heading returns the first line at or after from that is the text after @@, or begins with it, or -1. Models write only the name: @@ func Total.
+func (f *patchFile) heading(text string, from int) int {
+	if at := f.seek([]string{text}, from); at >= 0 {
+		return at
+	}
+	text = strings.TrimSpace(text)
+	for i := from; i < len(f.lines); i++ {
+		rest, begins := strings.CutPrefix(strings.TrimSpace(f.lines[i]), text)
+		if begins && (strings.IndexFunc(rest, inWord) != 0 || strings.TrimRightFunc(text, inWord) == text) {
+			return i
+		}
+	}
+	return -1
 }
 
 func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
@@ -136,10 +145,10 @@ func plain(s string) string {
 	}, s))
 }
 
-// missing returns the error for a hunk with lines that are not in the file after line from.
-func (f *patchFile) missing(n, from int, want []string, what string) error {
+// missing returns the error for a hunk with lines that are not in the file after line from. at is their line in the whole file, or -1.
+func (f *patchFile) missing(n, from, at int, want []string, what string) error {
 	text := fmt.Sprintf("hunk %d of %q does not apply: %s not in the file", n, f.name, what)
-	if at := f.seek(want, 0); at >= 0 {
+	if at >= 0 {
 		return fmt.Errorf("%w: %s after line %d, but at line %d. Put the hunks in the order of the file, and do not repeat lines of the previous hunk; the line after @@ must be above the hunk",
 			errNoMatch, text, from, at+1)
 	}

@@ -163,7 +163,11 @@ func (s *planning) write(ctx context.Context, c *change, content string) error {
 	if err := s.mayReplace(ctx, c, "delete it if you want to replace it"); err != nil {
 		return err
 	}
-	c.report = fmt.Sprintf("Replaced the content of %s: %s instead of %d.", c.name, plural(linediff.Count(content), "line"), linediff.Count(string(c.before)))
+	c.report = fmt.Sprintf("Replaced the content of %s: %s", c.name, plural(linediff.Count(content), "line"))
+	if c.before != nil && !isBinary(c.real, c.before) { // nil: large
+		c.report += fmt.Sprintf(" instead of %d", linediff.Count(string(c.before)))
+	}
+	c.report += "."
 	doc := newDocument(c.before)
 	if !strings.Contains(content, "\r\n") {
 		content = strings.ReplaceAll(content, "\n", doc.ending)

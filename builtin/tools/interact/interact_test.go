@@ -129,7 +129,11 @@ func TestSkill(t *testing.T) {
 			t.Errorf("the manual, %q: %+v, %v", name, result, err)
 		}
 	}
-	host.skills = append(host.skills, sdk.Skill{Name: "tenon", Body: "Ours."})
+	host.skills = append(host.skills, sdk.Skill{Name: "tenon", Body: "Ours.", Location: filepath.Join(dir, "tenon", "SKILL.md")})
+	ofProject := &sdk.ToolCall{Args: json.RawMessage(`{"name":"tenon"}`), Host: host, Worktree: dir}
+	if result, err := tool(t, "skill").Execute(t.Context(), ofProject); err != nil || strings.Contains(result.Output, "Ours.") {
+		t.Errorf("a project's skill tenon: %+v, %v", result, err)
+	}
 	if result, err := run(t, host, "skill", `{"name":"tenon"}`); err != nil || !strings.Contains(result.Output, "Ours.") {
 		t.Errorf("the user's skill tenon: %+v, %v", result, err)
 	}

@@ -10,21 +10,23 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/docs"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// manual is the name of the skill about tenon itself. A skill of a user with this name replaces it.
+// manual is the name of the skill about tenon itself. A skill of the user with this name replaces it, but none of a repository.
 const manual = "tenon"
 
 // intro begins this skill. A model knows nothing else about tenon.
 const intro = `This is the manual of tenon, the program that you run in. Load the pages that the task needs: this tool, with "tenon/PAGE" as the name.
 
-- Configuration: ~/.config/tenon/tenon.json is the user's, tenon.json in the project's root the project's. tenon reads it, and plugins, when it starts.
-- Calls that need no question: permissions-by-example. MCP servers: mcp. Agents, commands, skills: agents-commands-skills.
-- A shell command at an event: hooks-by-example. A plugin: carriers, the page of the language, hooks; "tenon plugin new --help" lists the templates.
+- Configuration: the user's file is ~/.config/tenon/tenon.json; the project's is tenon.json in its root. tenon reads them, and plugins, when it starts.
+- To allow calls without asking: permissions-by-example. MCP servers: mcp. Agents, commands, skills: agents-commands-skills.
+- To run a shell command on an event: hooks-by-example. To write a plugin: carriers, the page of the language, hooks;
+  "tenon plugin new --help" lists the templates.
 - "tenon plugin new", "build" and "test" work in your commands. Those that need tenon's own files ("tenon config set", "mcp add", "plugin trust")
   need unconfined: true, which asks the user; or name them for the user. edit and write change tenon.json and .tenon, and always ask.
-- Rules, hooks, servers and plugins of a project work after the user approved them: tenon permission approve, tenon plugin trust, tenon mcp trust.
+- Rules, hooks, servers and plugins of a project take effect only after the user approves them: tenon permission approve, tenon plugin trust, tenon mcp trust.
 
 `
 
@@ -51,7 +53,9 @@ func loadSkill(ctx context.Context, call *sdk.ToolCall, args skillArgs) (*sdk.To
 	if err != nil {
 		return nil, fmt.Errorf("skill: %w", err)
 	}
-	i := slices.IndexFunc(skills, func(s sdk.Skill) bool { return s.Name == args.Name })
+	i := slices.IndexFunc(skills, func(s sdk.Skill) bool {
+		return s.Name == args.Name && !(s.Name == manual && projectfs.Within(call.Worktree, s.Location))
+	})
 	if i < 0 {
 		if page, ok := manualPage(args.Name); ok {
 			return &sdk.ToolResult{Title: "skill " + args.Name, Output: page, Metadata: sdk.Object{"name": args.Name}}, nil
@@ -88,6 +92,7 @@ func known(skills []sdk.Skill) string {
 		}
 	}
 	slices.Sort(names)
+	names = slices.Compact(names)
 	return "the skills are: " + strings.Join(names, ", ")
 }
 

@@ -133,7 +133,7 @@ func (s *scope) dir(call *sdk.ToolCall) (*projectfs.Dir, error) {
 	d, err := projectfs.OpenDir(s.trusted, s.real)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("path %q does not exist (a pattern begins at path); search in a directory above it", paths.Display(call, s.root))
+		return nil, fmt.Errorf("path %q does not exist (glob patterns are relative to path); search in a directory above it", paths.Display(call, s.root))
 	case errors.Is(err, syscall.ENOTDIR):
 		return nil, errFile
 	}

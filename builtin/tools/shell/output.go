@@ -126,7 +126,7 @@ func (o *output) end(n int) string {
 }
 
 // sequence matches what a program writes to change colors, move a terminal's cursor, or mark a link.
-var sequence = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))`)
+var sequence = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][0-9A-B])`)
 
 // readable leaves out sequences for terminals, and replaces invalid UTF-8, and NUL, which some servers refuse, with U+FFFD.
 func readable(text []byte) string {

@@ -27,9 +27,11 @@ type visibleWriter struct{ io.Writer }
 // Write writes a record.
 func (v visibleWriter) Write(p []byte) (int, error) {
 	text := strings.TrimSuffix(terminal.Visible(terminal.StripSGR(string(p))), "\n")
-	_, err := io.WriteString(v.Writer, strings.ReplaceAll(text, "\n", "\n  ")+"\n")
+	_, err := io.WriteString(v.Writer, indented(text)+"\n")
 	return len(p), err
 }
+
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 // newLogger returns a logger that writes human-readable lines to w.
 func newLogger(w io.Writer, level slog.Level) *slog.Logger {
@@ -70,8 +72,8 @@ func (m *maskWriter) hide(secrets []string) {
 	slices.SortStableFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, s := range m.secrets {
-		// The log quotes values with unusual characters, so secrets appear there in quoted form.
-		pairs = append(pairs, s, masked, strings.Trim(fmt.Sprintf("%q", s), `"`), masked)
+		// The log quotes values with unusual characters, so secrets appear there in quoted form, or with their lines indented.
+		pairs = append(pairs, s, masked, strings.Trim(fmt.Sprintf("%q", s), `"`), masked, indented(s), masked)
 	}
 	m.replacer = strings.NewReplacer(pairs...)
 }

@@ -127,7 +127,7 @@ func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	}
 	fix := "tenon plugin list shows them; a path begins with ./"
 	if _, err := os.Stat(name); err == nil {
-		fix = "for the file of this name, write ./" + name
+		fix = "tenon plugin list shows them; for the file or directory of this name, write " + visible.Word("./"+name)
 	}
 	return nil, cli.UsageError(fix, "plugin, MCP server or command hook %q not found", name)
 }

@@ -211,7 +211,10 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 		return err
 	case t.update, t.record != "" && trial.Expect == nil:
 		trial.Expect = got
-		return errors.Join(trial.write(path), got.failures())
+		if err := trial.write(path); err != nil {
+			return err
+		}
+		return got.failures()
 	case trial.Expect == nil:
 		return errors.New("it has no expected result; check the turn and save its result with --update")
 	}

@@ -260,5 +260,5 @@ func (m *model) copyAnswer() {
 		return
 	}
 	m.say("copied the last answer")
-	m.copy(terminal.Prose(text)) // as on the screen: a terminal into which it is pasted would obey escape sequences
+	m.copy(terminal.Prose(strings.ReplaceAll(text, "\r\n", "\n"))) // as on the screen: a terminal into which it is pasted would obey escape sequences
 }
