@@ -42,7 +42,8 @@ func Temporary(env []string, temp string, write []string) []string {
 	if at := slices.IndexFunc(write, func(dir string) bool { return filepath.Base(dir) == "_cacache" }); at >= 0 {
 		share(temp, write[at])
 	}
-	return append(env, "TMPDIR="+temp, "npm_config_cache="+filepath.Join(temp, "npm"), "UV_CACHE_DIR="+filepath.Join(temp, "uv"))
+	// In an empty cache, npm's first command would look for a newer npm and recommend it to the model.
+	return append(env, "TMPDIR="+temp, "npm_config_cache="+filepath.Join(temp, "npm"), "npm_config_update_notifier=false", "UV_CACHE_DIR="+filepath.Join(temp, "uv"))
 }
 
 // share creates a link to npm's packages in the cache below temp. If it fails, npm downloads them again. Links in temp, which earlier
