@@ -98,6 +98,7 @@ func TestEditRefused(t *testing.T) {
 		"same":          {edit("f.go", "x", "x"), []string{"are equal"}},
 		"not read":      {edit("unread", "x", "y"), []string{`"unread" exists; read it first`}},
 		"missing":       {edit("g.go", "x", "y"), []string{`"g.go": file does not exist; did you mean "f.go"?`}},
+		"misplaced":     {edit("/workspace-of-nowhere/f.go", "x", "y"), []string{`did you mean "f.go"?`}},
 		"empty old":     {edit("f.go", "", "y"), []string{"exists and oldString is empty"}},
 		"ambiguous":     {edit("twice", "x = 1", "z"), []string{"2 times, at lines 1, 3", "replaceAll"}},
 		"likely twice":  {edit("like.txt", "head\nvalue number ten\nfoot", "z"), []string{"2 times (by its first and last line), at lines 1, 4"}},

@@ -14,8 +14,10 @@ package files
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -140,6 +142,9 @@ const maxCandidates = 10_000
 
 // notFound returns the error for a file that does not exist, with a similar name in its directory. It wraps fs.ErrNotExist.
 func notFound(call *sdk.ToolCall, t target) error {
+	if err := misplaced(call, t); err != nil {
+		return err
+	}
 	entries, err := projectfs.ReadDir(t.trusted, filepath.Dir(t.real))
 	if err != nil {
 		return fmt.Errorf("%q: %w, nor does its directory; look for it with glob", t.name, fs.ErrNotExist)
@@ -152,6 +157,25 @@ func notFound(call *sdk.ToolCall, t target) error {
 		return fmt.Errorf("%q: %w; did you mean %q?", t.name, fs.ErrNotExist, paths.Display(call, filepath.Join(filepath.Dir(t.abs), name)))
 	}
 	return fmt.Errorf("%q: %w; look for it with glob", t.name, fs.ErrNotExist)
+}
+
+// misplaced returns the error for a path outside the project that does not exist, although the project has a file with the same end: models
+// write /workspace/src/a.go for src/a.go. The user is not asked about such a path.
+func misplaced(call *sdk.ToolCall, t target) error {
+	if _, outside := paths.External(call, t.abs); !outside || !missing(t.abs) {
+		return nil
+	}
+	for _, rest, more := strings.Cut(filepath.ToSlash(t.abs), "/"); more; _, rest, more = strings.Cut(rest, "/") {
+		if abs := filepath.Join(call.Directory, rest); rest != "" && !missing(abs) {
+			return fmt.Errorf("%q: %w; did you mean %q?", t.name, fs.ErrNotExist, rest)
+		}
+	}
+	return nil
+}
+
+func missing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // locks lets only one call at a time use a file. The zero value is ready.

@@ -33,7 +33,7 @@ func (a *listArgs) Resolve(call *sdk.ToolCall) (err error) {
 
 // Requests implements tool.Requester.
 func (a *listArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	return a.permissions(call, "list", "path"), nil
+	return a.permissions(call, "list", "path"), misplaced(call, a.target)
 }
 
 func runList(ctx context.Context, call *sdk.ToolCall, args listArgs) (*sdk.ToolResult, error) {

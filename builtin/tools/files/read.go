@@ -48,7 +48,7 @@ func (a *readArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
 	if a.stored {
 		return nil, nil
 	}
-	return a.permissions(call, "read", metaPath), nil
+	return a.permissions(call, "read", metaPath), misplaced(call, a.target)
 }
 
 func (p *plugin) runRead(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.ToolResult, error) {

@@ -116,6 +116,7 @@ func TestReadRefused(t *testing.T) {
 		"near name":         {sdk.Object{"filePath": "src/handlr.go"}, []string{`did you mean "src/handler.go"`}},
 		"other case":        {sdk.Object{"filePath": "src/handler_test.go2"}, []string{`"src/Handler_test.go"`}},
 		"missing directory": {sdk.Object{"filePath": "lib/x/y.go"}, []string{"nor does its directory"}},
+		"another machine":   {sdk.Object{"filePath": "/workspace-of-nowhere/app/src/handler.go"}, []string{`did you mean "src/handler.go"`}},
 		"nothing near":      {sdk.Object{"filePath": "src/zzz"}, []string{"look for it with glob"}},
 		"NUL":               {sdk.Object{"filePath": "nul"}, []string{"binary file of 9 bytes"}},
 		"control":           {sdk.Object{"filePath": "control"}, []string{"binary file"}},

@@ -185,7 +185,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	}
 	info, err := os.Stat(args.dir)
 	if err != nil {
-		return args, fmt.Errorf("bash: workdir: %w", err)
+		return args, fmt.Errorf("bash: workdir: %w; omit workdir for the project directory", err)
 	}
 	if !info.IsDir() {
 		return args, fmt.Errorf("bash: workdir %q is not a directory", args.dir)
