@@ -100,6 +100,19 @@ func TestDoomLoopOfFailures(t *testing.T) {
 	}
 }
 
+// TestDoomLoopInOneAnswer: the model reads the refusal before the turn ends.
+func TestDoomLoopInOneAnswer(t *testing.T) {
+	t.Parallel()
+	b := base(newModel(t, calls(slices.Repeat([]toolCall{{tool: "echo", args: `{}`}}, 5)...), say("done")))
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, func(o *host.Options) {
+		o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "doom_loop", Pattern: "*", Action: sdk.ActionAsk})
+	}, b)
+	if _, got := k.prompt("go"); textOf(got) != "done" {
+		t.Errorf("answer = %q", textOf(got))
+	}
+}
+
 // TestUnknownToolKeepsItsArguments: the model must see the call that it made.
 func TestUnknownToolKeepsItsArguments(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -26,7 +27,7 @@ const (
 // or across steps.
 type Doom struct {
 	calls   [][sha256.Size]byte // of this turn, oldest first
-	refused int
+	refused int                 // the step of the first refusal
 }
 
 // add notes a call and returns the length of the cycle it completes, 0 for none.
@@ -49,8 +50,8 @@ func (w *Doom) add(tool string, args []byte) int {
 }
 
 // Watch asks the user whether a repeated call may run, or fail, again: calls of unknown tools, with wrong arguments, or that a hook denies
-// count too. args are the model's. After a refusal the model is advised to do something else; a second refusal ends the turn.
-func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(context.Context, sdk.PermissionRequest) error) error {
+// count too. args are the model's. After a refusal the model is advised to do something else; a refusal in a later step ends the turn.
+func (w *Doom) Watch(ctx context.Context, step int, tool string, args []byte, ask func(context.Context, sdk.PermissionRequest) error) error {
 	period := w.add(tool, args)
 	if period == 0 {
 		return nil
@@ -71,9 +72,9 @@ func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(con
 	if !ok {
 		return err
 	}
-	w.refused++
+	w.refused = cmp.Or(w.refused, step)
 	return &sdk.Refusal{
 		Reason: fmt.Sprintf("%s was made %d times in a row and was not run again; try something else: %s", what, doomRepeats, refusal.Reason),
-		By:     refusal.By, Halt: refusal.Halt || w.refused > 1,
+		By:     refusal.By, Halt: refusal.Halt || step > w.refused,
 	}
 }
