@@ -140,7 +140,7 @@ func (s *step) prepareCall(ctx context.Context, c *call) error {
 	c.freeLongArgs() // copies of the wire format
 	err := s.host.schemas.Check(&c.tool.Def, c.args)
 	if err != nil && !s.gen.Engine.Has(sdk.PointToolBefore) { // hooks saw the original arguments
-		if args := tools.Unquoted(c.tool.Def.Parameters, c.args); args != nil && s.host.schemas.Check(&c.tool.Def, args) == nil {
+		if args := s.host.schemas.Unquoted(&c.tool.Def, c.args); args != nil {
 			c.args, err = args, nil
 			s.conv.Locked(func() { c.part.State.Input = c.args })
 		}

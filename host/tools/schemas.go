@@ -63,27 +63,23 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 }
 
 // Unquoted returns arguments with the values that some models write as text: "5", "true", or a list as a string, where the schema wants no string.
-// It returns nil if there are none.
-func Unquoted(schema, args json.RawMessage) json.RawMessage {
-	var def struct {
-		Properties map[string]struct {
-			Type any `json:"type"`
-		} `json:"properties"`
-	}
+// It returns nil if there are none, or if the arguments still do not match.
+func (s *Schemas) Unquoted(def *sdk.ToolDefinition, args json.RawMessage) json.RawMessage {
+	resolved, err := s.resolve(def.Parameters)
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(schema, &def) != nil || json.Unmarshal(args, &fields) != nil {
+	if err != nil || json.Unmarshal(args, &fields) != nil {
 		return nil
 	}
 	found := false
 	for name, field := range fields {
 		var text string
-		want, _ := def.Properties[name].Type.(string)
-		if want != "" && want != "string" && json.Unmarshal(field, &text) == nil && json.Valid([]byte(text)) {
+		want := resolved.Schema().Properties[name]
+		if want != nil && want.Type != "" && want.Type != "string" && json.Unmarshal(field, &text) == nil && json.Valid([]byte(text)) {
 			fields[name], found = json.RawMessage(text), true
 		}
 	}
 	out, err := jsontext.Marshal(fields)
-	if !found || err != nil || value.CheckArguments(out) != nil {
+	if !found || err != nil || value.CheckArguments(out) != nil || s.Check(def, out) != nil {
 		return nil
 	}
 	return out
