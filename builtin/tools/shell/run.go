@@ -200,7 +200,7 @@ func (e ending) trailer(timeout time.Duration, more ...string) string {
 	case e.aborted:
 		notes = append(notes, "The user aborted the command.")
 	case e.timedOut:
-		notes = append(notes, fmt.Sprintf("The command ran longer than its timeout of %d ms and was ended. If it needs more, give a larger timeout; if it waits for input, it gets none.",
+		notes = append(notes, fmt.Sprintf("The command ran longer than its timeout of %d ms and was ended. If it needs more, give a larger timeout; if it waits for input, it gets none; if it is a server, start it with & in the call that uses it.",
 			timeout.Milliseconds()))
 	case e.exit != 0:
 		notes = append(notes, fmt.Sprintf("exit status %d", e.exit))
