@@ -2,12 +2,15 @@ package hooks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -67,8 +70,20 @@ func (c *call) run(ctx context.Context, e *Engine) (answer sdk.Answer, took time
 			err = fmt.Errorf("%w: %w", ErrAnswer, problem)
 		}
 	}
+	if c.remote != nil && e.o.Logger.Enabled(ctx, LevelTrace) {
+		answered, _ := json.Marshal(answer) // which was decoded
+		shown := func(data []byte) string { return visible.Cut(string(data), maxTraced, "…") }
+		e.o.Logger.Log(ctx, LevelTrace, "hook called", "plugin", h.plugin.Name, "hook", h.label(),
+			"input", shown(c.remote.Input), "value", shown(c.remote.Value), "answer", shown(answered), "err", err)
+	}
 	return answer, took, err
 }
+
+// LevelTrace is the level at which the log shows what remote hooks receive and answer: for their authors, because it contains conversations.
+const LevelTrace = slog.LevelDebug - 4
+
+// maxTraced is the maximum size of each text in such a message in bytes.
+const maxTraced = 4 << 10
 
 // handle calls the handler.
 func (c *call) handle(ctx context.Context) (sdk.Answer, error) {

@@ -106,7 +106,7 @@ type globalFlags struct {
 func (a *App) GlobalFlags(root *cobra.Command) {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkFlags(cmd) }
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.Flags.logLevel, "log-level", "", "minimum `level` of log messages on stderr: debug, info, warn or error (default warn)")
+	flags.StringVar(&a.Flags.logLevel, "log-level", "", "minimum `level` of log messages on stderr: trace (with the data of hook calls), debug, info, warn or error (default warn)")
 	flags.Func("dir", "work in this `directory` (default: the current one); relative paths start there", a.changeDirectory)
 	flags.StringVar(&a.Flags.DataDir, "data-dir", "", "store sessions, credentials and caches in this `directory` (default: $TENON_DATA_DIR, or the user's data directory)")
 	flags.StringVar(&a.Flags.config, "config", "", "also read this configuration `file`; it overrides the project's")

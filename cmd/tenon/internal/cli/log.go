@@ -11,11 +11,15 @@ import (
 	charm "charm.land/log/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/hooks"
 )
 
 func parseLevel(s string) (level slog.Level, err error) {
+	if s == "trace" {
+		return hooks.LevelTrace, nil
+	}
 	if level.UnmarshalText([]byte(s)) != nil {
-		err = UsageError("use debug, info, warn or error", "unknown log level %q", s)
+		err = UsageError("use trace, debug, info, warn or error", "unknown log level %q", s)
 	}
 	return level, err
 }
