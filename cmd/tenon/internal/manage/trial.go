@@ -54,7 +54,7 @@ type trialResult struct {
 	Hooks  []trialHook `json:"hooks,omitempty"` // of the tested plugins
 }
 
-// failures returns an error if hooks failed. A saved result may be wrong: it was not compared.
+// failures returns an error if hooks failed. Without a comparison, a saved result may be wrong.
 func (r *trialResult) failures() (err error) {
 	for _, h := range r.Hooks {
 		if h.ErrorMsg != "" {
