@@ -4,6 +4,7 @@ package docs
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 )
 
@@ -16,23 +17,14 @@ func Page(name string) (string, bool) {
 	return string(text), err == nil
 }
 
-// Names returns the names of all pages.
-func Names() []string {
-	entries, _ := pages.ReadDir(".") // it exists
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = strings.TrimSuffix(e.Name(), ".md")
-	}
-	return names
-}
-
 // List returns a line for each page with its name and title.
 func List() string {
+	files, _ := fs.Glob(pages, "*")
 	var out strings.Builder
-	for _, name := range Names() {
-		text, _ := Page(name)
-		title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
-		fmt.Fprintf(&out, "%-24s%s\n", name, title)
+	for _, file := range files {
+		text, _ := pages.ReadFile(file)
+		title, _, _ := strings.Cut(strings.TrimPrefix(string(text), "# "), "\n")
+		fmt.Fprintf(&out, "%-24s%s\n", strings.TrimSuffix(file, ".md"), title)
 	}
 	return out.String()
 }

@@ -124,12 +124,12 @@ func ownCommands(a *cli.App) cli.Commands {
 			Flags: cli.Flags{"yes": &yes, "dry-run": &dryRun},
 		},
 		"docs": {Run: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return a.Print(docs.List())
+			text, ok := docs.List(), true
+			if len(args) > 0 {
+				text, ok = docs.Page(args[0])
 			}
-			text, ok := docs.Page(args[0])
 			if !ok {
-				return cli.UsageError(cli.Suggest("tenon docs lists the pages", "%s", args[0], docs.Names()), "unknown page %q", args[0])
+				return cli.UsageError("tenon docs lists the pages", "unknown page %q", args[0])
 			}
 			return a.Print(text)
 		}},
