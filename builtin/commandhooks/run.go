@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
@@ -21,6 +22,9 @@ const (
 	maxAsync     = 16               // async commands of a source at a time
 	maxAsyncTime = 10 * time.Minute // maximum duration of an async command; the dialect's default timeout
 )
+
+// levelTrace is hooks.LevelTrace.
+const levelTrace = slog.LevelDebug - 4
 
 // maxOutput is the maximum size of each output of a command in bytes. A command that writes more is killed.
 const maxOutput = 1 << 20
@@ -87,6 +91,8 @@ func (e *entry) answer(ctx context.Context, session string, input []byte) (r *re
 		out, err = e.run(ctx, input)
 	}
 	if out != nil { // err is of what remains after the command
+		e.plugin.log.Log(ctx, levelTrace, "hook called", "source", e.plugin.source.Where, "hook", e.where,
+			"input", fmt.Sprintf("%.4096s", input), "code", out.code, "stdout", fmt.Sprintf("%.4096s", out.stdout), "stderr", fmt.Sprintf("%.4096s", out.stderr))
 		left := err
 		if r, err = out.reply(e); err == nil && left != nil && (r.verdict > allow || e.event == postToolUse && r.newOutput != nil) {
 			e.plugin.log.Warn("command hook left something behind", "source", e.plugin.source.Where, "hook", e.where, "err", left)
