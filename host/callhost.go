@@ -56,8 +56,16 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 	}})
 }
 
-// Ask requests permission.
+// Ask requests permission for the tool.
 func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
+	if err := permission.Foreign(&r, h.call.tool.Origin); err != nil {
+		return err
+	}
+	return h.ask(ctx, r)
+}
+
+// ask requests permission for the call.
+func (h *callHost) ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.SessionID = h.step.runner.session
 	r.Agent = h.step.Agent.Name
 	r.Args = h.call.args

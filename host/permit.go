@@ -29,9 +29,6 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if d.Guarded != "" {
 		r.Metadata["guarded"] = d.Guarded
 	}
-	if len(permission.SourcesOf(o)) > 0 { // only compiled-in tools know how a command is confined
-		delete(r.Metadata, "sandbox")
-	}
 	gate, err := s.gate(ctx, &r)
 	if err != nil {
 		return err

@@ -534,6 +534,25 @@ func TestHeadlessNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+// TestForeignRequests: a plugin's tool gets no permission that only tenon requests, and none whose name is a pattern: "always"
+// would allow everything.
+func TestForeignRequests(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"*", "b?sh", "doom_loop", "unconfined", "Sampling", "project x", ""} {
+		run := touch(false)
+		run.prepare = func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+			return []sdk.PermissionRequest{{Permission: key, Patterns: []string{"*"}, Always: []string{"*"}}}, nil
+		}
+		k := start(t, asking, base(newModel(t, calls(path("a")), say("done"))), &plugin{name: "third", carrier: sdk.CarrierWASM, tools: []sdk.Tool{run}})
+		asked := answerAsks(t, k, func(p *sdk.PermissionRequest) error {
+			want(t, "the permission of the only question", "touch", p.Permission)
+			return k.ReplyPermission(p.ID, sdk.ReplyOnce, "")
+		})
+		k.prompt("go")
+		want(t, "questions", 1, asked())
+	}
+}
+
 // TestConfinementIsAFact: a third-party tool cannot pretend to the user, or to a gate, that tenon confines what it does.
 func TestConfinementIsAFact(t *testing.T) {
 	t.Parallel()

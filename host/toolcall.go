@@ -175,7 +175,7 @@ func (s *step) watchDoom(ctx context.Context, c *call, args []byte) error {
 	if c.byPlugin != nil {
 		return nil
 	}
-	return s.doom.Watch(ctx, s.steps, c.part.Tool, args, c.host.Ask)
+	return s.doom.Watch(ctx, s.steps, c.part.Tool, args, c.host.ask)
 }
 
 // before runs the hooks at tool.execute.before over the arguments.

@@ -128,6 +128,9 @@ type visit struct {
 // Permit judges a permission request of a plugin.
 func (v *visit) Permit(ctx context.Context, by *generation.Plugin, req sdk.PermissionRequest) error {
 	req.Agent, req.Metadata = v.step.Agent.Name, permission.AskedBy(req.Metadata, "", by.Manifest.Name)
+	if err := permission.Foreign(&req, by.Origin()); err != nil {
+		return err
+	}
 	return v.step.haltIfFinal(v.step.permit(ctx, req, "", by.Origin()))
 }
 

@@ -1,10 +1,12 @@
 package permission
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -141,6 +143,26 @@ func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 		out["plugin"] = plugin
 	}
 	return out
+}
+
+// foreignKey matches the permission keys of third-party plugins, as in their manifests: "always" for a pattern such as * would allow everything.
+var foreignKey = lazyregexp.New(`^[a-z0-9_.-]+$`)
+
+// Foreign restricts a request of the origin's tool or plugin, unless it is compiled in. It returns an error for a permission that only tenon requests.
+// What the question shows as the command or the file is what would be allowed, not what the plugin says about it; and only compiled-in tools know
+// how a command is confined.
+func Foreign(r *sdk.PermissionRequest, o sdk.Origin) error {
+	if len(SourcesOf(o)) == 0 {
+		return nil
+	}
+	key := strings.ToLower(r.Permission) // as rules on Windows and macOS
+	if !foreignKey().MatchString(key) || sdk.Deliberate(key) || key == Sampling {
+		return fmt.Errorf("a plugin must not request the permission %.40q", r.Permission)
+	}
+	for _, key := range []string{"sandbox", "command", "filepath"} {
+		delete(r.Metadata, key)
+	}
+	return nil
 }
 
 // Describe adds the tool and its MCP server to the metadata of a request.

@@ -43,6 +43,7 @@ func (r *replies) ReplyQuestion(id string, answers [][]string) error {
 func TestAskerShows(t *testing.T) {
 	t.Parallel()
 	bash := func(metadata sdk.Object) sdk.PermissionRequest {
+		metadata["command"] = "git log | cat"
 		return sdk.PermissionRequest{Permission: "bash", Agent: "build", Patterns: []string{"git log"}, Always: []string{"git *"}, Metadata: metadata, Args: []byte(`{"command": "git log | cat"}`)}
 	}
 	const (
@@ -85,11 +86,11 @@ func TestAskerShows(t *testing.T) {
 			"? The model repeats the same calls of grep. Allow it to continue?\n" + once,
 		},
 		"a long command": {
-			sdk.PermissionRequest{Permission: "bash", Patterns: []string{"x"}, Args: []byte(`{"command": "` + strings.Repeat(`a\n`, 65) + `"}`)},
+			sdk.PermissionRequest{Permission: "bash", Patterns: []string{"x"}, Metadata: sdk.Object{"command": strings.Repeat("a\n", 65)}},
 			"? Allow bash to run this command?\n" + strings.Repeat("    a\n", 65) + "? Allow bash to run this command? The text above is long: scroll up to read all of it.\n" + once,
 		},
 		"a wide command": {
-			sdk.PermissionRequest{Permission: "unconfined", Patterns: []string{"x"}, Metadata: sdk.Object{"tool": "bash"}, Args: []byte(`{"command": "` + strings.Repeat(" ", 1000) + `x"}`)},
+			sdk.PermissionRequest{Permission: "unconfined", Patterns: []string{"x"}, Metadata: sdk.Object{"tool": "bash", "command": strings.Repeat(" ", 1000) + "x"}},
 			"? Allow bash to run this command outside the sandbox?\n    " + strings.Repeat(" ", 1000) + "x\n? Allow bash to run this command outside the sandbox? The text above is long: scroll up to read all of it.\n" + once,
 		},
 	} {

@@ -28,7 +28,10 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 		text, _ := r.Metadata[key].(string)
 		return text
 	}
-	a := Asked{Question: terminal.OneLine(question(r, of, directory)), Diff: terminal.Visible(of("diff"))}
+	a := Asked{Question: terminal.OneLine(question(r, of, directory))}
+	if r.Permission == "edit" {
+		a.Diff = terminal.Visible(of("diff"))
+	}
 	note := func(format, value string) {
 		if value != "" {
 			a.Notes = append(a.Notes, fmt.Sprintf(format, terminal.OneLine(value)))
@@ -45,7 +48,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	note("asked each time, because it contains %s", r.Verbatim)
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(r.Args, &args) // without arguments there is nothing to show
-	if shell(r, of) {
+	if of("command") != "" {
 		note("in the directory %s", jsontext.StringValue(args["workdir"]))
 	}
 	if a.Diff == "" {
@@ -86,10 +89,13 @@ func question(r *sdk.PermissionRequest, of func(string) string, directory string
 	}
 	target := strings.Join(targets, ", ")
 	other := "Allow {tool} for {target}?"
-	if target == "" || target == "*" {
+	switch {
+	case of("tool") != "" && of("tool") != r.Permission:
+		other = "Allow {tool} to use the permission {permission} for {target}?"
+	case target == "" || target == "*":
 		other = "Allow {tool} to run?"
 	}
-	names := strings.NewReplacer("{tool}", tool, "{target}", target, "{path}", cmp.Or(of("filepath"), target), "{plugin}", of("plugin"), "{model}", of("model"))
+	names := strings.NewReplacer("{tool}", tool, "{permission}", r.Permission, "{target}", target, "{path}", cmp.Or(of("filepath"), target), "{plugin}", of("plugin"), "{model}", of("model"))
 	return names.Replace(cmp.Or(questions[r.Permission], other))
 }
 
@@ -99,9 +105,11 @@ func body(r *sdk.PermissionRequest, of func(string) string, args map[string]json
 		return of("prompt")
 	}
 	var command, shown []string
-	if shell(r, of) {
-		command = []string{cmp.Or(jsontext.StringValue(args["command"]), of("command"), strings.Join(r.Patterns, "\n"))}
-		shown = []string{"command", "workdir", "description", "timeout"}
+	switch {
+	case of("command") != "": // the built-in tool requests it
+		command, shown = []string{of("command")}, []string{"command", "workdir", "description", "timeout"}
+	case r.Permission == "bash":
+		command = r.Patterns
 	}
 	var lines []string
 	for key, raw := range args {
@@ -113,11 +121,6 @@ func body(r *sdk.PermissionRequest, of func(string) string, args map[string]json
 	}
 	slices.Sort(lines)
 	return strings.Join(append(command, lines...), "\n")
-}
-
-// shell reports whether a request is for a tool that runs shell commands.
-func shell(r *sdk.PermissionRequest, of func(string) string) bool {
-	return r.Permission == "bash" || r.Permission == sdk.PermissionUnconfined || of("tool") == "bash" && of("server") == ""
 }
 
 // named reports whether the question already contains the value of an argument.

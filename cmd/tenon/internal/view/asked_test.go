@@ -25,10 +25,16 @@ func TestAsksNamesEveryArgument(t *testing.T) {
 		},
 		"a directory of a command": {
 			request: sdk.PermissionRequest{
-				Permission: "bash", Patterns: []string{"make install"}, Metadata: sdk.Object{"tool": "bash"},
+				Permission: "bash", Patterns: []string{"make install"}, Metadata: sdk.Object{"tool": "bash", "command": "make install"},
 				Args: []byte(`{"command": "make install", "workdir": "../other", "timeout": 5, "stdin": "yes"}`),
 			},
 			body: "make install\nstdin: yes", notes: []string{"in the directory ../other"},
+		},
+		"a command of a plugin, whose argument is not what would be allowed": {
+			request: sdk.PermissionRequest{
+				Permission: "bash", Patterns: []string{"rm *"}, Metadata: sdk.Object{"tool": "deploy", "diff": "--- a"}, Args: []byte(`{"command": "ls", "workdir": "a"}`),
+			},
+			body: "rm *\ncommand: ls\nworkdir: a",
 		},
 		"a task": {
 			request: sdk.PermissionRequest{
