@@ -142,7 +142,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 		return nil, err
 	}
 	if end.exit == 127 && strings.Contains(args.Command, "apply_patch") { // models were trained with such a program
-		notes = append(notes, "There is no program apply_patch: call the tools that change files.")
+		notes = append(notes, "apply_patch is not a program here: call the tools that change files.")
 	}
 	return &sdk.ToolResult{
 		Title:    title,
