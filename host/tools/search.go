@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// searchTool is the tool behind which tools of plugins hide when the definitions of all would take too much of a request.
-	searchTool = "tool_search"
+	// SearchTool is the ID of the tool behind which tools of plugins hide when the definitions of all would take too much of a request.
+	SearchTool = "tool_search"
 	// maxTools is the maximum number of tools in a request, before the model finds others; with those that it finds, maxWithFound. OpenAI's servers
 	// refuse more than 128, of which two are the search tool and that of a structured answer.
 	maxTools, maxWithFound = 100, 126
@@ -38,7 +38,7 @@ const (
 // server would refuse all.
 func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	cfg := s.Generation.Config.ToolSearch
-	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
+	if allowed, said := s.Listed[SearchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(SearchTool) {
 		return
 	}
 	left, room := *cmp.Or(cfg.Budget, new(int64(sdk.DefaultToolBudget))), maxTools
@@ -69,8 +69,8 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 			room--
 		}
 	}
-	s.tools[searchTool] = ofHost(sdk.ToolDefinition{ // does not change when tools are found, so that requests keep their prefix
-		ID: searchTool, Description: searchDescription + listing(hidden), Parameters: json.RawMessage(searchParameters),
+	s.tools[SearchTool] = ofHost(sdk.ToolDefinition{ // does not change when tools are found, so that requests keep their prefix
+		ID: SearchTool, Description: searchDescription + listing(hidden), Parameters: json.RawMessage(searchParameters),
 	}, func(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 		return s.search(ctx, hidden, call)
 	})
@@ -88,7 +88,7 @@ func (t *Tool) tokens() int64 {
 // compaction, it has to search again.
 func knownTools(messages []sdk.MessageWithParts) (known []string) {
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
-		if call.State.Status == sdk.ToolCompleted && call.Tool == searchTool && !live.Ignored(call) {
+		if call.State.Status == sdk.ToolCompleted && call.Tool == SearchTool && !live.Ignored(call) {
 			known = append(known, StringsOf(call.State.Metadata[foundKey])...)
 		}
 	}
@@ -97,7 +97,7 @@ func knownTools(messages []sdk.MessageWithParts) (known []string) {
 
 // Hidden returns the error of a call of a hidden tool: the model guessed the arguments.
 func Hidden(tool string) error {
-	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, searchTool, tool)
+	return fmt.Errorf("the call was not run: the definition of %s is not loaded; load it with %s and the query %q, then call it again", tool, SearchTool, tool)
 }
 
 // HookError is returned if a hook at tool.definition fails that must not fail. The host then ends the turn.

@@ -21,6 +21,7 @@ import (
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/credentials"
@@ -237,11 +238,12 @@ var shippedNames = sync.OnceValue(func() (names []string) {
 })
 
 // shippedContributions returns the IDs of the built-in tools and providers.
-func shippedContributions() (tools, providers []string) {
+func shippedContributions() (ids, providers []string) {
+	ids = append(ids, tools.SearchTool) // not of a plugin
 	for _, p := range Shipped() {
 		if source, ok := p.(sdk.ToolSource); ok {
 			for _, t := range source.Tools() {
-				tools = append(tools, t.Definition().ID)
+				ids = append(ids, t.Definition().ID)
 			}
 		}
 		if source, ok := p.(sdk.ProviderSource); ok {
@@ -250,7 +252,7 @@ func shippedContributions() (tools, providers []string) {
 			}
 		}
 	}
-	return tools, providers
+	return ids, providers
 }
 
 // Machine is a running host and its store.
