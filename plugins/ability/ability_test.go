@@ -88,7 +88,7 @@ func TestAnswers(t *testing.T) {
 			"ask", `{"permission":"deploy","patterns":["prod"],"agent":"root","args":{"x":1},"id":"per_1","tool":{"callID":"c"}}`, `{}`,
 			`ask {"id":"","sessionID":"s1","permission":"deploy","patterns":["prod"],"always":null,"metadata":null}`,
 		},
-		{"question", `{"questions":[{"question":"Go on?"}]}`, `{"answers":[["yes"]]}`, `question s1 [{"question":"Go on?","header":"","options":null}]`},
+		{"question", `{"questions":[{"question":"Go on?","form":{"message":"MCP server s: Go on?","url":"https://a.example"}}]}`, `{"answers":[["yes"]]}`, `question s1 [{"question":"plugin p: Go on?","header":"","options":null}]`},
 		{"sample", `{"messages":[],"small":true}`, `{"text":"hi","model":"m/x","finishReason":"stop"}`, `sample {"sessionID":"s1","messages":[],"small":true}`},
 	} {
 		want(t, b, c.op, c.request, c.answer)
@@ -115,7 +115,7 @@ func TestToolCall(t *testing.T) {
 		{"progress", `{"title":"half","metadata":{"n":1}}`, `{}`, `progress half {"n":1}`},
 		{"ask", `{"permission":"deploy","patterns":[]}`, `{}`, `call ask {"id":"","sessionID":"s1","permission":"deploy","patterns":[],"always":null,"metadata":null}`},
 		{"session", `{}`, `{"messages":[]}`, `call messages null`},
-		{"question", `{"questions":[{"question":"q"}]}`, `{"answers":[["no"]]}`, `call question [{"question":"q","header":"","options":null}]`},
+		{"question", `{"questions":[{"question":"q"}]}`, `{"answers":[["no"]]}`, `call question [{"question":"plugin p: q","header":"","options":null}]`},
 	} {
 		status, answer := b.Do(t.Context(), c, o.op, []byte(o.request))
 		if status != guest.StatusOK || string(answer) != o.answer || call.last() != o.asked {

@@ -153,10 +153,14 @@ func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (
 	return empty{}, host.AskPermission(ctx, req)
 }
 
-// question asks the user.
+// question asks the user, in the plugin's name.
 func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionRequest) (out guest.QuestionAnswers, err error) {
 	if len(req.Questions) == 0 {
 		return out, errors.New("bad request: questions: missing")
+	}
+	for i := range req.Questions { // the user must know who asks; forms are of MCP servers, whose names they show
+		q := &req.Questions[i]
+		q.Question, q.Form = fmt.Sprintf("plugin %s: %s", b.opts.Plugin, q.Question), nil
 	}
 	if asker, ok := c.Tool.(sdk.Questioner); ok {
 		out.Answers, err = asker.Question(ctx, req.Questions)
