@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -55,9 +57,24 @@ func (o *Outcome) Failure(ctx context.Context) error {
 	return &sdk.Refusal{Halt: o.refusal.Halt, Reason: o.Err.Error()}
 }
 
+// hostKeys are the keys of a call's metadata that only the host sets.
+var hostKeys = []string{"denied", "refusedBy", "interrupted", "outputPath"}
+
+// ofTool returns metadata of a tool or a hook without the keys of the host.
+func ofTool(metadata sdk.Object) sdk.Object {
+	if slices.ContainsFunc(hostKeys, func(key string) bool { return metadata[key] != nil }) {
+		metadata = maps.Clone(metadata)
+		maps.DeleteFunc(metadata, func(key string, _ any) bool { return slices.Contains(hostKeys, key) })
+	}
+	return metadata
+}
+
 // State returns the state of a finished call, and the outputs to store. was is the state before; cfg bounds the output unless it is nil.
 func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sdk.ToolState, blobs [][]byte) {
 	state = sdk.ToolState{Input: was.Input, Time: sdk.ToolTime{Start: was.Time.Start, End: live.Now()}}
+	if o.Result != nil {
+		o.Result.Metadata = ofTool(o.Result.Metadata)
+	}
 	if o.Kind == sdk.OutcomeOK {
 		state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.Result.Title, o.Result.Attachments
 		state.Output, state.Metadata = o.Result.Output, o.Result.Metadata
@@ -71,7 +88,7 @@ func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sd
 		_, size := OutputLimits(*cfg)
 		state.Error = visible.Cut(state.Error, size, "…")
 	}
-	state.Metadata = was.Metadata
+	state.Metadata = ofTool(was.Metadata)
 	if o.Result != nil && (o.Hooked || len(o.Result.Metadata) > 0) {
 		state.Metadata = o.Result.Metadata
 	}
