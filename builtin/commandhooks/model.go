@@ -16,6 +16,8 @@ import (
 const (
 	sampling      = "sampling"       // the permission to ask the user's model
 	questionTime  = 30 * time.Second // the dialect's default timeout of a question
+	maxQuestion   = 256 << 10        // bytes of a question with its data; a part of them would be judged wrongly
+	maxPart       = 48 << 10         // bytes of a part: the host cuts longer ones
 	maxTranscript = 100 << 10        // the end of a conversation that the model sees, in bytes
 	maxCall       = 2 << 10          // the arguments or the output of a call in it
 )
@@ -50,9 +52,15 @@ func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) 
 		}
 		text = "The conversation:\n\n" + transcript(messages) + "\n\nThe condition, to be judged by the conversation only:\n\n" + text
 	}
-	answer, err := sampler.Sample(ctx, sdk.SampleRequest{SessionID: session, System: instructions, Small: true, Messages: []sdk.MessageWithParts{{
-		Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{SessionID: session}}, Parts: sdk.Parts{&sdk.TextPart{Text: text}},
-	}}})
+	if text = strings.ToValidUTF8(text, "\uFFFD"); len(text) > maxQuestion {
+		return nil, unanswered{fmt.Errorf("the model was not asked: the question and its data have %d bytes, want at most %d", len(text), maxQuestion)}
+	}
+	message := sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{SessionID: session}}}
+	for text != "" {
+		piece := visible.Cut(text, maxPart, "")
+		message.Parts, text = append(message.Parts, &sdk.TextPart{Text: piece}), text[len(piece):]
+	}
+	answer, err := sampler.Sample(ctx, sdk.SampleRequest{SessionID: session, System: instructions, Small: true, Messages: []sdk.MessageWithParts{message}})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

@@ -18,7 +18,14 @@ type model struct {
 }
 
 func (m *model) Sample(_ context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error) {
-	m.asked = append(m.asked, req.Messages[0].Parts[0].(*sdk.TextPart).Text)
+	text := ""
+	for _, part := range req.Messages[0].Parts {
+		piece := part.(*sdk.TextPart).Text
+		if text += piece; len(piece) > 50<<10 {
+			text = "the host cuts parts of more than 50 KiB"
+		}
+	}
+	m.asked = append(m.asked, text)
 	return &sdk.SampleResult{Text: m.answer}, m.err
 }
 
@@ -111,6 +118,22 @@ func TestQuestionPermission(t *testing.T) {
 		t.Errorf("%+v, asked %q", result, m.asked)
 	}
 	r.clean()
+}
+
+// The model judges all of a long call, or none of it.
+func TestQuestionSize(t *testing.T) {
+	t.Parallel()
+	for size, asks := range map[int]bool{120 << 10: true, 300 << 10: false} {
+		m := &model{answer: `{"ok": false}`}
+		r := newModelRig(t, m, preToolUseQuestion)
+		result, _ := r.before(bashCall("1"), sdk.Object{"command": strings.Repeat("é", size/2) + "; rm x"})
+		if (result.Verdict == sdk.VerdictDeny) != asks || (len(m.asked) == 1) != asks || (r.failures() == "") != asks {
+			t.Errorf("%d bytes: %+v, asked %d times, failures %q", size, result, len(m.asked), r.failures())
+		}
+		if asks && (!strings.HasSuffix(m.asked[0], "} safe?") || !strings.Contains(m.asked[0], "é; rm x")) {
+			t.Errorf("%d bytes: asked %.100q", size, m.asked[0])
+		}
+	}
 }
 
 // A source is not to blame for a model that does not answer.
