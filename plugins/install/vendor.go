@@ -55,10 +55,12 @@ func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir stri
 	if err == nil {
 		err = child.RemoveAll(dir)
 	}
-	if err == nil {
+	if err == nil && len(f.Plugins) > 0 {
 		return os.Rename(temp, dir)
 	}
-	return errors.Join(err, child.RemoveAll(temp))
+	err = errors.Join(err, child.RemoveAll(temp))
+	_ = os.Remove(filepath.Dir(dir)) // only if it is empty
+	return err
 }
 
 func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir string) error {
