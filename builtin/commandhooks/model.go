@@ -76,17 +76,16 @@ type unanswered struct{ error }
 
 func (unanswered) Blameless() {}
 
-// judgement returns the model's answer in the form of a command's. The model may have written more than the object, or the older form, which many
-// prompts demand: a decision instead of ok. It cannot allow anything.
+// judgement returns the model's answer in the form of a command's. The model may have written more than the object, or, as many prompts demand, one of
+// the forms of commands instead of ok. It can only restrict: it allows nothing, changes nothing and adds no text.
 func judgement(event, text string) (*reply, error) {
 	var answer struct {
-		OK       *bool  `json:"ok"`
-		Decision string `json:"decision"`
-		Reason   string `json:"reason"`
+		OK *bool `json:"ok"`
+		wireReply
 	}
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if start < 0 || end < start || json.Unmarshal([]byte(text[start:end+1]), &answer) != nil || answer.OK == nil && answer.Decision == "" {
-		return nil, fmt.Errorf("the model answered %q, want {\"ok\": …, \"reason\": …}", visible.Cut(text, 200, "…"))
+	if start < 0 || end < start || json.Unmarshal([]byte(text[start:end+1]), &answer) != nil {
+		answer.OK, answer.wireReply = nil, wireReply{} // partly decoded
 	}
 	switch ok := answer.OK; {
 	case ok != nil && *ok:
@@ -94,12 +93,16 @@ func judgement(event, text string) (*reply, error) {
 	case ok != nil:
 		answer.Decision = "block"
 	}
-	w := wireReply{Decision: answer.Decision, Reason: answer.Reason}
-	r, err := w.reply(event)
-	if err == nil && r.verdict < block {
-		r = &reply{}
+	r, err := answer.reply(event)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.verdict == none:
+		return nil, fmt.Errorf("the model answered %q, want {\"ok\": …, \"reason\": …}", visible.Cut(text, 200, "…"))
+	case r.verdict == allow:
+		return &reply{}, nil
 	}
-	return r, err
+	return &reply{verdict: r.verdict, reason: r.reason}, nil
 }
 
 // transcript returns the end of a conversation as text, which models read that know none of its tools.

@@ -66,8 +66,11 @@ func TestQuestion(t *testing.T) {
 		`{"reason": "no"}`:      {failure: "want"},
 		`{"ok": "no"}`:          {failure: "want"},
 		`{"decision": "maybe"}`: {failure: "maybe"},
-		`{"decision": "block", "reason": "older"}`: {verdict: sdk.VerdictDeny, reason: "older"},
-		`{"decision": "approve"}`:                  {},
+		`{"decision": "block", "reason": "older"}`:                            {verdict: sdk.VerdictDeny, reason: "older"},
+		`{"ok": false, "decision": 1}`:                                        {failure: "want"},
+		`{"permissionDecision": "deny", "permissionDecisionReason": "other"}`: {verdict: sdk.VerdictDeny, reason: "other"},
+		`{"continue": false, "stopReason": "enough"}`:                         {verdict: sdk.VerdictHalt, reason: "enough"},
+		`{"decision": "approve"}`:                                             {},
 	} {
 		m := &model{answer: answer}
 		r := newModelRig(t, m, preToolUseQuestion)
@@ -136,6 +139,18 @@ func TestQuestionSize(t *testing.T) {
 	}
 }
 
+// A model may leave the decision to the user.
+func TestQuestionAsks(t *testing.T) {
+	t.Parallel()
+	r := newModelRig(t, &model{answer: `{"decision": "ask", "reason": "odd"}`}, preToolUseQuestion)
+	in := bashCall("1")
+	r.before(in, sdk.Object{"command": "ls"})
+	if result := r.ask(request(in, "bash", `{"command":"ls"}`)); result.Verdict != sdk.VerdictAsk || result.Reason != "odd" {
+		t.Errorf("%+v", result)
+	}
+	r.clean()
+}
+
 // A source is not to blame for a model that does not answer.
 func TestQuestionUnanswered(t *testing.T) {
 	t.Parallel()
@@ -154,14 +169,16 @@ func TestQuestionUnanswered(t *testing.T) {
 // No answer of a model is a permission.
 func TestJudgementAllowsNothing(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`{"ok": true, "decision": "approve", "hookSpecificOutput": {"permissionDecision": "allow"}}`, `{"decision": "allow"}`} {
+	for _, text := range []string{`{"ok": true, "decision": "approve", "hookSpecificOutput": {"permissionDecision": "allow"}}`, `{"decision": "allow", "hookSpecificOutput": {"updatedInput": {"command": "rm"}, "additionalContext": "x"}}`} {
 		if blocks, err := commandhooks.ParseJudgement("PreToolUse", text); blocks || err != nil {
 			t.Errorf("%s: %v, %v", text, blocks, err)
 		}
 		m := &model{answer: text}
 		r := newModelRig(t, m, preToolUseQuestion)
 		in := bashCall("1")
-		r.before(in, sdk.Object{"command": "ls"})
+		if _, args := r.before(in, sdk.Object{"command": "ls"}); args["command"] != "ls" {
+			t.Errorf("%s: arguments %v", text, args)
+		}
 		if result := r.ask(request(in, "bash", `{"command":"ls"}`)); result.Verdict != sdk.VerdictAbstain {
 			t.Errorf("%s: %+v", text, result)
 		}
