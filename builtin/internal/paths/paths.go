@@ -107,7 +107,8 @@ func Patterns(call *sdk.ToolCall, abs string) []string {
 		return patterns
 	}
 	worktree := Real(call.Worktree)
-	for _, real := range []string{realOf(call, abs), Itself(abs)} {
+	real, itself := realOf(call, abs), Itself(abs)
+	for _, real := range []string{real, itself, projectfs.Listed(real), projectfs.Listed(itself)} {
 		if rel, ok := projectfs.Rel(worktree, real); ok {
 			real = rel
 		}

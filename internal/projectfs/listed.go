@@ -1,0 +1,40 @@
+package projectfs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Listed returns a path with the names that directories list if the system also finds the file in another case, as on a drive of Windows that
+// Linux mounts. On Windows, the names of Real are listed; rules on macOS ignore case.
+func Listed(path string) string {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return path
+	}
+	return listed(path, os.Lstat, os.ReadDir)
+}
+
+func listed(path string, lstat func(string) (fs.FileInfo, error), list func(string) ([]fs.DirEntry, error)) string {
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	other := strings.ToUpper(name)
+	if other == name {
+		other = strings.ToLower(name)
+	}
+	if info, err := lstat(path); err == nil && other != name {
+		if found, err := lstat(filepath.Join(dir, other)); err != nil || !os.SameFile(info, found) {
+			return path // cases differ here, and so above
+		}
+		entries, _ := list(dir) // without them, the name stays
+		if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return Fold(e.Name()) == Fold(name) }); i >= 0 {
+			name = entries[i].Name()
+		}
+	}
+	if dir == path {
+		return path
+	}
+	return filepath.Join(listed(dir, lstat, list), name)
+}
