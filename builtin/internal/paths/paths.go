@@ -107,13 +107,14 @@ func Patterns(call *sdk.ToolCall, abs string) []string {
 		return patterns
 	}
 	worktree := Real(call.Worktree)
-	real, itself := realOf(call, abs), Itself(abs)
-	for _, real := range []string{real, itself, projectfs.Listed(real), projectfs.Listed(itself)} {
-		if rel, ok := projectfs.Rel(worktree, real); ok {
-			real = rel
-		}
-		if target := filepath.ToSlash(real); !slices.Contains(patterns, target) {
-			patterns = append(patterns, target)
+	for _, real := range slices.Compact([]string{realOf(call, abs), Itself(abs)}) { // usually equal
+		for _, name := range []string{real, projectfs.Listed(real)} {
+			if rel, ok := projectfs.Rel(worktree, name); ok {
+				name = rel
+			}
+			if target := filepath.ToSlash(name); !slices.Contains(patterns, target) {
+				patterns = append(patterns, target)
+			}
 		}
 	}
 	return patterns
