@@ -137,8 +137,9 @@ func runTask(ctx context.Context, call *sdk.ToolCall, args taskArgs) (*sdk.ToolR
 		return nil, fmt.Errorf("task: %w", err)
 	}
 	return &sdk.ToolResult{
-		Title:    args.Description,
-		Output:   fmt.Sprintf("<task id=%q state=\"completed\">\n%s\n</task>", result.SessionID, result.Text),
+		Title: args.Description,
+		Output: fmt.Sprintf("<task id=%q state=\"completed\">\n%s\n</task>", result.SessionID,
+			cmp.Or(strings.TrimSpace(result.Text), "It ended without an answer. Ask for one with its id as task_id, or do the work here.")),
 		Metadata: sdk.Object{"sessionId": result.SessionID, "agent": args.Agent},
 	}, nil
 }

@@ -24,6 +24,7 @@ type fake struct {
 	skills    []sdk.Skill
 	answers   [][]string
 	err       error
+	answer    string // of a subtask
 }
 
 func (*fake) Progress(string, sdk.Object)                          {}
@@ -33,7 +34,7 @@ func (f *fake) Skills(context.Context) ([]sdk.Skill, error)        { return f.sk
 func (f *fake) Subagents() []sdk.Agent                             { return nil }
 func (f *fake) Subtask(_ context.Context, task sdk.Subtask) (*sdk.SubtaskResult, error) {
 	f.task = task
-	return &sdk.SubtaskResult{SessionID: "ses_1", Text: "found it"}, f.err
+	return &sdk.SubtaskResult{SessionID: "ses_1", Text: f.answer}, f.err
 }
 
 func (f *fake) Question(_ context.Context, questions []sdk.Question) ([][]string, error) {
@@ -78,7 +79,7 @@ func TestTodowrite(t *testing.T) {
 
 func TestTask(t *testing.T) {
 	t.Parallel()
-	host := &fake{}
+	host := &fake{answer: "found it"}
 	result, err := run(t, host, "task", `{"description":"look","prompt":"find x","subagent_type":"explore","task_id":"ses_0","command":"review"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +90,10 @@ func TestTask(t *testing.T) {
 	}
 	if result.Output != "<task id=\"ses_1\" state=\"completed\">\nfound it\n</task>" {
 		t.Errorf("output %q", result.Output)
+	}
+	host.answer = "\n"
+	if result, err := run(t, host, "task", `{"description":"d","prompt":"p","subagent_type":"x"}`); err != nil || !strings.Contains(result.Output, "without an answer") {
+		t.Errorf("no answer: %+v, %v", result, err)
 	}
 	host.err = &sdk.Refusal{Halt: true, Reason: "stop"}
 	var refusal *sdk.Refusal
