@@ -116,7 +116,7 @@ func TestEmptyLinesAfterHunk(t *testing.T) {
 	t.Parallel()
 	for empty, applies := range map[int]bool{0: true, 3: true, 4: false} {
 		lines := append([]hunkLine{{'-', "a"}}, slices.Repeat([]hunkLine{{' ', ""}}, empty)...)
-		if _, err := patched("f", []byte("a\nb\n"), []hunk{{lines: lines}}); applies != (err == nil) || !applies && !errors.Is(err, errNoMatch) {
+		if _, _, err := patched("f", []byte("a\nb\n"), []hunk{{lines: lines}}); applies != (err == nil) || !applies && !errors.Is(err, errNoMatch) {
 			t.Errorf("%d empty lines: %v", empty, err)
 		}
 	}
@@ -208,7 +208,7 @@ func FuzzPatch(f *testing.F) {
 			if op.FilePath == "" {
 				t.Fatal("an operation without a file")
 			}
-			after, err := patched("f", []byte(content), op.hunks)
+			after, _, err := patched("f", []byte(content), op.hunks)
 			if err != nil {
 				continue
 			}
@@ -300,7 +300,7 @@ func TestManyHunks(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := patched("f", []byte(content.String()), ops[0].hunks); err != nil {
+	if _, _, err := patched("f", []byte(content.String()), ops[0].hunks); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

@@ -62,7 +62,10 @@ func TestPatchUpdate(t *testing.T) {
 			b := newBench(t)
 			b.put("f", tt.content)
 			b.read("f")
-			b.must("apply_patch", patch(append([]string{"*** Update File: f"}, tt.lines...)...))
+			result := b.must("apply_patch", patch(append([]string{"*** Update File: f"}, tt.lines...)...))
+			if loose := name == "indentation" || name == "typography"; strings.Contains(result.Output, "was matched ignoring") != loose {
+				t.Errorf("output %q; want a note: %t", result.Output, loose)
+			}
 			b.want("f", tt.want)
 			b.wantNames("f")
 		})

@@ -2,13 +2,14 @@ package files
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
 
 // patched applies the hunks to the content of the file name. If the last line has no line break, it still
-// has none afterwards.
-func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
+// has none afterwards. note says where a hunk did not match exactly.
+func patched(name string, content []byte, hunks []hunk) (after []byte, note string, err error) {
 	doc := newDocument(content)
 	doc.complete()
 	f := &patchFile{textLines: splitLines(doc.text), name: name}
@@ -23,11 +24,14 @@ func patched(name string, content []byte, hunks []hunk) ([]byte, error) {
 			}
 		}
 		if err != nil {
-			return nil, err
+			return nil, "", err
+		}
+		if old := h.old(); note == "" && !slices.Equal(inForm(f.lines[at:at+len(old)], forms[1]), inForm(old, forms[1])) {
+			note = fmt.Sprintf(" (line %d was matched ignoring indentation or typography, and the new lines were not adapted; check them)", at+1)
 		}
 		all = append(all, f.replace(at, h)...)
 	}
-	return doc.apply(all), nil
+	return doc.apply(all), note, nil
 }
 
 // patchFile is a file in which hunks are searched from top to bottom.

@@ -101,7 +101,7 @@ func (s *planning) apply(ctx context.Context, op operation, c *change) (err erro
 			return fmt.Errorf("%q already exists; change it with %q, or delete it first", c.name, patchUpdate+c.name)
 		}
 		c.remove = false
-		c.after, err = patched(c.name, nil, op.hunks)
+		c.after, _, err = patched(c.name, nil, op.hunks)
 		return err
 	case patchDelete:
 		return s.delete(ctx, c)
@@ -109,7 +109,7 @@ func (s *planning) apply(ctx context.Context, op operation, c *change) (err erro
 	if err = s.mayChange(ctx, c); err != nil {
 		return err
 	}
-	c.after, err = patched(c.name, c.after, op.hunks)
+	c.after, c.report, err = patched(c.name, c.after, op.hunks)
 	if err != nil || op.moveTo == "" || op.moved.abs == op.target.abs {
 		return err
 	}

@@ -91,7 +91,7 @@ func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 		case c.old == nil:
 			output += "\nA " + c.name
 		default:
-			output += "\nM " + c.name
+			output += "\nM " + c.name + c.report
 		}
 		if !c.remove {
 			hashes[c.abs] = c.hash()
