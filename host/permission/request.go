@@ -150,7 +150,7 @@ var foreignKey = lazyregexp.New(`^[a-z0-9_.-]+$`)
 
 // Foreign restricts a request of the origin's tool or plugin, unless it is compiled in. It returns an error for a permission that only tenon requests.
 // What the question shows as the command or the file is what would be allowed, not what the plugin says about it; and only compiled-in tools know
-// how a command is confined.
+// how a command is confined. An answer "always" covers only the requested patterns.
 func Foreign(r *sdk.PermissionRequest, o sdk.Origin) error {
 	if len(SourcesOf(o)) == 0 {
 		return nil
@@ -162,6 +162,7 @@ func Foreign(r *sdk.PermissionRequest, o sdk.Origin) error {
 	for _, key := range []string{"sandbox", "command", "filepath"} {
 		delete(r.Metadata, key)
 	}
+	r.Always = slices.DeleteFunc(slices.Clone(r.Always), func(p string) bool { return !slices.Contains(r.Patterns, p) })
 	return nil
 }
 

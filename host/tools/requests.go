@@ -43,17 +43,10 @@ func (t *Tool) ownRequest() sdk.PermissionRequest {
 	return sdk.PermissionRequest{Permission: t.Def.ID, Patterns: []string{"*"}, Always: []string{"*"}}
 }
 
-// limit restricts the requests of a third-party tool: it always requires permission for its id, and an "always" answer covers
-// only the patterns of this request.
+// limit adds to the requests of a third-party tool: it always requires permission for its id.
 func (t *Tool) limit(list []sdk.PermissionRequest) []sdk.PermissionRequest {
-	list, own := slices.Clone(list), false
-	for i := range list {
-		patterns := list[i].Patterns
-		list[i].Always = slices.DeleteFunc(slices.Clone(list[i].Always), func(p string) bool { return !slices.Contains(patterns, p) })
-		own = own || list[i].Permission == t.Def.ID
+	if slices.ContainsFunc(list, func(r sdk.PermissionRequest) bool { return r.Permission == t.Def.ID }) {
+		return list
 	}
-	if !own {
-		list = append([]sdk.PermissionRequest{t.ownRequest()}, list...)
-	}
-	return list
+	return append([]sdk.PermissionRequest{t.ownRequest()}, list...)
 }

