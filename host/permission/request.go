@@ -149,8 +149,8 @@ func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 var foreignKey = lazyregexp.New(`^[a-z0-9_.-]+$`)
 
 // Foreign restricts a request of the origin's tool or plugin, unless it is compiled in. It returns an error for a permission that only tenon requests.
-// What the question shows as the command or the file is what would be allowed, not what the plugin says about it; and only compiled-in tools know
-// how a command is confined. An answer "always" covers only the requested patterns.
+// It removes what the plugin claims about the command, the file and the confinement: the question shows the patterns instead, which would be
+// allowed. An answer "always" covers only these patterns.
 func Foreign(r *sdk.PermissionRequest, o sdk.Origin) error {
 	if len(SourcesOf(o)) == 0 {
 		return nil
