@@ -60,18 +60,25 @@ func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) 
 		piece := visible.Cut(text, maxPart, "")
 		message.Parts, text = append(message.Parts, &sdk.TextPart{Text: piece}), text[len(piece):]
 	}
-	answer, err := sampler.Sample(ctx, sdk.SampleRequest{SessionID: session, System: instructions, Small: true, Messages: []sdk.MessageWithParts{message}})
+	deadline, _ := ctx.Deadline() // all hooks have one
+	asking, cancel := context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/2, refusalTime)))
+	defer cancel()
+	answer, err := sampler.Sample(asking, sdk.SampleRequest{SessionID: session, System: instructions, Small: true, Messages: []sdk.MessageWithParts{message}})
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, unanswered{fmt.Errorf("the model was not asked: %v", err)} // not wrapped: a refusal of the question would refuse the call
+		return nil, unanswered{fmt.Errorf("no answer of the model: %v", err)} // not wrapped: a refusal of the question would refuse the call
 	}
-	return judgement(e.event, answer.Text)
+	r, err := judgement(e.event, answer.Text)
+	if err != nil {
+		return nil, unanswered{err}
+	}
+	return r, nil
 }
 
-// unanswered is the error of a question that was denied or that the model did not answer, for which the source is not to blame
-// (hooks.Blameless).
+// unanswered is the error of a question that was denied, or that the model did not answer in time or as asked. The source, which may have guards, is
+// not to blame (hooks.Blameless).
 type unanswered struct{ error }
 
 func (unanswered) Blameless() {}

@@ -14,10 +14,11 @@ type model struct {
 	*host
 	answer string
 	err    error
+	slow   bool // it never answers
 	asked  []string
 }
 
-func (m *model) Sample(_ context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error) {
+func (m *model) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error) {
 	text := ""
 	for _, part := range req.Messages[0].Parts {
 		piece := part.(*sdk.TextPart).Text
@@ -26,6 +27,10 @@ func (m *model) Sample(_ context.Context, req sdk.SampleRequest) (*sdk.SampleRes
 		}
 	}
 	m.asked = append(m.asked, text)
+	if m.slow {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	return &sdk.SampleResult{Text: m.answer}, m.err
 }
 
@@ -151,18 +156,19 @@ func TestQuestionAsks(t *testing.T) {
 	r.clean()
 }
 
-// A source is not to blame for a model that does not answer.
+// A source is not to blame for a model that does not answer, or not as asked.
 func TestQuestionUnanswered(t *testing.T) {
 	t.Parallel()
-	m := &model{err: &sdk.Refusal{By: "rule"}}
-	r := newModelRig(t, m, preToolUseQuestion)
-	for range 5 {
-		if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictAbstain {
-			t.Errorf("%+v", result)
+	for _, m := range []*model{{err: &sdk.Refusal{By: "rule"}}, {answer: "fine"}, {slow: true}} {
+		r := newModelRig(t, m, `{"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "Safe?", "timeout": 0.6}]}]}`)
+		for range 5 {
+			if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictAbstain {
+				t.Errorf("%+v", result)
+			}
 		}
-	}
-	if len(m.asked) != 5 { // none after a quarantine
-		t.Errorf("asked %d times", len(m.asked))
+		if len(m.asked) != 5 { // none after a quarantine
+			t.Errorf("asked %d times", len(m.asked))
+		}
 	}
 }
 
