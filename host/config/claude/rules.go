@@ -3,6 +3,7 @@ package claude
 import (
 	"cmp"
 	"encoding/json"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -128,6 +129,8 @@ func (t *translator) rule(text string, action sdk.Action) (reason string) {
 // maxDepths limits the **/ in a pattern: each makes two patterns of one.
 const maxDepths = 4
 
+var drive = lazyregexp.New(`^/([A-Za-z])/`)
+
 // files translates a file pattern: //path is absolute, ~/path is in the home directory, /path starts at the project, and ./path and path are
 // relative. A name without a slash matches files at any depth, **/ may match nothing, and a directory means the files in it, see
 // https://git-scm.com/docs/gitignore.
@@ -162,6 +165,9 @@ func (t *translator) files(action sdk.Action, permission, pattern string) (reaso
 		pattern = "**/" + pattern
 	}
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+	if outside && runtime.GOOS == "windows" { // Claude Code writes a drive as //c
+		pattern = drive().ReplaceAllString(pattern, "$1:/")
+	}
 	if strings.HasSuffix(pattern, "/") {
 		pattern += "**"
 	}
