@@ -222,7 +222,7 @@ func readStdin(ctx context.Context, a *cli.App) (string, error) {
 	for {
 		select {
 		case <-notice:
-			a.Say("waiting for stdin to end, because it is part of the prompt (to skip it, use </dev/null)")
+			a.Say("waiting for stdin to end, because it is part of the prompt (to skip it, use <" + os.DevNull + ")")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		case err := <-read:
