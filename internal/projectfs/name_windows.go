@@ -7,8 +7,9 @@ import (
 )
 
 // nameOf returns the name under which the directory lists a file. The system also finds the file by its short name (SECRET~1), in another
-// case, and with dots or spaces at the end; rules for the name must hold for all of them.
+// case, with dots or spaces at the end, and by a stream (secret::$DATA); rules for the name must hold for all of them.
 func nameOf(dir, name string) string {
+	name, _, _ = strings.Cut(name, ":")
 	path, err := syscall.UTF16PtrFromString(dir + `\` + name)
 	if err != nil || strings.ContainsAny(name, `*?<>"`) { // wildcards here, which no name contains
 		return name

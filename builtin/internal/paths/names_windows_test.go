@@ -37,6 +37,7 @@ func TestNamesOnWindows(t *testing.T) {
 	for _, name := range []string{
 		file, filepath.Join(p.worktree, cmp.Or(short, "a long directory"), ".env"),
 		filepath.Join(p.worktree, "A LONG directory", ".ENV"), filepath.Join(p.worktree, "a long directory.", ".env. "), `\\?\` + file,
+		file + "::$DATA", filepath.Join(p.worktree, "a long directory::$INDEX_ALLOCATION", ".env:"),
 	} {
 		if got := paths.Patterns(p.call(), name); !slices.Contains(got, "a long directory/.env") {
 			t.Errorf("Patterns(%q) = %q", name, got)
