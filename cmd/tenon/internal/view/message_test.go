@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -37,6 +38,21 @@ func TestPromptText(t *testing.T) {
 	} {
 		if got := PromptText(sdk.Parts{&sdk.TextPart{Text: text, Metadata: sdk.Object{"shell": "ls"}}}); got != want {
 			t.Errorf("PromptText(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestShortfall: an answer that is a tool call made no call.
+func TestShortfall(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"done": "", `{"name": "x"}`: "", "Use <tool_call> there": "", "": "without an answer",
+		"```json\n{\"name\": \"read\", \"arguments\": {}}\n```": "as text", "<tool_call>\n{}": "as text", "<|tool_call|>": "as text", "\n<function=read>": "as text",
+		`{"name":"read","parameters":{}}`: "as text",
+	} {
+		m := &sdk.MessageWithParts{Info: &sdk.AssistantMessage{Finish: sdk.FinishStop}, Parts: sdk.Parts{&sdk.TextPart{Text: text}}}
+		if got := Shortfall(m); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("Shortfall(%q) = %q, want %q", text, got, want)
 		}
 	}
 }

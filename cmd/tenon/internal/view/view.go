@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -98,6 +99,9 @@ func AnswerText(m *sdk.MessageWithParts) string {
 	return strings.Join(texts, "\n\n")
 }
 
+// callText matches an answer that is a tool call, as models write it whose server does not know the model's format.
+var callText = lazyregexp.New("^\\s*(```(json)?\\s*)?" + `(<\|?tool_call|<function=|\{\s*"name"\s*:\s*"\w+"\s*,\s*"(arguments|parameters)"\s*:)`)
+
 // Shortfall describes an incomplete answer of a turn that ended without an error; empty for a complete one. The text ends before the prompt
 // that requests the rest.
 func Shortfall(m *sdk.MessageWithParts) string {
@@ -109,8 +113,12 @@ func Shortfall(m *sdk.MessageWithParts) string {
 	case sdk.FinishLength:
 		return "the answer was cut at the model's output limit; get the rest with"
 	case sdk.FinishStop, sdk.FinishOther:
-		if AnswerText(m) == "" && structured(m) == nil {
+		text := AnswerText(m)
+		if text == "" && structured(m) == nil {
 			return "the model ended its turn without an answer; ask for one with"
+		}
+		if callText().MatchString(text) {
+			return "the model wrote a tool call as text, so it was not made; use a model and a server that support tool calls, or try again with"
 		}
 	}
 	return ""
