@@ -26,8 +26,8 @@ import (
 )
 
 const (
-	// trialTimeout limits a scripted turn.
-	trialTimeout = 2 * time.Minute
+	// trialTimeout limits a scripted turn. A tool that never returns reaches its own limit first, and is named.
+	trialTimeout = sdk.DefaultToolTimeout + 30*time.Second
 	// trialHookTimeout limits each hook in it, whatever limit the plugin sets: the result must not depend on how busy the machine is.
 	trialHookTimeout = 20 * time.Second
 )
