@@ -256,34 +256,18 @@ func TestRefusedQueuedPrompt(t *testing.T) {
 		first <- textOf(a)
 	}()
 	<-begun
-	second := make(chan error, 1)
-	go func() {
-		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "two", Agent: "plan", Model: "none/x"})
-		second <- err
-	}()
-	waitStored(t, k, id)
+	second, err := k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: "two", Agent: "plan", Model: "none/x"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	close(hold)
-	if err := <-second; !errors.Is(err, host.ErrModel) {
+	if _, err := second(t.Context()); !errors.Is(err, host.ErrModel) {
 		t.Errorf("the queued prompt = %v, want %v", err, host.ErrModel)
 	}
 	want(t, "the answer", "done", <-first)
 	r := m.last(sdk.PurposeTurn)
 	want(t, "the agent", "You build.", r.System[0])
 	want(t, "the conversation", []string{"user: one", "assistant: call echo {}", "tool: {}"}, lines(r))
-}
-
-// waitStored waits until a prompt is in the session's queue.
-func waitStored(t *testing.T, k *kit, id string) {
-	t.Helper()
-	for {
-		waiting, err := k.store.Prompts(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(waiting) > 0 {
-			return
-		}
-	}
 }
 
 const lastStep = "This is the last step of this turn: tools can no longer be called. Answer now with what was done, what is left to do and what you would do next."

@@ -214,13 +214,13 @@ func TestReloadKeepsWhatWaits(t *testing.T) {
 	k := start(t, asking, b, version("one"))
 	sub := k.Subscribe(4096, false)
 	id := k.session()
-	var answers sync.WaitGroup
+	var answers []func(context.Context) (*sdk.MessageWithParts, error)
 	prompt := func(text string) {
-		answers.Go(func() {
-			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: text}); err != nil {
-				t.Error(err)
-			}
-		})
+		answer, err := k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, answer)
 	}
 	prompt("first")
 	asked := next(t, sub, ofType(sdk.EventPermissionAsked)).Properties.(*sdk.PermissionRequest)
@@ -228,11 +228,14 @@ func TestReloadKeepsWhatWaits(t *testing.T) {
 	if err := k.Reload(t.Context(), host.ReloadOptions{Plugins: []sdk.Plugin{b, version("two")}}); err != nil {
 		t.Fatal(err)
 	}
-	waitStored(t, k, id)
 	if err := k.ReplyPermission(asked.ID, sdk.ReplyOnce, ""); err != nil {
 		t.Fatal(err)
 	}
-	answers.Wait()
+	for _, answer := range answers {
+		if _, err := answer(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 	want(t, "results", []string{"acted"}, k.results(id))
 	if got := lines(m.last(sdk.PurposeTurn)); !cmp.Equal(got[len(got)-1], "user: second") {
 		t.Errorf("messages %q, want both prompts answered", got)
