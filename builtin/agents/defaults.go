@@ -24,7 +24,7 @@ func prompt(name string) string {
 //
 // The rules of plan and explore repeat those that protect secrets, because they come after the default ones. For plan, commands and tools of plugins
 // and MCP servers, which can also change files, require approval; other rules cannot allow them, because the agent is strict. For explore, commands
-// and web pages require approval, as everywhere. Both keep the questions of command hooks to the model, which guard them. The hidden agents write text for the host and have no tools.
+// and web pages require approval, as everywhere. Both let command hooks ask the model, because such hooks guard these agents. The hidden agents write text for the host and have no tools.
 func builtins() []sdk.Agent {
 	var list []sdk.Agent
 	data, err := prompts.ReadFile("prompts/agents.json")

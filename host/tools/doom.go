@@ -2,7 +2,6 @@ package tools
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,7 +26,8 @@ const (
 // or across steps.
 type Doom struct {
 	calls   [][sha256.Size]byte // of this turn, oldest first
-	refused int                 // the step of the first refusal
+	step    int                 // of the last refusal
+	refusal *sdk.Refusal        // the last one
 }
 
 // add notes a call and returns the length of the cycle it completes, 0 for none.
@@ -56,6 +56,9 @@ func (w *Doom) Watch(ctx context.Context, step int, tool string, args []byte, as
 	if period == 0 {
 		return nil
 	}
+	if step == w.step { // the other calls of the same answer
+		return w.refusal
+	}
 	what := "the same call"
 	if period > 1 {
 		what = fmt.Sprintf("the same cycle of %d calls", period)
@@ -72,9 +75,9 @@ func (w *Doom) Watch(ctx context.Context, step int, tool string, args []byte, as
 	if !ok {
 		return err
 	}
-	w.refused = cmp.Or(w.refused, step)
-	return &sdk.Refusal{
+	w.step, w.refusal = step, &sdk.Refusal{
 		Reason: fmt.Sprintf("%s was made %d times in a row and was not run again; try something else: %s", what, doomRepeats, refusal.Reason),
-		By:     refusal.By, Halt: refusal.Halt || step > w.refused,
+		By:     refusal.By, Halt: refusal.Halt || w.refusal != nil,
 	}
+	return w.refusal
 }

@@ -73,7 +73,9 @@ func ofTool(metadata sdk.Object) sdk.Object {
 func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sdk.ToolState, blobs [][]byte) {
 	state = sdk.ToolState{Input: was.Input, Time: sdk.ToolTime{Start: was.Time.Start, End: live.Now()}}
 	if o.Result != nil {
-		o.Result.Metadata = ofTool(o.Result.Metadata)
+		result := *o.Result // the tool may return it again
+		result.Metadata = ofTool(result.Metadata)
+		o.Result = &result
 	}
 	if o.Kind == sdk.OutcomeOK {
 		state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.Result.Title, o.Result.Attachments

@@ -56,8 +56,8 @@ There are three kinds of points:
   none that make programs run code (PATH, HOME, BASH_ENV, LD_PRELOAD, GIT_*, NODE_OPTIONS, PYTHON*, …). At ` + "`" + `chat.message` + "`" + ` they cannot
   change the agent, whose rules apply, or restore a tool that the message removes. There and at ` + "`" + `command.execute.before` + "`" + ` parts
   that they add must be texts, files (as data), agents or subtasks; mentions in such subtasks attach nothing. A forbidden change is a failure of the hook.
-- **Ledger**: tenon records every call with its changes; ` + "`" + `tenon explain` + "`" + ` shows them. ` + "`--log-level trace`" + ` prints what each hook
-  receives and answers, with ` + "`tenon plugin test`" + ` as with ` + "`tenon run`" + `; it may show conversations.
+- **Ledger**: tenon records every call with its changes; ` + "`" + `tenon explain` + "`" + ` shows them. ` + "`--log-level trace`" + ` prints the input and
+  the answer of each hook, in ` + "`tenon plugin test`" + ` and ` + "`tenon run`" + `; the output may contain conversations and keys.
 
 opencode's names with the prefix ` + "`" + `experimental.` + "`" + ` are also accepted.
 

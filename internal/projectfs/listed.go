@@ -20,17 +20,18 @@ func Listed(path string) string {
 
 func listed(path string, lstat func(string) (fs.FileInfo, error), list func(string) ([]fs.DirEntry, error)) string {
 	dir, name := filepath.Dir(path), filepath.Base(path)
-	other := strings.ToUpper(name)
-	if other == name {
-		other = strings.ToLower(name)
-	}
-	if info, err := lstat(path); err == nil && other != name {
-		if found, err := lstat(filepath.Join(dir, other)); err != nil || !os.SameFile(info, found) {
-			return path // cases differ here, and so above
+	other := strings.Map(func(r rune) rune { // systems disagree about the case of other letters
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r ^ 0x20
 		}
-		entries, _ := list(dir) // without them, the name stays
-		if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return Fold(e.Name()) == Fold(name) }); i >= 0 {
-			name = entries[i].Name()
+		return r
+	}, name)
+	if info, err := lstat(path); err == nil && other != name {
+		if found, err := lstat(filepath.Join(dir, other)); err == nil && os.SameFile(info, found) {
+			entries, _ := list(dir) // without them, the name stays
+			if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return Fold(e.Name()) == Fold(name) }); i >= 0 {
+				name = entries[i].Name()
+			}
 		}
 	}
 	if dir == path {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -158,6 +159,9 @@ func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionReque
 	for i := range req.Questions { // the user must know who asks; forms are of MCP servers, whose names they show
 		q := &req.Questions[i]
 		q.Question, q.Form = fmt.Sprintf("plugin %s: %s", b.opts.Plugin, q.Question), nil
+		if strings.Contains(q.Question, "\n") { // which may push the name out of view
+			q.Question += fmt.Sprintf("\n(plugin %s)", b.opts.Plugin)
+		}
 	}
 	if asker, ok := c.Tool.(sdk.Questioner); ok {
 		out.Answers, err = asker.Question(ctx, req.Questions)

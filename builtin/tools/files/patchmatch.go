@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -26,8 +25,10 @@ func patched(name string, content []byte, hunks []hunk) (after []byte, note stri
 		if err != nil {
 			return nil, "", err
 		}
-		if old := h.old(); note == "" && !slices.Equal(inForm(f.lines[at:at+len(old)], forms[1]), inForm(old, forms[1])) {
-			note = fmt.Sprintf(" (line %d was matched ignoring indentation or typography, and the new lines were not adapted; check them)", at+1)
+		for i, line := range h.old() {
+			if note == "" && forms[1](line) != forms[1](f.lines[at+i]) {
+				note = fmt.Sprintf(" (line %d was matched ignoring indentation or typography, and the new lines were not adapted; check them)", at+i+1)
+			}
 		}
 		all = append(all, f.replace(at, h)...)
 	}

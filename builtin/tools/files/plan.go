@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,7 +110,9 @@ func (s *planning) apply(ctx context.Context, op operation, c *change) (err erro
 	if err = s.mayChange(ctx, c); err != nil {
 		return err
 	}
-	c.after, c.report, err = patched(c.name, c.after, op.hunks)
+	var note string
+	c.after, note, err = patched(c.name, c.after, op.hunks)
+	c.report = cmp.Or(c.report, note)
 	if err != nil || op.moveTo == "" || op.moved.abs == op.target.abs {
 		return err
 	}

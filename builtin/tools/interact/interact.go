@@ -139,7 +139,7 @@ func runTask(ctx context.Context, call *sdk.ToolCall, args taskArgs) (*sdk.ToolR
 	return &sdk.ToolResult{
 		Title: args.Description,
 		Output: fmt.Sprintf("<task id=%q state=\"completed\">\n%s\n</task>", result.SessionID,
-			cmp.Or(strings.TrimSpace(result.Text), "It ended without an answer. Ask for one with its id as task_id, or do the work here.")),
+			cmp.Or(strings.TrimSpace(result.Text), "The subagent ended without an answer. Call task again with this id as task_id, or do the work yourself.")),
 		Metadata: sdk.Object{"sessionId": result.SessionID, "agent": args.Agent},
 	}, nil
 }

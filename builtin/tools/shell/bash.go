@@ -142,7 +142,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 		return nil, err
 	}
 	if end.exit == 127 && strings.Contains(args.Command, "apply_patch") { // models were trained with such a program
-		notes = append(notes, "apply_patch is not a program here: call the tools that change files.")
+		notes = append(notes, "apply_patch is not a program here; use the tools that edit files.")
 	}
 	return &sdk.ToolResult{
 		Title:    title,
@@ -185,7 +185,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	}
 	info, err := os.Stat(args.dir)
 	if err != nil {
-		return args, fmt.Errorf("bash: workdir: %w; omit workdir for the project directory", err)
+		return args, fmt.Errorf("bash: workdir: %w; omit workdir to use the project directory", err)
 	}
 	if !info.IsDir() {
 		return args, fmt.Errorf("bash: workdir %q is not a directory", args.dir)

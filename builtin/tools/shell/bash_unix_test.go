@@ -32,7 +32,7 @@ func TestExecute(t *testing.T) {
 		"output":        {map[string]any{"command": "echo a; echo b >&2; echo c"}, "a\nb\nc\n", 0},
 		"no output":     {map[string]any{"command": "true"}, "", 0},
 		"exit status":   {map[string]any{"command": "echo a; exit 3"}, "a\n\n<bash_metadata>\nexit status 3\n</bash_metadata>", 3},
-		"no program":    {map[string]any{"command": "apply_patch() { return 127; }; apply_patch"}, "\n<bash_metadata>\nexit status 127\napply_patch is not a program here: call the tools that change files.\n</bash_metadata>", 127},
+		"no program":    {map[string]any{"command": "apply_patch() { return 127; }; apply_patch"}, "\n<bash_metadata>\nexit status 127\napply_patch is not a program here; use the tools that edit files.\n</bash_metadata>", 127},
 		"signal":        {map[string]any{"command": "kill -9 $$"}, "\n<bash_metadata>\nexit status 137\n</bash_metadata>", 137},
 		"stdin":         {map[string]any{"command": "cat; echo end"}, "end\n", 0},
 		"no terminal":   {map[string]any{"command": "(: < /dev/tty) 2>/dev/null || echo none"}, "none\n", 0},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
 func parseLevel(s string) (level slog.Level, err error) {
@@ -77,7 +78,12 @@ func (m *maskWriter) hide(secrets []string) {
 	var pairs []string
 	for _, s := range m.secrets {
 		// The log quotes values with unusual characters, so secrets appear there in quoted form, or with their lines indented.
-		pairs = append(pairs, s, masked, strings.Trim(fmt.Sprintf("%q", s), `"`), masked, indented(s), masked)
+		// Data of hooks are JSON, which is quoted there, too.
+		data, _ := jsontext.Marshal(s) // a text always encodes
+		inData := strings.Trim(string(data), `"`)
+		for _, form := range []string{s, indented(s), strings.Trim(fmt.Sprintf("%q", s), `"`), inData, strings.Trim(fmt.Sprintf("%q", inData), `"`)} {
+			pairs = append(pairs, form, masked)
+		}
 	}
 	m.replacer = strings.NewReplacer(pairs...)
 }

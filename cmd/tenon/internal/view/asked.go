@@ -95,8 +95,12 @@ func question(r *sdk.PermissionRequest, of func(string) string, directory string
 	case target == "" || target == "*":
 		other = "Allow {tool} to run?"
 	}
+	text := cmp.Or(questions[r.Permission], other)
+	if of("tool") != "" && of("tool") != r.Permission && !strings.Contains(text, "{tool}") && r.Permission != sdk.PermissionDoomLoop && r.Permission != permission.Sampling {
+		text = other // a tool of a plugin requests it
+	}
 	names := strings.NewReplacer("{tool}", tool, "{permission}", r.Permission, "{target}", target, "{path}", cmp.Or(of("filepath"), target), "{plugin}", of("plugin"), "{model}", of("model"))
-	return names.Replace(cmp.Or(questions[r.Permission], other))
+	return names.Replace(text)
 }
 
 // body returns a plugin's prompt, or the command and the arguments that neither the question nor a note names.
