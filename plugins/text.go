@@ -81,7 +81,21 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.some("commands", r.Commands)
 	w.some("skills", r.Skills)
 	w.all("MCP servers", r.Servers)
-	w.all("runs commands", commandLines(r.CommandHooks))
+	questions, commands := splitHooks(r.CommandHooks)
+	w.all("runs commands", commandLines(commands))
+	w.all("asks", questions)
+}
+
+// splitHooks separates the questions to the user's model, which commandhooks.Question begins, from the commands.
+func splitHooks(lines []string) (questions, commands []string) {
+	for _, line := range lines {
+		if question, ok := strings.CutPrefix(line, "question to "); ok {
+			questions = append(questions, question)
+		} else {
+			commands = append(commands, line)
+		}
+	}
+	return questions, commands
 }
 
 // commandLines are the lines of command hooks, with the rights that follow from their events.
@@ -116,7 +130,7 @@ func carrierText(r trust.Request, unconfined error) string {
 	if len(r.Servers) > 0 {
 		parts = append(parts, "MCP servers; local servers run "+rights)
 	}
-	if len(r.CommandHooks) > 0 {
+	if _, commands := splitHooks(r.CommandHooks); len(commands) > 0 {
 		parts = append(parts, "commands of your shell, "+rights)
 	}
 	return strings.Join(parts, "; ")

@@ -54,7 +54,9 @@ func Commands(s Source) (lines, warnings []string, err error) {
 		if e.matcher.text != "" && (e.matcher.text != "*" || s.Root == "") { // the same text as in the approvals of earlier versions
 			line += " " + e.matcher.text
 		}
-		if e.asks {
+		if e.asks && e.judgesTurn() {
+			line = Question + line + ", with the conversation"
+		} else if e.asks {
 			line = Question + line + ", with its input"
 		}
 		lines = append(lines, line+": "+strings.Join(append([]string{e.command}, e.args...), " "))

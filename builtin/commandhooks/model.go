@@ -35,6 +35,9 @@ func (p *Plugin) mayAsk(_ context.Context, in *sdk.PermissionRequest) (sdk.Decis
 	return sdk.Decision{}, nil
 }
 
+// judgesTurn reports whether the model gets the conversation with the question.
+func (e *entry) judgesTurn() bool { return e.event == stop || e.event == subagentStop }
+
 // ask asks the user's model about an event.
 func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) {
 	sampler, ok := e.plugin.host.(sdk.Sampler)
@@ -45,7 +48,7 @@ func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) 
 	if text == e.command {
 		text += "\n\nARGUMENTS: " + input
 	}
-	if reader, ok := e.plugin.host.(sdk.SessionReader); ok && (e.event == stop || e.event == subagentStop) {
+	if reader, ok := e.plugin.host.(sdk.SessionReader); ok && e.judgesTurn() {
 		messages, err := reader.SessionMessages(ctx, session)
 		if err != nil {
 			return nil, err
