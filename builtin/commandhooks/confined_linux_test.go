@@ -83,7 +83,7 @@ func TestConfinedAsync(t *testing.T) {
 	if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny {
 		t.Errorf("verdict %q", result.Verdict)
 	}
-	if log, want := r.host.logged(), "PreToolUse[0].hooks[0].timeout 300 seconds exceed the maximum; the command is killed after 1m0s"; !strings.Contains(log, want) {
+	if log, want := r.host.logged(), "PreToolUse[0].hooks[0].timeout 300 seconds exceed the maximum of 1m0s"; !strings.Contains(log, want) {
 		t.Errorf("no %q in the log:\n%s", want, log)
 	}
 }

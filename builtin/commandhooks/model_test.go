@@ -37,7 +37,7 @@ func (m *model) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleR
 func (*model) SessionMessages(context.Context, string) ([]sdk.MessageWithParts, error) {
 	call := &sdk.ToolPart{Tool: "bash", State: sdk.ToolState{Status: sdk.ToolCompleted, Input: []byte(`{"command":"ls"}`), Output: strings.Repeat("long ", 1000)}}
 	return []sdk.MessageWithParts{
-		{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "list"}}},
+		{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "shown only", Ignored: true}, &sdk.TextPart{Text: "list"}}},
 		{Info: &sdk.AssistantMessage{}, Parts: sdk.Parts{call, &sdk.TextPart{Text: "listed"}}},
 	}, nil
 }
@@ -101,7 +101,7 @@ func TestQuestionStop(t *testing.T) {
 	if result := r.stop("ses_1", "build"); result.Verdict != sdk.VerdictContinue || result.Message != "no tests ran" {
 		t.Errorf("%+v", result)
 	}
-	for _, want := range []string{"[user] list\n", `[call of bash] {"command":"ls"}`, "…\n[assistant] listed\n", "Did tests run?\n\nARGUMENTS: {"} {
+	for _, want := range []string{"conversation:\n\n[user] list\n", `[call of bash] {"command":"ls"}`, "…\n[assistant] listed\n", "Did tests run?\n\nARGUMENTS: {"} {
 		if !strings.Contains(m.asked[0], want) {
 			t.Errorf("asked %q, want %q in it", m.asked[0], want)
 		}

@@ -226,7 +226,7 @@ func (p *parser) seconds(at checked.Place, n *checked.Node, limit time.Duration)
 		return 0
 	}
 	if seconds > limit.Seconds() {
-		p.warn(at.Key, fmt.Sprintf("%v seconds exceed the maximum; the command is killed after %v", seconds, limit))
+		p.warn(at.Key, fmt.Sprintf("%v seconds exceed the maximum of %v", seconds, limit))
 		return limit
 	}
 	return max(time.Duration(seconds*float64(time.Second)), time.Millisecond)

@@ -102,7 +102,7 @@ func TestWarnings(t *testing.T) {
 		"Stop[0].if is unknown and has no effect",
 		`Stop[0].hooks[0] is never run: type \"agent\" is not supported; want command or prompt`,
 		"Stop[0].hooks[1].asyncRewake is not supported: the turn waits for the command",
-		"Stop[0].hooks[1].timeout 600 seconds exceed the maximum; the command is killed after 1m0s",
+		"Stop[0].hooks[1].timeout 600 seconds exceed the maximum of 1m0s",
 	} {
 		if !strings.Contains(r.host.logged(), want) {
 			t.Errorf("the log does not say %q:\n%s", want, r.host.logged())
