@@ -119,7 +119,7 @@ func TestConfinedHookDenied(t *testing.T) {
 	t.Parallel()
 	r := newConfinedRig(t, shell(t, "PreToolUse", "", `touch "$HOME/.tenon-test"`))
 	r.before(bashCall("1"), sdk.Object{})
-	if f := r.failures(); !strings.Contains(f, "Permission denied") || !strings.Contains(f, "sandbox.unconfined of your configuration lists hooks-test") {
+	if f := r.failures(); !strings.Contains(f, "Permission denied") || !strings.Contains(f, "add hooks-test to sandbox.unconfined") {
 		t.Errorf("failures: %s", f)
 	}
 }

@@ -101,8 +101,8 @@ func (e *entry) answer(ctx context.Context, session string, input []byte) (r *re
 		}
 	}
 	if s := &e.plugin.source; err != nil {
-		if s.Confine != nil && strings.Contains(err.Error(), "ermission denied") {
-			err = fmt.Errorf("%w; it runs confined, unless sandbox.unconfined of your configuration lists %s", err, s.Name)
+		if s.Confine != nil && !e.asks && confine.Refused(err.Error()) {
+			err = fmt.Errorf("%w; the command runs confined; to exempt it, add %s to sandbox.unconfined in your configuration", err, s.Name)
 		}
 		return nil, e.wrap(err)
 	}

@@ -222,9 +222,9 @@ func (b *box) leave(ctx context.Context, j *job, end *ending, ended bool) []stri
 	}
 	failed, searched := end.exit != 0, liveBytes
 	if !failed { // of several programs, only the last one's status is known; a file may contain such a message, and a search shows it
-		failed, searched = strings.ContainsAny(j.command, "|;\n") && !refused(j.command), 1000
+		failed, searched = strings.ContainsAny(j.command, "|;\n") && !confine.Refused(j.command), 1000
 	}
-	if failed && !end.aborted && refused(j.out.last(searched)) {
+	if failed && !end.aborted && confine.Refused(j.out.last(searched)) {
 		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why access was denied: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+
 			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", b.project.Worktree))
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -51,9 +50,3 @@ func unconfinedRequest(args *bashArgs) sdk.PermissionRequest {
 	}
 	return r
 }
-
-// refusal matches messages of programs that were denied access by the system.
-var refusal = lazyregexp.New(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|read-only file system|cross-device link|os error 13\b|errno 13\b`)
-
-// refused reports whether an output looks like that of a program without access.
-func refused(output string) bool { return refusal().MatchString(output) }

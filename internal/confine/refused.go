@@ -1,0 +1,9 @@
+package confine
+
+import "github.com/tenonhq/tenon/internal/lazyregexp"
+
+// refusal matches messages of programs that were denied access by the system.
+var refusal = lazyregexp.New(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|read-only file system|cross-device link|os error 13\b|errno 13\b`)
+
+// Refused reports whether an output looks like that of a program without access.
+func Refused(output string) bool { return refusal().MatchString(output) }
