@@ -45,7 +45,8 @@ func startSource(s *sdk.Session) string {
 	return startResumed
 }
 
-// remind adds the texts to the system prompt while a turn continues after a summary: no prompt includes them yet.
+// remind adds the texts to the system prompt while a turn continues after a summary. The next prompt includes them instead, because prompts are
+// stored; this change of the system prompt makes the provider read the messages since the summary again, once.
 func (p *Plugin) remind(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemValue) error {
 	if in.Purpose == sdk.PurposeTurn {
 		s := p.session(in.SessionID)
@@ -56,8 +57,8 @@ func (p *Plugin) remind(_ context.Context, in *sdk.ChatInput, v *sdk.ChatSystemV
 	return nil
 }
 
-// again runs the commands at the start of a session when a summary replaces their texts. The next prompt includes the new ones, and remind until
-// then.
+// again runs the commands at the start of a session when a summary replaces their texts. The next prompt includes the new ones; until
+// then, remind adds them.
 func (p *Plugin) again(ctx context.Context, in *sdk.CompactingInput, _ *sdk.CompactingValue) error {
 	s := p.session(in.SessionID)
 	if s.isChild(ctx) {
