@@ -8,9 +8,6 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// foldCase reports that one file usually has several spellings: a rule against secret.txt must also cover SECRET.TXT.
-const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
-
 // wildcard is a pattern in normal form.
 type wildcard struct {
 	pattern string
@@ -101,10 +98,14 @@ func matches(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// normal returns the form in which patterns and texts are compared.
+// normal returns the form in which patterns and texts are compared. Where one file usually has several spellings, a rule against secret.txt must
+// also cover SECRET.TXT.
 func normal(s string) string {
-	if foldCase {
+	switch runtime.GOOS {
+	case "darwin":
 		s = projectfs.Fold(s)
+	case "windows":
+		s = strings.ToLower(s)
 	}
 	if strings.IndexByte(s, '\\') < 0 {
 		return s
