@@ -189,20 +189,21 @@ const maxParts = 100_000
 
 var errParts = errors.New("words with too many parts that may be paths")
 
-// isRest reports whether a piece is the rest of an address such as https://host/dir, which is the path of a server on Windows.
-func (j *judge) isRest(text, piece string) bool {
-	return strings.HasPrefix(piece, "//") && strings.Contains(text, ":"+piece) && !strings.Contains(strings.ToLower(text), "file:") && paths.Remote(j.call, piece)
-}
+// address matches the beginning of an address such as https://host/dir. A single letter may be a drive.
+var address = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]+:)//`)
 
 // pieces returns a word and its parts that may be paths, with their numbers. If there are more than maxParts, the text may name any path.
 func (j *judge) pieces(text string) iter.Seq2[int, string] {
+	if runtime.GOOS == "windows" && !strings.Contains(strings.ToLower(text), "file:") { // where the rest of an address would be the path of a server
+		text = address().ReplaceAllString(text, "$1/")
+	}
 	list := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
 	for _, at := range separators().FindAllStringIndex(text, -1) {
 		list = append(list, text[at[1]:])
 	}
 	return func(yield func(int, string) bool) {
 		for i, piece := range slices.Compact(list) {
-			possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath && !j.isRest(text, piece)
+			possible := piece != "" && piece != os.DevNull && len(filepath.Clean(piece)) <= maxPath
 			if j.parts += 1 + len(piece)/1000; possible {
 				j.parts += strings.Count(piece, "/")
 			}
