@@ -24,9 +24,10 @@ const intro = `This is the manual of tenon, the program that you run in. Load th
 - To allow calls without asking: permissions-by-example. MCP servers: mcp. Agents, commands, skills: agents-commands-skills.
 - To run a shell command on an event: hooks-by-example. To write a plugin: carriers, the page of the language, hooks;
   "tenon plugin new --help" lists the templates.
-- "tenon plugin new", "build" and "test" work in your commands. Those that need tenon's own files ("tenon config set", "mcp add", "plugin trust")
-  need unconfined: true, which asks the user; or name them for the user. edit and write change tenon.json and .tenon, and always ask.
-- Rules, hooks, servers and plugins of a project take effect only after the user approves them: tenon permission approve, tenon plugin trust, tenon mcp trust.
+- You can run "tenon plugin new", "build" and "test". Commands that change tenon's own files, such as "tenon config set" and "tenon mcp add", require
+  unconfined: true, which asks the user. edit and write can change tenon.json and .tenon; they ask, too.
+- Rules, hooks, servers and plugins of a project take effect only after the user approves them. Never approve anything yourself: tell the user which
+  command to run (tenon permission approve, tenon plugin trust, tenon mcp trust).
 
 `
 
