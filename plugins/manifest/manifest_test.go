@@ -268,6 +268,7 @@ func TestIgnores(t *testing.T) {
 			files{"plugin.json": plain(""), "commands/ship.md": "", ".mcp.json": "{}"},
 			[]string{"commands: is left out: packages of Agent Plugins have no such part; move plugin.json to .claude-plugin/plugin.json", ".mcp.json: is left out"},
 		},
+		"their names for source files": {files{"plugin.json": plain(""), "agents/a.py": "", "commands/ship.go": ""}, nil},
 		"their names beside a runtime": {files{"plugin.json": extended(`{` + wasmRuntime + `}`), "p.wasm": "", "agents/a.go": ""}, nil},
 		"two hooks files":              {files{"plugin.json": plain(""), "hooks/hooks.json": "{}", "io.github.tenonhq/hooks/hooks.json": "{}"}, []string{"is not read"}},
 	} {

@@ -114,9 +114,11 @@ func (r *reader) ours(path string, data []byte) error {
 	}
 	r.servers()
 	r.hookFile()
-	for _, place := range []string{"commands", "agents", ".mcp.json"} { // of authors who know the plugins of other programs
-		if r.p.Description.Runtime == nil && r.folder.has(place) {
-			r.warn(filepath.Join(r.folder.root, place), "", "move plugin.json to "+ClaudeFile, "is left out: packages of Agent Plugins have no such part")
+	for _, place := range []string{"commands", "agents", ".mcp.json"} { // of authors who know the plugins of other programs; not a server's source files
+		path := filepath.Join(r.folder.root, place)
+		prompts, _ := fs.Glob(os.DirFS(path), "*.md") // a pattern that cannot be malformed
+		if r.p.Description.Runtime == nil && r.folder.has(place) && (len(prompts) > 0 || place == ".mcp.json") {
+			r.warn(path, "", "move plugin.json to "+ClaudeFile+", where mcp.json is named .mcp.json", "is left out: packages of Agent Plugins have no such part")
 		}
 	}
 	return nil
