@@ -189,10 +189,13 @@ func shape(t reflect.Type) string { return fmt.Sprintf("`%s`: %s", t.Name(), fie
 // fields lists the fields of a struct as JSON has them.
 func fields(t reflect.Type) string {
 	var fields []string
+	if t.Implements(reflect.TypeFor[sdk.Message]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[sdk.Message]()) {
+		fields = append(fields, "`role` (string)")
+	}
 	for _, f := range reflect.VisibleFields(t) {
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if t == reflect.TypeFor[sdk.ToolState]() && f.Name != "Extra" { // which has a form for each status
-			name, rest = strings.ToLower(f.Name), "omit"
+			name, rest = strings.ToLower(f.Name), map[bool]string{true: "omit"}[f.Name != "Status"]
 		}
 		if name == "" || name == "-" {
 			continue
@@ -235,7 +238,7 @@ func typeOf(t reflect.Type) string {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return "any JSON"
 		}
-		return "list of " + typeOf(t.Elem())
+		return strings.Replace("list of "+typeOf(t.Elem()), "` part", "` parts", 1)
 	case reflect.Struct:
 		return t.Name()
 	}
