@@ -94,7 +94,7 @@ func (r *rule) matches(args sdk.Object, root string) bool {
 		return expanded().MatchString(command) || r.text.MatchString(unquoted)
 	case file != "":
 		for _, full := range []func(string) string{filepath.Clean, projectfs.Real} {
-			if projectfs.Remote(file, root) { // who looks for the file signs in to the server
+			if projectfs.Remote(file, root) { // a look-up of the file would sign in to the server
 				full = filepath.Clean
 			}
 			name := full(file)

@@ -58,7 +58,7 @@ func Real(path string) string {
 var localDevice = lazyregexp.New(`^\\\\[?.]\\([A-Za-z]:|Volume\{)`)
 
 // Remote reports whether an absolute path names a server, as \\server\share does on Windows, or a device other than a drive, unless one of the
-// directories is there, too. Whoever only looks for such a file signs in to the server, which learns a hash of the user's password.
+// directories is there, too. Even a look-up of such a path signs in to the server, which learns a hash of the user's password.
 func Remote(path string, dirs ...string) bool {
 	volume := filepath.VolumeName(filepath.FromSlash(path))
 	return len(volume) > len("c:") && !localDevice().MatchString(volume) &&

@@ -192,7 +192,7 @@ func startError(cmd *exec.Cmd, err error) error {
 	case errors.Is(err, os.ErrPermission):
 		remedy = "; check that it is executable and that its file system allows it"
 	case errors.Is(err, os.ErrNotExist):
-		remedy = "; check that it, the interpreter that its first line names, without a carriage return, and its working directory " + cmd.Dir + " are there"
+		remedy = "; check that it exists, that the interpreter in its first line exists (a carriage return at the end of that line becomes part of its name), and that its working directory " + cmd.Dir + " exists"
 	}
 	return fmt.Errorf("run %s: %w%s", cmd.Args[0], err, remedy)
 }

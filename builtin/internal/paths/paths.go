@@ -61,7 +61,7 @@ func Resolve(call *sdk.ToolCall, arg string) (string, error) {
 		// name:stream is another name of the same file, which rules for the name would not match.
 		return "", fmt.Errorf("%w: %q contains a colon", ErrPath, arg)
 	case strings.Contains(volume, "?") || strings.HasPrefix(volume, `\\.\`) || projectfs.Remote(arg, call.Directory, call.Worktree, home): // Windows
-		return "", fmt.Errorf("%w: %q names a device or a server; begin with a drive, which the user can connect to a server", ErrPath, arg)
+		return "", fmt.Errorf("%w: %q names a device or a server; use a path with a drive letter; the user can map a drive to the server", ErrPath, arg)
 	case filepath.IsAbs(arg):
 		return filepath.Clean(arg), nil
 	case arg == "":

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// gone reports whether the process with the ID has ended. An ended process exists as long as a handle of it is open.
+// gone reports whether the process with the ID has ended. An ended process exists as long as a handle to it is open.
 func gone(pid int) bool {
 	process, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {
