@@ -56,7 +56,7 @@ func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) 
 		text = "The conversation:\n\n" + transcript(messages) + "\n\nThe condition, to be judged by the conversation:\n\n" + text
 	}
 	if text = strings.ToValidUTF8(text, "\uFFFD"); len(text) > maxQuestion {
-		return nil, unanswered{fmt.Errorf("the model was not asked: the question and its data have %d bytes, want at most %d", len(text), maxQuestion)}
+		return nil, unanswered{fmt.Errorf("the model was not asked: the question and its data are %d bytes; the limit is %d", len(text), maxQuestion)}
 	}
 	message := sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{SessionID: session}}}
 	for text != "" {
@@ -70,8 +70,10 @@ func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) 
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case asking.Err() != nil:
+		return nil, unanswered{fmt.Errorf("no answer from the model: %w", context.DeadlineExceeded)}
 	case err != nil:
-		return nil, unanswered{fmt.Errorf("no answer of the model: %v", err)} // not wrapped: a refusal of the question would refuse the call
+		return nil, unanswered{fmt.Errorf("no answer from the model: %v", err)} // not wrapped: a refusal of the question would refuse the call
 	}
 	r, err := judgement(e.event, answer.Text)
 	if err != nil {
@@ -84,24 +86,27 @@ func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) 
 // not to blame (hooks.Blameless).
 type unanswered struct{ error }
 
-func (unanswered) Blameless() {}
+func (unanswered) Blameless()      {}
+func (u unanswered) Unwrap() error { return u.error }
 
 // judgement returns the model's answer in the form of a command's. The model may have written more than the object, or, as many prompts demand, one of
 // the forms of commands instead of ok. It can only restrict: it allows nothing, changes nothing and adds no text.
 func judgement(event, text string) (*reply, error) {
-	var answer struct {
-		OK *bool `json:"ok"`
-		wireReply
-	}
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if start < 0 || end < start || json.Unmarshal([]byte(text[start:end+1]), &answer) != nil {
-		answer.OK, answer.wireReply = nil, wireReply{} // partly decoded
+	object := []byte(text[max(0, start):max(0, start, end+1)])
+	var judged struct {
+		OK     *bool  `json:"ok"`
+		Reason string `json:"reason"`
 	}
-	switch ok := answer.OK; {
-	case ok != nil && *ok:
-		return &reply{}, nil
-	case ok != nil:
-		answer.Decision = "block"
+	if json.Unmarshal(object, &judged) == nil && judged.OK != nil {
+		if *judged.OK {
+			return &reply{}, nil
+		}
+		return (&wireReply{Decision: "block", Reason: judged.Reason}).reply(event)
+	}
+	var answer wireReply
+	if json.Unmarshal(object, &answer) != nil {
+		answer = wireReply{} // partly decoded
 	}
 	r, err := answer.reply(event)
 	switch {

@@ -72,7 +72,7 @@ func TestQuestion(t *testing.T) {
 		`{"ok": "no"}`:          {failure: "want"},
 		`{"decision": "maybe"}`: {failure: "maybe"},
 		`{"decision": "block", "reason": "older"}`:                            {verdict: sdk.VerdictDeny, reason: "older"},
-		`{"ok": false, "decision": 1}`:                                        {failure: "want"},
+		`{"ok": false, "decision": 1}`:                                        {verdict: sdk.VerdictDeny},
 		`{"permissionDecision": "deny", "permissionDecisionReason": "other"}`: {verdict: sdk.VerdictDeny, reason: "other"},
 		`{"continue": false, "stopReason": "enough"}`:                         {verdict: sdk.VerdictHalt, reason: "enough"},
 		`{"decision": "approve"}`:                                             {},
@@ -168,6 +168,11 @@ func TestQuestionUnanswered(t *testing.T) {
 		}
 		if len(m.asked) != 5 { // none after a quarantine
 			t.Errorf("asked %d times", len(m.asked))
+		}
+		// A model cannot get a patch past a guard by its length.
+		result, _ := r.before(patchCall(), sdk.Object{"patchText": patch("a", "b", "c", "d", "e")})
+		if late := result.Verdict == sdk.VerdictDeny; late != m.slow {
+			t.Errorf("a patch, slow %t: %+v", m.slow, result)
 		}
 	}
 }

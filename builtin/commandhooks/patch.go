@@ -30,7 +30,7 @@ func (e *entry) callTool(ctx context.Context, in *sdk.ToolInput, args sdk.Object
 	var failed error
 	for _, path := range paths {
 		r, err := e.callFile(ctx, in, &args, path, more)
-		if err != nil && several && decides && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if err != nil && several && decides && (errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)) {
 			r, err = &reply{verdict: block, reason: "no time left for the command hook " + e.where + "; change fewer files at a time"}, nil
 		}
 		if err != nil {
