@@ -55,12 +55,10 @@ func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir stri
 	if err == nil {
 		err = child.RemoveAll(dir)
 	}
-	if err == nil && len(f.Plugins) > 0 {
+	if err == nil {
 		return os.Rename(temp, dir)
 	}
-	err = errors.Join(err, child.RemoveAll(temp))
-	_ = os.Remove(filepath.Dir(dir)) // only if it is empty
-	return err
+	return errors.Join(err, child.RemoveAll(temp))
 }
 
 func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir string) error {

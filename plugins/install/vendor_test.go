@@ -162,25 +162,6 @@ func TestVendorSameContent(t *testing.T) {
 	}
 }
 
-// TestVendorNothing: without plugins, the directory goes, and that above it if nothing else is in it.
-func TestVendorNothing(t *testing.T) {
-	t.Parallel()
-	project := t.TempDir()
-	dir := filepath.Join(project, filepath.FromSlash(install.VendorDir))
-	target := install.Target{Path: filepath.Join(project, pins.Name), Project: true}
-	for _, before := range []string{project, filepath.Join(dir, "trees")} {
-		if err := os.MkdirAll(before, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := installer(t, nil, "").Write(t.Context(), target, &pins.File{}, dir); err != nil {
-			t.Fatal(err)
-		}
-		if entries, err := os.ReadDir(project); err != nil || len(entries) > 0 {
-			t.Errorf("left %v, %v", entries, err)
-		}
-	}
-}
-
 // TestVendorLink: a link in a repository does not lead the command to another directory.
 func TestVendorLink(t *testing.T) {
 	t.Parallel()
