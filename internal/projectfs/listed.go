@@ -9,10 +9,13 @@ import (
 	"strings"
 )
 
+// maxPath is the maximum length of the path of a file on Linux in bytes.
+const maxPath = 4095
+
 // Listed returns a path with the names that directories list if the system also finds the file in another case, as on a drive of Windows that
 // Linux mounts. On Windows, the names of Real are listed; rules on macOS ignore case.
 func Listed(path string) string {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" || len(path) > maxPath {
 		return path
 	}
 	return listed(path, os.Lstat, os.ReadDir)
