@@ -237,3 +237,13 @@ func TestPatchAppliedWithError(t *testing.T) {
 		t.Errorf("output %q, log:\n%s", v.Output, r.host.logged())
 	}
 }
+
+// A model that is slow lets no patch pass that has too many files for it.
+func TestPatchQuestion(t *testing.T) {
+	t.Parallel()
+	r := newModelRig(t, &model{slow: true}, `{"PreToolUse": [{"hooks": [{"type": "prompt", "prompt": "Safe?", "timeout": 0.6}]}]}`)
+	result, _ := r.before(patchCall(), sdk.Object{"patchText": patch("a", "b", "c", "d", "e")})
+	if result.Verdict != sdk.VerdictDeny || !strings.Contains(result.Reason, "no time left") {
+		t.Errorf("%+v", result)
+	}
+}
