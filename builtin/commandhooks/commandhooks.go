@@ -55,7 +55,7 @@ func Commands(s Source) (lines, warnings []string, err error) {
 			line += " " + e.matcher.text
 		}
 		if e.asks && e.judgesTurn() {
-			line = Question + line + ", with the conversation"
+			line = Question + line + ", with the conversation and its input"
 		} else if e.asks {
 			line = Question + line + ", with its input"
 		}

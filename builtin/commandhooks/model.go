@@ -1,6 +1,7 @@
 package commandhooks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -70,7 +72,7 @@ func (e *entry) ask(ctx context.Context, session, input string) (*reply, error) 
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case asking.Err() != nil:
+	case err != nil && asking.Err() != nil:
 		return nil, unanswered{fmt.Errorf("no answer from the model: %w", context.DeadlineExceeded)}
 	case err != nil:
 		return nil, unanswered{fmt.Errorf("no answer from the model: %v", err)} // not wrapped: a refusal of the question would refuse the call
@@ -95,14 +97,14 @@ func judgement(event, text string) (*reply, error) {
 	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
 	object := []byte(text[max(0, start):max(0, start, end+1)])
 	var judged struct {
-		OK     *bool  `json:"ok"`
-		Reason string `json:"reason"`
+		OK     *bool           `json:"ok"`
+		Reason json.RawMessage `json:"reason"` // some models write a list
 	}
 	if json.Unmarshal(object, &judged) == nil && judged.OK != nil {
 		if *judged.OK {
 			return &reply{}, nil
 		}
-		return (&wireReply{Decision: "block", Reason: judged.Reason}).reply(event)
+		return (&wireReply{Decision: "block", Reason: cmp.Or(jsontext.StringValue(judged.Reason), string(judged.Reason))}).reply(event)
 	}
 	var answer wireReply
 	if json.Unmarshal(object, &answer) != nil {

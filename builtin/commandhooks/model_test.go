@@ -72,6 +72,7 @@ func TestQuestion(t *testing.T) {
 		`{"ok": "no"}`:          {failure: "want"},
 		`{"decision": "maybe"}`: {failure: "maybe"},
 		`{"decision": "block", "reason": "older"}`:                            {verdict: sdk.VerdictDeny, reason: "older"},
+		`{"ok": false, "reason": ["no tests", "no docs"]}`:                    {verdict: sdk.VerdictDeny, reason: "no docs"},
 		`{"ok": false, "decision": 1}`:                                        {verdict: sdk.VerdictDeny},
 		`{"permissionDecision": "deny", "permissionDecisionReason": "other"}`: {verdict: sdk.VerdictDeny, reason: "other"},
 		`{"continue": false, "stopReason": "enough"}`:                         {verdict: sdk.VerdictHalt, reason: "enough"},

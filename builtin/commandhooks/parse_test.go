@@ -122,7 +122,7 @@ func TestCommands(t *testing.T) {
 			"Stop": [{"hooks": [{"type": "command", "command": "c"}, {"type": "prompt", "prompt": "done?"}]}],
 			"SessionEnd": [{"hooks": [{"type": "prompt", "prompt": "never"}]}]
 		}}`)})
-		want := []string{"PreToolUse Bash: a", "PreToolUse Bash: b x y z", "PostToolUse" + star + ": d", "Stop: c", commandhooks.Question + "Stop, with the conversation: done?"}
+		want := []string{"PreToolUse Bash: a", "PreToolUse Bash: b x y z", "PostToolUse" + star + ": d", "Stop: c", commandhooks.Question + "Stop, with the conversation and its input: done?"}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("Commands: %v\n%s", err, diff)
 		}

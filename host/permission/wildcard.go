@@ -105,7 +105,7 @@ func normal(s string) string {
 	case "darwin":
 		s = projectfs.Fold(s)
 	case "windows":
-		s = strings.ToLower(s)
+		s = strings.ReplaceAll(strings.ToLower(s), "ς", "σ") // one letter for NTFS
 	}
 	if strings.IndexByte(s, '\\') < 0 {
 		return s

@@ -56,7 +56,7 @@ func (w *Doom) Watch(ctx context.Context, step int, tool string, args []byte, as
 	if period == 0 {
 		return nil
 	}
-	if step == w.step { // the other calls of the same answer
+	if w.refusal != nil && step == w.step { // the other calls of the same answer
 		return w.refusal
 	}
 	what := "the same call"

@@ -29,6 +29,11 @@ func listed(path string, lstat func(string) (fs.FileInfo, error), list func(stri
 		}
 		return r
 	}, name)
+	if other == name { // it has none of these letters
+		if other = strings.ToUpper(name); other == name {
+			other = strings.ToLower(name)
+		}
+	}
 	if info, err := lstat(path); err == nil && other != name {
 		if found, err := lstat(filepath.Join(dir, other)); err == nil && os.SameFile(info, found) {
 			entries, _ := list(dir) // without them, the name stays

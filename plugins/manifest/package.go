@@ -116,9 +116,10 @@ func (r *reader) ours(path string, data []byte) error {
 	r.hookFile()
 	for _, place := range []string{"commands", "agents", ".mcp.json"} { // of authors who know the plugins of other programs; not a server's source files
 		path := filepath.Join(r.folder.root, place)
-		prompts, _ := fs.Glob(os.DirFS(path), "*.md") // a pattern that cannot be malformed
-		if r.p.Description.Runtime == nil && r.folder.has(place) && (len(prompts) > 0 || place == ".mcp.json") {
-			r.warn(path, "", "move plugin.json to "+ClaudeFile+", where mcp.json is named .mcp.json", "is left out: packages of Agent Plugins have no such part")
+		prompts, _ := fs.Glob(os.DirFS(path), "*.md") // patterns that cannot be malformed
+		nested, _ := fs.Glob(os.DirFS(path), "*/*.md")
+		if r.p.Description.Runtime == nil && r.folder.has(place) && (len(prompts)+len(nested) > 0 || place == ".mcp.json") {
+			r.warn(path, "", "move plugin.json to "+ClaudeFile+"; in that layout, mcp.json is named .mcp.json", "is left out: packages of Agent Plugins have no such part")
 		}
 	}
 	return nil

@@ -189,13 +189,13 @@ const maxParts = 100_000
 
 var errParts = errors.New("words with too many parts that may be paths")
 
-// address matches the beginning of an address such as https://host/dir. A single letter may be a drive.
-var address = lazyregexp.New(`([A-Za-z][A-Za-z0-9+.-]+:)//`)
+// address matches the beginning of an address such as https://host/dir, but no directory in a list of paths. A single letter may be a drive.
+var address = lazyregexp.New(`(^|[^\w.+/\\-])(-*[A-Za-z][A-Za-z0-9+.-]+:)//`)
 
 // pieces returns a word and its parts that may be paths, with their numbers. If there are more than maxParts, the text may name any path.
 func (j *judge) pieces(text string) iter.Seq2[int, string] {
 	if runtime.GOOS == "windows" && !strings.Contains(strings.ToLower(text), "file:") { // where the rest of an address would be the path of a server
-		text = address().ReplaceAllString(text, "$1/")
+		text = address().ReplaceAllString(text, "${1}${2}/")
 	}
 	list := append([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })...)
 	for _, at := range separators().FindAllStringIndex(text, -1) {

@@ -65,7 +65,7 @@ func TestServersOnWindows(t *testing.T) {
 	call := &sdk.ToolCall{Directory: dir, Worktree: dir}
 	for text, want := range map[string][]string{
 		"cat //server/share/a": {"//server/share/a"}, `cat '\\server\share\a'`: {`\\server\share\a`}, "x --file=//server/share/a": {"//server/share/a"},
-		"cat x=/c/a://server/share/a": {"//server/share/a"}, "curl -o a,HTTPS://server/share/a": nil,
+		"cat x=/c/a://server/share/a": {"//server/share/a"}, "cat x=/c/ab://server/share/a": {"//server/share/a"}, "curl -o a,HTTPS://server/share/a": nil,
 		"curl https://server/share/a": nil, "curl file://server/share/a": {"//server/share/a"}, `cat '\\?\UNC\server\share\a'`: {`\\?\UNC\server\share\a`},
 	} {
 		got := judgeText(t.Context(), call, text, dir, shell{grammar: true})

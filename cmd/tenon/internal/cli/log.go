@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -79,11 +80,13 @@ func (m *maskWriter) hide(secrets []string) {
 	for _, s := range m.secrets {
 		// The log quotes values with unusual characters, so secrets appear there in quoted form, or with their lines indented.
 		// Data of hooks are JSON, which is quoted there, too.
-		data, _ := jsontext.Marshal(s) // a text always encodes
-		inData := strings.Trim(string(data), `"`)
-		for _, form := range []string{s, indented(s), strings.Trim(fmt.Sprintf("%q", s), `"`), inData, strings.Trim(fmt.Sprintf("%q", inData), `"`)} {
-			pairs = append(pairs, form, masked)
+		plain, _ := jsontext.Marshal(s) // a text always encodes
+		escaped, _ := json.Marshal(s)   // with <, > and & escaped
+		for _, form := range []string{s, string(plain), string(escaped)} {
+			form = strings.Trim(form, `"`)
+			pairs = append(pairs, form, masked, strings.Trim(fmt.Sprintf("%q", form), `"`), masked)
 		}
+		pairs = append(pairs, indented(s), masked)
 	}
 	m.replacer = strings.NewReplacer(pairs...)
 }

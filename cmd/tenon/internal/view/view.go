@@ -100,7 +100,7 @@ func AnswerText(m *sdk.MessageWithParts) string {
 }
 
 // callText matches an answer that is a tool call, as models write it whose server does not know the model's format.
-var callText = lazyregexp.New("^\\s*(```(json)?\\s*)?" + `(<\|?tool_call|<function=|\{\s*"name"\s*:\s*"\w+"\s*,\s*"(arguments|parameters)"\s*:)`)
+var callText = lazyregexp.New("^\\s*(```(json)?\\s*)?" + `(<\|?tool_call|<function=|\{\s*"name"\s*:\s*"[\w.-]+"\s*,\s*"(arguments|parameters)"\s*:)`)
 
 // Shortfall describes an incomplete answer of a turn that ended without an error; empty for a complete one. The text ends before the prompt
 // that requests the rest.
@@ -118,7 +118,7 @@ func Shortfall(m *sdk.MessageWithParts) string {
 			return "the model ended its turn without an answer; ask for one with"
 		}
 		if callText().MatchString(text) {
-			return "the model wrote a tool call as text, so it was not made; use a model and a server that support tool calls, or try again with"
+			return "the model wrote a tool call as text, so no tool was called; use a model and a server that support tool calls, or try again with"
 		}
 	}
 	return ""
