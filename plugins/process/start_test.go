@@ -81,7 +81,7 @@ func TestCannotRun(t *testing.T) {
 		"no such file":     {filepath.Join(dir, "nothing"), dir, "no such file"},
 		"not executable":   {write("plain", "#!/bin/sh\n", 0o600), dir, "permission denied; check that it is executable"},
 		"no program":       {write("text", "just text", 0o700), dir, "not a program for this system"},
-		"no interpreter":   {write("script", "#!/no/such/interpreter\n", 0o700), dir, "the interpreter that its first line names"},
+		"no interpreter":   {write("script", "#!/no/such/interpreter\n", 0o700), dir, "the interpreter in its first line"},
 		"no such work dir": {"/bin/sh", filepath.Join(dir, "gone"), "working directory"},
 	}
 	for name, tt := range tests {
