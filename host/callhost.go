@@ -70,11 +70,7 @@ func (h *callHost) ask(ctx context.Context, r sdk.PermissionRequest) error {
 	r.Agent = h.step.Agent.Name
 	r.Args = h.call.args
 	r.Tool = &sdk.CallRef{MessageID: h.call.part.MessageID, CallID: h.call.part.CallID, ID: h.call.part.Tool}
-	plugin := ""
-	if h.call.byPlugin != nil {
-		plugin = h.call.byPlugin.Manifest.Name
-	}
-	r.Metadata = permission.AskedBy(r.Metadata, h.call.template, plugin)
+	r.Metadata = permission.AskedBy(r.Metadata, h.call.template, h.call.byPlugin.Name())
 	if t := h.call.tool; t != nil { // else it is a repeated call of an unknown tool
 		r.Tool.ID, r.Tool.Origin = t.Def.ID, t.Origin
 	}

@@ -3,14 +3,12 @@ package host
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/compact"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
-	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -100,17 +98,9 @@ func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, e
 		return stateStop, nil
 	}
 	if plan.InTurn {
-		text := compact.ContinuePrompt
-		if err := t.conv.Journal.Flush(ctx); err != nil { // the list may be new
-			return stateDone, err
-		}
-		todos, err := t.host.opts.Store.Todos(ctx, t.runner.session)
+		text, err := compact.Reminder(ctx, t.conv, t.host.opts.Store, t.runner.session)
 		if err != nil {
 			return stateDone, err
-		}
-		open := func(t sdk.Todo) bool { return t.Status != "completed" && t.Status != "cancelled" }
-		if list, err := jsontext.Marshal(todos); err == nil && slices.ContainsFunc(todos, open) {
-			text += "\nThe task list: " + string(list)
 		}
 		t.addSynthetic(text, sdk.Object{"compaction_continue": true})
 	}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -96,10 +94,7 @@ func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 // a restart begin with the same bytes.
 func (s *step) find(c *call) error {
 	c.host = &callHost{step: s, call: c}
-	var quoted string
-	if bytes.HasPrefix(c.raw, []byte(`"`)) && json.Unmarshal(c.raw, &quoted) == nil && strings.HasPrefix(strings.TrimSpace(quoted), "{") { // weaker models write the object as a string
-		c.raw = []byte(quoted)
-	}
+	c.raw = tools.Unwrapped(c.raw)
 	err := value.CheckArguments(c.raw)
 	if err == nil {
 		c.args = json.RawMessage(c.raw)

@@ -7,12 +7,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/ask"
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -28,8 +31,23 @@ const summaryPrompt = "Summarize the conversation above so that the work can con
 	"what was done and found out, with the paths, names, commands and decisions that are still needed; what is in progress; and what comes next. " +
 	"Leave out what is finished and no longer needed. Write for the assistant that continues, under the headings Goal, Done, State, Next, Files."
 
-// ContinuePrompt makes the model continue after its context was summarized in the middle of a turn.
-const ContinuePrompt = "The conversation was summarized to make room. Continue with the next step in the summary; stop if everything is done."
+// continuePrompt makes the model continue after its context was summarized in the middle of a turn.
+const continuePrompt = "The conversation was summarized to make room. Continue with the next step in the summary; stop if everything is done."
+
+// Reminder returns the text with which the model continues after its context was summarized in the middle of a turn: the summary may lack the list
+// of its tasks.
+func Reminder(ctx context.Context, c *live.Conversation, s store.Store, session string) (string, error) {
+	if err := c.Journal.Flush(ctx); err != nil { // the list may be new
+		return "", err
+	}
+	todos, err := s.Todos(ctx, session)
+	open := func(t sdk.Todo) bool { return t.Status != "completed" && t.Status != "cancelled" }
+	if err != nil || !slices.ContainsFunc(todos, open) {
+		return continuePrompt, err
+	}
+	list, err := jsontext.Marshal(todos)
+	return continuePrompt + "\nThe task list: " + string(list), err
+}
 
 // Plan lists the messages that a summary covers, and its verbatim tail.
 type Plan struct {

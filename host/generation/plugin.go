@@ -81,6 +81,14 @@ func same(a, b sdk.Plugin) bool {
 // Builtin reports whether the plugin is compiled in.
 func (p *Plugin) Builtin() bool { return p.Manifest.Carrier == sdk.CarrierBuiltin }
 
+// Name returns the plugin's name, empty for nil.
+func (p *Plugin) Name() string {
+	if p == nil {
+		return ""
+	}
+	return p.Manifest.Name
+}
+
 // Origin returns the origin of the plugin's contributions and requests.
 func (p *Plugin) Origin() sdk.Origin {
 	return sdk.Origin{Carrier: p.Manifest.Carrier, Plugin: p.Manifest.Name, Server: p.Manifest.Server}

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,6 +61,15 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 		text += "; its parameters: " + visible.Cut(strings.Join(names, ", "), maxMismatch, " …")
 	}
 	return errors.New(text)
+}
+
+// Unwrapped returns arguments that a model wrote as a string with an object in it, as weaker ones do, as the object; others as they are.
+func Unwrapped(args []byte) []byte {
+	var text string
+	if bytes.HasPrefix(args, []byte(`"`)) && json.Unmarshal(args, &text) == nil && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return []byte(text)
+	}
+	return args
 }
 
 // Unquoted returns arguments with the values that some models write as text: "5", "true", or a list as a string, where the schema wants no string.
