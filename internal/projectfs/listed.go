@@ -12,17 +12,20 @@ import (
 // maxPath is the maximum length of the path of a file on Linux in bytes.
 const maxPath = 4095
 
-// Listed returns a path with the names that directories list if the system also finds the file in another case, as on a drive of Windows that
+// Listed returns a path, whose directories above root stay as they are, with the names that directories list if the system also finds the file in another case, as on a drive of Windows that
 // Linux mounts. On Windows, the names of Real are listed; rules on macOS ignore case.
-func Listed(path string) string {
+func Listed(root, path string) string {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" || len(path) > maxPath {
 		return path
 	}
-	return listed(path, os.Lstat, os.ReadDir)
+	return listed(root, path, os.Lstat, os.ReadDir)
 }
 
-func listed(path string, lstat func(string) (fs.FileInfo, error), list func(string) ([]fs.DirEntry, error)) string {
+func listed(root, path string, lstat func(string) (fs.FileInfo, error), list func(string) ([]fs.DirEntry, error)) string {
 	dir, name := filepath.Dir(path), filepath.Base(path)
+	if dir == path || path == root {
+		return path
+	}
 	other := strings.Map(func(r rune) rune { // systems disagree about the case of other letters
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
 			return r ^ 0x20
@@ -42,8 +45,5 @@ func listed(path string, lstat func(string) (fs.FileInfo, error), list func(stri
 			}
 		}
 	}
-	if dir == path {
-		return path
-	}
-	return filepath.Join(listed(dir, lstat, list), name)
+	return filepath.Join(listed(root, dir, lstat, list), name)
 }

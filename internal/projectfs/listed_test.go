@@ -24,11 +24,14 @@ func TestListed(t *testing.T) {
 	for path, want := range map[string]string{
 		"SUB/1/Secret.TXT": "sub/1/secret.txt", "Sub/1": "sub/1", "SUB/1/New.txt": "sub/1/New.txt", "sub/1/secret.txt": "sub/1/secret.txt", "SUB/КЛЮЧ": "sub/ключ",
 	} {
-		if got := filepath.ToSlash(listed(filepath.FromSlash(path), lstat, list)); got != want {
+		if got := filepath.ToSlash(listed("", filepath.FromSlash(path), lstat, list)); got != want {
 			t.Errorf("listed(%s) = %s, want %s", path, got, want)
 		}
 	}
-	if got := filepath.ToSlash(Listed("sub/1/secret.txt")); got != "sub/1/secret.txt" {
+	if got := filepath.ToSlash(listed("SUB", filepath.FromSlash("SUB/1/SECRET.TXT"), lstat, list)); got != "SUB/1/secret.txt" {
+		t.Errorf("below a root: %s", got)
+	}
+	if got := filepath.ToSlash(Listed("", "sub/1/secret.txt")); got != "sub/1/secret.txt" {
 		t.Errorf("Listed = %s, want the same", got)
 	}
 }

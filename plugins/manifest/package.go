@@ -115,10 +115,13 @@ func (r *reader) ours(path string, data []byte) error {
 	r.servers()
 	r.hookFile()
 	for _, place := range []string{"commands", "agents", ".mcp.json"} { // of authors who know the plugins of other programs; not a server's source files
+		if r.p.Description.Runtime != nil || !r.folder.has(place) {
+			continue
+		}
 		path := filepath.Join(r.folder.root, place)
 		prompts, _ := fs.Glob(os.DirFS(path), "*.md") // patterns that cannot be malformed
 		nested, _ := fs.Glob(os.DirFS(path), "*/*.md")
-		if r.p.Description.Runtime == nil && r.folder.has(place) && (len(prompts)+len(nested) > 0 || place == ".mcp.json") {
+		if len(prompts)+len(nested) > 0 || place == ".mcp.json" {
 			r.warn(path, "", "move plugin.json to "+ClaudeFile+"; in that layout, mcp.json is named .mcp.json", "is left out: packages of Agent Plugins have no such part")
 		}
 	}

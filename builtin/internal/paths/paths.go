@@ -100,7 +100,7 @@ func HoldsSecrets(path string) bool {
 // Patterns returns the patterns that permission rules for the file at abs must match: its path relative to the
 // worktree with slashes (absolute if it is outside), the same for the target of a symbolic link,
 // and for the link itself if its directory is reached through another link, so that links
-// cannot bypass rules.
+// cannot bypass rules; and each as directories list it, if the file system ignores case.
 func Patterns(call *sdk.ToolCall, abs string) []string {
 	patterns := []string{Title(call, abs)}
 	if Remote(call, abs) {
@@ -108,7 +108,7 @@ func Patterns(call *sdk.ToolCall, abs string) []string {
 	}
 	worktree := Real(call.Worktree)
 	for _, real := range slices.Compact([]string{realOf(call, abs), Itself(abs)}) { // usually equal
-		for _, name := range []string{real, projectfs.Listed(real)} {
+		for _, name := range []string{real, projectfs.Listed(worktree, real)} {
 			if rel, ok := projectfs.Rel(worktree, name); ok {
 				name = rel
 			}
