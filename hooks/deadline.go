@@ -3,6 +3,7 @@ package hooks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -14,8 +15,8 @@ import (
 // maxStack bounds the stack of a panic in the log, in bytes.
 const maxStack = 4 << 10
 
-// ErrAbandoned is returned for code that did not return before its deadline. It wraps context.DeadlineExceeded.
-var ErrAbandoned = fmt.Errorf("abandoned: %w", context.DeadlineExceeded)
+// ErrNoAnswer is wrapped by the error for code that did not return before its deadline.
+var ErrNoAnswer = errors.New("no answer")
 
 // errExited is the error of code that ended its goroutine, as runtime.Goexit does.
 var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
@@ -26,7 +27,7 @@ var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 // f runs on its own goroutine. If it does not return in time, it is abandoned there and its result is ignored: f must not use anything that
 // the caller changes later.
 //
-// Errors: the error of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
+// Errors: the error of f; ErrPanic if it panicked or ended its goroutine; ErrNoAnswer after the limit; the error of ctx.
 func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	return withDeadline(ctx, log, limit, func(run func()) { go run() }, f) // it ends with f
 }
@@ -60,7 +61,7 @@ func withDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 	case r := <-done: // f returned at the last moment
 		return r.value, r.err
 	default:
-		return none, cmp.Or(ctx.Err(), ErrAbandoned)
+		return none, cmp.Or(ctx.Err(), fmt.Errorf("%w in %s", ErrNoAnswer, limit))
 	}
 }
 

@@ -87,7 +87,7 @@ func (w *walk) applyRemote(ctx context.Context, h *pluginHook, changes []sdk.Cha
 	entry.Changes, err = WithDeadline(ctx, w.engine.o.Logger, time.Until(deadline), func(context.Context) ([]EntryChange, error) {
 		return apply(changed, changes, ledger)
 	})
-	if errors.Is(err, ErrAbandoned) {
+	if errors.Is(err, ErrNoAnswer) {
 		return h.timeoutError(deadline.Add(-h.Timeout), nil)
 	}
 	if err == nil && w.engine.o.CheckChanges != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -49,18 +48,18 @@ func each[S, T any](ctx context.Context, g *Set, what string, list func(S, conte
 	}
 }
 
-// CallUnlessHung is WithDeadline, but does nothing while an abandoned earlier call for the same contributions has not returned.
+// CallUnlessHung is hooks.WithDeadline, but does nothing while an abandoned earlier call for the same contributions has not returned.
 func CallUnlessHung[T any](ctx context.Context, p *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	if call, ok := p.abandoned.Load(what); ok && call.(context.Context).Err() == nil {
 		var none T
 		return none, errHangs
 	}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
-	v, err := WithDeadline(ctx, p.r.o.Logger, limit, func(ctx context.Context) (T, error) {
+	v, err := hooks.WithDeadline(ctx, p.r.o.Logger, limit, func(ctx context.Context) (T, error) {
 		defer end()
 		return f(ctx)
 	})
-	if errors.Is(err, ErrNoAnswer) {
+	if errors.Is(err, hooks.ErrNoAnswer) {
 		p.abandoned.Store(what, over)
 	}
 	return v, err
@@ -78,21 +77,8 @@ func (p *Plugin) Notify(message string) {
 	p.r.notice(sdk.PluginNotice{Plugin: p.Manifest.Name, Message: "plugin " + p.Manifest.Name + ": " + message})
 }
 
-// ErrNoAnswer is returned for code of a plugin that was abandoned at its deadline. errHangs is the error of calls that CallUnlessHung does
-// not make.
-var (
-	ErrNoAnswer = errors.New("no answer")
-	errHangs    = errors.New("an earlier call is still running")
-)
-
-// WithDeadline is hooks.WithDeadline with an error for users.
-func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	v, err := hooks.WithDeadline(ctx, log, limit, f)
-	if errors.Is(err, hooks.ErrAbandoned) {
-		err = fmt.Errorf("%w in %s", ErrNoAnswer, limit)
-	}
-	return v, err
-}
+// errHangs is the error of calls that CallUnlessHung does not make.
+var errHangs = errors.New("an earlier call is still running")
 
 // replace replaces the element that is the same, or appends the new one.
 func replace[T any](list []T, one T, same func(T) bool) []T {

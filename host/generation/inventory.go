@@ -66,7 +66,7 @@ func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) 
 	for _, p := range g.Plugins {
 		its := func(c Command) bool { return c.Name == name && c.Owner == p }
 		if completer, ok := p.Value.(sdk.CommandCompleter); ok && (name == "@" || slices.ContainsFunc(commands, its)) {
-			words, _ := WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
+			words, _ := hooks.WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
 				return completer.CompleteCommand(ctx, name, arguments)
 			}) // without suggestions after an error, the user just keeps typing
 			list = append(list, words...)

@@ -118,7 +118,7 @@ func (p *Plugin) startError() error {
 	case <-p.started:
 		return cmp.Or(p.err, p.failure)
 	default:
-		return fmt.Errorf("start: %w in %s", ErrNoAnswer, startTimeout)
+		return fmt.Errorf("start: %w in %s", hooks.ErrNoAnswer, startTimeout)
 	}
 }
 
@@ -132,7 +132,7 @@ func (p *Plugin) contribute(ctx context.Context) error {
 		limit = startTimeout
 	}
 	var err error
-	p.contribution, err = WithDeadline(ctx, p.r.o.Logger, limit, func(context.Context) (c contribution, err error) {
+	p.contribution, err = hooks.WithDeadline(ctx, p.r.o.Logger, limit, func(context.Context) (c contribution, err error) {
 		if s, ok := p.Value.(sdk.Hooker); ok {
 			c.hooks = s.Hooks()
 		}
@@ -190,7 +190,7 @@ func (p *Plugin) asHooks() hooks.Plugin {
 // close closes the plugin, after its start has ended. If the start or the closing hangs, it is abandoned after closeGrace or when ctx ends.
 func (p *Plugin) close(ctx context.Context) error {
 	p.host.end()
-	_, err := WithDeadline(ctx, p.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {
+	_, err := hooks.WithDeadline(ctx, p.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {
 		if p.started != nil {
 			<-p.started
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
@@ -117,7 +118,7 @@ var ErrCommand = errors.New("command")
 // render returns the prompt of a command whose plugin writes it.
 func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string) (sdk.Parts, error) {
 	renderer := c.Owner.Value.(sdk.CommandRenderer)
-	parts, err := generation.WithDeadline(ctx, log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
+	parts, err := hooks.WithDeadline(ctx, log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
 		return renderer.RenderCommand(ctx, c.Name, arguments)
 	})
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -51,7 +52,7 @@ func (r *references) find(ctx context.Context, set *generation.Set, name string)
 func (r *references) ask(ctx context.Context, p *generation.Plugin, source sdk.ReferenceSource, name string) (sdk.Parts, error) {
 	left := time.Until(r.expires)
 	if left <= 0 {
-		return nil, fmt.Errorf("%w: the references of the prompt took more than %s", generation.ErrNoAnswer, referenceTimeout)
+		return nil, fmt.Errorf("%w: the references of the prompt took more than %s", hooks.ErrNoAnswer, referenceTimeout)
 	}
 	parts, err := generation.CallUnlessHung(ctx, p, "references", left, func(ctx context.Context) (sdk.Parts, error) {
 		parts, found, err := source.Reference(ctx, name)

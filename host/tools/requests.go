@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
-	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -28,9 +27,9 @@ func (t *Tool) Requests(ctx context.Context, log *slog.Logger, call *sdk.ToolCal
 		list, err = hooks.RecoverPanic(ctx, log, prepare)
 		prepared = call.Prepared
 	} else {
-		list, err = generation.WithDeadline(ctx, log, prepareTimeout, prepare)
+		list, err = hooks.WithDeadline(ctx, log, prepareTimeout, prepare)
 	}
-	if errors.Is(err, hooks.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
+	if errors.Is(err, hooks.ErrPanic) || errors.Is(err, hooks.ErrNoAnswer) {
 		err = fmt.Errorf("tool %s: %w", call.Tool, err)
 	}
 	if err == nil && !t.builtin() {
