@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,29 +58,23 @@ func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Con
 	if r := h.runner(session); r != nil && r.inTurn() {
 		return nil, busy
 	}
-	type outcome struct {
-		*Reverted
-		err error
-	}
-	out := make(chan outcome, 1) // buffered: the caller may have stopped waiting
+	var reverted *Reverted
+	var failed error
 	err := h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil {
 			return stateDone, busy
 		}
 		t.undo.WaitStored()
-		reverted, err := f(ctx, t)
-		out <- outcome{reverted, err}
+		reverted, failed = f(ctx, t)
 		return stateDone, nil // no turn failed, so no event reports it
 	})
 	if te, ok := errors.AsType[*TurnError](err); ok && !errors.Is(err, errAborted) {
 		err = te.Err
 	}
-	select {
-	case done := <-out:
-		return done.Reverted, cmp.Or(err, done.err)
-	default:
+	if err != nil { // the job may still run
 		return nil, err
 	}
+	return reverted, failed
 }
 
 // Compact summarizes the conversation of a session, as if it had grown too long, and waits for the summary. A turn under way continues after it. model
