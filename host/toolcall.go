@@ -252,7 +252,13 @@ func (s *step) execute(ctx context.Context, c *call) tools.Outcome {
 	case <-abandon:
 		o = tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)}
 	}
-	return s.finalOutcome(ctx, runCtx, c, o)
+	switch {
+	case ctx.Err() != nil:
+		o.Abort(s.gen.Config.ToolOutput, c.byPlugin == nil)
+	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
+		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
+	}
+	return o
 }
 
 // watchFiles records the state of the files that a call may change, in the background. Once the state is recorded, the channel receives the
@@ -284,17 +290,6 @@ func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
 }
 
 var errNoResult = errors.New("returned nothing")
-
-// finalOutcome returns the outcome of a call that ended by itself, was aborted, or ran out of time.
-func (s *step) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
-	switch {
-	case ctx.Err() != nil:
-		o.Abort(s.gen.Config.ToolOutput, c.byPlugin == nil)
-	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
-		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
-	}
-	return o
-}
 
 // freeLongArgs frees unused copies of long arguments. Without it, several would accumulate before the next garbage collection.
 func (c *call) freeLongArgs() {
