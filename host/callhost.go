@@ -51,9 +51,7 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 		h.step.publishPluginCall(h.call)
 		return
 	}
-	h.step.publish(sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
-		SessionID: p.Head().SessionID, Part: p, Time: live.Now(),
-	}})
+	h.step.publish(live.PartUpdated(p))
 }
 
 // Ask requests permission for the tool.

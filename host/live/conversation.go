@@ -158,7 +158,7 @@ func (c *Conversation) Add(m sdk.Message, parts sdk.Parts, with ...store.Op) {
 	ops, events := append(with, store.PutMessage{Message: m}), []sdk.Event{messageUpdated(m)}
 	for _, p := range parts {
 		p = CopyPart(p)
-		ops, events = append(ops, store.PutPart{Part: p}), append(events, partUpdated(p))
+		ops, events = append(ops, store.PutPart{Part: p}), append(events, PartUpdated(p))
 	}
 	c.mu.Unlock()
 	c.Journal.Put(ops, events...)
@@ -214,7 +214,8 @@ func messageUpdated(m sdk.Message) sdk.Event {
 	return sdk.Event{Type: sdk.EventMessageUpdated, Properties: &sdk.MessageInfo{SessionID: m.Head().SessionID, Info: m}}
 }
 
-func partUpdated(p sdk.Part) sdk.Event {
+// PartUpdated returns the event that reports the state of a part.
+func PartUpdated(p sdk.Part) sdk.Event {
 	return sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{SessionID: p.Head().SessionID, Part: p, Time: Now()}}
 }
 
@@ -246,7 +247,7 @@ func (c *Conversation) Record(op store.PutPart, blobs ...[]byte) {
 	for _, b := range blobs {
 		ops = append(ops, store.PutBlob{Content: b})
 	}
-	c.Journal.Put(append(ops, op), partUpdated(op.Part))
+	c.Journal.Put(append(ops, op), PartUpdated(op.Part))
 }
 
 // AppendText adds streamed text to an open part.
