@@ -2,7 +2,7 @@ package live
 
 import (
 	"crypto/rand"
-	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,16 +27,9 @@ func (g *IDs) New(prefix string) string {
 	if prefix == sdk.PrefixSession {
 		n = ^n
 	}
-	var stamp [6]byte
-	for i := range stamp {
-		stamp[i] = byte(n >> (8 * (5 - i)))
-	}
+	out := fmt.Appendf(nil, "%s_%012x", prefix, n&(1<<48-1))
 	var random [14]byte
 	_, _ = rand.Read(random[:]) // documented never to fail
-	out := make([]byte, 0, len(prefix)+27)
-	out = append(out, prefix...)
-	out = append(out, '_')
-	out = hex.AppendEncode(out, stamp[:])
 	for _, b := range random {
 		out = append(out, base62[b%62])
 	}

@@ -75,20 +75,13 @@ func (r *Repo) attempt(ctx context.Context, steps []Step, all bool) (taken []Ste
 
 // inOrder sorts steps so that each can be taken: removals before additions, the deepest first.
 func inOrder(steps []Step) []Step {
-	out := slices.Clone(steps)
-	slices.SortStableFunc(out, func(a, b Step) int {
-		if a.To.Exists() != b.To.Exists() {
-			if b.To.Exists() {
-				return -1
-			}
+	rank := func(s Step) int {
+		if s.To.Exists() {
 			return 1
 		}
-		if a.To.Exists() {
-			return strings.Compare(string(a.Path), string(b.Path))
-		}
-		return cmp.Or(strings.Count(string(b.Path), "/")-strings.Count(string(a.Path), "/"), strings.Compare(string(a.Path), string(b.Path)))
-	})
-	return out
+		return -strings.Count(string(s.Path), "/")
+	}
+	return slices.SortedStableFunc(slices.Values(steps), func(a, b Step) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.Path, b.Path)) })
 }
 
 // root opens the directory that a restored file must stay in, and returns the file's name in it. Links that replace directories
