@@ -155,12 +155,8 @@ func (f *finder) lookup(name string) string {
 
 // own returns tenon's directories and files, and the targets of links in these directories.
 func (f *finder) own() []string {
-	var out []string
-	for _, path := range []string{f.Project.ConfigDir, f.Project.DataDir, f.Project.CacheDir, f.lookup("TENON_CONFIG"), f.lookup("TENON_DATA_DIR")} {
-		if path != "" && filepath.IsAbs(path) {
-			out = append(out, path)
-		}
-	}
+	named := []string{f.Project.ConfigDir, f.Project.DataDir, f.Project.CacheDir, f.lookup("TENON_CONFIG"), f.lookup("TENON_DATA_DIR")}
+	out := slices.DeleteFunc(named, func(path string) bool { return !filepath.IsAbs(path) })
 	for _, dir := range []string{".config", ".local/share", ".cache"} { // used without these variables
 		if f.Project.Home != "" {
 			out = append(out, filepath.Join(f.Project.Home, dir, "tenon"))

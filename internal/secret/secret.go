@@ -38,18 +38,11 @@ func InURL(text string) []string {
 		return nil
 	}
 	var out []string
-	add := func(written, meant string) {
-		for _, s := range []string{written, meant} {
-			if s != "" {
-				out = append(out, s)
-			}
-		}
-	}
 	if password, ok := u.User.Password(); ok {
 		_, written, _ := strings.Cut(u.User.String(), ":")
-		add(written, password)
+		out = append(out, written, password)
 	} else if u.User != nil {
-		add(u.User.String(), u.User.Username())
+		out = append(out, u.User.String(), u.User.Username())
 	}
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		name, written, _ := strings.Cut(pair, "=")
@@ -57,9 +50,9 @@ func InURL(text string) []string {
 			continue
 		}
 		meant, _ := url.QueryUnescape(written) // empty if it is malformed
-		add(written, meant)
+		out = append(out, written, meant)
 	}
-	return out
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
 // WithoutSecrets returns an address, which may lack its scheme, for display: without user, password and query. It does not show an invalid
