@@ -5,6 +5,7 @@
 package opencode
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -29,8 +30,7 @@ func Translate(ctx context.Context, text []byte) (*config.Translation, error) {
 	if source.Parse(text, &report) == nil {
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, report.Err(ErrSyntax))
 	}
-	plain := strings.TrimPrefix(string(text), "\ufeff")
-	root, err := hujson.Parse([]byte(plain))
+	root, err := hujson.Parse(bytes.Clone(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
@@ -38,7 +38,7 @@ func Translate(ctx context.Context, text []byte) (*config.Translation, error) {
 		return nil, fmt.Errorf("%w: want an object", ErrSyntax)
 	}
 	rewriteModes(&root)
-	t := &translator{text: plain}
+	t := &translator{source: source}
 	for removed := true; removed; { // without a value, a value around it may be incomplete
 		before := len(t.notes)
 		t.left = refused(ctx, root.Pack())
@@ -84,15 +84,15 @@ func refused(ctx context.Context, text []byte) map[string]string {
 
 // translator removes values from the text.
 type translator struct {
-	text  string
-	left  map[string]string
-	notes []config.Note
+	source checked.Source
+	left   map[string]string
+	notes  []config.Note
 }
 
 func (t *translator) note(offset int, key, reason string) {
 	line := 0
-	if offset > 0 && offset <= len(t.text) {
-		line = 1 + strings.Count(t.text[:offset], "\n")
+	if offset > 0 {
+		line, _ = t.source.Position(offset)
 	}
 	t.notes = append(t.notes, config.Note{Line: line, Key: key, Reason: reason})
 }
