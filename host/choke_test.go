@@ -359,7 +359,7 @@ func TestStopPolicy(t *testing.T) {
 					ran = true
 					return &sdk.ToolResult{Output: "leaked"}, nil
 				}}
-			m := newModel(t, answer{text: "hm", calls: []toolCall{{tool: "act", args: "{}"}}})
+			m := newModel(t, answer{text: "a secret", calls: []toolCall{{tool: "act", args: "{}"}}})
 			b := base(m)
 			b.tools = []sdk.Tool{act}
 			k := start(t, nil, b, &plugin{name: "redactor", hooks: []sdk.Hook{stop(c.hook)}})
@@ -372,7 +372,7 @@ func TestStopPolicy(t *testing.T) {
 				t.Errorf("the tool ran: %v, want %v", ran, c.ran)
 			}
 			data, _ := json.Marshal(k.messages(id))
-			if strings.Contains(string(data), "leaked") || c.hook.Point == sdk.PointTextComplete && strings.Contains(string(data), "hm") {
+			if strings.Contains(string(data), "leaked") || c.hook.Point == sdk.PointTextComplete && strings.Contains(string(data), "a secret") {
 				t.Errorf("what was not redacted is stored: %s", data)
 			}
 			noOpenParts(t, k, id)
