@@ -92,8 +92,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.backgroundCtx, h.cancelBackground = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, o, turns{h}, h.bus, h.notice)
 	h.Inventory = h.plugins.Inventory()
-	first := ReloadOptions{Plugins: o.Plugins, Quarantined: o.Quarantined, Required: o.Required, Failures: o.Failures, Quarantine: o.Quarantine}
-	if err := h.plugins.Start(ctx, first); err != nil {
+	if err := h.plugins.Start(ctx, o.ReloadOptions); err != nil {
 		h.cancel()
 		return nil, err
 	}

@@ -320,7 +320,7 @@ func startIn(t testing.TB, dir string, change func(*host.Options), plugins ...sd
 	k := &kit{t: t, store: s, dir: dir}
 	k.opts = host.Options{
 		Config: &sdk.Config{Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}, Retry: sdk.RetryConfig{DelayMS: 1}},
-		Store:  s, Logger: log, Version: "test", Plugins: plugins,
+		Store:  s, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: plugins},
 		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: dir},
 	}
 	if change != nil {

@@ -28,7 +28,7 @@ func turns(t *testing.T, dir string, prompts []string, plugins ...sdk.Plugin) []
 	}
 	h, err := host.New(t.Context(), host.Options{
 		Config: &sdk.Config{Model: "offline/offline", Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}},
-		Store:  s, Logger: log, Version: "test", Plugins: append([]sdk.Plugin{offline.New(), agents.New()}, plugins...),
+		Store:  s, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: append([]sdk.Plugin{offline.New(), agents.New()}, plugins...)},
 		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: filepath.Join(t.TempDir(), "data")},
 	})
 	if err != nil {

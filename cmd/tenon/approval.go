@@ -114,16 +114,19 @@ func kindText(k trust.Kind) string {
 	return map[trust.Kind]string{trust.KindPlugin: "plugin", trust.KindServer: "MCP server", trust.KindHooks: "command hooks"}[k]
 }
 
-// quarantineIn returns the function that stores the quarantine of a plugin of the set. Built-in plugins and servers of the user's own
-// configuration have no entry in the lock file, so their quarantine ends with this process.
-func (m *wired) quarantineIn(ctx context.Context, set *extensions.Set) func(plugin, reason string) {
-	return func(plugin, reason string) {
+// pluginsOf returns what the host has to know of the plugins of a set. Built-in plugins and servers of the user's own configuration have no
+// entry in the lock file, so their quarantine ends with this process.
+func (m *wired) pluginsOf(ctx context.Context, set *extensions.Set, required map[string]bool) host.ReloadOptions {
+	quarantine := func(plugin, reason string) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 		defer cancel()
 		err := set.Quarantine(ctx, plugin, reason)
 		if err != nil && !errors.Is(err, trust.ErrNotFound) {
 			m.Workspace.App.Log.Warn("the quarantine could not be saved", "plugin", plugin, "err", err)
 		}
+	}
+	return host.ReloadOptions{
+		Plugins: slices.Concat(m.shipped, set.Plugins()), Quarantined: set.Quarantined(), Required: required, Quarantine: quarantine,
 	}
 }
 
@@ -166,9 +169,7 @@ func (m *wired) reload(ctx context.Context) error {
 	}
 	required, _, missing := set.Required()
 	if err = errors.Join(err, missing); err == nil {
-		err = m.Host.Reload(ctx, host.ReloadOptions{
-			Plugins: slices.Concat(m.shipped, set.Plugins()), Quarantined: set.Quarantined(), Required: required, Quarantine: m.quarantineIn(ctx, set),
-		})
+		err = m.Host.Reload(ctx, m.pluginsOf(ctx, set, required))
 	}
 	if err != nil {
 		return errors.Join(err, set.Discard(ctx))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -82,12 +81,10 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 	m.Machine.Close, m.Machine.Reload, m.Machine.Refresh = m.close, m.reloadPlugins, m.refreshPlugins
 	options := host.Options{
 		Config: withSkills(w.Loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.Project, Store: s,
-		Plugins: slices.Concat(m.shipped, set.Plugins()), Logger: w.App.Log, Version: w.App.Version, Environ: w.App.Env, Secrets: w.Loaded.Secrets, UserSecrets: w.Loaded.UserSecrets, Foreign: w.Loaded.Foreign,
-		Interactive: o.Interactive, AutoApprove: o.Auto, Quarantined: set.Quarantined(), Required: required,
-		Failures:   set.Failures(),
-		SignIn:     w.SignIn,
-		Quarantine: m.quarantineIn(ctx, set),
+		Logger: w.App.Log, Version: w.App.Version, Environ: w.App.Env, Secrets: w.Loaded.Secrets, UserSecrets: w.Loaded.UserSecrets, Foreign: w.Loaded.Foreign,
+		Interactive: o.Interactive, AutoApprove: o.Auto, SignIn: w.SignIn, ReloadOptions: m.pluginsOf(ctx, set, required),
 	}
+	options.Failures = set.Failures()
 	if m.rules, err = permissionOptions(ctx, w, s, &options); err != nil {
 		return nil, err
 	}

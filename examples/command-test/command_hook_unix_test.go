@@ -93,8 +93,8 @@ func turn(t *testing.T, prompt string) string {
 	h, err := host.New(t.Context(), host.Options{
 		Config: &sdk.Config{Model: "offline/offline", Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}},
 		Store:  store, Logger: log, Version: "test", Environ: os.Environ(),
-		Plugins: []sdk.Plugin{offline.New(), agents.New(), files.New(), shell.New(), commandHooks(t, dir), tr},
-		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: data, ConfigDir: data, DataDir: data, Git: true},
+		ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), files.New(), shell.New(), commandHooks(t, dir), tr}},
+		Project:       sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: data, ConfigDir: data, DataDir: data, Git: true},
 	})
 	if err != nil {
 		t.Fatal(errors.Join(err, store.Close()))

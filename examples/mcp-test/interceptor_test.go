@@ -60,7 +60,7 @@ func run(t *testing.T, dir, prompt string) []*sdk.ToolPart {
 	}
 	h, err := host.New(t.Context(), host.Options{
 		Config: &sdk.Config{Model: "offline/offline", Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}},
-		Store:  s, Logger: log, Version: "test", Plugins: []sdk.Plugin{offline.New(), agents.New(), files.New(), approved(t)},
+		Store:  s, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), files.New(), approved(t)}},
 		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: t.TempDir()},
 	})
 	if err != nil {

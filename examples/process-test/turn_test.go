@@ -190,7 +190,7 @@ func turn(t *testing.T, p sdk.Plugin, model, project, prompt string) outcome {
 	witness := &sdk.Bundle{Info: sdk.Manifest{Name: "witness", Carrier: sdk.CarrierBuiltin}, HookList: []sdk.Hook{system}}
 	h, err := host.New(t.Context(), host.Options{
 		Config: &sdk.Config{Model: model, Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}},
-		Store:  store, Logger: log, Version: "test", Plugins: []sdk.Plugin{offline.New(), agents.New(), witness, p},
+		Store:  store, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), witness, p}},
 		Project: sdk.Project{ID: "global", Directory: project, Worktree: project, Home: dir, ConfigDir: dir, DataDir: dir},
 	})
 	if err != nil {

@@ -202,7 +202,7 @@ func turn(t *testing.T, p sdk.Plugin, options, prompt string) (w *witness, answe
 			Model: "offline/offline", Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}},
 			Plugins: []sdk.PluginConfig{{Path: p.Manifest().Name, Options: json.RawMessage(options)}},
 		},
-		Store: store, Logger: log, Version: "test", Plugins: []sdk.Plugin{offline.New(), agents.New(), w, p},
+		Store: store, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), w, p}},
 		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: dir},
 	})
 	if err != nil {

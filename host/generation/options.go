@@ -16,7 +16,6 @@ type Options struct {
 	PublicConfig *sdk.Config
 	Project      sdk.Project
 	Store        store.Store // the caller closes it after the host
-	Plugins      []sdk.Plugin
 	Logger       *slog.Logger
 	Version      string // of tenon, for session rows and the User-Agent
 	// Environ is the environment that keys are looked up in and that shell commands get, in the form of
@@ -44,14 +43,6 @@ type Options struct {
 	// AutoApprove allows requests that no rule denies instead of asking.
 	AutoApprove bool
 	// Policy decides which permission rules and templates of commands count. Its Home is set to the project's.
-	Policy permission.Policy
-	// Quarantined holds the plugins that start quarantined, and why, by name.
-	Quarantined map[string]string
-	// Failures is the result of Host.Failures at the end of the previous host: failures of hooks in a row, by plugin and hook.
-	Failures map[string]map[string]int
-	// Required holds the names of the plugins that must start; otherwise New fails.
-	Required map[string]bool
-	// Quarantine is called when one of Plugins is quarantined, with the reason, so that it can be one of Quarantined
-	// next time. It is called from any goroutine and must not block. If nil, it is not called.
-	Quarantine func(plugin, reason string)
+	Policy        permission.Policy
+	ReloadOptions // of the first generation
 }

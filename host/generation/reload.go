@@ -13,13 +13,14 @@ type ReloadOptions struct {
 	// Plugins are all plugins of the new generation, in their order. A plugin that is the same value as a plugin in force continues; it must
 	// not have been closed.
 	Plugins []sdk.Plugin
-	// Quarantined is as in Options, for new plugins. The others keep their state.
+	// Quarantined holds the new plugins that start quarantined, and why, by name. The others keep their state.
 	Quarantined map[string]string
-	// Failures is as in Options, for new plugins.
+	// Failures is the result of Host.Failures at the end of the previous host, for new plugins: failures of hooks in a row, by plugin and hook.
 	Failures map[string]map[string]int
-	// Required is as in Options.
+	// Required holds the names of the plugins that must start; otherwise New fails.
 	Required map[string]bool
-	// Quarantine is as in Options, for the plugins of this generation, even while it is being made and after another one has replaced it.
+	// Quarantine is called when one of Plugins is quarantined, with the reason, so that it can be one of Quarantined next time. It is called from
+	// any goroutine, even while the generation is being made and after another one has replaced it, and must not block. If nil, it is not called.
 	Quarantine func(plugin, reason string)
 }
 

@@ -98,7 +98,7 @@ func newMachine(t *testing.T, plugins ...sdk.Plugin) *machine {
 			Model:      "offline/offline",
 			Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}},
 		},
-		Store: s, Logger: log, Version: "test", Plugins: append([]sdk.Plugin{offline.New(), agents.New(), tools}, plugins...),
+		Store: s, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: append([]sdk.Plugin{offline.New(), agents.New(), tools}, plugins...)},
 		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: dir},
 	})
 	if err != nil {

@@ -150,7 +150,7 @@ func longTurn(ctx context.Context, home, database, server string) (answer string
 	defer func() { err = errors.Join(err, store.Close()) }()
 	h, err := host.New(ctx, host.Options{
 		Config: &sdk.Config{Model: "p/m", Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}, Retry: sdk.RetryConfig{DelayMS: 1}},
-		Store:  store, Logger: w.App.Log, Version: "test", Project: w.Project, SignIn: w.SignIn, Plugins: []sdk.Plugin{agents.New(), openai.New(), plugin},
+		Store:  store, Logger: w.App.Log, Version: "test", Project: w.Project, SignIn: w.SignIn, ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{agents.New(), openai.New(), plugin}},
 	})
 	if err != nil {
 		return "", err

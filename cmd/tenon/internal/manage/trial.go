@@ -142,7 +142,7 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	h, err := host.New(ctx, host.Options{
-		Config: cfg, PublicConfig: cfg, Project: project, Store: s, Plugins: append(cli.Shipped(), under...),
+		Config: cfg, PublicConfig: cfg, Project: project, Store: s, ReloadOptions: host.ReloadOptions{Plugins: append(cli.Shipped(), under...)},
 		Logger: a.Log, Version: a.Version, Environ: a.Env, AutoApprove: true, Policy: permission.Policy{Managed: administrator.Managed},
 	})
 	if err != nil {
