@@ -17,7 +17,7 @@ import (
 )
 
 // Host is the part of a host that user interfaces use. Local implements it in the host's process. Methods of *host.Host are documented there.
-// All are safe for concurrent use. Config and Waiting return immediately.
+// All are safe for concurrent use. Abort, Config and Waiting return immediately.
 type Host interface {
 	// Turns.
 	Submit(ctx context.Context, in host.PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error)

@@ -398,13 +398,9 @@ func (m *model) switchTo(session string) {
 
 // interrupt ends the turn.
 func (m *model) interrupt() {
-	session := m.root
-	m.do(func(context.Context) (then, error) {
-		if !m.host.Abort(session) {
-			return nil, nil
-		}
-		return m.note("interrupting"), nil
-	})
+	if m.host.Abort(m.root) {
+		m.say("interrupting")
+	}
 }
 
 // editWaiting withdraws a waiting prompt and puts it into the input.
