@@ -51,15 +51,13 @@ func (a *App) AddCommands(root *cobra.Command, manual string, lists ...Commands)
 			continue
 		}
 		cmd := described(text)
-		cmd.Use = usage
-		path, _, more := strings.Cut(usage, " ")
-		parent := root
-		for more && added[path] != nil { // The first words are the path of an earlier command, the group of this one.
-			parent, cmd.Use = added[path], usage[len(path)+1:]
-			var name string
-			name, _, more = strings.Cut(cmd.Use, " ")
-			path = usage[:len(path)+1+len(name)]
+		parent, words := root, strings.Fields(usage)
+		path := words[0]
+		for len(words) > 1 && added[path] != nil { // The first words are the path of an earlier command, the group of this one.
+			parent, words = added[path], words[1:]
+			path += " " + words[0]
 		}
+		cmd.Use = strings.Join(words, " ")
 		if parent == root {
 			cmd.GroupID = heading
 		}
