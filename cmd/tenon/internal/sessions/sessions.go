@@ -217,20 +217,17 @@ func excerpt(h *store.Hit, words []string) string {
 		return ""
 	}
 	text := terminal.OneLine(strings.Join(strings.Fields(h.Text), " "))
-	at := len(text)
+	var quoted []string
 	for _, w := range words {
-		if word, err := regexp.Compile("(?i)" + regexp.QuoteMeta(strings.Trim(w, `"*`))); err == nil {
-			if found := word.FindStringIndex(text); found != nil {
-				at = min(at, found[0])
-			}
-		}
+		quoted = append(quoted, regexp.QuoteMeta(strings.ToValidUTF8(strings.Trim(w, `"*`), "")))
 	}
-	if at == len(text) { // the word has other accents
-		at = 0
+	found := regexp.MustCompile("(?i)" + strings.Join(quoted, "|")).FindStringIndex(text)
+	if found == nil { // the word has other accents
+		found = []int{0}
 	}
-	before := []rune(text[:at])
+	before := []rune(text[:found[0]])
 	start := max(0, len(before)-excerptLength/4)
-	shown := view.Clip(string(before[start:])+text[at:], excerptLength)
+	shown := view.Clip(string(before[start:])+text[found[0]:], excerptLength)
 	if start > 0 {
 		shown = "…" + shown
 	}
