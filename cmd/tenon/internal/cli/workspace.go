@@ -73,7 +73,10 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 // Configured finds directories and project, and reads the configuration. From then on, its secrets and the stored keys and tokens are
 // masked in the log, in errors and in exports.
 func (a *App) Configured(ctx context.Context) (*Workspace, error) {
-	w, err := a.ConfiguredQuietly(ctx)
+	w, err := a.Place(ctx)
+	if err == nil {
+		err = w.Configure(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -83,16 +86,7 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// ConfiguredQuietly is Configured without logging warnings, for commands that show them.
-func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
-	w, err := a.Place(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return w, w.Configure(ctx)
-}
-
-// Configure reads the configuration of a placed workspace, as ConfiguredQuietly does.
+// Configure reads the configuration of a placed workspace, as Configured does, but logs no warnings.
 func (w *Workspace) Configure(ctx context.Context) (err error) {
 	if w.Loaded, err = w.LoadConfig(ctx, nil); err != nil {
 		return err

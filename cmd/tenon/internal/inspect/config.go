@@ -100,7 +100,10 @@ func (r *configReport) add(list []config.Problem, warning bool) {
 // checkConfig reports all problems of the configuration, and of all that it and the directories of the project and the user contribute.
 func checkConfig(ctx context.Context, a *cli.App) error {
 	r := configReport{Files: []string{}, Problems: []configProblem{}}
-	w, err := a.ConfiguredQuietly(ctx)
+	w, err := a.Place(ctx)
+	if err == nil {
+		err = w.Configure(ctx)
+	}
 	var bad *config.Error
 	switch {
 	case errors.As(err, &bad):
