@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -25,12 +27,21 @@ type serverFunc func(ctx context.Context, s *extensions.Set, c *extensions.Candi
 
 // onServer returns work with the configured server that the first argument names.
 func (g *group) onServer(f serverFunc) cli.Work {
-	return g.OnExtensions(func(ctx context.Context, s *extensions.Set, args []string) error {
-		c, err := g.findServer(s, args[0])
+	return func(cmd *cobra.Command, args []string) error {
+		return g.withServer(cmd.Context(), args[0], func(s *extensions.Set, c *extensions.Candidate) error {
+			return f(cmd.Context(), s, c, args[1:])
+		})
+	}
+}
+
+// withServer runs f with a configured server.
+func (g *group) withServer(ctx context.Context, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
+	return g.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+		c, err := g.findServer(s, name)
 		if err != nil {
 			return err
 		}
-		return f(ctx, s, c, args[1:])
+		return f(s, c)
 	})
 }
 

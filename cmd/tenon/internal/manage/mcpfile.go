@@ -107,11 +107,7 @@ func (g *group) addServer(ctx context.Context, w *cli.Workspace, args []string) 
 	if g.server.noProbe {
 		return nil
 	}
-	return g.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-		c, err := g.findServer(s, name)
-		if err != nil {
-			return err
-		}
+	return g.withServer(ctx, name, func(s *extensions.Set, c *extensions.Candidate) error {
 		g.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, "; ")), c.Server.Limit())
 		_, warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
@@ -238,11 +234,7 @@ func (g *group) switchServer(ctx context.Context, w *cli.Workspace, name string,
 	if own {
 		return err
 	}
-	return g.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-		c, err := g.findServer(s, name)
-		if err != nil {
-			return err
-		}
+	return g.withServer(ctx, name, func(s *extensions.Set, c *extensions.Candidate) error {
 		if !c.Project {
 			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there; in your own tenon.json: tenon config set %s %v`, enabled, visible.Word(checked.Join("mcp", c.Name)+".enabled"), enabled), "server %q is configured in %s", name, c.From)
 		}
