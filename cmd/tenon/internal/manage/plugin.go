@@ -93,13 +93,13 @@ func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) e
 			info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
 		}
 		list = append(list, info)
-		lines := [][2]string{{"state", strings.TrimSuffix(string(info.State)+"; "+info.Why, "; ")}}
-		for _, grant := range c.Grants {
-			lines = append(lines, [2]string{"granted", grant.Name + " " + strings.Join(grant.Scope, ", ")})
+		line := func(label, text string) {
+			fmt.Fprintf(&b, "  %-14s %s\n", label, terminal.Visible(strings.TrimSpace(text)))
 		}
 		b.WriteString(s.Text(c))
-		for _, line := range lines {
-			fmt.Fprintf(&b, "  %-14s %s\n", line[0], terminal.Visible(strings.TrimSpace(line[1])))
+		line("state", strings.TrimSuffix(string(info.State)+"; "+info.Why, "; "))
+		for _, grant := range c.Grants {
+			line("granted", grant.Name+" "+strings.Join(grant.Scope, ", "))
 		}
 	}
 	return g.Show(list, func() error { return g.Print(b.String()) })
