@@ -97,10 +97,7 @@ func List[T any](a *App, list []T, empty string, head []string, row func(*T) []s
 		a.Say("%s", empty)
 		return nil
 	}
-	t := &view.Table{}
-	if head != nil {
-		t.Add(head...)
-	}
+	t := &view.Table{Head: head}
 	for i := range list {
 		t.Add(row(&list[i])...)
 	}

@@ -82,8 +82,7 @@ func showPlugins(a *cli.App, c *census, days int) error {
 		a.Say("no plugin was called in the last %s; --days N looks further back", view.Plural(days, "day"))
 		return nil
 	}
-	table := &view.Table{}
-	table.Add("plugin", "time", "failed", "hook calls", "time per call", "tool calls", "time per call", "tokens")
+	table := &view.Table{Head: []string{"plugin", "time", "failed", "hook calls", "time per call", "tool calls", "time per call", "tokens"}}
 	for i := range rows {
 		p := &rows[i]
 		table.Add(p.Plugin, micros(p.time().Microseconds()), fmt.Sprint(p.Failed+p.ToolFailed), fmt.Sprint(p.Calls), micros(p.DurationUS/int64(max(p.Calls, 1))),

@@ -338,26 +338,20 @@ func showStats(a *cli.App, c *census, days int) error {
 	if err := a.Print(head); err != nil {
 		return err
 	}
-	byDay, models, tools, plugins := &view.Table{}, &view.Table{}, &view.Table{}, &view.Table{}
-	byDay.Add(usageHead("day", "tools", "hooks")...)
+	byDay, models := &view.Table{Head: usageHead("day", "tools", "hooks")}, &view.Table{Head: usageHead("model")}
 	for _, name := range slices.Sorted(maps.Keys(c.days)) {
 		byDay.Add(c.days[name].row(name)...)
 	}
 	byDay.Add(c.total.row("all")...)
-	models.Add(usageHead("model")...)
 	for _, m := range c.total.Models.sorted() {
 		models.Add(m.cells(m.Model)...)
 	}
-	for i, t := range c.total.Tools.sorted() {
-		if i == 0 {
-			tools.Add("tool", "calls", "failed")
-		}
+	tools := &view.Table{Head: []string{"tool", "calls", "failed"}}
+	for _, t := range c.total.Tools.sorted() {
 		tools.Add(t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
 	}
-	for i, p := range c.total.Plugins.sorted() {
-		if i == 0 {
-			plugins.Add("plugin", "calls", "failed", "time per call")
-		}
+	plugins := &view.Table{Head: []string{"plugin", "calls", "failed", "time per call"}}
+	for _, p := range c.total.Plugins.sorted() {
 		plugins.Add(p.Plugin, fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
 	}
 	return a.PrintTable(byDay, models, tools, plugins)

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,7 +108,8 @@ func RuleText(r sdk.PermissionRule) string {
 
 // Table aligns text in columns. Lines are cut to the width of the terminal.
 type Table struct {
-	Indent string // before each line
+	Indent string   // before each line
+	Head   []string // names of the columns, above the rows; may be nil
 	rows   [][]string
 }
 
@@ -120,10 +122,14 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, row)
 }
 
-// Text returns the table with lines cut to width columns; 0 means no limit.
+// Text returns the table with lines cut to width columns; 0 means no limit. It is empty without rows.
 func (t *Table) Text(width int) string {
+	rows := t.rows
+	if t.Head != nil && len(rows) > 0 {
+		rows = slices.Insert(slices.Clone(rows), 0, t.Head)
+	}
 	var widths []int
-	for _, row := range t.rows {
+	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
@@ -132,7 +138,7 @@ func (t *Table) Text(width int) string {
 		}
 	}
 	var b strings.Builder
-	for _, row := range t.rows {
+	for _, row := range rows {
 		var line strings.Builder
 		line.WriteString(t.Indent)
 		for i, cell := range row {
