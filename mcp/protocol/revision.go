@@ -169,12 +169,6 @@ func (c *Conn) overHTTP() bool {
 	return ok
 }
 
-// inputRequest is a question in a result.
-type inputRequest struct {
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-}
-
 // rounds repeats a request until the server has all its input: in the stateless revision, a result can consist of questions, and the
 // client sends the request again with the answers (SEP-2322).
 func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[string]any) (json.RawMessage, error) {
@@ -185,9 +179,12 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 			return raw, err
 		}
 		var asked struct {
-			Type     string                  `json:"resultType"`
-			Requests map[string]inputRequest `json:"inputRequests"`
-			State    string                  `json:"requestState"`
+			Type     string `json:"resultType"`
+			Requests map[string]struct {
+				Method string          `json:"method"`
+				Params json.RawMessage `json:"params"`
+			} `json:"inputRequests"`
+			State string `json:"requestState"`
 		}
 		switch err := json.Unmarshal(raw, &asked); {
 		case asked.Type != "input_required":
