@@ -42,7 +42,6 @@ type conversation struct {
 func newConversation(m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
 	return &conversation{
 		a: m.Workspace.App, m: m, f: f, signals: signals, keys: terminal.NewKeyboard(m.Workspace.App.In), model: f.Model, agent: f.Agent,
-		lineInput: lineInput{prompts: m.Options.Interactive},
 	}
 }
 

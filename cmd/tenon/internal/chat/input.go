@@ -24,7 +24,6 @@ type promptEntry struct {
 
 // lineInput is the state of prompts that are read from stdin, line by line. Unfinished lines are joined. The terminal edits lines itself.
 type lineInput struct {
-	prompts    bool   // stdin is a terminal, which shows a prompt string
 	prompted   bool   // the prompt string is on the screen
 	unfinished string // lines
 	warned     bool   // Ctrl-C was just pressed on an empty line
@@ -63,7 +62,7 @@ func (c *conversation) next(ctx context.Context) *promptEntry {
 }
 
 func (c *conversation) showPrompt() {
-	if c.prompts && !c.prompted {
+	if c.m.Options.Interactive && !c.prompted {
 		c.keys.Ended = false // end of input at a question ends only the question; a closed terminal reports it again
 		c.a.Screen.Ask(c.promptText())
 		c.prompted = true
@@ -72,7 +71,7 @@ func (c *conversation) showPrompt() {
 
 // interruptedLine reports whether the conversation ends: a chat on a terminal at the second interrupt of an empty line, others at the first.
 func (c *conversation) interruptedLine() bool {
-	if !c.prompts || !c.commands || c.warned && c.unfinished == "" {
+	if !c.m.Options.Interactive || !c.commands || c.warned && c.unfinished == "" {
 		return true
 	}
 	c.warned, c.unfinished, c.prompted = true, "", false
@@ -84,7 +83,7 @@ func (c *conversation) interruptedLine() bool {
 // input takes a line, and returns the prompt that it finishes, or nil.
 func (c *conversation) input(line string) *promptEntry {
 	c.warned, c.prompted = false, false
-	if c.prompts {
+	if c.m.Options.Interactive {
 		c.a.Screen.Answered()
 		line = strings.TrimLeft(line, "\x1b") // the user pressed Esc to stop or clear something, and the terminal put it into the line
 	}
