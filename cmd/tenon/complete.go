@@ -101,12 +101,11 @@ func sessionIDs(ctx context.Context, a *cli.App) (out []string) {
 }
 
 // completions returns the words of a list's entries, each with a description, which is cut.
-func completions[T any](list []T, entry func(*T) (word, about string)) (out []string) {
-	for i := range list {
-		word, about := entry(&list[i])
-		out = append(out, cobra.CompletionWithDesc(word, view.Clip(terminal.OneLine(about), completedTitle)))
-	}
-	return out
+func completions[T any](list []T, entry func(*T) (word, about string)) []string {
+	return cli.Mapped(list, func(one *T) string {
+		word, about := entry(one)
+		return cobra.CompletionWithDesc(word, view.Clip(terminal.OneLine(about), completedTitle))
+	})
 }
 
 // fromMachine returns the names that a host knows.

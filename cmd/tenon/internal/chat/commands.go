@@ -101,10 +101,7 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 		c.turn(ctx, &host.PromptInput{Text: strings.TrimSpace("/" + name + " " + args)})
 		return
 	}
-	var names []string
-	for _, command := range list {
-		names = append(names, command.name)
-	}
+	names := cli.Mapped(list, func(command *chatCommand) string { return command.name })
 	fix := `/help lists the commands; to send it as a prompt, put a space before the "/"`
 	c.problem(cli.UsageError(cli.Suggest(fix, "/%s", name, names), "unknown command %q", "/"+name))
 }

@@ -45,10 +45,7 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 		}
 		return nil
 	}
-	var names []string
-	for _, info := range c.m.Models(ctx) {
-		names = append(names, info.Model.Ref().String())
-	}
+	names := cli.Mapped(c.m.Models(ctx), func(info *host.ModelInfo) string { return info.Model.Ref().String() })
 	provider, _, full := strings.Cut(args, "/")
 	if !full || !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }) {
 		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), cli.Suggest("/model lists the available models", "%q", args, names))

@@ -164,10 +164,7 @@ func UnknownCommand(cmd *cobra.Command, name string) *Failure {
 	if len(near) == 0 && name != "" {
 		near = cmd.SuggestionsFor(name) // commands that begin with the word, or are suggested for it
 	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
+	names := Mapped(cmd.Commands(), func(c **cobra.Command) string { return (*c).Name() })
 	if best := nearest.Name(name, names); len(near) == 0 && best != "" {
 		near = []string{best}
 	}

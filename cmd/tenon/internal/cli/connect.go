@@ -47,10 +47,7 @@ func (m *Machine) SignInProviders() (usual, others []Choice) {
 
 // KnownProvider returns an error with a remedy for an unknown provider: credentials of a misspelled one would never be used.
 func (m *Machine) KnownProvider(id string) error {
-	var ids []string
-	for _, p := range m.ProviderInfos() {
-		ids = append(ids, p.ID)
-	}
+	ids := Mapped(m.ProviderInfos(), func(p *sdk.ProviderInfo) string { return p.ID })
 	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
 		return nil
 	}
@@ -63,12 +60,9 @@ func (m *Machine) KnownProvider(id string) error {
 func (m *Machine) SignInMethods(provider string) []Choice {
 	methods := m.AuthMethods(provider)
 	keyed := slices.ContainsFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return p.ID == provider && len(p.Env) > 0 })
-	var out []Choice
+	out := Mapped(methods, func(one *sdk.AuthMethod) Choice { return Choice{methodName(one), one.Name} })
 	if keyed || len(methods) != 1 {
-		out = append(out, Choice{MethodKey, "an API key"})
-	}
-	for i := range methods {
-		out = append(out, Choice{methodName(&methods[i]), methods[i].Name})
+		out = slices.Insert(out, 0, Choice{MethodKey, "an API key"})
 	}
 	return out
 }

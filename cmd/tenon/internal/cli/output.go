@@ -131,11 +131,16 @@ type Choice struct{ Name, Text string }
 
 // Names lists the names of choices.
 func Names(choices []Choice) string {
-	var out []string
-	for _, c := range choices {
-		out = append(out, c.Name)
+	return strings.Join(Mapped(choices, func(c *Choice) string { return c.Name }), ", ")
+}
+
+// Mapped returns the results of a function for the entries of a list.
+func Mapped[T, U any](list []T, f func(*T) U) []U {
+	var out []U
+	for i := range list {
+		out = append(out, f(&list[i]))
 	}
-	return strings.Join(out, ", ")
+	return out
 }
 
 // Pick shows numbered choices and returns the name of the chosen one, or any other text that the user enters; empty at the end of the input.

@@ -224,11 +224,8 @@ func Shipped() []sdk.Plugin { return builtin.All() }
 // IsShipped reports whether a name is that of a built-in plugin.
 func IsShipped(name string) bool { return slices.Contains(shippedNames(), name) }
 
-var shippedNames = sync.OnceValue(func() (names []string) {
-	for _, p := range Shipped() {
-		names = append(names, p.Manifest().Name)
-	}
-	return names
+var shippedNames = sync.OnceValue(func() []string {
+	return Mapped(Shipped(), func(p *sdk.Plugin) string { return (*p).Manifest().Name })
 })
 
 // shippedContributions returns the IDs of the built-in tools and providers.

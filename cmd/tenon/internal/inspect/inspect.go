@@ -185,9 +185,5 @@ func fields(pointers []string) string {
 	if len(pointers) == 0 {
 		return "-"
 	}
-	out := make([]string, len(pointers))
-	for i, p := range pointers {
-		out[i] = pointerText(p)
-	}
-	return strings.Join(out, " ")
+	return strings.Join(cli.Mapped(pointers, func(p *string) string { return pointerText(*p) }), " ")
 }

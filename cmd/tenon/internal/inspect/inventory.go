@@ -10,6 +10,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/generation"
 )
 
 // inventory describes the commands "list" and "show" for one kind of contribution: agents, commands or skills.
@@ -109,25 +111,23 @@ func agents(ctx context.Context, m *cli.Machine) (list []item) {
 	return list
 }
 
-func commands(ctx context.Context, m *cli.Machine) (list []item) {
-	for _, l := range m.CommandInfos(ctx) {
-		list = append(list, item{
+func commands(ctx context.Context, m *cli.Machine) []item {
+	return cli.Mapped(m.CommandInfos(ctx), func(l *host.CommandInfo) item {
+		return item{
 			value: l, name: "/" + l.Name, column: l.Agent, from: sourceOf(l.Plugin, l.Origin), description: l.Description,
 			details: []string{"model", terminal.OneLine(l.Model)}, text: l.Template,
-		})
-	}
-	return list
+		}
+	})
 }
 
-func skills(ctx context.Context, m *cli.Machine) (list []item) {
-	for _, l := range m.SkillInfos(ctx) {
+func skills(ctx context.Context, m *cli.Machine) []item {
+	return cli.Mapped(m.SkillInfos(ctx), func(l *generation.SkillInfo) item {
 		i := item{value: l, name: l.Name, from: sourceOf(l.Plugin, l.Location), description: l.Description, text: l.Body}
 		if l.Manual {
 			i.from += ", manual"
 		}
-		list = append(list, i)
-	}
-	return list
+		return i
+	})
 }
 
 // sourceOf returns the source of a definition: its file, else its plugin. The origin that a third-party plugin states is shown with

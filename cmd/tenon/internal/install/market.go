@@ -75,9 +75,7 @@ func (j *job) updateMarkets(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		for _, m := range markets {
-			names = append(names, m.Name)
-		}
+		names = cli.Mapped(markets, func(m *marketplace.Market) string { return m.Name })
 	}
 	var problems []error
 	for _, name := range names {

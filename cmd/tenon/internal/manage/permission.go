@@ -258,11 +258,8 @@ func decided(rules *permission.Rules, requests []sdk.PermissionRequest) sdk.Acti
 }
 
 func patternsOf(requests []sdk.PermissionRequest) string {
-	var patterns []string
-	for _, r := range requests {
-		patterns = append(patterns, r.Patterns...)
-	}
-	return strings.Join(patterns, ", ")
+	lists := cli.Mapped(requests, func(r *sdk.PermissionRequest) []string { return r.Patterns })
+	return strings.Join(slices.Concat(lists...), ", ")
 }
 
 // recorded returns the permission requests of a recorded call, reconstructed from its arguments.

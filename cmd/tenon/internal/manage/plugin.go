@@ -300,12 +300,10 @@ func partsOf(c *extensions.Candidate) *parts {
 	r := &c.Item.Request
 	out := &parts{
 		Source: c.Item.Source(), Digest: c.Item.Digest, Path: c.Item.Root(), Skills: list(r.Skills), Commands: list(r.Commands), Agents: list(r.Agents),
-		Hooks: []string{}, MCPServers: list(c.Item.Servers()), LeftOut: list(c.Item.LeftOut()),
+		MCPServers: list(c.Item.Servers()), LeftOut: list(c.Item.LeftOut()),
 	}
-	for _, h := range r.Hooks {
-		out.Hooks = append(out.Hooks, string(h.Point))
-	}
-	out.Hooks = append(out.Hooks, r.CommandHooks...)
+	points := cli.Mapped(r.Hooks, func(h *trust.Hook) string { return string(h.Point) })
+	out.Hooks = append(list(points), r.CommandHooks...)
 	return out
 }
 
@@ -324,10 +322,7 @@ func (g *group) warn(s *extensions.Set) {
 }
 
 func (g *group) listPlugins(_ context.Context, s *extensions.Set, _ []string) error {
-	var rows []listedPlugin
-	for _, c := range s.Candidates {
-		rows = append(rows, listed(s, c))
-	}
+	rows := cli.Mapped(s.Candidates, func(c **extensions.Candidate) listedPlugin { return listed(s, *c) })
 	g.warn(s)
 	const empty = "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server"
 	return cli.List(g.App, rows, empty, []string{"name", "version", "carrier", "state", "from", ""}, func(p *listedPlugin) []string {

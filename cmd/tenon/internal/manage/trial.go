@@ -210,9 +210,7 @@ func trialHookOf(purpose sdk.Purpose, e *hooks.Entry) trialHook {
 	if purpose != sdk.PurposeTurn {
 		h.Purpose = purpose
 	}
-	for _, change := range e.Changes {
-		h.Changed = append(h.Changed, change.Pointer)
-	}
+	h.Changed = cli.Mapped(e.Changes, func(change *hooks.EntryChange) string { return change.Pointer })
 	return h
 }
 

@@ -217,10 +217,7 @@ func excerpt(h *store.Hit, words []string) string {
 		return ""
 	}
 	text := terminal.OneLine(strings.Join(strings.Fields(h.Text), " "))
-	var quoted []string
-	for _, w := range words {
-		quoted = append(quoted, regexp.QuoteMeta(strings.ToValidUTF8(strings.Trim(w, `"*`), "")))
-	}
+	quoted := cli.Mapped(words, func(w *string) string { return regexp.QuoteMeta(strings.ToValidUTF8(strings.Trim(*w, `"*`), "")) })
 	found := regexp.MustCompile("(?i)" + strings.Join(quoted, "|")).FindStringIndex(text)
 	if found == nil { // the word has other accents
 		found = []int{0}

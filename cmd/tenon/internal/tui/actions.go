@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
@@ -224,7 +225,7 @@ func (m *model) promptInput(text string, files []string) host.PromptInput {
 	if _, in.Variant = m.modelOf(); m.mode == modePlan || m.leftPlan() {
 		in.Agent = m.agentName()
 	}
-	in.Parts = mapped(files, func(path *string) sdk.Part {
+	in.Parts = cli.Mapped(files, func(path *string) sdk.Part {
 		return &sdk.FilePart{Filename: filepath.Base(*path), URL: input.FileURL(*path)}
 	})
 	return in

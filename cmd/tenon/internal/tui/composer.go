@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -101,7 +102,7 @@ func (m *model) meant(name string) string {
 	if shell := elsewhere[first]; shell != "" {
 		return "in a shell, run: tenon " + shell + "."
 	}
-	names := mapped(m.commandList(), func(c *command) string { return c.name })
+	names := cli.Mapped(m.commandList(), func(c *command) string { return c.name })
 	if near := nearest.Name(first, names); near != "" {
 		return "did you mean /" + near + "?"
 	}

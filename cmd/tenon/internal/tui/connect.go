@@ -32,7 +32,7 @@ func (m *model) connect(args string) {
 		usual, others := m.host.SignInProviders()
 		return m.opens(&dialog.Picker{
 			Title: "Provider", Empty: "no providers", Choose: func(r dialog.Row) { m.connect(r.ID) },
-			Rows: mapped(append(usual, others...), func(c *cli.Choice) dialog.Row {
+			Rows: cli.Mapped(append(usual, others...), func(c *cli.Choice) dialog.Row {
 				return dialog.Row{ID: c.Name, Label: c.Name, Note: view.Clip(terminal.OneLine(c.Text), 40)}
 			}),
 		}), nil
@@ -47,7 +47,7 @@ func (m *model) chooseMethod(provider string, methods []cli.Choice) {
 	}
 	m.open(&dialog.Picker{
 		Title: "Sign in to " + provider, Choose: func(r dialog.Row) { m.signIn(provider, r.ID) },
-		Rows: mapped(methods, func(c *cli.Choice) dialog.Row { return dialog.Row{ID: c.Name, Label: c.Text, Note: c.Name} }),
+		Rows: cli.Mapped(methods, func(c *cli.Choice) dialog.Row { return dialog.Row{ID: c.Name, Label: c.Text, Note: c.Name} }),
 	})
 }
 

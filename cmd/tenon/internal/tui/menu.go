@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
@@ -53,12 +54,11 @@ func lastWord(text string) string { return text[strings.LastIndexAny(text, " \t\
 
 func (m *model) commandRows(pattern string) []menuRow {
 	list := m.commandList()
-	var out []menuRow
-	for _, i := range fuzzy.Filter(pattern, len(list), func(i int) string { return list[i].name }) {
-		c := &list[i]
-		out = append(out, menuRow{"/" + c.name + " ", strings.TrimSpace("/" + c.name + " " + c.args), c.short})
-	}
-	return out
+	found := fuzzy.Filter(pattern, len(list), func(i int) string { return list[i].name })
+	return cli.Mapped(found, func(i *int) menuRow {
+		c := &list[*i]
+		return menuRow{"/" + c.name + " ", strings.TrimSpace("/" + c.name + " " + c.args), c.short}
+	})
 }
 
 // completeArguments requests suggestions for a mention such as @server:res or, if there are none, from the plugin of a command. It returns false
@@ -97,7 +97,7 @@ func (m *model) completeArguments() bool {
 
 // offer shows suggestions of plugins for the last word before the caret. A single suggestion is inserted.
 func (n *menu) offer(m *model, words []string) {
-	rows := mapped(words, func(word *string) menuRow { return menuRow{insert: *word + " ", label: *word} })
+	rows := cli.Mapped(words, func(word *string) menuRow { return menuRow{insert: *word + " ", label: *word} })
 	before := m.input.Before()
 	*n = menu{before: before, length: len(lastWord(before)), rows: rows}
 	if len(rows) == 1 {

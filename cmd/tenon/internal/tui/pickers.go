@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
@@ -18,15 +19,6 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// mapped returns the results of a function for the entries of a list.
-func mapped[T, U any](list []T, f func(*T) U) []U {
-	var out []U
-	for i := range list {
-		out = append(out, f(&list[i]))
-	}
-	return out
-}
 
 // palette lists all commands with their keys.
 func (m *model) palette() dialog.Dialog {
@@ -40,7 +32,7 @@ func (m *model) palette() dialog.Dialog {
 				m.execute(c, "")
 			}
 		},
-		Rows: mapped(m.commandList(), func(c *command) dialog.Row {
+		Rows: cli.Mapped(m.commandList(), func(c *command) dialog.Row {
 			note := keysOf(c)
 			if toComplete(c) {
 				note = "…"
@@ -87,7 +79,7 @@ func (m *model) chooseModel(args string) {
 // listModels fills a picker with the models.
 func (m *model) listModels(p *dialog.Picker) {
 	current, _ := m.modelOf()
-	p.Fill(mapped(m.inventory.models, func(info *host.ModelInfo) dialog.Row {
+	p.Fill(cli.Mapped(m.inventory.models, func(info *host.ModelInfo) dialog.Row {
 		name, note := info.Model.Ref().String(), "from the server"
 		if !info.Served {
 			note = view.Limit(info.Model.Limit.Context) + " context"
@@ -103,7 +95,7 @@ func (m *model) chooseAgent() {
 			m.agent, m.mode = r.ID, modeAsk
 			m.acceptEdits()
 		},
-		Rows: mapped(m.primaries(), func(a *sdk.Agent) dialog.Row {
+		Rows: cli.Mapped(m.primaries(), func(a *sdk.Agent) dialog.Row {
 			return dialog.Row{ID: a.Name, Label: a.Name, Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()}
 		}),
 	})
@@ -123,7 +115,7 @@ func (m *model) chooseEffort() {
 	m.open(&dialog.Picker{
 		Title: "Reasoning effort", Empty: "this model has only one reasoning effort",
 		Choose: func(r dialog.Row) { m.effort = r.ID },
-		Rows: mapped(m.efforts(), func(name *string) dialog.Row {
+		Rows: cli.Mapped(m.efforts(), func(name *string) dialog.Row {
 			return dialog.Row{ID: *name, Label: *name, Current: *name == current}
 		}),
 	})
@@ -136,7 +128,7 @@ func (m *model) chooseTheme() {
 			m.keep(func(s *settings.Settings) { s.Theme = r.ID })
 			m.setTheme()
 		},
-		Rows: mapped(draw.Themes(m.dark), func(t *draw.Theme) dialog.Row {
+		Rows: cli.Mapped(draw.Themes(m.dark), func(t *draw.Theme) dialog.Row {
 			return dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name}
 		}),
 	})
@@ -157,7 +149,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 	p := &dialog.Picker{
 		Title: "Sessions", Empty: "no sessions here yet", Hint: "ctrl+r rename · ctrl+d delete · ctrl+f fork · ctrl+t pin",
 		Choose: func(r dialog.Row) { m.switchTo(r.ID) },
-		Rows: m.pinnedFirst(mapped(all, func(s *store.Listed) dialog.Row {
+		Rows: m.pinnedFirst(cli.Mapped(all, func(s *store.Listed) dialog.Row {
 			return dialog.Row{ID: s.ID, Label: cmp.Or(s.Title, s.ID), Note: view.Ago(s.Updated, m.now()), Current: s.ID == m.root}
 		})),
 	}
@@ -243,7 +235,7 @@ func (m *model) openTimeline() {
 			"ctrl+u": func(r dialog.Row) { m.revert(host.RevertOptions{MessageID: r.ID}) },
 			"ctrl+f": func(r dialog.Row) { m.forkOf(m.root, r.ID) },
 		},
-		Rows: mapped(prompts, func(p *transcript.Prompt) dialog.Row {
+		Rows: cli.Mapped(prompts, func(p *transcript.Prompt) dialog.Row {
 			return dialog.Row{ID: p.ID, Label: view.Clip(terminal.OneLine(p.Text), 200), Current: p == &prompts[len(prompts)-1]}
 		}),
 	})
@@ -289,7 +281,7 @@ func (m *model) openQueue() {
 			i := slices.IndexFunc(waiting, func(w host.Waiting) bool { return w.ID == r.ID })
 			m.editWaiting(waiting[i])
 		},
-		Rows: mapped(waiting, func(w *host.Waiting) dialog.Row {
+		Rows: cli.Mapped(waiting, func(w *host.Waiting) dialog.Row {
 			return dialog.Row{ID: w.ID, Label: view.Clip(terminal.OneLine(typed(&w.Input)), 200)}
 		}),
 	}
