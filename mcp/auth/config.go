@@ -36,13 +36,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields(c))
 }
 
-// UnmarshalJSON is ParseConfig.
-func (c *Config) UnmarshalJSON(raw []byte) (err error) {
-	*c, err = ParseConfig(raw)
-	return err
-}
-
-// fields is a Config without its UnmarshalJSON method.
+// fields is a Config without its MarshalJSON method.
 type fields Config
 
 // ParseConfig decodes mcp.NAME.oauth: an object, or false. Nil means the zero value.
@@ -58,7 +52,7 @@ func ParseConfig(raw json.RawMessage) (Config, error) {
 	var report checked.Report
 	source := checked.Source{Name: "oauth", NoLines: true}
 	checker := checked.Checker{Source: &source, Report: &report, Rules: hidden{}}
-	if n := source.Parse(raw, &report); n != nil && checker.Decode(n.Place(""), n, (*fields)(&c)) {
+	if n := source.Parse(raw, &report); n != nil && checker.Decode(n.Place(""), n, &c) {
 		return c, c.Check()
 	}
 	return Config{}, report.Err(nil)
