@@ -19,8 +19,7 @@ type Spec[T any] struct {
 	Texts fs.FS
 	// Read decodes and checks the arguments, before Prepare and again before Run. If nil, Args.
 	Read func(call *sdk.ToolCall) (T, error)
-	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, a Requester returns its own; if T is not a
-	// Requester, the tool requires its ID with the pattern *.
+	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, the tool requires its ID with the pattern *.
 	Prepare func(ctx context.Context, call *sdk.ToolCall, in T) ([]sdk.PermissionRequest, error)
 	Run     func(ctx context.Context, call *sdk.ToolCall, in T) (*sdk.ToolResult, error)
 }
@@ -28,11 +27,6 @@ type Spec[T any] struct {
 // Resolver is implemented by arguments that check and complete themselves after they were decoded.
 type Resolver interface {
 	Resolve(call *sdk.ToolCall) error
-}
-
-// Requester is implemented by arguments that know which permissions their call requires; see Spec.Prepare.
-type Requester interface {
-	Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
 }
 
 // Args decodes and resolves the arguments of a call.
@@ -62,12 +56,7 @@ func (s Spec[T]) Tool() sdk.Tool {
 		return strings.TrimSpace(string(data))
 	}
 	t := simple[T]{s, sdk.ToolDefinition{ID: s.ID, Description: text(".md"), Parameters: json.RawMessage(text(".json"))}}
-	if _, ok := any(new(T)).(Requester); ok && s.Prepare == nil {
-		t.spec.Prepare = func(_ context.Context, call *sdk.ToolCall, in T) ([]sdk.PermissionRequest, error) {
-			return any(&in).(Requester).Requests(call)
-		}
-	}
-	if t.spec.Prepare == nil {
+	if s.Prepare == nil {
 		return t
 	}
 	return prepared[T]{t}

@@ -46,8 +46,8 @@ func New() sdk.Plugin {
 	return &sdk.Bundle{
 		Info: sdk.Manifest{Name: "files", Description: "Reads, lists, writes, edits and patches files.", Carrier: sdk.CarrierBuiltin},
 		ToolList: []sdk.Tool{
-			tool.Spec[readArgs]{ID: "read", Texts: texts, Run: p.runRead}.Tool(),
-			tool.Spec[listArgs]{ID: "list", Texts: texts, Run: runList}.Tool(),
+			tool.Spec[readArgs]{ID: "read", Texts: texts, Prepare: prepareRead, Run: p.runRead}.Tool(),
+			tool.Spec[listArgs]{ID: "list", Texts: texts, Prepare: prepareList, Run: runList}.Tool(),
 			p.fileTool(writeID), p.fileTool(editID), p.changer(patchID, readPatch),
 		},
 	}

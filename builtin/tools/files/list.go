@@ -31,8 +31,8 @@ func (a *listArgs) Resolve(call *sdk.ToolCall) (err error) {
 	return err
 }
 
-// Requests implements tool.Requester.
-func (a *listArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+// prepareList requests the permission list with the directory.
+func prepareList(_ context.Context, call *sdk.ToolCall, a listArgs) ([]sdk.PermissionRequest, error) {
 	return a.permissions(call, "list", "path"), misplaced(call, a.target)
 }
 

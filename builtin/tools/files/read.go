@@ -43,8 +43,8 @@ func (a *readArgs) Resolve(call *sdk.ToolCall) (err error) {
 	return err
 }
 
-// Requests requests the permission read with the file. A stored output requires none.
-func (a *readArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+// prepareRead requests the permission read with the file. A stored output requires none.
+func prepareRead(_ context.Context, call *sdk.ToolCall, a readArgs) ([]sdk.PermissionRequest, error) {
 	if a.stored {
 		return nil, nil
 	}

@@ -25,8 +25,8 @@ func New() sdk.Plugin {
 		Info: sdk.Manifest{Name: "interact", Description: "task list, subagents, skills and questions to the user", Carrier: sdk.CarrierBuiltin},
 		ToolList: []sdk.Tool{
 			tool.Spec[todoArgs]{ID: "todowrite", Texts: texts, Run: storeTodos}.Tool(),
-			tool.Spec[taskArgs]{ID: "task", Texts: texts, Run: runTask}.Tool(),
-			tool.Spec[skillArgs]{ID: "skill", Texts: texts, Run: loadSkill}.Tool(),
+			tool.Spec[taskArgs]{ID: "task", Texts: texts, Prepare: prepareTask, Run: runTask}.Tool(),
+			tool.Spec[skillArgs]{ID: "skill", Texts: texts, Prepare: prepareSkill, Run: loadSkill}.Tool(),
 			tool.Spec[questionArgs]{ID: "question", Texts: texts, Run: askUser}.Tool(),
 		},
 	}
@@ -108,8 +108,8 @@ type taskArgs struct {
 	Command     string `json:"command"`
 }
 
-// Requests requests the permission task with the agent.
-func (args *taskArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+// prepareTask requests the permission task with the agent.
+func prepareTask(_ context.Context, _ *sdk.ToolCall, args taskArgs) ([]sdk.PermissionRequest, error) {
 	switch {
 	case strings.TrimSpace(args.Prompt) == "":
 		return nil, errors.New("task: prompt is empty")

@@ -38,8 +38,8 @@ type skillArgs struct {
 	Name string `json:"name"`
 }
 
-// Requests implements tool.Requester.
-func (a *skillArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+// prepareSkill requests the permission skill with the skill's name.
+func prepareSkill(_ context.Context, _ *sdk.ToolCall, a skillArgs) ([]sdk.PermissionRequest, error) {
 	name := []string{a.Name}
 	return []sdk.PermissionRequest{{Permission: "skill", Patterns: name, Always: name, Metadata: sdk.Object{"name": a.Name}}}, nil
 }

@@ -28,8 +28,8 @@ func (a *globArgs) Resolve(call *sdk.ToolCall) (err error) {
 	return err
 }
 
-// Requests implements tool.Requester.
-func (a *globArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+// prepareGlob requests the permission glob with the pattern.
+func prepareGlob(_ context.Context, call *sdk.ToolCall, a globArgs) ([]sdk.PermissionRequest, error) {
 	return a.permissions(call, "glob", a.Pattern), nil
 }
 

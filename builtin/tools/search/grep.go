@@ -41,9 +41,9 @@ func (a *grepArgs) Resolve(call *sdk.ToolCall) (err error) {
 	return nil
 }
 
-// Requests requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
+// prepareGrep requests the permission grep with the pattern and, for a file that usually contains secrets, also read:
 // permission to search is not permission to show secrets. A stored output requires none.
-func (a *grepArgs) Requests(call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+func prepareGrep(_ context.Context, call *sdk.ToolCall, a grepArgs) ([]sdk.PermissionRequest, error) {
 	if a.stored {
 		return nil, nil
 	}

@@ -39,8 +39,8 @@ func New() sdk.Plugin {
 	return &sdk.Bundle{
 		Info: sdk.Manifest{Name: "search", Description: "Finds files by name (glob) and lines by regular expression (grep).", Carrier: sdk.CarrierBuiltin},
 		ToolList: []sdk.Tool{
-			tool.Spec[globArgs]{ID: "glob", Texts: texts, Run: findFiles}.Tool(),
-			tool.Spec[grepArgs]{ID: "grep", Texts: texts, Run: findLines}.Tool(),
+			tool.Spec[globArgs]{ID: "glob", Texts: texts, Prepare: prepareGlob, Run: findFiles}.Tool(),
+			tool.Spec[grepArgs]{ID: "grep", Texts: texts, Prepare: prepareGrep, Run: findLines}.Tool(),
 		},
 	}
 }

@@ -53,8 +53,8 @@ type fetchArgs struct {
 	address *url.URL
 }
 
-// Requests implements tool.Requester.
-func (a *fetchArgs) Requests(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+// prepare requests the permission webfetch with the URL.
+func prepare(_ context.Context, _ *sdk.ToolCall, a fetchArgs) ([]sdk.PermissionRequest, error) {
 	return []sdk.PermissionRequest{permission(a.address, a.Format)}, nil
 }
 
@@ -219,7 +219,7 @@ func New() *sdk.Bundle {
 	f := &webfetch{client: sync.OnceValue(newClient)}
 	return &sdk.Bundle{
 		Info:     sdk.Manifest{Name: "web", Description: "fetches web pages", Carrier: sdk.CarrierBuiltin},
-		ToolList: []sdk.Tool{tool.Spec[fetchArgs]{ID: "webfetch", Texts: texts, Run: f.run}.Tool()},
+		ToolList: []sdk.Tool{tool.Spec[fetchArgs]{ID: "webfetch", Texts: texts, Prepare: prepare, Run: f.run}.Tool()},
 		OnClose: func(context.Context) error {
 			f.client().CloseIdleConnections()
 			return nil
