@@ -13,8 +13,13 @@ type api interface {
 	// call makes a call and returns its result. notify receives the notifications before the result; it may be nil. Errors: those that the
 	// plugin reported (*sdk.Refusal, *sdk.ProviderError or a text), the error of notify, errors for instance.explain.
 	call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error)
-	// hooks opens the wire for hooks. Its goroutines end with ctx; in.inside waits for them.
-	hooks(ctx context.Context, in *instance) (hookWire, error)
+	// hooks prepares the calls of hooks. Its goroutines end with ctx; in.inside waits for them.
+	hooks(ctx context.Context, in *instance) error
+	// begin calls a hook and sets the request's ID. take receives the answer; it must not wait. begin may wait some milliseconds for the
+	// answer. sent is false if ctx or the process ended before the process can have received the whole request.
+	begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool)
+	// cancel notifies the process that the host no longer waits for a hook. It does not block.
+	cancel(id uint64)
 	// host passes the requests of the process to take, one after the other, until ctx or the process ends. in.inside waits for its goroutines.
 	host(ctx context.Context, in *instance, take func(*tenonv1.HostRequest)) error
 	// respond sends an answer to a request, or an event.

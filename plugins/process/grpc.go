@@ -21,6 +21,8 @@ import (
 type grpcAPI struct {
 	client   tenonv1.PluginClient
 	requests grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest] // set by host
+
+	*hookStream // set by hooks
 }
 
 func (g *grpcAPI) call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error) {

@@ -88,19 +88,10 @@ func timeLeft(ctx context.Context) uint32 {
 	return uint32(max(time.Until(deadline)+lateBy, lateBy).Milliseconds())
 }
 
-// hookWire carries the calls of hooks to a process.
-type hookWire interface {
-	// begin sends a request and sets its ID. take receives the answer; it must not wait. begin may wait some milliseconds for the answer.
-	// sent is false if ctx or the process ended before the process can have received the whole request.
-	begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool)
-	// cancel notifies the process that the host no longer waits. It does not block.
-	cancel(id uint64)
-}
-
 // callHook sends a request and waits for its answer.
 func (in *instance) callHook(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
 	answer := make(chan *tenonv1.HookResponse, 1)
-	sent := in.hooks.begin(ctx, req, func(response *tenonv1.HookResponse) { answer <- response })
+	sent := in.api.begin(ctx, req, func(response *tenonv1.HookResponse) { answer <- response })
 	select {
 	case response := <-answer:
 		return response, nil
@@ -119,7 +110,7 @@ func (in *instance) callHook(ctx context.Context, req *tenonv1.HookRequest) (*te
 // abandon cancels a call in the plugin, and ends the process if its hook does not end.
 func (in *instance) abandon(id uint64, answer <-chan *tenonv1.HookResponse) {
 	in.abandoned.Add(1)
-	in.hooks.cancel(id)
+	in.api.cancel(id)
 	in.inside.Go(func() { // ends with the process at the latest
 		select {
 		case <-answer:
@@ -142,17 +133,17 @@ type hookStream struct {
 	waiting map[uint64]func(*tenonv1.HookResponse) // by ID of the request
 }
 
-func (g *grpcAPI) hooks(ctx context.Context, in *instance) (hookWire, error) {
+func (g *grpcAPI) hooks(ctx context.Context, in *instance) error {
 	stream, err := g.client.Hooks(ctx)
 	if err != nil {
-		return nil, in.explain(err)
+		return in.explain(err)
 	}
-	h := &hookStream{
+	g.hookStream = &hookStream{
 		in: in, stream: stream, send: make(chan *tenonv1.HookRequest, sendQueue), waiting: map[uint64]func(*tenonv1.HookResponse){},
 	}
-	in.inside.Go(func() { h.write(ctx) })
-	in.inside.Go(h.read)
-	return h, nil
+	in.inside.Go(func() { g.write(ctx) })
+	in.inside.Go(g.read)
+	return nil
 }
 
 func (h *hookStream) begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool) {

@@ -117,16 +117,11 @@ func lineError(ctx context.Context, method string, err error) error {
 	return reported.Err("")
 }
 
-func (c *lineClient) hooks(context.Context, *instance) (hookWire, error) {
-	return lineHooks{c.conn}, nil
-}
+func (c *lineClient) hooks(context.Context, *instance) error { return nil }
 
-// lineHooks sends the calls of hooks as lines.
-type lineHooks struct{ conn *jsonline.Conn }
-
-func (l lineHooks) begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool) {
-	req.Id = l.conn.NextID()
-	sent, _ = l.conn.Ask(ctx, req.Id, "hook", hookParams(req), func(m *jsonline.Message) {
+func (c *lineClient) begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool) {
+	req.Id = c.conn.NextID()
+	sent, _ = c.conn.Ask(ctx, req.Id, "hook", hookParams(req), func(m *jsonline.Message) {
 		if m.Method == "" { // a hook has no notifications
 			take(hookResponse(m))
 		}
@@ -134,7 +129,7 @@ func (l lineHooks) begin(ctx context.Context, req *tenonv1.HookRequest, take fun
 	return sent
 }
 
-func (l lineHooks) cancel(id uint64) { l.conn.Cancel(id) }
+func (c *lineClient) cancel(id uint64) { c.conn.Cancel(id) }
 
 // hookParams encodes the parameters of a hook. Its request is JSON already.
 func hookParams(req *tenonv1.HookRequest) []byte {

@@ -34,7 +34,6 @@ type instance struct {
 	*program
 	api        api
 	disconnect func()       // ends the connection and its goroutines
-	hooks      hookWire     // nil when the plugin has no hooks
 	abandoned  atomic.Int32 // calls of hooks without an answer
 	stop       time.Duration
 
@@ -175,9 +174,9 @@ func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, start
 	}
 	in.removeSocket()
 	if len(u.Description.Hooks) > 0 {
-		in.hooks, err = in.api.hooks(life, in)
+		return in.api.hooks(life, in)
 	}
-	return err
+	return nil
 }
 
 // close ends the process: it sends a stop request, then a signal, then kills it. If an abandoned hook is still unanswered after a quarter of
