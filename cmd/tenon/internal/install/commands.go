@@ -17,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
@@ -99,6 +100,10 @@ func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 	}
 	policy, err := signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable, tree)})
 	if err != nil {
+		return nil, err
+	}
+	// Libraries start programs, too: that for OCI starts the credential helpers of Docker, which start others.
+	if err := os.Setenv("PATH", projectfs.Path(os.Getenv("PATH"), tree)); err != nil {
 		return nil, err
 	}
 	fetcher := &source.Fetcher{
