@@ -19,6 +19,8 @@ const (
 	maxDepth     = 20_000   // of nested blocks
 	maxLoopDepth = 200
 	maxTargets   = 65_520 // of one br_table
+	// maxFunctionName is the maximum size of a function's name in stack traces, in bytes.
+	maxFunctionName = 300
 )
 
 const (

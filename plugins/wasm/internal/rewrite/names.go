@@ -1,9 +1,12 @@
 package rewrite
 
+import "github.com/tenonhq/tenon/internal/visible"
+
 // subsectionFunctions is the part of the names section that names functions.
 const subsectionFunctions = 1
 
-// names writes the names of the functions, for stack traces, with their new indexes. It drops malformed names.
+// names writes the names of the functions, for stack traces, with their new indexes. It drops malformed names, and cuts long ones: a trace
+// repeats them.
 func (w *writer) names() {
 	r := w.nameSection
 	for r != nil && r.more() {
@@ -22,7 +25,7 @@ func (w *writer) functionNames(r *reader) {
 	previous := int64(-1)
 	for range n {
 		index := r.u32()
-		name := string(r.name())
+		name := visible.Cut(string(r.name()), maxFunctionName, "…")
 		if r.err != nil || int64(index) <= previous || uint64(index) >= uint64(w.imported)+uint64(len(w.functions)) {
 			return
 		}

@@ -1,7 +1,9 @@
 package rewrite_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -229,6 +231,20 @@ func TestGuestsCompile(t *testing.T) {
 	}
 	if got := m.module.ExportedFunction("count").Definition().Name(); got != "count" {
 		t.Errorf("the name of the function is %q", got)
+	}
+}
+
+// A function has a short name in traces, which repeat it for each frame, whatever name the module gives it.
+func TestLongNames(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("é", 1<<19)
+	names := "\x01" + string(binary.AppendUvarint(nil, uint64(len(name)+5)))
+	names += "\x01\x00" + string(binary.AppendUvarint(nil, uint64(len(name)))) + name
+	custom := "\x04name" + names
+	wasm := string(function()) + "\x00" + string(binary.AppendUvarint(nil, uint64(len(custom)))) + custom
+	m := rewritten(t, []byte(wasm))
+	if !bytes.Contains(m, []byte("ééé")) || !bytes.Contains(m, []byte("é…")) || len(m) > 2000 {
+		t.Errorf("the module has %d bytes, want a part of the name", len(m))
 	}
 }
 
