@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -28,11 +29,15 @@ func (j *job) sync(ctx context.Context, _ []string) error {
 			return err
 		}
 		for _, p := range missing {
-			s, err := j.installer.Stage(ctx, j.target, p.Ref, &p)
-			if err != nil {
-				return err
+			s, failed := j.installer.Stage(ctx, j.target, p.Ref, &p)
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("plugin %s: %w", p.Name, failed))
+				continue
 			}
 			j.Say("fetched %s (%s)", p.Name, install.Describe(s.Plugin))
+		}
+		if err != nil {
+			return err
 		}
 		if !j.frozen {
 			if f, err = j.pinned(); err != nil { // now with the digests of the content that was made on this machine
@@ -273,15 +278,22 @@ func (j *job) forget(ctx context.Context, name string) (err error) {
 func (j *job) verify(ctx context.Context, _ []string) error {
 	count := 0
 	err := j.both(nil, func(f *pins.File) error {
+		var failed error
 		for _, p := range f.Plugins {
-			err := plugins.ErrNotFetched
+			err := fs.ErrNotExist
 			if p.Digest != "" { // without a digest, each machine makes the content itself, and this one has not done so yet
 				err = j.loader.Vault().Verify(ctx, p.Digest)
 			}
+			if errors.Is(err, fs.ErrNotExist) {
+				err = plugins.ErrNotFetched
+			}
 			if err != nil {
-				return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", p.Name, err), "run: tenon plugin sync")
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", p.Name, err))
 			}
 			count++
+		}
+		if failed != nil {
+			return cli.Fail(cli.ExitTurn, failed, "run: tenon plugin sync")
 		}
 		return nil
 	})
