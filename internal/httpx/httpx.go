@@ -20,7 +20,7 @@ var ErrTooLarge = errors.New("the answer is too large")
 func ReadAll(body io.Reader, limit int) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
 	if len(content) > limit {
-		return nil, ErrTooLarge
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(content), err)

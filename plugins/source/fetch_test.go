@@ -425,7 +425,7 @@ func TestNPM(t *testing.T) {
 		}
 	}
 	for ref, want := range map[string]error{
-		"npm:needy": source.ErrDependencies, "npm:wrong": source.ErrMismatch, "npm:weak": nil, "npm:elsewhere": nil, "npm:garbage": nil, "npm:@s/p@^9": nil, "npm:missing": nil,
+		"npm:needy": source.ErrDependencies, "npm:wrong": source.ErrMismatch, "npm:weak": source.ErrRegistry, "npm:elsewhere": source.ErrRegistry, "npm:garbage": source.ErrRegistry, "npm:@s/p@^9": nil, "npm:missing": nil,
 	} {
 		if out, files, err := fetch(t, f, ref, nil); err == nil || want != nil && !errors.Is(err, want) {
 			t.Errorf("%s: %+v, %v, %v", ref, out, files, err)
@@ -489,6 +489,11 @@ func fetchesGit(t *testing.T, format string) {
 			out, files, err := fetch(t, f, ref, nil)
 			if err != nil || out.Commit != want[0] || files["plugin.json"] != want[1] {
 				t.Errorf("%s: %+v, %v, %v", ref, out, files, err)
+			}
+		}
+		for _, dir := range []string{"none", "plugins/a/plugin.json"} {
+			if _, _, err := fetch(t, f, base+"//"+dir, nil); !errors.Is(err, source.ErrNotFound) || !strings.Contains(err.Error(), "has no directory "+dir) {
+				t.Errorf("directory %s: %v", dir, err)
 			}
 		}
 		f.Offline = true

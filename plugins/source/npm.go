@@ -38,6 +38,9 @@ const (
 	maxVersions   = 100_000  // of a package, with its tags; each is decoded and compared
 )
 
+// ErrRegistry is returned for an answer of an npm registry that cannot be used.
+var ErrRegistry = errors.New("unexpected answer of the npm registry")
+
 // packument is the description of a package, see https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md.
 type packument struct {
 	Tags     map[string]string `json:"dist-tags"`
@@ -82,7 +85,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		return err
 	}
 	if _, err := FileRef(out.URL); err != nil {
-		return fmt.Errorf("the registry names an unusable tarball: %s: %w", visible.Clean(tarball.Redacted(), 200), err)
+		return fmt.Errorf("%w: unusable address of the tarball: %s: %w", ErrRegistry, visible.Clean(tarball.Redacted(), 200), err)
 	}
 	file, sum, err := f.download(ctx, registry.URL, out.URL, out.SHA256, registry.authorization(out.URL))
 	if err != nil {
@@ -187,11 +190,11 @@ func (f *Fetcher) resolveNPM(ctx context.Context, registry NPMRegistry, r Ref, o
 		return versions <= maxVersions
 	})
 	if versions > maxVersions {
-		return fmt.Errorf("unexpected answer of the npm registry: more than %d versions of a package", maxVersions)
+		return fmt.Errorf("%w: more than %d versions of a package", ErrRegistry, maxVersions)
 	}
 	var p packument
 	if err := json.Unmarshal(data, &p); err != nil {
-		return fmt.Errorf("unexpected answer of the npm registry: %w", err)
+		return fmt.Errorf("%w: %w", ErrRegistry, err)
 	}
 	version, err := p.choose(r.Version)
 	if err != nil {
@@ -248,7 +251,7 @@ func sha512Of(integrity string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("the registry has no SHA-512 of the package: integrity %q", visible.Clean(integrity, 200))
+	return "", fmt.Errorf("%w: no SHA-512 of the package: integrity %q", ErrRegistry, visible.Clean(integrity, 200))
 }
 
 // npmGate is the only server that npm reaches: a registry on this machine that passes requests on to the real one. So npm has no token,
@@ -367,7 +370,7 @@ func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, registry NPMRe
 // stay, and the gate refuses them when npm requests them, like dependencies that are addresses.
 func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
 	if !json.Valid(packument) {
-		return nil, errors.New("unexpected answer of the npm registry: not JSON")
+		return nil, fmt.Errorf("%w: not JSON", ErrRegistry)
 	}
 	address := regexp.MustCompile(`("tarball"\s*:\s*")` + regexp.QuoteMeta(from))
 	return address.ReplaceAll(packument, []byte("${1}"+to)), nil

@@ -105,7 +105,7 @@ func parse(text, base, home string) (Ref, error) {
 	case inCatalogue:
 		return Ref{Kind: Catalogue, URL: name, Version: market}, nil
 	case hasScheme:
-		return Ref{}, fmt.Errorf("unknown scheme %q", scheme)
+		return Ref{}, fmt.Errorf("unknown scheme %q; of a git repository write git+https://host/path or git+ssh://user@host/path", scheme)
 	}
 	if owner, repo, ok := strings.Cut(text, "/"); ok && ValidEntry(owner) && ValidEntry(repo) {
 		return Ref{}, fmt.Errorf("neither github:%s, a repository, nor ./%s, a directory", text, text)

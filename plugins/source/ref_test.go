@@ -73,8 +73,10 @@ func TestErrorsHidePasswords(t *testing.T) {
 			t.Errorf("Parse(%q): %v", text, err)
 		}
 	}
-	if _, err := source.Parse("ftp://h/a.zip", "/base", "/home"); err == nil || !strings.Contains(err.Error(), `"ftp"`) {
-		t.Errorf("Parse() = %v, want the unknown scheme", err)
+	for text, want := range map[string]string{"ftp://h/a.zip": `"ftp"`, "git@h:o/r": "git+ssh://"} {
+		if _, err := source.Parse(text, "/base", "/home"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%q) = %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -213,6 +213,7 @@ func remedied(err error) error {
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
 		{source.ErrDependencies, cli.ExitTurn, "its publisher can bundle them into one file, or list them in bundleDependencies"},
+		{source.ErrRegistry, cli.ExitTurn, "nothing was installed; check the registry that NPM_CONFIG_REGISTRY or your .npmrc names, or report the package to its publisher"},
 		{source.ErrMismatch, cli.ExitTurn, "do not use it; if its publisher replaced the content on purpose: tenon plugin update, or install it with the new digest if the reference contains one"},
 		{signature.ErrNoVerifier, cli.ExitRefused, "install " + signature.Program + " of the same release next to tenon, or into a directory of PATH"},
 		{signature.ErrDenied, cli.ExitRefused, denied},
