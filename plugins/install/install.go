@@ -41,6 +41,10 @@ var ErrOutside = errors.New("path outside the project")
 // ErrRenamed is returned for a reference that now names a different plugin.
 var ErrRenamed = errors.New("the plugin has another name")
 
+// ErrMoved is returned for new content of an npm package or MCP server from another server than the installed content: without the settings for
+// a private registry, a public one may have another package of the same name.
+var ErrMoved = errors.New("the plugin comes from another server")
+
 // Installer installs plugins. Its fields must not change while it is used.
 type Installer struct {
 	Fetcher *source.Fetcher
@@ -68,7 +72,8 @@ func (t Target) dir() string { return filepath.Dir(t.Path) }
 
 func (t Target) base() string { return cmp.Or(t.Base, t.dir()) }
 
-// Renew stages the current content of an installed plugin's reference. The error wraps ErrRenamed if it is a different plugin.
+// Renew stages the current content of an installed plugin's reference. Errors: ErrRenamed and ErrMoved if it may be a different plugin, those of
+// Stage.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugins.Installed, error) {
 	renewing, fetcher := *in, *in.Fetcher
 	renewing.was, renewing.keeps, renewing.Fetcher = signature.KeyOf(p.Signer), p.Name, &fetcher
@@ -77,8 +82,14 @@ func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugi
 	if err == nil && s.Name != p.Name {
 		err = fmt.Errorf("%w: %s is %q now", ErrRenamed, p.Name, s.Name)
 	}
+	if err == nil && server(s.URL) != server(p.URL) {
+		err = fmt.Errorf("%w: %s is from %s now, the installed content from %s", ErrMoved, p.Name, server(s.URL), server(p.URL))
+	}
 	return s, err
 }
+
+// server returns the host and port of an address.
+func server(address string) string { return source.Ref{Kind: source.Archive, URL: address}.Host() }
 
 // Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps
 // source.ErrMismatch. Otherwise the reference decides, and the name is that of the package, or of its file.
@@ -310,9 +321,9 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			hosts = append(hosts, source.Ref{Kind: source.Archive, URL: registry.URL}.Host())
+			hosts = append(hosts, server(registry.URL))
 		}
-		for _, host := range append(hosts, source.Ref{Kind: source.Archive, URL: p.URL}.Host()) {
+		for _, host := range append(hosts, server(p.URL)) {
 			if !seen[host] {
 				seen[host] = true
 				out = append(out, host)

@@ -18,7 +18,7 @@ import (
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	for _, known := range []error{
-		archive.ErrUnsafe, install.ErrOutside, install.ErrRenamed, source.ErrRegistry, marketplace.ErrAddress, marketplace.ErrCatalogue, marketplace.ErrConflict, marketplace.ErrList,
+		archive.ErrUnsafe, install.ErrOutside, install.ErrRenamed, install.ErrMoved, source.ErrRegistry, marketplace.ErrAddress, marketplace.ErrCatalogue, marketplace.ErrConflict, marketplace.ErrList,
 		marketplace.ErrNotFound, marketplace.ErrReserved, marketplace.ErrSource, marketplace.ErrStale, marketplace.ErrTaken, oci.ErrArtifact, signature.ErrDenied,
 		signature.ErrNoVerifier, signature.ErrSignature, source.ErrAddress, source.ErrDependencies, source.ErrMismatch, source.ErrNotFound, source.ErrOffline,
 		source.ErrRef, source.ErrServer, source.ErrTooLarge,

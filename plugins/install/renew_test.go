@@ -1,0 +1,32 @@
+package install_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/source/sourcetest"
+)
+
+// A package of the same name in another registry, as without the settings for a private one, does not replace the installed package.
+func TestRenewFromAnotherRegistry(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	files := map[string]string{"package.json": `{"name":"own","version":"1.0.0"}`, ".claude-plugin/plugin.json": `{"name":"own"}`, "skills/s/SKILL.md": skill("s")}
+	private, public := sourcetest.NewNPM(t), sourcetest.NewNPM(t)
+	private.Add(t, files)
+	k.Fetcher.Registry = private.URL
+	first, err := k.Stage(t.Context(), k.target, "npm:own", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := k.Renew(t.Context(), k.target, first.Plugin); err != nil || !again.Same(&first.Plugin) {
+		t.Errorf("Renew() = %+v, %v", again, err)
+	}
+	files["package.json"] = `{"name":"own","version":"9.0.0"}`
+	public.Add(t, files)
+	k.Fetcher.Registry = public.URL
+	if s, err := k.Renew(t.Context(), k.target, first.Plugin); !errors.Is(err, install.ErrMoved) {
+		t.Errorf("Renew() from the other registry = %+v, %v", s, err)
+	}
+}
