@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 )
@@ -120,8 +121,11 @@ func split(wasm []byte) (*sections, error) {
 	r := &reader{data: wasm}
 	if head := r.take(uint32(min(len(header), len(wasm)))); string(head) != header {
 		hint := ""
-		if len(head) >= 8 && string(head[:4]) == header[:4] && head[6] == 1 {
+		switch {
+		case len(head) >= 8 && string(head[:4]) == header[:4] && head[6] == 1:
 			hint = "; it is a component, not a core module"
+		case bytes.HasPrefix(wasm, []byte("version https://git-lfs.")): // see https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md
+			hint = "; it is a pointer of Git LFS, whose files are not fetched: commit the module itself"
 		}
 		return nil, fmt.Errorf("%w: it does not begin like a WebAssembly module of version 1%s", ErrMalformed, hint)
 	}

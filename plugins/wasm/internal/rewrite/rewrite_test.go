@@ -272,6 +272,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"empty":                     {nil, "does not begin"},
 		"component":                 {[]byte("\x00asm\x0d\x00\x01\x00"), "it is a component"},
+		"pointer":                   {[]byte("version https://git-lfs.github.com/spec/v1\noid sha256:00\n"), "it is a pointer of Git LFS"},
 		"cut section":               {module("\x01\x05"), "offset 0xa"},
 		"unknown section":           {module(section(13, 0)), "unknown section 13"},
 		"order":                     {module(section(3, 0), section(1, 0)), "section 1 is out of order"},
