@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/filelock"
@@ -18,7 +19,7 @@ const (
 )
 
 // Collect removes states older than Limits.KeepFor, at most once a day, and all but the latest when the store is larger than Limits.MaxBytes after
-// that. It reports whether it was due; if another process has the lock, it stays due.
+// that. It also removes the states of projects that were not used for so long that none can be restored: they may no longer exist. It reports whether it was due; if another process has the lock, it stays due.
 func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	mark := filepath.Join(r.dir, collectMark)
 	info, err := os.Stat(mark)
@@ -31,7 +32,51 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	if err = r.exclusive(ctx, func() error { return r.collect(ctx, mark) }); errors.Is(err, filelock.ErrLocked) {
 		return false, nil
 	}
-	return true, err
+	return true, errors.Join(err, r.removeUnused(ctx))
+}
+
+// removeUnused removes the stores of other projects in which no state is young enough to be restored.
+func (r *Repo) removeUnused(ctx context.Context) error {
+	all := filepath.Dir(r.dir)
+	stores, err := os.ReadDir(all)
+	for _, e := range stores {
+		if !e.IsDir() {
+			continue
+		}
+		other := &Repo{dir: filepath.Join(all, e.Name())}
+		lockErr := filelock.Do(ctx, filepath.Join(other.dir, lockFile), lockRetry, func() error {
+			if other.usedSince(time.Now().Add(-r.limits.KeepFor - collectEvery)) {
+				return nil
+			}
+			return other.clear()
+		})
+		if !errors.Is(lockErr, filelock.ErrLocked) {
+			err = errors.Join(err, lockErr)
+		}
+	}
+	return err
+}
+
+// usedSince reports whether the store is new, was used since a time, or is needed to complete a change of files.
+func (r *Repo) usedSince(since time.Time) bool {
+	old := func(name string) bool {
+		info, err := os.Stat(filepath.Join(r.dir, name))
+		return err == nil && info.ModTime().Before(since)
+	}
+	trees, _ := os.ReadDir(filepath.Join(r.dir, pins)) // missing if only files were recorded
+	pending, _ := os.ReadDir(r.pendingDir())
+	return !old(collectMark) || len(pending) > 0 || slices.ContainsFunc(trees, func(e os.DirEntry) bool { return !old(filepath.Join(pins, e.Name())) })
+}
+
+// clear removes the states, so that the store is made again when it is used. The mark comes last: if the process is killed, another one continues. The
+// lock stays, because other processes may wait for it.
+func (r *Repo) clear() error {
+	for _, name := range []string{stateFile, descriptionFile, "refs", "objects", collectMark} {
+		if err := os.RemoveAll(filepath.Join(r.dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *Repo) collect(ctx context.Context, mark string) error {

@@ -113,8 +113,10 @@ func Open(o Options) (*Repo, error) {
 // slowMark is the file that marks a project whose snapshot took too long.
 const slowMark = "slow"
 
-// description is the file that names the project for users. It is written last when the git directory is made.
-func (r *Repo) description() string { return filepath.Join(r.dir, "description") }
+// descriptionFile names the project for users. It is written last when the git directory is made.
+const descriptionFile = "description"
+
+func (r *Repo) description() string { return filepath.Join(r.dir, descriptionFile) }
 
 // prepare makes the git directory if it does not exist. The caller holds mu and the lock.
 func (r *Repo) prepare(ctx context.Context) error {
@@ -167,6 +169,7 @@ func (r *Repo) run(ctx context.Context, in []byte, args ...string) ([]byte, erro
 }
 
 const (
+	lockFile = "lock"
 	// lockWait is how long a call waits for another process that works on the store: the maximum time of a snapshot. Removing old states can
 	// take longer.
 	lockWait = MaxTime
@@ -182,7 +185,7 @@ func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 	if r.locked {
 		wait = lockRetry
 	}
-	err := filelock.Do(ctx, filepath.Join(r.dir, "lock"), wait, func() error {
+	err := filelock.Do(ctx, filepath.Join(r.dir, lockFile), wait, func() error {
 		if err := r.prepare(ctx); err != nil {
 			return err
 		}

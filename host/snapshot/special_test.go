@@ -360,6 +360,68 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// The states of a project that was not used for so long that none can be restored are removed when another project removes its own, and those of a
+// project that is used are not.
+func TestCollectUnused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		fresh string // a file of the other project that is not old
+		stays bool
+	}{
+		"unused":                  {"", false},
+		"collected recently":      {"collected", true},
+		"a state taken recently":  {"refs/tenon/*", true},
+		"a change that is begun":  {"", true},
+		"a store that is new yet": {"", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			other, p := newProject(t), newProject(t)
+			list := other.during(func() { other.write("a.txt", "two\n") })
+			if _, err := other.Collect(t.Context()); err != nil { // makes the mark
+				t.Fatal(err)
+			}
+			store := other.store()
+			switch name {
+			case "a change that is begun":
+				if err := other.Begin(&snapshot.Pending{ID: "x"}); err != nil {
+					t.Fatal(err)
+				}
+			case "a store that is new yet":
+				if err := os.Remove(filepath.Join(store, "collected")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.data = other.data
+			p.open()
+			p.take()
+			if _, err := p.Collect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			past := time.Now().Add(-snapshot.KeepFor - 48*time.Hour)
+			if err := filepath.WalkDir(p.data, func(name string, _ os.DirEntry, err error) error {
+				return errors.Join(err, os.Chtimes(name, past, past))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			fresh, err := filepath.Glob(filepath.Join(store, c.fresh))
+			for _, name := range fresh {
+				err = errors.Join(err, os.Chtimes(name, time.Now(), time.Now()))
+			}
+			if due, collectErr := p.Collect(t.Context()); !due || errors.Join(err, collectErr) != nil {
+				t.Fatalf("Collect() = %t, %v, want that it was due", due, errors.Join(err, collectErr))
+			}
+			err = other.Run(t.Context(), backwards(list))
+			if c.stays && err != nil || !c.stays && !errors.Is(err, snapshot.ErrGone) {
+				t.Errorf("Run() to an earlier state of the other project = %v, want that it stays: %t", err, c.stays)
+			}
+			if list := other.during(func() { other.write("a.txt", "three\n") }); len(list) != 1 {
+				t.Errorf("changed = %q, want a.txt", names(list))
+			}
+		})
+	}
+}
+
 // A reference that is empty because the disk was full does not keep old states forever.
 func TestCollectEmptyReference(t *testing.T) {
 	t.Parallel()
