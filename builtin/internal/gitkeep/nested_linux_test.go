@@ -1,6 +1,9 @@
 package gitkeep_test
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,6 +131,31 @@ func TestListed(t *testing.T) {
 				t.Errorf("again: %q", notes)
 			}
 		})
+	}
+}
+
+// The index of a large project without repositories in it is searched without git, which takes seconds for it.
+func TestLargeIndex(t *testing.T) {
+	dir, bin := repository(t), t.TempDir()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(bin, "log")
+	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" >> %s\nexec %s \"$@\"\n", log, git)
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	wantNotes(t, dir, `id=$(git hash-object -w /dev/null); seq 50000 | sed "s/.*/100644 $id 0\ta long name of a file &/" | `+git+" update-index --index-info", nil)
+	if notes := gitkeep.Of(dir).EndTurn(t.Context()); notes != nil {
+		t.Errorf("notes %q", notes)
+	}
+	if info, err := os.Stat(filepath.Join(dir, ".git/index")); err != nil || info.Size() < 4<<20 {
+		t.Fatalf("%v, %v, want an index of more than 4 MB", info, err)
+	}
+	if calls, err := os.ReadFile(log); err != nil || len(calls) == 0 || strings.Contains(string(calls), "ls-files") {
+		t.Errorf("calls of git: %s, %v, want some, but no ls-files", calls, err)
 	}
 }
 

@@ -104,7 +104,7 @@ func (k *keeper) links(ctx context.Context, path string) []string {
 		return k.linked
 	}
 	k.linked = nil
-	index, err := readFile(path, maxFile)
+	index, err := readFile(path, maxIndex)
 	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link\x00")) { // the mode of a repository, a split index
 		k.index = is
 		return nil
