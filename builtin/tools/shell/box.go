@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,8 +56,7 @@ func (b *box) start(ctx context.Context, start func() error) error {
 	b.mu.Lock() // the rules stay open until the command has started
 	defer b.mu.Unlock()
 	if b.rules != nil && b.rules.Stale() {
-		_ = b.rules.Close() // only a descriptor
-		b.rules = nil
+		b.release()
 	}
 	if err := b.ready(ctx); err != nil {
 		return outdated(err)
@@ -66,6 +66,9 @@ func (b *box) start(ctx context.Context, start func() error) error {
 
 // ready builds the rules unless they exist.
 func (b *box) ready(ctx context.Context) error {
+	if isMissing(b.tmp) { // systems remove old temporary files, and rules hold for directories, not for names
+		b.release()
+	}
 	if b.rules != nil {
 		return nil
 	}
@@ -83,18 +86,33 @@ func (b *box) ready(ctx context.Context) error {
 	return nil
 }
 
+// release releases the rules; later commands build them again.
+func (b *box) release() {
+	if b.rules != nil {
+		_ = b.rules.Close() // only a descriptor
+		b.rules = nil
+	}
+}
+
 // policy returns the policy for commands in the project.
 func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Skills: b.skills, Create: true})
 	if err != nil {
 		return confine.Policy{}, err
 	}
-	if b.tmp == "" {
-		if b.tmp, err = child.MakeTemporary("", "tenon-"); err != nil {
+	if isMissing(b.tmp) {
+		tmp, err := child.MakeTemporary("", "tenon-")
+		if err != nil {
 			return confine.Policy{}, err
 		}
+		b.tmp = tmp
 	}
 	return sandbox.Policy(list, append(linkedRepository(ctx, b.project.Worktree), b.project.Worktree, b.tmp)...), nil
+}
+
+func isMissing(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 var errEnded = errors.New("sandbox: tenon no longer runs commands")
@@ -134,16 +152,10 @@ func (b *box) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ended = true
-	var err error
-	if b.rules != nil {
-		err = b.rules.Close()
-		b.rules = nil
-	}
-	if b.tmp != "" {
-		err = errors.Join(err, child.RemoveAll(b.tmp))
-		b.tmp = ""
-	}
-	return err
+	b.release()
+	tmp := b.tmp
+	b.tmp = ""
+	return child.RemoveAll(tmp) // does nothing without one
 }
 
 // endTurn restores changes to git's settings and hooks that could not be restored after their command. It returns messages about them and
@@ -182,7 +194,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (tm
 		return "", outdated(err)
 	}
 	tmp = filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
-	if err := os.MkdirAll(tmp, 0o700); err != nil {
+	if err := os.Mkdir(tmp, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("temporary directory of the command: %w", err)
 	}
 	b.git.Enter(ctx)

@@ -514,3 +514,17 @@ func TestTemporaryFiles(t *testing.T) {
 		t.Errorf("%s: %v", dir, err)
 	}
 }
+
+// Commands have a temporary directory after the system has removed it.
+func TestTemporaryFilesRemoved(t *testing.T) {
+	t.Parallel()
+	home, project := newHome(t)
+	f := confinedFixture(t, home, project, sdk.Config{})
+	result := f.run(t, map[string]any{"command": "echo $TMPDIR"})
+	if err := os.RemoveAll(filepath.Dir(strings.TrimSpace(result.Output))); err != nil {
+		t.Fatal(err)
+	}
+	if result = f.run(t, map[string]any{"command": "echo x > $TMPDIR/x && cat $TMPDIR/x"}); result.Output != "x\n" {
+		t.Errorf("output %q", result.Output)
+	}
+}
