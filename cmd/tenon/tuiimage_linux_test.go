@@ -48,7 +48,13 @@ func TestTUIImages(t *testing.T) {
 } >'`+clipboard+`'
 `), 0o700))
 	p.inProject(t)
-	p.env = append(p.env, "PATH="+strings.Join([]string{filepath.Join(p.work, "bin"), dir, os.Getenv("PATH")}, string(os.PathListSeparator)))
+	temporary := filepath.Join(dir, "tmp")
+	p.env = append(p.env, "PATH="+strings.Join([]string{filepath.Join(p.work, "bin"), dir, os.Getenv("PATH")}, string(os.PathListSeparator)), "TMPDIR="+temporary)
+	clean := func() { // as the system does after some days
+		must(t, os.RemoveAll(temporary))
+		must(t, os.Mkdir(temporary, 0o700))
+	}
+	clean()
 	x := p.onScreen(t, 100, 24, "--title", "x")
 	x.shows("Ask anything")
 	path := strings.ReplaceAll(filepath.Join(dir, "my cat.png"), " ", `\ `)
@@ -58,6 +64,7 @@ func TestTUIImages(t *testing.T) {
 	x.hides("my cat")
 	x.enter("\x1b[200~'" + filepath.Join(dir, "my cat.png") + "'\x1b[201~ and ")
 	x.shows("[Image my cat.png] and")
+	clean()
 	x.enter("\x16") // ctrl+v
 	x.shows("and [Image image-")
 	missing := "\x1b[200~" + filepath.Join(dir, "dog.png") + "\x1b[201~"
@@ -75,6 +82,9 @@ func TestTUIImages(t *testing.T) {
 		t.Errorf("the clipboard tool got %q, %v, want %q", text[:n], err, want)
 	}
 	x.leave()
+	if left, err := filepath.Glob(filepath.Join(temporary, "*")); len(left) > 0 {
+		t.Errorf("temporary files %q are left, %v", left, err)
+	}
 	messages := s.Turns()[0].Messages()
 	last := messages[len(messages)-1]
 	if want := []string{cat, copied}; !slices.Equal(last.Files, want) {

@@ -142,15 +142,25 @@ func (m *model) pasteImage() {
 				problem = "the clipboard has no image"
 				continue
 			}
-			f, err := os.CreateTemp(m.o.temporary, "image-*.png")
+			f, err := os.CreateTemp("", "image-*.png")
 			if err != nil {
 				return nil, err
 			}
 			_, err = f.Write(data)
-			return func() { attach(&m.input, f.Name()) }, errors.Join(err, f.Close())
+			return func() {
+				m.images = append(m.images, f.Name())
+				attach(&m.input, f.Name())
+			}, errors.Join(err, f.Close())
 		}
 		return m.note(problem), nil
 	})
+}
+
+// removeImages removes the temporary files of pasted images. The system cleans up those that cannot be removed.
+func (m *model) removeImages() {
+	for _, file := range m.images {
+		_ = os.Remove(file)
+	}
 }
 
 // copyTools are the programs that write to the clipboard on Wayland, X11 and macOS.
@@ -200,7 +210,7 @@ func (m *model) editExternally() {
 		if err != nil {
 			return nil, fmt.Errorf("edit the prompt: %w", err)
 		}
-		f, err := os.CreateTemp(m.o.temporary, "prompt-*.md")
+		f, err := os.CreateTemp("", "tenon-prompt-*.md")
 		if err != nil {
 			return nil, err
 		}

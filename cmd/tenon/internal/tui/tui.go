@@ -37,7 +37,6 @@ import (
 type options struct {
 	version                       string
 	directory, shortDir, worktree string
-	temporary                     string       // directory for files that are removed at the end
 	terminal                      *os.File     // input of the user's editor
 	editor                        []string     // words of the user's editor; empty: none is set
 	session                       *sdk.Session // named on the command line; nil: a new one
@@ -105,10 +104,8 @@ type session struct {
 
 // run shows the screen until the user exits, and returns the final model.
 func (s *session) run(ctx context.Context) (*model, error) {
-	temporary, _ := os.MkdirTemp("", "tenon-tui-") // without it, creating a file there fails
-	defer os.RemoveAll(temporary)                  // the system cleans up what is left
 	defer s.a.Divert(s)()
-	o, err := s.options(ctx, temporary)
+	o, err := s.options(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +114,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	sub := s.m.Subscribe(eventRoom, true)
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
+	defer m.removeImages()
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(&wholeInput{File: s.a.In}), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
 	p := &pace.Pace{Program: program, Rested: pages.Release}
 	defer p.Stop()
@@ -185,7 +183,7 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 }
 
 // options returns the options of the model.
-func (s *session) options(ctx context.Context, temporary string) (options, error) {
+func (s *session) options(ctx context.Context) (options, error) {
 	w := s.m.Workspace
 	earlier, err := past.Open(filepath.Join(w.Project.DataDir, past.Name))
 	if err != nil {
@@ -198,7 +196,7 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 	}
 	o := options{
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
-		temporary: temporary, terminal: s.a.In, editor: s.a.Editor(), prompt: *s.in, title: s.f.Title,
+		terminal: s.a.In, editor: s.a.Editor(), prompt: *s.in, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, auto: s.f.Auto, settings: chosen, past: earlier,
 		settingsFile: file, clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string { return s.a.Mask.Clean(explained(err)) },
