@@ -8,5 +8,5 @@ import "embed"
 // other languages.
 //
 //go:embed internal/hookpoint/*.go internal/jsontext/*.go internal/jsonpointer/*.go internal/value/*.go internal/jsonline/*.go sdk/*.go sdk/guest/*.go sdk/sdktest/*.go sdk/wasm/*.go sdk/lines/*.go
-//go:embed sdk/node/tenon.mjs sdk/node/tenon.d.mts sdk/python/tenon.py sdk/rust/tenon.rs
+//go:embed sdk/node/tenon.mjs sdk/node/tenon.d.mts sdk/node/opencode.mjs sdk/python/tenon.py sdk/rust/tenon.rs
 var SDKSource embed.FS

@@ -116,7 +116,7 @@ const NoEffect = "tenon has no such setting"
 func unsupported(schema string) string {
 	switch schema {
 	case "plugin":
-		return `plugins of opencode are JavaScript and cannot run here; "plugins" lists tenon's`
+		return `plugins of opencode run in a package: see tenon docs plugin-opencode; "plugins" lists tenon's`
 	case "share", "autoshare", "autoupdate", "formatter", "lsp", "keybinds", "theme", "tui", "layout", "server",
 		"watcher", "references", "reference", "attachment", "enterprise", "disable_paste_summary",
 		"experimental.openTelemetry", "experimental.primary_tools", "experimental.batch_tool",

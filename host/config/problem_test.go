@@ -298,7 +298,7 @@ func TestWarnings(t *testing.T) {
 		`TENON_CONFIG_CONTENT:2:49: theme: tenon has no such setting`,
 		`TENON_CONFIG_CONTENT:2:63: share: tenon has no such setting`,
 		`TENON_CONFIG_CONTENT:2:80: autoshare: tenon has no such setting`,
-		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode are JavaScript and cannot run here; "plugins" lists tenon's`,
+		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode run in a package: see tenon docs plugin-opencode; "plugins" lists tenon's`,
 		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: tenon has no such setting`,
 		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on unchanged; did you mean "apiKey"?`,
 		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: the permission for tools that change files is edit; use "edit"`,

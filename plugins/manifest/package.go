@@ -83,7 +83,7 @@ func read(dir, name string, built bool) (*Package, error) {
 		err = r.foreign(name)
 	case errors.Is(err, fs.ErrNotExist):
 		if data, _ := f.read("package.json", checked.MaxBytes); bytes.Contains(data, []byte(`"@opencode-ai/plugin"`)) {
-			return nil, fmt.Errorf("%w: plugins of opencode are JavaScript, which tenon does not run", ErrNoEquivalent)
+			return nil, fmt.Errorf("%w: plugins of opencode run in a package: see tenon docs plugin-opencode", ErrNoEquivalent)
 		}
 		err = fmt.Errorf("%w: %s: not found; a plugin package has one in its top directory, or a manifest of %s", ErrNone, path, hostNames())
 	case err != nil:

@@ -37,12 +37,14 @@ type kind struct {
 func kinds() []kind {
 	contract := []string{"internal/hookpoint", "internal/jsontext", "internal/jsonpointer", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
 	rust := []string{"sdk/rust/tenon.rs"}
+	node := []string{"sdk/node/tenon.mjs", "sdk/node/tenon.d.mts"}
 	return []kind{
 		{carrier: "wasm", lang: "go", folders: []string{"turn", "go", "wasm-go"}, sdk: append(contract, "sdk/wasm")},
 		{carrier: "wasm", lang: "rust", folders: []string{"turn", "script", "rust", "wasm-rust"}, main: "main.rs", library: rust},
 		{carrier: "wasm", lang: "c", folders: []string{"turn", "script", "wasm-c"}, main: "main.c"},
 		{carrier: "process", lang: "go", folders: []string{"turn", "go", "process-go"}, sdk: append(contract, "internal/jsonline", "sdk/lines")},
-		{carrier: "process", lang: "node", folders: []string{"turn", "script", "process-node"}, main: "main.mjs", library: []string{"sdk/node/tenon.mjs", "sdk/node/tenon.d.mts"}},
+		{carrier: "process", lang: "node", folders: []string{"turn", "script", "process-node"}, main: "main.mjs", library: node},
+		{carrier: "process", lang: "opencode", folders: []string{"turn", "process-opencode"}, library: append(node, "sdk/node/opencode.mjs")},
 		{carrier: "process", lang: "python", folders: []string{"turn", "script", "process-python"}, main: "main.py", library: []string{"sdk/python/tenon.py"}},
 		{carrier: "process", lang: "rust", folders: []string{"turn", "script", "rust", "process-rust"}, main: "main.rs", library: rust},
 		{carrier: "mcp", lang: "go", folders: []string{"mcp", "mcp-go"}, test: "go test ./..."},
@@ -64,8 +66,8 @@ func Kinds() []string {
 // Options describe the plugin to write.
 type Options struct {
 	Name    string // valid name of a plugin
-	Carrier string // wasm, process or mcp
-	Lang    string // go, node, python, rust or c; default go
+	Carrier string // wasm, process or mcp; default the first with a template in Lang
+	Lang    string // go, node, opencode, python, rust or c; default go
 	SDK     fs.FS  // tree with sdk/ and the packages of internal/ that it imports
 }
 
@@ -81,9 +83,9 @@ func Write(dir string, o Options) (written []string, err error) {
 		return nil, err
 	}
 	o.Lang = cmp.Or(o.Lang, "go")
-	i := slices.IndexFunc(kinds(), func(k kind) bool { return k.carrier == o.Carrier && k.lang == o.Lang })
+	i := slices.IndexFunc(kinds(), func(k kind) bool { return cmp.Or(o.Carrier, k.carrier) == k.carrier && k.lang == o.Lang })
 	if i < 0 {
-		return nil, fmt.Errorf("no template for carrier %q in language %q; templates: %s", o.Carrier, o.Lang, strings.Join(Kinds(), ", "))
+		return nil, fmt.Errorf("no template for %q; templates: %s", strings.TrimSpace(o.Carrier+" "+o.Lang), strings.Join(Kinds(), ", "))
 	}
 	k := kinds()[i]
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {

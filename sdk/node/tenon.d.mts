@@ -154,7 +154,7 @@ export function deny(reason: string): never;
 /** Refuses this call and ends the turn. */
 export function halt(reason: string): never;
 /** Runs the plugin. Call it once, at the end of the program. */
-export function plugin<Options = any>(definition: Plugin<Options>): void;
+export function plugin<Options = any>(definition: Plugin<Options> | ((call?: Call<Options>) => Plugin<Options> | Promise<Plugin<Options>>)): Promise<void>;
 /** Returns the description of a plugin. */
 export function describe(definition: Plugin): object;
 /** Adds the changes that turn before into after. */

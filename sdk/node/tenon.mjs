@@ -1,5 +1,6 @@
-// The library for tenon plugins in JavaScript and TypeScript: one file, no dependencies, Node.js 18 or newer. It speaks the line protocol of
+// The library for tenon plugins in JavaScript and TypeScript: one file, no dependencies, Node.js 18 or newer, or Bun. It speaks the line protocol of
 // https://github.com/tenonhq/tenon/blob/main/docs/process-protocol.md. Types are in tenon.d.mts.
+import { createReadStream, writeSync } from "node:fs";
 import { Socket } from "node:net";
 
 const version = 1; // of the protocol
@@ -13,7 +14,10 @@ const statuses = { 1: "failed", 2: "denied", 3: "unknown", 4: "limited" };
 
 // stdout is for the description or the handshake. Until then, what the plugin prints goes to stderr, and so to the log.
 const write = process.stdout.write.bind(process.stdout);
-if (process.env.TENON_PLUGIN || process.argv.includes("--describe")) process.stdout.write = process.stderr.write.bind(process.stderr);
+if (process.env.TENON_PLUGIN || process.argv.includes("--describe")) {
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  if (globalThis.Bun) console.log = console.info = console.debug = console.error; // its console writes to stdout by another way
+}
 
 /** A handler throws it to refuse a tool call, or a hook's call at a point that may deny. With halt, the turn ends. */
 export class Refusal extends Error {
@@ -50,20 +54,24 @@ export class ProviderError extends Error {
   }
 }
 
-/** Runs the plugin. Call it once, at the end of the program. With the argument --describe the program prints its description and ends. */
-export function plugin(definition) {
-  const description = describe(definition);
+/**
+ * Runs the plugin. Call it once, at the end of the program. With the argument --describe the program prints its description and ends. A
+ * definition that depends on the options or the project is a function, which may be asynchronous: it gets a call, or nothing when the plugin is described.
+ */
+export async function plugin(definition) {
+  const define = typeof definition === "function" ? definition : undefined;
+  if (!define) describe(definition); // reports mistakes now
   if (process.argv.includes("--describe")) {
-    write(JSON.stringify(description, null, 2) + "\n");
+    write(JSON.stringify(describe(define ? await define() : definition), null, 2) + "\n");
     return;
   }
   if (process.env.TENON_PLUGIN !== "tenon.v1.Plugin") {
-    console.error(`${definition.name} is a plugin of tenon, and tenon starts it. Try: tenon run --plugin . "a prompt"`);
+    console.error(`${definition.name || "this"} is a plugin of tenon, and tenon starts it. Try: tenon run --plugin . "a prompt"`);
     console.error("--describe prints its contributions.");
     process.exitCode = 1;
     return;
   }
-  new Server(definition, description).serve();
+  new Server(define ?? (() => definition)).serve();
 }
 
 /** Returns the description of a plugin, the part of its plugin.json that follows from the code. */
@@ -107,9 +115,8 @@ function withDefaults(schema, options) {
 }
 
 class Server {
-  constructor(definition, description) {
-    this.definition = definition;
-    this.description = description;
+  constructor(define) {
+    this.define = define;
     this.hooks = []; // by their numbers
     this.tools = [];
     this.options = {};
@@ -139,8 +146,13 @@ class Server {
       this.input = process.stdin.on("data", (chunk) => this.read(chunk, chunk.length));
       return;
     }
-    const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: (size, buffer) => this.read(buffer, size) }; // costs less than events
-    this.input = this.output = new Socket({ fd: 3, readable: true, writable: true, onread });
+    if (globalThis.Bun) { // its Socket does not open descriptors
+      this.output = { write: (line) => writeSync(3, line) };
+      this.input = createReadStream("", { fd: 3 }).on("data", (chunk) => this.read(chunk, chunk.length));
+    } else {
+      const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: (size, buffer) => this.read(buffer, size) }; // costs less than events
+      this.input = this.output = new Socket({ fd: 3, readable: true, writable: true, onread });
+    }
     process.stdout.write = write;
     process.stdin.on("close", () => this.end()).on("error", () => this.end()).resume(); // ends with the host
   }
@@ -172,9 +184,10 @@ class Server {
   }
 
   async stop() {
+    if (!this.started) return;
     const { stop } = this.definition;
     this.definition.stop = undefined;
-    if (stop && this.started) await stop();
+    await stop?.();
   }
 
   send(message) {
@@ -251,7 +264,7 @@ class Server {
   run(method, params, call) {
     switch (method) {
       case "describe":
-        return this.description;
+        return this.settle(this.define(), describe);
       case "start":
         return this.start(params, call);
       case "hook":
@@ -272,9 +285,15 @@ class Server {
     throw Object.assign(new Error(`method ${method} not found`), { rpc: methodNotFound });
   }
 
-  async start({ request }, call) {
-    this.options = withDefaults(this.definition.options, request.options);
+  start({ request }, call) {
+    this.options = request.options ?? {};
     this.project = request.project;
+    return this.settle(this.define(call), (definition) => this.begin(definition, request, call));
+  }
+
+  async begin(definition, request, call) {
+    this.definition = definition;
+    this.options = withDefaults(this.definition.options, request.options);
     const own = hooksOf(this.definition);
     this.hooks = (request.hooks ?? []).map(({ point, name }) => {
       const hook = own.find((h) => canonical(h.point) === canonical(point) && (h.name ?? canonical(h.point)) === canonical(name));

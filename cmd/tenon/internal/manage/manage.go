@@ -41,7 +41,7 @@ type group struct {
 // Commands returns the commands for plugins, MCP servers, keys and permissions, and those that import the configuration of other tools.
 func Commands(a *cli.App) cli.Commands {
 	g := &group{
-		App: a, server: mcpAdd{timeout: mcp.DefaultTimeout}, login: authLogin{App: a}, created: newPlugin{a, "wasm", "go"}, tests: pluginTest{App: a},
+		App: a, server: mcpAdd{timeout: mcp.DefaultTimeout}, login: authLogin{App: a}, created: newPlugin{a, "", "go"}, tests: pluginTest{App: a},
 	}
 	return cli.Commands{
 		"plugin list":          {Run: g.OnExtensions(g.listPlugins)},
@@ -93,7 +93,7 @@ func (g *group) importing(f *foreign) cli.Work {
 }
 
 func opencodeTool() *foreign {
-	const cannotRun = "not imported: tools and plugins of opencode are JavaScript and cannot run here"
+	const inPackage = "not imported: tools and plugins of opencode run in a package; tenon docs plugin-opencode shows how"
 	return &foreign{
 		name: "opencode",
 		files: func(dir string, p sdk.Project) (out []string) {
@@ -105,8 +105,8 @@ func opencodeTool() *foreign {
 		translate: opencode.Translate,
 		others: []otherFiles{
 			{"opencode", "AGENTS.md agent agents command commands mode modes skill skills", "not read there: copy it next to the file that tenon config path prints"},
-			{"opencode", "plugin plugins tool tools", cannotRun},
-			{".opencode", "plugin plugins tool tools", cannotRun},
+			{"opencode", "plugin plugins tool tools", inPackage},
+			{".opencode", "plugin plugins tool tools", inPackage},
 		},
 	}
 }

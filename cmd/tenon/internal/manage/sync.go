@@ -206,6 +206,9 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	if err = child.Ended(err); err != nil {
 		return nil, fmt.Errorf("%w: %s --describe: %w\n%s", errNoDescription, strings.Join(run.Command, " "), err, strings.TrimSpace(stderr.String()))
 	}
+	if said := strings.TrimSpace(stderr.String()); said != "" {
+		a.Say("%s", terminal.Visible(said)) // such as the parts of a plugin that are left out
+	}
 	if !json.Valid(out) {
 		return nil, fmt.Errorf("%w: %s --describe printed %.80q", errNoDescription, strings.Join(run.Command, " "), out)
 	}
