@@ -62,7 +62,7 @@ func (c *call) run(ctx context.Context, e *Engine) (answer sdk.Answer, took time
 	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, c.handle)
 	switch took = time.Since(start); {
 	case took >= h.Timeout && (err == nil || errors.Is(err, ErrNoAnswer) || errors.Is(err, context.DeadlineExceeded)):
-		// The handler returned too late, or because its context ended.
+		// The handler did not return, returned too late, or returned because its context ended.
 		err = h.timeoutError(start, err)
 	case err == nil && h.Handler != nil && len(answer.Changes) > 0:
 		err = fmt.Errorf("%w: changes where none are expected", ErrAnswer) // the engine finds them itself

@@ -114,7 +114,7 @@ func kindText(k trust.Kind) string {
 	return map[trust.Kind]string{trust.KindPlugin: "plugin", trust.KindServer: "MCP server", trust.KindHooks: "command hooks"}[k]
 }
 
-// pluginsOf returns what the host has to know of the plugins of a set. Built-in plugins and servers of the user's own configuration have no
+// pluginsOf returns the options of a generation with the plugins of a set. Built-in plugins and servers of the user's own configuration have no
 // entry in the lock file, so their quarantine ends with this process.
 func (m *wired) pluginsOf(ctx context.Context, set *extensions.Set, required map[string]bool) host.ReloadOptions {
 	quarantine := func(plugin, reason string) {

@@ -17,7 +17,7 @@ type ReloadOptions struct {
 	Quarantined map[string]string
 	// Failures is the result of Host.Failures at the end of the previous host, for new plugins: failures of hooks in a row, by plugin and hook.
 	Failures map[string]map[string]int
-	// Required holds the names of the plugins that must start; otherwise New fails.
+	// Required holds the names of the plugins that must start; otherwise New or Reload fails.
 	Required map[string]bool
 	// Quarantine is called when one of Plugins is quarantined, with the reason, so that it can be one of Quarantined next time. It is called from
 	// any goroutine, even while the generation is being made and after another one has replaced it, and must not block. If nil, it is not called.

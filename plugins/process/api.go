@@ -15,8 +15,8 @@ type api interface {
 	call(ctx context.Context, r *request, notify func(*note) error) (json.RawMessage, error)
 	// hooks prepares the calls of hooks. Its goroutines end with ctx; in.inside waits for them.
 	hooks(ctx context.Context, in *instance) error
-	// begin calls a hook and sets the request's ID. take receives the answer; it must not wait. begin may wait some milliseconds for the
-	// answer. sent is false if ctx or the process ended before the process can have received the whole request.
+	// begin calls a hook and sets the request's ID; hooks has returned before. take receives the answer; it must not wait. begin may wait some
+	// milliseconds for the answer. sent is false if ctx or the process ended before the process can have received the whole request.
 	begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool)
 	// cancel notifies the process that the host no longer waits for a hook. It does not block.
 	cancel(id uint64)

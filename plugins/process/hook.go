@@ -124,9 +124,9 @@ func (in *instance) abandon(id uint64, answer <-chan *tenonv1.HookResponse) {
 
 // hookStream is the wire over gRPC: one stream for all hooks, which takes half the time of separate calls.
 type hookStream struct {
-	in     *instance
-	stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]
-	send   chan *tenonv1.HookRequest // to the goroutine that writes
+	in    *instance
+	calls grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]
+	send  chan *tenonv1.HookRequest // to the goroutine that writes
 
 	mu      sync.Mutex
 	last    uint64
@@ -138,11 +138,12 @@ func (g *grpcAPI) hooks(ctx context.Context, in *instance) error {
 	if err != nil {
 		return in.explain(err)
 	}
-	g.hookStream = &hookStream{
-		in: in, stream: stream, send: make(chan *tenonv1.HookRequest, sendQueue), waiting: map[uint64]func(*tenonv1.HookResponse){},
+	h := &hookStream{
+		in: in, calls: stream, send: make(chan *tenonv1.HookRequest, sendQueue), waiting: map[uint64]func(*tenonv1.HookResponse){},
 	}
-	in.inside.Go(func() { g.write(ctx) })
-	in.inside.Go(g.read)
+	g.hookStream = h
+	in.inside.Go(func() { h.write(ctx) })
+	in.inside.Go(h.read)
 	return nil
 }
 
@@ -187,7 +188,7 @@ func (h *hookStream) write(ctx context.Context) {
 	for {
 		select {
 		case req := <-queue:
-			if h.stream.Send(req) != nil {
+			if h.calls.Send(req) != nil {
 				queue = nil // the reader gets the same error and ends the process
 			}
 		case <-ctx.Done():
@@ -201,7 +202,7 @@ func (h *hookStream) write(ctx context.Context) {
 // read passes answers on until the stream ends. If the stream ends before the process, it kills the process.
 func (h *hookStream) read() {
 	for {
-		response, err := h.stream.Recv()
+		response, err := h.calls.Recv()
 		if err != nil {
 			h.in.fail(fmt.Errorf("the stream of hooks ended: %w", h.in.explain(err)))
 			return

@@ -218,13 +218,14 @@ func excerpt(h *store.Hit, words []string) string {
 	}
 	text := terminal.OneLine(strings.Join(strings.Fields(h.Text), " "))
 	quoted := cli.Mapped(words, func(w *string) string { return regexp.QuoteMeta(strings.ToValidUTF8(strings.Trim(*w, `"*`), "")) })
-	found := regexp.MustCompile("(?i)" + strings.Join(quoted, "|")).FindStringIndex(text)
-	if found == nil { // the word has other accents
-		found = []int{0}
+	quoted = slices.DeleteFunc(quoted, func(w string) bool { return w == "" })
+	at := 0 // stays if the word has other accents, or if there are too many words
+	if word, err := regexp.Compile("(?i)" + strings.Join(quoted, "|")); err == nil {
+		at = strings.Index(text, word.FindString(text))
 	}
-	before := []rune(text[:found[0]])
+	before := []rune(text[:at])
 	start := max(0, len(before)-excerptLength/4)
-	shown := view.Clip(string(before[start:])+text[found[0]:], excerptLength)
+	shown := view.Clip(string(before[start:])+text[at:], excerptLength)
 	if start > 0 {
 		shown = "…" + shown
 	}

@@ -109,7 +109,7 @@ func RuleText(r sdk.PermissionRule) string {
 // Table aligns text in columns. Lines are cut to the width of the terminal.
 type Table struct {
 	Indent string   // before each line
-	Head   []string // names of the columns, above the rows; may be nil
+	Head   []string // constant names of the columns, above the rows; may be nil
 	rows   [][]string
 }
 
