@@ -34,8 +34,19 @@ func TestCredentialHelperOfTheProject(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.env = append(p.env, "DOCKER_CONFIG="+config, "PATH="+strings.Join([]string{project, system, os.Getenv("PATH")}, string(filepath.ListSeparator)))
-	p.output(t, 1, "plugin", "install", "oci://"+strings.TrimPrefix(registry.URL, "http://")+"/o/p:v1")
-	if got, err := os.ReadFile(started); err != nil || string(got) != "own\nown-pass\n" {
-		t.Errorf("started: %q, %v", got, err)
+	plugin, ref := filepath.Join(config, "plugin"), "oci://"+strings.TrimPrefix(registry.URL, "http://")+"/o/p:v1"
+	if err := errors.Join(os.MkdirAll(filepath.Join(plugin, "commands"), 0o755), os.Mkdir(filepath.Join(plugin, ".claude-plugin"), 0o755),
+		os.WriteFile(filepath.Join(plugin, "commands", "c.md"), []byte("Hello."), 0o600),
+		os.WriteFile(filepath.Join(plugin, ".claude-plugin", "plugin.json"), []byte(`{"name": "p"}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"install", ref}, {"push", ref, plugin}} {
+		p.output(t, 1, append([]string{"plugin"}, args...)...)
+		if got, err := os.ReadFile(started); err != nil || string(got) != "own\nown-pass\n" {
+			t.Errorf("%s started: %q, %v", args[0], got, err)
+		}
+		if err := os.Remove(started); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

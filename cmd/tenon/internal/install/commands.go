@@ -56,7 +56,7 @@ func Commands(a *cli.App) cli.Commands {
 		"plugin lock":   {Run: g.with((*job).lock), Flags: cli.Flags{"platform": &g.platforms, "yes": &g.yes, "project": &g.project}},
 		"plugin vendor": {Run: g.with((*job).vendor), Flags: cli.Flags{"yes": &g.yes}},
 		"plugin pack":   {Run: g.pack, Flags: cli.Flags{"output": &g.output}},
-		"plugin push":   {Run: g.push},
+		"plugin push":   {Run: g.OnPlace(g.push)},
 		"plugin sign":   {Run: g.sign, Flags: cli.Flags{"key": &g.key}},
 
 		"plugin marketplace add":    {Run: g.with((*job).addMarket)},
@@ -93,17 +93,16 @@ func (g *group) with(f func(*job, context.Context, []string) error) cli.Work {
 
 func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 	j := &job{group: g, workspace: w, loader: s.Loader, set: s}
-	data, tree := filepath.Join(w.Project.DataDir, "plugins"), cmp.Or(w.Project.Worktree, w.Project.Directory)
+	data, tree := filepath.Join(w.Project.DataDir, "plugins"), w.Project.Worktree
+	if err := withoutPrograms(w); err != nil {
+		return nil, err
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	policy, err := signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable, tree)})
 	if err != nil {
-		return nil, err
-	}
-	// Libraries start programs, too: that for OCI starts the credential helpers of Docker, which start others.
-	if err := os.Setenv("PATH", projectfs.Path(os.Getenv("PATH"), tree)); err != nil {
 		return nil, err
 	}
 	fetcher := &source.Fetcher{
@@ -119,6 +118,12 @@ func (g *group) job(w *cli.Workspace, s *extensions.Set) (*job, error) {
 		},
 	}
 	return j, j.use(g.project)
+}
+
+// withoutPrograms removes the project's directories from PATH. Libraries start programs, too: that for OCI starts the credential helpers of Docker,
+// which start others.
+func withoutPrograms(w *cli.Workspace) error {
+	return os.Setenv("PATH", projectfs.Path(os.Getenv("PATH"), w.Project.Worktree))
 }
 
 // use selects the lock file of the user or of the project, whose addresses must not lead into the user's network. It returns an error if there is

@@ -123,7 +123,7 @@ func (g *group) pack(cmd *cobra.Command, args []string) error {
 	return g.Print(output + "\n")
 }
 
-func (g *group) push(cmd *cobra.Command, args []string) error {
+func (g *group) push(ctx context.Context, w *cli.Workspace, args []string) error {
 	r, err := source.Parse(args[0], "/", "/")
 	if err == nil && (r.Kind != source.OCI || r.Version == "") {
 		err = source.Invalid(args[0], errors.New("not a tag in an OCI registry"))
@@ -131,7 +131,7 @@ func (g *group) push(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.UsageError("write oci://REGISTRY/REPOSITORY:TAG, then the directory", "%w", err)
 	}
-	p, content, err := packed(cmd.Context(), args[1:])
+	p, content, err := packed(ctx, args[1:])
 	if err != nil {
 		return err
 	}
@@ -139,8 +139,11 @@ func (g *group) push(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		about = []byte("{}") // a plugin of another host
 	}
-	fetcher := &source.Fetcher{Environ: g.Env}
-	if r, err = fetcher.Push(cmd.Context(), r, about, content, annotations(p)); err != nil {
+	if err := withoutPrograms(w); err != nil {
+		return err
+	}
+	fetcher := &source.Fetcher{Environ: g.Env, Project: w.Project.Worktree}
+	if r, err = fetcher.Push(ctx, r, about, content, annotations(p)); err != nil {
 		return remedied(err)
 	}
 	return g.Print(r.String() + "\n")
