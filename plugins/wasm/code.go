@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 )
 
@@ -63,15 +64,19 @@ func (f *hostFunction) is(i *rewrite.Import) bool {
 	return slices.Equal(i.Params, f.params) && slices.Equal(i.Results, f.results)
 }
 
+// maxListed limits the imports that an error lists: a module may have millions of them.
+const maxListed = 10
+
 // checkImports returns an error that lists the imports that do not exist or have another type. known are the functions by module and name.
 func checkImports(list []rewrite.Import, known map[string]map[string]hostFunction) error {
 	var unknown []string
 	for _, i := range list {
+		from := visible.Cut(i.Module, 200, "…")
 		if version, ours := strings.CutPrefix(i.Module, hostPrefix); ours && i.Module != hostModule {
-			return fmt.Errorf("%w: it imports from %q, which is version %q of the ABI; this host speaks version %d", ErrModule, i.Module, version, abiMajor)
+			return fmt.Errorf("%w: it imports from %q, which is version %q of the ABI; this host speaks version %d", ErrModule, from, visible.Cut(version, 200, "…"), abiMajor)
 		}
 		f, ok := known[i.Module][i.Name]
-		text := fmt.Sprintf("%s %q from %q", i.Kind, i.Name, i.Module)
+		text := fmt.Sprintf("%s %q from %q", i.Kind, visible.Cut(i.Name, 200, "…"), from)
 		switch {
 		case !ok || i.Kind != rewrite.KindFunction:
 			unknown = append(unknown, text)
@@ -81,6 +86,9 @@ func checkImports(list []rewrite.Import, known map[string]map[string]hostFunctio
 	}
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
+		if more := len(unknown) - maxListed; more > 0 {
+			unknown = append(unknown[:maxListed], fmt.Sprintf("and %d more", more))
+		}
 		return fmt.Errorf("%w: unknown imports: %s", ErrModule, strings.Join(unknown, ", "))
 	}
 	return nil

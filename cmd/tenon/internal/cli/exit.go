@@ -10,7 +10,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/nearest"
-	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // The exit codes. tenon help exit-codes describes them.
@@ -103,15 +102,12 @@ func Suggest(fix, form, name string, known []string) string {
 	return fix
 }
 
-// maxError is the maximum size of the printed text of an error, in bytes.
-const maxError = 16 << 10
-
 // ReportIn prints an error and its remedy in the given wording, and returns the exit code. The text of the error may come from a server, a file
-// or a plugin, and be as long as a whole module.
+// or a plugin.
 func ReportIn(w io.Writer, words *wording, err error) int {
 	f := words.Remedy(err)
 	for _, line := range [][2]string{{"error", f.Err.Error()}, {"fix", f.Fix}} {
-		if text := strings.TrimSpace(terminal.Visible(visible.Cut(line[1], maxError, " …"))); text != "" || line[0] == "error" {
+		if text := strings.TrimSpace(terminal.Visible(line[1])); text != "" || line[0] == "error" {
 			fmt.Fprintf(w, "%-6s %s\n", line[0]+":", strings.ReplaceAll(text, "\n", "\n       "))
 		}
 	}
