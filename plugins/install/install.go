@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
@@ -41,8 +43,8 @@ var ErrOutside = errors.New("path outside the project")
 // ErrRenamed is returned for a reference that now names a different plugin.
 var ErrRenamed = errors.New("the plugin has another name")
 
-// ErrMoved is returned for new content of an npm package or MCP server from another server than the installed content: without the settings for
-// a private registry, a public one may have another package of the same name.
+// ErrMoved is returned for new content of an npm package from another server than the installed content: without the settings for a private
+// registry, a public one may have another package of the same name.
 var ErrMoved = errors.New("the plugin comes from another server")
 
 // Installer installs plugins. Its fields must not change while it is used.
@@ -82,7 +84,7 @@ func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugi
 	if err == nil && s.Name != p.Name {
 		err = fmt.Errorf("%w: %s is %q now", ErrRenamed, p.Name, s.Name)
 	}
-	if err == nil && server(s.URL) != server(p.URL) {
+	if err == nil && s.Integrity != "" && p.Integrity != "" && !s.Same(&p) && !sameServer(s.URL, p.URL) {
 		err = fmt.Errorf("%w: %s is from %s now, the installed content from %s", ErrMoved, p.Name, server(s.URL), server(p.URL))
 	}
 	return s, err
@@ -90,6 +92,13 @@ func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugi
 
 // server returns the host and port of an address.
 func server(address string) string { return source.Ref{Kind: source.Archive, URL: address}.Host() }
+
+// sameServer reports whether two addresses have the same origin.
+func sameServer(a, b string) bool {
+	first, err := url.Parse(a)
+	second, unread := url.Parse(b)
+	return err == nil && unread == nil && httpx.SameOrigin(first, second)
+}
 
 // Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps
 // source.ErrMismatch. Otherwise the reference decides, and the name is that of the package, or of its file.

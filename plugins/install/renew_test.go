@@ -2,6 +2,7 @@ package install_test
 
 import (
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/install"
@@ -23,10 +24,20 @@ func TestRenewFromAnotherRegistry(t *testing.T) {
 	if again, err := k.Renew(t.Context(), k.target, first.Plugin); err != nil || !again.Same(&first.Plugin) {
 		t.Errorf("Renew() = %+v, %v", again, err)
 	}
-	files["package.json"] = `{"name":"own","version":"9.0.0"}`
 	public.Add(t, files)
 	k.Fetcher.Registry = public.URL
+	if again, err := k.Renew(t.Context(), k.target, first.Plugin); err != nil || !again.Same(&first.Plugin) {
+		t.Errorf("Renew() of the same content = %+v, %v", again, err)
+	}
+	files["package.json"] = `{"name":"own","version":"9.0.0"}`
+	public.Add(t, files)
 	if s, err := k.Renew(t.Context(), k.target, first.Plugin); !errors.Is(err, install.ErrMoved) {
 		t.Errorf("Renew() from the other registry = %+v, %v", s, err)
+	}
+	k.repository(t, "own", files)
+	moved := first.Plugin // as when its marketplace names a repository now
+	moved.Ref = "git+file://" + filepath.Join(k.top, "own")
+	if s, err := k.Renew(t.Context(), k.target, moved); err != nil || s.Commit == "" {
+		t.Errorf("Renew() from a repository = %+v, %v", s, err)
 	}
 }

@@ -216,7 +216,7 @@ func remedied(err error) error {
 		{source.ErrAddress, cli.ExitTurn, "nothing was installed; if you trust the address, name it on the command line yourself, without --project"},
 		{install.ErrOutside, cli.ExitTurn, "use a path inside the project, without links; or omit --project to install the plugin for yourself"},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
-		{install.ErrMoved, cli.ExitTurn, "check NPM_CONFIG_REGISTRY and your .npmrc; if the new server is right, install it again: tenon plugin install REFERENCE"},
+		{install.ErrMoved, cli.ExitTurn, "check NPM_CONFIG_REGISTRY and your .npmrc; if the new server is right, install it again: tenon plugin install REFERENCE, with --project for the project's"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
 		{source.ErrDependencies, cli.ExitTurn, "its publisher can bundle them into one file, or list them in bundleDependencies"},
 		{source.ErrRegistry, cli.ExitTurn, "nothing was installed; check the registry that NPM_CONFIG_REGISTRY or your .npmrc names, or report the package to its publisher"},
