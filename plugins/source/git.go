@@ -40,11 +40,13 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		return err
 	}
 	out.Commit, out.Version = commit, r.Version
-	tree := commit + ":" + r.Subdir
-	if kind, err := f.runGit(ctx, repo, "cat-file", "-t", tree); r.Subdir != "" && ctx.Err() == nil && (err != nil || string(kind) != "tree\n") {
-		return fmt.Errorf("%w: commit %s has no directory %s", ErrNotFound, commit[:12], r.Subdir)
+	if r.Subdir != "" {
+		entry, err := f.runGit(ctx, repo, "ls-tree", "-d", commit, "--", r.Subdir)
+		if err != nil || !strings.HasPrefix(string(entry), "040000 tree ") {
+			return cmp.Or(err, fmt.Errorf("%w: commit %s has no directory %s", ErrNotFound, commit[:12], r.Subdir))
+		}
 	}
-	g := archive.Git{Tree: tree, Command: func(ctx context.Context, args ...string) *exec.Cmd { return f.gitCommand(ctx, repo, args...) }}
+	g := archive.Git{Tree: commit + ":" + r.Subdir, Command: func(ctx context.Context, args ...string) *exec.Cmd { return f.gitCommand(ctx, repo, args...) }}
 	return out.unpacked(g.Extract(ctx, dir))
 }
 

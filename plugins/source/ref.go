@@ -105,7 +105,7 @@ func parse(text, base, home string) (Ref, error) {
 	case inCatalogue:
 		return Ref{Kind: Catalogue, URL: name, Version: market}, nil
 	case hasScheme:
-		return Ref{}, fmt.Errorf("unknown scheme %q; of a git repository write git+https://host/path or git+ssh://user@host/path", scheme)
+		return Ref{}, fmt.Errorf("unknown scheme %q; for a git repository, write git+https://host/path or git+ssh://user@host/path", scheme)
 	}
 	if owner, repo, ok := strings.Cut(text, "/"); ok && ValidEntry(owner) && ValidEntry(repo) {
 		return Ref{}, fmt.Errorf("neither github:%s, a repository, nor ./%s, a directory", text, text)
@@ -193,7 +193,7 @@ func archiveRef(scheme, rest string) (Ref, error) {
 	}
 	r, err := FileRef(address)
 	if u, _ := url.Parse(address); err == nil && formatOf(u.EscapedPath()) == "" { // in the same way as a fetch
-		err = errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
+		err = errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; for a git repository, write git+https://")
 	}
 	r.SHA256 = sum
 	return r, err
