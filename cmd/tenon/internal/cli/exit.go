@@ -53,9 +53,9 @@ func (r Remedies) Failure(err error) *Failure {
 	return nil
 }
 
-// Remedied returns the error with its exit code and remedy, or unchanged if it is not in the list.
+// Remedied returns the error with its exit code and remedy, or unchanged if it has a remedy or is not in the list.
 func (r Remedies) Remedied(err error) error {
-	if f := r.Failure(err); f != nil {
+	if f := r.Failure(err); f != nil && !errors.As(err, new(*Failure)) {
 		return f
 	}
 	return err

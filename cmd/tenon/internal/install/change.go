@@ -28,15 +28,16 @@ func (j *job) sync(ctx context.Context, _ []string) error {
 		if err := j.confirmHosts(missing); err != nil {
 			return err
 		}
+		var problems []error
 		for _, p := range missing {
-			s, failed := j.installer.Stage(ctx, j.target, p.Ref, &p)
-			if failed != nil {
-				err = errors.Join(err, fmt.Errorf("plugin %s: %w", p.Name, failed))
+			s, err := j.installer.Stage(ctx, j.target, p.Ref, &p)
+			if err != nil {
+				problems = append(problems, remedied(fmt.Errorf("plugin %s: %w", p.Name, err)))
 				continue
 			}
 			j.Say("fetched %s (%s)", p.Name, install.Describe(s.Plugin))
 		}
-		if err != nil {
+		if err := cli.Join(problems...); err != nil {
 			return err
 		}
 		if !j.frozen {
@@ -123,12 +124,12 @@ func (j *job) changes(ctx context.Context, f *pins.File, names []string) ([]chan
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err != nil:
-			problems = append(problems, fmt.Errorf("plugin %s: %w", p.Name, err))
+			problems = append(problems, remedied(fmt.Errorf("plugin %s: %w", p.Name, err)))
 		case !s.Same(&p):
 			out = append(out, change{p.Name, install.Describe(p), install.Describe(s.Plugin), j.target.Path, p, s})
 		}
 	}
-	return out, errors.Join(problems...)
+	return out, cli.Join(problems...)
 }
 
 func (j *job) update(ctx context.Context, names []string) error {
@@ -148,7 +149,7 @@ func (j *job) update(ctx context.Context, names []string) error {
 				act = j.showRequests
 			}
 			if err := act(ctx, c.new); err != nil {
-				return errors.Join(failed, err)
+				return cli.Join(failed, remedied(err))
 			}
 		}
 		return failed

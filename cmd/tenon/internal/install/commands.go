@@ -337,7 +337,9 @@ func (j *job) approve(ctx context.Context, s *plugins.Installed) error {
 	case c == nil:
 		err = fmt.Errorf("%s was not found after it was unpacked", s.Name)
 	case c.State == plugins.StateRejected:
-		err = cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", c.Name, c.Err), "nothing was installed")
+		if err = remedied(fmt.Errorf("%s: %w", c.Name, c.Err)); !errors.As(err, new(*cli.Failure)) {
+			err = cli.Fail(cli.ExitTurn, err, "nothing was installed")
+		}
 	case c.State == plugins.StateDisabled:
 		j.Say("it stays disabled; enable it with tenon plugin enable %s", c.Argument())
 	case c.State == plugins.StatePending, len(j.without) > 0: // the question about a package covers its servers and hooks
