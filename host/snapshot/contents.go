@@ -30,6 +30,9 @@ const (
 	objectTree = "tree"
 )
 
+// objectsDir is the directory of git's objects, below the git directory.
+const objectsDir = "objects"
+
 // hashOf returns git's name of an object.
 func hashOf(kind string, content []byte) string {
 	h := sha1.New() //nolint:gosec // as above
@@ -40,7 +43,7 @@ func hashOf(kind string, content []byte) string {
 
 // keep stores an object under its hash, like a loose object of git.
 func (r *Repo) keep(kind, hash string, content []byte) error {
-	name := filepath.Join(r.dir, "objects", hash[:2], hash[2:])
+	name := filepath.Join(r.dir, objectsDir, hash[:2], hash[2:])
 	if now := time.Now(); os.Chtimes(name, now, now) == nil { // it exists, and its age now starts again
 		return nil
 	}

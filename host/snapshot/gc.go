@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/filelock"
@@ -19,7 +18,8 @@ const (
 )
 
 // Collect removes states older than Limits.KeepFor, at most once a day, and all but the latest when the store is larger than Limits.MaxBytes after
-// that. It also removes the states of projects that were not used for so long that none can be restored: they may no longer exist. It reports whether it was due; if another process has the lock, it stays due.
+// that. It also removes those of one project that was not used for that time, because it may no longer exist. It reports whether it was due; if
+// another process has the lock, it stays due.
 func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	mark := filepath.Join(r.dir, collectMark)
 	info, err := os.Stat(mark)
@@ -32,46 +32,66 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	if err = r.exclusive(ctx, func() error { return r.collect(ctx, mark) }); errors.Is(err, filelock.ErrLocked) {
 		return false, nil
 	}
-	return true, errors.Join(err, r.removeUnused(ctx))
+	if err == nil {
+		err = r.removeUnused(ctx)
+	}
+	return true, err
 }
 
-// removeUnused removes the stores of other projects in which no state is young enough to be restored.
+// removeUnused removes the states of another project in which none is young enough to be restored: of only one, because a tool call waits for it.
+// It skips those of another user.
 func (r *Repo) removeUnused(ctx context.Context) error {
 	all := filepath.Dir(r.dir)
 	stores, err := os.ReadDir(all)
+	if err != nil {
+		return err
+	}
 	for _, e := range stores {
-		if !e.IsDir() {
+		other := &Repo{dir: filepath.Join(all, e.Name()), limits: r.limits}
+		if other.dir == r.dir || other.used() {
 			continue
 		}
-		other := &Repo{dir: filepath.Join(all, e.Name())}
-		lockErr := filelock.Do(ctx, filepath.Join(other.dir, lockFile), lockRetry, func() error {
-			if other.usedSince(time.Now().Add(-r.limits.KeepFor - collectEvery)) {
+		err := filelock.Do(ctx, filepath.Join(other.dir, lockFile), lockRetry, func() error {
+			if other.used() { // since it was looked at
 				return nil
 			}
 			return other.clear()
 		})
-		if !errors.Is(lockErr, filelock.ErrLocked) {
-			err = errors.Join(err, lockErr)
+		if !errors.Is(err, filelock.ErrLocked) && !errors.Is(err, fs.ErrPermission) {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// usedSince reports whether the store is new, was used since a time, or is needed to complete a change of files.
-func (r *Repo) usedSince(since time.Time) bool {
-	old := func(name string) bool {
-		info, err := os.Stat(filepath.Join(r.dir, name))
-		return err == nil && info.ModTime().Before(since)
+// used reports whether a file in the store is younger than Limits.KeepFor or needed to complete a change of files. It also returns true if the store
+// has no contents or cannot be read.
+func (r *Repo) used() bool {
+	pending, err := os.ReadDir(r.pendingDir())
+	if len(pending) > 0 || ignoreMissing(err) != nil {
+		return true
 	}
-	trees, _ := os.ReadDir(filepath.Join(r.dir, pins)) // missing if only files were recorded
-	pending, _ := os.ReadDir(r.pendingDir())
-	return !old(collectMark) || len(pending) > 0 || slices.ContainsFunc(trees, func(e os.DirEntry) bool { return !old(filepath.Join(pins, e.Name())) })
+	if _, err := os.Stat(filepath.Join(r.dir, objectsDir)); err != nil {
+		return true
+	}
+	young := false
+	err = filepath.WalkDir(r.dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == lockFile {
+			return err
+		}
+		info, err := d.Info()
+		if young = err == nil && time.Since(info.ModTime()) < r.limits.KeepFor; young {
+			return fs.SkipAll
+		}
+		return err
+	})
+	return young || err != nil
 }
 
-// clear removes the states, so that the store is made again when it is used. The mark comes last: if the process is killed, another one continues. The
-// lock stays, because other processes may wait for it.
+// clear removes the states, so that the store is made again when it is used. The contents come last: if the process is killed, another one
+// continues. The lock stays, because other processes may wait for it.
 func (r *Repo) clear() error {
-	for _, name := range []string{stateFile, descriptionFile, "refs", "objects", collectMark} {
+	for _, name := range []string{stateFile, descriptionFile, "refs", collectMark, objectsDir} {
 		if err := os.RemoveAll(filepath.Join(r.dir, name)); err != nil {
 			return err
 		}

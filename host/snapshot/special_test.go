@@ -338,13 +338,7 @@ func TestCollect(t *testing.T) {
 	if due, err := p.Collect(t.Context()); due || err != nil {
 		t.Fatalf("Collect() of a new store = %t, %v, want nothing to do", due, err)
 	}
-	past := time.Now().Add(-snapshot.KeepFor - 48*time.Hour)
-	err := filepath.WalkDir(p.store(), func(name string, _ os.DirEntry, err error) error {
-		return errors.Join(err, os.Chtimes(name, past, past))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	makeOld(t, p.store())
 	fresh := p.during(func() { p.write("a.txt", "three\n"); p.write("inner/x", "four") })
 	if due, err := p.Collect(t.Context()); !due || err != nil {
 		t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
@@ -360,65 +354,84 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// makeOld gives everything below a directory an age at which states are removed.
+func makeOld(t *testing.T, dir string) {
+	t.Helper()
+	past := time.Now().Add(-snapshot.KeepFor - 48*time.Hour)
+	err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(name, past, past))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The states of a project that was not used for so long that none can be restored are removed when another project removes its own, and those of a
 // project that is used are not.
 func TestCollectUnused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		fresh string // a file of the other project that is not old
+		use   func(other *project, store string) error // after everything has become old
 		stays bool
 	}{
-		"unused":                  {"", false},
-		"collected recently":      {"collected", true},
-		"a state taken recently":  {"refs/tenon/*", true},
-		"a change that is begun":  {"", true},
-		"a store that is new yet": {"", true},
+		"unused":                  {func(*project, string) error { return nil }, false},
+		"unused, never looked at": {func(_ *project, store string) error { return os.Remove(filepath.Join(store, "collected")) }, false},
+		"collected recently": {func(_ *project, store string) error {
+			return os.WriteFile(filepath.Join(store, "collected"), nil, 0o600)
+		}, true},
+		"file recorded recently": {func(other *project, _ string) error { _, err := other.Record("a.txt"); return err }, true},
+		"pending change": {func(other *project, store string) error {
+			err := other.Begin(&snapshot.Pending{ID: "x"})
+			makeOld(other.t.(*testing.T), store)
+			return err
+		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			other, p := newProject(t), newProject(t)
-			list := other.during(func() { other.write("a.txt", "two\n") })
-			if _, err := other.Collect(t.Context()); err != nil { // makes the mark
-				t.Fatal(err)
-			}
+			other.due()
+			entry, err := other.Record("a.txt")
 			store := other.store()
-			switch name {
-			case "a change that is begun":
-				if err := other.Begin(&snapshot.Pending{ID: "x"}); err != nil {
-					t.Fatal(err)
-				}
-			case "a store that is new yet":
-				if err := os.Remove(filepath.Join(store, "collected")); err != nil {
-					t.Fatal(err)
-				}
-			}
 			p.data = other.data
 			p.open()
-			p.take()
-			if _, err := p.Collect(t.Context()); err != nil {
+			p.due()
+			makeOld(t, p.data)
+			if err = errors.Join(err, c.use(other, store)); err != nil {
 				t.Fatal(err)
 			}
-			past := time.Now().Add(-snapshot.KeepFor - 48*time.Hour)
-			if err := filepath.WalkDir(p.data, func(name string, _ os.DirEntry, err error) error {
-				return errors.Join(err, os.Chtimes(name, past, past))
-			}); err != nil {
-				t.Fatal(err)
+			if due, err := p.Collect(t.Context()); !due || err != nil {
+				t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
 			}
-			fresh, err := filepath.Glob(filepath.Join(store, c.fresh))
-			for _, name := range fresh {
-				err = errors.Join(err, os.Chtimes(name, time.Now(), time.Now()))
-			}
-			if due, collectErr := p.Collect(t.Context()); !due || errors.Join(err, collectErr) != nil {
-				t.Fatalf("Collect() = %t, %v, want that it was due", due, errors.Join(err, collectErr))
-			}
-			err = other.Run(t.Context(), backwards(list))
+			_, err = other.Contents(t.Context(), []string{entry.Hash})
 			if c.stays && err != nil || !c.stays && !errors.Is(err, snapshot.ErrGone) {
-				t.Errorf("Run() to an earlier state of the other project = %v, want that it stays: %t", err, c.stays)
+				t.Errorf("Contents() of the other project = %v, want that they stay: %t", err, c.stays)
 			}
 			if list := other.during(func() { other.write("a.txt", "three\n") }); len(list) != 1 {
 				t.Errorf("changed = %q, want a.txt", names(list))
 			}
 		})
+	}
+}
+
+// The states of one unused project are removed a day, because a tool call waits for it.
+func TestCollectOneUnused(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.due()
+	for range 2 {
+		other := newProject(t)
+		other.data = p.data
+		other.open()
+		other.take()
+	}
+	for want := 2; want > 0; want-- { // stores with contents, among them the project's own
+		makeOld(t, p.data)
+		if due, err := p.Collect(t.Context()); !due || err != nil {
+			t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
+		}
+		if left, err := filepath.Glob(filepath.Join(p.data, "*", "objects")); len(left) != want || err != nil {
+			t.Errorf("%q have contents, %v, want %d", left, err, want)
+		}
 	}
 }
 
