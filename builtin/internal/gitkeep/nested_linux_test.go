@@ -104,6 +104,7 @@ func TestListed(t *testing.T) {
 	}{
 		"created":        {"true", "cp -r library new && git add new", named},
 		"a split index":  {"git update-index --split-index", "cp -r library new && git add new", named},
+		"version 4":      {"git update-index --index-version 4", "cp -r library new && git add new", named},
 		"created for it": {"git update-index --add --cacheinfo 160000,$(git -C library rev-parse HEAD),new", "git init -q new", named},
 		"a file .git":    {"true", "git clone -q --separate-git-dir x library new && git add new", named},
 		"in .git":        {"true", "git init -q --separate-git-dir .git/evil new && git -C new -c user.name=a -c user.email=b commit -q --allow-empty -m x && git add new", named},
@@ -134,7 +135,23 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// The index of a large project without repositories in it is searched without git, which takes seconds for it.
+// A repository in the shared part of a split index is named even if a command adds that part later.
+func TestListedLater(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	wantNotes(t, dir, "(git init -q new && git -C new -c user.name=a -c user.email=b commit -q --allow-empty -m x && git add new && git update-index --split-index) 2>&1; mv .git/sharedindex.* .", nil)
+	k := gitkeep.Of(dir)
+	if notes := k.EndTurn(t.Context()); notes != nil {
+		t.Errorf("without the shared part: %q", notes)
+	}
+	run(t, dir, "mv sharedindex.* .git")
+	if notes := k.EndTurn(t.Context()); len(notes) != 1 || !strings.HasPrefix(notes[0], "new is new in git's index") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
+// The index of a large project without repositories in it is searched without git, which takes seconds for it. A file's name or its size, 0xe000, may look
+// like a split index or the mode of a repository.
 func TestLargeIndex(t *testing.T) {
 	dir, bin := repository(t), t.TempDir()
 	git, err := exec.LookPath("git")
@@ -147,7 +164,7 @@ func TestLargeIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	wantNotes(t, dir, `id=$(git hash-object -w /dev/null); seq 50000 | sed "s/.*/100644 $id 0\ta long name of a file &/" | `+git+" update-index --index-info", nil)
+	wantNotes(t, dir, `mkdir .ci && touch .ci/link && head -c 57344 /dev/zero > zeros && git add .ci zeros && id=$(git hash-object -w /dev/null); seq 50000 | sed "s/.*/100644 $id 0\ta long name of a file &/" | `+git+" update-index --index-info", nil)
 	if notes := gitkeep.Of(dir).EndTurn(t.Context()); notes != nil {
 		t.Errorf("notes %q", notes)
 	}

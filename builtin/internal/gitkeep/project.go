@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,8 +106,10 @@ func (k *keeper) links(ctx context.Context, path string) []string {
 	}
 	k.linked = nil
 	index, err := readFile(path, maxIndex)
-	if err == nil && !bytes.Contains(index, []byte("\x00\x00\xe0\x00")) && !bytes.Contains(index, []byte("link\x00")) { // the mode of a repository, a split index
-		k.index = is
+	if split := bytes.Contains(index, []byte("link\x00")); err == nil && !mayList(index) && !(split && hasShared(filepath.Dir(path))) {
+		if !split { // otherwise a command may add the other part later
+			k.index = is
+		}
 		return nil
 	}
 	out, err := k.git(ctx, k.worktree, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z")
@@ -119,6 +122,27 @@ func (k *keeper) links(ctx context.Context, path string) []string {
 		k.index = is
 	}
 	return k.linked
+}
+
+// mayList reports whether an index contains the mode of a repository, see https://git-scm.com/docs/index-format. Before version 4, entries are aligned,
+// so other places contain the size of a file, for example. A table of entries (IEOT) can name places that are not aligned.
+func mayList(index []byte) bool {
+	aligned := !bytes.HasPrefix(index, []byte("DIRC\x00\x00\x00\x04")) && !bytes.Contains(index, []byte("IEOT"))
+	for at := 0; ; at++ {
+		next := bytes.Index(index[at:], []byte("\x00\x00\xe0\x00"))
+		if next < 0 {
+			return false
+		}
+		if at += next; at%8 == 4 || !aligned {
+			return true
+		}
+	}
+}
+
+// hasShared reports whether a git directory has the shared part of a split index. Without it, git does not read the index.
+func hasShared(dir string) bool {
+	found, err := fs.Glob(os.DirFS(dir), "sharedindex.*")
+	return len(found) > 0 || err != nil
 }
 
 // keepers returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect
