@@ -33,6 +33,7 @@ type box struct {
 	rules *confine.Ruleset // nil until they are built
 	write []string         // paths that the rules make writable
 	tmp   string           // contains the temporary directories of sessions; empty before the first
+	made  os.FileInfo      // tmp when it was made
 	ended bool             // close was called
 }
 
@@ -66,7 +67,7 @@ func (b *box) start(ctx context.Context, start func() error) error {
 
 // ready builds the rules unless they exist.
 func (b *box) ready(ctx context.Context) error {
-	if isMissing(b.tmp) { // systems remove old temporary files, and rules hold for directories, not for names
+	if !b.hasTemporary() { // rules hold for directories, not for names
 		b.release()
 	}
 	if b.rules != nil {
@@ -100,9 +101,12 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 	if err != nil {
 		return confine.Policy{}, err
 	}
-	if isMissing(b.tmp) {
+	if !b.hasTemporary() {
 		tmp, err := child.MakeTemporary("", "tenon-")
 		if err != nil {
+			return confine.Policy{}, err
+		}
+		if b.made, err = os.Lstat(tmp); err != nil {
 			return confine.Policy{}, err
 		}
 		b.tmp = tmp
@@ -110,9 +114,10 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 	return sandbox.Policy(list, append(linkedRepository(ctx, b.project.Worktree), b.project.Worktree, b.tmp)...), nil
 }
 
-func isMissing(path string) bool {
-	_, err := os.Lstat(path)
-	return errors.Is(err, fs.ErrNotExist)
+// hasTemporary reports whether the temporary directory exists. Systems remove old temporary files; another user may then use the name.
+func (b *box) hasTemporary() bool {
+	info, err := os.Lstat(b.tmp)
+	return err == nil && os.SameFile(info, b.made)
 }
 
 var errEnded = errors.New("sandbox: tenon no longer runs commands")
@@ -153,9 +158,12 @@ func (b *box) close() error {
 	defer b.mu.Unlock()
 	b.ended = true
 	b.release()
-	tmp := b.tmp
+	var err error
+	if b.hasTemporary() {
+		err = child.RemoveAll(b.tmp)
+	}
 	b.tmp = ""
-	return child.RemoveAll(tmp) // does nothing without one
+	return err
 }
 
 // endTurn restores changes to git's settings and hooks that could not be restored after their command. It returns messages about them and

@@ -3,6 +3,7 @@ package shell_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -515,16 +516,28 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 }
 
-// Commands have a temporary directory after the system has removed it.
+// Commands have a temporary directory after the system has removed it, even if another user has made one of that name.
 func TestTemporaryFilesRemoved(t *testing.T) {
 	t.Parallel()
-	home, project := newHome(t)
-	f := confinedFixture(t, home, project, sdk.Config{})
-	result := f.run(t, map[string]any{"command": "echo $TMPDIR"})
-	if err := os.RemoveAll(filepath.Dir(strings.TrimSpace(result.Output))); err != nil {
-		t.Fatal(err)
-	}
-	if result = f.run(t, map[string]any{"command": "echo x > $TMPDIR/x && cat $TMPDIR/x"}); result.Output != "x\n" {
-		t.Errorf("output %q", result.Output)
+	for name, replace := range map[string]func(dir string) error{
+		"removed":   func(string) error { return nil },
+		"directory": func(dir string) error { return os.Mkdir(dir, 0o700) },
+		"link":      func(dir string) error { return os.Symlink(t.TempDir(), dir) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home, project := newHome(t)
+			f := confinedFixture(t, home, project, sdk.Config{})
+			result := f.run(t, map[string]any{"command": "echo $TMPDIR"})
+			dir := filepath.Dir(strings.TrimSpace(result.Output))
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			if err := errors.Join(os.RemoveAll(dir), replace(dir)); err != nil {
+				t.Fatal(err)
+			}
+			result = f.run(t, map[string]any{"command": "echo x > $TMPDIR/x && echo $TMPDIR"})
+			if other := filepath.Dir(strings.TrimSpace(result.Output)); result.Metadata["exit"] != 0 || other == dir {
+				t.Errorf("output %q, want a directory other than %s", result.Output, dir)
+			}
+		})
 	}
 }
