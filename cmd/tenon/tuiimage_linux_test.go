@@ -66,7 +66,7 @@ func TestTUIImages(t *testing.T) {
 	x.shows("[Image my cat.png] and")
 	clean()
 	x.enter("\x16") // ctrl+v
-	x.shows("and [Image image-")
+	x.shows("and [Image tenon-image-")
 	missing := "\x1b[200~" + filepath.Join(dir, "dog.png") + "\x1b[201~"
 	x.enter(missing + "\r")
 	x.shows("error: attach")

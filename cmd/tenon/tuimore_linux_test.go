@@ -14,20 +14,24 @@ import (
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
 
-// The prompt can be written in an editor.
+// The prompt can be written in an editor, which may leave a copy next to it.
 func TestTUIEditor(t *testing.T) {
 	t.Parallel()
 	s := fakellm.New(t, fakellm.Text("Seen."))
 	p := newProcess(t, s.URL())
 	script := filepath.Join(t.TempDir(), "editor")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf ' and more\\nlines' >> \"$1\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(script, []byte("#!/bin/sh\ncp \"$1\" \"$1~\"\nprintf ' and more\\nlines' >> \"$1\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.env = append(p.env, "EDITOR="+script)
+	temporary := t.TempDir()
+	p.env = append(p.env, "EDITOR="+script, "TMPDIR="+temporary)
 	x := p.onScreen(t, 80, 24, "--title", "x")
 	x.shows("Ask anything")
 	x.enter("begin\x18e")
 	x.shows("begin and more")
+	if left, err := filepath.Glob(filepath.Join(temporary, "*prompt*")); len(left) > 0 || err != nil {
+		t.Errorf("temporary files %q are left, %v", left, err)
+	}
 	x.enter("\r")
 	x.shows("Seen.")
 	x.leave()

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -142,24 +143,38 @@ func (m *model) pasteImage() {
 				problem = "the clipboard has no image"
 				continue
 			}
-			f, err := os.CreateTemp("", "image-*.png")
-			if err != nil {
-				return nil, err
-			}
-			_, err = f.Write(data)
-			return func() {
-				m.images = append(m.images, f.Name())
-				attach(&m.input, f.Name())
-			}, errors.Join(err, f.Close())
+			file, err := m.images.add(data)
+			return func() { attach(&m.input, file) }, err
 		}
 		return m.note(problem), nil
 	})
 }
 
-// removeImages removes the temporary files of pasted images. The system cleans up those that cannot be removed.
-func (m *model) removeImages() {
-	for _, file := range m.images {
-		_ = os.Remove(file)
+// images are the temporary files of pasted images. The methods are safe for concurrent use.
+type images struct {
+	mu    sync.Mutex
+	names []string
+}
+
+// add creates the file of an image.
+func (i *images) add(data []byte) (name string, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	f, err := os.CreateTemp("", "tenon-image-*.png")
+	if err != nil {
+		return "", err
+	}
+	i.names = append(i.names, f.Name())
+	_, err = f.Write(data)
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// remove removes the files. The system cleans up those that cannot be removed.
+func (i *images) remove() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, name := range i.names {
+		_ = os.Remove(name)
 	}
 }
 
@@ -210,19 +225,19 @@ func (m *model) editExternally() {
 		if err != nil {
 			return nil, fmt.Errorf("edit the prompt: %w", err)
 		}
-		f, err := os.CreateTemp("", "tenon-prompt-*.md")
+		dir, err := os.MkdirTemp("", "tenon-prompt-") // editors create other files next to the prompt
 		if err != nil {
 			return nil, err
 		}
-		_, err = f.WriteString(text)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return nil, err
+		file := filepath.Join(dir, "prompt.md")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
-		run := exec.Command(program, append(words[1:], f.Name())...)
+		run := exec.Command(program, append(words[1:], file)...)
 		run.Stdin = m.o.terminal
 		edited := tea.ExecProcess(run, func(err error) tea.Msg {
-			data, readErr := os.ReadFile(f.Name())
-			if err = errors.Join(err, readErr, os.Remove(f.Name())); err != nil {
+			data, readErr := os.ReadFile(file)
+			if err = errors.Join(err, readErr, os.RemoveAll(dir)); err != nil {
 				err = fmt.Errorf("edit the prompt: %w", err)
 			}
 			return then(func() {

@@ -72,7 +72,7 @@ type model struct {
 	log                      []string       // the latest records
 	notices                  []string       // messages of plugin notices that the session shows
 	forgets                  bool           // storing the history failed
-	images                   []string       // temporary files of pasted images, which are removed at the end
+	images                   images         // removed at the end
 	cmds                     []tea.Cmd      // started after the current message
 	editors                  sync.WaitGroup // user's editors that occupy the terminal
 }

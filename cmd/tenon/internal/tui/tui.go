@@ -114,7 +114,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	sub := s.m.Subscribe(eventRoom, true)
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
-	defer m.removeImages()
+	defer m.images.remove()
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(&wholeInput{File: s.a.In}), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
 	p := &pace.Pace{Program: program, Rested: pages.Release}
 	defer p.Stop()
