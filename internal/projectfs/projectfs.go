@@ -196,9 +196,23 @@ func (d *Dir) OpenBelow(rel string) (*os.File, fs.FileInfo, error) {
 	return opened(f, regular)
 }
 
+// DirBelow opens the directory at a relative path. Links are followed as long as they stay below the directory.
+func (d *Dir) DirBelow(rel string) (*Dir, error) {
+	root, err := d.root.OpenRoot(below(rel))
+	if err != nil {
+		return nil, err
+	}
+	return &Dir{root, filepath.Join(d.path, rel)}, nil
+}
+
+// below returns the relative path with a dot at its end, which makes opening anything but a directory fail: opening a named pipe would block.
+func below(rel string) string {
+	return filepath.Join(filepath.FromSlash(rel), ".") + string(filepath.Separator) + "."
+}
+
 // ReadDirBelow lists the directory at a relative path, sorted by name. Links are followed as long as they stay below the directory.
 func (d *Dir) ReadDirBelow(rel string) ([]fs.DirEntry, error) {
-	f, err := d.root.Open(filepath.Join(filepath.FromSlash(rel), ".") + string(filepath.Separator) + ".")
+	f, err := d.root.Open(below(rel))
 	if err != nil {
 		return nil, err
 	}

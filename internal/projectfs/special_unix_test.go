@@ -51,3 +51,33 @@ func TestOpenRegular(t *testing.T) {
 		})
 	}
 }
+
+func TestDirBelow(t *testing.T) {
+	t.Parallel()
+	base, project := tree(t)
+	link(t, "sub", filepath.Join(project, "inner"))
+	link(t, filepath.Join(base, "out"), filepath.Join(project, "leak"))
+	link(t, filepath.Join(base, "out", "f"), filepath.Join(project, "sub", "leak"))
+	if err := syscall.Mkfifo(filepath.Join(project, "fifo"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	top, err := projectfs.OpenDir([]string{project}, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer top.Close()
+	for rel, opens := range map[string]bool{"": true, "sub": true, "sub/": true, "inner": true, "leak": false, "..": false, "fifo": false, "sub/f": false, "none": false} {
+		d, err := top.DirBelow(rel)
+		if (err == nil) != opens {
+			t.Errorf("DirBelow(%q): error = %v, want one: %v", rel, err, !opens)
+		}
+		if err != nil {
+			continue
+		}
+		if f, _, err := d.OpenBelow("leak"); err == nil {
+			t.Errorf("in %q, a link out of the directory was followed", rel)
+			_ = f.Close()
+		}
+		_ = d.Close()
+	}
+}

@@ -188,6 +188,34 @@ type job struct {
 	done chan fileMatches // buffered, so that a worker never waits
 }
 
+// opener opens files below a directory. Between files it keeps only the directory of the last one open, and looks that up again for a file in
+// another directory: to resolve the whole path of a small file takes longer than to search it. Only one goroutine may use it.
+type opener struct {
+	top, in *projectfs.Dir
+	at      string // the path of in below top
+}
+
+func (o *opener) open(rel string) (*os.File, error) {
+	at, name := path.Split(rel)
+	if o.in == nil || at != o.at {
+		o.close()
+		var err error
+		if o.in, err = o.top.DirBelow(at); err != nil {
+			return nil, err
+		}
+		o.at = at
+	}
+	f, _, err := o.in.OpenBelow(name)
+	return f, err
+}
+
+func (o *opener) close() {
+	if o.in != nil {
+		_ = o.in.Close() // only read from
+		o.in = nil
+	}
+}
+
 // searchTree searches the files below the directory, the scope's root, in parallel and adds their matches to out in the
 // order of their paths, until out is full. No goroutine runs after it has returned.
 func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *scope, denied func(string) bool, m *matcher, out *grepOutput) error {
@@ -200,9 +228,10 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 	inOrder := make(chan job, queued)
 	for range min(runtime.GOMAXPROCS(0), maxWorkers) {
 		running.Go(func() {
-			scanner := newScanner(m)
+			scanner, files := newScanner(m), opener{top: dir}
+			defer files.close()
 			for j := range work {
-				f, _, err := dir.OpenBelow(j.rel)
+				f, err := files.open(j.rel)
 				j.done <- searchFile(ctx, scanner, j.path, f, err)
 			}
 		})

@@ -23,6 +23,7 @@ func TestNoEscapeWhileLinksChange(t *testing.T) {
 	root, outside := filepath.Join(base, "work"), filepath.Join(base, "out")
 	for path, text := range map[string]string{
 		filepath.Join(root, "in", "f"): "needle inside", filepath.Join(root, "tree", "sub", "f"): "needle inside",
+		filepath.Join(root, "tree", "sub", "g"): "needle inside", filepath.Join(outside, "g"): "needle secret",
 		filepath.Join(outside, "f"): "needle secret", filepath.Join(outside, "secretname"): "needle secret",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
