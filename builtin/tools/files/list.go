@@ -49,33 +49,8 @@ func runList(ctx context.Context, call *sdk.ToolCall, args listArgs) (*sdk.ToolR
 	}
 	defer dir.Close() // only read from
 	var l listing
-	// The upper levels are more useful than the depths of the first directory, so entries are added level by
-	// level.
-	for depth := 0; ; depth++ {
-		deeper, err := l.level(ctx, call, dir, t.abs, depth)
-		if err != nil {
-			return nil, err
-		}
-		if !deeper || l.cut {
-			break
-		}
-	}
-	return l.result(call, t), nil
-}
-
-// listing is the shown part of a tree.
-type listing struct {
-	entries []string // paths below the root with slashes; directories end with one
-	cut     bool     // the last level, or a level below it, has more entries
-}
-
-// level adds the entries at the depth. deeper reports whether they include directories.
-func (l *listing) level(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, root string, depth int) (deeper bool, err error) {
-	_, err = ignore.Walk(ctx, dir, root, call.Worktree, func(e ignore.Entry) error {
-		at := strings.Count(e.Rel, "/")
-		if at < depth {
-			return nil
-		}
+	// The upper levels are more useful than the depths of the first directory.
+	_, err = ignore.WalkLevels(ctx, dir, t.abs, call.Worktree, func(e ignore.Entry) error {
 		if len(l.entries) == maxListed {
 			l.cut = true
 			return fs.SkipAll
@@ -83,12 +58,20 @@ func (l *listing) level(ctx context.Context, call *sdk.ToolCall, dir *projectfs.
 		name := e.Rel
 		if e.IsDir() {
 			name += "/"
-			deeper = true
 		}
 		l.entries = append(l.entries, name)
-		return fs.SkipDir
+		return nil
 	})
-	return deeper, err
+	if err != nil {
+		return nil, err
+	}
+	return l.result(call, t), nil
+}
+
+// listing is the shown part of a tree.
+type listing struct {
+	entries []string // paths below the root with slashes; directories end with one
+	cut     bool     // the tree has more entries
 }
 
 func (l *listing) result(call *sdk.ToolCall, t target) *sdk.ToolResult {

@@ -33,22 +33,42 @@ type Entry struct {
 // unreadable is the number of directories that were skipped because they could not be read; an unreadable root is an error.
 // If ctx ends, Walk returns its error.
 func Walk(ctx context.Context, dir *projectfs.Dir, root, top string, visit func(Entry) error) (unreadable int, err error) {
-	w := &walker{dir: dir, visit: visit}
-	l, err := w.read(root, ".", rulesAbove(root, top))
-	if err != nil {
-		return 0, err
-	}
-	err = w.walk(ctx, root, "", l)
-	if errors.Is(err, fs.SkipAll) {
-		err = nil
-	}
-	return w.unreadable, err
+	return (&walker{dir: dir, visit: visit}).run(ctx, root, top)
+}
+
+// WalkLevels is like Walk, but visits everything in a level before the levels below it.
+func WalkLevels(ctx context.Context, dir *projectfs.Dir, root, top string, visit func(Entry) error) (unreadable int, err error) {
+	return (&walker{dir: dir, visit: visit, levels: true}).run(ctx, root, top)
 }
 
 type walker struct {
 	dir        *projectfs.Dir // the root; owned by the caller
 	visit      func(Entry) error
+	levels     bool
+	later      []below // if levels is set
 	unreadable int
+}
+
+// below is a directory to enter.
+type below struct {
+	Entry
+	above rules // of the directory above it
+}
+
+func (w *walker) run(ctx context.Context, root, top string) (unreadable int, err error) {
+	l, err := w.read(root, ".", rulesAbove(root, top))
+	if err != nil {
+		return 0, err
+	}
+	for err = w.walk(ctx, root, "", l); err == nil && len(w.later) > 0; {
+		next := w.later[0]
+		w.later = w.later[1:]
+		err = w.enter(ctx, next)
+	}
+	if errors.Is(err, fs.SkipAll) {
+		err = nil
+	}
+	return w.unreadable, err
 }
 
 // listing is the content of one directory without ignored entries.
@@ -90,17 +110,25 @@ func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
 		if err != nil {
 			return err
 		}
-		if !e.IsDir() {
-			continue
-		}
-		inside, err := w.read(entry.Path, entry.Rel, l.rules)
-		if err != nil {
-			w.unreadable++
-			continue
-		}
-		if err := w.walk(ctx, entry.Path, entry.Rel, inside); err != nil {
-			return err
+		switch next := (below{entry, l.rules}); {
+		case !e.IsDir():
+		case w.levels:
+			w.later = append(w.later, next)
+		default:
+			if err := w.enter(ctx, next); err != nil {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
+}
+
+// enter visits what is in a directory.
+func (w *walker) enter(ctx context.Context, d below) error {
+	l, err := w.read(d.Path, d.Rel, d.above)
+	if err != nil {
+		w.unreadable++
+		return nil
+	}
+	return w.walk(ctx, d.Path, d.Rel, l)
 }

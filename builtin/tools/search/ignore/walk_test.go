@@ -86,6 +86,33 @@ func TestWalkOrder(t *testing.T) {
 	}
 }
 
+// TestWalkLevels checks that a level is visited before what is below it, and that rules still apply.
+func TestWalkLevels(t *testing.T) {
+	t.Parallel()
+	root := makeTree(t, map[string]string{"a/a/1": "", "a/.gitignore": "x\n", "a/b/x": "", "b/x": "", "c/c/c/2": "", "d": ""})
+	dir, err := projectfs.OpenDir(nil, projectfs.Real(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	var got []string
+	if _, err := ignore.WalkLevels(t.Context(), dir, root, root, func(e ignore.Entry) error {
+		got = append(got, e.Rel)
+		switch e.Rel {
+		case "c/c":
+			return fs.SkipDir
+		case "a/a/1":
+			return fs.SkipAll
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c", "d", "a/.gitignore", "a/a", "a/b", "b/x", "c/c", "a/a/1"}, got); diff != "" {
+		t.Errorf("visited (-want +got):\n%s", diff)
+	}
+}
+
 func TestWalkStops(t *testing.T) {
 	t.Parallel()
 	root := makeTree(t, map[string]string{"a/1": "", "b/2": "", "c/3": ""})

@@ -89,7 +89,7 @@ var _ Host = Local{}
 const (
 	// maxSessions is the maximum number of listed sessions. The search of the list does not find others.
 	maxSessions = 10_000
-	// maxFiles is the maximum number of listed files. Larger projects are listed in part; typing a directory's name still works.
+	// maxFiles is the maximum number of listed files. Of larger projects, the upper levels are listed.
 	maxFiles = 50_000
 )
 
@@ -162,7 +162,7 @@ func (l Local) Files(ctx context.Context) ([]string, error) {
 	}
 	defer dir.Close()
 	var out []string
-	_, err = ignore.Walk(ctx, dir, root, projectfs.Real(l.Workspace.Project.Worktree), func(e ignore.Entry) error {
+	_, err = ignore.WalkLevels(ctx, dir, root, projectfs.Real(l.Workspace.Project.Worktree), func(e ignore.Entry) error {
 		name := e.Rel
 		if e.IsDir() {
 			name += "/"
