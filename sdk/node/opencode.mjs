@@ -2,9 +2,11 @@
 // unchanged and what differs. It needs tenon.mjs, and Node.js 18 or newer, or Bun.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { EventEmitter, once } from "node:events";
+import { isDeepStrictEqual } from "node:util";
 import { plugin, deny } from "./tenon.mjs";
 
 const timeout = 60_000; // ms of a hook: tenon's maximum, because opencode has no limit
+const builtin = ["build", "plan", "general", "explore", "title", "compaction", "summary"]; // tenon's own agents
 const levels = { debug: -4, info: 0, success: 0, warn: 4, warning: 4, error: 8 };
 
 /** The fields of each point that opencode's contract lets plugins read and change. At config, these are the fields that tenon lets them change. */
@@ -40,7 +42,7 @@ function both(...fields) {
 
 /**
  * Runs a plugin of opencode: a module, or its factory. about has the name and version of the plugin in tenon, the capabilities that it
- * requests, and in env the names of the variables that its hook at shell.env sets.
+ * requests, in env the names of the variables that its hook at shell.env sets, and in readOnly the points where its hooks change nothing.
  */
 export function opencode(module, about) {
   process.on("unhandledRejection", (error) => report(`a promise of the plugin failed: ${error?.stack ?? error}`));
@@ -88,23 +90,23 @@ function leftOut(name, remedy = "tenon has no equivalent") {
 }
 
 /** Returns the definition of the plugin for tenon. Without a call, it is described. */
-async function define(module, { env = [], ...about }, call) {
+async function define(module, { env = [], readOnly = [], ...about }, call) {
   if (call) process.chdir(call.project.Directory); // opencode runs there
   const all = [];
   for (const factory of factoriesOf(module)) all.push((await factory(factoryInput(call), Object.keys(call?.options ?? {}).length > 0 ? call.options : undefined)) ?? {});
-  const offered = await configured(all, call);
+  const { changes, ...offered } = await configured(all, call);
   const hooks = {};
   for (const [point, fields] of Object.entries(points)) {
     const handlers = all.map((h) => h[point] ?? h[`experimental.${point}`]).filter((f) => typeof f === "function");
+    if (!call && (handlers.length === 0 || (point === "config" && !changes))) continue; // a started plugin answers at every point: its manifest may list more than it has this time
     observed ||= handlers.length > 0;
-    if (handlers.length === 0 && !call) continue; // a started plugin answers at every point: its manifest may list more than it has this time
-    hooks[point] = { ...fields, timeout, run: (input, value, call) => inside(call, () => run(point, handlers, input, value, offered)).catch((error) => fail(point, error)) };
+    hooks[point] = { ...fields, ...(readOnly.map(canonical).includes(point) && { writes: undefined }), timeout, run: (input, value, call) => inside(call, () => run(point, handlers, input, value, offered)).catch((error) => fail(point, error)) };
   }
   if (observed || call) hooks["session.start"] = { timeout, run: ({ session }) => keep(session) };
   if (hooks["shell.env"]) hooks["shell.env"].writes = env.map((name) => `/env/${name}`);
   const tools = await toolsOf(Object.assign({}, ...all.map((h) => h.tool)));
   reportLeftOut(all, env);
-  if (!call && Object.keys(hooks).length + Object.keys(tools).length === 0) {
+  if (!call && [hooks, tools, ...Object.values(offered)].every((parts) => Object.keys(parts).length === 0)) {
     throw new Error(`${about.name} has no hooks and no tools here; if they depend on a setting or a file, create it first`);
   }
   const stop = async () => {
@@ -144,25 +146,35 @@ function factoryInput(call) {
   };
 }
 
-/** Returns the commands and agents that the plugin adds to an empty configuration: they belong to the description of the plugin. */
+/**
+ * Returns the commands and agents that the plugin adds to an empty configuration, for its description, and whether its hook at config must be
+ * called with the user's: adding is all that it does otherwise. An agent of tenon's is changed there; as an agent of the plugin it would lose its rules.
+ */
 async function configured(all, call) {
-  const config = { agent: {}, command: {} };
+  const empty = { agent: Object.fromEntries(builtin.map((name) => [name, {}])), command: {} };
+  const config = structuredClone(empty);
+  let failed = false;
   for (const h of all) {
     try {
       await h.config?.(config);
     } catch (error) {
+      failed = true;
       if (!call) report(`its hook at config fails for an empty configuration, so agents and commands may be missing: ${error.message}`);
     }
   }
   const list = (entries) => Object.entries(entries ?? {}).map(([name, entry]) => ({ ...entry, name }));
-  const agents = list(config.agent).map((agent) => {
+  const agents = list(config.agent).filter(({ name, disable }) => !builtin.includes(name) && !disable).map((agent) => {
     const { name, description, mode = "all", model, prompt, temperature, top_p, hidden, color } = agent;
     const [providerID, ...modelID] = model?.split("/") ?? [];
     return { name, description, mode, model: model && { providerID, modelID: modelID.join("/") }, prompt, temperature, top_p, hidden, color, permission: rulesOf(agent) };
   });
   const commands = list(config.command).map(({ name, description, template, agent, model, subtask }) => ({ name, description, template, agent, model, subtask }));
-  return { agents, commands };
+  const adds = agents.length + commands.length > 0;
+  withoutOffered(config, empty, { agents, commands });
+  return { agents, commands, changes: failed || !adds || !isDeepStrictEqual(config, empty) };
 }
+
+const canonical = (point) => point.replace(/^experimental\./, "");
 
 const edits = ["write", "patch", "multiedit", "apply_patch"]; // have the permission edit
 
@@ -179,7 +191,7 @@ function rulesOf({ tools = {}, permission = {} }) {
 function reportLeftOut(all, env) {
   for (const h of all) {
     for (const key of Object.keys(h)) {
-      const known = key === "dispose" || key.replace(/^experimental\./, "") in points;
+      const known = key === "dispose" || canonical(key) in points;
       if (!known && (["auth", "provider"].includes(key) || key.includes("."))) reportOnce(`left out: ${key}; tenon has no equivalent`);
     }
     if (h["shell.env"] && env.length === 0) reportOnce("shell.env sets no variable: list their names in env of main.mjs");
@@ -191,6 +203,7 @@ async function run(point, handlers, input, value, offered) {
   if (point === "tool.execute.after" && input.outcome !== "ok") return; // opencode calls it after success only
   if (point === "permission.ask") return ask(handlers, input);
   const kept = point === "config" && structuredClone(value);
+  if (kept) Object.assign(value, { agent: {}, command: {}, ...value }); // opencode's configuration always has them
   if (input.type?.startsWith("session.") && input.properties.info) keep(input.properties.info);
   for (const handler of handlers) {
     if (point === "event") await handler({ event: input });

@@ -77,7 +77,7 @@ test("the description has the hooks, tools, agents and commands, and stderr name
     });
     export default async () => ({ tool: { t: { description: "T.", args: { n: { type: "string" } }, execute: async () => "" } } });`,
     { about: `env: ["A"], capabilities: [{ name: "kv" }]` });
-  assert.deepEqual(described.hooks.map(({ point, writes }) => [point, writes]).filter(([point]) => point !== "config"), [
+  assert.deepEqual(described.hooks.map(({ point, writes }) => [point, writes]), [
     ["event", undefined], ["chat.system.transform", ["/system"]], ["shell.env", ["/env/A"]], ["session.start", undefined],
   ]);
   assert.deepEqual(described.tools, [{ id: "t", description: "T.", parameters: { type: "object", properties: { n: { type: "string" } }, required: ["n"] } }]);
@@ -88,6 +88,27 @@ test("the description has the hooks, tools, agents and commands, and stderr name
   }]);
   assert.deepEqual(described.capabilities, [{ name: "kv" }]);
   assert.equal(stderr, "left out: auth; tenon has no equivalent\nleft out: session.stopped; tenon has no equivalent\n");
+});
+
+test("agents of tenon are changed at config and not replaced, and a point that is read only has no writes", async (t) => {
+  const code = `export const P = async () => ({
+      "tool.execute.before": async () => {},
+      config: async (c) => {
+        for (const name of ["plan", "build"]) c.agent[name] = { ...c.agent[name], model: "a/b" };
+        c.agent.off = { disable: true };
+        c.agent.mine = { prompt: "x" };
+      },
+    });`;
+  const { agents, hooks } = await describe(t, code, { about: `readOnly: ["tool.execute.before"]` });
+  assert.deepEqual(agents.map(({ name }) => name), ["mine"]);
+  assert.deepEqual(hooks.map(({ point, reads, writes, onError }) => [point, reads?.[0], writes?.[0], onError]).slice(0, 2), [
+    ["config", "/model", "/model", undefined], ["tool.execute.before", "/args", undefined, "deny"],
+  ]);
+  const { hook } = await start(t, code, ["config"]);
+  const changes = [{ pointer: "/agent/plan/model", value: "a/b" }, { pointer: "/agent/build", value: { model: "a/b" } }, { pointer: "/agent/off", value: { disable: true } }];
+  assert.deepEqual(await hook("config", {}, { agent: { plan: { prompt: "y" } } }), { changes });
+  const [{ pointer, value }] = (await hook("config", {}, {})).changes;
+  assert.deepEqual([pointer, value.plan], ["/agent", { model: "a/b" }]);
 });
 
 test("a module of version 1, a plugin that offers nothing, and an export that is not a plugin", async (t) => {
