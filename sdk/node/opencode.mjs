@@ -46,29 +46,42 @@ function both(...fields) {
  */
 export function opencode(module, about) {
   process.on("unhandledRejection", (error) => report(`a promise of the plugin failed: ${error?.stack ?? error}`));
-  const described = () => process.argv.includes("--describe") && setTimeout(() => process.exit(), 1000).unref(); // timers of the plugin would keep the process alive
+  const described = () => {
+    process.off("beforeExit", unfinished);
+    if (process.argv.includes("--describe")) setTimeout(() => process.exit(), 1000).unref(); // timers of the plugin would keep the process alive
+  };
   const failed = (error) => {
     console.error(error);
     process.exit(1);
   };
+  const unfinished = () => failed("a factory of the plugin does not finish, or its hook at config");
+  process.once("beforeExit", unfinished);
   plugin((call) => inside(call, () => define(module, about, call))).then(described, failed);
 }
 
 const calls = new AsyncLocalStorage();
 let started; // the call of start, for work of the plugin that belongs to no other call
 
-/** Runs f with the call that requests to the host belong to. */
-async function inside(call, f) {
+/** Runs f with the call that requests to the host belong to until f has ended, and its session. */
+async function inside(call, f, session) {
   started ??= call;
+  const own = { call, session };
   try {
-    return await (call ? calls.run(call, f) : f());
+    return await calls.run(own, f);
   } catch (error) {
     if (call && error?.code === "EACCES") error.message += "; tenon confines the plugin to the capabilities in main.mjs";
     throw error;
+  } finally {
+    own.call = undefined;
   }
 }
 
-const current = () => calls.getStore() ?? started;
+const current = () => calls.getStore()?.call ?? started;
+
+/** Returns the session of a hook's input. */
+function sessionOf({ sessionID, properties: event }) {
+  return sessionID ?? event?.sessionID ?? event?.info?.sessionID ?? event?.part?.sessionID ?? event?.info?.id;
+}
 
 /** Tells the user something: in the log, or when the plugin is described on stderr. */
 function report(message, level = levels.warn, attributes) {
@@ -86,8 +99,10 @@ function reportOnce(message) {
 /** Names a part of opencode that the plugin needs and tenon does not have, and fails. */
 function leftOut(name, remedy = "tenon has no equivalent") {
   reportOnce(`left out: ${name}; ${remedy}`);
-  throw new Error(`${name} of opencode: ${remedy}`);
+  throw named("LeftOutError", `${name} of opencode: ${remedy}`);
 }
+
+const named = (name, message) => Object.assign(new Error(message), { name });
 
 /** Returns the definition of the plugin for tenon. Without a call, it is described. */
 async function define(module, { env = [], readOnly = [], ...about }, call) {
@@ -100,8 +115,9 @@ async function define(module, { env = [], readOnly = [], ...about }, call) {
     const handlers = all.map((h) => h[point] ?? h[`experimental.${point}`]).filter((f) => typeof f === "function");
     if (!call && (handlers.length === 0 || (point === "config" && !changes))) continue; // a started plugin answers at every point: its manifest may list more than it has this time
     observed ||= handlers.length > 0;
-    hooks[point] = { ...fields, ...(readOnly.map(canonical).includes(point) && { writes: undefined }), timeout, run: (input, value, call) => inside(call, () => run(point, handlers, input, value, offered)).catch((error) => fail(point, error)) };
+    hooks[point] = { ...fields, ...(readOnly.map(canonical).includes(point) && { writes: undefined }), timeout, run: (input, value, call) => inside(call, () => run(point, handlers, input, value, offered), sessionOf(input)).catch((error) => fail(point, error)) };
   }
+  if (observed && !all.some((h) => h["chat.message"]) && !readOnly.includes("chat.message")) hooks["chat.message"] = { writes: ["/parts/-"], timeout, run: deliver };
   if (observed || call) hooks["session.start"] = { timeout, run: ({ session }) => keep(session) };
   if (hooks["shell.env"]) hooks["shell.env"].writes = env.map((name) => `/env/${name}`);
   const tools = await toolsOf(Object.assign({}, ...all.map((h) => h.tool)));
@@ -110,7 +126,8 @@ async function define(module, { env = [], readOnly = [], ...about }, call) {
     throw new Error(`${about.name} has no hooks and no tools here; if they depend on a setting or a file, create it first`);
   }
   const stop = async () => {
-    for (const { dispose } of all) await dispose?.();
+    for (const h of all) await inside(call, () => h.dispose?.()).catch((error) => report(`dispose failed: ${error?.message ?? error}`));
+    for (const [session, list] of texts) report(`not delivered: ${list.length} texts of client.session.prompt(), because the session ${session} had no other message`);
   };
   return { ...about, options: { type: "object" }, hooks, tools, ...offered, stop };
 }
@@ -119,7 +136,9 @@ async function define(module, { env = [], readOnly = [], ...about }, call) {
 function factoriesOf(module) {
   if (typeof module === "function") return [module];
   if (typeof module.default?.server === "function") return [module.default.server];
-  const exported = Object.entries(module).flatMap(([name, value]) => (isCommonJS(name, value) ? Object.entries(value) : [[name, value]]));
+  const exported = Object.entries(module)
+    .flatMap(([name, value]) => (isCommonJS(name, value) ? Object.entries(value) : [[name, value]]))
+    .filter(([name, value]) => name !== "__esModule" && (typeof value === "function" || value !== module.default));
   const factories = exported.map(([name, value]) => {
     const factory = value?.server ?? value;
     if (typeof factory !== "function") throw new TypeError(`the export ${name} is not a plugin of opencode: every export must be a function`);
@@ -140,7 +159,8 @@ function factoryInput(call) {
     worktree,
     $: globalThis.Bun?.$ ?? (() => leftOut("$", "it is Bun's shell: write bun instead of node in the command of plugin.json")),
     get serverUrl() {
-      return void reportOnce("left out: serverUrl; tenon has no server");
+      if (!call) reportOnce("left out: serverUrl; tenon has no server"); // here only, because many plugins name it and do not use it
+      return undefined;
     },
     experimental_workspace: { register: () => leftOut("experimental_workspace.register()") },
   };
@@ -164,9 +184,10 @@ async function configured(all, call) {
   }
   const list = (entries) => Object.entries(entries ?? {}).map(([name, entry]) => ({ ...entry, name }));
   const agents = list(config.agent).filter(({ name, disable }) => !builtin.includes(name) && !disable).map((agent) => {
-    const { name, description, mode = "all", model, prompt, temperature, top_p, hidden, color } = agent;
+    const { name, description, mode = "all", model, variant, prompt, temperature, top_p, maxSteps, steps = maxSteps, options, hidden, color } = agent;
     const [providerID, ...modelID] = model?.split("/") ?? [];
-    return { name, description, mode, model: model && { providerID, modelID: modelID.join("/") }, prompt, temperature, top_p, hidden, color, permission: rulesOf(agent) };
+    const same = { name, description, mode, variant, prompt, temperature, top_p, steps, options, hidden, color };
+    return { ...same, model: model && { providerID, modelID: modelID.join("/") }, permission: rulesOf(agent) };
   });
   const commands = list(config.command).map(({ name, description, template, agent, model, subtask }) => ({ name, description, template, agent, model, subtask }));
   const adds = agents.length + commands.length > 0;
@@ -191,8 +212,7 @@ function rulesOf({ tools = {}, permission = {} }) {
 function reportLeftOut(all, env) {
   for (const h of all) {
     for (const key of Object.keys(h)) {
-      const known = key === "dispose" || canonical(key) in points;
-      if (!known && (["auth", "provider"].includes(key) || key.includes("."))) reportOnce(`left out: ${key}; tenon has no equivalent`);
+      if (!["dispose", "tool"].includes(key) && !(canonical(key) in points)) reportOnce(`left out: ${key}; tenon has no equivalent`);
     }
     if (h["shell.env"] && env.length === 0) reportOnce("shell.env sets no variable: list their names in env of main.mjs");
   }
@@ -206,12 +226,17 @@ async function run(point, handlers, input, value, offered) {
   if (kept) Object.assign(value, { agent: {}, command: {}, ...value }); // opencode's configuration always has them
   if (input.type?.startsWith("session.") && input.properties.info) keep(input.properties.info);
   for (const handler of handlers) {
-    if (point === "event") await handler({ event: input });
+    if (point === "event") await inside(current(), () => handler({ event: input }), sessionOf(input)).catch((error) => reportOnce(`its hook at event failed: ${error?.message ?? error}`));
     else if (point === "config") await handler(value);
     else await handler(inputOf(input), value);
   }
   if (kept) withoutOffered(value, kept, offered);
-  if (point === "chat.message") for (const text of taken(input.sessionID)) value.parts.push({ type: "text", text, synthetic: true });
+  if (point === "chat.message") deliver(input, value);
+}
+
+/** Adds the texts of client.session.prompt() to a message. */
+function deliver({ sessionID }, { parts }) {
+  for (const text of taken(sessionID)) parts.push({ type: "text", text, synthetic: true });
 }
 
 /** Fails like a handler: in opencode, an error before a tool refuses the call. */
@@ -260,7 +285,7 @@ async function toolsOf(definitions) {
       const { output = result, ...rest } = typeof result === "string" ? {} : result;
       return { ...rest, output: [output, ...texts].join("\n\n") };
     };
-    tools[id] = { description, parameters: await schemaOf(id, args), run: (args, call) => inside(call, () => run(args, call)) };
+    tools[id] = { description, parameters: await schemaOf(id, args), run: (args, call) => inside(call, () => run(args, call), call.tool.sessionID) };
   }
   return tools;
 }
@@ -268,7 +293,7 @@ async function toolsOf(definitions) {
 /** Returns the JSON schema of a tool's arguments: values of zod, or properties of a JSON schema. */
 async function schemaOf(id, args) {
   const values = Object.values(args);
-  if (!values.every((v) => v?._zod)) {
+  if (values.length === 0 || !values.every((v) => v?._zod)) {
     if (values.some((v) => v?._def)) throw new Error(`the arguments of the tool ${id} are values of zod 3, which opencode does not support either`);
     return { type: "object", properties: args, required: Object.keys(args) };
   }
@@ -315,39 +340,67 @@ function taken(session) {
   return list;
 }
 
-const data = (value) => ({ data: value });
-
-/** The calls of opencode's client that the host has. Each returns a promise. */
+/** The calls of opencode's client that the host has. Each returns a promise of the data. */
 const operations = {
   "client.app.log": async ({ body: { service, level, message, extra } = {} } = {}) => {
     report(service ? `${service}: ${message}` : message, levels[level] ?? 0, extra);
-    return data(true);
+    return true;
   },
   "client.tui.showToast": async ({ body: { title, message, variant } = {} } = {}) => {
     report(title ? `${title}: ${message}` : message, levels[variant] ?? 0);
-    return data(true);
+    return true;
   },
   "client.session.get": async ({ path: { id } }) => {
     if (!observed) leftOut("client.session.get() in a plugin without hooks");
-    if (!sessions.has(id)) await once(found, id, { signal: current().signal }); // the host does not wait until the plugin knows the session
-    return data(sessions.get(id));
+    if (!sessions.has(id)) {
+      ownSession(id, "client.session.get()");
+      await once(found, id, { signal: current().signal }); // the host does not wait until the plugin knows the session
+    }
+    return sessions.get(id);
   },
   "client.session.prompt": async ({ path, body }) => {
     if (!body.noReply) leftOut("client.session.prompt() with a reply");
+    if (body.parts.some(({ type }) => type !== "text")) reportOnce("left out: parts of client.session.prompt() that are not texts");
     texts.set(path.id, [...(texts.get(path.id) ?? []), ...body.parts.filter(({ type }) => type === "text").map(({ text }) => text)]);
-    return data(undefined);
   },
-  "client.session.messages": async ({ query } = {}) => data((await current().messages()).slice(-(query?.limit ?? 0))),
-  "client.session.message": async ({ path }) => data((await current().messages()).find(({ info }) => info.id === path.messageID)),
-  "client.config.get": async () => data(await current().operation("config")),
-  "client.project.current": async (_, { id, worktree }) => data({ id, worktree }),
-  "client.path.get": async (_, { directory, worktree }) => data({ directory, worktree }),
+  "client.session.messages": async ({ path, query }) => (await messagesOf(path.id)).slice(-(query?.limit ?? 0)),
+  "client.session.message": async ({ path }) => {
+    const message = (await messagesOf(path.id)).find(({ info }) => info.id === path.messageID);
+    if (!message) throw named(notFound, `message ${path.messageID} not found`);
+    return message;
+  },
+  "client.config.get": () => current().operation("config"),
+  "client.project.current": async (_, { id, worktree }) => ({ id, worktree }),
+  "client.path.get": async (_, { directory, worktree }) => ({ directory, worktree }),
 };
 
-/** Returns the client or, after a dot in the name, a namespace and its calls, which are functions. */
+const notFound = "NotFoundError";
+
+/** Fails for a session that the current call does not belong to. */
+function ownSession(id, name) {
+  if (id !== calls.getStore()?.session) throw named(notFound, `session ${id} not found: ${name} has only the session of the current hook or tool call`);
+}
+
+function messagesOf(id) {
+  ownSession(id, "client.session.messages()");
+  return current().messages();
+}
+
+/** Calls the client. Like opencode's, it returns an error and does not throw it, unless the request says so. */
+async function answer(name, request, project) {
+  try {
+    return { data: await (operations[name] ?? (() => leftOut(`${name}()`)))(request ?? {}, project) };
+  } catch (error) {
+    if (request?.throwOnError) throw error;
+    if (error.name !== notFound && error.name !== "LeftOutError") reportOnce(`${name}(): ${error.message}`);
+    return { error: { name: error.name, data: { message: error.message } } };
+  }
+}
+
+/** Returns the client or, after a dot in the name, a namespace or a call: each is a function, because some calls have no namespace. */
 function clientOf(name, project) {
-  return new Proxy(name.split(".").length < 3 ? {} : () => {}, {
+  return new Proxy(() => {}, {
     get: (at, key) => (typeof key === "symbol" || key === "then" || key in at ? at[key] : clientOf(`${name}.${key}`, project)),
-    apply: async (_, __, [request]) => (operations[name] ?? (() => leftOut(`${name}()`)))(request, project),
+    apply: (_, __, [request]) => answer(name, request, project),
   });
 }

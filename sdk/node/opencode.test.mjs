@@ -50,7 +50,7 @@ async function start(t, code, points, tools = [], { answer = () => null, ...more
   const call = async (method, params) => {
     const id = ++last;
     const answered = new Promise((resolve) => waiting.set(id, resolve));
-    send({ id, method, params: { token: "t", ...params } });
+    send({ id, method, params: { token: method, ...params } });
     const { result, error } = await answered;
     if (error) throw new Error(error.message);
     return result;
@@ -58,7 +58,7 @@ async function start(t, code, points, tools = [], { answer = () => null, ...more
   await call("start", { request: { project: { ID: "x", Directory: dir, Worktree: dir }, hooks: points.map((point) => ({ point, name: point })), tools } });
   const hook = (point, input, value) => call("hook", { hook: points.indexOf(point), request: { input, value } });
   const tool = (id, args) => call("tool", { tool: tools.indexOf(id), call: { tool: id, args, sessionID: "ses_1", callID: "c1", messageID: "msg_1", agent: "build" } });
-  return { hook, tool, sent };
+  return { hook, tool, stop: () => call("stop"), sent };
 }
 
 test("the description has the hooks, tools, agents and commands, and stderr names the rest", async (t) => {
@@ -68,26 +68,27 @@ test("the description has the hooks, tools, agents and commands, and stderr name
       event: async () => {},
       "experimental.chat.system.transform": async () => {},
       "shell.env": async () => {},
-      auth: { provider: "x", methods: [] },
+      auth: { provider: "x", methods: [] }, extra: 1,
       "session.stopped": () => {},
       config: async (c) => {
         c.command.hi = { template: "Say hi", description: "Hi" };
-        c.agent.r = { mode: "subagent", prompt: "Review.", model: "a/b/c", tools: { write: false }, permission: { bash: { "rm *": "deny" } } };
+        c.agent.r = { mode: "subagent", prompt: "Review.", model: "a/b/c", maxSteps: 3, variant: "v", options: { n: 1 }, tools: { write: false }, permission: { bash: { "rm *": "deny" } } };
       },
     });
-    export default async () => ({ tool: { t: { description: "T.", args: { n: { type: "string" } }, execute: async () => "" } } });`,
+    export default async () => ({ tool: { t: { description: "T.", args: { n: { type: "string" } }, execute: async () => "" }, none: { description: "N.", args: {}, execute: async () => "" } } });`,
     { about: `env: ["A"], capabilities: [{ name: "kv" }]` });
   assert.deepEqual(described.hooks.map(({ point, writes }) => [point, writes]), [
-    ["event", undefined], ["chat.system.transform", ["/system"]], ["shell.env", ["/env/A"]], ["session.start", undefined],
+    ["event", undefined], ["chat.system.transform", ["/system"]], ["shell.env", ["/env/A"]], ["chat.message", ["/parts/-"]], ["session.start", undefined],
   ]);
-  assert.deepEqual(described.tools, [{ id: "t", description: "T.", parameters: { type: "object", properties: { n: { type: "string" } }, required: ["n"] } }]);
+  assert.deepEqual(described.tools, [{ id: "t", description: "T.", parameters: { type: "object", properties: { n: { type: "string" } }, required: ["n"] } },
+    { id: "none", description: "N.", parameters: { type: "object", properties: {}, required: [] } }]);
   assert.deepEqual(described.commands, [{ name: "hi", description: "Hi", template: "Say hi" }]);
   assert.deepEqual(described.agents, [{
-    name: "r", mode: "subagent", prompt: "Review.", model: { providerID: "a", modelID: "b/c" },
+    name: "r", mode: "subagent", prompt: "Review.", model: { providerID: "a", modelID: "b/c" }, steps: 3, variant: "v", options: { n: 1 },
     permission: [{ permission: "edit", pattern: "*", action: "deny" }, { permission: "bash", pattern: "rm *", action: "deny" }],
   }]);
   assert.deepEqual(described.capabilities, [{ name: "kv" }]);
-  assert.equal(stderr, "left out: auth; tenon has no equivalent\nleft out: session.stopped; tenon has no equivalent\n");
+  assert.equal(stderr, "left out: auth; tenon has no equivalent\nleft out: extra; tenon has no equivalent\nleft out: session.stopped; tenon has no equivalent\n");
 });
 
 test("agents of tenon are changed at config and not replaced, and a point that is read only has no writes", async (t) => {
@@ -112,6 +113,9 @@ test("agents of tenon are changed at config and not replaced, and a point that i
 });
 
 test("a module of version 1, a plugin that offers nothing, and an export that is not a plugin", async (t) => {
+  await assert.rejects(describe(t, `export default () => new Promise(() => {});`), /does not finish/);
+  const commonJS = `exports.__esModule = true; exports.default = exports; exports.P = async () => ({ event() {} });`;
+  assert.equal((await describe(t, `export { default } from "./compiled.cjs"; export * from "./compiled.cjs";`, { "compiled.cjs": commonJS })).hooks[0].point, "event");
   const { hooks } = await describe(t, `export const version = "1"; export default { id: "x", server: async () => ({ event() {} }) };`);
   assert.equal(hooks[0].point, "event");
   await assert.rejects(describe(t, `export default async () => ({});`), /p has no hooks and no tools here/);
@@ -137,7 +141,7 @@ test("hooks change what they get, a throw before a tool is a denial, and a faile
   assert.equal(await hook("text.complete", {}, { text: "x" }), null); // the manifest has it, the plugin this time not
 });
 
-test("the client: sessions, messages, logs, texts without a reply; a missing call fails and is named once", async (t) => {
+test("the client: sessions, messages, logs, texts without a reply; a missing call returns an error and is named once", async (t) => {
   const answer = ({ name }) => (name === "session" ? { result: { messages: [{ info: { id: "a" } }, { info: { id: "b" } }] } } : { error: { code: 2, message: "no" } });
   const { hook, sent } = await start(t, `export const P = async ({ client }) => ({
       "chat.message": async ({ sessionID }, output) => {
@@ -145,15 +149,40 @@ test("the client: sessions, messages, logs, texts without a reply; a missing cal
         const { data: messages } = await client.session.messages({ path: { id: sessionID }, query: { limit: 1 } });
         await client.app.log({ body: { service: "s", level: "warn", message: data.title + messages[0].info.id } });
         await client.session.prompt({ path: { id: sessionID }, body: { noReply: true, parts: [{ type: "text", text: "context" }] } });
-        for (const n of [1, 2]) await client.session.create({}).catch((e) => { output.parts[0].text += e.message; });
+        for (const n of [1, 2]) output.parts[0].text += (await client.session.create({})).error.data.message;
+        output.parts[0].text += (await client.postSessionIdPermissionsPermissionId({})).error.name;
+        for (const call of ["get", "messages", "message"]) output.parts[0].text += " " + (await client.session[call]({ path: { id: "ses_2" } })).error.name;
+        await client.session.get({ path: { id: "ses_2" }, throwOnError: true }).catch((e) => { output.parts[0].text += " " + e.message; });
       },
     });`, ["chat.message", "session.start"], [], { answer });
   const changed = hook("chat.message", { sessionID: "ses_1" }, { message: {}, parts: [{ type: "text", text: "" }] });
   await hook("session.start", { session: { id: "ses_1", title: "T" } });
+  const unknown = "session ses_2 not found: client.session.get() has only the session of the current hook or tool call";
   const missing = "client.session.create() of opencode: tenon has no equivalent";
-  assert.deepEqual(await changed, { changes: [{ pointer: "/parts", value: [{ type: "text", text: missing + missing }, { type: "text", text: "context", synthetic: true }] }] });
+  assert.deepEqual(await changed, { changes: [{ pointer: "/parts", value: [{ type: "text", text: `${missing}${missing}LeftOutError${" NotFoundError".repeat(3)} ${unknown}` }, { type: "text", text: "context", synthetic: true }] }] });
   assert.deepEqual(sent.filter(({ method }) => method === "log").map(({ level, message }) => [level, message]), [
     [4, "s: Tb"], [4, "left out: client.session.create(); tenon has no equivalent"],
+    [4, "left out: client.postSessionIdPermissionsPermissionId(); tenon has no equivalent"],
+  ]);
+});
+
+test("an error at event is logged once, a timer outlives its call, a failing dispose skips nothing, and lost texts are named", async (t) => {
+  const { hook, stop, sent } = await start(t, `const of = (name) => async ({ client }) => ({
+      event: async ({ event }) => {
+        await client.session.prompt({ path: { id: event.properties.sessionID }, body: { noReply: true, parts: [{ type: "text", text: name }, { type: "file" }] } });
+        setTimeout(() => client.config.get());
+        throw new Error("broken");
+      },
+      dispose() { throw new Error("no " + name); },
+    });
+    export const A = of("a"), B = of("b");`, ["event", "chat.message"]);
+  for (const sessionID of ["ses_1", "ses_2"]) assert.equal(await hook("event", { type: "x", properties: { sessionID } }), null);
+  assert.equal((await hook("chat.message", { sessionID: "ses_1" }, {})).changes.length, 2);
+  await stop();
+  assert.deepEqual([...new Set(sent.filter(({ method }) => method === "operation").map(({ token }) => token))], ["start"]);
+  assert.deepEqual(sent.filter(({ method }) => method === "log").map(({ message }) => message), [
+    "left out: parts of client.session.prompt() that are not texts", "its hook at event failed: broken", "dispose failed: no a", "dispose failed: no b",
+    "not delivered: 2 texts of client.session.prompt(), because the session ses_2 had no other message",
   ]);
 });
 
