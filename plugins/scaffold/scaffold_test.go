@@ -99,7 +99,6 @@ func wantDescription(t *testing.T, dir string) {
 		}
 	}
 	own.Runtime, own.Build = nil, nil
-	own.Name, own.Version, own.Summary = "my-plugin.x", "0.1.0", "Adds a rule to the system prompt and offers a tool."
 	if diff := cmp.Diff(normal(t, own), normal(t, code)); diff != "" {
 		t.Errorf("plugin.json and the code differ (-plugin.json +code):\n%s", diff)
 	}
@@ -187,12 +186,15 @@ func extension(t *testing.T, dir string) sdk.Description {
 		t.Fatal(err)
 	}
 	var m struct {
-		Extensions map[string]sdk.Description `json:"extensions"`
+		Name, Version, Description string
+		Extensions                 map[string]sdk.Description `json:"extensions"`
 	}
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
-	return m.Extensions[sdk.ExtensionNamespace]
+	d := m.Extensions[sdk.ExtensionNamespace]
+	d.Name, d.Version, d.Summary = m.Name, m.Version, m.Description
+	return d
 }
 
 // runIn runs a command with the module cache alone.
