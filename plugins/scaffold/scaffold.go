@@ -44,7 +44,7 @@ func kinds() []kind {
 		{carrier: "wasm", lang: "c", folders: []string{"turn", "script", "wasm-c"}, main: "main.c"},
 		{carrier: "process", lang: "go", folders: []string{"turn", "go", "process-go"}, sdk: append(contract, "internal/jsonline", "sdk/lines")},
 		{carrier: "process", lang: "node", folders: []string{"turn", "script", "process-node"}, main: "main.mjs", library: node},
-		{carrier: "process", lang: "opencode", folders: []string{"turn", "process-opencode"}, library: append(node, "sdk/node/opencode.mjs")},
+		{carrier: "process", lang: "opencode", folders: []string{"process-opencode"}, library: append(node, "sdk/node/opencode.mjs")},
 		{carrier: "process", lang: "python", folders: []string{"turn", "script", "process-python"}, main: "main.py", library: []string{"sdk/python/tenon.py"}},
 		{carrier: "process", lang: "rust", folders: []string{"turn", "script", "rust", "process-rust"}, main: "main.rs", library: rust},
 		{carrier: "mcp", lang: "go", folders: []string{"mcp", "mcp-go"}, test: "go test ./..."},
