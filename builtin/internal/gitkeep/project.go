@@ -1,14 +1,13 @@
 package gitkeep
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -96,6 +95,12 @@ func (k *keeper) listed(ctx context.Context) (names []string) {
 	return names
 }
 
+// The part of a mode that git looks at, and its value for a repository, see https://git-scm.com/docs/index-format.
+const (
+	gitFormat = 0o170000
+	gitLink   = 0o160000
+)
+
 // links returns the paths that an index lists as repositories, whether or not there is one. It reads the index again only if that changed.
 func (k *keeper) links(ctx context.Context, path string) []string {
 	k.mu.Lock()
@@ -105,16 +110,11 @@ func (k *keeper) links(ctx context.Context, path string) []string {
 		return k.linked
 	}
 	k.linked = nil
-	index, err := readFile(path, maxIndex)
-	if split := bytes.Contains(index, []byte("link\x00")); err == nil && !mayList(index) && !(split && hasShared(filepath.Dir(path))) {
-		if !split { // otherwise a command may add the other part later
-			k.index = is
-		}
-		return nil
-	}
 	out, err := k.git(ctx, k.worktree, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z")
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if mode, name, _ := strings.Cut(entry, "\t"); strings.HasPrefix(mode, "160000 ") {
+		about, name, _ := strings.Cut(entry, "\t")
+		mode, _, _ := strings.Cut(about, " ")
+		if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && bits&gitFormat == gitLink {
 			k.linked = append(k.linked, name)
 		}
 	}
@@ -122,27 +122,6 @@ func (k *keeper) links(ctx context.Context, path string) []string {
 		k.index = is
 	}
 	return k.linked
-}
-
-// mayList reports whether an index contains the mode of a repository, see https://git-scm.com/docs/index-format. Before version 4, entries are aligned,
-// so other places contain the size of a file, for example. A table of entries (IEOT) can name places that are not aligned.
-func mayList(index []byte) bool {
-	aligned := !bytes.HasPrefix(index, []byte("DIRC\x00\x00\x00\x04")) && !bytes.Contains(index, []byte("IEOT"))
-	for at := 0; ; at++ {
-		next := bytes.Index(index[at:], []byte("\x00\x00\xe0\x00"))
-		if next < 0 {
-			return false
-		}
-		if at += next; at%8 == 4 || !aligned {
-			return true
-		}
-	}
-}
-
-// hasShared reports whether a git directory has the shared part of a split index. Without it, git does not read the index.
-func hasShared(dir string) bool {
-	found, err := fs.Glob(os.DirFS(dir), "sharedindex.*")
-	return len(found) > 0 || err != nil
 }
 
 // keepers returns a keeper for the project's repository and for each below it, so that a repository that git cannot read does not affect

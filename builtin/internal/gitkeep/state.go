@@ -23,7 +23,6 @@ const (
 	maxPath  = 8 << 10     // bytes of a file commondir
 	maxFile  = 4 << 20     // bytes of a file of settings, or of a file of the project that a hook leads to
 	maxHook  = 64 << 20    // bytes of a hook
-	maxIndex = 128 << 20   // bytes of an index that is read here: of a million files
 	maxBytes = 2 * maxHook // of all hooks, and of all settings
 	maxFiles = 50_000      // files and directories whose stamps are kept
 	maxAsked = 100         // git directories in one question to git: its time grows with the square of their number, and arguments have a maximum length

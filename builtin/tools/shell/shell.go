@@ -25,9 +25,11 @@ import (
 // New returns the plugin.
 func New() *sdk.Bundle {
 	b := &bash{log: slog.New(slog.DiscardHandler)}
+	stop := sdk.OnTurnStop(b.endTurn)
+	stop.Timeout = sdk.MaxHookTimeout // git takes seconds to list the index of a large repository on a busy machine
 	return &sdk.Bundle{
 		Info:     sdk.Manifest{Name: "shell", Description: "runs shell commands", Carrier: sdk.CarrierBuiltin},
-		HookList: []sdk.Hook{sdk.OnTurnStop(b.endTurn)},
+		HookList: []sdk.Hook{stop},
 		ToolList: []sdk.Tool{b.tool()},
 		OnStart:  b.configure,
 		OnClose:  b.close,
