@@ -39,7 +39,7 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 }
 
 // removeUnused removes the states of another project in which none is young enough to be restored: of only one, because a tool call waits for it.
-// It skips those of another user.
+// It skips those of another user. The lock does not exclude contents that are stored in that moment, of the first edit after a week.
 func (r *Repo) removeUnused(ctx context.Context) error {
 	all := filepath.Dir(r.dir)
 	stores, err := os.ReadDir(all)
@@ -48,7 +48,7 @@ func (r *Repo) removeUnused(ctx context.Context) error {
 	}
 	for _, e := range stores {
 		other := &Repo{dir: filepath.Join(all, e.Name()), limits: r.limits}
-		if other.dir == r.dir || other.used() {
+		if !e.IsDir() || other.dir == r.dir || other.used() {
 			continue
 		}
 		err := filelock.Do(ctx, filepath.Join(other.dir, lockFile), lockRetry, func() error {

@@ -25,7 +25,6 @@ import (
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/child"
-	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
@@ -84,8 +83,8 @@ func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugi
 	if err == nil && s.Name != p.Name {
 		err = fmt.Errorf("%w: %s is %q now", ErrRenamed, p.Name, s.Name)
 	}
-	if err == nil && s.Integrity != "" && p.Integrity != "" && !s.Same(&p) && !sameServer(s.URL, p.URL) {
-		err = fmt.Errorf("%w: %s is from %s now, the installed content from %s", ErrMoved, p.Name, server(s.URL), server(p.URL))
+	if err == nil && s.Integrity != "" && p.Integrity != "" && !s.Same(&p) && registry(s.URL) != registry(p.URL) {
+		err = fmt.Errorf("%w: %s is from %s now, the installed content from %s", ErrMoved, p.Name, registry(s.URL), registry(p.URL))
 	}
 	return s, err
 }
@@ -93,11 +92,18 @@ func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*plugi
 // server returns the host and port of an address.
 func server(address string) string { return source.Ref{Kind: source.Archive, URL: address}.Host() }
 
-// sameServer reports whether two addresses have the same origin.
-func sameServer(a, b string) bool {
-	first, err := url.Parse(a)
-	second, unread := url.Parse(b)
-	return err == nil && unread == nil && httpx.SameOrigin(first, second)
+// registry returns the host in the address of a package and, if the address has npm's usual form, the path of the package: a server may have
+// private registries next to a copy of the public one.
+func registry(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	path, _, found := strings.Cut(u.Path, "/-/")
+	if !found {
+		path = ""
+	}
+	return strings.ToLower(u.Host) + path
 }
 
 // Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps

@@ -3,6 +3,7 @@ package install_test
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/install"
@@ -31,8 +32,16 @@ func TestRenewFromAnotherRegistry(t *testing.T) {
 	}
 	files["package.json"] = `{"name":"own","version":"9.0.0"}`
 	public.Add(t, files)
-	if s, err := k.Renew(t.Context(), k.target, first.Plugin); !errors.Is(err, install.ErrMoved) {
-		t.Errorf("Renew() from the other registry = %+v, %v", s, err)
+	newest, err := k.Renew(t.Context(), k.target, first.Plugin)
+	if !errors.Is(err, install.ErrMoved) {
+		t.Errorf("Renew() from the other registry = %+v, %v", newest, err)
+	}
+	for address, moved := range map[string]bool{public.URL + "/private/own/-/own-1.0.0.tgz": true, strings.Replace(newest.URL, "http:", "HTTPS:", 1): false} {
+		was := first.Plugin
+		was.URL = address
+		if s, err := k.Renew(t.Context(), k.target, was); errors.Is(err, install.ErrMoved) != moved {
+			t.Errorf("Renew() after %s = %+v, %v", address, s, err)
+		}
 	}
 	k.repository(t, "own", files)
 	moved := first.Plugin // as when its marketplace names a repository now

@@ -70,6 +70,7 @@ const maxListed = 10
 // checkImports returns an error that lists the imports that do not exist or have another type. known are the functions by module and name.
 func checkImports(list []rewrite.Import, known map[string]map[string]hostFunction) error {
 	var unknown []string
+	more := 0
 	for _, i := range list {
 		from := visible.Cut(i.Module, 200, "…")
 		if version, ours := strings.CutPrefix(i.Module, hostPrefix); ours && i.Module != hostModule {
@@ -78,17 +79,19 @@ func checkImports(list []rewrite.Import, known map[string]map[string]hostFunctio
 		f, ok := known[i.Module][i.Name]
 		text := fmt.Sprintf("%s %q from %q", i.Kind, visible.Cut(i.Name, 200, "…"), from)
 		switch {
-		case !ok || i.Kind != rewrite.KindFunction:
-			unknown = append(unknown, text)
-		case !f.is(&i):
+		case ok && i.Kind == rewrite.KindFunction && f.is(&i):
+		case len(unknown) == maxListed:
+			more++
+		case ok && i.Kind == rewrite.KindFunction:
 			unknown = append(unknown, text+" with another type than the ABI's")
+		default:
+			unknown = append(unknown, text)
 		}
 	}
+	if more > 0 {
+		unknown = append(unknown, fmt.Sprintf("and %d more", more))
+	}
 	if len(unknown) > 0 {
-		slices.Sort(unknown)
-		if more := len(unknown) - maxListed; more > 0 {
-			unknown = append(unknown[:maxListed], fmt.Sprintf("and %d more", more))
-		}
 		return fmt.Errorf("%w: unknown imports: %s", ErrModule, strings.Join(unknown, ", "))
 	}
 	return nil

@@ -33,7 +33,7 @@ type box struct {
 	rules *confine.Ruleset // nil until they are built
 	write []string         // paths that the rules make writable
 	tmp   string           // contains the temporary directories of sessions; empty before the first
-	made  os.FileInfo      // tmp when it was made
+	made  *os.File         // tmp, open: while it is, no other directory is taken for it
 	ended bool             // close was called
 }
 
@@ -106,8 +106,9 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 		if err != nil {
 			return confine.Policy{}, err
 		}
-		if b.made, err = os.Lstat(tmp); err != nil {
-			return confine.Policy{}, err
+		b.made.Close() // only read from; nil at first
+		if b.made, err = os.Open(tmp); err != nil {
+			return confine.Policy{}, errors.Join(err, child.RemoveAll(tmp))
 		}
 		b.tmp = tmp
 	}
@@ -116,8 +117,12 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 
 // hasTemporary reports whether the temporary directory exists. Systems remove old temporary files; another user may then use the name.
 func (b *box) hasTemporary() bool {
+	if b.made == nil {
+		return false
+	}
 	info, err := os.Lstat(b.tmp)
-	return err == nil && os.SameFile(info, b.made)
+	made, unread := b.made.Stat()
+	return err == nil && unread == nil && os.SameFile(info, made)
 }
 
 var errEnded = errors.New("sandbox: tenon no longer runs commands")
@@ -158,11 +163,15 @@ func (b *box) close() error {
 	defer b.mu.Unlock()
 	b.ended = true
 	b.release()
-	var err error
-	if b.hasTemporary() {
-		err = child.RemoveAll(b.tmp)
+	if b.made == nil {
+		return nil
 	}
-	b.tmp = ""
+	exists := b.hasTemporary()
+	err := b.made.Close()
+	if exists {
+		err = errors.Join(err, child.RemoveAll(b.tmp))
+	}
+	b.made, b.tmp = nil, ""
 	return err
 }
 

@@ -152,14 +152,18 @@ func (m *model) pasteImage() {
 
 // images are the temporary files of pasted images. The methods are safe for concurrent use.
 type images struct {
-	mu    sync.Mutex
-	names []string
+	mu      sync.Mutex
+	names   []string
+	removed bool
 }
 
-// add creates the file of an image.
+// add creates the file of an image, until remove is called.
 func (i *images) add(data []byte) (name string, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.removed {
+		return "", os.ErrClosed
+	}
 	f, err := os.CreateTemp("", "tenon-image-*.png")
 	if err != nil {
 		return "", err
@@ -173,6 +177,7 @@ func (i *images) add(data []byte) (name string, err error) {
 func (i *images) remove() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	i.removed = true
 	for _, name := range i.names {
 		_ = os.Remove(name)
 	}
