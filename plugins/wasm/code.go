@@ -88,6 +88,7 @@ func checkImports(list []rewrite.Import, known map[string]map[string]hostFunctio
 			unknown = append(unknown, text)
 		}
 	}
+	slices.Sort(unknown)
 	if more > 0 {
 		unknown = append(unknown, fmt.Sprintf("and %d more", more))
 	}
