@@ -12,8 +12,8 @@ import (
 // maxPath is the maximum length of the path of a file on Linux in bytes.
 const maxPath = 4095
 
-// Listed returns a path, whose directories above root stay as they are, with the names that directories list if the system also finds the file in another case, as on a drive of Windows that
-// Linux mounts. On Windows, the names of Real are listed; rules on macOS ignore case.
+// Listed returns a path with the names that directories list if the system also finds the file in another case, as on a drive of Windows that
+// Linux mounts. Directories above root stay as they are. On Windows, the names of Real are listed; rules on macOS ignore case.
 func Listed(root, path string) string {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" || len(path) > maxPath {
 		return path

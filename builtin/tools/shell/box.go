@@ -117,11 +117,8 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 
 // hasTemporary reports whether the temporary directory exists. Systems remove old temporary files; another user may then use the name.
 func (b *box) hasTemporary() bool {
-	if b.made == nil {
-		return false
-	}
 	info, err := os.Lstat(b.tmp)
-	made, unread := b.made.Stat()
+	made, unread := b.made.Stat() // an error before it is made
 	return err == nil && unread == nil && os.SameFile(info, made)
 }
 
