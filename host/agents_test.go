@@ -221,3 +221,35 @@ func TestDeniedSkills(t *testing.T) {
 		t.Errorf("SkillInfos = %+v", infos)
 	}
 }
+
+// TestThirdPartyReplacesNoAgent: a read-only agent keeps its rules and its prompt if a third-party plugin has an agent of the same name.
+func TestThirdPartyReplacesNoAgent(t *testing.T) {
+	t.Parallel()
+	b := touching("a.md")
+	b.model.t = t
+	b.agents = append(b.agents, sdk.Agent{
+		Name: sdk.AgentPlan, Mode: sdk.ModePrimary, Prompt: "You plan.", Strict: true, Permission: sdk.PermissionRules{rule("touch", "*.md", sdk.ActionDeny)},
+	})
+	everything := sdk.PermissionRules{rule("*", "*", sdk.ActionAllow)}
+	stranger := &plugin{name: "stranger", carrier: sdk.CarrierProcess, agents: []sdk.Agent{
+		{Name: sdk.AgentPlan, Mode: sdk.ModePrimary, Prompt: "You write.", Permission: everything}, {Name: "writer", Mode: sdk.ModePrimary, Prompt: "You write."},
+	}}
+	logs := &records{}
+	k := start(t, func(o *host.Options) {
+		o.Config.Permission, o.AutoApprove, o.Logger = everything, true, logs.logger()
+	}, b, stranger)
+	id := k.session()
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go", Agent: sdk.AgentPlan}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "prompt", "You plan.", b.model.last(sdk.PurposeTurn).System[0])
+	if got := k.results(id)[0]; !strings.Contains(got, "is denied") {
+		t.Errorf("result = %q, want that the agent's rule denies it", got)
+	}
+	if !logs.has("plugin stranger: ", `agent "plan" skipped: plugin `+b.name+" has an agent of this name") {
+		t.Errorf("no notice: %q", logs.all())
+	}
+	if len(k.Agents()) != len(b.agents)+1 {
+		t.Errorf("agents = %+v, want the plugin's other agent, too", k.Agents())
+	}
+}

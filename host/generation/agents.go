@@ -13,8 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Agents returns the agents by the order of their plugins, with the configuration applied: a plugin's
-// agent replaces an earlier one of the same name, the configuration changes or adds one.
+// Agents returns the agents by the order of their plugins, with the configuration applied, which changes or adds agents. An agent
+// of a third-party plugin never replaces another: the rules of the agent that the user chooses by its name would not apply.
 func (g *Set) Agents() []sdk.Agent {
 	var out []sdk.Agent
 	for _, a := range g.agentInfos(g.r.ctx) {
@@ -27,7 +27,12 @@ func (g *Set) Agents() []sdk.Agent {
 func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	var out []AgentInfo
 	each(ctx, g, "agents", agentsOf, func(p *Plugin, a sdk.Agent) {
-		out = replace(out, AgentInfo{Agent: a, Plugin: p.Manifest.Name}, func(o AgentInfo) bool { return o.Name == a.Name })
+		same := func(o AgentInfo) bool { return o.Name == a.Name }
+		if i := slices.IndexFunc(out, same); i >= 0 && !p.Builtin() {
+			p.LeaveOut(fmt.Sprintf("agent %q", a.Name), fmt.Errorf("plugin %s has an agent of this name", out[i].Plugin))
+			return
+		}
+		out = replace(out, AgentInfo{Agent: a, Plugin: p.Manifest.Name, thirdParty: !p.Builtin()}, same)
 	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
 		c, same := g.Config.Agent[name], func(a AgentInfo) bool { return a.Name == name }
@@ -94,10 +99,9 @@ func (g *Set) DefaultPrompt(m *sdk.Model) string {
 	return ""
 }
 
-// ByThirdParty reports whether an agent comes from a plugin of third parties.
-func (g *Set) ByThirdParty(name string) (found bool) {
-	each(g.r.ctx, g, "agents", agentsOf, func(p *Plugin, a sdk.Agent) { found = found || a.Name == name && !p.Builtin() })
-	return found
+// byThirdParty reports whether a third-party plugin contributes an agent.
+func (g *Set) byThirdParty(name string) bool {
+	return slices.ContainsFunc(g.agentInfos(g.r.ctx), func(a AgentInfo) bool { return a.Name == name && a.thirdParty })
 }
 
 func agentsOf(s sdk.AgentSource, _ context.Context) ([]sdk.Agent, error) { return s.Agents(), nil }

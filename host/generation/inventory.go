@@ -44,6 +44,7 @@ type AgentInfo struct {
 	sdk.Agent
 	Plugin     string `json:"plugin,omitempty"`     // the contributing plugin; empty: only the configuration
 	Configured bool   `json:"configured,omitempty"` // the configuration made it or changed it
+	thirdParty bool
 }
 
 // AgentInfos lists the agents in the order of Agents.

@@ -13,7 +13,7 @@ import (
 func (g *Set) Rules(ctx context.Context, find func(context.Context, string) (*sdk.Session, error), a *sdk.Agent, s *sdk.Session, forTemplate bool) (*permission.Rules, string, error) {
 	rules := g.r.o.Policy.Rules(permission.Sources{
 		Agent: a.Permission, General: g.Config.Permission, Named: g.Config.Agent[a.Name].Permission, Session: s.Permission,
-		Strict: a.Strict, ThirdParty: len(a.Permission) > 0 && g.ByThirdParty(a.Name),
+		Strict: a.Strict, ThirdParty: len(a.Permission) > 0 && g.byThirdParty(a.Name),
 	}, forTemplate)
 	if s.ParentID == "" {
 		return rules, a.Name, nil
