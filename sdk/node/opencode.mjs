@@ -107,13 +107,17 @@ const named = (name, message) => Object.assign(new Error(message), { name });
 /** Returns the definition of the plugin for tenon. Without a call, it is described. */
 async function define(module, { env = [], readOnly = [], ...about }, call) {
   if (call) process.chdir(call.project.Directory); // opencode runs there
+  const unknown = readOnly.filter((name) => !(canonical(name) in points));
+  if (unknown.length > 0) throw new Error(`readOnly in main.mjs names unknown points: ${unknown.join(", ")}`);
   const all = [];
   for (const factory of factoriesOf(module)) all.push((await factory(factoryInput(call), Object.keys(call?.options ?? {}).length > 0 ? call.options : undefined)) ?? {});
   const { changes, ...offered } = await configured(all, call);
   const hooks = {};
+  const own = []; // points and tools of the plugin
   for (const [point, fields] of Object.entries(points)) {
     const handlers = all.map((h) => h[point] ?? h[`experimental.${point}`]).filter((f) => typeof f === "function");
-    if (!call && (handlers.length === 0 || (point === "config" && !changes))) continue; // a started plugin answers at every point: its manifest may list more than it has this time
+    if (handlers.length > 0 && (point !== "config" || changes)) own.push(point);
+    else if (!call) continue; // a started plugin answers at every point: its manifest may list more than it has this time
     observed ||= handlers.length > 0;
     hooks[point] = { ...fields, ...(readOnly.map(canonical).includes(point) && { writes: undefined }), timeout, run: (input, value, call) => inside(call, () => run(point, handlers, input, value, offered), sessionOf(input)).catch((error) => fail(point, error)) };
   }
@@ -121,15 +125,21 @@ async function define(module, { env = [], readOnly = [], ...about }, call) {
   if (observed || call) hooks["session.start"] = { timeout, run: ({ session }) => keep(session) };
   if (hooks["shell.env"]) hooks["shell.env"].writes = env.map((name) => `/env/${name}`);
   const tools = await toolsOf(Object.assign({}, ...all.map((h) => h.tool)));
+  own.push(...Object.keys(tools).map((id) => `tool ${id}`));
   reportLeftOut(all, env);
   if (!call && [hooks, tools, ...Object.values(offered)].every((parts) => Object.keys(parts).length === 0)) {
     throw new Error(`${about.name} has no hooks and no tools here; if they depend on a setting or a file, create it first`);
   }
+  const start = (_, { hooks = [], tools = [] }) => {
+    const listed = [...hooks.map(({ point }) => canonical(point)), ...tools.map((id) => `tool ${id}`)];
+    const missing = own.filter((name) => !listed.includes(name));
+    if (missing.length > 0) report(`not called, because they are not in the description that you approved: ${missing.join(", ")}; run tenon plugin build again`);
+  };
   const stop = async () => {
     for (const h of all) await inside(call, () => h.dispose?.()).catch((error) => report(`dispose failed: ${error?.message ?? error}`));
     for (const [session, list] of texts) report(`not delivered: ${list.length} texts of client.session.prompt(), because the session ${session} had no other message`);
   };
-  return { ...about, options: { type: "object" }, hooks, tools, ...offered, stop };
+  return { ...about, options: { type: "object" }, hooks, tools, ...offered, start, stop };
 }
 
 /** Returns the factories of a module as opencode finds them: that of the default export { server }, or all exports. */

@@ -186,6 +186,20 @@ test("an error at event is logged once, a timer outlives its call, a failing dis
   ]);
 });
 
+test("parts that the approved description does not list are named once, and unknown points in readOnly refused", async (t) => {
+  const code = `export const P = async () => ({
+      "experimental.chat.system.transform": async () => {},
+      "chat.params": async () => {},
+      config: async (c) => { c.command.hi = { template: "Say hi" }; },
+      tool: { t: { description: "T.", execute: async () => "" }, late: { description: "L.", execute: async () => "" } },
+    });`;
+  const { sent } = await start(t, code, ["chat.system.transform"], ["t"]);
+  assert.deepEqual(sent.map(({ message }) => message), ["not called, because they are not in the description that you approved: chat.params, tool late; run tenon plugin build again"]);
+  const complete = await start(t, code, ["chat.system.transform", "chat.params"], ["t", "late"]);
+  assert.deepEqual(complete.sent, []);
+  await assert.rejects(describe(t, code, { about: `readOnly: ["chat.parms", "experimental.chat.system.transform"]` }), /readOnly in main.mjs names unknown points: chat.parms\n/);
+});
+
 test("a tool has its context, asks for permission, and its arguments have a schema of zod", async (t) => {
   const code = `import { tool } from "@opencode-ai/plugin";
     export const P = async ({ client }) => ({ tool: { t: { description: "T.", args: { n: tool.schema.string() }, execute: async ({ n }, context) => {

@@ -306,7 +306,7 @@ class Server {
       return tool;
     });
     this.started = true;
-    await this.definition.start?.(call);
+    await this.definition.start?.(call, request);
   }
 
   hook({ hook: n, request }, call) {
