@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -126,6 +128,23 @@ func TestEditRefused(t *testing.T) {
 	b.read("many.txt")
 	b.fails("edit", map[string]any{"filePath": "many.txt", "oldString": "a", "newString": "0123456789", "replaceAll": true}, "replacing 1048576 places", "larger than 10 MB")
 	b.fails("edit", map[string]any{"filePath": "many.txt", "oldString": " ", "newString": "-", "replaceAll": true}, "1048577 times", "sed")
+}
+
+// An edit of a missing file outside the project names no other file there: the user has not approved that the directory is read.
+func TestMissingOutsideNamesNoOther(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "secrets.txt"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(outside, "secret.txt")
+	for tool, args := range map[string]sdk.Object{"edit": edit(missing, "x", "y"), "apply_patch": patch("*** Delete File: " + missing)} {
+		_, err := b.tool(tool).(sdk.ToolPreparer).Prepare(t.Context(), b.call(tool, args))
+		if !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), "secrets") {
+			t.Errorf("%s: %v, want that the file does not exist, and no other name", tool, err)
+		}
+	}
 }
 
 func TestEditCreates(t *testing.T) {

@@ -144,7 +144,11 @@ func (s *planning) mayReplace(ctx context.Context, c *change, otherwise string) 
 
 // missing returns the error for a file that does not exist, or that an earlier operation deleted.
 func (s *planning) missing(c *change) error {
-	if c.old == nil {
+	_, outside := paths.External(s.call, c.abs)
+	switch {
+	case c.old == nil && outside: // not approved, so other names in the directory stay unknown
+		return cmp.Or(misplaced(s.call, c.target), fmt.Errorf("%q: %w; look for it with glob", c.name, fs.ErrNotExist))
+	case c.old == nil:
 		return notFound(s.call, c.target)
 	}
 	return fmt.Errorf("%q does not exist: an earlier part of the patch deletes or moves it", c.name)
