@@ -178,14 +178,19 @@ func (l *Loader) folder(out *Loaded, dir string, p place) {
 	}
 }
 
-// isPlugin reports whether a file or directory in a plugin directory is a plugin. It warns about a directory without a manifest.
+// isPlugin reports whether a file or directory in a plugin directory is a plugin. It warns about scripts that are not executable and
+// about directories without a manifest.
 func (l *Loaded) isPlugin(path, source string) bool {
 	info, err := os.Stat(source)
 	switch {
 	case err != nil:
 		return false
 	case info.Mode().IsRegular():
-		return manifest.CarrierOfFile(source).Extension != "" || isProgram(source, info)
+		known := manifest.CarrierOfFile(source).Extension != "" || isProgram(source, info)
+		if !known && slices.Contains([]string{".js", ".mjs", ".ts", ".py", ".sh"}, filepath.Ext(source)) {
+			l.warn("%s is not a plugin: a script must be executable, or in a package with a %s", path, manifest.File)
+		}
+		return known
 	case !info.IsDir():
 		return false
 	}

@@ -168,13 +168,13 @@ func TestBareProgram(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.process.describe = `{"name": "deploy", "capabilities": [{"name": "kv"}], "hooks": [{"point": "event"}]}`
-	p.write("config/plugins", files{"deploy": "+x#!/bin/sh\n", "README.md": "no plugin", "notes/x": "no plugin either"})
+	p.write("config/plugins", files{"deploy": "+x#!/bin/sh\n", "README.md": "no plugin", "hook.mjs": "not executable", "notes/x": "no plugin either"})
 	l := plugins.New(p.options)
 	loaded, err := l.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(loaded.Items) != 1 || len(loaded.Warnings) != 1 || !strings.Contains(loaded.Warnings[0], "notes") {
+	if len(loaded.Items) != 1 || len(loaded.Warnings) != 2 || !strings.Contains(loaded.Warnings[0], "hook.mjs is not a plugin: a script must be executable") || !strings.Contains(loaded.Warnings[1], "notes") {
 		t.Fatalf("%s, warnings %q", states(loaded), loaded.Warnings)
 	}
 	i := loaded.Items[0]
