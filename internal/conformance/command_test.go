@@ -3,6 +3,8 @@ package conformance_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,8 +71,9 @@ func TestBadCommands(t *testing.T) {
 	for _, fault := range []string{"silent", "exit", "garbage", "flood", "drip"} {
 		commands[fault] = fmt.Sprintf("%q %s", program(t), fault)
 	}
-	for name, command := range commands {
-		for _, at := range []place{{sdk.PointToolBefore, 1}, {sdk.PointToolAfter, 1}, {sdk.PointPermissionAsk, 1}} {
+	for i, name := range slices.Sorted(maps.Keys(commands)) {
+		command := commands[name]
+		for _, at := range some([]place{{sdk.PointToolBefore, 1}, {sdk.PointToolAfter, 1}, {sdk.PointPermissionAsk, 1}}, 2, i) {
 			t.Run(name+" "+string(at.point), func(t *testing.T) {
 				contained(t, at, func(t *testing.T) sdk.Plugin {
 					// The hooks beside the command succeed, between its failures.

@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,11 +53,11 @@ func guestModules() map[string][]byte {
 // TestGuestModules runs turns with modules that no compiler would produce.
 func TestGuestModules(t *testing.T) {
 	t.Parallel()
-	r := shop.runtime
-	for name, module := range guestModules() {
-		for _, at := range []place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}} {
+	r, modules := shop.runtime, guestModules()
+	for i, name := range slices.Sorted(maps.Keys(modules)) {
+		for _, at := range some([]place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}}, 1, i) {
 			t.Run(name+" "+string(at.point), func(t *testing.T) {
-				contained(t, at, func(t *testing.T) sdk.Plugin { return openModule(t, r, at.point, module) })
+				contained(t, at, func(t *testing.T) sdk.Plugin { return openModule(t, r, at.point, modules[name]) })
 			})
 		}
 	}

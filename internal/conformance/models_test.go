@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,9 +41,10 @@ func (u *signer) Visit(_ context.Context, address string) (string, error) {
 
 // auth are sign-ins to providers.
 func (s *suite) auth() map[string]func(t *testing.T) {
+	plugin := sync.OnceValue(func() sdk.Plugin { return s.withModels(s.t) })
 	method := func(t *testing.T, id string) sdk.AuthMethod {
 		t.Helper()
-		for _, m := range s.withModels(t).(sdk.AuthSource).AuthMethods() {
+		for _, m := range plugin().(sdk.AuthSource).AuthMethods() {
 			if m.ID == id && m.Provider == conformance.Provider {
 				return m
 			}
@@ -99,10 +101,11 @@ func (s *suite) auth() map[string]func(t *testing.T) {
 
 // models are requests to a plugin's wire protocol.
 func (s *suite) models() map[string]func(t *testing.T) {
+	plugin := sync.OnceValue(func() sdk.Plugin { return s.withModels(s.t) })
 	info := sdk.ProviderInfo{ID: conformance.Provider, BaseURL: "https://conformance.example", Key: "k"}
 	client := func(t *testing.T, info sdk.ProviderInfo) (sdk.ModelClient, error) {
 		t.Helper()
-		return s.withModels(t).(sdk.ProtocolSource).Protocols()[0].Open(info)
+		return plugin().(sdk.ProtocolSource).Protocols()[0].Open(info)
 	}
 	ask := func(t *testing.T, ctx context.Context, info sdk.ProviderInfo, model string, sink func(sdk.StreamEvent) error) error {
 		t.Helper()

@@ -35,6 +35,8 @@ type Options struct {
 type Script struct {
 	// When restricts the script to calls whose input, as JSON, contains this text.
 	When string `json:"when,omitempty"`
+	// Otherwise is the script for the other calls.
+	Otherwise *Script `json:"otherwise,omitempty"`
 	// Record is the key under which the call is stored as it arrived. The tool "recorded" returns it.
 	Record string `json:"record,omitempty"`
 	Fault  Fault  `json:"fault,omitempty"`
@@ -144,9 +146,9 @@ func (p *Plugin) act(ctx context.Context, s *Script, call any) error {
 // run executes the script of a hook, except for its verdict, and returns the script.
 func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error) {
 	n := p.calls.Add(1)
-	s := p.options.Hooks[hook]
-	if applies, err := s.applies(in); err != nil || !applies {
-		return Script{}, err
+	s, err := p.options.Hooks[hook].of(in)
+	if err != nil {
+		return s, err
 	}
 	if err := p.act(ctx, &s, call{in, v}); err != nil || v == nil {
 		return s, err
@@ -158,12 +160,16 @@ func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error
 	return s, value.Apply(v, changes)
 }
 
-func (s *Script) applies(in any) (bool, error) {
-	if s.When == "" {
-		return true, nil
-	}
+// of returns the script for a call with the input.
+func (s Script) of(in any) (Script, error) {
 	raw, err := json.Marshal(in)
-	return bytes.Contains(raw, []byte(s.When)), err
+	for !bytes.Contains(raw, []byte(s.When)) {
+		if s.Otherwise == nil {
+			return Script{}, err
+		}
+		s = *s.Otherwise
+	}
+	return s, err
 }
 
 func (s *Script) changes(in, value any, calls int64) ([]sdk.Change, error) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -25,10 +26,10 @@ type probe struct {
 	point  sdk.Point
 	hook   sdk.HookDescription // its Point is set by point; without fields it reads and writes everything
 	script conformance.Script
-	input  func() any // default: the point's sample
-	value  func() any
 	// partial means that the hook reads a part of the value: one of this process sees all of it.
 	partial bool
+	// session is that of the call, if the script is for this session only. Empty: the sample's.
+	session string
 	// abnormal means that the handler does not come back; then the text of the error is the carrier's.
 	abnormal bool
 	// check inspects the result, in addition to the comparison with the yardstick. It may be nil.
@@ -47,17 +48,20 @@ type outcome struct {
 }
 
 // bundles makes cases of probes that share a plugin, because a process takes longer to start than to answer. Those of one plugin run one
-// after the other, at different hooks. A case that ends its plugin shares none.
+// after the other, at different hooks, or at the same hook in different sessions. A case that ends its plugin shares none.
 func (s *suite) bundles(group string, list map[string]probe) map[string]func(t *testing.T) {
 	var bundles []map[string]probe
-	for _, name := range slices.Sorted(maps.Keys(list)) {
+	for i, name := range slices.Sorted(maps.Keys(list)) {
 		p := list[name]
 		if !s.has(p.point) {
 			continue
 		}
+		if session := fmt.Sprintf("ses_%02d", i); p.script.Record == "" && strings.Contains(toJSON(s.t, forSession(p.point, session)), session) {
+			p.session = session
+		}
 		n := slices.IndexFunc(bundles, func(b map[string]probe) bool {
 			for _, other := range b {
-				if p.abnormal || other.abnormal || other.point == p.point {
+				if p.abnormal || other.abnormal || other.point == p.point && (p.session == "" || other.session == "" || !cmp.Equal(p.hook, other.hook)) {
 					return false
 				}
 			}
@@ -98,8 +102,14 @@ func openProbes(t *testing.T, c Carrier, list ...probe) *sdktest.Host {
 	var hooks []sdk.HookDescription
 	for _, p := range list {
 		d := p.description()
-		scripts[hookName(d)] = p.script
-		hooks = append(hooks, d)
+		script := p.script
+		script.When = p.session
+		if other, found := scripts[hookName(d)]; found {
+			script.Otherwise = &other
+		} else {
+			hooks = append(hooks, d)
+		}
+		scripts[hookName(d)] = script
 	}
 	return open(t, c, newCase(t, conformance.Options{Hooks: scripts}, hooks...), sdktest.Options{})
 }
@@ -144,14 +154,11 @@ func (p *probe) run(t *testing.T, c Carrier, h *sdktest.Host) *outcome {
 	t.Helper()
 	f := newFiring(t, member{c.Name, h.Plugin()})
 	sample := sampleOf(p.point)
-	in, value := p.input, p.value
-	if in == nil {
-		in = sample.input
+	in := sample.input()
+	if p.session != "" {
+		in = forSession(p.point, p.session)
 	}
-	if value == nil {
-		value = sample.value
-	}
-	o := f.fire(p.point, in(), orNil(value))
+	o := f.fire(p.point, in, orNil(sample.value))
 	o.Entries, o.Notices = f.ledger.Entries(), f.told.all()
 	if p.script.Record != "" {
 		o.Call = recorded(t, c, h, p.script.Record)

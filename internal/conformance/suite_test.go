@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,10 +83,17 @@ func Builtin() Carrier {
 }
 
 // suite is one run over one carrier.
-type suite struct{ carrier Carrier }
+type suite struct {
+	carrier Carrier
+	t       *testing.T           // of all cases
+	tools   func() *sdktest.Host // the plugin without hooks that cases share; its host repeats the arguments of tool calls
+}
 
 // closeTimeout bounds the end of a plugin and of an engine.
 const closeTimeout = time.Minute
+
+// yardstick reports whether the carrier is this process: the engine's own rules, which do not depend on the carrier, are tried there in full.
+func (s *suite) yardstick() bool { return s.carrier.Name == Builtin().Name }
 
 // Run runs the suite. Cases run in parallel.
 func Run(t *testing.T, c Carrier) {
@@ -94,7 +102,8 @@ func Run(t *testing.T, c Carrier) {
 	if c.ToolID == nil {
 		c.ToolID = func(id string) string { return id }
 	}
-	s := &suite{c}
+	s := &suite{carrier: c, t: t}
+	s.tools = sync.OnceValue(func() *sdktest.Host { return s.toolHost(t, c, sdktest.Options{Tool: repeatArgs}) })
 	probes := map[string]map[string]probe{
 		"points":   s.points(),
 		"changes":  s.changes(),
@@ -110,7 +119,7 @@ func Run(t *testing.T, c Carrier) {
 		"state":       s.state(),
 		"concurrency": s.concurrency(),
 		"start":       s.starts(),
-		"tools":       s.tools(),
+		"tools":       s.toolCases(),
 		"abilities":   s.abilities(),
 		"auth":        s.auth(),
 		"models":      s.models(),

@@ -32,20 +32,19 @@ func (s *suite) call(t *testing.T, h *sdktest.Host, id string, args any) (*sdk.T
 	return h.Call(within(t), s.carrier.ToolID(id), args)
 }
 
-// tools are calls, results, errors, progress and deadlines.
-func (s *suite) tools() map[string]func(t *testing.T) {
+// toolCases are calls, results, errors, progress and deadlines. A call that ends the plugin has its own.
+func (s *suite) toolCases() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
 		"definitions":        s.toolDefinitions,
 		conformance.ToolEcho: s.echo,
 		"error": func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			if _, err := s.call(t, h, conformance.ToolFail, map[string]string{"text": "no luck: " + exotic}); err == nil || err.Error() != "no luck: "+exotic {
+			if _, err := s.call(t, s.tools(), conformance.ToolFail, map[string]string{"text": "no luck: " + exotic}); err == nil || err.Error() != "no luck: "+exotic {
 				t.Errorf("error = %v, want the tool's own text", err)
 			}
 		},
 		"panic": func(t *testing.T) {
 			s.run(t, &toolCase{
-				tool: conformance.ToolFail, args: map[string]string{"fault": string(conformance.FaultPanic)}, refused: conformance.PanicText, check: s.echoes,
+				options: &sdktest.Options{}, tool: conformance.ToolFail, args: map[string]string{"fault": string(conformance.FaultPanic)}, refused: conformance.PanicText, check: s.echoes,
 			})
 		},
 		conformance.ToolProgress: func(t *testing.T) {
@@ -57,8 +56,7 @@ func (s *suite) tools() map[string]func(t *testing.T) {
 			}})
 		},
 		conformance.ToolBig: func(t *testing.T) {
-			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			result, err := s.call(t, h, conformance.ToolBig, map[string]int{"bytes": bigOutput})
+			result, err := s.call(t, s.tools(), conformance.ToolBig, map[string]int{"bytes": bigOutput})
 			if err != nil || len(result.Output) != bigOutput {
 				t.Errorf("output: %.100v, %v, want %d bytes", result, err, bigOutput)
 			}
@@ -75,8 +73,8 @@ func (s *suite) echo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := func(c Carrier, id string) string {
-		result, err := s.toolHost(t, c, sdktest.Options{}).CallWith(within(t), &sdk.ToolCall{
+	call := func(h *sdktest.Host, id string) string {
+		result, err := h.CallWith(within(t), &sdk.ToolCall{
 			Tool: id, CallID: callID, SessionID: sessionID, MessageID: messageID, Agent: "build/helper", Args: raw, Directory: "/a/" + exotic, Worktree: "/a",
 		})
 		if err != nil {
@@ -84,7 +82,7 @@ func (s *suite) echo(t *testing.T) {
 		}
 		return s.rounded(toJSON(t, result))
 	}
-	if diff := cmp.Diff(call(Builtin(), conformance.ToolEcho), call(s.carrier, s.carrier.ToolID(conformance.ToolEcho))); diff != "" {
+	if diff := cmp.Diff(call(s.toolHost(t, Builtin(), sdktest.Options{}), conformance.ToolEcho), call(s.tools(), s.carrier.ToolID(conformance.ToolEcho))); diff != "" {
 		t.Errorf("result (-in this process +over %s):\n%s", s.carrier.Name, diff)
 	}
 }
@@ -105,7 +103,7 @@ func (s *suite) echoes(t *testing.T, h *sdktest.Host) {
 // toolDefinitions: what the host gets to know of each tool.
 func (s *suite) toolDefinitions(t *testing.T) {
 	here := s.toolHost(t, Builtin(), sdktest.Options{}).Plugin().(sdk.ToolSource)
-	there := s.toolHost(t, s.carrier, sdktest.Options{}).Plugin().(sdk.ToolSource)
+	there := s.tools().Plugin().(sdk.ToolSource)
 	want, got := map[string]sdk.ToolDescription{}, map[string]sdk.ToolDescription{}
 	for _, tool := range here.Tools() {
 		want[tool.Definition().ID] = normalDescription(t, tool)
@@ -161,7 +159,7 @@ func (s *suite) toolEnds(t *testing.T, cause error) {
 }
 
 func (s *suite) manyTools(t *testing.T) {
-	h := s.toolHost(t, s.carrier, sdktest.Options{})
+	h := s.tools()
 	errs := make(chan error, parallelCalls)
 	for i := range parallelCalls {
 		go func() { // ends with its call, which the loop below waits for

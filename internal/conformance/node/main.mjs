@@ -77,8 +77,9 @@ const excesses = {
 
 async function run(hook, input, value, call) {
   const count = ++calls;
-  const script = options.hooks?.[hook];
-  if (!script || (script.when && !encode(input).includes(script.when))) return;
+  let script = options.hooks?.[hook];
+  while (script?.when && !encode(input).includes(script.when)) script = script.otherwise;
+  if (!script) return;
   if (script.record) await call.kv.set(script.record, encode({ input, ...(value !== undefined && { value }) }));
   await commit(script.fault, call);
   if (script.error) throw new Error(script.error);

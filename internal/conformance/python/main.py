@@ -109,7 +109,9 @@ def run(hook, input, value, call):
     state["calls"] += 1
     count = state["calls"]
     script = (state["options"].get("hooks") or {}).get(hook)
-    if not script or script.get("when") and script["when"] not in encode(input):
+    while script and script.get("when") and script["when"] not in encode(input):
+        script = script.get("otherwise")
+    if not script:
         return None
     if script.get("record"):
         call.set(script["record"], encode({"input": input, **({} if value is None else {"value": value})}))

@@ -122,8 +122,11 @@ fn excess(name: &str) -> Vec<Value> {
 /// Does what the script of a hook in the options says.
 fn run(hook: &str, input: &Value, value: &mut Value, call: &Call) -> Result<Option<Value>, Error> {
     let count = CALLS.fetch_add(1, Ordering::SeqCst) + 1;
-    let script = &call.options["hooks"][hook];
-    if *script == Value::Null || !encode(input).contains(script["when"].str()) {
+    let mut script = &call.options["hooks"][hook];
+    while *script != Value::Null && !encode(input).contains(script["when"].str()) {
+        script = &script["otherwise"];
+    }
+    if *script == Value::Null {
         return Ok(None);
     }
     let judges = *value == Value::Null;
