@@ -1,9 +1,11 @@
 package main_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,24 +31,20 @@ const userDocument = "---\nname: x\ndescription: " + userSecret + "\nmode: subag
 // linkAttempts are links out of the repository, by each of which another reader would read the user's files.
 func linkAttempts() map[string]attempt {
 	all := map[string]attempt{}
-	instructions := func(patterns string) map[string]string {
-		return map[string]string{"tenon.json": `{"instructions": [` + patterns + `]}`}
-	}
-	for name, files := range map[string]map[string]string{
-		"AGENTS.md": nil, "CLAUDE.md": nil, ".tenon/agents/x.md": nil, ".tenon/commands/x.md": nil, ".tenon/skills/x/SKILL.md": nil,
-		".opencode/agents/x.md": nil, ".opencode/commands/x.md": nil, ".claude/skills/x/SKILL.md": nil, ".agents/skills/x/SKILL.md": nil,
-		"named.txt": instructions(`"named.txt"`), "docs/x.txt": instructions(`"docs/*.txt"`), "deep/er/x.md": instructions(`"**/*.md"`),
+	for _, name := range []string{
+		"AGENTS.md", "CLAUDE.md", ".tenon/agents/x.md", ".tenon/commands/x.md", ".tenon/skills/x/SKILL.md",
+		".opencode/agents/x.md", ".opencode/commands/x.md", ".claude/skills/x/SKILL.md", ".agents/skills/x/SKILL.md",
+		"named.txt", "docs/x.txt", "deep/er/x.md",
 	} {
-		all["file "+name] = attempt{files: files, links: map[string]string{name: "HOME/.ssh/x.md"}}
-		all["file by a chain "+name] = attempt{files: files, links: map[string]string{name: "WORK/between", "between": "../HOMENAME/.ssh/x.md"}}
+		all["file "+name] = attempt{links: map[string]string{name: "HOME/.ssh/x.md"}}
+		all["file by a chain "+name] = attempt{links: map[string]string{name: "WORK/between", "between": "../HOMENAME/.ssh/x.md"}}
 	}
-	for name, files := range map[string]map[string]string{
-		".tenon": nil, ".tenon/agents": nil, ".tenon/commands": nil, ".tenon/skills": nil, ".tenon/skills/x": nil, ".opencode": nil, ".opencode/agents": nil,
-		".claude/skills": nil, ".claude": nil, ".agents": nil, ".agents/skills/x": nil,
-		"docs": instructions(`"docs/*.md"`), "a": instructions(`"*/x.md"`), "more": {"tenon.json": `{"skills": {"paths": ["more"]}}`},
+	for _, name := range []string{
+		".tenon", ".tenon/agents", ".tenon/commands", ".tenon/skills", ".tenon/skills/x", ".opencode", ".opencode/agents",
+		".claude/skills", ".claude", ".agents", ".agents/skills/x", "docs", "a", "more",
 	} {
-		all["directory "+name] = attempt{files: files, links: map[string]string{name: "HOME/.ssh"}}
-		all["relative directory "+name] = attempt{files: files, links: map[string]string{name: strings.Repeat("../", strings.Count(name, "/")+1) + "HOMENAME/.ssh"}}
+		all["directory "+name] = attempt{links: map[string]string{name: "HOME/.ssh"}}
+		all["relative directory "+name] = attempt{links: map[string]string{name: strings.Repeat("../", strings.Count(name, "/")+1) + "HOMENAME/.ssh"}}
 	}
 	for name, text := range map[string]string{"mention": "look at @x.md", "directory mention": "look at @dir/x.md"} {
 		all[name] = attempt{links: map[string]string{"x.md": "HOME/.ssh/x.md", "dir": "HOME/.ssh"}, args: []string{text}, refused: true}
@@ -58,6 +56,42 @@ func linkAttempts() map[string]attempt {
 		all[name] = attempt{files: map[string]string{"tenon.json": text}, links: map[string]string{"x.md": "HOME/.ssh/x.md"}, refused: true}
 	}
 	return all
+}
+
+// linkConfig makes tenon read the links whose names mean nothing to it.
+const linkConfig = `{"instructions": ["named.txt", "docs/*.txt", "docs/*.md", "*/x.md", "**/*.md"], "skills": {"paths": ["more"]}}`
+
+// packed puts links into few repositories: a reader that follows one sends the secret, whatever the others are.
+func packed(all map[string]attempt) map[string]attempt {
+	out := map[string]attempt{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		a := all[name]
+		if a.refused { // the others would not be read
+			out[name] = a
+			continue
+		}
+		n := 0
+		for collide(out[fmt.Sprint("links ", n)].links, a.links) {
+			n++
+		}
+		links := maps.Clone(a.links)
+		maps.Copy(links, out[fmt.Sprint("links ", n)].links)
+		out[fmt.Sprint("links ", n)] = attempt{files: map[string]string{"tenon.json": linkConfig}, links: links}
+	}
+	return out
+}
+
+// collide reports whether two sets of links cannot be in the same repository. CLAUDE.md is not read next to AGENTS.md.
+func collide(a, b map[string]string) bool {
+	for x, target := range a {
+		for y := range b {
+			same := x == y && target == b[y]
+			if !same && (strings.HasPrefix(x+"/", y+"/") || strings.HasPrefix(y+"/", x+"/")) || x == "AGENTS.md" && y == "CLAUDE.md" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // codeAttempts are ways to run code of the repository. Each would create the file pwned, in the repository or, out of the sandbox, in HOME.
@@ -136,7 +170,7 @@ func TestHostileRepository(t *testing.T) {
 	if n := len(links) + len(code) + len(receiverCases()); n < 109 {
 		t.Errorf("%d attempts, want 109 or more", n)
 	}
-	for name, a := range links {
+	for name, a := range packed(links) {
 		t.Run("link/"+name, func(t *testing.T) { t.Parallel(); a.run(t) })
 	}
 	for name, a := range code {
@@ -177,7 +211,7 @@ func (a *attempt) run(t *testing.T) {
 	}
 	requests, pwned := a.start(t, code)
 	if strings.Contains(requests, userSecret) {
-		t.Error("the user's secret was sent")
+		t.Errorf("the user's secret was sent, by one of the links %v", a.links)
 	}
 	if pwned {
 		t.Error("code of the repository ran")
