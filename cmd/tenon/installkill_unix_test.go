@@ -23,8 +23,12 @@ import (
 	"github.com/tenonhq/tenon/plugins/source/sourcetest"
 )
 
-// installKillRounds is the number of kills for each source; TENON_INSTALL_KILL_ROUNDS changes it.
-const installKillRounds = 10
+// The number of kills for each source, and for a directory; TENON_INSTALL_KILL_ROUNDS changes both. The steps that write come after the content
+// of any source is fetched, and that of a directory is fetched in no time.
+const (
+	installKillRounds   = 3 // one of each command
+	directoryKillRounds = 9
+)
 
 // TestInstallKilled kills install, update and rollback of a plugin at any moment. Afterwards the lock file is the old one or the new one,
 // and what it names can be restored without asking and without its source.
@@ -47,7 +51,11 @@ func TestInstallKilled(t *testing.T) {
 				}
 			})
 			ref, publish := publisher(k)
-			k.run(ref, publish)
+			rounds := installKillRounds
+			if name == "directory" {
+				rounds = directoryKillRounds
+			}
+			k.run(ref, publish, roundsOf(t, "TENON_INSTALL_KILL_ROUNDS", rounds))
 		})
 	}
 }
@@ -60,14 +68,14 @@ type killedInstall struct {
 	whole     time.Duration
 }
 
-func (k *killedInstall) run(ref string, publish func(version int)) {
+func (k *killedInstall) run(ref string, publish func(version int), rounds int) {
 	install := []string{"plugin", "install", ref, "--yes"}
 	publish(0)
 	begun := time.Now()
 	k.output(k.t, 0, install...)
 	k.whole = time.Since(begun)
 	states := map[string]bool{k.state(): true, string((&pins.File{}).Encode()): true}
-	for round := range roundsOf(k.t, "TENON_INSTALL_KILL_ROUNDS", installKillRounds) {
+	for round := range rounds {
 		if round%3 == 2 {
 			k.kill(states, "plugin", "rollback")
 			continue
