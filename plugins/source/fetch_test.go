@@ -470,7 +470,9 @@ func fetchesGit(t *testing.T, format string) {
 	first := git("rev-parse", "HEAD")
 	git("tag", "v1")
 	write("plugins/a/plugin.json", "2")
-	git("commit", "-qam", "two")
+	git("add", ".")
+	git("update-index", "--add", "--cacheinfo", "160000,"+first+",plugins/sub")
+	git("commit", "-qm", "two")
 	second := git("rev-parse", "HEAD")
 	git("clone", "-q", "--bare", ".", filepath.Join(top, "r.git"))
 	server := httptest.NewServer(&cgi.Handler{
@@ -495,6 +497,9 @@ func fetchesGit(t *testing.T, format string) {
 			if _, _, err := fetch(t, f, base+"//"+dir, nil); !errors.Is(err, source.ErrNotFound) || !strings.Contains(err.Error(), "has no directory "+dir) {
 				t.Errorf("directory %s: %v", dir, err)
 			}
+		}
+		if _, _, err := fetch(t, f, base+"//plugins/sub", nil); !errors.Is(err, source.ErrNotFound) || !strings.Contains(err.Error(), "plugins/sub is a submodule") {
+			t.Errorf("a submodule: %v", err)
 		}
 		f.Offline = true
 		if _, files, err := fetch(t, f, base+"//plugins/a@main", &source.Pin{Commit: first}); err != nil || files["plugin.json"] != "1" {

@@ -42,6 +42,9 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	out.Commit, out.Version = commit, r.Version
 	if r.Subdir != "" {
 		entry, err := f.runGit(ctx, repo, "ls-tree", "-d", commit, "--", r.Subdir)
+		if strings.HasPrefix(string(entry), "160000 commit ") {
+			return fmt.Errorf("%w: %s is a submodule; install it from its own repository", ErrNotFound, r.Subdir)
+		}
 		if err != nil || !strings.HasPrefix(string(entry), "040000 tree ") {
 			return cmp.Or(err, fmt.Errorf("%w: commit %s has no directory %s", ErrNotFound, commit[:12], r.Subdir))
 		}
