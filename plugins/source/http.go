@@ -180,11 +180,7 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, open opener
 		}
 		if err == nil && want != "" && sum != want {
 			name := map[string]string{filesKind: "SHA-256", npmKind: "SHA-512"}[folderOf(want)]
-			shown := address
-			if u, err := url.Parse(address); err == nil {
-				shown = u.Redacted() // a registry's address may contain a password
-			}
-			err = fmt.Errorf("%w: %s has %s %s, expected %s", ErrMismatch, shown, name, sum, want)
+			err = fmt.Errorf("%w: %s has %s %s, expected %s", ErrMismatch, redacted(address), name, sum, want)
 		}
 		if errors.Is(err, ErrMismatch) || errors.Is(err, ErrTooLarge) { // a retry cannot continue it
 			return errors.Join(err, os.RemoveAll(part), os.RemoveAll(part+".tag"))

@@ -198,7 +198,7 @@ func (f *Fetcher) resolveNPM(ctx context.Context, registry NPMRegistry, r Ref, o
 	}
 	version, err := p.choose(r.Version)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", redacted(registry.URL), err)
 	}
 	dist := p.Versions[version].Dist
 	out.Version, out.URL, out.Integrity = version, dist.Tarball, dist.Integrity

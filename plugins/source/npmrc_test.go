@@ -114,6 +114,12 @@ func TestNPMRC(t *testing.T) {
 			t.Errorf("the private registry received %q", r)
 		}
 	}
+	set("@corp:registry="+strings.Replace(private.URL, "://", "://user:password@", 1), token)
+	if _, _, err := fetch(t, f, "npm:@corp/x@9", nil); !errors.Is(err, source.ErrNotFound) ||
+		!strings.Contains(err.Error(), strings.Replace(private.URL, "://", "://user:xxxxx@", 1)) {
+		t.Errorf("a version that the registry does not have: %v", err)
+	}
+	f.UserConfig = good
 
 	// The variables select the default registry, and their token is for no other.
 	f.Registry, f.Token = public.URL, "other"

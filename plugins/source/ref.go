@@ -82,10 +82,15 @@ func Parse(text, base, home string) (Ref, error) {
 
 // Invalid returns the error about the text of a reference, which wraps ErrRef and names no password.
 func Invalid(text string, err error) error {
-	if u, unread := url.Parse(text); unread == nil && u.User != nil {
-		text = u.Redacted()
+	return fmt.Errorf("%w %q: %w", ErrRef, redacted(text), err)
+}
+
+// redacted returns an address without its password.
+func redacted(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		return u.Redacted()
 	}
-	return fmt.Errorf("%w %q: %w", ErrRef, text, err)
+	return address
 }
 
 func parse(text, base, home string) (Ref, error) {
