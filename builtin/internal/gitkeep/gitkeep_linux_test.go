@@ -3,10 +3,12 @@ package gitkeep_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,35 +20,62 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 )
 
-// template is the repository that repository copies.
-var template string
+// templates has the directories that repository and submodules copy.
+var templates string
 
 func TestMain(m *testing.M) {
 	var err error
-	if template, err = os.MkdirTemp("", "tenon-gitkeep-*"); err != nil {
+	if templates, err = os.MkdirTemp("", "tenon-gitkeep-*"); err != nil {
 		panic(err)
 	}
 	code := m.Run()
-	if err := os.RemoveAll(template); err != nil {
+	if err := os.RemoveAll(templates); err != nil {
 		panic(err)
 	}
 	os.Exit(code)
 }
 
-var makeTemplate = sync.OnceValues(func() ([]byte, error) {
-	return script(context.Background(), template, `git init -q . && git config user.name someone && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push &&
-		chmod +x .git/hooks/pre-push && git -c user.email=a@b.c commit -q --allow-empty -m first`)
-})
+// template returns a function that runs a script in a new directory, once, and returns the directory.
+func template(text string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		dir, err := os.MkdirTemp(templates, "")
+		if err != nil {
+			return "", err
+		}
+		out, err := script(context.Background(), dir, text)
+		if err != nil {
+			err = fmt.Errorf("%w: %s", err, out)
+		}
+		return dir, err
+	})
+}
+
+const one = `git init -q --template= . && mkdir .git/hooks && git config user.name someone && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push &&
+	chmod +x .git/hooks/pre-push && git -c user.email=a@b.c commit -q --allow-empty -m first`
+
+var oneTemplate = template(one)
 
 // repository returns a repository with a setting and a hook of the user's.
-func repository(t testing.TB) string {
+func repository(t testing.TB) string { return copied(t, oneTemplate) }
+
+func copied(t testing.TB, template func() (string, error)) string {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := makeTemplate()
-	if err := errors.Join(err, os.CopyFS(dir, os.DirFS(template))); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	from, err := template()
+	if err := errors.Join(err, os.CopyFS(dir, os.DirFS(from))); err != nil {
+		t.Fatal(err)
 	}
 	return dir
+}
+
+// moveTree tells git where a copy of a repository and of its working tree are.
+func moveTree(t testing.TB, main, tree string) {
+	t.Helper()
+	dir := filepath.Join(main, ".git/worktrees", filepath.Base(tree))
+	err := errors.Join(os.WriteFile(filepath.Join(dir, "gitdir"), []byte(tree+"/.git\n"), 0o600), os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: "+dir+"\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func run(t testing.TB, dir, text string) string {
@@ -65,11 +94,22 @@ func script(ctx context.Context, dir, text string) ([]byte, error) {
 	return cmd.CombinedOutput()
 }
 
+// ordinary are settings that are in every repository, or harmless.
+var ordinary = regexp.MustCompile(`^core\.(repositoryformatversion|filemode|bare|logallrefupdates)=|^user|^branch|^remote`)
+
 // runnable returns what git would run by itself: settings that are not harmless, and hooks.
 func runnable(t testing.TB, dir string) string {
 	t.Helper()
-	return run(t, dir, `git config --local --list 2>&1 | grep -v -e '^core\.\(repositoryformatversion\|filemode\|bare\|logallrefupdates\)=' -e ^user -e ^branch -e ^remote || true
-		cd "$(git rev-parse --git-common-dir)" && ls -l hooks 2>/dev/null | grep -v -e sample -e total | sed 's/.* //' && cat hooks/pre-push`)
+	settings, _ := script(t.Context(), dir, "exec git config --local --list") // an error differs from all settings
+	lines := slices.DeleteFunc(strings.Split(string(settings), "\n"), ordinary.MatchString)
+	hooks, _ := os.ReadDir(filepath.Join(dir, ".git/hooks"))
+	for _, hook := range hooks {
+		if !strings.HasSuffix(hook.Name(), ".sample") {
+			lines = append(lines, hook.Name())
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ".git/hooks/pre-push"))
+	return fmt.Sprintf("%s\n%s %v", strings.Join(lines, "\n"), text, err)
 }
 
 func TestPutBack(t *testing.T) {
@@ -188,6 +228,8 @@ func TestLinkToRepository(t *testing.T) {
 	}
 }
 
+var foreignTemplate = template("mkdir project && cd project && " + one + " && git worktree add -q ../tree && git init -q --bare ../out && git -C ../out config alias.x '!x' && echo mine > ../out/hooks/pre-commit")
+
 // A command that makes another repository of the user, or any directory, the project's does not make tenon change files there.
 func TestForeignRepository(t *testing.T) {
 	t.Parallel()
@@ -208,9 +250,9 @@ func TestForeignRepository(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			top := t.TempDir()
-			run(t, top, "mv "+repository(t)+" project && git -C project worktree add -q ../tree && git init -q --bare out && git -C out config alias.x '!x' && echo mine > out/hooks/pre-commit")
+			top := copied(t, foreignTemplate)
 			project := filepath.Join(top, "project")
+			moveTree(t, project, filepath.Join(top, "tree"))
 			if strings.HasPrefix(name, "a linked tree") {
 				project = filepath.Join(top, "tree")
 			}
@@ -516,13 +558,25 @@ func TestGitThatHangs(t *testing.T) {
 }
 
 // A command that creates so many submodules that their names are too long for the arguments of one command hides no settings.
-func TestManySubmodules(t *testing.T) {
-	t.Parallel()
+func TestManySubmodules(t *testing.T) { // not parallel: all programs have less space for arguments
+	var stack syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_STACK, &stack); err != nil {
+		t.Fatal(err)
+	}
+	const least = 512 << 10 // arguments may have a quarter of it
+	if err := syscall.Setrlimit(syscall.RLIMIT_STACK, &syscall.Rlimit{Cur: least, Max: stack.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_STACK, &stack); err != nil {
+			t.Error(err)
+		}
+	}()
 	dir := repository(t)
 	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
-	long := strings.Repeat(strings.Repeat("x", 250)+"/", 6)
-	for i := range 800 {
+	long := strings.Repeat("x", 200) + "/"
+	for i := range 300 {
 		module := filepath.Join(dir, ".git/modules", long+strconv.Itoa(i))
 		if err := errors.Join(os.MkdirAll(module, 0o755), os.WriteFile(module+"/HEAD", nil, 0o600)); err != nil {
 			t.Fatal(err)

@@ -12,26 +12,23 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 )
 
-// submodules returns a function that returns repositories with the submodules sub and deep/er, the latter with a setting and a hook of the
-// user, and with a second working tree.
-func submodules(t *testing.T) func(t *testing.T) string {
+var submodulesTemplate = template("mkdir library && (cd library && " + one + ") && mkdir project && cd project && " + one + ` && for name in sub deep/er; do git -c protocol.file.allow=always submodule --quiet add $PWD/../library $name; done
+	git -C deep/er config alias.mine status && echo mine > .git/modules/deep/er/hooks/pre-push && chmod +x .git/modules/deep/er/hooks/pre-push
+	git -c user.email=a@b.c commit -q -m submodules && git worktree add -q ../other`)
+
+// submodules returns a repository with the submodules sub and deep/er, the latter with a setting and a hook of the user, and with a second
+// working tree.
+func submodules(t *testing.T) string {
 	t.Helper()
-	library, template := repository(t), repository(t)
-	run(t, template, `for name in sub deep/er; do git -c protocol.file.allow=always submodule --quiet add `+library+` $name; done
-		git -C deep/er config alias.mine status && echo mine > .git/modules/deep/er/hooks/pre-push && chmod +x .git/modules/deep/er/hooks/pre-push
-		git -c user.email=a@b.c commit -q -m submodules`)
-	return func(t *testing.T) string {
-		t.Helper()
-		dir := t.TempDir()
-		run(t, dir, "cp -a "+template+"/. . && git worktree add -q "+filepath.Join(t.TempDir(), "other"))
-		return dir
-	}
+	top := copied(t, submodulesTemplate)
+	dir := filepath.Join(top, "project")
+	moveTree(t, dir, filepath.Join(top, "other"))
+	return dir
 }
 
 // Settings and hooks of submodules and of other working trees are put back, and so is a file that names another repository for them.
 func TestNested(t *testing.T) {
 	t.Parallel()
-	newRepository := submodules(t)
 	evil := "git init -q evil && git -C evil config alias.x '!evil' && "
 	copied := "cp -r .git/modules/sub e.git && git config -f e.git/config core.worktree ../sub && git config -f e.git/config core.fsmonitor evil && "
 	for name, c := range map[string]struct {
@@ -69,7 +66,7 @@ func TestNested(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := newRepository(t)
+			dir := submodules(t)
 			wantNotes(t, dir, c.script, c.notes)
 			if got := run(t, dir, c.check+" || true"); got != c.want {
 				t.Errorf("%s: %q, want %q", c.check, got, c.want)
@@ -81,7 +78,7 @@ func TestNested(t *testing.T) {
 // A file .git that a command gives a submodule, whose own another command removed, leads to no repository of the command's.
 func TestRemovedPointer(t *testing.T) {
 	t.Parallel()
-	dir := submodules(t)(t)
+	dir := submodules(t)
 	wantNotes(t, dir, "rm sub/.git", nil)
 	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
@@ -435,7 +432,7 @@ func TestHooksPath(t *testing.T) {
 // A submodule's directory of hooks is that of its own setting, or of the user's.
 func TestHooksPathOfSubmodule(t *testing.T) {
 	t.Parallel()
-	dir := submodules(t)(t)
+	dir := submodules(t)
 	run(t, dir, "git -C sub config core.hooksPath h && mkdir sub/h")
 	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
