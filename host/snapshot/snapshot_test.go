@@ -1,12 +1,15 @@
 package snapshot_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -14,7 +17,33 @@ import (
 	"github.com/tenonhq/tenon/host/snapshot"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(template); err != nil {
+			panic(err)
+		}
+		os.Exit(code)
+	}))
+}
+
+// template is the repository that newProject copies, once it is made.
+var template string
+
+var makeTemplate = sync.OnceValue(func() error {
+	var err error
+	if template, err = os.MkdirTemp("", "tenon-snapshot-*"); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(template, "a.txt"), []byte("one\n"), 0o644); err != nil {
+		return err
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "first"}} {
+		if out, err := gitCommand(template, args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("git %v: %w: %s", args, err, out)
+		}
+	}
+	return nil
+})
 
 // project is a repository under test.
 type project struct {
@@ -27,22 +56,29 @@ type project struct {
 // newProject makes a repository with one commit.
 func newProject(t testing.TB) *project {
 	t.Helper()
-	p := bareProject(t)
-	p.write("a.txt", "one\n")
-	p.git("add", ".")
-	p.git("commit", "-q", "-m", "first")
+	p := emptyProject(t)
+	if err := errors.Join(makeTemplate(), os.CopyFS(p.dir, os.DirFS(template))); err != nil {
+		t.Fatal(err)
+	}
+	p.open()
 	return p
 }
 
 // bareProject makes a repository without commits.
 func bareProject(t testing.TB) *project {
 	t.Helper()
+	p := emptyProject(t)
+	p.git("init", "-q")
+	p.open()
+	return p
+}
+
+func emptyProject(t testing.TB) *project {
+	t.Helper()
 	p := &project{t: t, dir: filepath.Join(t.TempDir(), "work"), data: filepath.Join(t.TempDir(), "snapshots")}
 	if err := os.MkdirAll(p.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p.git("init", "-q")
-	p.open()
 	return p
 }
 
@@ -76,14 +112,18 @@ func (p *project) git(args ...string) string {
 
 func gitIn(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always", "-c", "user.name=u", "-c", "user.email=u@example.com"}, args...)...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
-	out, err := cmd.CombinedOutput()
+	out, err := gitCommand(dir, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v: %s", args, err, out)
 	}
 	return string(out)
+}
+
+func gitCommand(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always", "-c", "user.name=u", "-c", "user.email=u@example.com"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	return cmd
 }
 
 func (p *project) path(name string) string { return filepath.Join(p.dir, name) }

@@ -202,17 +202,17 @@ func TestNothingOfTheUserRuns(t *testing.T) {
 		prepared func(p *project)
 	}{
 		"fsmonitor":         {config: map[string]string{"core.fsmonitor": "command"}, user: []string{"status"}},
-		"clean filter":      {config: map[string]string{"filter.f.clean": "command"}, attrs: "* filter=f", user: []string{"add", "-A"}},
+		"clean filter":      {config: map[string]string{"filter.f.clean": "command"}, attrs: "* filter=f", user: []string{"add", "a.txt"}},
 		"smudge filter":     {config: map[string]string{"filter.f.smudge": "command"}, attrs: "* filter=f", user: []string{"checkout-index", "-f", "a.txt"}},
-		"filter process":    {config: map[string]string{"filter.f.process": "command", "filter.f.required": "true"}, attrs: "* filter=f", user: []string{"add", "-A"}, failing: true},
-		"large file filter": {config: map[string]string{"filter.lfs.clean": "command", "filter.lfs.smudge": "command"}, attrs: "* filter=lfs diff=lfs merge=lfs -text", user: []string{"add", "-A"}},
+		"filter process":    {config: map[string]string{"filter.f.process": "command", "filter.f.required": "true"}, attrs: "* filter=f", user: []string{"add", "a.txt"}, failing: true},
+		"large file filter": {config: map[string]string{"filter.lfs.clean": "command", "filter.lfs.smudge": "command"}, attrs: "* filter=lfs diff=lfs merge=lfs -text", user: []string{"add", "a.txt"}},
 		"textconv":          {config: map[string]string{"diff.d.textconv": "command"}, attrs: "* diff=d", user: []string{"diff"}},
 		"external diff":     {config: map[string]string{"diff.external": "command"}, user: []string{"diff"}},
 		"diff driver":       {config: map[string]string{"diff.d.command": "command"}, attrs: "* diff=d", user: []string{"diff"}},
 		"included settings": {config: map[string]string{"include.path": "more"}, user: []string{"status"}, prepared: func(p *project) {
 			p.write(".git/more", "[core]\n\tfsmonitor = "+p.path(".git/command")+"\n")
 		}},
-		"hook post-index-change":     {hook: "post-index-change", user: []string{"add", "-A"}},
+		"hook post-index-change":     {hook: "post-index-change", user: []string{"add", "a.txt"}},
 		"hook reference-transaction": {hook: "reference-transaction", user: []string{"tag", "x"}},
 		"hook pre-auto-gc": {hook: "pre-auto-gc", config: map[string]string{"gc.auto": "1", "gc.autoDetach": "false"}, user: []string{"gc", "--auto"}, prepared: func(p *project) {
 			for i := range 300 { // git guesses from one directory of objects how many there are
