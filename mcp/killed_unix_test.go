@@ -32,7 +32,7 @@ func killRounds() int {
 	if n, err := strconv.Atoi(os.Getenv("TENON_KILL_ROUNDS")); err == nil {
 		return n
 	}
-	return 100
+	return 20
 }
 
 // A server that is killed, between and during calls, is usable again within two seconds, and no call is made twice.
