@@ -46,9 +46,8 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 		return nil
 	}
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
-	version, versionErr := askGit(ctx, project, dir, "version")
 	settings, settingsErr := askGit(ctx, project, dir, "config", "--list", "--includes", "--show-scope", "-z")
-	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !NewGit().MatchString(version) {
+	if err := errors.Join(err, settingsErr); err != nil || len(paths) != 2 {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
 	var remotes []string
@@ -83,11 +82,13 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 			return fmt.Errorf("git with the hook %s of the repository", e.Name())
 		}
 	}
-	index, err := askGit(ctx, project, paths[1], "ls-files", "--stage", "-z")
+	index, err := askGit(ctx, project, paths[1], "ls-files", "--format=%(objectmode) %(path)", "-z") // the option is as new as safe.bareRepository
+	if err != nil {
+		return fmt.Errorf("git older than 2.38, or an index that git cannot read")
+	}
 	for entry := range strings.SplitSeq(index, "\x00") {
-		_, name, _ := strings.Cut(entry, "\t")
-		if err != nil || strings.HasPrefix(entry, "160000 ") && exists(filepath.Join(paths[1], name, ".git")) {
-			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows, or with an index that cannot be read", name)
+		if name, link := strings.CutPrefix(entry, "160000 "); link && exists(filepath.Join(paths[1], name, ".git")) {
+			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows", name)
 		}
 	}
 	return nil
