@@ -17,7 +17,7 @@ import (
 )
 
 // generated is how many generated modules TestGenerated runs.
-const generated = 300
+const generated = 100
 
 // randomBytes returns what a module is generated from.
 func randomBytes(seed uint64) []byte {
