@@ -95,11 +95,12 @@ func (k *keeper) listed(ctx context.Context) (names []string) {
 	return names
 }
 
-// The part of a mode that git looks at, and its value for a repository, see https://git-scm.com/docs/index-format.
-const (
-	gitFormat = 0o170000
-	gitLink   = 0o160000
-)
+// IsLink reports whether an entry with this mode, in octal digits, is a repository to git, whatever its lower bits are, see
+// https://git-scm.com/docs/index-format.
+func IsLink(mode string) bool {
+	bits, err := strconv.ParseUint(mode, 8, 32)
+	return err == nil && bits&0o170000 == 0o160000
+}
 
 // links returns the paths that an index lists as repositories, whether or not there is one. It reads the index again only if that changed.
 func (k *keeper) links(ctx context.Context, path string) []string {
@@ -114,7 +115,7 @@ func (k *keeper) links(ctx context.Context, path string) []string {
 	for entry := range strings.SplitSeq(out, "\x00") {
 		about, name, _ := strings.Cut(entry, "\t")
 		mode, _, _ := strings.Cut(about, " ")
-		if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && bits&gitFormat == gitLink {
+		if IsLink(mode) {
 			k.linked = append(k.linked, name)
 		}
 	}

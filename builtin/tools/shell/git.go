@@ -87,7 +87,7 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 		return fmt.Errorf("git older than 2.38, or an index that git cannot read")
 	}
 	for entry := range strings.SplitSeq(index, "\x00") {
-		if name, link := strings.CutPrefix(entry, "160000 "); link && exists(filepath.Join(paths[1], name, ".git")) {
+		if mode, name, _ := strings.Cut(entry, " "); gitkeep.IsLink(mode) && exists(filepath.Join(paths[1], name, ".git")) {
 			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows", name)
 		}
 	}

@@ -360,6 +360,7 @@ func TestRules(t *testing.T) {
 // TestGitSettings checks that git is judged harmless only in repositories that name nothing to run.
 func TestGitSettings(t *testing.T) {
 	t.Parallel()
+	const submodule = "git init -q && git init -q s && git -C s -c user.name=a -c user.email=b commit -q --allow-empty -m x && git add s 2>/dev/null"
 	for name, c := range map[string]struct {
 		setup string
 		asks  bool
@@ -379,7 +380,8 @@ func TestGitSettings(t *testing.T) {
 		"hook":            {"git init -q && echo > .git/hooks/post-index-change && chmod +x .git/hooks/post-index-change", true},
 		"remote helper":   {"git init -q && git config remote.origin.url 'ext::x'", true},
 		"partial clone":   {"git init -q && git config remote.origin.promisor true", true},
-		"submodule":       {"git init -q && git init -q s && git -C s -c user.name=a -c user.email=b commit -q --allow-empty -m x && git add s 2>/dev/null", true},
+		"submodule":       {submodule, true},
+		"its mode":        {submodule + ` && printf '\001' | dd of=.git/index bs=1 seek=39 conv=notrunc 2>/dev/null`, true}, // 160001
 		"bare repository": {"git init -q --bare .", true},
 	} {
 		t.Run(name, func(t *testing.T) {
