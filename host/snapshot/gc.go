@@ -39,7 +39,7 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 }
 
 // removeUnused removes the states of another project in which none is young enough to be restored: of only one, because a tool call waits for it.
-// It skips those of another user.
+// It skips those of another user. The lock does not exclude contents that are stored in that moment, of the first edit after a week.
 func (r *Repo) removeUnused(ctx context.Context) error {
 	all := filepath.Dir(r.dir)
 	stores, err := os.ReadDir(all)
@@ -64,19 +64,6 @@ func (r *Repo) removeUnused(ctx context.Context) error {
 	return nil
 }
 
-// Use protects the store from removal by other projects for at least half of Limits.KeepFor. Record, Keep and Begin take no lock, so Use must
-// precede them. The age of the lock file is that of the last use; it changes only under the lock. Errors: filelock.ErrLocked.
-func (r *Repo) Use(ctx context.Context) error {
-	lock := filepath.Join(r.dir, lockFile)
-	if info, err := os.Stat(lock); err == nil && time.Since(info.ModTime()).Abs() < r.limits.KeepFor/2 {
-		return nil
-	}
-	return filelock.Do(ctx, lock, lockWait, func() error {
-		now := time.Now()
-		return os.Chtimes(lock, now, now)
-	})
-}
-
 // used reports whether a file in the store is younger than Limits.KeepFor or needed to complete a change of files. It also returns true if the store
 // has no contents or cannot be read.
 func (r *Repo) used() bool {
@@ -89,7 +76,7 @@ func (r *Repo) used() bool {
 	}
 	young := false
 	err = filepath.WalkDir(r.dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || d.Name() == lockFile {
 			return err
 		}
 		info, err := d.Info()

@@ -1,7 +1,6 @@
 package snapshot_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/snapshot"
-	"github.com/tenonhq/tenon/internal/filelock"
 )
 
 // Snapshots are off where they must not be made, and the error says why.
@@ -382,7 +380,6 @@ func TestCollectUnused(t *testing.T) {
 			return os.WriteFile(filepath.Join(store, "collected"), nil, 0o600)
 		}, true},
 		"file recorded recently": {func(other *project, _ string) error { _, err := other.Record("a.txt"); return err }, true},
-		"about to be used":       {func(other *project, _ string) error { return other.Use(other.t.Context()) }, true},
 		"pending change": {func(other *project, store string) error {
 			err := other.Begin(&snapshot.Pending{ID: "x"})
 			makeOld(other.t.(*testing.T), store)
@@ -413,27 +410,6 @@ func TestCollectUnused(t *testing.T) {
 				t.Errorf("changed = %q, want a.txt", names(list))
 			}
 		})
-	}
-}
-
-// A use of a store that begins while its states are removed waits until they are; later ones need no lock.
-func TestUseDuringRemoval(t *testing.T) {
-	t.Parallel()
-	p := newProject(t)
-	p.due()
-	makeOld(t, p.data)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	lock := filepath.Join(p.store(), "lock")
-	err := filelock.Do(t.Context(), lock, time.Hour, func() error { return p.Use(ctx) })
-	if !errors.Is(err, filelock.ErrLocked) {
-		t.Errorf("Use() = %v, want ErrLocked", err)
-	}
-	if err := p.Use(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := filelock.Do(t.Context(), lock, time.Hour, func() error { return p.Use(ctx) }); err != nil {
-		t.Errorf("a later Use() = %v", err)
 	}
 }
 

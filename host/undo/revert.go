@@ -133,9 +133,6 @@ func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, fo
 	}
 	maps.Copy(all, net)
 	repo, err := k.Files.open()
-	if err == nil {
-		err = repo.Use(ctx)
-	}
 	if err != nil && len(all) > 0 {
 		return nil, err
 	}

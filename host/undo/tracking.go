@@ -93,12 +93,10 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 		k.window = window{message: message, named: map[snapshot.Path]snapshot.Entry{}}
 	}
 	k.running++
-	err := repo.Use(ctx)
-	switch {
-	case err != nil:
-	case len(paths) > 0:
+	var err error
+	if len(paths) > 0 {
 		err = k.name(repo, paths)
-	case k.window.tree == nil:
+	} else if k.window.tree == nil {
 		if k.window.tree, err = repo.Take(ctx); err == nil {
 			live.ReplacePart(k.Conversation, k.window.message, func(p *sdk.StepStartPart) bool { p.Snapshot = k.window.tree.Hash; return true })
 		}
