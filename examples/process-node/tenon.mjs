@@ -251,8 +251,6 @@ class Server {
     let data;
     if (mistake) {
       this.send({ method: "log", params: { level: -4, message: "error in the code", attributes: { stack: error.stack.slice(0, maxStack) } } });
-      // Another request to a model would fail, too, unless the connection failed: fetch throws a TypeError with a cause.
-      if (!error.cause) data = { message: `plugin ${this.definition?.name}: ${message}`, headers: { "x-should-retry": "false" } };
     }
     if (error instanceof Refusal) data = { refused: true, halt: error.halt };
     if (error instanceof ProviderError) data = error.fields;
@@ -308,7 +306,7 @@ class Server {
       return tool;
     });
     this.started = true;
-    await this.definition.start?.(call, request);
+    await this.definition.start?.(call);
   }
 
   hook({ hook: n, request }, call) {

@@ -114,24 +114,6 @@ test("an error in the code has its place", async (t) => {
   assert.equal(errors[1], "no such city");
 });
 
-test("a model request that fails because of the code is not repeated, unlike one without a connection", async (t) => {
-  const { connection, send } = start(t, `
-    plugin({ name: "p", protocols: {
-      broken: { async *stream() { yield missing; } },
-      offline: { async *stream() { throw new TypeError("fetch failed", { cause: new Error("refused") }); } },
-    } });`);
-  send({ id: 1, method: "start", params: { request: {} } });
-  ["broken", "offline"].forEach((protocol, n) => send({ id: n + 2, method: "stream", params: { connection: { protocol }, request: {} } }));
-  const errors = {};
-  for await (const line of createInterface(connection)) {
-    const { id, error } = JSON.parse(line);
-    if (error) errors[id] = error.data;
-    if (Object.keys(errors).length === 2) break;
-  }
-  assert.match(errors[2].message, /^plugin p: missing is not defined/);
-  assert.deepEqual([errors[2].headers, errors[3]], [{ "x-should-retry": "false" }, undefined]);
-});
-
 test("asynchronous calls: a late signal has ended, and an answer that is not JSON is an error", async (t) => {
   const { child, connection, send } = start(t, `
     async function wait(args, call) {

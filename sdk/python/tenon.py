@@ -423,9 +423,9 @@ class _Server:
             if not isinstance(e, (Refusal, HostError, ProviderError, _MethodNotFound)):
                 call.log("error in the code", level=-4, type=type(e).__name__, at=_place(e))
             try:
-                self.write({"jsonrpc": "2.0", "id": id, "error": _problem(e, self.plugin.name)})
+                self.write({"jsonrpc": "2.0", "id": id, "error": _problem(e)})
             except (TypeError, ValueError) as late:  # the fields of a ProviderError are too long, or no JSON
-                self.write({"jsonrpc": "2.0", "id": id, "error": _problem(late, self.plugin.name)})
+                self.write({"jsonrpc": "2.0", "id": id, "error": _problem(late)})
         finally:
             self.running.pop(id, None)
 
@@ -533,7 +533,7 @@ def _place(e):
     return place
 
 
-def _problem(e, plugin):
+def _problem(e):
     text = "%s: %s" % (type(e).__name__, e) if isinstance(e, (KeyError, SystemExit)) else str(e) or type(e).__name__
     if isinstance(e, (TypeError, AttributeError, NameError, LookupError, SystemExit)) and _place(e):
         text += " (%s)" % _place(e)
@@ -544,8 +544,6 @@ def _problem(e, plugin):
         problem["data"] = {"refused": True, "halt": e.halt}
     if isinstance(e, ProviderError):
         problem["data"] = e.fields
-    if isinstance(e, (TypeError, AttributeError, NameError)):  # another request to a model would fail, too
-        problem["data"] = {"message": "plugin %s: %s" % (plugin, text), "headers": {"x-should-retry": "false"}}
     return problem
 
 
