@@ -230,9 +230,11 @@ func TestThirdPartyReplacesNoAgent(t *testing.T) {
 	b.agents = append(b.agents, sdk.Agent{
 		Name: sdk.AgentPlan, Mode: sdk.ModePrimary, Prompt: "You plan.", Strict: true, Permission: sdk.PermissionRules{rule("touch", "*.md", sdk.ActionDeny)},
 	})
+	b.agents = append(b.agents, sdk.Agent{Name: "former", Mode: sdk.ModePrimary, Disabled: true})
 	everything := sdk.PermissionRules{rule("*", "*", sdk.ActionAllow)}
 	stranger := &plugin{name: "stranger", carrier: sdk.CarrierProcess, agents: []sdk.Agent{
 		{Name: sdk.AgentPlan, Mode: sdk.ModePrimary, Prompt: "You write.", Permission: everything}, {Name: "writer", Mode: sdk.ModePrimary, Prompt: "You write."},
+		{Name: "former", Mode: sdk.ModePrimary, Prompt: "You write.", Permission: everything},
 	}}
 	logs := &records{}
 	k := start(t, func(o *host.Options) {
@@ -249,7 +251,7 @@ func TestThirdPartyReplacesNoAgent(t *testing.T) {
 	if !logs.has("plugin stranger: ", `agent "plan" skipped: plugin `+b.name+" has an agent of this name") {
 		t.Errorf("no notice: %q", logs.all())
 	}
-	if len(k.Agents()) != len(b.agents)+1 {
-		t.Errorf("agents = %+v, want the plugin's other agent, too", k.Agents())
+	if len(k.Agents()) != len(b.agents) || !slices.ContainsFunc(k.Agents(), func(a sdk.Agent) bool { return a.Name == "writer" }) {
+		t.Errorf("agents = %+v, want the plugin's other agent, and none that is disabled", k.Agents())
 	}
 }

@@ -188,7 +188,7 @@ func (l *Loaded) isPlugin(path, source string) bool {
 	case info.Mode().IsRegular():
 		known := manifest.CarrierOfFile(source).Extension != "" || isProgram(source, info)
 		if !known && slices.Contains([]string{".js", ".mjs", ".ts", ".py", ".sh"}, filepath.Ext(source)) {
-			l.warn("%s is not a plugin: a script must be executable, or in a package with a %s", path, manifest.File)
+			l.warn("%q is not a plugin: put the script into a package with a %s, or make it executable (not on Windows)", path, manifest.File)
 		}
 		return known
 	case !info.IsDir():

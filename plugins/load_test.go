@@ -174,7 +174,7 @@ func TestBareProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(loaded.Items) != 1 || len(loaded.Warnings) != 2 || !strings.Contains(loaded.Warnings[0], "hook.mjs is not a plugin: a script must be executable") || !strings.Contains(loaded.Warnings[1], "notes") {
+	if len(loaded.Items) != 1 || len(loaded.Warnings) != 2 || !strings.Contains(loaded.Warnings[0], "hook.mjs\" is not a plugin") || !strings.Contains(loaded.Warnings[1], "notes") {
 		t.Fatalf("%s, warnings %q", states(loaded), loaded.Warnings)
 	}
 	i := loaded.Items[0]

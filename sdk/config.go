@@ -142,6 +142,7 @@ func (a *Agent) Configure(c *AgentConfig) {
 	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
 	a.TopP = cmp.Or(c.TopP, a.TopP)
 	a.Hidden = *cmp.Or(c.Hidden, &a.Hidden)
+	a.Disabled = c.Disable
 	if len(c.Options) > 0 {
 		options := Object{}
 		maps.Copy(options, a.Options)

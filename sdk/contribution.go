@@ -68,6 +68,8 @@ type Agent struct {
 	// flags then do not answer for the user.
 	Strict bool   `json:"strict,omitempty"`
 	Origin string `json:"origin,omitempty"` // place of the definition, human-readable
+	// Disabled is set if the configuration removes the agent. It stays in the list of its plugin, so that no other agent takes its name without its rules.
+	Disabled bool `json:"-"`
 }
 
 // OriginConfiguration is the Origin of agents and commands that the configuration defines.

@@ -86,17 +86,12 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 		}
 	}
 	name := doc.Named()
-	named := func(a sdk.Agent) bool { return a.Name == name }
-	if config.Disable {
-		*list = slices.DeleteFunc(*list, named)
-		return nil
-	}
 	for _, r := range config.Permission {
 		if toolname.Permission(r.Permission) != r.Permission {
 			p.Log.Warn("a rule has no effect: the permission for tools that change files is edit", "file", doc.Path, "permission", r.Permission)
 		}
 	}
-	i := slices.IndexFunc(*list, named)
+	i := slices.IndexFunc(*list, func(a sdk.Agent) bool { return a.Name == name })
 	if i < 0 {
 		*list = append(*list, sdk.Agent{Name: name, Mode: mode})
 		i = len(*list) - 1

@@ -68,7 +68,9 @@ func find(t *testing.T, list []sdk.Agent, name string) *sdk.Agent {
 func names(list []sdk.Agent) []string {
 	var out []string
 	for _, a := range list {
-		out = append(out, a.Name)
+		if !a.Disabled {
+			out = append(out, a.Name)
+		}
 	}
 	return out
 }
@@ -135,6 +137,22 @@ func TestBuiltinRules(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// A project that disables plan and defines another agent of its name gets one with plan's rules.
+func TestDisabledAgentKeepsItsRules(t *testing.T) {
+	t.Parallel()
+	p, h := start(t)
+	want := find(t, p.Agents(), sdk.AgentPlan)
+	write(t, filepath.Join(h.project.Worktree, ".opencode", "agent", "plan.md"), "---\ndisable: true\n---\n")
+	if plan := find(t, p.Agents(), sdk.AgentPlan); !plan.Disabled {
+		t.Errorf("plan: %+v, want that it is disabled", plan)
+	}
+	write(t, filepath.Join(h.project.Worktree, ".tenon", "agent", "plan.md"), "---\nmode: primary\n---\nWrite.")
+	plan := find(t, p.Agents(), sdk.AgentPlan)
+	if diff := cmp.Diff(want.Permission, plan.Permission); diff != "" || plan.Disabled || !plan.Strict || plan.Prompt != "Write." {
+		t.Errorf("plan: %+v, rules (-before +after):\n%s", plan, diff)
 	}
 }
 

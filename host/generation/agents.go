@@ -13,8 +13,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Agents returns the agents by the order of their plugins, with the configuration applied, which changes or adds agents. An agent
-// of a third-party plugin never replaces another: the rules of the agent that the user chooses by its name would not apply.
+// Agents returns the agents by the order of their plugins, with the configuration applied, which changes or adds agents. A plugin's agent
+// replaces an earlier one of the same name, but one of a third-party plugin only those of others: the rules of the agent that the user
+// chooses by its name would not apply.
 func (g *Set) Agents() []sdk.Agent {
 	var out []sdk.Agent
 	for _, a := range g.agentInfos(g.r.ctx) {
@@ -28,7 +29,7 @@ func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	var out []AgentInfo
 	each(ctx, g, "agents", agentsOf, func(p *Plugin, a sdk.Agent) {
 		same := func(o AgentInfo) bool { return o.Name == a.Name }
-		if i := slices.IndexFunc(out, same); i >= 0 && !p.Builtin() {
+		if i := slices.IndexFunc(out, same); i >= 0 && !p.Builtin() && !out[i].thirdParty {
 			p.LeaveOut(fmt.Sprintf("agent %q", a.Name), fmt.Errorf("plugin %s has an agent of this name", out[i].Plugin))
 			return
 		}
@@ -36,10 +37,6 @@ func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
 		c, same := g.Config.Agent[name], func(a AgentInfo) bool { return a.Name == name }
-		if c.Disable {
-			out = slices.DeleteFunc(out, same)
-			continue
-		}
 		a := AgentInfo{Agent: sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: sdk.OriginConfiguration}}
 		if i := slices.IndexFunc(out, same); i >= 0 {
 			a = out[i]
@@ -48,7 +45,7 @@ func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 		a.Configured = true
 		out = replace(out, a, same)
 	}
-	return out
+	return slices.DeleteFunc(out, func(a AgentInfo) bool { return a.Disabled })
 }
 
 // Agent returns an agent by name.

@@ -107,7 +107,7 @@ const named = (name, message) => Object.assign(new Error(message), { name });
 /** Returns the definition of the plugin for tenon. Without a call, it is described. */
 async function define(module, { env = [], readOnly = [], ...about }, call) {
   if (call) process.chdir(call.project.Directory); // opencode runs there
-  const unknown = readOnly.filter((name) => !(canonical(name) in points));
+  const unknown = readOnly.filter((name) => !Object.hasOwn(points, canonical(name)));
   if (unknown.length > 0) throw new Error(`readOnly in main.mjs names unknown points: ${unknown.join(", ")}`);
   const all = [];
   for (const factory of factoriesOf(module)) all.push((await factory(factoryInput(call), Object.keys(call?.options ?? {}).length > 0 ? call.options : undefined)) ?? {});
@@ -116,8 +116,8 @@ async function define(module, { env = [], readOnly = [], ...about }, call) {
   const own = []; // points and tools of the plugin
   for (const [point, fields] of Object.entries(points)) {
     const handlers = all.map((h) => h[point] ?? h[`experimental.${point}`]).filter((f) => typeof f === "function");
-    if (handlers.length > 0 && (point !== "config" || changes)) own.push(point);
-    else if (!call) continue; // a started plugin answers at every point: its manifest may list more than it has this time
+    if (!call && (handlers.length === 0 || (point === "config" && !changes))) continue; // a started plugin answers at every point: its manifest may list more than it has this time
+    if (handlers.length > 0 && point !== "config") own.push(point); // what config changes may depend on the place
     observed ||= handlers.length > 0;
     hooks[point] = { ...fields, ...(readOnly.map(canonical).includes(point) && { writes: undefined }), timeout, run: (input, value, call) => inside(call, () => run(point, handlers, input, value, offered), sessionOf(input)).catch((error) => fail(point, error)) };
   }

@@ -250,7 +250,7 @@ class Server {
     if (message.length > maxError) message = message.slice(0, maxError) + "…";
     let data;
     if (mistake) {
-      this.send({ method: "log", params: { level: -4, message: "error in the code", attributes: { stack: error.stack.slice(0, maxStack) } } });
+      this.send({ method: "log", params: { level: -4, message: "error in the code", attributes: { stack: (error.stack ?? "").slice(0, maxStack) } } });
     }
     if (error instanceof Refusal) data = { refused: true, halt: error.halt };
     if (error instanceof ProviderError) data = error.fields;
@@ -367,9 +367,9 @@ class Server {
   }
 }
 
-/** Returns the place in the author's code where an error was thrown, such as " (main.mjs:3:12)". */
+/** Returns the place in the author's code where an error was thrown, such as " (main.mjs:3:12)". Errors of Bun's fetch have none. */
 function placeOf(error) {
-  const frame = error.stack.split("\n").find((line) => /^ +at .*:\d+:\d+\)?$/.test(line) && !line.includes(import.meta.url) && !line.includes("node:"));
+  const frame = (error.stack ?? "").split("\n").find((line) => /^ +at .*:\d+:\d+\)?$/.test(line) && !line.includes(import.meta.url) && !line.includes("node:"));
   return frame ? ` (${frame.match(/[^\\/]*:\d+:\d+/)[0]})` : "";
 }
 
