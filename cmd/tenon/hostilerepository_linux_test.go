@@ -86,7 +86,7 @@ func collide(a, b map[string]string) bool {
 	for x, target := range a {
 		for y := range b {
 			same := x == y && target == b[y]
-			if !same && (strings.HasPrefix(x+"/", y+"/") || strings.HasPrefix(y+"/", x+"/")) || x == "AGENTS.md" && y == "CLAUDE.md" {
+			if !same && (strings.HasPrefix(x+"/", y+"/") || strings.HasPrefix(y+"/", x+"/")) || x == "AGENTS.md" && y == "CLAUDE.md" || x == "CLAUDE.md" && y == "AGENTS.md" {
 				return true
 			}
 		}

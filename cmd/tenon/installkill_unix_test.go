@@ -23,8 +23,8 @@ import (
 	"github.com/tenonhq/tenon/plugins/source/sourcetest"
 )
 
-// The number of kills for each source, and for a directory; TENON_INSTALL_KILL_ROUNDS changes both. The steps that write come after the content
-// of any source is fetched, and that of a directory is fetched in no time.
+// The number of kills for each source, and for a directory; TENON_INSTALL_KILL_ROUNDS changes both. The steps that write plugins come
+// after the content of any source is fetched, and that of a directory is fetched in no time; TestGitCut cuts the fetch of a repository.
 const (
 	installKillRounds   = 3 // one of each command
 	directoryKillRounds = 9

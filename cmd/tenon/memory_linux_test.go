@@ -13,7 +13,7 @@ import (
 func TestReleasePages(t *testing.T) {
 	before := filePages(t)
 	pages.Release()
-	if after := filePages(t); after > before/2 {
+	if after := filePages(t); after > before*3/4 { // those that are used again may be of 2 MiB
 		t.Errorf("the process holds %d KiB of its file, before %d", after, before)
 	}
 }

@@ -34,7 +34,7 @@ func TestRestoreWhileLinksChange(t *testing.T) {
 	must(os.Symlink(relative, p.path("link")))
 
 	stop := exchange(t, p.path("dir"), p.path("link"))
-	for range 50 {
+	for range 200 {
 		_ = p.Run(t.Context(), backwards(list)) // fails while dir is a link
 		if content, err := os.ReadFile(target); err != nil || string(content) != "two" {
 			t.Errorf("the file outside = %q, %v", content, err)
@@ -103,7 +103,7 @@ func TestRestoreOutsideWhileLinksChange(t *testing.T) {
 			must(os.Symlink(target, filepath.Join(outside, "link")))
 			stop := exchange(t, filepath.Join(outside, "dir"), filepath.Join(outside, "link"))
 			restored := 0
-			for i := 0; i < 30 || restored == 0 && i < 100_000; i++ { // the other goroutine may rest while dir is a link
+			for i := 0; i < 100 || restored == 0 && i < 100_000; i++ { // the other goroutine may rest while dir is a link
 				if p.Run(t.Context(), back) == nil { // fails while dir is a link
 					restored++
 				}

@@ -47,7 +47,7 @@ func (s *suite) run(t *testing.T, c *toolCase) {
 func (s *suite) hostOf(t *testing.T, o *sdktest.Options) *sdktest.Host {
 	t.Helper()
 	if o == nil {
-		return s.tools()
+		return s.tools(t)
 	}
 	return s.toolHost(t, s.carrier, *o)
 }
@@ -108,7 +108,7 @@ func refuse(context.Context, sdk.ToolRequest) (*sdk.ToolResult, error) {
 // counts checks that stored values stay between calls.
 func (s *suite) counts(t *testing.T) {
 	for _, want := range []string{"1", "2", "3"} {
-		result, err := s.call(t, s.tools(), conformance.ToolCount, map[string]string{"key": "n"})
+		result, err := s.call(t, s.tools(t), conformance.ToolCount, map[string]string{"key": "n"})
 		if err != nil || result.Output != want {
 			t.Fatalf("count = %+v, %v, want %s", result, err, want)
 		}
@@ -117,15 +117,19 @@ func (s *suite) counts(t *testing.T) {
 
 // prepares checks the permissions that a tool asks for before a call.
 func (s *suite) prepares(t *testing.T) {
-	h := s.tools()
+	h := s.tools(t)
 	if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"patterns": []string{"a", exotic}}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, req := range h.Asked() {
-		if req.Permission == conformance.PreparedPermission && req.Metadata["why"] == "because" {
-			got = append(got, req.Patterns...)
+		if req.Tool == nil || req.Tool.ID != s.carrier.ToolID(conformance.ToolPrepared) {
+			continue // another case's
 		}
+		if req.Permission != conformance.PreparedPermission || req.Metadata["why"] != "because" {
+			t.Errorf("asked for %+v", req)
+		}
+		got = append(got, req.Patterns...)
 	}
 	if diff := cmp.Diff([]string{"a", exotic}, got); diff != "" {
 		t.Errorf("patterns (-want +got):\n%s", diff)
@@ -138,7 +142,7 @@ func (s *suite) prepares(t *testing.T) {
 // notGranted checks that a tool of the plugin gets a clear refusal from the host, and that the host was asked for nothing.
 func (s *suite) notGranted(t *testing.T, tool string, args map[string]any) {
 	t.Helper()
-	h := s.tools()
+	h := s.tools(t)
 	_, err := s.call(t, h, tool, args)
 	if err == nil || !strings.Contains(err.Error(), "not granted") {
 		t.Errorf("%s = %v, want that it is not granted", tool, err)

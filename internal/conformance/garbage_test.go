@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,10 +53,10 @@ func guestModules() map[string][]byte {
 func TestGuestModules(t *testing.T) {
 	t.Parallel()
 	r, modules := shop.runtime, guestModules()
-	for i, name := range slices.Sorted(maps.Keys(modules)) {
-		for _, at := range some([]place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}}, 1, i) {
+	for name, module := range modules {
+		for _, at := range []place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}} {
 			t.Run(name+" "+string(at.point), func(t *testing.T) {
-				contained(t, at, func(t *testing.T) sdk.Plugin { return openModule(t, r, at.point, modules[name]) })
+				contained(t, at, func(t *testing.T) sdk.Plugin { return openModule(t, r, at.point, module) })
 			})
 		}
 	}

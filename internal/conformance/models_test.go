@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,10 +40,10 @@ func (u *signer) Visit(_ context.Context, address string) (string, error) {
 
 // auth are sign-ins to providers.
 func (s *suite) auth() map[string]func(t *testing.T) {
-	plugin := sync.OnceValue(func() sdk.Plugin { return s.withModels(s.t) })
+	plugin := shared(func() sdk.Plugin { return s.withModels(s.t) })
 	method := func(t *testing.T, id string) sdk.AuthMethod {
 		t.Helper()
-		for _, m := range plugin().(sdk.AuthSource).AuthMethods() {
+		for _, m := range plugin(t).(sdk.AuthSource).AuthMethods() {
 			if m.ID == id && m.Provider == conformance.Provider {
 				return m
 			}
@@ -101,11 +100,11 @@ func (s *suite) auth() map[string]func(t *testing.T) {
 
 // models are requests to a plugin's wire protocol.
 func (s *suite) models() map[string]func(t *testing.T) {
-	plugin := sync.OnceValue(func() sdk.Plugin { return s.withModels(s.t) })
+	plugin := shared(func() sdk.Plugin { return s.withModels(s.t) })
 	info := sdk.ProviderInfo{ID: conformance.Provider, BaseURL: "https://conformance.example", Key: "k"}
 	client := func(t *testing.T, info sdk.ProviderInfo) (sdk.ModelClient, error) {
 		t.Helper()
-		return plugin().(sdk.ProtocolSource).Protocols()[0].Open(info)
+		return plugin(t).(sdk.ProtocolSource).Protocols()[0].Open(info)
 	}
 	ask := func(t *testing.T, ctx context.Context, info sdk.ProviderInfo, model string, sink func(sdk.StreamEvent) error) error {
 		t.Helper()

@@ -85,8 +85,8 @@ func Builtin() Carrier {
 // suite is one run over one carrier.
 type suite struct {
 	carrier Carrier
-	t       *testing.T           // of all cases
-	tools   func() *sdktest.Host // the plugin without hooks that cases share; its host repeats the arguments of tool calls
+	t       *testing.T                       // of all cases
+	tools   func(t *testing.T) *sdktest.Host // the plugin without hooks that cases share; its host repeats the arguments of tool calls
 }
 
 // closeTimeout bounds the end of a plugin and of an engine.
@@ -94,6 +94,21 @@ const closeTimeout = time.Minute
 
 // yardstick reports whether the carrier is this process: the engine's own rules, which do not depend on the carrier, are tried there in full.
 func (s *suite) yardstick() bool { return s.carrier.Name == Builtin().Name }
+
+// shared returns a function that opens a plugin once, for all cases. If that fails, which ends the case that opens it, the others fail, too.
+func shared[T any](open func() T) func(t *testing.T) T {
+	var once sync.Once
+	var value T
+	opened := false
+	return func(t *testing.T) T {
+		t.Helper()
+		once.Do(func() { value, opened = open(), true })
+		if !opened {
+			t.Fatal("the plugin did not open in another case")
+		}
+		return value
+	}
+}
 
 // Run runs the suite. Cases run in parallel.
 func Run(t *testing.T, c Carrier) {
@@ -103,7 +118,7 @@ func Run(t *testing.T, c Carrier) {
 		c.ToolID = func(id string) string { return id }
 	}
 	s := &suite{carrier: c, t: t}
-	s.tools = sync.OnceValue(func() *sdktest.Host { return s.toolHost(t, c, sdktest.Options{Tool: repeatArgs}) })
+	s.tools = shared(func() *sdktest.Host { return s.toolHost(t, c, sdktest.Options{Tool: repeatArgs}) })
 	probes := map[string]map[string]probe{
 		"points":   s.points(),
 		"changes":  s.changes(),

@@ -38,7 +38,7 @@ func (s *suite) toolCases() map[string]func(t *testing.T) {
 		"definitions":        s.toolDefinitions,
 		conformance.ToolEcho: s.echo,
 		"error": func(t *testing.T) {
-			if _, err := s.call(t, s.tools(), conformance.ToolFail, map[string]string{"text": "no luck: " + exotic}); err == nil || err.Error() != "no luck: "+exotic {
+			if _, err := s.call(t, s.tools(t), conformance.ToolFail, map[string]string{"text": "no luck: " + exotic}); err == nil || err.Error() != "no luck: "+exotic {
 				t.Errorf("error = %v, want the tool's own text", err)
 			}
 		},
@@ -56,7 +56,7 @@ func (s *suite) toolCases() map[string]func(t *testing.T) {
 			}})
 		},
 		conformance.ToolBig: func(t *testing.T) {
-			result, err := s.call(t, s.tools(), conformance.ToolBig, map[string]int{"bytes": bigOutput})
+			result, err := s.call(t, s.tools(t), conformance.ToolBig, map[string]int{"bytes": bigOutput})
 			if err != nil || len(result.Output) != bigOutput {
 				t.Errorf("output: %.100v, %v, want %d bytes", result, err, bigOutput)
 			}
@@ -82,7 +82,7 @@ func (s *suite) echo(t *testing.T) {
 		}
 		return s.rounded(toJSON(t, result))
 	}
-	if diff := cmp.Diff(call(s.toolHost(t, Builtin(), sdktest.Options{}), conformance.ToolEcho), call(s.tools(), s.carrier.ToolID(conformance.ToolEcho))); diff != "" {
+	if diff := cmp.Diff(call(s.toolHost(t, Builtin(), sdktest.Options{}), conformance.ToolEcho), call(s.tools(t), s.carrier.ToolID(conformance.ToolEcho))); diff != "" {
 		t.Errorf("result (-in this process +over %s):\n%s", s.carrier.Name, diff)
 	}
 }
@@ -103,7 +103,7 @@ func (s *suite) echoes(t *testing.T, h *sdktest.Host) {
 // toolDefinitions: what the host gets to know of each tool.
 func (s *suite) toolDefinitions(t *testing.T) {
 	here := s.toolHost(t, Builtin(), sdktest.Options{}).Plugin().(sdk.ToolSource)
-	there := s.tools().Plugin().(sdk.ToolSource)
+	there := s.tools(t).Plugin().(sdk.ToolSource)
 	want, got := map[string]sdk.ToolDescription{}, map[string]sdk.ToolDescription{}
 	for _, tool := range here.Tools() {
 		want[tool.Definition().ID] = normalDescription(t, tool)
@@ -159,7 +159,7 @@ func (s *suite) toolEnds(t *testing.T, cause error) {
 }
 
 func (s *suite) manyTools(t *testing.T) {
-	h := s.tools()
+	h := s.tools(t)
 	errs := make(chan error, parallelCalls)
 	for i := range parallelCalls {
 		go func() { // ends with its call, which the loop below waits for

@@ -46,8 +46,9 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 		return nil
 	}
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
+	version, versionErr := askGit(ctx, project, dir, "version")
 	settings, settingsErr := askGit(ctx, project, dir, "config", "--list", "--includes", "--show-scope", "-z")
-	if err := errors.Join(err, settingsErr); err != nil || len(paths) != 2 {
+	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !NewGit().MatchString(version) {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
 	var remotes []string
@@ -82,12 +83,13 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 			return fmt.Errorf("git with the hook %s of the repository", e.Name())
 		}
 	}
-	index, err := askGit(ctx, project, paths[1], "ls-files", "--format=%(objectmode) %(path)", "-z") // the option is as new as safe.bareRepository
+	index, err := askGit(ctx, project, paths[1], "ls-files", "--stage", "-z")
 	if err != nil {
-		return fmt.Errorf("git older than 2.38, or an index that git cannot read")
+		return fmt.Errorf("git with an index that cannot be read: %w", err)
 	}
 	for entry := range strings.SplitSeq(index, "\x00") {
-		if mode, name, _ := strings.Cut(entry, " "); gitkeep.IsLink(mode) && exists(filepath.Join(paths[1], name, ".git")) {
+		about, name, _ := strings.Cut(entry, "\t")
+		if mode, _, _ := strings.Cut(about, " "); gitkeep.IsLink(mode) && exists(filepath.Join(paths[1], name, ".git")) {
 			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows", name)
 		}
 	}
