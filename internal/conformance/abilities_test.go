@@ -18,7 +18,7 @@ import (
 type toolCase struct {
 	tool    string
 	args    any
-	options *sdktest.Options // of its own host; nil: that of the shared plugin
+	options *sdktest.Options // of a host for this case alone; nil: the shared host
 	want    string           // the output
 	refused string           // in the error; then without output
 	check   func(t *testing.T, h *sdktest.Host)

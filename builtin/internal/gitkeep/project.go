@@ -95,11 +95,17 @@ func (k *keeper) listed(ctx context.Context) (names []string) {
 	return names
 }
 
-// IsLink reports whether an entry with this mode, in octal digits, is a repository to git, whatever its lower bits are, see
-// https://git-scm.com/docs/index-format.
-func IsLink(mode string) bool {
-	bits, err := strconv.ParseUint(mode, 8, 32)
-	return err == nil && bits&0o170000 == 0o160000
+// Links returns the paths of the repositories in an index, which git ls-files --stage -z has listed. To git, an entry of the format 016 is one,
+// whatever the lower bits of its mode are, see https://git-scm.com/docs/index-format.
+func Links(index string) (names []string) {
+	for entry := range strings.SplitSeq(index, "\x00") {
+		about, name, _ := strings.Cut(entry, "\t")
+		mode, _, _ := strings.Cut(about, " ")
+		if bits, err := strconv.ParseUint(mode, 8, 32); err == nil && bits&0o170000 == 0o160000 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // links returns the paths that an index lists as repositories, whether or not there is one. It reads the index again only if that changed.
@@ -110,15 +116,8 @@ func (k *keeper) links(ctx context.Context, path string) []string {
 	if is == k.index {
 		return k.linked
 	}
-	k.linked = nil
 	out, err := k.git(ctx, k.worktree, "-c", "core.fsmonitor=false", "ls-files", "--stage", "-z")
-	for entry := range strings.SplitSeq(out, "\x00") {
-		about, name, _ := strings.Cut(entry, "\t")
-		mode, _, _ := strings.Cut(about, " ")
-		if IsLink(mode) {
-			k.linked = append(k.linked, name)
-		}
-	}
+	k.linked = Links(out)
 	if err == nil { // otherwise git is asked again: it may have been too slow
 		k.index = is
 	}

@@ -87,9 +87,8 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 	if err != nil {
 		return fmt.Errorf("git with an index that cannot be read: %w", err)
 	}
-	for entry := range strings.SplitSeq(index, "\x00") {
-		about, name, _ := strings.Cut(entry, "\t")
-		if mode, _, _ := strings.Cut(about, " "); gitkeep.IsLink(mode) && exists(filepath.Join(paths[1], name, ".git")) {
+	for _, name := range gitkeep.Links(index) {
+		if exists(filepath.Join(paths[1], name, ".git")) {
 			return fmt.Errorf("git in a repository with the submodule %q, whose settings it follows", name)
 		}
 	}
