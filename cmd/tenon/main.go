@@ -6,14 +6,12 @@ import (
 	"os"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
 )
 
 // version is set at link time: -ldflags "-X main.version=1.2.3".
 var version = "dev"
 
 func main() {
-	pages.Release() // package initialization touches half of the program's file once
 	delayCollection()
 	os.Exit(command(managedFile()))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
@@ -78,6 +79,7 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, interacti
 	if err := f.check(); err != nil {
 		return nil, nil, err
 	}
+	pages.Release() // package initialization touches half of the program's file once
 	cli.KeepWriting()
 	w, err := a.Configured(ctx)
 	if err != nil {
