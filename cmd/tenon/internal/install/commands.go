@@ -240,7 +240,7 @@ func remedied(err error) error {
 		{source.ErrOffline, cli.ExitTurn, "run it again without --offline"},
 	}.Remedied(err)
 	if _, fixed := errors.AsType[*cli.Failure](err); !fixed && source.OfServer(err) {
-		return cli.Fail(cli.ExitTurn, err, "check the reference, the network, and your access: docker login is for oci, NPM_TOKEN or your .npmrc for npm, a credential helper or an SSH key for git")
+		return cli.Fail(cli.ExitTurn, err, "check the reference, the network, and your access: docker login is for oci, NPM_TOKEN or your .npmrc for npm, a credential helper or an SSH key for git (ssh-add, if the key has a passphrase)")
 	}
 	return err
 }
