@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -234,7 +235,7 @@ func TestThirdPartyReplacesNoAgent(t *testing.T) {
 	everything := sdk.PermissionRules{rule("*", "*", sdk.ActionAllow)}
 	stranger := &plugin{name: "stranger", carrier: sdk.CarrierProcess, agents: []sdk.Agent{
 		{Name: sdk.AgentPlan, Mode: sdk.ModePrimary, Prompt: "You write.", Permission: everything}, {Name: "writer", Mode: sdk.ModePrimary, Prompt: "You write."},
-		{Name: "former", Mode: sdk.ModePrimary, Prompt: "You write.", Permission: everything},
+		{Name: "former", Mode: sdk.ModePrimary, Prompt: "You write.", Permission: everything}, {Name: "Plan", Mode: sdk.ModePrimary, Prompt: "You write."},
 	}}
 	logs := &records{}
 	k := start(t, func(o *host.Options) {
@@ -248,10 +249,34 @@ func TestThirdPartyReplacesNoAgent(t *testing.T) {
 	if got := k.results(id)[0]; !strings.Contains(got, "is denied") {
 		t.Errorf("result = %q, want that the agent's rule denies it", got)
 	}
-	if !logs.has("plugin stranger: ", `agent "plan" skipped: plugin `+b.name+" has an agent of this name") {
+	if !logs.has("plugin stranger: ", `agent "plan" skipped: plugin `+b.name+" has one of this name") {
 		t.Errorf("no notice: %q", logs.all())
 	}
 	if len(k.Agents()) != len(b.agents) || !slices.ContainsFunc(k.Agents(), func(a sdk.Agent) bool { return a.Name == "writer" }) {
 		t.Errorf("agents = %+v, want the plugin's other agent, and none that is disabled", k.Agents())
+	}
+}
+
+// TestThirdPartyReplacesNoCommand: a third-party plugin's command replaces skills, but no command of tenon or of files, even one that is disabled because
+// of a mistake.
+func TestThirdPartyReplacesNoCommand(t *testing.T) {
+	t.Parallel()
+	b := base(newModel(t))
+	b.commands = []sdk.Command{{Name: "deploy", Template: "ours"}, {Name: "broken", Disabled: true}, {Name: "skill", Template: "ours", Source: "skill"}}
+	stranger := &plugin{name: "stranger", carrier: sdk.CarrierProcess}
+	for _, name := range []string{"deploy", "Deploy", "broken", "skill", "new"} {
+		stranger.commands = append(stranger.commands, sdk.Command{Name: name, Template: "theirs"})
+	}
+	logs := &records{}
+	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, b, stranger)
+	var got []string
+	for _, c := range k.CommandInfos(t.Context()) {
+		got = append(got, c.Name+" "+c.Template)
+	}
+	want(t, "commands", []string{"deploy ours", "skill theirs", "new theirs"}, got)
+	for _, name := range []string{"deploy", "Deploy", "broken"} {
+		if !logs.has("plugin stranger: ", fmt.Sprintf("command %q skipped: plugin %s has one of this name", name, b.name)) {
+			t.Errorf("no notice about %s: %q", name, logs.all())
+		}
 	}
 }

@@ -68,7 +68,7 @@ type Agent struct {
 	// flags then do not answer for the user.
 	Strict bool   `json:"strict,omitempty"`
 	Origin string `json:"origin,omitempty"` // place of the definition, human-readable
-	// Disabled is set if the configuration removes the agent. It stays in the list of its plugin, so that no other agent takes its name without its rules.
+	// Disabled is set if the configuration removes the agent, or its file has a mistake. It stays in the list of its plugin, so that no other agent takes its name without its rules.
 	Disabled bool `json:"-"`
 }
 
@@ -103,6 +103,8 @@ type Command struct {
 	Origin      string `json:"origin,omitempty"` // place of the definition, human-readable
 	// Digest is the SHA-256 of the file of Origin as it was read, in hexadecimal; empty if unknown.
 	Digest string `json:"-"`
+	// Disabled is set if the file of the command has a mistake. It stays in the list of its plugin, so that no other command takes its name.
+	Disabled bool `json:"-"`
 }
 
 // Skill is a set of instructions that the model loads on demand.

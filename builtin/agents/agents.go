@@ -55,7 +55,7 @@ var folders = []struct{ name, mode string }{
 }
 
 // load returns the built-in agents and those of all folders. A file with the name of an existing agent changes that agent; if the file is left
-// out, its rules are unknown, and the agent may do nothing.
+// out, its rules are unknown, and the agent may do nothing. An agent that only this file defines is disabled, which keeps its name.
 func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
 	list := builtins()
 	var leftOut []string
@@ -66,11 +66,16 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
 			})...)
 		}
 	}
-	for i := range list {
-		if a := &list[i]; slices.Contains(leftOut, a.Name) {
-			p.Log.Warn("agent has no tools until its file can be read", "agent", a.Name)
-			a.Permission = append(a.Permission, sdk.PermissionRule{Permission: "*", Pattern: "*", Action: sdk.ActionDeny, Origin: "agent " + a.Name + " (file left out)"})
+	slices.Sort(leftOut)
+	for _, name := range slices.Compact(leftOut) {
+		i := slices.IndexFunc(list, func(a sdk.Agent) bool { return a.Name == name })
+		if i < 0 {
+			i = len(list)
+			list = append(list, sdk.Agent{Name: name, Mode: sdk.ModeAll, Disabled: true})
+		} else {
+			p.Log.Warn("agent has no tools until its file can be read", "agent", name)
 		}
+		list[i].Permission = append(list[i].Permission, sdk.PermissionRule{Permission: "*", Pattern: "*", Action: sdk.ActionDeny, Origin: "agent " + name + " (file left out)"})
 	}
 	return list
 }

@@ -313,8 +313,8 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			write(t, filepath.Join(dir, "broken.md"), "---\nname: general\ntools: [\n---\nname: build\n")
 			write(t, filepath.Join(dir, "good.md"), "Good.")
 			list := p.Agents()
-			if slices.Contains(names(list), "bad") || !slices.Contains(names(list), "good") {
-				t.Errorf("agents %q", names(list))
+			if !find(t, list, "bad").Disabled || find(t, list, "good").Disabled {
+				t.Errorf("agents %+v, want bad disabled and good enabled", list)
 			}
 			for _, name := range []string{"explore", "plan", "general"} {
 				if rules := find(t, list, name).Permission; rules[len(rules)-1].Permission != "*" || rules[len(rules)-1].Action != sdk.ActionDeny {

@@ -42,7 +42,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 }
 
 // Commands returns the commands, sorted by name. Commands of the configuration replace built-in ones of the same name, and
-// Markdown files replace both, the nearest file last. A file with an error is logged once and skipped.
+// Markdown files replace both, the nearest file last. A file with an error is logged once, and its command is disabled.
 func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) { return p.Current(p.load), nil }
 
 func (p *Plugin) load(w *sources.Watch) []sdk.Command {
@@ -55,7 +55,7 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 	}
 	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range []string{"command", "commands"} {
-			sources.Documents(w, filepath.Join(folder, sub), sources.Markdown, func(doc *sources.Document, config *sdk.CommandConfig) error {
+			leftOut := sources.Documents(w, filepath.Join(folder, sub), sources.Markdown, func(doc *sources.Document, config *sdk.CommandConfig) error {
 				unknown, _ := doc.Keys(config)
 				if unknown = slices.DeleteFunc(unknown, func(key string) bool { return key == "name" }); len(unknown) > 0 {
 					// Commands written for other programs may have more keys. None of them changes the command's permissions.
@@ -70,6 +70,9 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 				found[c.Name] = c
 				return nil
 			})
+			for _, name := range leftOut {
+				found[name] = sdk.Command{Name: name, Disabled: true}
+			}
 		}
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b sdk.Command) int { return strings.Compare(a.Name, b.Name) })

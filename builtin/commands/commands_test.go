@@ -91,8 +91,9 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			h := testhost.New(t)
 			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "bad.md"), c.text)
 			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "good.md"), "Good.")
+			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "review.md"), c.text)
 			all := list(t, h)
-			if _, ok := all["bad"]; ok || all["good"].Template != "Good." {
+			if !all["bad"].Disabled || !all["review"].Disabled || all["good"].Template != "Good." {
 				t.Errorf("commands %v", all)
 			}
 			if log := h.Log.String(); !strings.Contains(log, "bad.md") || !strings.Contains(log, c.want) {

@@ -14,8 +14,7 @@ import (
 )
 
 // Agents returns the agents by the order of their plugins, with the configuration applied, which changes or adds agents. A plugin's agent
-// replaces an earlier one of the same name, but one of a third-party plugin only those of others: the rules of the agent that the user
-// chooses by its name would not apply.
+// replaces an earlier one of the same name, but one of a third-party plugin only those of others, see yields.
 func (g *Set) Agents() []sdk.Agent {
 	var out []sdk.Agent
 	for _, a := range g.agentInfos(g.r.ctx) {
@@ -28,12 +27,10 @@ func (g *Set) Agents() []sdk.Agent {
 func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	var out []AgentInfo
 	each(ctx, g, "agents", agentsOf, func(p *Plugin, a sdk.Agent) {
-		same := func(o AgentInfo) bool { return o.Name == a.Name }
-		if i := slices.IndexFunc(out, same); i >= 0 && !p.Builtin() && !out[i].thirdParty {
-			p.LeaveOut(fmt.Sprintf("agent %q", a.Name), fmt.Errorf("plugin %s has an agent of this name", out[i].Plugin))
-			return
+		i := slices.IndexFunc(out, func(o AgentInfo) bool { return !o.thirdParty && strings.EqualFold(o.Name, a.Name) })
+		if i < 0 || !p.yields("agent", a.Name, out[i].Plugin) {
+			out = replace(out, AgentInfo{Agent: a, Plugin: p.Manifest.Name, thirdParty: !p.Builtin()}, func(o AgentInfo) bool { return o.Name == a.Name })
 		}
-		out = replace(out, AgentInfo{Agent: a, Plugin: p.Manifest.Name, thirdParty: !p.Builtin()}, same)
 	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
 		c, same := g.Config.Agent[name], func(a AgentInfo) bool { return a.Name == name }

@@ -72,6 +72,15 @@ func (p *Plugin) LeaveOut(what string, err error) {
 	}
 }
 
+// yields reports whether the plugin is a third party's, and leaves out its agent or command, whose name the plugin owner has: the user who
+// chooses it by its name expects the other.
+func (p *Plugin) yields(kind, name, owner string) bool {
+	if !p.Builtin() {
+		p.LeaveOut(fmt.Sprintf("%s %q", kind, name), fmt.Errorf("plugin %s has one of this name", owner))
+	}
+	return !p.Builtin()
+}
+
 // Notify sends users a message about the plugin.
 func (p *Plugin) Notify(message string) {
 	p.r.notice(sdk.PluginNotice{Plugin: p.Manifest.Name, Message: "plugin " + p.Manifest.Name + ": " + message})

@@ -2,6 +2,8 @@ package generation
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -19,13 +21,19 @@ type SkillInfo struct {
 	Plugin string `json:"plugin"`
 }
 
-// Commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
+// Commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name, but one of a third-party plugin only
+// skills and those of others, see yields.
 func (g *Set) Commands(ctx context.Context) []Command {
 	var out []Command
 	each(ctx, g, "commands", sdk.CommandSource.Commands, func(p *Plugin, one sdk.Command) {
-		out = replace(out, Command{Command: one, Plugin: p.Manifest.Name, Owner: p}, func(o Command) bool { return o.Name == one.Name })
+		i := slices.IndexFunc(out, func(o Command) bool {
+			return o.Owner.Builtin() && o.Source != "skill" && strings.EqualFold(o.Name, one.Name)
+		})
+		if i < 0 || !p.yields("command", one.Name, out[i].Plugin) {
+			out = replace(out, Command{Command: one, Plugin: p.Manifest.Name, Owner: p}, func(o Command) bool { return o.Name == one.Name })
+		}
 	})
-	return out
+	return slices.DeleteFunc(out, func(c Command) bool { return c.Disabled })
 }
 
 // ChoosesCommandModel reports whether files of the repository may have named the model of a command.
