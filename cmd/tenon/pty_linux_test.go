@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -157,10 +158,11 @@ func TestInterruptAtAQuestion(t *testing.T) {
 	}
 }
 
-// An interrupted command ends what it started, here a server that never answers and the server's child.
+// An interrupted command ends what it started, here a server that never answers and the server's child. doctor does not report the interruption as
+// a problem.
 func TestInterruptEndsServers(t *testing.T) {
 	t.Parallel()
-	for name, sig := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "hangup": syscall.SIGHUP} {
+	for name, sig := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "hangup": syscall.SIGHUP, "doctor": syscall.SIGINT} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newProcess(t, "")
@@ -168,8 +170,14 @@ func TestInterruptEndsServers(t *testing.T) {
 			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r := &running{Cmd: p.command("mcp", "add", "x", "--", "sh", "-c", "exec 3>"+pipe+"; sleep 600 & echo up >&3; wait"), errs: newLockedBuilder()}
-			r.Stderr = r.errs
+			script := "exec 3>" + pipe + "; sleep 600 & echo up >&3; wait"
+			r := &running{Cmd: p.command("mcp", "add", "x", "--", "sh", "-c", script), errs: newLockedBuilder()}
+			if name == "doctor" {
+				p.env = append(p.env, fmt.Sprintf(`TENON_CONFIG_CONTENT={"enabled_providers": ["offline"], "mcp": {"x": {"type": "local", "command": ["sh", "-c", %q]}}}`, script))
+				r.Cmd = p.command("doctor")
+			}
+			out := newLockedBuilder()
+			r.Stdout, r.Stderr = out, r.errs
 			if err := r.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -186,6 +194,9 @@ func TestInterruptEndsServers(t *testing.T) {
 			_ = r.Process.Signal(sig)
 			if code := r.code(); code != 130 || !strings.Contains(r.errs.String(), "error: interrupted") {
 				t.Errorf("exit code %d, want 130 and that it was interrupted: %s", code, r.errs)
+			}
+			if strings.Contains(out.String(), "BAD") {
+				t.Errorf("doctor reports problems: %s", out)
 			}
 			if err := server.SetReadDeadline(time.Now().Add(patience)); err != nil {
 				t.Fatal(err)

@@ -35,6 +35,7 @@ const reachTimeout = 5 * time.Second
 // checkup collects the results of checks.
 type checkup struct {
 	a    *cli.App
+	end  func() error // of the command; the failures that an interruption causes are left out
 	list []finding
 	bads int
 	code int   // the exit code of the first problem
@@ -67,6 +68,9 @@ func (c *checkup) bad(what string, err error) {
 
 // add keeps a finding, and prints it unless JSON is printed at the end.
 func (c *checkup) add(f finding) {
+	if c.end() != nil {
+		return
+	}
 	f.Message, f.Fix = c.a.Mask.Clean(f.Message), c.a.Mask.Clean(f.Fix)
 	c.list = append(c.list, f)
 	if c.a.JSON {
@@ -85,8 +89,11 @@ func (c *checkup) add(f finding) {
 
 // doctor runs all checks. Its error has the exit code of the first problem.
 func (g *group) doctor(cmd *cobra.Command, _ []string) error {
-	c := &checkup{a: g.App}
+	c := &checkup{a: g.App, end: cmd.Context().Err}
 	c.all(cmd.Context(), g.offline)
+	if err := c.end(); err != nil {
+		return err
+	}
 	if g.JSON {
 		if err := g.PrintJSON(c.list); err != nil {
 			return err
@@ -129,7 +136,9 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 		c.note("host", "not started: it needs the database")
 		return
 	}
-	c.plugins(ctx, w, owners)
+	if owners != nil { // it reads all sessions of a week
+		c.plugins(ctx, w, owners)
+	}
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		c.bad("host", err)
@@ -339,7 +348,8 @@ func (c *checkup) provider(id, address string, models int, err error, needed boo
 	}
 }
 
-// servers reports whether the MCP servers work. It starts the approved ones. It returns the owners of tools and skills; none after an error.
+// servers reports whether the MCP servers work. It starts the approved ones. It returns the owners of tools and skills; nil without
+// any plugins and servers.
 func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *owners {
 	s, err := w.Extensions(ctx, nil, false)
 	if err != nil {
@@ -372,6 +382,9 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *
 	}
 	if err := s.Discard(ctx); err != nil {
 		c.bad("mcp", err)
+	}
+	if len(s.Candidates) == 0 {
+		return nil
 	}
 	return ownersOf(s.Candidates)
 }
