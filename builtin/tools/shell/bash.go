@@ -184,6 +184,9 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 		return args, fmt.Errorf("bash: workdir: %w", err)
 	}
 	info, err := os.Stat(args.dir)
+	if err != nil && args.Workdir == "" {
+		return args, fmt.Errorf("bash: project directory: %w", err)
+	}
 	if err != nil {
 		return args, fmt.Errorf("bash: workdir: %w; omit workdir to use the project directory", err)
 	}

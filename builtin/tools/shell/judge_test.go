@@ -421,6 +421,12 @@ func TestPrepareRefuses(t *testing.T) {
 	if _, err := bad.tool.(sdk.ToolPreparer).Prepare(t.Context(), bad.call(t, map[string]any{"command": "ls"})); err == nil || !strings.Contains(err.Error(), `"no-such-shell"`) {
 		t.Errorf("unknown shell: Prepare = %v", err)
 	}
+	if err := os.Remove(f.dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, map[string]any{"command": "ls"})); err == nil || strings.Contains(err.Error(), "workdir") {
+		t.Errorf("without the project directory: Prepare = %v, want an error that does not suggest to omit workdir", err)
+	}
 }
 
 // FuzzPrepare checks that every text is judged, as commands or as a whole, and that deep nesting costs neither the stack nor much time.
