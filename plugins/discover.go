@@ -158,8 +158,12 @@ func (i *Item) ignoreOptions(other *Item) {
 	}
 }
 
+// maxWarnings is the maximum number of warnings about the files of a directory.
+const maxWarnings = 10
+
 // folder adds the plugins of a directory, which may be missing.
 func (l *Loader) folder(out *Loaded, dir string, p place) {
+	before := len(out.Warnings)
 	list, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		out.warn("%v", err)
@@ -175,6 +179,10 @@ func (l *Loader) folder(out *Loaded, dir string, p place) {
 			continue
 		}
 		l.add(out, &Item{source: source, Name: nameOfFile(path), Path: path, From: dir, place: p, Project: p == placeProject, order: len(l.opts.Entries)})
+	}
+	if more := len(out.Warnings) - before - maxWarnings; more > 0 {
+		out.Warnings = out.Warnings[:before+maxWarnings]
+		out.warn("%s: %d more files and directories are not plugins", dir, more)
 	}
 }
 

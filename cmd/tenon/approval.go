@@ -89,6 +89,9 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
+// maxPending is the maximum number of extensions without approval that are named: a repository can have any number.
+const maxPending = 10
+
 // leftOut logs extensions that are not used, with the remedy. None of them has run so far.
 func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
@@ -101,7 +104,12 @@ func leftOut(a *cli.App, set *extensions.Set) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
 			kindText(c.Kind), c.Name, c.Reason, c.Argument()))
 	}
-	for _, c := range set.In(plugins.StatePending) {
+	pending := set.In(plugins.StatePending)
+	for i, c := range pending {
+		if i == maxPending {
+			a.Log.Warn(fmt.Sprintf("%d more are not approved and were skipped; tenon plugin list lists them", len(pending)-i))
+			break
+		}
 		why := ""
 		if c.Reason != "" {
 			why = " (" + c.Reason + ")"

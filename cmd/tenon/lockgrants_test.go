@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -75,5 +76,26 @@ func TestGrantsOverOwnDirectories(t *testing.T) {
 	p.output(t, 0, "plugin", "trust", "all", "--yes", "--without", "fs.read")
 	if have := p.states(t)["all"]; have != "ready" {
 		t.Errorf("without the grant, all is %s, want ready", have)
+	}
+}
+
+// TestManyLeftOut: a repository with many scripts in its plugin directory gets a bounded number of warnings.
+func TestManyLeftOut(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	for i := range 30 {
+		program := filepath.Join(p.work, ".tenon", "plugins", fmt.Sprintf("p%d.exe", i))
+		put(t, program, "#!/bin/sh\n")
+		must(t, os.Chmod(program, 0o755))
+		put(t, filepath.Join(filepath.Dir(program), fmt.Sprintf("s%d.py", i)), "print()\n")
+	}
+	_, errs := p.output(t, 0, "run", "hello")
+	for text, count := range map[string]int{
+		"is not approved and was skipped;": 10, "20 more are not approved": 1, ".py\" is not a plugin": 10, "20 more files and directories are not plugins": 1,
+	} {
+		if strings.Count(errs, text) != count {
+			t.Errorf("want %q %d times:\n%s", text, count, errs)
+		}
 	}
 }
