@@ -102,19 +102,20 @@ func (s *simple) item(text string) (string, error) {
 
 // readWord reads one word, which may have quoted parts.
 func readWord(text string) (w word, rest string, err error) {
-	bare, glob := "", "" // bare has one quote in place of each quoted part
+	var plain, pattern, quotes strings.Builder // a long word may have thousands of parts
 	rest = text
 	for m := part().FindStringSubmatch(rest); m != nil; m = part().FindStringSubmatch(rest) {
 		if joined().MatchString(m[4]) {
 			return w, "", fmt.Errorf("an escape after a non-ASCII character")
 		}
 		quoted := m[2] + m[3] + escaped().ReplaceAllString(m[4], "$1")
-		w.text += m[1] + quoted
-		glob += strings.NewReplacer("[", "\x00", "?", "*").Replace(m[1]) + escapeGlob(quoted) // ? is one byte or one character, as the locale says
-		bare += cmp.Or(m[1], "'")
+		plain.WriteString(m[1] + quoted)
+		pattern.WriteString(strings.NewReplacer("[", "\x00", "?", "*").Replace(m[1]) + escapeGlob(quoted)) // ? is one byte or one character, as the locale says
+		quotes.WriteString(cmp.Or(m[1], "'"))
 		rest = rest[len(m[0]):]
 	}
-	w.source = text[:len(text)-len(rest)]
+	bare := quotes.String() // one quote in place of each quoted part
+	w.text, w.source = plain.String(), text[:len(text)-len(rest)]
 	switch {
 	case w.source == "" || rest != "" && !strings.ContainsRune(" \t\n;|&", rune(rest[0])):
 		r, _ := utf8.DecodeRuneInString(rest)
@@ -123,7 +124,7 @@ func readWord(text string) (w word, rest string, err error) {
 		w.text != "{}" && strings.ContainsAny(bare, "{}") && (strings.ContainsAny(bare+w.text, ",*?[") || strings.Contains(w.text, "..")):
 		return w, "", fmt.Errorf("~ or braces, which expand")
 	case strings.ContainsAny(bare, "*?") || strings.Contains(bare, "[") && strings.Contains(w.text, "]"):
-		w.glob = bracket().ReplaceAllString(glob, "*")
+		w.glob = bracket().ReplaceAllString(pattern.String(), "*")
 	}
 	return w, rest, nil
 }

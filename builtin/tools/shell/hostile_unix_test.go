@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -265,5 +266,21 @@ func (ps *places) checkHostile(t *testing.T, rules *permission.Rules, harm, setu
 		t.Errorf("%q is allowed; judged: %q; PWNED %q, victim %q, output %.300q", command, judged, pwned2, victim2, out)
 	case harm != "none":
 		t.Logf("%q is allowed and did nothing; judged: %q", command, judged)
+	}
+}
+
+// A command with a long word is judged in a time that grows with its length alone, as the memory shows.
+func TestLongWords(t *testing.T) {
+	f := newFixture(t, "") // not parallel: it measures memory
+	for name, command := range map[string]string{"quotes": "echo " + strings.Repeat("'a'", 20_000), "a path": "rm " + strings.Repeat("a/", 30_000)} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, map[string]any{"command": command})); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 256<<20 {
+			t.Errorf("%s: %d bytes of a command allocated %d MiB", name, len(command), used>>20)
+		}
 	}
 }
