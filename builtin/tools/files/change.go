@@ -26,16 +26,28 @@ type change struct {
 	report  string      // for the model
 }
 
-// compare sets the diff. It refuses a change that would replace bytes that are not UTF-8: read shows them as U+FFFD, so the model
-// cannot repeat them.
+// compare sets the diff. In a file that is not UTF-8 it refuses new characters outside ASCII: they would be written as UTF-8 among
+// the bytes of another encoding. read shows these bytes as U+FFFD, so the model cannot repeat them.
 func (c *change) compare(call *sdk.ToolCall) error {
 	unknown := []byte("\ufffd")
-	if !utf8.Valid(c.before) && bytes.Count(c.after, unknown) > bytes.Count(c.before, unknown) {
-		return fmt.Errorf("%q is not UTF-8: the new text would destroy the bytes shown as U+FFFD; change only text without U+FFFD, or use a program such as sed",
-			c.name)
+	if !utf8.Valid(c.before) && (bytes.Count(c.after, unknown) > bytes.Count(c.before, unknown) || !hasUTF8(c.before) && hasUTF8(c.after)) {
+		return fmt.Errorf("%q is not UTF-8: new text must be ASCII and leave the bytes shown as U+FFFD; "+
+			"to change others, convert the file (iconv -f ENCODING -t UTF-8), read and change it, and convert it back", c.name)
 	}
 	c.diff = newDiff(paths.Title(call, c.abs), c.before, c.after)
 	return nil
+}
+
+// hasUTF8 reports whether text has a character that UTF-8 encodes in several bytes. Text in an older encoding hardly has one.
+func hasUTF8(text []byte) bool {
+	for len(text) > 0 {
+		_, size := utf8.DecodeRune(text)
+		if size > 1 {
+			return true
+		}
+		text = text[size:]
+	}
+	return false
 }
 
 // hash identifies the content of the file after the change, once it is in place. It is empty for a deleted file.

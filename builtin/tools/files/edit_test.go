@@ -283,7 +283,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestNotUTF8: read shows an unknown byte as U+FFFD, and no tool writes that over the byte.
+// TestNotUTF8: read shows an unknown byte as U+FFFD. No tool writes that over the byte, or UTF-8 into a file of another encoding.
 func TestNotUTF8(t *testing.T) {
 	t.Parallel()
 	const content = "first // caf\xe9\nx = 1\nlast // na\xefve\n"
@@ -294,10 +294,16 @@ func TestNotUTF8(t *testing.T) {
 	b.fails("write", sdk.Object{"filePath": "f", "content": text}, says)
 	b.fails("edit", edit("f", "caf\ufffd", "caf\ufffd au lait"), says)
 	b.fails("apply_patch", patch("*** Update File: f", "@@", "-x = 1", "+x = 2 // \ufffd"), says)
+	b.fails("edit", edit("f", "x = 1", "x = 1 // né"), says, "iconv")
+	b.fails("write", sdk.Object{"filePath": "f", "content": "first // café\n"}, says)
 	b.want("f", content)
 	b.edit("f", "x = 1", "x = 2")
 	b.must("apply_patch", patch("*** Update File: f", " x = 2", "+y = 3"))
 	b.want("f", "first // caf\xe9\nx = 2\ny = 3\nlast // na\xefve\n")
+	b.put("f", "mostly UTF-8: é, \xff\n")
+	b.read("f")
+	b.edit("f", "mostly", "très")
+	b.want("f", "très UTF-8: é, \xff\n")
 }
 
 func TestChangedOnDisk(t *testing.T) {
