@@ -513,6 +513,23 @@ func TestPluginThatHangsInStart(t *testing.T) {
 	want(t, "results after the reload", []string{"one"}, k.results(id))
 }
 
+// TestReadEndsBeforeEdit has a read and an edit in one answer: the edit requires that the file was read, even while it is prepared.
+func TestReadEndsBeforeEdit(t *testing.T) {
+	t.Parallel()
+	read, edit := &acting{id: "read"}, &acting{id: "edit"}
+	done := false
+	read.act, edit.act = func() { done = true }, func() {}
+	edit.wait = func() {
+		if !done {
+			t.Error("the edit is prepared before the read has ended")
+		}
+	}
+	m := newModel(t)
+	k := start(t, nil, base(m), &plugin{name: "tools", tools: []sdk.Tool{read.tool(), edit.tool()}})
+	m.on(sdk.PurposeTurn, calls(toolCall{tool: "read", args: `{}`}, toolCall{tool: "edit", args: `{}`}), say("ok"))
+	k.prompt("go")
+}
+
 // TestEditEndsBeforeLaterCalls has an edit and a command in one answer: the command must find the edited file, even while it is prepared.
 func TestEditEndsBeforeLaterCalls(t *testing.T) {
 	t.Parallel()

@@ -45,13 +45,19 @@ type call struct {
 	outcome  tools.Outcome      // for callFor
 }
 
-// runTools runs the calls of a step: they are prepared in the model's order and run in parallel, except that an edit ends before the next
-// call is prepared. Every call gets a result.
+// runTools runs the calls of a step: they are prepared in the model's order and run in parallel, except that calls that only read files end
+// before the next other call is prepared, and an edit before any next call. Every call gets a result.
 func (t *turn) runTools(ctx context.Context) (state, error) {
-	var running sync.WaitGroup
+	var running, reading sync.WaitGroup
 	for _, c := range t.calls {
+		if t.tools.Find(c.part.Tool).OnlyReads() {
+			t.callTool(ctx, c, &reading)
+			continue
+		}
+		reading.Wait() // an edit requires that its file was read
 		t.callTool(ctx, c, &running)
 	}
+	reading.Wait()
 	running.Wait()
 	if ctx.Err() != nil {
 		return stateDone, ctx.Err()
@@ -70,10 +76,7 @@ func (t *turn) runTools(ctx context.Context) (state, error) {
 // each exactly once. It returns when the call is prepared, and has ended if it edits files; the rest is added to running.
 func (s *step) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	if err := s.find(c); err != nil {
-		if doom := s.watchDoom(ctx, c, c.raw); doom != nil {
-			err = doom
-		}
-		s.conclude(c, s.refused(ctx, err))
+		s.conclude(c, s.refused(ctx, cmp.Or(s.watchDoom(ctx, c, c.raw), err)))
 		return
 	}
 	ctx = tools.InCall(ctx)

@@ -18,9 +18,9 @@ func (t *Tool) MayWrite() bool {
 	return !t.builtin() || t.permission == permissionEdit || t.permission == permissionBash
 }
 
-// OnlyReads reports whether calls of the tool only read files: true for the built-in tools read, list, glob and grep.
+// OnlyReads reports whether calls of the tool only read files: true for the built-in tools read, list, glob and grep, false for nil.
 func (t *Tool) OnlyReads() bool {
-	return t.builtin() && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission)
+	return t != nil && t.builtin() && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission)
 }
 
 // WillWrite returns the files that a built-in tool lists in its permission requests. It returns none, as if the tool could write
