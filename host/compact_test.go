@@ -30,6 +30,12 @@ func full(a answer) answer {
 	return a
 }
 
+// nearly is a step that leaves room for 5,000 tokens.
+func nearly(a answer) answer {
+	a.tokens = sdk.Tokens{Input: 85_000}
+	return a
+}
+
 // small gives the plugin's model a context of 100,000 tokens, of which 90,000 are usable.
 func small(b *plugin) *plugin {
 	b.limits = sdk.ModelLimit{Context: 100_000, Output: 10_000}
@@ -98,6 +104,10 @@ func TestCompactionMakesRoom(t *testing.T) {
 	}{
 		"usage reaches the limit in mid-turn": {
 			[]string{"one"}, []answer{full(call("echo", `{"n":1}`)), say("done")},
+			[]string{summaryQuestion, "assistant: summary 1", goOn}, "done",
+		},
+		"the results of a step reach the limit": {
+			[]string{"one"}, []answer{nearly(call("echo", `{"n":"`+big+`"}`)), say("done")},
 			[]string{summaryQuestion, "assistant: summary 1", goOn}, "done",
 		},
 		"usage reaches the limit, the next prompt waits for room": {

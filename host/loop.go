@@ -118,7 +118,7 @@ func (t *turn) loop(ctx context.Context) (err error) {
 // decide returns the state after the finished step.
 func (t *turn) decide() (state, error) {
 	facts := stepFacts{
-		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, t.last.Tokens), queued: t.runner.waiting(),
+		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, t.conv.Snapshot()), queued: t.runner.waiting(),
 	}
 	if !facts.overflow {
 		t.compacted = 0

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -27,29 +28,31 @@ func usableTokens(m *sdk.Model, cfg sdk.CompactionConfig) int64 {
 	return max(0, l.Context-max(output, cfg.Reserved))
 }
 
-// Overflows reports whether a conversation that took so many tokens has to be summarized before the next
-// request.
-func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, tokens sdk.Tokens) bool {
+// Overflows reports whether the conversation has to be summarized before the next request.
+func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, messages []sdk.MessageWithParts) bool {
 	usable := usableTokens(m, cfg)
-	return usable > 0 && Automatic(cfg) && tokens.Sum() >= usable
+	return usable > 0 && Automatic(cfg) && nextTokens(messages) >= usable
 }
 
 // Automatic reports whether the host may summarize by itself.
 func Automatic(cfg sdk.CompactionConfig) bool { return cfg.Auto == nil || *cfg.Auto }
 
-// LastTokens returns the tokens of the latest finished step of the conversation.
-func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
+// nextTokens returns the tokens of the latest finished step, as the server counted them, and a guess of those that the next request adds:
+// the results of the step's tool calls, and later messages. It returns 0 without a count, and after a summary.
+func nextTokens(messages []sdk.MessageWithParts) int64 {
+	added := int64(0)
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
 		switch {
 		case !ok || a.Time.Completed == 0:
 		case a.Summary && a.Error == nil:
-			return sdk.Tokens{} // earlier steps no longer count
+			return 0 // earlier steps no longer count
 		case a.Tokens.Sum() > 0:
-			return a.Tokens
+			return a.Tokens.Sum() + added + convert.ResultTokens(&messages[i])
 		}
+		added += convert.Tokens(&messages[i])
 	}
-	return sdk.Tokens{}
+	return 0
 }
 
 // TooLong returns the error for a conversation that no summary makes short enough. Clients derive the remedy from its kind. refusal is the

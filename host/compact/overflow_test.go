@@ -46,11 +46,45 @@ func TestRoomForTheConversation(t *testing.T) {
 		{Context: 32_768}:                   24_576,
 	} {
 		m := &sdk.Model{Limit: limit}
-		if Overflows(m, sdk.CompactionConfig{}, sdk.Tokens{Input: most - 1}) || !Overflows(m, sdk.CompactionConfig{}, sdk.Tokens{Input: most}) {
+		if Overflows(m, sdk.CompactionConfig{}, counted(most-1)) || !Overflows(m, sdk.CompactionConfig{}, counted(most)) {
 			t.Errorf("%+v: the conversation can take %d tokens, want %d", limit, usableTokens(m, sdk.CompactionConfig{}), most)
 		}
 		if answer := model.OutputLimit(m); answer+most > limit.Context {
 			t.Errorf("%+v: %d tokens and an answer of %d do not fit", limit, most, answer)
+		}
+	}
+}
+
+// counted returns a conversation whose latest finished step took so many tokens, with what was added to it and after it.
+func counted(tokens int64, results ...string) []sdk.MessageWithParts {
+	m := &sdk.AssistantMessage{Tokens: sdk.Tokens{Input: tokens}}
+	m.Time.Completed = 1
+	step := sdk.MessageWithParts{Info: m}
+	for _, text := range results {
+		step.Parts = append(step.Parts, &sdk.ToolPart{State: sdk.ToolState{Output: text}})
+	}
+	return []sdk.MessageWithParts{{Info: &sdk.UserMessage{}}, step}
+}
+
+// TestNextRequest: the next request is larger than the last by the results of its tool calls and by new prompts.
+func TestNextRequest(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("abcd", 100)
+	prompt := sdk.MessageWithParts{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: text}}}
+	summary := &sdk.AssistantMessage{Summary: true, Tokens: sdk.Tokens{Input: 7000}}
+	summary.Time.Completed = 1
+	for name, c := range map[string]struct {
+		messages []sdk.MessageWithParts
+		want     int64
+	}{
+		"no step":         {[]sdk.MessageWithParts{prompt}, 0},
+		"a step":          {append([]sdk.MessageWithParts{prompt}, counted(1000)...), 1000},
+		"with results":    {counted(1000, text, text), 1200},
+		"and a prompt":    {append(counted(1000, text), prompt), 1100 + 100},
+		"after a summary": {append(counted(1000, text), sdk.MessageWithParts{Info: summary}, prompt), 0},
+	} {
+		if got := nextTokens(c.messages); got != c.want {
+			t.Errorf("%s: %d tokens, want %d", name, got, c.want)
 		}
 	}
 }

@@ -60,7 +60,18 @@ func Tokens(m *sdk.MessageWithParts) int64 {
 				n += fileTokens * BytesPerToken
 			}
 		case *sdk.ToolPart:
-			n += len(p.State.Input) + len(p.State.Error)
+			n += len(p.State.Input)
+		}
+	}
+	return int64(n/BytesPerToken) + ResultTokens(m)
+}
+
+// ResultTokens guesses how many tokens the results of a message's tool calls take.
+func ResultTokens(m *sdk.MessageWithParts) int64 {
+	n := 0
+	for _, p := range m.Parts {
+		if p, ok := p.(*sdk.ToolPart); ok {
+			n += len(p.State.Error)
 			if p.State.Time.Compacted == 0 {
 				n += len(p.State.Output) + len(p.State.Attachments)*fileTokens*BytesPerToken
 			}
