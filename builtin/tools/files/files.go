@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -154,7 +155,11 @@ func notFound(call *sdk.ToolCall, t target) error {
 		names[i] = entries[i].Name()
 	}
 	if name := nearest.Name(filepath.Base(t.real), names); name != "" {
-		return fmt.Errorf("%q: %w; did you mean %q?", t.name, fs.ErrNotExist, paths.Display(call, filepath.Join(filepath.Dir(t.abs), name)))
+		format := "%q: %w; did you mean %q?"
+		if strings.ContainsFunc(name, unicode.IsMark) { // as macOS writes umlauts and accents: the name may look like the one that was given
+			format = "%q: %w; did you mean %+q?"
+		}
+		return fmt.Errorf(format, t.name, fs.ErrNotExist, paths.Display(call, filepath.Join(filepath.Dir(t.abs), name)))
 	}
 	return fmt.Errorf("%q: %w; look for it with glob", t.name, fs.ErrNotExist)
 }

@@ -103,6 +103,7 @@ func TestReadRefused(t *testing.T) {
 	b := newBench(t)
 	b.put("src/handler.go", "x\n")
 	b.put("src/Handler_test.go", "x\n")
+	b.put("Gro\u0308\u00dfen.txt", "x\n")
 	b.put("nul", "text\x00more")
 	b.put("control", strings.Repeat("a\x01", 100))
 	b.put("a.zip", "text")
@@ -114,6 +115,7 @@ func TestReadRefused(t *testing.T) {
 		texts []string
 	}{
 		"near name":         {sdk.Object{"filePath": "src/handlr.go"}, []string{`did you mean "src/handler.go"`}},
+		"decomposed name":   {sdk.Object{"filePath": "Gr\u00f6\u00dfer.txt"}, []string{`did you mean "Gro\u0308\u00dfen.txt"?`}},
 		"other case":        {sdk.Object{"filePath": "src/handler_test.go2"}, []string{`"src/Handler_test.go"`}},
 		"missing directory": {sdk.Object{"filePath": "lib/x/y.go"}, []string{"nor does its directory"}},
 		"another machine":   {sdk.Object{"filePath": "/workspace-of-nowhere/app/src/handler.go"}, []string{`did you mean "src/handler.go"`}},
