@@ -188,7 +188,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 		return args, fmt.Errorf("bash: project directory: %w", err)
 	}
 	if err != nil {
-		return args, fmt.Errorf("bash: workdir: %w; omit workdir to use the project directory", err)
+		return args, fmt.Errorf("bash: workdir: %w; omit workdir to use the working directory", err)
 	}
 	if !info.IsDir() {
 		return args, fmt.Errorf("bash: workdir %q is not a directory", args.dir)
