@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -71,7 +72,7 @@ func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash 
 	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
 	if s.files[t.real].hash != hash {
-		if err := s.rebuild(ctx, call.Host); err != nil {
+		if err := s.rebuild(ctx, call); err != nil {
 			return err
 		}
 	}
@@ -101,9 +102,9 @@ func (h *history) session(id string) *session {
 }
 
 // rebuild adds the files in the metadata of the session's tool calls and those that the user attached, unless they are newer here: a call may not
-// have ended yet. A host without messages has neither. s.mu must be held.
-func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
-	reader, ok := host.(sdk.MessageReader)
+// have ended yet. It removes those of undone messages. A host without messages has neither. s.mu must be held.
+func (s *session) rebuild(ctx context.Context, call *sdk.ToolCall) error {
+	reader, ok := call.Host.(sdk.MessageReader)
 	if !ok {
 		return nil
 	}
@@ -111,8 +112,9 @@ func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	if err != nil {
 		return fmt.Errorf("messages of the session: %w", err)
 	}
-	files := map[string]seen{}
+	files, exists := map[string]seen{}, map[string]bool{call.MessageID: true}
 	for _, m := range messages {
+		exists[m.Info.Head().ID] = true
 		add := func(path, hash string) { files[path] = seen{hash, m.Info.Head().ID} }
 		for _, part := range m.Parts {
 			switch p := part.(type) {
@@ -125,6 +127,7 @@ func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 			}
 		}
 	}
+	maps.DeleteFunc(s.files, func(_ string, f seen) bool { return !exists[f.message] })
 	for path, newest := range files {
 		if newest.message > s.files[path].message {
 			s.files[path] = newest

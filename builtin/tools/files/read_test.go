@@ -295,6 +295,9 @@ func TestResume(t *testing.T) {
 	resumed.read("attached") // after that prompt; the call has not ended yet
 	resumed.fails("edit", edit("failed", "old", "x"), "read it first")
 	resumed.edit("attached", "newer", "x")
+	resumed.message = "msg_91" // the user undid msg_90 and its edit
+	resumed.put("attached", "old\n")
+	resumed.edit("attached", "old", "x")
 }
 
 func TestList(t *testing.T) {
