@@ -144,6 +144,9 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if end.exit == 127 && strings.Contains(args.Command, "apply_patch") { // models were trained with such a program
 		notes = append(notes, "apply_patch is not a program here; use the tools that edit files.")
 	}
+	if left := out.missing(); left > 0 { // of a long output, the model sees only the end
+		notes = append(notes, fmt.Sprintf("%d bytes in the middle of the output were not kept, so a search of it is incomplete.", left))
+	}
 	return &sdk.ToolResult{
 		Title:    title,
 		Output:   settled(out.String()) + end.trailer(timeout, notes...),

@@ -99,12 +99,15 @@ func (o *output) news(n int) (end string, grown bool) {
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	left := o.left + max(0, len(o.text)-headBytes-tailBytes)
+	left := o.missing()
 	if left == 0 {
 		return readable(o.text)
 	}
 	return readable(o.text[:headBytes]) + fmt.Sprintf("\n\n[... %d bytes left out ...]\n\n", left) + readable(o.text[len(o.text)-tailBytes:])
 }
+
+// missing returns the number of bytes that String leaves out. o.mu must be held, or the command have ended.
+func (o *output) missing() int { return o.left + max(0, len(o.text)-headBytes-tailBytes) }
 
 // last returns the end of the text, at most n bytes of it.
 func (o *output) last(n int) string {
