@@ -76,7 +76,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 			return nil, fmt.Errorf("host: Options.%s is missing", name)
 		}
 	}
-	o.Policy.Home, o.Policy.Worktree = o.Project.Home, o.Project.Worktree
+	o.Policy.Project = o.Project
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
 		opts: o, log: o.Logger, ids: &live.IDs{}, bus: &live.Bus{},

@@ -183,7 +183,7 @@ func TestSnapshotsOff(t *testing.T) {
 				t.Errorf("Revert() = %+v, want no file and 3 messages", r)
 			}
 			k.is("after the revert", map[string]string{"a.txt": "two"})
-			if _, err := os.Stat(filepath.Join(k.kit.dir, "snapshots")); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat(filepath.Join(k.kit.dir, "data", "snapshots")); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("snapshots = %v, want none", err)
 			}
 		})
@@ -193,7 +193,7 @@ func TestSnapshotsOff(t *testing.T) {
 		k := newWork(t, nil)
 		k.model.on(sdk.PurposeTurn, call("read", `{}`), say("ok"))
 		k.prompt("read it")
-		if _, err := os.Stat(filepath.Join(k.kit.dir, "snapshots")); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(k.kit.dir, "data", "snapshots")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("snapshots = %v, want none", err)
 		}
 	})
@@ -271,7 +271,7 @@ func TestStepStates(t *testing.T) {
 	if patch == nil || patch.Hash != start || !slices.Equal(patch.Files, []string{k.path("a.txt")}) {
 		t.Errorf("patch = %+v, want the state %s and a.txt", patch, start)
 	}
-	stores, err := filepath.Glob(filepath.Join(k.kit.dir, "snapshots", "*"))
+	stores, err := filepath.Glob(filepath.Join(k.kit.dir, "data", "snapshots", "*"))
 	if err != nil || len(stores) != 1 {
 		t.Fatalf("stores = %q, %v, want one", stores, err)
 	}
@@ -422,7 +422,7 @@ func TestUndoLimitsAreTold(t *testing.T) {
 	if !log.has("too large, too many or not readable") {
 		t.Errorf("the log says nothing of a large file: %q", log.all())
 	}
-	stores, err := filepath.Glob(filepath.Join(k.kit.dir, "snapshots", "*"))
+	stores, err := filepath.Glob(filepath.Join(k.kit.dir, "data", "snapshots", "*"))
 	if err != nil || len(stores) != 1 {
 		t.Fatalf("stores = %q, %v, want one", stores, err)
 	}
@@ -431,7 +431,7 @@ func TestUndoLimitsAreTold(t *testing.T) {
 	}
 	log = &records{}
 	data := t.TempDir()
-	next := startWork(t, k.worktree, data, func(o *host.Options) { o.Logger = log.logger(); o.Project.DataDir = k.kit.dir })
+	next := startWork(t, k.worktree, data, func(o *host.Options) { o.Logger = log.logger(); o.Project.DataDir = filepath.Join(k.kit.dir, "data") })
 	next.turn(next.session(), next.bash, func() {})
 	if !log.has("cannot be undone") {
 		t.Errorf("the log says nothing of a project that is too slow: %q", log.all())
@@ -444,7 +444,7 @@ func TestOldStatesCannotBeRemoved(t *testing.T) {
 	log := &records{}
 	k := newWork(t, func(o *host.Options) { o.Logger = log.logger() })
 	k.turn(k.session(), k.bash, func() {})
-	marks, err := filepath.Glob(filepath.Join(k.kit.dir, "snapshots", "*", "collected"))
+	marks, err := filepath.Glob(filepath.Join(k.kit.dir, "data", "snapshots", "*", "collected"))
 	if err != nil || len(marks) != 1 {
 		t.Fatalf("marks = %q, %v, want one", marks, err)
 	}

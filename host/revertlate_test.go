@@ -68,7 +68,7 @@ func TestRevertFinishedLate(t *testing.T) {
 			id := k.session()
 			k.turn(id, k.bash, func() { k.write("a.txt", "two"); k.write("b.txt", "two") })
 			first := k.messages(id)[0].Info.Head().ID
-			repo, err := snapshot.Open(snapshot.Options{Dir: filepath.Join(k.kit.dir, "snapshots"), Worktree: k.worktree.dir})
+			repo, err := snapshot.Open(snapshot.Options{Dir: filepath.Join(k.kit.dir, "data", "snapshots"), Worktree: k.worktree.dir})
 			if err != nil {
 				t.Fatal(err)
 			}

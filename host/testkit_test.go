@@ -321,7 +321,7 @@ func startIn(t testing.TB, dir string, change func(*host.Options), plugins ...sd
 	k.opts = host.Options{
 		Config: &sdk.Config{Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}, Retry: sdk.RetryConfig{DelayMS: 1}},
 		Store:  s, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: plugins},
-		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: dir},
+		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: filepath.Join(dir, "config"), DataDir: filepath.Join(dir, "data")},
 	}
 	if change != nil {
 		change(&k.opts)

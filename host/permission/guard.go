@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -80,4 +81,21 @@ func guard(d Decision, permission, file string) Decision {
 	}
 	d.Action, d.Final, d.Guarded = sdk.ActionAsk, true, name
 	return d
+}
+
+// ownFiles returns rules about tenon's directories, which bind all others: what tenon and its plugins run, the approvals and the keys depend on
+// the files there. A directory with a guarded name is left out, because guard covers it. Only providers and servers need the stored keys.
+func ownFiles(p *sdk.Project) (rules sdk.PermissionRules) {
+	add := func(permission, pattern string) {
+		rules = append(rules, sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAsk, Origin: defaultOrigin + " (tenon's own files)"})
+	}
+	for _, dir := range []string{p.ConfigDir, p.DataDir, p.CacheDir} {
+		if dir != "" && guarded(filepath.ToSlash(dir)) == "" {
+			add(editKey, filepath.Join(projectfs.Real(dir), "*"))
+		}
+	}
+	if p.DataDir != "" {
+		add("read", filepath.Join(projectfs.Real(p.DataDir), "credentials.json"))
+	}
+	return rules
 }

@@ -1,9 +1,11 @@
 package permission_test
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -80,5 +82,45 @@ func TestGuardedFilesOfSubagents(t *testing.T) {
 	}
 	if d := permission.Child(all, all).Decide("edit", "AGENTS.md"); d.Action != sdk.ActionAsk {
 		t.Errorf("rules that allow everything: %+v", d)
+	}
+}
+
+// A tool changes files in tenon's directories, and reads the stored keys, only if the user answers, whatever rules allow; a search does not show
+// the keys.
+func TestOwnFiles(t *testing.T) {
+	t.Parallel()
+	dir := projectfs.Real(t.TempDir())
+	in := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
+	p := permission.Policy{Project: sdk.Project{
+		Home: dir, Worktree: in("app"), ConfigDir: in("settings/tenon"), DataDir: in("share/tenon"), CacheDir: in("cache/tenon"),
+	}}
+	all := rules("*", "*", "allow", "edit", in("share/*"), "allow", "read", in("share/*"), "allow")
+	for _, of := range []*permission.Rules{
+		p.Rules(permission.Sources{General: all}, false),
+		permission.Child(p.Rules(permission.Sources{General: all}, false), p.Rules(permission.Sources{Agent: all}, false)),
+	} {
+		for _, c := range []struct {
+			permission, path string
+			want             sdk.Action
+		}{
+			{"edit", "share/tenon/snapshots/x/config", ask}, {"edit", "share/tenon/plugins/store/x/a.wasm", ask}, {"edit", "cache/tenon/x.native", ask},
+			{"edit", "settings/tenon/agents/a.md", ask}, {"read", "share/tenon/credentials.json", ask}, {"read", "settings/tenon/skills/a/SKILL.md", allow},
+			{"edit", "share/other", allow}, {"edit", "share/tenon2", allow},
+		} {
+			if d := of.Decide(c.permission, in(c.path)); d.Action != c.want || c.want == ask && !d.Final {
+				t.Errorf("Decide(%s, %s) = %+v, want %s", c.permission, c.path, d, c.want)
+			}
+		}
+		if !of.DeniesByName("read", in("share/tenon/credentials.json")) || of.DeniesByName("read", in("share/tenon/tenon.db")) {
+			t.Error("a search shows the stored keys, or leaves out too much")
+		}
+	}
+	p.Project.DataDir, p.Managed = in("app/.data"), rules("edit", "*", "deny")
+	if d := p.Rules(permission.Sources{General: all}, false).Decide("edit", ".data/x"); d.Action != deny {
+		t.Errorf("an administrator's denial: %+v", d)
+	}
+	p.Managed = nil
+	if d := p.Rules(permission.Sources{General: all}, false).Decide("edit", ".data/x"); d.Action != ask || !d.Final {
+		t.Errorf("a data directory in the project: %+v", d)
 	}
 }

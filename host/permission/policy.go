@@ -10,8 +10,8 @@ import (
 
 // Policy decides which of the configured rules count, and in which order. Its functions must be quick and safe for concurrent use.
 type Policy struct {
-	Home     string // for ~ in patterns
-	Worktree string // the project, to whose files absolute patterns apply, too
+	// Project has the home directory, for ~ in patterns; the working tree, to whose files absolute patterns apply, too; and tenon's directories.
+	Project sdk.Project
 	// Managed are an administrator's rules. Their denials and questions override all other rules, hooks, stored approvals and flags.
 	Managed sdk.PermissionRules
 	// Trust returns the author of a rule with this origin; digest is the digest of its file, empty if unknown. If nil, the user wrote all rules.
@@ -50,13 +50,13 @@ type Sources struct {
 // third-party plugin do not count, because its publisher cannot grant permissions.
 func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	agents, general, named := p.hold(s.Agent, forTemplate), p.hold(s.General, forTemplate), p.hold(s.Named, forTemplate)
-	managed := Compile(p.Home, p.Managed)
-	rules := Compile(p.Home, Defaults(), agents, general, named, s.Session)
+	managed := Compile(p.Project.Home, p.Managed)
+	rules := Compile(p.Project.Home, Defaults(), agents, general, named, s.Session)
 	if len(agents) > 0 {
-		bounds := Compile(p.Home, sdk.PermissionRules{everything("not covered by the agent's rules")}, agents, p.users(named), s.Session)
+		bounds := Compile(p.Project.Home, sdk.PermissionRules{everything("not covered by the agent's rules")}, agents, p.users(named), s.Session)
 		switch {
 		case s.ThirdParty:
-			rules = Child(Compile(p.Home, Defaults(), general, named, s.Session), bounds)
+			rules = Child(Compile(p.Project.Home, Defaults(), general, named, s.Session), bounds)
 		case s.Strict:
 			managed = bounds.Within(managed)
 		case len(general) > 0: // without general rules, the bounds are never stricter
@@ -64,9 +64,9 @@ func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 		}
 	}
 	if denials := p.denials(slices.Concat(s.General, s.Named)); denials != nil {
-		rules = Child(Compile(p.Home, denials), rules)
+		rules = Child(Compile(p.Project.Home, denials), rules)
 	}
-	return rules.Within(managed).inProject(p.Home, p.Worktree)
+	return rules.Within(managed).Within(Compile("", ownFiles(&p.Project))).inProject(p.Project.Home, p.Project.Worktree)
 }
 
 // inProject makes absolute patterns of the rules apply to the files of a project, too. The path of worktree is real; that of home, with which

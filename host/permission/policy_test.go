@@ -92,7 +92,7 @@ func ruleLists() []sdk.PermissionRules {
 // policyOf returns the policy of a project whose repository the user approved or did not.
 func policyOf(approved bool) *permission.Policy {
 	return &permission.Policy{
-		Home:    "/home/u",
+		Project: sdk.Project{Home: "/home/u"},
 		Managed: sdk.PermissionRules{{Permission: "other", Pattern: "*", Action: sdk.ActionDeny}},
 		Trust: func(origin, _ string) permission.Trust {
 			return permission.Trust{Repository: strings.HasPrefix(origin, "/project/"), Approved: approved}
@@ -104,7 +104,7 @@ func policyOf(approved bool) *permission.Policy {
 func TestAbsolutePatterns(t *testing.T) {
 	t.Parallel()
 	p := permission.Policy{
-		Home: "/home/u", Worktree: "/home/u/app", Managed: rules("edit", "/home/u/app/deploy/*", "deny"),
+		Project: sdk.Project{Home: "/home/u", Worktree: "/home/u/app"}, Managed: rules("edit", "/home/u/app/deploy/*", "deny"),
 	}
 	of := p.Rules(permission.Sources{General: rules(
 		"read", "~/app/keys/*", "deny", "read", "/home/*/app/keys/public", "ask", "edit", "*", "allow", "bash", "/home/u/app/run *", "deny",
@@ -127,7 +127,7 @@ func TestAbsolutePatterns(t *testing.T) {
 	if !of.DeniesByName("read", "keys/a") || of.DeniesByName("read", "main.go") {
 		t.Error("DeniesByName knows no absolute pattern, or too many")
 	}
-	p = permission.Policy{Home: "/home/u", Worktree: "/home/u/.claude/app"}
+	p = permission.Policy{Project: sdk.Project{Home: "/home/u", Worktree: "/home/u/.claude/app"}}
 	of = p.Rules(permission.Sources{General: rules("*", "~/.claude/app/*", "allow")}, false)
 	for pattern, want := range map[string]sdk.Action{"main.go": allow, ".claude/settings.json": ask} {
 		if d := of.Decide("edit", pattern); d.Action != want {
@@ -138,7 +138,7 @@ func TestAbsolutePatterns(t *testing.T) {
 	if err := os.Symlink(dir, filepath.Join(dir, "home")); err != nil {
 		t.Skip(err)
 	}
-	p = permission.Policy{Home: filepath.Join(dir, "home"), Worktree: filepath.Join(dir, "app")}
+	p = permission.Policy{Project: sdk.Project{Home: filepath.Join(dir, "home"), Worktree: filepath.Join(dir, "app")}}
 	of = p.Rules(permission.Sources{General: rules("read", "~/app/keys/*", "deny")}, false)
 	if d := of.Decide("read", "keys/a"); d.Action != deny {
 		t.Errorf("with a link as home directory: %s, want %s", d.Action, deny)

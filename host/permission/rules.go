@@ -184,13 +184,14 @@ func Combine(actions ...sdk.Action) sdk.Action {
 	return slices.MaxFunc(actions, func(a, b sdk.Action) int { return strictness(a) - strictness(b) })
 }
 
-// DeniesByName reports whether a rule denies something by name. Rules that deny everything are ignored.
+// DeniesByName reports whether a rule denies something by name, or a rule that binds all others asks for it by name.
 func (r *Rules) DeniesByName(permission, pattern string) bool {
 	permission, pattern = normal(permission), normal(pattern)
 	return slices.ContainsFunc(r.lists, func(l list) bool {
-		return l.decide(permission, func(one *rule) bool {
+		d := l.decide(permission, func(one *rule) bool {
 			return one.fits(permission, pattern) && (one.Action != sdk.ActionDeny || !one.pattern.anything())
-		}).Action == sdk.ActionDeny
+		})
+		return d.Action == sdk.ActionDeny || l.bound && d.asksByName()
 	})
 }
 

@@ -212,7 +212,7 @@ func (g *group) testRule(ctx context.Context, m *cli.Machine, args []string) err
 	if err = g.WithoutDamage(err); err != nil {
 		return err
 	}
-	policy := permission.Policy{Home: w.Project.Home, Worktree: w.Project.Worktree, Managed: w.Loaded.Managed}
+	policy := permission.Policy{Project: w.Project, Managed: w.Loaded.Managed}
 	t, calls, changed := &view.Table{}, 0, 0
 	for _, s := range sessions {
 		before, err := m.Rules(s.Agent)
