@@ -3,12 +3,14 @@ package sandbox_test
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
@@ -312,5 +314,42 @@ func TestSecretsAtOtherMounts(t *testing.T) {
 				t.Errorf("hidden as well: %q", more)
 			}
 		})
+	}
+}
+
+// A confined command, such as tenon plugin test, can confine commands itself.
+func TestSandboxInSandbox(t *testing.T) {
+	const role = "TENON_TEST_SANDBOX"
+	if _, err := confine.Supported(); err != nil {
+		t.Skip(err)
+	}
+	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program, "-test.run=^TestSandboxInSandbox$")
+	project := t.TempDir()
+	policy := sandbox.Policy(list, project)
+	command.Env = append(os.Environ(), role+"=inner", "TMPDIR="+project)
+	if os.Getenv(role) != "" {
+		command = exec.Command("/bin/sh", "-c", "exit 0")
+	}
+	policy.Read = append(policy.Read, program)
+	rules, err := confine.New(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rules.Close()
+	var out strings.Builder
+	command.Stdout, command.Stderr = &out, &out
+	if err = rules.Do(command.Start); err == nil {
+		err = command.Wait()
+	}
+	if err != nil {
+		t.Errorf("%s: %v\n%s", command, err, &out)
 	}
 }
