@@ -106,7 +106,7 @@ func entryName(digest [sha256.Size]byte, pages uint32) string {
 	return hex.EncodeToString(h.Sum(nil)) + entrySuffix
 }
 
-// open creates the directory, if necessary.
+// open creates the directory, if necessary, and returns an error if nothing can be created in it.
 func (c *cache) open() error {
 	if c.dir == "" {
 		return errNoCache
@@ -118,7 +118,11 @@ func (c *cache) open() error {
 		return err
 	}
 	c.stale.Do(c.removeStale)
-	return nil
+	attempt, err := os.MkdirTemp(c.dir, loadPattern) // fails in the sandbox of commands
+	if err != nil {
+		return err
+	}
+	return os.Remove(attempt)
 }
 
 // removeStale removes directories left by killed processes.
