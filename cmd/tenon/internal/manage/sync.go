@@ -142,7 +142,8 @@ func checkManifest(ctx context.Context, a *cli.App, dir string) error {
 	if err != nil || synced == nil {
 		return err
 	}
-	return fmt.Errorf("plugin.json differs from the code; fix: tenon plugin sync-manifest %s\n%s", dir, linediff.Compare("plugin.json", "code", string(old), string(synced)).Text)
+	diff := linediff.Compare("plugin.json", "code", string(old), string(synced)).Text
+	return cli.Fail(cli.ExitTurn, fmt.Errorf("plugin.json differs from the code:\n%s", diff), "tenon plugin sync-manifest "+dir)
 }
 
 // compareManifest returns the manifest of a package, and the manifest as its code declares it if they differ. Errors wrap errNoDescription
@@ -171,15 +172,25 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 	return old, synced, err
 }
 
+// moduleCache returns the directory for compiled modules, in which a digest identifies each entry; empty if nothing can be created in it, as in
+// the sandbox of the model's commands.
+func moduleCache(a *cli.App) string {
+	dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
+	if err != nil || os.MkdirAll(dirs.CacheDir, 0o700) != nil {
+		return ""
+	}
+	attempt, err := os.MkdirTemp(dirs.CacheDir, "attempt-")
+	if err != nil || os.Remove(attempt) != nil {
+		return ""
+	}
+	return dirs.CacheDir
+}
+
 // describeCode asks the code of a package for its contributions.
 func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime) ([]byte, error) {
 	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
-		dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
-		if err != nil {
-			return nil, err
-		}
 		u := remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))}
-		d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, u)
+		d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: moduleCache(a)}).Describe(ctx, u)
 		switch {
 		case errors.Is(err, sdk.ErrWire):
 			return nil, cli.UsageError(fixCode, "the plugin's description of itself: %w", err)

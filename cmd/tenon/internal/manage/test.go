@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,11 +68,8 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		if err := checkManifest(ctx, t.App, t.root); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			t.report("plugin.json", err)
+		if err := checkManifest(ctx, t.App, t.root); err != nil { // the turns would fail, and --update would save that
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 	scratch, err := os.MkdirTemp("", "tenon-plugin-test-")
@@ -80,8 +78,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, child.RemoveAll(scratch)) }()
 	t.w = &cli.Workspace{App: t.App, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: scratchProject(scratch)}
-	dirs, _ := cli.FindDirs(t.Env, t.Flags.DataDir) // without a home directory, nothing is cached
-	t.w.Project.CacheDir = dirs.CacheDir            // compiling a module takes a second, and a digest identifies each entry
+	t.w.Project.CacheDir = cmp.Or(moduleCache(t.App), filepath.Join(scratch, "cache")) // compiling a module takes a second
 	if err := os.MkdirAll(t.w.Project.Directory, 0o755); err != nil {
 		return err
 	}
