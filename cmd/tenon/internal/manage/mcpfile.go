@@ -86,6 +86,9 @@ func pairs(flag, separators string, list []string) (map[string]string, error) {
 		if at < 1 || strings.Contains(pair[:at], " ") {
 			return nil, cli.UsageError("write "+flag+" NAME=VALUE, without spaces around NAME", "%s %q has no name or no value", flag, pair)
 		}
+		if strings.Contains(pair, "{env:") || strings.Contains(pair, "{file:") { // the server would get the text
+			return nil, cli.UsageError("write ${NAME}, which is replaced by your variable; {env:NAME} and {file:PATH} work in tenon.json only", "%s %q: the server would receive this text", flag, pair)
+		}
 		out[pair[:at]] = pair[at+1:]
 		if flag == "--header" {
 			out[pair[:at]] = strings.TrimSpace(pair[at+1:])
