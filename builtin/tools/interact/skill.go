@@ -24,7 +24,8 @@ const intro = `This is the manual of tenon, the program that you run in. Load th
 - To allow calls without asking: permissions-by-example. MCP servers: mcp. Agents, commands, skills: agents-commands-skills.
 - To run a shell command on an event: hooks-by-example. To write a plugin: carriers, the page of the language, hooks;
   "tenon plugin new --help" lists the templates.
-- You can run "tenon plugin new", "build" and "test". Commands that change tenon's own files, such as "tenon config set" and "tenon mcp add", require
+- You can run "tenon plugin new", "build" and "test". Commands that read or change tenon's own files, such as "tenon explain" (what happened in
+  a session), "tenon permission explain", "tenon hooks", "tenon plugin info", "tenon config set" and "tenon mcp add", require
   unconfined: true, which asks the user. edit and write can change tenon.json and .tenon; they ask, too.
 - Rules, hooks, servers and plugins of a project take effect only after the user approves them. Never approve anything yourself: tell the user which
   command to run (tenon permission approve, tenon plugin trust, tenon mcp trust).
