@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/linediff"
-	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -63,11 +61,8 @@ func (c *change) hash() string {
 	return contentHash(c.after)
 }
 
-const (
-	maxDiffBytes = 32 << 10 // maximum size of a diff in metadata, which is stored with the session
-	maxDiffLine  = 8 << 10  // maximum length of a line in a diff that would be longer
-	aroundChange = 100      // bytes shown before and after the change of such a line
-)
+// maxDiffBytes is the maximum size of a diff in metadata, which is stored with the session.
+const maxDiffBytes = 32 << 10
 
 // diff is the difference between two contents of a file.
 type diff struct {
@@ -87,56 +82,8 @@ func newDiff(name string, before, after []byte) diff {
 
 func comparison(name string, before, after []byte) diff {
 	d := linediff.Compare(name, name, diffText(before), diffText(after))
-	if len(before) > 0 && len(d.Text) > maxDiffBytes {
-		d.Text = narrow(d.Text)
-	}
 	text, more := cutLines(d.Text, maxDiffBytes)
 	return diff{text: text, more: more, additions: d.Additions, deletions: d.Deletions}
-}
-
-// narrow shortens the long lines of a diff, as minified files have them, so that the user who approves the change sees it. Of a line that
-// replaces another, the part that differs stays.
-func narrow(text string) string {
-	lines := slices.Collect(strings.Lines(text))
-	for i, line := range lines {
-		next := i + 1
-		if next < len(lines) && lines[next][0] == '\\' { // the note that a newline is missing
-			next++
-		}
-		switch {
-		case line[0] == '-' && next < len(lines) && lines[next][0] == '+' && max(len(line), len(lines[next])) > maxDiffLine:
-			start, end := common(line[1:], lines[next][1:])
-			lines[i], lines[next] = part(line, start, end), part(lines[next], start, end)
-		case len(line) > maxDiffLine:
-			lines[i] = part(line, 0, 0)
-		}
-	}
-	return strings.Join(lines, "")
-}
-
-// common returns the lengths of the beginning and the end that two texts have in common.
-func common(a, b string) (start, end int) {
-	shorter := min(len(a), len(b))
-	for start < shorter && a[start] == b[start] {
-		start++
-	}
-	for end < shorter-start && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	return start, end
-}
-
-// part returns a line of a diff without the start and the end that its counterpart has too, except for a little around the change.
-func part(line string, start, end int) string {
-	start, end = max(1+start-aroundChange, 1), min(len(line)-end+aroundChange, len(line))
-	text := strings.TrimSuffix(strings.ToValidUTF8(line[start:end], ""), "\n")
-	if start > 1 {
-		text = "…" + text
-	}
-	if end < len(line) {
-		text += "…"
-	}
-	return line[:1] + visible.Cut(text, maxDiffLine, "…") + "\n"
 }
 
 // created returns the diff of a new file whose content is longer than a diff. It reads only the lines that are shown.

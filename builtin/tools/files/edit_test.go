@@ -283,29 +283,6 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestDiffOfLongLine: the user who is asked about a change of a minified file sees the change.
-func TestDiffOfLongLine(t *testing.T) {
-	t.Parallel()
-	b := newBench(t)
-	long := strings.Repeat("x=1;", 20_000)
-	for name, end := range map[string]string{"newline": "\n", "no newline": ""} {
-		b.put(name, "first\n"+long+"limit=10;"+long+end)
-		b.read(name)
-		text, _ := b.must("edit", edit(name, "limit=10", "limit=200")).Metadata["diff"].(string)
-		for _, want := range []string{"\n-…", "x=1;limit=10;x=1;", "\n+…", "x=1;limit=200;x=1;", "x=…\n"} {
-			if !strings.Contains(text, want) || len(text) > 1000 {
-				t.Errorf("%s: a diff of %d bytes: %.1000s; want %q in it", name, len(text), text, want)
-			}
-		}
-	}
-	b.put("other", long+"\na\n")
-	b.read("other")
-	text, _ := b.must("edit", edit("other", "a\n", "b\n")).Metadata["diff"].(string)
-	if !strings.HasSuffix(text, "x=1;…\n-a\n+b\n") || len(text) > 9000 {
-		t.Errorf("the diff with a long line above the change: %.3000s", text)
-	}
-}
-
 // TestNotUTF8: read shows an unknown byte as U+FFFD. No tool writes that over the byte, or UTF-8 into a file of another encoding.
 func TestNotUTF8(t *testing.T) {
 	t.Parallel()
