@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
@@ -139,8 +138,6 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	shown := min(o.matches, maxResults)
 	var b strings.Builder
 	switch {
-	case shown == 0 && strings.ContainsFunc(pattern, func(r rune) bool { return r >= utf8.RuneSelf }):
-		b.WriteString("No matches found. Files that are not UTF-8, such as Latin-1, match only ASCII: to search them too, write . in place of other characters")
 	case shown == 0:
 		b.WriteString("No matches found")
 	case truncated:
