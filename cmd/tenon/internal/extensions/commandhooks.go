@@ -43,7 +43,7 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) {
 }
 
 // hookBlock adds the command hooks of one source of the configuration. Those of a project count with the files of the project that
-// their commands name. Those of the user that name such files are confined, because commands of the model can change them.
+// their commands name.
 func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, project bool) {
 	c := &Candidate{Kind: trust.KindHooks, Name: source.Name, Carrier: sdk.CarrierCommand, From: source.Where, Project: project}
 	lines, _, err := commandhooks.Commands(*source)
@@ -54,12 +54,11 @@ func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, projec
 	for _, line := range lines {
 		c.Lines = append(c.Lines, s.opts.Config.Mask(line))
 	}
-	root := s.opts.Project.Worktree
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, commandhooks.Question) })
-	c.files = trust.LocalFiles(root, s.opts.Project.Directory, lines)
 	if project {
 		c.Lines = append(c.Lines, takes(s.opts.Config.Taken(source.Where, "hooks"))...)
-		c.files = append(c.files, trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
+		root := s.opts.Project.Worktree
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, commandhooks.Question) })
+		c.files = append(trust.LocalFiles(root, s.opts.Project.Directory, lines), trust.LocalFiles(root, filepath.Dir(source.Where), lines)...)
 	}
 	if s.judge(ctx, c, source.Data, trust.Request{CommandHooks: c.Lines}) {
 		source.Confine = s.policy(c, "")

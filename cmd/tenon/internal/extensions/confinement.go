@@ -34,9 +34,9 @@ func (o *Options) unconfined(names ...string) error {
 }
 
 // free returns the reason why the processes of a candidate are not confined; nil if they are confined. Commands that the user configured
-// have the user's rights, except for hooks that run files of the project.
+// have the user's rights.
 func (s *Set) free(c *Candidate) error {
-	if c.Item == nil && !c.Project && c.pack == "" && len(c.files) == 0 {
+	if c.Item == nil && !c.Project && c.pack == "" {
 		return errors.New("you configured it")
 	}
 	return s.opts.unconfined(c.Name, c.pack)

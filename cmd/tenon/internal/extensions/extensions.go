@@ -71,7 +71,7 @@ type Candidate struct {
 	Lines   []string        // what servers and command hooks start or call
 	pack    string          // name of the package of servers and command hooks; empty: none
 	trusted trust.Item      // of servers and command hooks
-	files   []string        // files of the project that the project's servers and all hooks name; an approval covers them
+	files   []string        // files of the project that an approval of the project's servers and hooks covers
 	offered *mcp.Definition // the server's answer to the last request for its definition; nil before
 	// decision is empty for items of the user, which need no approval.
 	decision trust.Decision
