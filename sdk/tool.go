@@ -96,7 +96,7 @@ type Questioner interface {
 	Question(ctx context.Context, questions []Question) ([][]string, error)
 }
 
-// Denier reports whether a rule of the session denies something by name, by a pattern other than *. Only tools that are compiled in have it.
+// Denier reports whether a rule of the session denies something by name, by a pattern other than *, or tenon does. Only tools that are compiled in have it.
 type Denier interface {
 	DeniesByName(permission, pattern string) bool
 }

@@ -83,14 +83,17 @@ func guard(d Decision, permission, file string) Decision {
 	return d
 }
 
-// ownFiles returns rules about tenon's directories, which bind all others: what tenon and its plugins run, the approvals and the keys depend on
-// the files there. A directory with a guarded name is left out, because guard covers it. Only providers and servers need the stored keys.
+const ownOrigin = defaultOrigin + " (tenon's own files)"
+
+// ownFiles returns rules about tenon's directories of data and caches, which bind all others: what tenon and its plugins run, the approvals and
+// the keys depend on the files there. Only providers and servers need the stored keys.
 func ownFiles(p *sdk.Project) (rules sdk.PermissionRules) {
 	add := func(permission, pattern string) {
-		rules = append(rules, sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAsk, Origin: defaultOrigin + " (tenon's own files)"})
+		rules = append(rules, sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAsk, Origin: ownOrigin})
 	}
-	for _, dir := range []string{p.ConfigDir, p.DataDir, p.CacheDir} {
-		if dir != "" && guarded(filepath.ToSlash(dir)) == "" {
+	for _, dir := range []string{p.DataDir, p.CacheDir} {
+		if dir != "" {
+			add(editKey, projectfs.Real(dir))
 			add(editKey, filepath.Join(projectfs.Real(dir), "*"))
 		}
 	}

@@ -85,15 +85,13 @@ func TestGuardedFilesOfSubagents(t *testing.T) {
 	}
 }
 
-// A tool changes files in tenon's directories, and reads the stored keys, only if the user answers, whatever rules allow; a search does not show
-// the keys.
+// A tool changes tenon's data and caches, and reads the stored keys, only if the user answers, whatever rules allow; nor does a command of which
+// tenon knows that it does. A search does not show the keys.
 func TestOwnFiles(t *testing.T) {
 	t.Parallel()
 	dir := projectfs.Real(t.TempDir())
 	in := func(name string) string { return filepath.ToSlash(filepath.Join(dir, name)) }
-	p := permission.Policy{Project: sdk.Project{
-		Home: dir, Worktree: in("app"), ConfigDir: in("settings/tenon"), DataDir: in("share/tenon"), CacheDir: in("cache/tenon"),
-	}}
+	p := permission.Policy{Project: sdk.Project{Home: dir, Worktree: in("app"), DataDir: in("share/tenon"), CacheDir: in("cache/tenon")}}
 	all := rules("*", "*", "allow", "edit", in("share/*"), "allow", "read", in("share/*"), "allow")
 	for _, of := range []*permission.Rules{
 		p.Rules(permission.Sources{General: all}, false),
@@ -104,16 +102,29 @@ func TestOwnFiles(t *testing.T) {
 			want             sdk.Action
 		}{
 			{"edit", "share/tenon/snapshots/x/config", ask}, {"edit", "share/tenon/plugins/store/x/a.wasm", ask}, {"edit", "cache/tenon/x.native", ask},
-			{"edit", "settings/tenon/agents/a.md", ask}, {"read", "share/tenon/credentials.json", ask}, {"read", "settings/tenon/skills/a/SKILL.md", allow},
-			{"edit", "share/other", allow}, {"edit", "share/tenon2", allow},
+			{"edit", "share/tenon", ask}, {"read", "share/tenon/credentials.json", ask}, {"edit", "share/other", allow}, {"edit", "share/tenon2", allow},
 		} {
 			if d := of.Decide(c.permission, in(c.path)); d.Action != c.want || c.want == ask && !d.Final {
 				t.Errorf("Decide(%s, %s) = %+v, want %s", c.permission, c.path, d, c.want)
+			}
+			for _, maybe := range []bool{false, true} {
+				q := permission.Request{Permission: "bash", Patterns: []string{"cp a b"}, Implied: []sdk.ImpliedPermission{{Permission: c.permission, Pattern: in(c.path), Maybe: maybe}}}
+				if d := of.DecideRequest(&q); d.Action != c.want || c.want == ask && !d.Final {
+					t.Errorf("a command that needs %s for %s, maybe: %t: %+v, want %s", c.permission, c.path, maybe, d, c.want)
+				}
 			}
 		}
 		if !of.DeniesByName("read", in("share/tenon/credentials.json")) || of.DeniesByName("read", in("share/tenon/tenon.db")) {
 			t.Error("a search shows the stored keys, or leaves out too much")
 		}
+	}
+	q := permission.Request{Permission: "bash", Patterns: []string{"cp a b"}, Implied: []sdk.ImpliedPermission{{Permission: "edit", Pattern: in("share/tenon/x")}}}
+	if d := p.Rules(permission.Sources{}, false).DecideRequest(&q); d.Action != ask || !d.Final {
+		t.Errorf("a command that asks anyway: %+v, want a question that only the user answers", d)
+	}
+	strict := p.Rules(permission.Sources{Strict: true, Agent: rules("read", "*", "allow", "read", "*.env", "ask")}, false)
+	if strict.DeniesByName("read", ".env") {
+		t.Error("a search leaves out files that an agent's rules ask for")
 	}
 	p.Project.DataDir, p.Managed = in("app/.data"), rules("edit", "*", "deny")
 	if d := p.Rules(permission.Sources{General: all}, false).Decide("edit", ".data/x"); d.Action != deny {

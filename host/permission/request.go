@@ -68,11 +68,11 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 		case i.Maybe && (d.Action == sdk.ActionDeny || i.Pattern == sdk.AnyFile && r.names(i.Permission, sdk.ActionDeny)):
 			d.Action, byName = sdk.ActionAsk, true
 		case i.Maybe:
-			byName = d.Guarded != ""
+			byName = byName && d.Final
 		}
 		if byName && all.Action == sdk.ActionAsk && !all.Final {
 			all.Implied = true // so that approvals of the request do not answer
-			if d.Guarded != "" {
+			if d.Final {
 				all = d // --auto does not answer either
 			}
 		}

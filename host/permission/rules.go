@@ -184,14 +184,14 @@ func Combine(actions ...sdk.Action) sdk.Action {
 	return slices.MaxFunc(actions, func(a, b sdk.Action) int { return strictness(a) - strictness(b) })
 }
 
-// DeniesByName reports whether a rule denies something by name, or a rule that binds all others asks for it by name.
+// DeniesByName reports whether a rule denies something by name, or is about tenon's own files. Rules that deny everything are ignored.
 func (r *Rules) DeniesByName(permission, pattern string) bool {
 	permission, pattern = normal(permission), normal(pattern)
 	return slices.ContainsFunc(r.lists, func(l list) bool {
 		d := l.decide(permission, func(one *rule) bool {
 			return one.fits(permission, pattern) && (one.Action != sdk.ActionDeny || !one.pattern.anything())
 		})
-		return d.Action == sdk.ActionDeny || l.bound && d.asksByName()
+		return d.Action == sdk.ActionDeny || d.Rule.Origin == ownOrigin
 	})
 }
 

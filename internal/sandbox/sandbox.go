@@ -95,8 +95,10 @@ func find(o Options, mounts string) ([]Path, error) {
 // that the configuration makes readable. In writable directories, it also does not hide paths that are hidden only by their names, as
 // temporary files, or because they are in the account's home directory while HOME is a different one.
 func Policy(list []Path, writable ...string) confine.Policy {
-	// In another sandbox, such as that of a command that starts tenon, / cannot be listed, and allowing it would allow nothing.
-	p := confine.Policy{Write: slices.Clone(writable), Read: confine.System()}
+	p := confine.Policy{Write: slices.Clone(writable)}
+	if _, err := os.ReadDir("/"); err != nil { // in another sandbox, such as that of a command that starts tenon: allowing / would allow nothing
+		p.Read = confine.System()
+	}
 	read := map[string]bool{}
 	for _, path := range list {
 		switch path.Access {
