@@ -29,25 +29,33 @@ type change struct {
 // compare sets the diff. In a file that is not UTF-8 it refuses new characters outside ASCII: they would be written as UTF-8 among
 // the bytes of another encoding. read shows these bytes as U+FFFD, so the model cannot repeat them.
 func (c *change) compare(call *sdk.ToolCall) error {
-	unknown := []byte("\ufffd")
-	if !utf8.Valid(c.before) && (bytes.Count(c.after, unknown) > bytes.Count(c.before, unknown) || !hasUTF8(c.before) && hasUTF8(c.after)) {
-		return fmt.Errorf("%q is not UTF-8: new text must be ASCII and leave the bytes shown as U+FFFD; "+
-			"to change others, convert the file (iconv -f ENCODING -t UTF-8), read and change it, and convert it back", c.name)
+	if !utf8.Valid(c.before) {
+		unknown := []byte("\ufffd")
+		characters, others := multibyte(c.before)
+		after, _ := multibyte(c.after)
+		if bytes.Count(c.after, unknown) > bytes.Count(c.before, unknown) || others >= characters && after > characters {
+			return fmt.Errorf("%q is not UTF-8: new text must be ASCII and leave the bytes shown as U+FFFD; "+
+				"to change others, convert the file (iconv -f ENCODING -t UTF-8), read and change it, and convert it back", c.name)
+		}
 	}
 	c.diff = newDiff(paths.Title(call, c.abs), c.before, c.after)
 	return nil
 }
 
-// hasUTF8 reports whether text has a character that UTF-8 encodes in several bytes. Text in an older encoding hardly has one.
-func hasUTF8(text []byte) bool {
+// multibyte returns the number of characters that UTF-8 encodes in several bytes, and of bytes that are not UTF-8. Pairs of bytes in other
+// encodings can look like such a character, but most do not.
+func multibyte(text []byte) (characters, others int) {
 	for len(text) > 0 {
-		_, size := utf8.DecodeRune(text)
-		if size > 1 {
-			return true
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case size > 1:
+			characters++
+		case r == utf8.RuneError:
+			others++
 		}
 		text = text[size:]
 	}
-	return false
+	return characters, others
 }
 
 // hash identifies the content of the file after the change, once it is in place. It is empty for a deleted file.

@@ -300,10 +300,13 @@ func TestNotUTF8(t *testing.T) {
 	b.edit("f", "x = 1", "x = 2")
 	b.must("apply_patch", patch("*** Update File: f", " x = 2", "+y = 3"))
 	b.want("f", "first // caf\xe9\nx = 2\ny = 3\nlast // na\xefve\n")
-	b.put("f", "mostly UTF-8: é, \xff\n")
+	b.put("f", "mostly UTF-8: é, é, \xff\n")
 	b.read("f")
 	b.edit("f", "mostly", "très")
-	b.want("f", "très UTF-8: é, \xff\n")
+	b.want("f", "très UTF-8: é, é, \xff\n")
+	b.put("f", "// \xc4\xa3\xbf\xe9\nx = 1\n") // GBK, whose first two bytes could be a character in UTF-8
+	b.read("f")
+	b.fails("edit", edit("f", "x = 1", "x = 1 // né"), says)
 }
 
 func TestChangedOnDisk(t *testing.T) {

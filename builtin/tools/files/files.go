@@ -22,7 +22,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -156,7 +157,7 @@ func notFound(call *sdk.ToolCall, t target) error {
 	}
 	if name := nearest.Name(filepath.Base(t.real), names); name != "" {
 		format := "%q: %w; did you mean %q?"
-		if strings.ContainsFunc(name, unicode.IsMark) { // as macOS writes umlauts and accents: the name may look like the one that was given
+		if !norm.NFC.IsNormalString(name) { // as macOS writes umlauts and accents: the name may look like the one that was given
 			format = "%q: %w; did you mean %+q?"
 		}
 		return fmt.Errorf(format, t.name, fs.ErrNotExist, paths.Display(call, filepath.Join(filepath.Dir(t.abs), name)))

@@ -19,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp"
@@ -78,6 +79,9 @@ func (f *mcpAdd) entry(args []string) (json.RawMessage, error) {
 	return json.Marshal(e)
 }
 
+// reference matches tenon.json's notations for a variable and a file.
+var reference = lazyregexp.New(`\{env:[A-Z_][A-Z0-9_]*\}|\{file:[~./][^}]*\}`)
+
 // pairs parses the values of a flag. Values of variables are not changed.
 func pairs(flag, separators string, list []string) (map[string]string, error) {
 	out := map[string]string{}
@@ -86,8 +90,8 @@ func pairs(flag, separators string, list []string) (map[string]string, error) {
 		if at < 1 || strings.Contains(pair[:at], " ") {
 			return nil, cli.UsageError("write "+flag+" NAME=VALUE, without spaces around NAME", "%s %q has no name or no value", flag, pair)
 		}
-		if strings.Contains(pair, "{env:") || strings.Contains(pair, "{file:") { // the server would get the text
-			return nil, cli.UsageError("write ${NAME}, which is replaced by your variable; {env:NAME} and {file:PATH} work in tenon.json only", "%s %q: the server would receive this text", flag, pair)
+		if reference().MatchString(pair) {
+			return nil, cli.UsageError("write '${NAME}', in single quotes, which is replaced by your variable; {env:NAME} and {file:PATH} work in tenon.json only", "%s %q: the server would receive this text", flag, pair)
 		}
 		out[pair[:at]] = pair[at+1:]
 		if flag == "--header" {

@@ -106,7 +106,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	}
 	switch {
 	case t.failed > 0:
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, save it: tenon plugin sync-manifest updates plugin.json, tenon plugin test --update the turns")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%d of %d tests failed", t.failed, t.failed+t.passed), "fix the plugin; if the new behavior is intended, save it with tenon plugin test --update")
 	case t.passed == 0:
 		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root, "tests"))
 	}
