@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -195,23 +194,6 @@ func TestRel(t *testing.T) {
 		}
 		if projectfs.Within(root, path) != ok {
 			t.Errorf("Within(%q) = %v", path, !ok)
-		}
-	}
-}
-
-// TestRealOfALongPath: links count above and after names that are too deep for a call of the system.
-func TestRealOfALongPath(t *testing.T) {
-	t.Parallel()
-	base, project := tree(t)
-	link(t, filepath.Join(base, "out"), filepath.Join(project, "leak"))
-	sep := string(filepath.Separator)
-	deep := strings.Repeat(sep+"a", 5000)
-	up := strings.Repeat(sep+"..", 4999)
-	for path, want := range map[string]string{
-		"leak" + deep: filepath.Join(base, "out") + deep, "leak" + deep + up: filepath.Join(base, "out", "a"), "none" + deep + up + sep + ".." + sep + ".." + sep + "leak": filepath.Join(base, "out"),
-	} {
-		if got := projectfs.Real(project + sep + path); got != want {
-			t.Errorf("Real of %d bytes = %.200q, want %.200q", len(path), got, want)
 		}
 	}
 }

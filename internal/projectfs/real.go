@@ -3,7 +3,6 @@ package projectfs
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -24,21 +23,14 @@ func Real(path string) string {
 	current := volume + sep
 	todo := strings.Split(path[len(volume):], sep)
 	links := 0
-	var below []string // names below current that are too deep for a system call, so none of them can be a link
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
-		switch deep := len(below); {
-		case name == "" || name == ".":
+		switch name {
+		case "", ".":
 			continue
-		case name == ".." && deep > 0:
-			below = below[:deep-1]
-			continue
-		case name == "..":
+		case "..":
 			current = filepath.Dir(current)
-			continue
-		case deep > 0 || len(current) > maxPath && runtime.GOOS != "windows":
-			below = append(below, name)
 			continue
 		}
 		dir := strings.TrimSuffix(current, sep)
@@ -59,7 +51,7 @@ func Real(path string) string {
 		}
 		todo = append(strings.Split(target, sep), todo...)
 	}
-	return strings.Join(append([]string{current}, below...), sep)
+	return current
 }
 
 // localDevice matches other names of drives on Windows.

@@ -43,8 +43,11 @@ var (
 	bracket  = lazyregexp.New(`\x00[^/]*`)                    // a [ and the text after it, which counts as matching any text
 )
 
-// maxWords is the maximum number of words in a text. The time for judging them grows with its square.
-const maxWords = 1000
+// The time for judging a text grows with the square of these numbers.
+const (
+	maxWords = 1000 // of words and redirections in a text
+	maxDepth = 5000 // of slashes in a word
+)
 
 // parse returns the commands of a text. The error is the reason why a text is outside the grammar.
 func parse(text string) (list []simple, err error) {
@@ -65,7 +68,7 @@ func parse(text string) (list []simple, err error) {
 		switch {
 		case len(now.words) > 0:
 			now.piped = op == "|"
-			if words += len(now.words); words > maxWords {
+			if words += len(now.words) + len(now.reads) + len(now.writes); words > maxWords {
 				return nil, fmt.Errorf("more than %d words", maxWords)
 			}
 			list, now = append(list, now), simple{join: strings.ReplaceAll(op, "\n", ";")}
@@ -117,6 +120,8 @@ func readWord(text string) (w word, rest string, err error) {
 	bare := quotes.String() // one quote in place of each quoted part
 	w.text, w.source = plain.String(), text[:len(text)-len(rest)]
 	switch {
+	case strings.Count(w.text, "/") > maxDepth:
+		return w, "", fmt.Errorf("a word with more than %d slashes", maxDepth)
 	case w.source == "" || rest != "" && !strings.ContainsRune(" \t\n;|&", rune(rest[0])):
 		r, _ := utf8.DecodeRuneInString(rest)
 		return w, "", fmt.Errorf("an expansion, or syntax with the character %q", r)

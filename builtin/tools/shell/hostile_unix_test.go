@@ -272,7 +272,10 @@ func (ps *places) checkHostile(t *testing.T, rules *permission.Rules, harm, setu
 // A command with a long word is judged in a time that grows with its length alone, as the memory shows.
 func TestLongWords(t *testing.T) {
 	f := newFixture(t, "") // not parallel: it measures memory
-	for name, command := range map[string]string{"quotes": "echo " + strings.Repeat("'a'", 20_000), "a path": "rm " + strings.Repeat("a/", 30_000)} {
+	for name, command := range map[string]string{
+		"quotes": "echo " + strings.Repeat("'a'", 20_000), "a path": "rm " + strings.Repeat("a/", 30_000), "elsewhere": "cat /x" + strings.Repeat("/a", 30_000),
+		"written": "echo >" + strings.Repeat("a/", 30_000), "redirections": "echo " + strings.Repeat(">a ", 30_000),
+	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, map[string]any{"command": command})); err != nil {
