@@ -24,6 +24,7 @@ type workbench struct {
 	root    string
 	session string
 	message string // of the calls
+	callID  string
 	plugin  sdk.Plugin
 	host    sdk.ToolHost
 }
@@ -97,7 +98,7 @@ func (b *workbench) call(id string, args sdk.Object) *sdk.ToolCall {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return &sdk.ToolCall{Tool: id, Args: data, SessionID: b.session, MessageID: b.message, Directory: b.root, Worktree: b.root, Host: b.host}
+	return &sdk.ToolCall{Tool: id, CallID: b.callID, Args: data, SessionID: b.session, MessageID: b.message, Directory: b.root, Worktree: b.root, Host: b.host}
 }
 
 // run prepares and executes a call as a host does.

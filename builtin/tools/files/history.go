@@ -48,6 +48,7 @@ type session struct {
 type seen struct {
 	hash    string
 	message string // the ID of the message with the call or the attachment: IDs ascend
+	read    bool   // by read: the model sees the content after the message
 }
 
 func newHistory() *history { return &history{sessions: map[string]*session{}} }
@@ -56,7 +57,14 @@ func newHistory() *history { return &history{sessions: map[string]*session{}} }
 func (h *history) note(call *sdk.ToolCall, real, hash string) {
 	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
-	s.files[real] = seen{hash, call.MessageID}
+	keep(s.files, real, seen{hash, call.MessageID, call.Tool == "read"})
+}
+
+// keep adds a content. The model has seen it from the first message that shows it.
+func keep(files map[string]seen, real string, f seen) {
+	if files[real].hash != f.hash {
+		files[real] = f
+	}
 }
 
 // has reports whether the model has read or written the file at real since the session was opened.
@@ -67,19 +75,24 @@ func (h *history) has(sessionID, real string) bool {
 }
 
 // check returns an error that wraps errNotSeen and contains the remedy, unless the model has seen the content of the file t with
-// the hash in this session.
-func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash string) error {
+// the hash in this session. If blind is set, the call does not quote the content; then a read in the same answer of the model is not enough.
+func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash string, blind bool) error {
 	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
-	if s.files[t.real].hash != hash {
-		if err := s.rebuild(ctx, call); err != nil {
+	early := func() bool { return blind && s.files[t.real].read && s.files[t.real].message == call.MessageID }
+	byModel := false
+	if s.files[t.real].hash != hash || early() {
+		var err error
+		if byModel, err = s.rebuild(ctx, call); err != nil {
 			return err
 		}
 	}
-	switch s.files[t.real].hash {
-	case hash:
+	switch f := s.files[t.real]; {
+	case f.hash == hash && byModel && early():
+		return fmt.Errorf("%w: the result of read for %q comes after this answer; look at it, then change the file", errNotSeen, t.name)
+	case f.hash == hash:
 		return nil
-	case "":
+	case f.hash == "":
 		return fmt.Errorf("%w: %q exists; read it first, then change it", errNotSeen, t.name)
 	}
 	return fmt.Errorf("%w: %q changed on disk since it was read; read it again, then change it", errNotSeen, t.name)
@@ -102,23 +115,29 @@ func (h *history) session(id string) *session {
 }
 
 // rebuild adds the files in the metadata of the session's tool calls and those that the user attached, unless they are newer here: a call may not
-// have ended yet. It removes those of undone messages. A host without messages has neither. s.mu must be held.
-func (s *session) rebuild(ctx context.Context, call *sdk.ToolCall) error {
+// have ended yet. It removes those of undone messages. A host without messages has neither. It reports whether the model made the call: a
+// plugin's call is in no message. s.mu must be held.
+func (s *session) rebuild(ctx context.Context, call *sdk.ToolCall) (byModel bool, err error) {
 	reader, ok := call.Host.(sdk.MessageReader)
 	if !ok {
-		return nil
+		return false, nil
 	}
 	messages, err := reader.Messages(ctx)
 	if err != nil {
-		return fmt.Errorf("messages of the session: %w", err)
+		return false, fmt.Errorf("messages of the session: %w", err)
 	}
 	files, exists := map[string]seen{}, map[string]bool{call.MessageID: true}
 	for _, m := range messages {
 		exists[m.Info.Head().ID] = true
-		add := func(path, hash string) { files[path] = seen{hash, m.Info.Head().ID} }
 		for _, part := range m.Parts {
+			f := seen{message: m.Info.Head().ID}
+			add := func(path, hash string) {
+				f.hash = hash
+				keep(files, path, f)
+			}
 			switch p := part.(type) {
 			case *sdk.ToolPart:
+				f.read, byModel = p.Tool == "read", byModel || p.CallID == call.CallID
 				if p.State.Status == sdk.ToolCompleted {
 					recorded(p, add)
 				}
@@ -129,11 +148,11 @@ func (s *session) rebuild(ctx context.Context, call *sdk.ToolCall) error {
 	}
 	maps.DeleteFunc(s.files, func(_ string, f seen) bool { return !exists[f.message] })
 	for path, newest := range files {
-		if newest.message > s.files[path].message {
+		if f := s.files[path]; newest.message > f.message || newest.hash == f.hash {
 			s.files[path] = newest
 		}
 	}
-	return nil
+	return byModel, nil
 }
 
 // recorded calls add with the files in the metadata of a tool call.

@@ -131,7 +131,7 @@ func (s *planning) mayChange(ctx context.Context, c *change) error {
 	case isBinary(c.real, c.before):
 		return fmt.Errorf("%q is a binary file; use a program that knows its format", c.name)
 	}
-	return s.history.check(ctx, s.call, c.target, c.found)
+	return s.history.check(ctx, s.call, c.target, c.found, false)
 }
 
 // mayReplace returns an error unless an existing file can be replaced or deleted. otherwise is the remedy for a binary file.
@@ -139,7 +139,7 @@ func (s *planning) mayReplace(ctx context.Context, c *change, otherwise string) 
 	if isBinary(c.real, c.before) && media.Detect(c.before) == "" {
 		return fmt.Errorf("%q is a binary file, which cannot be read first; %s", c.name, otherwise)
 	}
-	return s.history.check(ctx, s.call, c.target, c.found)
+	return s.history.check(ctx, s.call, c.target, c.found, true)
 }
 
 // missing returns the error for a file that does not exist, or that an earlier operation deleted.

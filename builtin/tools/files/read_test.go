@@ -380,3 +380,43 @@ func TestReadBelowManyInstructions(t *testing.T) {
 		t.Errorf("named %q", got)
 	}
 }
+
+// TestReadInTheSameAnswer: the model writes a whole file without its content if it calls read and write in one answer. A text that it quotes proves
+// that it knows it.
+func TestReadInTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	b, h := newBench(t), &host{}
+	b.host = h
+	answer := func(id, callID string) {
+		part := &sdk.ToolPart{CallID: callID, Tool: "write"}
+		h.messages = append(h.messages, sdk.MessageWithParts{Info: &sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: id}}, Parts: sdk.Parts{part}})
+		b.message, b.callID = id, callID
+	}
+	write := sdk.Object{"filePath": "a", "content": "new\n"}
+	b.put("a", "old\n")
+	answer("msg_1", "call_1")
+	b.read("a")
+	b.fails("write", write, "after this answer")
+	b.fails("apply_patch", patch("*** Delete File: a"), "after this answer")
+	b.edit("a", "old", "edited")
+	b.must("write", write) // the model knows the content: it has changed it
+	b.put("a", "changed\n")
+	b.read("a")
+	b.fails("write", write, "after this answer")
+	answer("msg_2", "call_2")
+	b.read("a") // once more
+	b.must("write", write)
+	b.put("a", "changed\n")
+	answer("msg_3", "call_3")
+	b.callID = "of a plugin" // which got the content
+	b.read("a")
+	b.must("write", write)
+
+	answer("msg_4", "call_4")
+	read := &sdk.ToolPart{Tool: "read", State: sdk.ToolState{Status: sdk.ToolCompleted, Metadata: b.read("a").Metadata}}
+	h.messages[len(h.messages)-1].Parts = sdk.Parts{read}
+	b.plugin = newBench(t).plugin // the session is resumed
+	answer("msg_5", "call_5")
+	b.read("a") // once more
+	b.must("write", write)
+}
