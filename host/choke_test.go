@@ -513,39 +513,6 @@ func TestPluginThatHangsInStart(t *testing.T) {
 	want(t, "results after the reload", []string{"one"}, k.results(id))
 }
 
-// TestReadEndsBeforeEdit has a read and an edit in one answer: the edit requires that the file was read, even while it is prepared.
-func TestReadEndsBeforeEdit(t *testing.T) {
-	t.Parallel()
-	read, edit := &acting{id: "read"}, &acting{id: "edit"}
-	done := false
-	read.act, edit.act = func() { done = true }, func() {}
-	edit.wait = func() {
-		if !done {
-			t.Error("the edit is prepared before the read has ended")
-		}
-	}
-	m := newModel(t)
-	k := start(t, nil, base(m), &plugin{name: "tools", tools: []sdk.Tool{read.tool(), edit.tool()}})
-	m.on(sdk.PurposeTurn, calls(toolCall{tool: "read", args: `{}`}, toolCall{tool: "edit", args: `{}`}), say("ok"))
-	k.prompt("go")
-}
-
-// TestEditEndsBeforeLaterCalls has an edit and a command in one answer: the command must find the edited file, even while it is prepared.
-func TestEditEndsBeforeLaterCalls(t *testing.T) {
-	t.Parallel()
-	k := newWork(t, nil)
-	edited := 0
-	k.edit.act, k.edit.files = func() { edited++ }, []string{k.path("a")}
-	k.bash.act = func() {}
-	k.bash.wait = func() {
-		if edited != 1 {
-			t.Error("the command is prepared before the edit has ended")
-		}
-	}
-	k.model.on(sdk.PurposeTurn, calls(toolCall{tool: "edit", args: `{}`}, toolCall{tool: "bash", args: `{}`}), say("ok"))
-	k.prompt("go")
-}
-
 // TestValuesWrittenAsText has a model that writes numbers and lists as text. With hooks at tool.execute.before the call is refused: they would judge
 // other arguments than those that run.
 func TestValuesWrittenAsText(t *testing.T) {

@@ -46,16 +46,18 @@ type call struct {
 }
 
 // runTools runs the calls of a step: they are prepared in the model's order and run in parallel, except that calls that only read files end
-// before the next other call is prepared, and an edit before any next call. Every call gets a result.
+// before the next edit is prepared, and an edit before any next call. Every call gets a result.
 func (t *turn) runTools(ctx context.Context) (state, error) {
 	var running, reading sync.WaitGroup
 	for _, c := range t.calls {
-		if t.tools.Find(c.part.Tool).OnlyReads() {
-			t.callTool(ctx, c, &reading)
-			continue
+		group := &running
+		switch tool := t.tools.Find(c.part.Tool); {
+		case tool.OnlyReads():
+			group = &reading
+		case tool.Edits():
+			reading.Wait() // an edit requires that its file was read
 		}
-		reading.Wait() // an edit requires that its file was read
-		t.callTool(ctx, c, &running)
+		t.callTool(ctx, c, group)
 	}
 	reading.Wait()
 	running.Wait()

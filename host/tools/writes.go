@@ -15,7 +15,7 @@ const (
 
 // MayWrite reports whether a call of the tool may write files; third-party tools always may.
 func (t *Tool) MayWrite() bool {
-	return !t.builtin() || t.permission == permissionEdit || t.permission == permissionBash
+	return !t.builtin() || t.Edits() || t.permission == permissionBash
 }
 
 // OnlyReads reports whether calls of the tool only read files: true for the built-in tools read, list, glob and grep, false for nil.
@@ -23,10 +23,13 @@ func (t *Tool) OnlyReads() bool {
 	return t != nil && t.builtin() && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission)
 }
 
+// Edits reports whether the tool is a built-in one that lists the files that it changes; false for nil.
+func (t *Tool) Edits() bool { return t != nil && t.builtin() && t.permission == permissionEdit }
+
 // WillWrite returns the files that a built-in tool lists in its permission requests. It returns none, as if the tool could write
 // any, if a name is relative: no contract says to what.
 func (t *Tool) WillWrite(requests []sdk.PermissionRequest) []string {
-	if !t.builtin() || t.permission != permissionEdit {
+	if !t.Edits() {
 		return nil
 	}
 	var out []string
