@@ -420,3 +420,17 @@ func TestReadInTheSameAnswer(t *testing.T) {
 	b.read("a") // once more
 	b.must("write", write)
 }
+
+// TestReadBeforeTheSummary: after a compaction, the host may have only the newer messages.
+func TestReadBeforeTheSummary(t *testing.T) {
+	t.Parallel()
+	b, h := newBench(t), &host{}
+	b.host, b.message = h, "msg_1"
+	b.put("early", "old\n")
+	b.put("never", "old\n")
+	b.read("early")
+	h.messages = []sdk.MessageWithParts{{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_2"}}}}
+	b.message = "msg_3"
+	b.fails("edit", edit("never", "old", "x"), "read it first")
+	b.edit("early", "old", "x")
+}
