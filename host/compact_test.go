@@ -263,6 +263,18 @@ func TestCompactionIsCapped(t *testing.T) {
 	want(t, "the next answer", "ok", textOf(k.again(id, "three")))
 }
 
+// TestLargeResults has steps in a row that fit, but not with their results: each is followed by a summary.
+func TestLargeResults(t *testing.T) {
+	t.Parallel()
+	big := toolCall{tool: "echo", args: `{"n":"` + strings.Repeat("much text ", 8000) + `"}`}
+	step := calls(big, big, big, big, big, big)
+	step.tokens = sdk.Tokens{Input: 30_000}
+	m := newModel(t, append(slices.Repeat([]answer{step}, 5), say("done"))...).on(sdk.PurposeCompaction, slices.Repeat([]answer{say("summary")}, 5)...)
+	k := start(t, nil, small(base(m)))
+	want(t, "the answer", "done", textOf(k.again(k.session(), "one")))
+	want(t, "the number of summaries", 5, len(m.of(sdk.PurposeCompaction)))
+}
+
 // TestPromptAloneIsTooLong has nothing that could be summarized.
 func TestPromptAloneIsTooLong(t *testing.T) {
 	t.Parallel()

@@ -118,9 +118,9 @@ func (t *turn) loop(ctx context.Context) (err error) {
 // decide returns the state after the finished step.
 func (t *turn) decide() (state, error) {
 	facts := stepFacts{
-		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, t.conv.Snapshot()), queued: t.runner.waiting(),
+		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: t.overflows(compact.NextTokens(t.conv.Snapshot())), queued: t.runner.waiting(),
 	}
-	if !facts.overflow {
+	if !t.overflows(t.last.Tokens.Sum()) { // the request did fit, even if its results do not
 		t.compacted = 0
 	}
 	if len(t.last.Structured) > 0 {
@@ -131,6 +131,11 @@ func (t *turn) decide() (state, error) {
 		return t.withoutStructured()
 	}
 	return next, nil
+}
+
+// overflows reports whether a conversation of so many tokens has to be summarized.
+func (t *turn) overflows(tokens int64) bool {
+	return compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, tokens)
 }
 
 // stepFacts are the facts about a step that decide what follows.

@@ -298,7 +298,7 @@ func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
 		return stateDone, err
 	case started:
 		return stateTools, nil
-	case compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, t.conv.Snapshot()):
+	case t.overflows(compact.NextTokens(t.conv.Snapshot())):
 		return stateCompact, nil
 	}
 	return stateAsk, nil

@@ -28,18 +28,18 @@ func usableTokens(m *sdk.Model, cfg sdk.CompactionConfig) int64 {
 	return max(0, l.Context-max(output, cfg.Reserved))
 }
 
-// Overflows reports whether the conversation has to be summarized before the next request.
-func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, messages []sdk.MessageWithParts) bool {
+// Overflows reports whether a conversation of so many tokens has to be summarized before the next request.
+func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, tokens int64) bool {
 	usable := usableTokens(m, cfg)
-	return usable > 0 && Automatic(cfg) && nextTokens(messages) >= usable
+	return usable > 0 && Automatic(cfg) && tokens >= usable
 }
 
 // Automatic reports whether the host may summarize by itself.
 func Automatic(cfg sdk.CompactionConfig) bool { return cfg.Auto == nil || *cfg.Auto }
 
-// nextTokens returns the tokens of the latest finished step, as the server counted them, and a guess of those that the next request adds:
+// NextTokens returns the tokens of the latest finished step, as the server counted them, and a guess of those that the next request adds:
 // the results of the step's tool calls, and later messages. It returns 0 without a count, and after a summary.
-func nextTokens(messages []sdk.MessageWithParts) int64 {
+func NextTokens(messages []sdk.MessageWithParts) int64 {
 	added := int64(0)
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)

@@ -46,7 +46,7 @@ func TestRoomForTheConversation(t *testing.T) {
 		{Context: 32_768}:                   24_576,
 	} {
 		m := &sdk.Model{Limit: limit}
-		if Overflows(m, sdk.CompactionConfig{}, counted(most-1)) || !Overflows(m, sdk.CompactionConfig{}, counted(most)) {
+		if Overflows(m, sdk.CompactionConfig{}, most-1) || !Overflows(m, sdk.CompactionConfig{}, most) {
 			t.Errorf("%+v: the conversation can take %d tokens, want %d", limit, usableTokens(m, sdk.CompactionConfig{}), most)
 		}
 		if answer := model.OutputLimit(m); answer+most > limit.Context {
@@ -83,7 +83,7 @@ func TestNextRequest(t *testing.T) {
 		"and a prompt":    {append(counted(1000, text), prompt), 1100 + 100},
 		"after a summary": {append(counted(1000, text), sdk.MessageWithParts{Info: summary}, prompt), 0},
 	} {
-		if got := nextTokens(c.messages); got != c.want {
+		if got := NextTokens(c.messages); got != c.want {
 			t.Errorf("%s: %d tokens, want %d", name, got, c.want)
 		}
 	}
