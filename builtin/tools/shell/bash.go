@@ -188,7 +188,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	}
 	info, err := os.Stat(args.dir)
 	if err != nil && args.Workdir == "" {
-		return args, fmt.Errorf("bash: project directory: %w", err)
+		return args, fmt.Errorf("bash: working directory: %w", err)
 	}
 	if err != nil {
 		return args, fmt.Errorf("bash: workdir: %w; omit workdir to use the working directory", err)

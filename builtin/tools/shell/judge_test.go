@@ -424,8 +424,8 @@ func TestPrepareRefuses(t *testing.T) {
 	if err := os.Remove(f.dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, map[string]any{"command": "ls"})); err == nil || strings.Contains(err.Error(), "workdir") {
-		t.Errorf("without the project directory: Prepare = %v, want an error that does not suggest to omit workdir", err)
+	if _, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, map[string]any{"command": "ls"})); err == nil || !strings.Contains(err.Error(), "bash: working directory: ") {
+		t.Errorf("without the directory: Prepare = %v, want an error that names the working directory, not workdir", err)
 	}
 }
 
