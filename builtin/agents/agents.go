@@ -69,11 +69,12 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
 	slices.Sort(leftOut)
 	for _, name := range slices.Compact(leftOut) {
 		i := slices.IndexFunc(list, func(a sdk.Agent) bool { return a.Name == name })
+		if _, configured := p.Config.Agent[name]; configured || i >= 0 {
+			p.Log.Warn("agent has no tools until its file can be read", "agent", name)
+		}
 		if i < 0 {
 			i = len(list)
 			list = append(list, sdk.Agent{Name: name, Mode: sdk.ModeAll, Disabled: true})
-		} else {
-			p.Log.Warn("agent has no tools until its file can be read", "agent", name)
 		}
 		list[i].Permission = append(list[i].Permission, sdk.PermissionRule{Permission: "*", Pattern: "*", Action: sdk.ActionDeny, Origin: "agent " + name + " (file left out)"})
 	}

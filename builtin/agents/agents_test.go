@@ -308,6 +308,8 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			p, h := start(t)
 			dir := filepath.Join(h.project.Directory, ".tenon", "agent")
 			write(t, filepath.Join(dir, "bad.md"), c.text)
+			p.Config.Agent = map[string]sdk.AgentConfig{"configured": {}}
+			write(t, filepath.Join(dir, "configured.md"), c.text)
 			write(t, filepath.Join(dir, "explore.md"), c.text)
 			write(t, filepath.Join(dir, "other.md"), "---\nname: plan\ntemprature: 1\n---\n")
 			write(t, filepath.Join(dir, "broken.md"), "---\nname: general\ntools: [\n---\nname: build\n")
@@ -323,6 +325,11 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			}
 			if rules := find(t, list, "build").Permission; len(rules) > 0 && rules[len(rules)-1].Action == sdk.ActionDeny {
 				t.Errorf("build lost its tools, because the text of a file contains its name: %+v", rules)
+			}
+			for name, want := range map[string]bool{"explore": true, "configured": true, "bad": false} {
+				if strings.Contains(h.log.String(), "agent has no tools until its file can be read\" agent="+name) != want {
+					t.Errorf("%s: want a warning that it has no tools: %v: %s", name, want, h.log.String())
+				}
 			}
 			want := strings.ReplaceAll(c.want, `\\\"`, `\"`)
 			if log := strings.ReplaceAll(h.log.String(), `\\\"`, `\"`); !strings.Contains(log, "bad.md") || !strings.Contains(log, want) {
