@@ -61,9 +61,12 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Agent {
 	var leftOut []string
 	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range folders {
-			leftOut = append(leftOut, sources.Documents(w, filepath.Join(folder, sub.name), sources.Markdown, func(doc *sources.Document, config *sdk.AgentConfig) error {
+			broken := sources.Documents(w, filepath.Join(folder, sub.name), sources.Markdown, func(doc *sources.Document, config *sdk.AgentConfig) error {
 				return p.add(&list, doc, config, sub.mode)
-			})...)
+			})
+			for _, doc := range broken {
+				leftOut = append(leftOut, doc.Name, doc.Named())
+			}
 		}
 	}
 	slices.Sort(leftOut)

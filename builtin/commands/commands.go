@@ -70,7 +70,9 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 				found[c.Name] = c
 				return nil
 			})
-			for _, name := range leftOut {
+			for _, doc := range leftOut {
+				name := doc.Named()
+				p.Log.Warn("command is disabled until its file is corrected", "command", name)
 				found[name] = sdk.Command{Name: name, Disabled: true}
 			}
 		}

@@ -92,12 +92,20 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "bad.md"), c.text)
 			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "good.md"), "Good.")
 			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "review.md"), c.text)
+			testhost.Write(t, filepath.Join(h.Place.ConfigDir, "command", "users.md"), "Mine.")
+			testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "command", "users.md"), "---\nname: other\nsubtask: maybe\n---\ntext")
 			all := list(t, h)
+			if all["users"].Template != "Mine." || !all["other"].Disabled {
+				t.Errorf("commands %v, want that a file with a mistake disables only the command that it names", all)
+			}
 			if !all["bad"].Disabled || !all["review"].Disabled || all["good"].Template != "Good." {
 				t.Errorf("commands %v", all)
 			}
 			if log := h.Log.String(); !strings.Contains(log, "bad.md") || !strings.Contains(log, c.want) {
 				t.Errorf("log %s, want the file and %q", log, c.want)
+			}
+			if log := h.Log.String(); !strings.Contains(log, "command is disabled until its file is corrected\" command=review") {
+				t.Errorf("no warning that review is disabled: %s", log)
 			}
 		})
 	}

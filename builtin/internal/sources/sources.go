@@ -80,8 +80,8 @@ func (d *Document) Named() string {
 }
 
 // Documents reads the files below dir that accept matches, sorted by path, and calls use with each and its decoded front
-// matter. A file with an error, from reading or from use, is logged and skipped; its names are returned.
-func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, use func(*Document, *Meta) error) (leftOut []string) {
+// matter. A file with an error, from reading or from use, is logged and skipped. Of leftOut, these files, only the names are known.
+func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, use func(*Document, *Meta) error) (leftOut []*Document) {
 	for _, path := range w.Tree(dir, accept) {
 		var meta Meta
 		name, _ := filepath.Rel(dir, path) // path is below dir
@@ -92,10 +92,10 @@ func Documents[Meta any](w *Watch, dir string, accept func(name string) bool, us
 		}
 		if err != nil {
 			w.log.Warn("file left out", "file", path, "err", err)
-			leftOut = append(leftOut, name)
-			if doc != nil {
-				leftOut = append(leftOut, doc.Named())
+			if doc == nil {
+				doc = &Document{Path: path, Name: name}
 			}
+			leftOut = append(leftOut, doc)
 		}
 	}
 	return leftOut
